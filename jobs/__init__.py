@@ -1,0 +1,1 @@
+"""PySpark jobs over what brokers leave behind, and the command line `regroup`."""

@@ -1,0 +1,1 @@
+"""Layouts of records and tables, as data.  No Spark, no third-party imports."""

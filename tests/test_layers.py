@@ -1,0 +1,56 @@
+"""Which package may import which."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+THIRD_PARTY = {
+    "cramjam", "crc32c", "delta", "deltalake", "duckdb", "numpy", "pandas",
+    "py4j", "pyarrow", "pyspark", "rich", "typer",
+}  # fmt: skip
+MAY_IMPORT = {
+    "schemas": {"schemas"},
+    "coordinator_core": {"coordinator_core", "schemas"},
+    "coordinator_core/assignors": {"coordinator_core", "schemas", "numpy"},
+    "jobs": {"jobs", "coordinator_core", "schemas", *THIRD_PARTY},
+}
+IMPURE = {"asyncio", "datetime", "logging", "os", "pathlib", "random", "socket", "threading", "time"}
+
+
+def sources(package):
+    for path in sorted((ROOT / package).rglob("*.py")):
+        nested = [p for p in MAY_IMPORT if p.startswith(f"{package}/")]
+        if not any((ROOT / p) in path.parents for p in nested):
+            yield path
+
+
+def imported_packages(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module.split(".")[0]
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_imports_stay_in_their_layer(package):
+    foreign = {
+        (str(path.relative_to(ROOT)), name)
+        for path in sources(package)
+        for name in imported_packages(path)
+        if name not in MAY_IMPORT[package] and name not in sys.stdlib_module_names
+    }
+    assert not foreign
+
+
+def test_the_core_has_no_clock_no_randomness_and_no_io():
+    impure = {
+        (str(path.relative_to(ROOT)), name)
+        for path in (ROOT / "coordinator_core").rglob("*.py")
+        for name in imported_packages(path)
+        if name in IMPURE
+    }
+    assert not impure
