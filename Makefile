@@ -1,0 +1,46 @@
+# Everything is made on first use and quick when run again.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+JARS := .jars/.resolved
+DEMO := .demo
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format clean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
+
+setup: $(READY) $(JARS)  ## .venv with regroup in it, and the jars Spark needs
+
+$(READY): requirements.lock pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "Regroup needs Python 3.11: install it (Debian: apt install python3.11 python3.11-venv), or name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' || { echo "Regroup needs Python 3.11 or 3.12, and $(PYTHON) is another: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(JARS): tools/fetch_jars.py $(READY)
+	@{ command -v java >/dev/null || test -x "$$JAVA_HOME/bin/java"; } || { echo "Regroup needs Java 17: install a JRE (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME" >&2; exit 1; }
+	@$(BIN)/python tools/fetch_jars.py
+	@touch $@
+
+demo: setup  ## the main job on two real incidents, on a lake under .demo/, and what it found
+	@$(BIN)/python -m jobs.demo --lake $(DEMO)/lake
+
+test: setup  ## all tests
+	@$(BIN)/python -m pytest -q
+
+lint: setup  ## ruff and mypy
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: setup  ## rewrite the sources in the project's format
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+clean:  ## forget the demo's lake and the caches; .venv and .jars stay
+	@rm -rf $(DEMO) .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse

@@ -1,0 +1,42 @@
+"""The one place that builds a Spark session: Delta on, UTC, the cluster's settings from conf/."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from jobs.config import Config
+
+ROOT = Path(__file__).resolve().parent.parent
+JARS = ROOT / ".jars"
+
+# What the jobs rely on, whatever the cluster says.
+REQUIRED = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+
+
+def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
+    """A session with Delta; under spark-submit the one that is already configured.
+
+    Jars come from ``.jars`` beside the project (`make setup` fills it), else from the
+    cluster's own configuration (``spark.jars.packages`` in conf/cluster.toml).
+    """
+    # Workers must be the interpreter that has the project's packages.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    settings = {**config.spark, **REQUIRED}
+    jars = sorted(str(jar) for jar in JARS.glob("*.jar"))
+    if jars and "spark.jars.packages" not in settings:
+        settings.setdefault("spark.jars", ",".join(jars))
+    builder = SparkSession.builder.appName(app_name)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel(config.log_level)
+    return session

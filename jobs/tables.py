@@ -1,0 +1,87 @@
+"""Reading and writing Delta tables: the only place that knows paths and write modes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from delta.tables import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from schemas import table_ddl, table_key, table_partitioning
+
+
+@dataclass(frozen=True)
+class Lake:
+    """The tables under one folder, seen by one cluster's run.
+
+    Every table begins with ``cluster_id``; a run reads and replaces its own cluster's rows only.
+    """
+
+    spark: SparkSession
+    root: str
+    cluster_id: str
+
+    def path(self, table: str) -> str:
+        return f"{self.root.rstrip('/')}/{table}"
+
+    def read(self, table: str) -> DataFrame:
+        """This cluster's rows; an empty frame of the table's schema where nothing was written."""
+        if not DeltaTable.isDeltaTable(self.spark, self.path(table)):
+            return self.spark.createDataFrame([], schema_of(table))
+        rows = self.spark.read.format("delta").load(self.path(table))
+        return rows.where(F.col("cluster_id") == self.cluster_id)
+
+    def insert_new(self, table: str, df: DataFrame) -> None:
+        """Add the rows whose key is not there yet: read twice, written once."""
+        self._merge(table, df).whenNotMatchedInsertAll().execute()
+
+    def upsert(self, table: str, df: DataFrame) -> None:
+        """Add new keys, overwrite known ones."""
+        self._merge(table, df).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+
+    def replace(self, table: str, df: DataFrame) -> None:
+        """Put ``df`` in the place of this cluster's rows, in one transaction."""
+        self._create(table)
+        (
+            conform(df, table)
+            .write.format("delta")
+            .mode("overwrite")
+            .option("replaceWhere", f"cluster_id = {_literal(self.cluster_id)}")
+            .save(self.path(table))
+        )
+
+    def _merge(self, table: str, df: DataFrame):  # type: ignore[no-untyped-def]
+        target = self._create(table)
+        same_key = [f"t.{column} <=> n.{column}" for column in table_key(table)]
+        # The target's own cluster only: lets Delta skip the other partitions.
+        own = f"t.cluster_id = {_literal(self.cluster_id)}"
+        return target.alias("t").merge(conform(df, table).alias("n"), " AND ".join([own, *same_key]))
+
+    def _create(self, table: str) -> DeltaTable:
+        path = self.path(table)
+        if DeltaTable.isDeltaTable(self.spark, path):
+            return DeltaTable.forPath(self.spark, path)
+        builder = DeltaTable.createIfNotExists(self.spark).location(path)
+        return (
+            builder.addColumns(schema_of(table)).partitionedBy(*table_partitioning(table)).execute()
+        )
+
+
+def schema_of(table: str) -> StructType:
+    return StructType.fromDDL(table_ddl(table))
+
+
+def conform(df: DataFrame, table: str) -> DataFrame:
+    """The table's columns, in its order and of its types; anything else fails here.
+
+    Nullability is left to Delta, which checks NOT NULL against the rows it writes;
+    Spark would judge by the plan, where every ``lag`` and every outer join looks nullable.
+    """
+    schema = StructType([StructField(f.name, f.dataType) for f in schema_of(table)])
+    return df.select(*schema.names).to(schema)  # `to` alone would fill a missing column with nulls
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

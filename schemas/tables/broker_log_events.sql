@@ -1,0 +1,30 @@
+-- broker_log_events: one row per line of a coordinator logger in a broker's log, read but not yet interpreted.
+-- Key: (cluster_id, broker_id, file_id, position)
+-- Partitioned by: (cluster_id, event_date)
+-- Written by: jobs.ingest
+cluster_id       STRING        NOT NULL COMMENT 'cluster the broker belongs to',
+broker_id        INT           NOT NULL COMMENT 'broker that wrote the line, by its prefix; -1 where no line of the file says',
+file_id          STRING        NOT NULL COMMENT 'hash of the first line: stays when the file is rolled, renamed or compressed',
+position         BIGINT        NOT NULL COMMENT 'byte position of the line in the uncompressed file',
+event_date       DATE          NOT NULL COMMENT 'UTC date of event_time',
+event_time       TIMESTAMP     NOT NULL COMMENT 'time of the line, taken from the configured zone to UTC',
+event            STRING        NOT NULL COMMENT 'what the line says: REBALANCE_START, JOIN_COMPLETE, ...; OTHER for lifecycle lines',
+level            STRING                 COMMENT 'INFO, WARN, ...',
+logger           STRING                 COMMENT 'class that logged it, where the line says',
+topic_partition  STRING                 COMMENT 'partition of __consumer_offsets named in the line',
+group_id         STRING                 COMMENT 'consumer group, where the line names one',
+generation       INT                    COMMENT 'generation in the line; of REBALANCE_START the old one',
+member_id        STRING                 COMMENT 'member the line is about',
+instance_id      STRING                 COMMENT 'group.instance.id of a static member',
+old_member_id    STRING                 COMMENT 'member id that a static member had before it was replaced',
+state            STRING                 COMMENT 'group state named in the line',
+reason           STRING                 COMMENT 'reason as the broker words it',
+client_reason    STRING                 COMMENT 'reason that the client sent (KIP-800)',
+cause            STRING                 COMMENT 'cause class of the reason: MEMBER_NEW, HEARTBEAT_EXPIRY, LEAVE, ...',
+client_cause     STRING                 COMMENT 'class of the client reason: POLL_TIMEOUT, CLOSING, ...',
+member_count     INT                    COMMENT 'members, where the line counts them',
+members          ARRAY<STRING>          COMMENT 'members the line lists (dropped, left, without sync, ...)',
+groups           ARRAY<STRING>          COMMENT 'groups the line lists (deleted ones)',
+line             STRING        NOT NULL COMMENT 'the line as it stood, without line end',
+continuation     STRING                 COMMENT 'stack trace or other lines that belong to it',
+file             STRING        NOT NULL COMMENT 'file it was first read from'

@@ -1,0 +1,17 @@
+-- ingested_files: one row per file read, with the counts that must add up.
+-- Key: (cluster_id, source, file)
+-- Written by: jobs.ingest
+cluster_id       STRING    NOT NULL COMMENT 'cluster the file belongs to',
+source           STRING    NOT NULL COMMENT 'segments, broker_log, kafka, dump or trace',
+file             STRING    NOT NULL COMMENT 'path; of a log the file_id',
+path             STRING    NOT NULL COMMENT 'path it was last read from',
+bytes            BIGINT    NOT NULL COMMENT 'size when it was last read (uncompressed, for logs)',
+inputs           BIGINT    NOT NULL COMMENT 'records found in it, or lines',
+kept             BIGINT    NOT NULL COMMENT 'of these: in bronze',
+quarantined      BIGINT    NOT NULL COMMENT 'of these: in quarantine',
+skipped          BIGINT    NOT NULL COMMENT 'of these: lines that are not a coordinator logger''s, and continuation lines',
+out_of_range     BIGINT    NOT NULL COMMENT 'of these: of other dates than the run was asked for',
+unreadable_bytes BIGINT    NOT NULL COMMENT 'bytes of stretches that are no record batch (in quarantine too, not among the inputs)',
+topic_partition  STRING             COMMENT 'log that a segment file belongs to',
+first_offset     BIGINT             COMMENT 'first record offset in the file',
+last_offset      BIGINT             COMMENT 'last record offset in the file'
