@@ -1,0 +1,107 @@
+"""Kafka's compression codecs, as batches and wrapper messages hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import cramjam
+
+from jobs.segments.batch import BadBatch
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+XERIAL_MAGIC = b"\x82SNAPPY\x00"
+XERIAL_HEADER_SIZE = 16  # magic, version, lowest compatible version
+SNAPPY_MAX_RATIO = 64  # a copy element of 3 bytes makes at most 64
+LZ4_MAGIC = b"\x04\x22\x4d\x18"
+
+
+def decompress(codec: str, data: bytes, magic: int) -> bytes:
+    """The records of a batch of that magic. Raises BadBatch for what is not readable."""
+    try:
+        return _DECOMPRESS[codec](data, magic)
+    except (cramjam.DecompressionError, ValueError, IndexError) as error:
+        raise BadBatch(f"{codec}: {error}") from error
+
+
+def _gzip(data: bytes, magic: int) -> bytes:
+    return bytes(cramjam.gzip.decompress(data))
+
+
+def _zstd(data: bytes, magic: int) -> bytes:
+    if magic < 2:
+        raise ValueError("not allowed in message sets (KIP-110)")
+    return bytes(cramjam.zstd.decompress(data))
+
+
+def _snappy(data: bytes, magic: int) -> bytes:
+    """Java clients frame snappy blocks (xerial), others write one bare block."""
+    if not data.startswith(XERIAL_MAGIC):
+        return _snappy_block(data)
+    blocks = []
+    position = XERIAL_HEADER_SIZE
+    while position < len(data):
+        if data.startswith(XERIAL_MAGIC, position):  # streams may be strung together
+            position += XERIAL_HEADER_SIZE
+            continue
+        start = position + 4
+        position = start + int.from_bytes(data[start - 4 : start], "big", signed=True)
+        if not start <= position <= len(data):
+            raise ValueError("a block runs past the end")
+        blocks.append(_snappy_block(data[start:position]))
+    return b"".join(blocks)
+
+
+def _snappy_block(data: bytes) -> bytes:
+    length = cramjam.snappy.decompress_raw_len(data)
+    if length > SNAPPY_MAX_RATIO * len(data):  # allocated before anything is read
+        raise ValueError(f"{len(data)} bytes cannot hold the {length} they promise")
+    return bytes(cramjam.snappy.decompress_raw(data))
+
+
+def _lz4(data: bytes, magic: int) -> bytes:
+    return bytes(cramjam.lz4.decompress(_mend_lz4_header(data) if magic < 2 else data))
+
+
+def _mend_lz4_header(data: bytes) -> bytes:
+    """Clients before 0.10 took the header's checksum over the frame's magic too (KAFKA-3160).
+
+    The outer message's CRC already vouches for the bytes, so the right checksum is put in.
+    """
+    if len(data) < 7 or not data.startswith(LZ4_MAGIC):
+        return data
+    has_content_size, has_dictionary = data[4] & 0x08, data[4] & 0x01
+    end = 6 + (8 if has_content_size else 0) + (4 if has_dictionary else 0)
+    checksum = xxh32_short(data[4:end]) >> 8 & 0xFF
+    return b"".join((data[:end], bytes((checksum,)), data[end + 1 :]))
+
+
+_PRIME = (2654435761, 2246822519, 3266489917, 668265263, 374761393)
+_U32 = 0xFFFFFFFF
+
+
+def xxh32_short(data: bytes) -> int:
+    """XXH32 with seed 0 of fewer than 16 bytes, which is what an LZ4 frame descriptor has."""
+    h = _PRIME[4] + len(data)
+    words = len(data) // 4 * 4
+    for i in range(0, words, 4):
+        h = h + int.from_bytes(data[i : i + 4], "little") * _PRIME[2] & _U32
+        h = _rotate(h, 17) * _PRIME[3] & _U32
+    for byte in data[words:]:
+        h = h + byte * _PRIME[4] & _U32
+        h = _rotate(h, 11) * _PRIME[0] & _U32
+    h = (h ^ h >> 15) * _PRIME[1] & _U32
+    h = (h ^ h >> 13) * _PRIME[2] & _U32
+    return h ^ h >> 16
+
+
+def _rotate(word: int, bits: int) -> int:
+    return (word << bits | word >> 32 - bits) & _U32
+
+
+_DECOMPRESS: dict[str, Callable[[bytes, int], bytes]] = {
+    "gzip": _gzip,
+    "snappy": _snappy,
+    "lz4": _lz4,
+    "zstd": _zstd,
+}

@@ -1,0 +1,45 @@
+"""Which transactional records count: the next end marker of their producer id decides."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+
+from jobs.segments.batch import Batch
+
+OUTCOMES = {"COMMIT": True, "ABORT": False}
+
+
+class EndMarkers:
+    """The COMMIT and ABORT markers of one partition, added in offset order."""
+
+    def __init__(self) -> None:
+        self._offsets: dict[int, list[int]] = {}
+        self._outcomes: dict[int, list[bool]] = {}
+
+    def add(self, producer_id: int, offset: int, control: str) -> None:
+        """Notes a marker; other control records are no end of a transaction."""
+        if control in OUTCOMES:
+            self._offsets.setdefault(producer_id, []).append(offset)
+            self._outcomes.setdefault(producer_id, []).append(OUTCOMES[control])
+
+    def committed(self, producer_id: int, offset: int) -> bool | None:
+        """True, False for aborted, or None while no marker follows."""
+        next_marker = bisect_right(self._offsets.get(producer_id, ()), offset)
+        outcomes = self._outcomes.get(producer_id, ())
+        return outcomes[next_marker] if next_marker < len(outcomes) else None
+
+
+def transactions(batches: Iterable[Batch]) -> list[bool | None]:
+    """For each of a partition's batches, in offset order, whether its transaction was committed.
+
+    None for what is not transactional, for control batches, and for a transaction still open.
+    """
+    markers = EndMarkers()
+    transactional = []
+    for batch in batches:
+        if batch.control is not None:
+            markers.add(batch.producer_id, batch.base_offset, batch.control)
+        is_data = batch.is_transactional and batch.control is None
+        transactional.append((batch.producer_id, batch.last_offset) if is_data else None)
+    return [key and markers.committed(*key) for key in transactional]

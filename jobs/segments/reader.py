@@ -1,0 +1,73 @@
+"""Reads a broker's segment file: every batch that checks out, everything else quarantined.
+
+The reader is our own, on cramjam's codecs, crc32c and zlib's CRC-32. Clients' parsers are made for
+fetch responses: kafka-python's stops at the first batch it cannot read, knows no byte positions,
+and takes a zero-filled tail for a corrupt batch; librdkafka's is not reachable from Python at all.
+"""
+
+from __future__ import annotations
+
+import io
+import mmap
+import os
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from jobs.segments import message_set, record_batch
+from jobs.segments.batch import BadBatch, Batch, Quarantined
+from jobs.segments.frames import Frame, Gap, frames
+
+Data = bytes | bytearray | memoryview | mmap.mmap | BinaryIO
+
+QUARANTINE_BYTES = 16 << 20  # a longer gap is handed out in pieces
+
+
+def read_segment(data: Data, *, partition: int, file: str) -> Iterator[Batch | Quarantined]:
+    """Batches and quarantined stretches in file order.
+
+    With the zeros at the end of a preallocated file they cover the segment exactly. ``data`` is a
+    buffer or an open binary file; a file of the operating system is mapped, not loaded.
+    """
+    view = view_of(data)
+    for found in frames(view):
+        if isinstance(found, Gap):
+            yield from quarantined(view, found, file=file)
+            continue
+        try:
+            yield read_batch(view, found, partition=partition, file=file)
+        except BadBatch as error:
+            gap = Gap(found.position, found.size, str(error))
+            yield from quarantined(view, gap, file=file)
+
+
+def read_batch(view: memoryview, frame: Frame, *, partition: int, file: str) -> Batch:
+    """One batch. Raises BadBatch when the frame checks out and its content cannot be read."""
+    end = frame.position + frame.size
+    if frame.magic < 2:
+        message = bytes(view[frame.position : end])
+        return message_set.read_message_batch(
+            message, position=frame.position, partition=partition, file=file
+        )
+    header = record_batch.read_header(view, frame.position)
+    payload = bytes(view[frame.position + record_batch.HEADER_SIZE : end])
+    return record_batch.read_record_batch(
+        header, payload, position=frame.position, partition=partition, file=file
+    )
+
+
+def quarantined(view: memoryview, gap: Gap, *, file: str) -> Iterator[Quarantined]:
+    end = gap.position + gap.size
+    for position in range(gap.position, end, QUARANTINE_BYTES):
+        data = bytes(view[position : min(position + QUARANTINE_BYTES, end)])
+        yield Quarantined(file, position, len(data), gap.reason, data)
+
+
+def view_of(data: Data) -> memoryview:
+    """The segment's bytes. What is no plain file on disk (a decompressing stream) is read whole."""
+    if not hasattr(data, "read") or isinstance(data, mmap.mmap):
+        return memoryview(data).cast("B")
+    if isinstance(data, io.BufferedReader) and isinstance(data.raw, io.FileIO):
+        if os.fstat(data.fileno()).st_size == 0:  # which cannot be mapped
+            return memoryview(b"")
+        return memoryview(mmap.mmap(data.fileno(), 0, access=mmap.ACCESS_READ))
+    return memoryview(data.read())
