@@ -1,0 +1,16 @@
+package regroup.harness;
+
+import java.util.List;
+
+/** What a `state` event says of a group: its joined members in the order of the coordinator's own map. */
+public record GroupShown(String state, int generation, String leader, List<String> members) {
+    static final GroupShown NEVER = gone(0);
+
+    static GroupShown gone(int lastGeneration) {
+        return new GroupShown("Dead", lastGeneration, null, List.of());
+    }
+
+    boolean looksLike(GroupShown other) {
+        return generation == other.generation && state.equals(other.state);
+    }
+}

@@ -1,0 +1,69 @@
+package kafka.coordinator.group;
+
+import regroup.harness.VirtualClock;
+
+import kafka.utils.timer.Timer;
+import kafka.utils.timer.TimerTask;
+import kafka.utils.timer.TimerTaskEntry;
+import org.apache.kafka.common.utils.Time;
+
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+/** The virtual clock as the Time and the Timer that Kafka 2.5 asks for. */
+final class KafkaTimer implements Time, Timer {
+    private final VirtualClock clock;
+    private final Consumer<TimerTask> aboutToRun;
+
+    KafkaTimer(VirtualClock clock, Consumer<TimerTask> aboutToRun) {
+        this.clock = clock;
+        this.aboutToRun = aboutToRun;
+    }
+
+    @Override
+    public void add(TimerTask task) {
+        TimerTaskEntry entry = new TimerTaskEntry(task, clock.nowMs() + task.delayMs());
+        clock.set(entry.expirationMs(), () -> !entry.cancelled(), () -> {
+            aboutToRun.accept(task);
+            task.run();
+        });
+    }
+
+    @Override
+    public int size() {
+        return clock.pending();
+    }
+
+    @Override
+    public long milliseconds() {
+        return clock.nowMs();
+    }
+
+    @Override
+    public long hiResClockMs() {
+        return clock.nowMs();
+    }
+
+    @Override
+    public long nanoseconds() {
+        return clock.nowMs() * 1_000_000;
+    }
+
+    @Override
+    public void shutdown() { }
+
+    @Override
+    public boolean advanceClock(long timeoutMs) {
+        throw new UnsupportedOperationException("only the player moves the clock");
+    }
+
+    @Override
+    public void sleep(long ms) {
+        throw new UnsupportedOperationException("one thread, nobody to wake it");
+    }
+
+    @Override
+    public void waitObject(Object object, Supplier<Boolean> condition, long deadlineMs) {
+        throw new UnsupportedOperationException("one thread, nobody to wake it");
+    }
+}
