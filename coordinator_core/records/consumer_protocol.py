@@ -1,0 +1,160 @@
+"""What consumers put into a group: subscriptions, assignments and the sticky assignors' data.
+
+The coordinator hands these bytes on unread; clients write and read them.  As Kafka's client does,
+a version above the newest known is read as the newest known, and bytes behind the last field,
+which a newer version may have, are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from coordinator_core.records.compiler import Message, compile_message
+from coordinator_core.records.errors import BadRecord, Misfit
+from coordinator_core.records.primitives import number_reader, number_writer
+from schemas.record_layouts import layout
+
+TopicPartitions = list[tuple[str, list[int]]]
+"""Topics and their partitions in the order of the bytes, which may name a topic twice."""
+
+_read_int16 = number_reader("int16")
+_write_int16 = number_writer("int16")
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """``version`` as it stands in the bytes; fields that it lacks have Kafka's defaults."""
+
+    version: int
+    topics: list[str]
+    user_data: bytes | None = None
+    owned_partitions: TopicPartitions = field(default_factory=list)
+    generation_id: int = -1
+    rack_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """``version`` as it stands in the bytes."""
+
+    version: int
+    partitions: TopicPartitions
+    user_data: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StickyUserData:
+    """``generation`` is None in version 0, which has none."""
+
+    partitions: TopicPartitions
+    generation: int | None = None
+
+
+def _versions(name: str) -> list[Message]:
+    """One message per version, the index being the version."""
+    found = layout(name)
+    newest = found.valid_versions.highest or 0
+    return [compile_message(found, version) for version in range(newest + 1)]
+
+
+_SUBSCRIPTION = _versions("ConsumerProtocolSubscription")
+_ASSIGNMENT = _versions("ConsumerProtocolAssignment")
+_STICKY = _versions("StickyAssignorUserData")
+_COOPERATIVE_STICKY = _versions("CooperativeStickyAssignorUserData")[0]
+
+
+def decode_subscription(data: bytes) -> Subscription:
+    """BadRecord, as for a version below 0."""
+    version, fields = _read(_SUBSCRIPTION, data)
+    owned = _pairs(fields.get("owned_partitions", ()))
+    generation_id, rack_id = fields.get("generation_id", -1), fields.get("rack_id")
+    topics, user_data = fields["topics"], fields["user_data"]
+    return Subscription(version, topics, user_data, owned, generation_id, rack_id)
+
+
+def encode_subscription(subscription: Subscription) -> bytes:
+    """Topics and partitions in the order given: a client sorts them before."""
+    fields = {
+        "topics": subscription.topics,
+        "user_data": subscription.user_data,
+        "owned_partitions": _structs(subscription.owned_partitions),
+        "generation_id": subscription.generation_id,
+        "rack_id": subscription.rack_id,
+    }
+    return _write(_SUBSCRIPTION, subscription.version, fields)
+
+
+def decode_assignment(data: bytes) -> Assignment:
+    """BadRecord, as for the empty bytes of a member that has not been given one yet."""
+    version, fields = _read(_ASSIGNMENT, data)
+    return Assignment(version, _pairs(fields["assigned_partitions"]), fields["user_data"])
+
+
+def encode_assignment(assignment: Assignment) -> bytes:
+    """Topics and partitions in the order given."""
+    structs = _structs(assignment.partitions)
+    fields = {"assigned_partitions": structs, "user_data": assignment.user_data}
+    return _write(_ASSIGNMENT, assignment.version, fields)
+
+
+def decode_sticky_user_data(data: bytes) -> StickyUserData:
+    """The bytes have no version: they are version 1 if they can be read so, else 0; BadRecord."""
+    try:
+        fields, _ = _STICKY[1].read(data, 0)
+    except BadRecord:
+        fields, _ = _STICKY[0].read(data, 0)
+    return StickyUserData(_pairs(fields["previous_assignment"], "topic"), fields.get("generation"))
+
+
+def encode_sticky_user_data(user_data: StickyUserData) -> bytes:
+    """Version 0 if there is no generation, else 1."""
+    fields: dict[str, Any] = {"previous_assignment": _structs(user_data.partitions)}
+    if user_data.generation is None:
+        return _written(_STICKY[0], bytearray(), fields)
+    fields["generation"] = user_data.generation
+    return _written(_STICKY[1], bytearray(), fields)
+
+
+def decode_cooperative_sticky_user_data(data: bytes) -> int:
+    """The generation; BadRecord."""
+    generation: int = _COOPERATIVE_STICKY.read(data, 0)[0]["generation"]
+    return generation
+
+
+def encode_cooperative_sticky_user_data(generation: int) -> bytes:
+    return _written(_COOPERATIVE_STICKY, bytearray(), {"generation": generation})
+
+
+def _read(messages: list[Message], data: bytes) -> tuple[int, dict[str, Any]]:
+    name = messages[0].name
+    try:
+        version, position = _read_int16(data, 0)
+    except Misfit as misfit:
+        raise BadRecord(name, None, "version", 0, misfit.reason) from None
+    if version < 0:
+        raise BadRecord(name, version, "version", 0, "no version is below 0")
+    fields, _ = messages[min(version, len(messages) - 1)].read(data, position)
+    return version, fields
+
+
+def _write(messages: list[Message], version: int, fields: Mapping[str, Any]) -> bytes:
+    """A version above the newest known is written as that one, header included."""
+    version = min(version, len(messages) - 1)
+    out = bytearray()
+    _write_int16(out, version)
+    return _written(messages[version], out, fields)
+
+
+def _written(message: Message, out: bytearray, fields: Mapping[str, Any]) -> bytes:
+    message.write(out, fields)
+    return bytes(out)
+
+
+def _pairs(structs: Iterable[Mapping[str, Any]], topic: str = "topic") -> TopicPartitions:
+    return [(struct[topic], struct["partitions"]) for struct in structs]
+
+
+def _structs(pairs: TopicPartitions) -> list[dict[str, Any]]:
+    return [{"topic": topic, "partitions": partitions} for topic, partitions in pairs]

@@ -1,0 +1,64 @@
+"""What is wrong with a record: where it stands, and in which of four ways."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class BadRecord(ValueError):
+    """Bytes that are not what their type and version say.
+
+    ``type_name``: the layout, such as GroupMetadataValue; ``version``: None where a key has none
+    or it could not be read; ``field``: a path such as ``members[2].client_id``; ``position``: a
+    byte offset from the start of the key, value or blob.
+    """
+
+    kind: ClassVar[str] = "unreadable bytes"
+
+    def __init__(
+        self, type_name: str, version: int | None, field: str, position: int, reason: str
+    ) -> None:
+        super().__init__(type_name, version, field, position, reason)
+        self.type_name = type_name
+        self.version = version
+        self.field = field
+        self.position = position
+        self.reason = reason
+
+    def __str__(self) -> str:
+        version = "" if self.version is None else f" version {self.version}"
+        return f"{self.type_name}{version}: {self.field} at byte {self.position}: {self.reason}"
+
+
+class UnknownKeyType(BadRecord):
+    """A key of a type that no layout describes: a newer broker's, which loaders skip (KIP-915)."""
+
+    kind = "unknown key type"
+
+
+class NewerValueVersion(BadRecord):
+    """A value of a known type, in a version above the newest known one."""
+
+    kind = "newer value version"
+
+
+class UnwritableFields(BadRecord):
+    """Fields that their layout cannot hold; ``position`` is where they would have begun."""
+
+    kind = "unwritable fields"
+
+
+class Misfit(Exception):
+    """Why one field cannot be read or written; structs on the way up add their names."""
+
+    def __init__(self, position: int, reason: str) -> None:
+        super().__init__(position, reason)
+        self.position = position
+        self.reason = reason
+        self.path = ""
+
+    def inside(self, name: str) -> Misfit:
+        """The same, told from the struct or array (``[3]``) that holds ``path``."""
+        joint = "" if self.path == "" or self.path.startswith("[") else "."
+        self.path = f"{name}{joint}{self.path}"
+        return self

@@ -1,0 +1,133 @@
+"""Layouts of `__consumer_offsets` keys and values, and of what members put into them.
+
+The files under ``records/`` have the shape of Kafka's own message files (KIP-893 and before):
+``name``, ``type``, ``apiKey`` (the number that a key begins with), ``validVersions``,
+``flexibleVersions`` (KIP-482), ``fields`` and ``commonStructs``.  Two things are ours:
+``writtenUntil`` names the last release that wrote a layout which a later release replaced
+without a new version number (the early-access years of the new group protocols), and
+``"header": false`` says that the bytes do not begin with a version.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent / "records"
+
+
+@dataclass(frozen=True)
+class Versions:
+    """A closed range of versions; ``highest`` is None when it is open at the top."""
+
+    lowest: int
+    highest: int | None
+
+    def __contains__(self, version: int) -> bool:
+        return self.lowest <= version and (self.highest is None or version <= self.highest)
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field; ``fields`` are those of its struct, or of its elements' struct."""
+
+    name: str
+    type: str
+    versions: Versions
+    nullable_versions: Versions | None
+    tagged_versions: Versions | None
+    tag: int | None
+    default: Any
+    has_default: bool
+    fields: tuple[Field, ...]
+    about: str
+
+    @property
+    def is_array(self) -> bool:
+        return self.type.startswith("[]")
+
+    @property
+    def element_type(self) -> str:
+        return self.type.removeprefix("[]")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One message: ``type`` is coordinator-key, coordinator-value or data."""
+
+    name: str
+    type: str
+    api_key: int | None
+    valid_versions: Versions
+    flexible_versions: Versions | None
+    fields: tuple[Field, ...]
+    written_until: str | None
+    header: bool
+    about: str
+
+
+def versions(text: str) -> Versions | None:
+    """``"3"``, ``"0-4"``, ``"2+"`` or ``"none"``."""
+    if text == "none":
+        return None
+    if text.endswith("+"):
+        return Versions(int(text[:-1]), None)
+    lowest, _, highest = text.partition("-")
+    return Versions(int(lowest), int(highest or lowest))
+
+
+def _some_versions(text: str) -> Versions:
+    found = versions(text)
+    if found is None:
+        raise ValueError(f"{text!r} names no version")
+    return found
+
+
+def _field(node: Mapping[str, Any], structs: Mapping[str, list[Any]], around: str | None) -> Field:
+    """``around``: the versions of what holds the field, which it has unless it says its own."""
+    own = node.get("versions", node.get("taggedVersions", around))
+    inner = node.get("fields") or structs.get(node["type"].removeprefix("[]"), [])
+    return Field(
+        name=node["name"],
+        type=node["type"],
+        versions=_some_versions(own),
+        nullable_versions=versions(node.get("nullableVersions", "none")),
+        tagged_versions=versions(node.get("taggedVersions", "none")),
+        tag=node.get("tag"),
+        default=node.get("default"),
+        has_default="default" in node,
+        fields=tuple(_field(child, structs, own) for child in inner),
+        about=node.get("about", ""),
+    )
+
+
+def parse(node: Mapping[str, Any]) -> Layout:
+    """A layout from its JSON object; KeyError or ValueError when the file is wrong."""
+    structs = {struct["name"]: struct["fields"] for struct in node.get("commonStructs", [])}
+    return Layout(
+        name=node["name"],
+        type=node["type"],
+        api_key=node.get("apiKey"),
+        valid_versions=_some_versions(node["validVersions"]),
+        flexible_versions=versions(node["flexibleVersions"]),
+        fields=tuple(_field(field, structs, None) for field in node["fields"]),
+        written_until=node.get("writtenUntil"),
+        header=node.get("header", True),
+        about=node.get("about", ""),
+    )
+
+
+@cache
+def layouts() -> tuple[Layout, ...]:
+    """Every layout; of one name the one that is written today comes first."""
+    found = [parse(json.loads(path.read_text("utf-8"))) for path in sorted(FOLDER.glob("*.json"))]
+    return tuple(sorted(found, key=lambda layout: layout.written_until is not None))
+
+
+def layout(name: str) -> Layout:
+    """The layout of that name that is written today."""
+    return next(layout for layout in layouts() if layout.name == name)
