@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +68,9 @@ class StructField:
     """NOTHING when a writer must be given the field."""
 
 
+Tagged = Mapping[int | None, StructField]
+
+
 # Types ----------------------------------------------------------------------------------------
 
 
@@ -84,23 +88,23 @@ def compile_type(field: Field, type_name: str, version: int, flexible: bool, nul
     if type_name == "bytes":
         return _bytes(flexible, null)
     part = compile_struct(field.fields, version, flexible)
-    return _nullable(part) if null else part
+    return _nullable(part, field) if null else part
 
 
 def _string(flexible: bool, null: bool) -> Part:
     if flexible:
-        read, write = read_compact_length, write_compact_length
-        return Part(string_reader(read, null), string_writer(write, null), 1)
-    read, write = read_int16_length, write_int16_length
-    return Part(string_reader(read, null), string_writer(write, null), 2)
+        read = string_reader(read_compact_length, null)
+        return Part(read, string_writer(write_compact_length, null), 1)
+    read = string_reader(read_int16_length, null)
+    return Part(read, string_writer(write_int16_length, null), 2)
 
 
 def _bytes(flexible: bool, null: bool) -> Part:
     if flexible:
-        read, write = read_compact_length, write_compact_length
-        return Part(bytes_reader(read, null), bytes_writer(write, null), 1)
-    read, write = read_int32_length, write_int32_length
-    return Part(bytes_reader(read, null), bytes_writer(write, null), 4)
+        read = bytes_reader(read_compact_length, null)
+        return Part(read, bytes_writer(write_compact_length, null), 1)
+    read = bytes_reader(read_int32_length, null)
+    return Part(read, bytes_writer(write_int32_length, null), 4)
 
 
 def _array(element: Part, element_type: str, flexible: bool, null: bool) -> Part:
@@ -115,19 +119,22 @@ def _array(element: Part, element_type: str, flexible: bool, null: bool) -> Part
     return Part(read, array_writer(write_length, null, element.write), 1 if flexible else 4)
 
 
-def _nullable(part: Part) -> Part:
-    """A struct that may be null has a byte before it: -1 for null, 1 for a struct."""
+def _nullable(part: Part, field: Field) -> Part:
+    """Before a struct that may be null: 1, and for null 0 in a tagged field, -1 in any other."""
+    absent = 0 if field.tag is not None else 0xFF
 
     def read(data: bytes, position: int) -> tuple[Any, int]:
         if position >= len(data):
             raise cut_short(data, position, 1)
-        if data[position] > 0x7F:
+        if data[position] == absent:
             return None, position + 1
+        if data[position] != 1:
+            raise Misfit(position, f"{data[position]} is neither a struct's mark nor null's")
         return part.read(data, position + 1)
 
     def write(out: bytearray, value: Any) -> None:
         if value is None:
-            out.append(0xFF)
+            out.append(absent)
             return
         out.append(1)
         part.write(out, value)
@@ -140,7 +147,7 @@ def _nullable(part: Part) -> Part:
 
 def compile_struct(fields: Sequence[Field], version: int, flexible: bool) -> Part:
     here = [field for field in fields if version in field.versions]
-    tagged = {
+    tagged: Tagged = {
         field.tag: _struct_field(field, version, flexible)
         for field in here
         if field.tag is not None and field.tagged_versions and version in field.tagged_versions
@@ -163,9 +170,16 @@ def _struct_field(field: Field, version: int, flexible: bool) -> StructField:
 def _default(field: Field) -> Any:
     if field.has_default:
         return field.default
-    if field.tag is None:
-        return NOTHING
-    return {"uuid": "A" * UUID_TEXT, "string": "", "bytes": b""}.get(field.type, 0)
+    return NOTHING if field.tag is None else _empty(field)
+
+
+def _empty(field: Field) -> Any:
+    """What Kafka's classes begin with, nullable or not."""
+    if field.is_array:
+        return []
+    if field.fields:
+        return {snake_case(f.name): f.default if f.has_default else _empty(f) for f in field.fields}
+    return {"uuid": "A" * UUID_TEXT, "string": "", "bytes": b"", "bool": False}.get(field.type, 0)
 
 
 def _plain_reader(fields: Sequence[StructField]) -> Reader:
@@ -208,25 +222,24 @@ def _plain_writer(fields: Sequence[StructField], names: set[str]) -> Writer:
 # Tagged fields --------------------------------------------------------------------------------
 
 
-def _with_tags_read(read_plain: Reader, tagged: Mapping[int | None, StructField]) -> Reader:
+def _with_tags_read(read_plain: Reader, tagged: Tagged) -> Reader:
     defaults = {field.name: field.default for field in tagged.values()}
+    fresh = deepcopy if any(isinstance(d, list | dict) for d in defaults.values()) else dict
 
     def read(data: bytes, position: int) -> tuple[dict[str, Any], int]:
         value, position = read_plain(data, position)
-        value |= defaults
+        value |= fresh(defaults)
         if position < len(data) and data[position] == 0:  # nearly always
             return value, position + 1
         try:
             return value, _read_tags(data, position, tagged, value)
         except Misfit as misfit:
-            raise misfit.inside(misfit.path and "" or "tagged fields") from None
+            raise (misfit if misfit.path else misfit.inside("tagged fields")) from None
 
     return read
 
 
-def _read_tags(
-    data: bytes, position: int, tagged: Mapping[int | None, StructField], value: dict[str, Any]
-) -> int:
+def _read_tags(data: bytes, position: int, tagged: Tagged, value: dict[str, Any]) -> int:
     count, position = read_varint(data, position)
     for _ in range(count):  # each takes a byte at least, or reading it fails
         tag, position = read_varint(data, position)
@@ -251,7 +264,7 @@ def _read_tag(data: bytes, position: int, field: StructField, value: dict[str, A
         raise misfit.inside(field.name) from None
 
 
-def _with_tags_written(write_plain: Writer, tagged: Mapping[int | None, StructField]) -> Writer:
+def _with_tags_written(write_plain: Writer, tagged: Tagged) -> Writer:
     def write(out: bytearray, value: Any) -> None:
         write_plain(out, value)
         found = dict(_unknown_tags(out, value))
