@@ -87,6 +87,8 @@ class Framer:
         offset, length, checksum, magic = PREFIX.unpack_from(view, position)
         if magic not in MAGICS:
             return f"unknown magic {magic}"
+        if offset < 0:
+            return f"offset {offset} is negative"
         size = OVERHEAD + length
         if size < (record_batch.HEADER_SIZE if magic == 2 else MIN_SIZE):
             return f"length {length} is too short for magic {magic}"
@@ -108,6 +110,8 @@ class Framer:
         if computed != checksum:
             return self._failed(size, checksum, computed)
         (last_offset_delta,) = _INT32.unpack_from(view, position + 23)
+        if last_offset_delta < 0:
+            return f"the last offset is {-last_offset_delta} before the first"
         return Frame(position, size, 2, offset, offset + last_offset_delta)
 
     def _failed(self, size: int, checksum: int, computed: int) -> str:
@@ -133,7 +137,7 @@ class Framer:
         """Where the last gap ends: fewer zeros than a page are its own, not a preallocated tail."""
         claimed = self._claimed_end(position)
         data_end = self._where_zeros_begin()
-        if claimed is not None and claimed >= data_end:
+        if claimed is not None and data_end <= claimed < self._end - PREFIX_SIZE:
             return claimed
         return data_end if self._end - data_end >= PAGE else self._end
 
@@ -205,6 +209,7 @@ def _is_plausible(view: memoryview, position: int) -> bool:
 
 def _is_plausible_message(view: memoryview, position: int) -> bool:
     """A message's two lengths must come out at its end exactly."""
+    length: int
     _, length, _, magic = PREFIX.unpack_from(view, position)
     end = position + OVERHEAD + length
     at = position + (26 if magic == 1 else 18)
@@ -228,34 +233,64 @@ def _without_trailing_zeros(view: memoryview) -> int:
 
 
 def _in_order(items: Iterator[Frame | Gap]) -> Iterator[Frame | Gap]:
-    """Turns a frame into a gap when its neighbours fit each other and it fits not between them.
+    """Turns a frame whose offset overlaps its neighbour's into a gap, if it is the wrong one.
 
     No checksum covers a batch's offset. Numbers that start again and go on from there are no
     damage: such a file is several strung together.
     """
-    last_offset = -1
+    before = -1  # the last offset in front of `held`
     held: Frame | None = None
-    gaps: list[Gap] = []
-    for item in items:
+    gaps: list[Gap] = []  # those after `held`
+    ahead: list[Frame | Gap] = []
+    while (item := ahead.pop() if ahead else next(items, None)) is not None:
         if isinstance(item, Gap):
             gaps.append(item)
             continue
+        if held is not None and item.first_offset <= held.last_offset:
+            ahead = _through_next_frame(items, ahead)
+            after = ahead[0] if ahead and isinstance(ahead[0], Frame) else None
+            wrong = _wrong_one(before, held, item, after)
+            if wrong is item:
+                gaps.append(_misplaced(item, held.last_offset, after))
+                continue
+            if wrong is held:
+                gaps.insert(0, _misplaced(held, before, item))
+                held = None
         if held is not None:
-            kept = _between(last_offset, held, item.first_offset)
-            last_offset = kept.last_offset if isinstance(kept, Frame) else last_offset
-            yield kept
+            before = held.last_offset
+            yield held
         yield from gaps
-        gaps, held = [], item
+        held, gaps = item, []
     if held is not None:
-        yield _between(last_offset, held, None)
+        yield held
     yield from gaps
 
 
-def _between(before: int, frame: Frame, after: int | None) -> Frame | Gap:
-    if before < frame.first_offset and (after is None or frame.last_offset < after):
-        return frame
-    if after is not None and after <= before:
-        return frame
-    following = "the end" if after is None else after
+def _through_next_frame(
+    items: Iterator[Frame | Gap], ahead: list[Frame | Gap]
+) -> list[Frame | Gap]:
+    """The gaps and the one frame that come next, last first."""
+    found = ahead[::-1]
+    while not (found and isinstance(found[-1], Frame)):
+        item = next(items, None)
+        if item is None:
+            break
+        found.append(item)
+    return found[::-1]
+
+
+def _wrong_one(before: int, one: Frame, other: Frame, after: Frame | None) -> Frame | None:
+    """Which of two overlapping neighbours is misplaced; None when the numbers start again."""
+    other_fits = before < other.first_offset
+    one_fits = after is None or one.last_offset < after.first_offset
+    if other_fits and one_fits:  # the offsets of a log follow each other, where not compacted
+        return other if one.first_offset == before + 1 else one
+    if other_fits:
+        return one
+    return other if one_fits else None
+
+
+def _misplaced(frame: Frame, before: int, after: Frame | None) -> Gap:
+    following = "the end" if after is None else after.first_offset
     reason = f"offset {frame.first_offset} does not lie between {before} and {following}"
     return Gap(frame.position, frame.size, reason)
