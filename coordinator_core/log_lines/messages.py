@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, fields
+from typing import Any
+
+from coordinator_core.log_lines.reasons import client_cause_of, parse_reason
+from coordinator_core.log_lines.wordings import line_index
+
+PREFIX = re.compile(
+    r"\[GroupCoordinator (-?\d+)\]: "
+    r"|\[GroupCoordinator id=(-?\d+)(?: topic=(\S+) partition=(\d+))?\] "
+    r"|\[GroupMetadataManager brokerId=(-?\d+)\] "
+    r"|\[Group Metadata Manager on Broker (-?\d+)\]: "
+    r"|\[group-coordinator-event-processor-\d+\]: "
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedEvent:
     """What one message says.  A field is None (or empty) where the wording does not carry it.
 
-    ``event``: REBALANCE_START, JOIN_COMPLETE, ASSIGNMENT_RECEIVED, GROUP_EMPTY, GROUP_DEAD, REBALANCE_SKIPPED,
-    NOBODY_REJOINED, DROPPED_NOT_REJOINED, LEADER_REPLACED, LEADER_LOST, HEARTBEAT_EXPIRED, PENDING_EXPIRED,
-    EXPIRED_UNKNOWN, LEFT, MEMBER_JOIN, STATIC_NEW, STATIC_REPLACED, STATIC_NO_REBALANCE, STATIC_FENCED,
-    EMPTY_ASSIGNMENTS, SYNC_TIMEOUT, STORE_FAILED, LOADED, UNLOADED, PARTITION_LOAD, PARTITION_UNLOAD,
-    OFFSETS_EXPIRED, OFFSETS_DELETED, ADMIN_DELETE, SIMPLE_GROUP, TOMBSTONES; of the new protocols
-    (KIP-848, KIP-932, KIP-1071) FENCED, EPOCH_BUMP, TARGET, RECONCILE, CONVERT, SUBSCRIPTION;
-    and OTHER for the loggers' remaining known lines (start, stop, settings).
+    ``event``: REBALANCE_START, JOIN_COMPLETE, ASSIGNMENT_RECEIVED, GROUP_EMPTY, GROUP_DEAD,
+    REBALANCE_SKIPPED, NOBODY_REJOINED, DROPPED_NOT_REJOINED, LEADER_REPLACED, LEADER_LOST,
+    HEARTBEAT_EXPIRED, PENDING_EXPIRED, EXPIRED_UNKNOWN, LEFT, MEMBER_JOIN, STATIC_NEW,
+    STATIC_REPLACED, STATIC_NO_REBALANCE, STATIC_FENCED, EMPTY_ASSIGNMENTS, SYNC_TIMEOUT,
+    STORE_FAILED, LOADED, UNLOADED, PARTITION_LOAD, PARTITION_UNLOAD, OFFSETS_EXPIRED,
+    OFFSETS_DELETED, TOMBSTONES, ADMIN_DELETE, SIMPLE_GROUP; of the new protocols (KIP-848,
+    KIP-932, KIP-1071) FENCED, EPOCH_BUMP, TARGET, RECONCILE, CONVERT, SUBSCRIPTION; and OTHER for
+    the loggers' remaining known lines (start, stop, settings).
+
+    ``step`` tells an event's several lines apart: MEMBER_JOIN id_required, direct, static, pending;
+    LEFT member, pending, temporarily; LOADED group, member; EMPTY_ASSIGNMENTS set, sent;
+    STORE_FAILED group, empty, static; PARTITION_LOAD scheduled, started, finished, skipped, failed,
+    elected, resigned; PARTITION_UNLOAD scheduled, started, finished, skipped, failed; OTHER
+    sync_expired_state, sync_expired_generation, subscription_unreadable.
     """
 
     event: str
@@ -38,21 +58,46 @@ class ParsedEvent:
     client_host: str | None = None
     session_timeout_ms: int | None = None
     rebalance_timeout_ms: int | None = None
+    protocols: tuple[str, ...] = ()  # assignors' names a member supports
     topic_partition: str | None = None
-    protocol: str | None = None  # classic, consumer, share, streams where the wording says which
+    protocol: str | None = None  # consumer, classic, share, streams where a KIP-848 line says which
     assignor: str | None = None
     error: str | None = None
     operation: str | None = None  # STATIC_FENCED
-    step: str | None = None  # MEMBER_JOIN: id_required, direct, pending; LEFT: pending
+    step: str | None = None
     duration_ms: int | None = None
     scheduler_ms: int | None = None
     count: int | None = None  # offsets expired or deleted, tombstones, records loaded
     epoch: int | None = None  # of the offsets partition's leader, or of a KIP-848 group
 
 
-def parse_message(message: str, logger: str | None = None) -> ParsedEvent | None:
-    """The event of a message, its prefix in brackets included or not; None where no wording fits.
+_FIELDS = {field.name for field in fields(ParsedEvent)}
 
-    ``logger`` is the full logger name, or None where the line does not show it.
-    """
-    raise NotImplementedError
+
+def parse_message(message: str) -> ParsedEvent | None:
+    """The event of a message, with or without its prefix; None where no wording fits."""
+    prefix = PREFIX.match(message)
+    found = line_index().find(message[prefix.end() :] if prefix else message)
+    if found is None:
+        return None
+    wording, values = found
+    known: dict[str, Any] = {name: value for name, value in values.items() if name in _FIELDS}
+    if wording.step is not None:
+        known["step"] = wording.step
+    if wording.protocol is not None:
+        known["protocol"] = wording.protocol
+    if wording.cause is not None:
+        known["cause"] = wording.cause
+    if "reason" in known:
+        _add_reason(known)
+    elif "client_reason" in known:
+        known["client_cause"] = client_cause_of(known["client_reason"])
+    return ParsedEvent(wording.event, **known)
+
+
+def _add_reason(known: dict[str, Any]) -> None:
+    """What the line itself says comes before what its reason says."""
+    reason = parse_reason(known["reason"])
+    for name in ("cause", "member_id", "instance_id", "members", "error", "client_reason"):
+        known.setdefault(name, getattr(reason, name))
+    known["client_cause"] = reason.client_cause

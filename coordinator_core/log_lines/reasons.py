@@ -1,14 +1,21 @@
-"""Reason texts -> cause classes: why a rebalance began, in the broker's and in the client's words."""
+"""Reason texts -> cause classes: why a rebalance began, as broker and client word it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
+
+from coordinator_core.log_lines.wordings import client_reason_index, reason_index
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedReason:
-    """``cause``: MEMBER_NEW, HEARTBEAT_EXPIRY, LEAVE, LEADER_REJOIN, METADATA_CHANGE, STATIC_UPDATE,
-    SYNC_TIMEOUT, STORE_ERROR, JOINING_IN_PREPARE, or UNKNOWN for words no wording has."""
+    """Why a rebalance began, or a member was fenced.
+
+    ``cause``: MEMBER_NEW, HEARTBEAT_EXPIRY, LEAVE, LEADER_REJOIN, METADATA_CHANGE, STATIC_UPDATE,
+    SYNC_TIMEOUT, STORE_ERROR, JOINING_IN_PREPARE, OVER_CAPACITY, CONVERT, REBALANCE_TIMEOUT; or
+    UNKNOWN for words that no wording has.
+    """
 
     cause: str
     member_id: str | None = None
@@ -20,16 +27,30 @@ class ParsedReason:
     client_cause: str | None = None
 
 
+_FIELDS = {field.name for field in fields(ParsedReason)}
+
+
 def parse_reason(reason: str) -> ParsedReason:
     """The reason of a `Preparing to rebalance` line, as it stands between the parentheses."""
-    raise NotImplementedError
+    found = reason_index().find(reason)
+    if found is None:
+        return ParsedReason("UNKNOWN")
+    wording, values = found
+    known: dict[str, Any] = {name: value for name, value in values.items() if name in _FIELDS}
+    client_cause = client_cause_of(known.get("client_reason"))
+    return ParsedReason(wording.cause or "UNKNOWN", client_cause=client_cause, **known)
 
 
 def client_cause_of(client_reason: str | None) -> str | None:
     """Class of a client's own reason (KIP-800); None where the client gave none.
 
-    POLL_TIMEOUT, CLOSING, LEAVING, MEMBER_ID_REQUIRED, ALREADY_REBALANCING, TOPICS_CHANGED, SUBSCRIPTION_CHANGED,
-    COOPERATIVE_FOLLOW_UP, ASSIGNMENT_MISMATCH, ERROR_RESPONSE, COMMIT_DURING_REBALANCE, AUTHENTICATION_ERROR,
-    STREAMS_FOLLOW_UP, STREAMS_TASKS_CORRUPTED, STREAMS_SHUTDOWN; OTHER for a reason of the client's own making.
+    POLL_TIMEOUT, CLOSING, UNSUBSCRIBED, ADMIN_REMOVED, LEAVING, MEMBER_ID_REQUIRED,
+    ALREADY_REBALANCING, TOPICS_CHANGED, SUBSCRIPTION_CHANGED, COOPERATIVE_FOLLOW_UP,
+    ASSIGNMENT_MISMATCH, ERROR_RESPONSE, COMMIT_DURING_REBALANCE, AUTHENTICATION_ERROR, ENFORCED,
+    CONNECT_REJOIN, STREAMS_FOLLOW_UP, STREAMS_TASKS_CORRUPTED, STREAMS_SHUTDOWN; OTHER for a
+    reason of the client's own making.
     """
-    raise NotImplementedError
+    if client_reason is None or client_reason == "not provided":
+        return None
+    found = client_reason_index().find(client_reason)
+    return "OTHER" if found is None else found[0].cause

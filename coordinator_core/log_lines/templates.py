@@ -1,0 +1,242 @@
+"""A wording's text with placeholders: a pattern that reads, and a form that prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+Fields = dict[str, object]
+
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_MAP_VALUE = re.compile(r"=\[B@[0-9a-f]+(?:, )?")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a placeholder is matched, read into a field, and printed from it."""
+
+    pattern: str
+    read: Callable[[str], object]
+    show: Callable[[object], str]
+    field: str = ""  # where it differs from the placeholder's name
+
+
+def _show_plain(value: object) -> str:
+    return str(value)
+
+
+def _show_none_as(none: str) -> Callable[[object], str]:
+    return lambda value: none if value is None else str(value)
+
+
+def _read_none_as(none: str) -> Callable[[str], str | None]:
+    return lambda text: None if text == none else text
+
+
+def _read_option(text: str) -> str | None:
+    inner = text.removeprefix("Some(").removesuffix(")")
+    return None if text == "None" or inner == "null" else inner
+
+
+def _show_option(value: object) -> str:
+    return "None" if value is None else f"Some({value})"
+
+
+def _read_number(text: str) -> int | None:
+    """An epoch as a number, an Option or an OptionalInt."""
+    digits = re.search(r"-?\d+", text)
+    return int(digits[0]) if digits else None
+
+
+def _read_list(text: str) -> tuple[str, ...]:
+    return tuple(text.split(", ")) if text else ()
+
+
+def _read_bracketed(text: str) -> tuple[str, ...]:
+    """`Set(a, b)`, `List(a, b)`, `[a, b]`, or the keys of `{a=[B@1f, b=[B@2c}`."""
+    opening = min(text.index(bracket) for bracket in "([{" if bracket in text)
+    inner = text[opening + 1 : -1]
+    if text[opening] == "{":
+        return tuple(filter(None, _MAP_VALUE.split(inner)))
+    return _read_list(inner)
+
+
+def _joined(value: object) -> str:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"a list is printed here, not {value!r}")
+    return ", ".join(map(str, value))
+
+
+def _read_topic_partition(text: str) -> str:
+    """`topic-3`; brokers before 0.10.1 print `[topic,3]`."""
+    return text[1:-1].replace(",", "-") if text.startswith("[") else text
+
+
+def _show_topic_and_partition(value: object) -> str:
+    topic, _, partition = str(value).rpartition("-")
+    return f"[{topic},{partition}]"
+
+
+def _text(pattern: str) -> Kind:
+    return Kind(pattern, str, _show_plain)
+
+
+def _number() -> Kind:
+    return Kind(r"-?\d+", int, _show_plain)
+
+
+# Member ids end in a UUID in the classic protocol; a client id before it may hold any words.
+_MEMBER = _text(rf".*?{_UUID}|.*?")
+_BRACKETED = r"\w*\(.*\)|\[.*\]|\{.*\}"
+_REST = _text(".*")
+
+KINDS: Mapping[str, Kind] = {
+    # A group id may hold the wording's own words: the rightmost place where they fit counts.
+    "group_id": _text(".*"),
+    "reason": _REST,
+    "client_reason": Kind(".*", _read_none_as("not provided"), _show_none_as("not provided")),
+    "error": _REST,
+    "_": _REST,
+    "member_id": _MEMBER,
+    "old_member_id": _MEMBER,
+    "new_leader_id": _MEMBER,
+    "state": _text(r"\w+"),
+    "protocol": _text(r"\w+"),
+    "instance_option": Kind(r"None|Some\(.*?\)", _read_option, _show_option, "instance_id"),
+    "instance_or_null": Kind(".*?", _read_none_as("null"), _show_none_as("null"), "instance_id"),
+    "instance_or_none": Kind(".*?", _read_none_as("None"), _show_none_as("None"), "instance_id"),
+    "new_leader_instance_option": _text(r"None|Some\(.*?\)"),
+    "generation": _number(),
+    "current_generation": _number(),
+    "member_count": _number(),
+    "static_member_count": _number(),
+    "session_timeout_ms": _number(),
+    "rebalance_timeout_ms": _number(),
+    "duration_ms": _number(),
+    "scheduler_ms": _number(),
+    "count": _number(),
+    "epoch": Kind(r"-?\d+|Some\(\d+\)|OptionalInt\[\d+\]", _read_number, _show_plain),
+    "members": Kind(_BRACKETED, _read_bracketed, _joined),
+    "member_map": Kind(_BRACKETED, _read_bracketed, _joined, "members"),
+    "member_list": Kind(".*", _read_list, _joined, "members"),
+    "protocols": Kind(_BRACKETED, _read_bracketed, _joined),
+    "groups": Kind(".*", _read_list, _joined),
+    "topic_partition": Kind(r"\S+?-\d+", _read_topic_partition, _show_plain),
+    "topic_and_partition": Kind(
+        r"\[\S+?,\d+\]|\S+?-\d+",
+        _read_topic_partition,
+        _show_topic_and_partition,
+        "topic_partition",
+    ),
+    "offsets_partition": Kind(
+        r"\d+",
+        lambda text: f"__consumer_offsets-{text}",
+        lambda value: str(value).rpartition("-")[2],
+        "topic_partition",
+    ),
+    "epoch_option": Kind(
+        r"-?\d+|None|Some\(\d+\)|OptionalInt(?:\[\d+\]|\.empty)", _read_number, _show_plain, "epoch"
+    ),
+}
+_PLAIN = _text(".*?")
+
+# How each coordinator's language prints what its log lines hold.
+_BRACKETS = {
+    "scala": {"members": "Set({})", "protocols": "List({})"},
+    "java": {"members": "[{}]", "protocols": "[{}]", "new_leader_protocols": "[{}]"},
+}
+
+
+@dataclass(frozen=True)
+class Template:
+    """A text such as ``Stabilized group {group_id} generation {generation}``."""
+
+    text: str
+
+    @cached_property
+    def pieces(self) -> tuple[str, ...]:
+        """Fixed words and placeholders' names in turn, fixed words first and last."""
+        return tuple(_PLACEHOLDER.split(self.text))
+
+    @cached_property
+    def anchor(self) -> str:
+        """The longest stretch of fixed words: a message without it cannot match."""
+        return max(self.pieces[::2], key=len)
+
+    @cached_property
+    def fixed_length(self) -> int:
+        return sum(map(len, self.pieces[::2]))
+
+    @cached_property
+    def _regex(self) -> re.Pattern[str]:
+        seen: set[str] = set()
+        parts = [re.escape(self.pieces[0])]
+        for name, words in zip(self.pieces[1::2], self.pieces[2::2], strict=True):
+            parts.append(_group(name, seen))
+            parts.append(re.escape(words))
+        return re.compile("".join(parts))
+
+    @cached_property
+    def _readers(self) -> tuple[tuple[str, str, Callable[[str], object]], ...]:
+        names = dict.fromkeys(name for name in self.pieces[1::2] if name != "_")
+        return tuple(
+            (name, KINDS.get(name, _PLAIN).field or name, KINDS.get(name, _PLAIN).read)
+            for name in names
+        )
+
+    def read(self, message: str) -> Fields | None:
+        """Fields of a message that this wording fits as a whole."""
+        if self.anchor not in message:
+            return None
+        found = self._regex.fullmatch(message)
+        if found is None:
+            return None
+        return {field: read(found[name]) for name, field, read in self._readers}
+
+    def form(self, fields: Mapping[str, object], coordinator: str) -> str:
+        """The message for given fields; raises ValueError on one that is missing."""
+        out = [self.pieces[0]]
+        for name, words in zip(self.pieces[1::2], self.pieces[2::2], strict=True):
+            out.append(_shown(name, fields, coordinator))
+            out.append(words)
+        return "".join(out)
+
+
+def _group(name: str, seen: set[str]) -> str:
+    pattern = KINDS.get(name, _PLAIN).pattern
+    if name == "_":
+        return f"(?:{pattern})"
+    if name in seen:
+        return f"(?P={name})"
+    seen.add(name)
+    return f"(?P<{name}>{pattern})"
+
+
+def _shown(name: str, fields: Mapping[str, object], coordinator: str) -> str:
+    kind = KINDS.get(name, _PLAIN)
+    field = kind.field or name
+    if field not in fields:
+        raise ValueError(f"this wording prints {field}, which is not given")
+    value = fields[field]
+    if name == "member_map":  # an array's own text, a number of the JVM's, says nothing
+        return "{" + ", ".join(f"{member}=[B@0" for member in _joined(value).split(", ")) + "}"
+    if name == "epoch_option":
+        form = "Some({})" if coordinator == "scala" else "OptionalInt[{}]"
+        return "None" if value is None else form.format(value)
+    text = kind.show(value)
+    return _BRACKETS[coordinator].get(name, "{}").format(text)
+
+
+def holds_in(versions: str, version: str) -> bool:
+    """Whether ``2.8.1-4.0`` (both ends included) takes in version ``4.0.2``."""
+    first, _, last = versions.partition("-")
+    wanted = _numbers(version)
+    high = _numbers(last or first)
+    return _numbers(first) <= wanted and wanted[: len(high)] <= high
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))

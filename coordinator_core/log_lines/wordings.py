@@ -1,0 +1,114 @@
+"""The list of wordings, and the way from a message to the few that may fit it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import schemas.log_lines as data
+from coordinator_core.log_lines.templates import Fields, Template, holds_in
+
+_KEY_LENGTH = (
+    5  # no wording has fewer fixed characters at its start, but for those that begin freely
+)
+
+
+@dataclass(frozen=True)
+class Wording:
+    """One text, of one coordinator or of both, with what it means."""
+
+    template: Template
+    coordinator: str
+    versions: str
+    event: str
+    level: str = "INFO"
+    logger: str = ""
+    step: str | None = None
+    protocol: str | None = None
+    cause: str | None = None
+
+
+class Index:
+    """Wordings by their first characters, the most specific first."""
+
+    def __init__(self, wordings: Iterable[Wording]) -> None:
+        self._by_start: dict[str, list[Wording]] = defaultdict(list)
+        seen: set[str] = set()
+        for wording in sorted(wordings, key=lambda w: -w.template.fixed_length):
+            if wording.template.text not in seen:
+                seen.add(wording.template.text)
+                start = wording.template.pieces[0][:_KEY_LENGTH]
+                self._by_start[start if len(start) == _KEY_LENGTH else ""].append(wording)
+
+    def find(self, message: str) -> tuple[Wording, Fields] | None:
+        """The wording that fits a message as a whole, and the fields it carries."""
+        for start in (message[:_KEY_LENGTH], ""):
+            for wording in self._by_start.get(start, ()):
+                fields = wording.template.read(message)
+                if fields is not None:
+                    return wording, fields
+        return None
+
+
+def _wording(entry: Mapping[str, str], coordinator: str, event: str) -> Wording:
+    return Wording(
+        Template(entry["text"]),
+        coordinator,
+        entry.get("versions", ""),
+        event,
+        entry.get("level", ""),
+        entry.get("logger", ""),
+        entry.get("step"),
+        entry.get("protocol"),
+        entry.get("cause"),
+    )
+
+
+@cache
+def line_wordings() -> tuple[Wording, ...]:
+    """Of both coordinators, in the order of the data."""
+    return tuple(
+        _wording(entry, coordinator, entry.get("event", "OTHER"))
+        for coordinator in data.COORDINATORS
+        for entry in data.wordings(coordinator)
+    )
+
+
+@cache
+def reason_wordings() -> tuple[Wording, ...]:
+    """Reasons of both coordinators; their event is REASON."""
+    return tuple(
+        _wording(entry, coordinator, "REASON")
+        for coordinator in data.COORDINATORS
+        for entry in data.reasons(coordinator)
+    )
+
+
+@cache
+def line_index() -> Index:
+    return Index(line_wordings())
+
+
+@cache
+def reason_index() -> Index:
+    return Index(reason_wordings())
+
+
+@cache
+def client_reason_index() -> Index:
+    return Index(_wording(entry, "client", "REASON") for entry in data.reasons("client"))
+
+
+def of_era(wordings: Iterable[Wording], era: str) -> Iterator[Wording]:
+    """Those that an era's broker prints; raises ValueError on an unknown era."""
+    eras = data.eras()
+    if era not in eras:
+        raise ValueError(f"unknown era {era!r}; one of {', '.join(eras)}")
+    version, coordinator = eras[era]["version"], eras[era]["coordinator"]
+    return (
+        wording
+        for wording in wordings
+        if wording.coordinator == coordinator and holds_in(wording.versions, version)
+    )
