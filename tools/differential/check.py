@@ -1,0 +1,83 @@
+"""Plays scenarios on Kafka and on the engine, and says where they part."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tools.differential.kafka import Kafka, Scenario
+from tools.differential.shrink import shrink
+from tools.differential.traces import Difference, Event, first_difference, member_ids
+
+
+class Player(Protocol):
+    def play(self, scenario: Scenario, member_ids: list[str]) -> list[Event]: ...
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A scenario on which the two differ, with both traces."""
+
+    scenario: Scenario
+    expected: list[Event]
+    actual: list[Event]
+    difference: Difference
+
+    def __str__(self) -> str:
+        steps = "\n".join(f"  {json.dumps(step)}" for step in self.scenario["steps"])
+        head = {key: value for key, value in self.scenario.items() if key != "steps"}
+        return f"{json.dumps(head)}\n{steps}\n{self.difference}"
+
+    def write(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "scenario.json").write_text(scenario_text(self.scenario), "utf-8")
+        for name, trace in (("expected", self.expected), ("actual", self.actual)):
+            lines = [json.dumps(event) + "\n" for event in trace]
+            (directory / f"{name}.jsonl").write_text("".join(lines), "utf-8")
+        (directory / "note.md").write_text(f"```\n{self}\n```\n", "utf-8")
+
+
+def scenario_text(scenario: Scenario) -> str:
+    """The scenario as JSON, a step a line."""
+    head = {key: value for key, value in scenario.items() if key != "steps"}
+    steps = ",\n  ".join(json.dumps(step) for step in scenario["steps"])
+    return f'{json.dumps(head)[:-1]}, "steps": [\n  {steps}\n]}}\n'
+
+
+def findings(
+    scenarios: Iterable[Scenario], kafka: Kafka, player: Player
+) -> Iterator[Finding | None]:
+    """One a scenario; None where the two agree, or where Kafka's coordinator itself fell over."""
+    for scenario, expected in kafka.play_all(scenarios):
+        yield None if failed(expected) else _compare(scenario, expected, player)
+
+
+def failed(trace: list[Event]) -> bool:
+    return any(event["event"] == "failure" for event in trace)
+
+
+def shrunk(finding: Finding, kafka: Kafka, player: Player) -> Finding:
+    """The finding made minimal, the kind of its difference kept."""
+    kind = finding.difference.kind()
+
+    def find(scenario: Scenario) -> Finding | None:
+        expected = kafka.play(scenario)
+        return None if failed(expected) else _compare(scenario, expected, player)
+
+    def differs(scenario: Scenario) -> bool:
+        found = find(scenario)
+        return found is not None and found.difference.kind() == kind
+
+    return find(shrink(finding.scenario, differs)) or finding
+
+
+def _compare(scenario: Scenario, expected: list[Event], player: Player) -> Finding | None:
+    actual = player.play(scenario, member_ids(expected))
+    if failed(actual):
+        last = max((event["at_ms"] for event in expected if "at_ms" in event), default=0)
+        return Finding(scenario, expected, actual, Difference(last, [], actual[-1:]))
+    difference = first_difference(expected, actual)
+    return Finding(scenario, expected, actual, difference) if difference else None

@@ -1,0 +1,87 @@
+"""Kafka's own coordinators as players: one warm JVM a version, asked over its standard input."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from tools.differential.traces import Event
+
+Scenario = dict[str, Any]
+
+BUILD = Path(__file__).resolve().parents[2] / "build" / "differential"
+ERAS = ("4.1", "3.9", "2.5")
+
+
+class NotBuilt(Exception):
+    """The runner's jar or the Java to run it is missing; the message says what to do."""
+
+
+class Kafka:
+    """A player on the coordinator of one Kafka version; a context manager that ends its JVM."""
+
+    def __init__(self, era: str, tally: Path | None = None, build: Path = BUILD) -> None:
+        jar = build / f"kafka-{era}" / f"kafka-{era}.jar"
+        if not jar.exists():
+            raise NotBuilt(f"no {jar.name} in {jar.parent}: build it with `make oracle`")
+        if shutil.which("java") is None:
+            raise NotBuilt("no java on the path: install a JDK 17")
+        options = ["--tally", str(tally)] if tally else []
+        self._jvm = subprocess.Popen(
+            ["java", "-XX:+UseSerialGC", "-jar", str(jar), "--serve", *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+        )
+
+    def __enter__(self) -> Kafka:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Lets the JVM finish: it writes its tally at the end of its input."""
+        self._in.close()
+        self._out.close()
+        self._jvm.wait()
+
+    def play(self, scenario: Scenario) -> list[Event]:
+        self._send(scenario)
+        return self._receive()
+
+    def play_all(self, scenarios: Iterable[Scenario]) -> Iterator[tuple[Scenario, list[Event]]]:
+        """Scenarios and their traces in order; the JVM plays ahead while the caller works."""
+        listed = list(scenarios)
+        feeder = threading.Thread(target=lambda: [self._send(s) for s in listed], daemon=True)
+        feeder.start()
+        for scenario in listed:
+            yield scenario, self._receive()
+        feeder.join()
+
+    @property
+    def _in(self) -> IO[str]:
+        assert self._jvm.stdin is not None
+        return self._jvm.stdin
+
+    @property
+    def _out(self) -> IO[str]:
+        assert self._jvm.stdout is not None
+        return self._jvm.stdout
+
+    def _send(self, scenario: Scenario) -> None:
+        self._in.write(json.dumps(scenario) + "\n")
+        self._in.flush()
+
+    def _receive(self) -> list[Event]:
+        """Lines up to the empty one."""
+        lines = []
+        for line in self._out:
+            if line == "\n":
+                return [json.loads(text) for text in lines]
+            lines.append(line)
+        raise RuntimeError(f"the runner ended with {self._jvm.wait()}")

@@ -1,0 +1,96 @@
+"""When two traces are equal, and where they first differ.
+
+Equal is: moment by moment the same answers, and the same records and states in the same order.
+Free are only the order of answers within a moment (with their place among its records and states)
+and the order of partitions within an answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby, zip_longest
+from typing import Any
+
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first moment at which two traces differ, with all that each has there."""
+
+    at_ms: int
+    expected: list[Event]
+    actual: list[Event]
+
+    def only_expected(self) -> list[Event]:
+        return [event for event in self.expected if event not in self.actual]
+
+    def only_actual(self) -> list[Event]:
+        return [event for event in self.actual if event not in self.expected]
+
+    def kind(self) -> frozenset[tuple[object, ...]]:
+        """What sort of events differ, for telling one cause from another."""
+        differing = self.only_expected() + self.only_actual()
+        fields = ("event", "op", "error", "state")
+        return frozenset(tuple(event.get(field) for field in fields) for event in differing)
+
+    def __str__(self) -> str:
+        lines = [f"first difference at {self.at_ms} ms"]
+        for side, events, own in (
+            ("Kafka", self.expected, self.only_expected()),
+            ("engine", self.actual, self.only_actual()),
+        ):
+            lines.append(f"  {side}:" if events else f"  {side}: nothing")
+            lines += [f"  {'*' if event in own else ' '} {json.dumps(event)}" for event in events]
+        return "\n".join(lines)
+
+
+def member_ids(trace: Iterable[Event]) -> list[str]:
+    """The ids that the start line lists, in the order of their making."""
+    return next((event["member_ids"] for event in trace if event["event"] == "start"), [])
+
+
+def first_difference(expected: list[Event], actual: list[Event]) -> Difference | None:
+    """None if the traces are equal. Start lines are not compared: they say who played."""
+    for theirs, ours in zip_longest(_moments(expected), _moments(actual)):
+        at_ms = min(moment[0] for moment in (theirs, ours) if moment)
+        left, right = _at(at_ms, theirs), _at(at_ms, ours)
+        if left != right and _ordered(left) != _ordered(right):
+            return Difference(at_ms, left, right)
+    return None
+
+
+def same_order(expected: list[Event], actual: list[Event]) -> bool:
+    """Whether the traces agree even in what is free, partitions apart."""
+    pairs = zip_longest(_comparable(expected), _comparable(actual))
+    return all(left == right for left, right in pairs)
+
+
+Moment = tuple[int, list[Event]]
+
+
+def _moments(trace: list[Event]) -> list[Moment]:
+    by_time = groupby(_comparable(trace), key=lambda event: event["at_ms"])
+    return [(at_ms, list(events)) for at_ms, events in by_time]
+
+
+def _at(at_ms: int, moment: Moment | None) -> list[Event]:
+    return moment[1] if moment and moment[0] == at_ms else []
+
+
+def _comparable(trace: list[Event]) -> list[Event]:
+    return [_sorted_partitions(event) for event in trace if event["event"] != "start"]
+
+
+def _sorted_partitions(event: Event) -> Event:
+    if "partitions" not in event:
+        return event
+    return {**event, "partitions": sorted(event["partitions"], key=json.dumps)}
+
+
+def _ordered(moment: list[Event]) -> tuple[list[Event], list[Event]]:
+    answers = [event for event in moment if event["event"] == "response"]
+    rest = [event for event in moment if event["event"] != "response"]
+    return sorted(answers, key=lambda event: json.dumps(event, sort_keys=True)), rest
