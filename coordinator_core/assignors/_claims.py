@@ -1,0 +1,99 @@
+"""Who may keep what of the partitions that members say they own.
+
+Partitions are codes of ``Topics``, members their ranks by member id.
+Source: AbstractStickyAssignor.allSubscriptionsEqual, generations as of KAFKA-12984 and later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+
+from coordinator_core.assignors.model import Member, TopicPartition, Topics
+
+
+class Claims:
+    """Owned partitions after conflicts between members are settled.
+
+    ``owner`` maps each code to the rank that keeps it, in the order the claims were read, so
+    that it holds every member's list order too. ``twice`` are codes claimed by two members of
+    one generation: nobody keeps those. ``strays`` are claims (code, rank) on topics their
+    member no longer subscribes to. A partition number beyond the topic's count gets a code
+    from ``topics.total`` on, named in ``beyond``.
+    """
+
+    def __init__(self, topics: Topics, ordered: Sequence[Member], map_order: Iterable[int]) -> None:
+        self._topics = topics
+        self.owner: dict[int, int] = {}
+        self.twice: set[int] = set()
+        self.strays: list[tuple[int, int]] = []
+        self.beyond: dict[TopicPartition, int] = {}
+        self.read = [(rank, self._codes(ordered[rank], rank)) for rank in map_order]
+        count = 0
+        for rank, codes in self.read:
+            self.owner.update(zip(codes, repeat(rank)))
+            count += len(codes)
+        self.disjoint = len(self.owner) == count
+        if not self.disjoint:
+            self._settle(ordered)
+
+    def _codes(self, member: Member, rank: int) -> list[int]:
+        codes: list[int] = []
+        start_of, count_of = self._topics.start, self._topics.partitions
+        for topic, partitions in member.owned:
+            start = start_of.get(topic)
+            if start is None or not partitions:
+                continue
+            found = [start + partition for partition in partitions]
+            if max(partitions) >= count_of[topic]:
+                found = [self._code(topic, partition) for partition in partitions]
+            if topic not in member.topics:
+                self.strays += zip(found, repeat(rank))
+            codes += found
+        return codes
+
+    def _code(self, topic: str, partition: int) -> int:
+        if partition < self._topics.partitions[topic]:
+            return self._topics.start[topic] + partition
+        return self.beyond.setdefault((topic, partition), self._topics.total + len(self.beyond))
+
+    def _settle(self, ordered: Sequence[Member]) -> None:
+        """Claim by claim: the higher generation wins, equal ones lose the partition for both.
+
+        The other claimant's generation is its subscription's field, not that of its claims.
+        """
+        self.owner = {}
+        last: dict[int, int] = {}
+        for rank, codes in self.read:
+            generation = ordered[rank].generation
+            for code in codes:
+                if code in last:
+                    other = ordered[last[code]].field_generation
+                    if generation < other:
+                        continue
+                    self.owner.pop(code, None)
+                    if generation == other:
+                        self.twice.add(code)
+                        last[code] = rank
+                        continue
+                self.owner[code] = rank
+                last[code] = rank
+
+    def held(self, members: int) -> list[list[int]]:
+        """Codes kept by each rank, in the order claimed."""
+        lists: list[list[int]] = [[] for _ in range(members)]
+        for code, rank in self.owner.items():
+            lists[rank].append(code)
+        return lists
+
+    def table(self) -> list[TopicPartition]:
+        """(topic, partition) of every code, those beyond their topic included."""
+        return self._topics.table + list(self.beyond)
+
+    def losing(self, owner: dict[int, int]) -> Iterator[int]:
+        """Claimed codes that ``owner`` gives to somebody who did not claim them."""
+        claimants: dict[int, set[int]] = {}
+        for rank, codes in self.read:
+            for code in codes:
+                claimants.setdefault(code, set()).add(rank)
+        return (c for c, ranks in claimants.items() if c in owner and owner[c] not in ranks)

@@ -1,0 +1,67 @@
+"""Orders of members and who subscribes to what: the questions every assignor asks first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import itemgetter
+
+from coordinator_core.assignors._java_order import hash_order, java_sorted, utf16
+from coordinator_core.assignors.model import Member, Topics
+
+_id = itemgetter(Member._fields.index("member_id"))
+
+
+def by_id(members: Sequence[Member]) -> list[Member]:
+    if "".join(map(_id, members)).isascii():
+        return sorted(members, key=_id)
+    return sorted(members, key=lambda member: utf16(member.member_id))
+
+
+def static_first(members: Sequence[Member]) -> list[Member]:
+    """Static members by instance id, then dynamic ones by member id (KIP-345)."""
+    if not any(member.instance_id is not None for member in members):
+        return by_id(members)
+
+    def key(member: Member) -> tuple[bool, bytes]:
+        if member.instance_id is None:
+            return True, utf16(member.member_id)
+        return False, utf16(member.instance_id)
+
+    return sorted(members, key=key)
+
+
+def in_hash_order(members: Sequence[Member]) -> list[Member]:
+    """As the leader's ``HashMap<String, Subscription>`` iterates, filled in the given order."""
+    named = {member.member_id: member for member in members}
+    return [named[member_id] for member_id in hash_order(named)]
+
+
+def same_topics(members: Sequence[Member]) -> bool:
+    """Every member names the same topics, those without metadata included."""
+    if not members:
+        return True
+    first = members[0].topics
+    if all(member.topics == first for member in members):
+        return True
+    wanted = set(first)
+    return all(
+        len(member.topics) == len(wanted) and wanted.issuperset(member.topics) for member in members
+    )
+
+
+def subscribed(members: Sequence[Member]) -> set[str]:
+    return set().union(*(member.topics for member in members))
+
+
+def subscribers(topics: Topics, ordered: Sequence[Member]) -> list[list[int]]:
+    """Per topic, in name order, the ranks in ``ordered`` of its subscribers, ascending."""
+    ranks: dict[str, list[int]] = {topic: [] for topic in topics.names}
+    for rank, member in enumerate(ordered):
+        for topic in member.topics:
+            if topic in ranks:
+                ranks[topic].append(rank)
+    return list(ranks.values())
+
+
+def sorted_ids(members: Sequence[Member]) -> list[str]:
+    return java_sorted(map(_id, members))

@@ -1,0 +1,83 @@
+"""How consumers put what they own on the wire, and back: the order an assignor reads claims in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from coordinator_core.assignors._java_order import hash_order, java_sorted, table_capacity, utf16
+from coordinator_core.assignors.model import NO_GENERATION, Member, TopicPartition
+
+Grouped = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+def grouped(partitions: Iterable[TopicPartition]) -> Grouped:
+    """By topic in the order of first appearance, as sticky's oldest user data has them."""
+    by_topic = _by_topic(partitions)
+    return tuple((topic, tuple(numbers)) for topic, numbers in by_topic.items())
+
+
+def in_user_data(partitions: Iterable[TopicPartition]) -> Grouped:
+    """As StickyAssignor's user data groups its last assignment: topics in a HashMap's order.
+
+    The map is filled by ``computeIfAbsent``, which puts a new entry at the head of its bucket
+    and grows the table one entry later than ``put`` does.
+    """
+    by_topic = _by_topic(partitions)
+    capacity = table_capacity(len(by_topic) - 1)
+    topics = hash_order(reversed(by_topic), capacity)
+    return tuple((topic, tuple(by_topic[topic])) for topic in topics)
+
+
+def in_owned_field(partitions: Iterable[TopicPartition]) -> Grouped:
+    """As the subscription's owned partitions are sent: by topic, then partition (KIP-429)."""
+    return grouped(sorted(partitions, key=lambda tp: (utf16(tp[0]), tp[1])))
+
+
+def in_topics_field(topics: Iterable[str]) -> tuple[str, ...]:
+    """As a subscription's topics are sent: sorted."""
+    return tuple(java_sorted(topics))
+
+
+def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    by_topic: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        by_topic.setdefault(topic, []).append(partition)
+    return by_topic
+
+
+def as_sent(
+    assignor: str,
+    member_id: str,
+    topics: Iterable[str],
+    owned: Sequence[TopicPartition] = (),
+    generation: int | None = None,
+    instance_id: str | None = None,
+    rack: str | None = None,
+    generation_field: bool = True,
+) -> Member:
+    """What the leader reads of a consumer that last got ``owned`` in ``generation``.
+
+    ``generation`` None is a consumer that was never given anything, or is too old to tell.
+    ``generation_field`` False is one with subscription version 0 or 1, which has none.
+    """
+    field = NO_GENERATION if generation is None or not generation_field else generation
+    return Member(
+        member_id,
+        in_topics_field(topics),
+        _as_sent(assignor, owned, generation),
+        NO_GENERATION if generation is None else generation,
+        field,
+        instance_id,
+        rack,
+    )
+
+
+def _as_sent(assignor: str, owned: Sequence[TopicPartition], generation: int | None) -> Grouped:
+    if assignor == "sticky" and generation is not None:
+        return in_user_data(owned)
+    if assignor == "sticky" or assignor not in _CLIENT_SIDE:
+        return grouped(owned)
+    return in_owned_field(owned)
+
+
+_CLIENT_SIDE = frozenset({"range", "roundrobin", "sticky", "cooperative-sticky"})

@@ -1,0 +1,30 @@
+"""The coordinator's uniform assignor: balanced, sticky to the target assignment it made before.
+
+Members count in the order given, the order of the coordinator's member map; topics in the order
+of their ids, which is the order of ``Topics.partitions``. Instance ids, racks and generations
+play no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coordinator_core.assignors import _uniform_equal, _uniform_unequal
+from coordinator_core.assignors._server import in_topic_order, require_metadata
+from coordinator_core.assignors.members import in_hash_order, same_topics
+from coordinator_core.assignors.model import Assignment, Member, Topics
+
+
+def assign(topics: Topics, members: Sequence[Member], hashed: bool = False) -> Assignment:
+    """Source: UniformAssignor, homogeneous and heterogeneous builders (KIP-848)."""
+    if not members:
+        return {}
+    if hashed:
+        members = in_hash_order(members)
+    if same_topics(members):
+        require_metadata(topics, members[:1])
+        codes = _uniform_equal.assign(topics, members)
+    else:
+        require_metadata(topics, members)
+        codes = _uniform_unequal.assign(topics, members)
+    return in_topic_order(topics, codes)
