@@ -1,23 +1,54 @@
-"""Broker log files as they lie about (plain, gzip, any encoding, wrapped) -> entries, in file order.
+"""Broker log files as they lie about (gzip, any encoding, wrapped) -> entries, in file order.
 
 Reads: a stream of bytes.  Writes nothing.  Pure apart from the stream: no Spark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import BinaryIO
+import codecs
+import contextlib
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, BinaryIO
+from zoneinfo import ZoneInfo
 
-from coordinator_core.log_lines import LogLine
+from coordinator_core.log_lines import LogLine, parse_line
+
+_BLOCK_BYTES = 1 << 20
+_GZIP_MAGIC = b"\x1f\x8b"
+_MOST_WRAPS = 3
+_STEP_BACK_MS = 30 * 60 * 1000
+
+# Every coordinator line holds one of these words, in its prefix, logger or message.
+_MAY_BE_COORDINATORS = (b"oordinator", b"Metadata")
+_PLAIN_HEAD = re.compile(rb"\[\d{4}-")
+_ANY_HEAD = re.compile(
+    rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|(?:^|\s)\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
+    rb"|^\s*\[(?:GroupCoordinator|GroupMetadataManager|Group Metadata Manager)[ \]]|^\s*\{"
+)
+_TRACE_LINE = re.compile(
+    rb"\s|$|Caused by: |Suppressed: |\.\.\. \d+ |[\w.$]+(?:Exception|Error|Throwable)\b"
+)
+# What docker compose, journald and container runtimes put before a line.
+_WRAPPER = re.compile(
+    rb"[\w.-]+ *\| ?"
+    rb"|(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))"
+    rb" (?:std(?:out|err) [FP] |\S+ [\w.-]+(?:\[\d+\])?: )"
+)
+_COLOUR = re.compile(rb"\x1b\[[0-9;]*[A-Za-z]")
 
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
     """One coordinator line that was understood.
 
-    ``position``: byte offset of the line's first byte in the uncompressed stream.  ``time_ms``: UTC, None where
-    the line has no date.  ``stack_trace``: the lines that follow it and belong to it.
+    ``position``: byte offset of the line's first byte in the uncompressed stream.  ``time_ms``:
+    UTC; of a line without a date that of the last dated coordinator line before it, None where
+    there is none.  ``stack_trace``: the lines that follow it and belong to it.
     """
 
     file: str
@@ -25,13 +56,13 @@ class LogEntry:
     line_number: int  # from 1
     time_ms: int | None
     line: LogLine
-    text: str  # the whole line as it came, decoded, without its end
+    text: str  # the line as it came, decoded, without its end; wrapped lines put together
     stack_trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """One line of a coordinator's logger that no wording knows, or bytes that are no text."""
+    """One line of a coordinator's logger that no wording knows, or where the file breaks off."""
 
     file: str
     position: int
@@ -57,6 +88,324 @@ def read_log(
 ) -> Iterator[LogEntry | Unreadable | LogCounts]:
     """Entries and unreadable lines in file order, then one LogCounts.
 
-    ``stream`` may be gzip (told by its first bytes).  ``timezone``: IANA name of the broker's wall clock.
+    ``stream`` may be gzip (told by its first bytes); a damaged one is read up to the damage.
+    ``timezone``: IANA name of the broker's wall clock, for dates that name no zone.  A date that
+    the clock showed twice (end of summer time) is taken as the first of the two until the file's
+    dates step back, and as the second from there; one that it skipped, as before the change.
+    Raises zoneinfo.ZoneInfoNotFoundError.
     """
-    raise NotImplementedError
+    reader = _Reader(file, WallClock(timezone))
+    blocks = Blocks(stream)
+    for number, (position, raw) in enumerate(_lines(blocks), start=1):
+        yield from reader.take(number, position, raw)
+    yield from reader.flush()
+    if blocks.damage is not None:
+        yield reader.broken_off(blocks.damage, blocks.position)
+    yield reader.counts
+
+
+class Blocks:
+    """A stream's bytes, uncompressed, with what is wrong with it in ``damage`` afterwards."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.position = 0
+        self.damage: str | None = None
+
+    def __iter__(self) -> Iterator[bytes]:
+        first = self._stream.read(_BLOCK_BYTES)
+        blocks = self._inflated(first) if first[:2] == _GZIP_MAGIC else self._following(first)
+        for block in blocks:
+            self.position += len(block)
+            yield block
+
+    def _following(self, block: bytes) -> Iterator[bytes]:
+        while block:
+            yield block
+            block = self._stream.read(_BLOCK_BYTES)
+
+    def _inflated(self, first: bytes) -> Iterator[bytes]:
+        """Of all members one after another, a block at most at a time."""
+        gzip, within_member = zlib.decompressobj(31), False
+        for packed in self._following(first):
+            while packed:
+                before, within_member = gzip.copy(), True
+                try:
+                    block = gzip.decompress(packed, _BLOCK_BYTES)
+                except zlib.error as error:
+                    self.damage = f"gzip stream damaged: {error}"
+                    yield _up_to_damage(before, packed)
+                    return
+                yield block
+                packed = gzip.unconsumed_tail
+                if gzip.eof:
+                    packed = gzip.unused_data.lstrip(b"\0")  # tar and tapes pad with zeros
+                    gzip, within_member = zlib.decompressobj(31), False
+        if within_member:
+            self.damage = "gzip stream ends early"
+
+
+def _up_to_damage(gzip: Any, packed: bytes) -> bytes:
+    """What comes before the damage: a failing call gives nothing, so byte by byte."""
+    out = []
+    with contextlib.suppress(zlib.error):
+        for byte in packed:
+            out.append(gzip.decompress(bytes((byte,))))
+    return b"".join(out)
+
+
+def _lines(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Every line as UTF-8, its end cut off, and the position of its first byte in the stream."""
+    source = iter(blocks)
+    first = next(source, b"")
+    encoding, skip = _encoding(first)
+    following = _chain(first[skip:], source)
+    if encoding == "utf-8":
+        yield from _utf8_lines(following, skip)
+    else:
+        yield from _utf16_lines(following, skip, encoding)
+
+
+def _encoding(first: bytes) -> tuple[str, int]:
+    """Encoding of a text and the length of its byte order mark."""
+    if first.startswith(codecs.BOM_UTF8):
+        return "utf-8", 3
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if first.startswith(mark):
+            return encoding, 2
+    sample = first[:1000]
+    if sample[1::2].count(0) > len(sample) // 4:
+        return "utf-16-le", 0
+    if sample[::2].count(0) > len(sample) // 4:
+        return "utf-16-be", 0
+    return "utf-8", 0
+
+
+def _chain(first: bytes, source: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from source
+
+
+def _utf8_lines(blocks: Iterable[bytes], position: int) -> Iterator[tuple[int, bytes]]:
+    rest = b""
+    for block in blocks:
+        *lines, rest = (rest + block).split(b"\n")
+        for line in lines:
+            yield position, line
+            position += len(line) + 1
+    if rest:
+        yield position, rest
+
+
+def _utf16_lines(
+    blocks: Iterable[bytes], position: int, encoding: str
+) -> Iterator[tuple[int, bytes]]:
+    decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+    rest = ""
+    for block in blocks:
+        *lines, rest = (rest + decoder.decode(block)).split("\n")
+        for line in lines:
+            yield position, line.encode("utf-8", "replace")
+            position += len(line.encode(encoding, "replace")) + 2
+    rest += decoder.decode(b"", final=True)
+    if rest:
+        yield position, rest.encode("utf-8", "replace")
+
+
+class WallClock:
+    """A broker's printed dates -> UTC, in the order of one file."""
+
+    def __init__(self, timezone: str) -> None:
+        self._zone = ZoneInfo(timezone)
+        self._offsets: dict[tuple[int, int], int] = {}
+        self._latest_ms = -(1 << 62)
+        self._second_pass = 0
+
+    def utc_ms(self, local_ms: int) -> int:
+        """UTC of a date without zone; see read_log for the hour that comes twice."""
+        if local_ms < self._latest_ms - _STEP_BACK_MS:
+            self._second_pass = 1
+            self._latest_ms = local_ms
+        self._latest_ms = max(self._latest_ms, local_ms)
+        return local_ms - self._offset_ms(local_ms, self._second_pass)
+
+    def _offset_ms(self, local_ms: int, fold: int) -> int:
+        quarter = local_ms // 900_000  # zones change on quarters of an hour
+        if (quarter, fold) not in self._offsets:
+            self._offsets[quarter, fold] = self._looked_up(quarter * 900_000, fold)
+        return self._offsets[quarter, fold]
+
+    def _looked_up(self, local_ms: int, fold: int) -> int:
+        local = datetime(1970, 1, 1, tzinfo=self._zone, fold=fold) + timedelta(
+            milliseconds=local_ms
+        )
+        offset = local.replace(fold=fold).utcoffset()
+        assert offset is not None  # a ZoneInfo always knows
+        return int(offset.total_seconds() * 1000)
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A line that may be a coordinator's, and what follows it."""
+
+    number: int
+    position: int
+    raw: bytes
+    text: str
+    trace: list[str] = field(default_factory=list)
+    loose: list[str] = field(default_factory=list)  # neither heads nor trace: the line's own rest?
+
+
+class _Reader:
+    """Sorts a file's lines: each is counted once, as event, unreadable, skipped or continuation."""
+
+    def __init__(self, file: str, clock: WallClock) -> None:
+        self.counts = LogCounts(file)
+        self._clock = clock
+        self._pending: _Pending | None = None
+        self._had_head = False
+        self._time_ms: int | None = None
+
+    def take(self, number: int, position: int, raw: bytes) -> Iterator[LogEntry | Unreadable]:
+        self.counts.lines += 1
+        if _PLAIN_HEAD.match(raw):
+            body = raw
+        else:
+            body = _unwrapped(raw)
+            if not _ANY_HEAD.search(body, 0, 200):
+                self._follow(body)
+                return
+        yield from self.flush()
+        self._had_head = True
+        if any(word in body for word in _MAY_BE_COORDINATORS):
+            self._pending = _Pending(number, position, raw, _text(body))
+        else:
+            self.counts.skipped += 1
+
+    def _follow(self, body: bytes) -> None:
+        """A line that begins nothing: part of the one before, or nobody's."""
+        pending = self._pending
+        if _TRACE_LINE.match(body) and self._had_head:
+            self.counts.continuations += 1
+            if pending:
+                pending.trace.append(_text(body))
+        elif pending and not pending.trace and len(pending.loose) < _MOST_WRAPS:
+            pending.loose.append(_text(body))
+        else:
+            self.counts.skipped += 1
+
+    def flush(self) -> Iterator[LogEntry | Unreadable]:
+        """What the pending line turned out to be."""
+        pending, self._pending = self._pending, None
+        if pending is None:
+            return
+        text, line = _put_together(pending)
+        joined = text != pending.text
+        self.counts.continuations += len(pending.loose) if joined else 0
+        self.counts.skipped += 0 if joined else len(pending.loose)
+        if line is None:
+            self.counts.skipped += 1
+        elif line.event is None:
+            yield self._unknown(pending, line)
+        else:
+            yield self._entry(pending, text, line)
+
+    def _entry(self, pending: _Pending, text: str, line: LogLine) -> LogEntry:
+        self.counts.events += 1
+        if line.local_ms is not None and line.utc_offset_minutes is not None:
+            self._time_ms = line.local_ms - line.utc_offset_minutes * 60_000
+        elif line.local_ms is not None:
+            self._time_ms = self._clock.utc_ms(line.local_ms)
+        return LogEntry(
+            self.counts.file,
+            pending.position,
+            pending.number,
+            self._time_ms,
+            line,
+            text,
+            "\n".join(pending.trace) or None,
+        )
+
+    def _unknown(self, pending: _Pending, line: LogLine) -> Unreadable:
+        self.counts.unreadable += 1
+        reason = f"unknown wording of {line.logger or 'a coordinator'}"
+        return Unreadable(self.counts.file, pending.position, pending.number, reason, pending.raw)
+
+    def broken_off(self, damage: str, position: int) -> Unreadable:
+        self.counts.lines += 1
+        self.counts.unreadable += 1
+        return Unreadable(self.counts.file, position, self.counts.lines, damage, b"")
+
+
+def _put_together(pending: _Pending) -> tuple[str, LogLine | None]:
+    """The line, with those that a narrow terminal or mail wrapped off it where they complete it."""
+    line = parse_line(pending.text)
+    if line is None or (line.logger is not None and line.event is not None) or not pending.loose:
+        return pending.text, line
+    for glue in ("", " "):
+        text = glue.join([pending.text, *pending.loose])
+        whole = parse_line(text)
+        if whole is not None and whole.event is not None and whole.logger is not None:
+            return text, whole
+    return pending.text, line
+
+
+def _unwrapped(raw: bytes) -> bytes:
+    body = _COLOUR.sub(b"", raw)
+    wrapper = _WRAPPER.match(body)
+    if wrapper and not _dated_by_wrapper_alone(body, wrapper.end()):
+        body = body[wrapper.end() :]
+    if body.startswith(b"{"):
+        return _from_json(body)
+    return body
+
+
+def _dated_by_wrapper_alone(body: bytes, end: int) -> bool:
+    """Whether the wrapper's date is the only one, so that it must stay."""
+    return body[:1].isdigit() and not re.search(rb"\d\d:\d\d:\d\d", body[end : end + 40])
+
+
+_MESSAGES = ("message", "log", "msg", "MESSAGE")
+_LEVELS = ("level", "severity", "log.level", "levelname")
+_LOGGERS = ("logger", "loggerName", "logger_name", "log.logger", "class", "category")
+_DATES = ("timestamp", "@timestamp", "time", "ts", "date", "timeMillis")
+
+
+def _from_json(body: bytes) -> bytes:
+    """A JSON object's message as a line, in the object's own date, level and logger if bare."""
+    try:
+        record = json.loads(body)
+    except ValueError:
+        return body
+    message = _first(record, _MESSAGES)
+    if not isinstance(message, str):
+        return body
+    line = message.rstrip("\r\n")
+    if not _ANY_HEAD.search(line.encode()[:200]) or line.startswith("[Group"):
+        date, level = _json_date(_first(record, _DATES)), _first(record, _LEVELS)
+        logger = _first(record, _LOGGERS)
+        line = f"[{date}] {level or 'INFO'} {line}" if date else f"{level or 'INFO'} {line}"
+        line = f"{line} ({logger})" if logger else line
+    return line.encode()
+
+
+def _first(record: Any, names: Iterable[str]) -> Any:
+    return next(
+        (record[name] for name in names if isinstance(record, dict) and name in record), None
+    )
+
+
+def _json_date(value: Any) -> str | None:
+    if isinstance(value, int | float):
+        seconds = value / 1000 if value > 1e11 else value
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return value if isinstance(value, str) else None
+
+
+def _text(body: bytes) -> str:
+    """A line's characters; one that is no UTF-8 is read as Latin-1, which loses nothing."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        text = body.decode("latin-1")
+    return text.rstrip("\r")

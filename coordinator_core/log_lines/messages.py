@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any
 
-from coordinator_core.log_lines.reasons import client_cause_of, parse_reason
+from coordinator_core.log_lines.reasons import UNKNOWN_CAUSE, client_cause_of, parse_reason
 from coordinator_core.log_lines.wordings import line_index
 
 PREFIX = re.compile(
@@ -46,7 +46,7 @@ class ParsedEvent:
     state: str | None = None
     reason: str | None = None  # as printed, client reason included
     client_reason: str | None = None  # KIP-800; None where not provided
-    cause: str | None = None  # class of the reason; None where the wording has no reason
+    cause: str | None = None  # class of the reason; of REBALANCE_START never None
     client_cause: str | None = None  # class of the client's reason
     members: tuple[str, ...] = ()  # dropped, left or unassigned together, as printed
     groups: tuple[str, ...] = ()  # ADMIN_DELETE
@@ -90,6 +90,8 @@ def parse_message(message: str) -> ParsedEvent | None:
         known["cause"] = wording.cause
     if "reason" in known:
         _add_reason(known)
+    elif wording.event == "REBALANCE_START":
+        known["cause"] = UNKNOWN_CAUSE
     elif "client_reason" in known:
         known["client_cause"] = client_cause_of(known["client_reason"])
     return ParsedEvent(wording.event, **known)

@@ -7,6 +7,9 @@ from typing import Any
 
 from coordinator_core.log_lines.wordings import client_reason_index, reason_index
 
+# Also of a rebalance before 2.1, whose line gives no reason.
+UNKNOWN_CAUSE = "unknown"
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedReason:
@@ -14,7 +17,7 @@ class ParsedReason:
 
     ``cause``: MEMBER_NEW, HEARTBEAT_EXPIRY, LEAVE, LEADER_REJOIN, METADATA_CHANGE, STATIC_UPDATE,
     SYNC_TIMEOUT, STORE_ERROR, JOINING_IN_PREPARE, OVER_CAPACITY, CONVERT, REBALANCE_TIMEOUT; or
-    UNKNOWN for words that no wording has.
+    unknown for words that no wording has.
     """
 
     cause: str
@@ -34,11 +37,11 @@ def parse_reason(reason: str) -> ParsedReason:
     """The reason of a `Preparing to rebalance` line, as it stands between the parentheses."""
     found = reason_index().find(reason)
     if found is None:
-        return ParsedReason("UNKNOWN")
+        return ParsedReason(UNKNOWN_CAUSE)
     wording, values = found
     known: dict[str, Any] = {name: value for name, value in values.items() if name in _FIELDS}
     client_cause = client_cause_of(known.get("client_reason"))
-    return ParsedReason(wording.cause or "UNKNOWN", client_cause=client_cause, **known)
+    return ParsedReason(wording.cause or UNKNOWN_CAUSE, client_cause=client_cause, **known)
 
 
 def client_cause_of(client_reason: str | None) -> str | None:

@@ -1,0 +1,116 @@
+"""Compares the log reader with labelled lines of brokers' logs that others published.
+
+    python -m tools.check_public_logs DIR
+
+DIR holds the logs and expected.tsv: file, line, event, group, generation, member, cause, note.
+Prints the agreement per column and every disagreement, and how many coordinator lines have no
+label; exits 1 on a disagreement or a quarantined line.  The logs are other people's: nothing of
+them is kept.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobs.log_files import LogCounts, LogEntry, Unreadable, read_log
+
+COLUMNS = ("event", "group", "generation", "member", "cause")
+# The labels call by one name what the reader tells apart.
+LABELLED_OTHER = {
+    "EMPTY_ASSIGNMENTS",
+    "OFFSETS_DELETED",
+    "OFFSETS_EXPIRED",
+    "PARTITION_UNLOAD",
+    "STORE_FAILED",
+    "TOMBSTONES",
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    file: str
+    line: int
+    column: str
+    expected: str
+    found: str
+
+
+def main(folder: Path) -> int:
+    agreed, unlabelled = Counter[str](), Counter[str]()
+    differences: list[Difference] = []
+    labels = labelled(folder / "expected.tsv")
+    for file, expected in labels.items():
+        found = dict(read(folder / file))
+        for line, label in expected.items():
+            ours = found.get(line, {"event": "unread"})
+            agreed.update(column for column in COLUMNS if label[column] == ours.get(column, ""))
+            differences += differing(file, line, label, ours)
+        unlabelled.update(found[line]["event"] for line in found.keys() - expected.keys())
+    report(agreed, sum(map(len, labels.values())), unlabelled, differences)
+    return 1 if differences or unlabelled["quarantined"] else 0
+
+
+def differing(
+    file: str, line: int, label: dict[str, str], ours: dict[str, str]
+) -> Iterator[Difference]:
+    for column in COLUMNS:
+        if label[column] != ours.get(column, ""):
+            yield Difference(file, line, column, label[column], ours.get(column, ""))
+
+
+def labelled(path: Path) -> dict[str, dict[int, dict[str, str]]]:
+    """File -> line number -> label."""
+    files: dict[str, dict[int, dict[str, str]]] = {}
+    with path.open(encoding="utf-8", newline="") as lines:
+        for label in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+            files.setdefault(label["file"], {})[int(label["line"])] = label
+    return files
+
+
+def read(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line number -> the columns as the reader sees them."""
+    with path.open("rb") as stream:
+        for item in read_log(stream, file=path.name, timezone="UTC"):
+            if isinstance(item, Unreadable):
+                yield item.line_number, {"event": "quarantined"}
+            elif isinstance(item, LogEntry):
+                yield item.line_number, columns(item)
+            else:
+                assert isinstance(item, LogCounts)
+
+
+def columns(entry: LogEntry) -> dict[str, str]:
+    event = entry.line.event
+    assert event is not None  # an entry was understood
+    shown = {
+        "event": "OTHER" if event.event in LABELLED_OTHER else event.event,
+        "group": event.group_id,
+        "generation": event.generation,
+        "member": event.member_id,
+        "cause": event.cause,
+    }
+    return {name: "" if value is None else str(value) for name, value in shown.items()}
+
+
+def report(
+    agreed: Counter[str], labels: int, unlabelled: Counter[str], differences: list[Difference]
+) -> None:
+    for column in COLUMNS:
+        print(f"{column:11}{agreed[column]:6} of {labels} agree")
+    print(f"without a label: {', '.join(f'{n} {event}' for event, n in unlabelled.most_common())}")
+    for difference in differences:
+        print(
+            f"{difference.file}:{difference.line} {difference.column}: "
+            f"labelled {difference.expected!r}, read {difference.found!r}"
+        )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("give the folder that holds the logs and expected.tsv")
+    sys.exit(main(Path(sys.argv[1])))
