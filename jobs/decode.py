@@ -10,16 +10,27 @@ import glob
 import json
 import re
 import sys
-from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from binascii import b2a_base64
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+import numpy as np
+
 from coordinator_core.records import BadRecord, jsonable
 from coordinator_core.records import decode as decode_record
-from jobs.segments import Batch, EndMarkers, Quarantined, partition_of, read_segment
+from jobs.segments import BadBatch, EndMarkers, Quarantined, partition_of
+from jobs.segments.columns import Columns, read_columns
+from jobs.segments.commit_lines import CommitLines
+from jobs.segments.control import control_type
+from jobs.segments.frames import Frame, Gap, frames, runs
+from jobs.segments.reader import quarantined, read_batch, view_of
+from jobs.segments.record_batch import CONTROL, TRANSACTIONAL, read_header
 
 Line = dict[str, Any]
+Text = str | memoryview
+
+MIN_RUN = 8  # batches, below which columns are not worth their set-up
 
 _SEGMENT_NAME = re.compile(r"\d{20}\.log")
 
@@ -32,8 +43,20 @@ class Segment(NamedTuple):
     name: str
 
     @property
+    def log(self) -> tuple[int, str]:
+        return self.partition, self.folder
+
+    @property
     def path(self) -> str:
         return str(Path(self.folder, self.name))
+
+
+class Place(NamedTuple):
+    """Where a record lies: ``position`` is its batch's, in bytes."""
+
+    partition: int
+    file: str
+    position: int
 
 
 class BadPath(ValueError):
@@ -53,13 +76,22 @@ def decode(paths: list[str], out: TextIO) -> int:
     except BadPath as error:
         print(f"regroup decode: {error}", file=sys.stderr)
         return 2
-    markers: dict[tuple[str, int], EndMarkers] = {}
+    write = writer(out)
+    logs: dict[tuple[int, str], Log] = {}
     for segment in segments:
-        add_markers(markers.setdefault((segment.folder, segment.partition), EndMarkers()), segment)
-    for segment in segments:
-        for line in lines_of(segment, markers[segment.folder, segment.partition]):
-            out.write(json.dumps(line, separators=(",", ":")) + "\n")
+        log = logs.setdefault(segment.log, Log([s for s in segments if s.log == segment.log]))
+        for text in log.texts(segment):
+            write(text)
     return 0
+
+
+def writer(out: TextIO) -> Callable[[Text], object]:
+    """Takes text, and ASCII bytes, which a stream over bytes is spared from coding once more."""
+    raw = getattr(out, "buffer", None)
+    if raw is None:
+        return lambda text: out.write(text if isinstance(text, str) else str(text, "ascii"))
+    out.flush()
+    return lambda text: raw.write(text.encode("ascii") if isinstance(text, str) else text)
 
 
 def segments_of(paths: Iterable[str]) -> list[Segment]:
@@ -102,25 +134,154 @@ def _segment(path: str) -> Segment:
     return Segment(partition, str(Path(path).parent), Path(path).name)
 
 
-def items_of(segment: Segment) -> Iterator[Batch | Quarantined]:
-    with open(segment.path, "rb") as file:
-        yield from read_segment(file, partition=segment.partition, file=segment.path)
+class Log:
+    """The segments of one partition in one folder, and their lines."""
 
+    def __init__(self, segments: list[Segment]) -> None:
+        self._segments = segments
+        self._partition = segments[0].partition
+        self._markers: EndMarkers | None = None
+        self._commits = CommitLines(self._sample_line)
 
-def add_markers(markers: EndMarkers, segment: Segment) -> None:
-    for item in items_of(segment):
-        if isinstance(item, Batch) and item.control is not None:
-            markers.add(item.producer_id, item.base_offset, item.control)
+    def texts(self, segment: Segment) -> Iterator[Text]:
+        """The segment's lines, one or many at a time."""
+        view = view_of_file(segment.path)
+        for run in runs(view):
+            if isinstance(run, Gap):
+                for item in quarantined(view, run, file=segment.path):
+                    yield text_of(quarantined_line(item))
+            else:
+                yield from self._run_texts(view, segment.path, run)
 
-
-def lines_of(segment: Segment, markers: EndMarkers) -> Iterator[Line]:
-    for item in items_of(segment):
-        if isinstance(item, Quarantined):
-            yield quarantined_line(item)
-        elif item.control is not None:
-            yield from control_lines(item)
+    def _run_texts(self, view: memoryview, path: str, run: list[Frame]) -> Iterator[Text]:
+        """In bulk where that is possible, else by halves, in the end batch by batch."""
+        columns = columns_of(view, run)
+        if columns is not None:
+            yield from self._column_texts(columns, path)
+        elif len(run) < MIN_RUN or run[0].magic < 2:
+            for frame in run:
+                yield from map(text_of, self.batch_lines(view, path, frame))
         else:
-            yield from record_lines(item, markers)
+            middle = len(run) // 2
+            yield from self._run_texts(view, path, run[:middle])
+            yield from self._run_texts(view, path, run[middle:])
+
+    def batch_lines(self, view: memoryview, path: str, frame: Frame) -> Iterator[Line]:
+        """The reference: one batch, record by record."""
+        try:
+            batch = read_batch(view, frame, partition=self._partition, file=path)
+        except BadBatch as error:
+            gap = Gap(frame.position, frame.size, str(error))
+            yield from map(quarantined_line, quarantined(view, gap, file=path))
+            return
+        place = Place(self._partition, path, frame.position)
+        transaction = {}
+        if batch.is_transactional:
+            transaction = self._transaction(batch.producer_id, batch.base_offset)
+        for record in zip(batch.offsets, batch.timestamps, batch.keys, batch.values, strict=True):
+            if batch.control is None:
+                yield record_line(place, *record) | transaction
+            else:
+                yield control_line(place, *record, batch.producer_id, batch.producer_epoch)
+
+    def _column_texts(self, columns: Columns, path: str) -> Iterator[Text]:
+        transactions, of_batch = self._transactions(columns)
+        endings = [closing(transaction) for transaction in transactions]
+        rows, lines = self._commits.lines(columns, endings, of_batch)
+        bounds = np.zeros(1, np.int32)
+        text = memoryview(b"")
+        if len(rows):
+            bounds = np.frombuffer(lines.buffers()[1], np.int32)
+            text = memoryview(lines.buffers()[2])
+        others = np.delete(np.arange(len(columns.offsets)), rows)
+        done = 0
+        for row, upto in zip(others.tolist(), np.searchsorted(rows, others).tolist(), strict=True):
+            if upto > done:
+                yield text[bounds[done] : bounds[upto]]
+                done = upto
+            transaction = transactions[of_batch[columns.batch[row]]]
+            yield text_of(self._row_line(columns, path, row, transaction))
+        yield text[bounds[done] : bounds[len(rows)]]
+
+    def _row_line(self, columns: Columns, path: str, row: int, transaction: Line) -> Line:
+        index = columns.batch[row]
+        header = columns.headers[index]
+        place = Place(self._partition, path, int(columns.positions[index]))
+        offset, timestamp = int(columns.offsets[row]), int(columns.timestamps[row])
+        record = offset, timestamp, columns.key(row), columns.value(row)
+        if header["attributes"] & CONTROL:
+            producer_id, producer_epoch = int(header["producer_id"]), int(header["producer_epoch"])
+            return control_line(place, *record, producer_id, producer_epoch)
+        return record_line(place, *record) | transaction
+
+    def _transactions(self, columns: Columns) -> tuple[list[Line], np.ndarray]:
+        """The distinct things to say of a batch's transaction, and which goes for each batch."""
+        of_batch = np.zeros(len(columns.headers), np.int64)
+        said: list[Line] = [{}]
+        for index in np.flatnonzero(columns.headers["attributes"] & TRANSACTIONAL).tolist():
+            header = columns.headers[index]
+            line = self._transaction(int(header["producer_id"]), int(header["base_offset"]))
+            if line not in said:
+                said.append(line)
+            of_batch[index] = said.index(line)
+        return said, of_batch
+
+    def _transaction(self, producer_id: int, offset: int) -> Line:
+        if self._markers is None:  # only now: most logs have none, and it takes reading all of them
+            self._markers = end_markers(self._segments)
+        return {"transactional": True, "committed": self._markers.committed(producer_id, offset)}
+
+    def _sample_line(self, offset: int, timestamp: int, key: bytes, value: bytes) -> str:
+        return text_of(record_line(Place(self._partition, "", 0), offset, timestamp, key, value))
+
+
+def columns_of(view: memoryview, run: list[Frame]) -> Columns | None:
+    """The run in bulk, or None where it is not worth it or not possible."""
+    if len(run) < MIN_RUN or run[0].magic < 2:
+        return None
+    try:
+        return read_columns(view, run)
+    except BadBatch:
+        return None
+
+
+def end_markers(segments: list[Segment]) -> EndMarkers:
+    markers = EndMarkers()
+    for segment in segments:
+        view = view_of_file(segment.path)
+        for frame in frames(view):
+            if isinstance(frame, Frame) and is_control(view, frame):
+                _add_marker(markers, view, frame, segment)
+    return markers
+
+
+def _add_marker(markers: EndMarkers, view: memoryview, frame: Frame, segment: Segment) -> None:
+    try:
+        batch = read_batch(view, frame, partition=segment.partition, file=segment.path)
+    except BadBatch:  # which its own line will say
+        return
+    markers.add(batch.producer_id, batch.base_offset, str(batch.control))
+
+
+def is_control(view: memoryview, frame: Frame) -> bool:
+    return frame.magic == 2 and bool(read_header(view, frame.position).attributes & CONTROL)
+
+
+def view_of_file(path: str) -> memoryview:
+    with open(path, "rb") as file:
+        return view_of(file)
+
+
+# Lines ----------------------------------------------------------------------------------------
+
+
+def text_of(line: Line) -> str:
+    return json.dumps(line, separators=(",", ":")) + "\n"
+
+
+def closing(transaction: Line) -> str:
+    """How a record's line ends that says this of its transaction."""
+    return text_of(transaction).replace("{", ",") if transaction else "}\n"
 
 
 def quarantined_line(item: Quarantined) -> Line:
@@ -133,52 +294,44 @@ def quarantined_line(item: Quarantined) -> Line:
     }
 
 
-def control_lines(batch: Batch) -> Iterator[Line]:
-    for offset, timestamp in zip(batch.offsets, batch.timestamps, strict=True):
-        yield {
-            "partition": batch.partition,
-            "offset": offset,
-            "timestamp": timestamp,
-            "control": batch.control,
-            "producer_id": batch.producer_id,
-            "producer_epoch": batch.producer_epoch,
-        }
+def control_line(
+    place: Place,
+    offset: int,
+    timestamp: int,
+    key: bytes | None,
+    value: bytes | None,
+    producer_id: int,
+    producer_epoch: int,
+) -> Line:
+    return {
+        "partition": place.partition,
+        "offset": offset,
+        "timestamp": timestamp,
+        "control": control_type([key]),
+        "producer_id": producer_id,
+        "producer_epoch": producer_epoch,
+    }
 
 
-def record_lines(batch: Batch, markers: EndMarkers) -> Iterator[Line]:
-    transaction: Line = {}
-    if batch.is_transactional:
-        committed = markers.committed(batch.producer_id, batch.last_offset)
-        transaction = {"transactional": True, "committed": committed}
-    for offset, timestamp, key, value in zip(
-        batch.offsets, batch.timestamps, batch.keys, batch.values, strict=True
-    ):
-        line = {
-            "partition": batch.partition,
-            "offset": offset,
-            "timestamp": timestamp,
-            "key": base64(key),
-            "value": base64(value),
-        }
-        yield meaning(batch, line, key, value) | transaction
-
-
-def meaning(batch: Batch, line: Line, key: bytes | None, value: bytes | None) -> Line:
-    """The line with what the record says, or why it cannot be read."""
-    if key is None:
-        return _unreadable(batch, line, "a record without a key")
+def record_line(
+    place: Place, offset: int, timestamp: int, key: bytes | None, value: bytes | None
+) -> Line:
+    """A record with what it says, or why that cannot be read."""
+    line = {
+        "partition": place.partition,
+        "offset": offset,
+        "timestamp": timestamp,
+        "key": base64(key),
+        "value": base64(value),
+    }
     try:
         record = decode_record(key, value)
     except BadRecord as error:
-        return _unreadable(batch, line, str(error))
+        return {"quarantined": str(error), "file": place.file, "position": place.position} | line
     said = jsonable(record)
     decoded = {"key": said["key"], "version": said["version"], "value": said["value"]}
     return line | {"type": record.name, "decoded": decoded}
 
 
-def _unreadable(batch: Batch, line: Line, reason: str) -> Line:
-    return {"quarantined": reason, "file": batch.file, "position": batch.position} | line
-
-
 def base64(data: bytes | None) -> str | None:
-    return None if data is None else b64encode(data).decode("ascii")
+    return None if data is None else b2a_base64(data, newline=False).decode("ascii")

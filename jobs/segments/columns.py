@@ -1,0 +1,177 @@
+"""Whole runs of record batches as columns: positions and numbers, without an object a record.
+
+Same content as `read_batch`, which is the reference. All batches of a run are walked in step: the
+first record of each, the second of each, and so on, so that the length prefixes, which only make
+sense one after the other, still cost a few array operations a step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jobs.segments.frames import Frame
+from jobs.segments.record_batch import (
+    CODEC_MASK,
+    HEADER_SIZE,
+    LOG_APPEND,
+    MIN_RECORD_SIZE,
+    read_header,
+    records_of,
+)
+
+HEADERS = np.dtype(
+    [
+        ("base_offset", ">i8"),
+        ("length", ">i4"),
+        ("leader_epoch", ">i4"),
+        ("magic", "i1"),
+        ("crc", ">u4"),
+        ("attributes", ">i2"),
+        ("last_offset_delta", ">i4"),
+        ("base_timestamp", ">i8"),
+        ("max_timestamp", ">i8"),
+        ("producer_id", ">i8"),
+        ("producer_epoch", ">i2"),
+        ("base_sequence", ">i4"),
+        ("record_count", ">i4"),
+    ]
+)
+MAX_VARINT_BYTES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The records of a run, in file order. Lengths of -1 are nulls; ``start`` counts in ``data``.
+
+    ``batch`` is a record's index in ``headers`` and ``positions``, the batches' byte positions in
+    the file.
+    """
+
+    data: np.ndarray
+    headers: np.ndarray
+    positions: np.ndarray
+    batch: np.ndarray
+    offsets: np.ndarray
+    timestamps: np.ndarray
+    key_start: np.ndarray
+    key_length: np.ndarray
+    value_start: np.ndarray
+    value_length: np.ndarray
+
+    def key(self, row: int) -> bytes | None:
+        return _bytes(self.data, self.key_start[row], self.key_length[row])
+
+    def value(self, row: int) -> bytes | None:
+        return _bytes(self.data, self.value_start[row], self.value_length[row])
+
+
+def _bytes(data: np.ndarray, start: int, length: int) -> bytes | None:
+    return None if length < 0 else data[start : start + length].tobytes()
+
+
+def read_columns(view: memoryview, run: list[Frame]) -> Columns | None:
+    """The records of consecutive frames of magic 2; None when one is not plain sailing.
+
+    Raises BadBatch for what cannot be decompressed. Record headers, and anything that the
+    reference would refuse, are left to the reference.
+    """
+    positions = np.array([frame.position for frame in run], np.int64)
+    ends = positions + np.array([frame.size for frame in run], np.int64)
+    file = np.frombuffer(view, np.uint8)
+    headers = file[positions[:, None] + np.arange(HEADER_SIZE)].view(HEADERS)[:, 0]
+    data, starts = file, positions + HEADER_SIZE
+    if (headers["attributes"] & CODEC_MASK).any():
+        data, starts, ends = _decompressed(view, run)
+    counts = headers["record_count"].astype(np.int64)
+    if (counts < 0).any() or (counts * MIN_RECORD_SIZE > ends - starts).any():
+        return None
+    batch = np.repeat(np.arange(len(run)), counts)
+    found = _record_bounds(data, starts, ends, counts)
+    return None if found is None else _fields(data, headers, positions, batch, *found)
+
+
+def _decompressed(view: memoryview, run: list[Frame]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The records' bytes end to end, and where those of each batch start and end."""
+    parts = []
+    for frame in run:
+        payload = bytes(view[frame.position + HEADER_SIZE : frame.position + frame.size])
+        parts.append(records_of(read_header(view, frame.position), payload))
+    ends = np.cumsum([len(part) for part in parts])
+    data = np.frombuffer(b"".join(parts), np.uint8)
+    return data, ends - [len(part) for part in parts], ends
+
+
+def _record_bounds(
+    data: np.ndarray, starts: np.ndarray, ends: np.ndarray, counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Where the records' bodies begin and end, or None where a length does not fit its batch."""
+    first = np.cumsum(counts) - counts
+    body = np.empty(int(counts.sum()), np.int64)
+    body_end = np.empty_like(body)
+    order = np.argsort(-counts, kind="stable")  # so that those with a next record come first
+    at, limit, row = starts[order], ends[order], first[order]
+    left = np.searchsorted(-counts[order], -np.arange(int(counts.max(initial=0))), "left")
+    for step, active in enumerate(left.tolist()):
+        lengths, begin = varints(data, at[:active])
+        end = begin + lengths
+        if (lengths < 0).any() or (end > limit[:active]).any():
+            return None
+        body[row[:active] + step] = begin
+        body_end[row[:active] + step] = end
+        at[:active] = end
+    return (body, body_end) if (at == limit).all() else None
+
+
+def _fields(
+    data: np.ndarray,
+    headers: np.ndarray,
+    positions: np.ndarray,
+    batch: np.ndarray,
+    body: np.ndarray,
+    body_end: np.ndarray,
+) -> Columns | None:
+    timestamp_delta, at = varints(data, body + 1)
+    offset_delta, at = varints(data, at)
+    key_length, key_start = varints(data, at)
+    value_length, value_start = varints(data, key_start + np.maximum(key_length, 0))
+    after = value_start + np.maximum(value_length, 0)
+    fits = (key_length <= body_end - key_start) & (value_length <= body_end - value_start)
+    if not (fits & (after + 1 == body_end)).all() or data.take(after, mode="clip").any():
+        return None  # what is left must be a header count of zero
+    stamped = headers["attributes"] & LOG_APPEND != 0
+    base = np.where(stamped, headers["max_timestamp"], headers["base_timestamp"])[batch]
+    return Columns(
+        data=data,
+        headers=headers,
+        positions=positions,
+        batch=batch,
+        offsets=headers["base_offset"].astype(np.int64)[batch] + offset_delta,
+        timestamps=np.where(stamped[batch], base, base + timestamp_delta),
+        key_start=key_start,
+        key_length=np.maximum(key_length, -1),
+        value_start=value_start,
+        value_length=np.maximum(value_length, -1),
+    )
+
+
+def varints(data: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Zigzag-coded integers at the positions, and the positions after them.
+
+    Positions beyond the data read its last byte, and an integer of too many bytes ends after ten:
+    neither can then end where its record does.
+    """
+    byte = data.take(at, mode="clip")
+    value = (byte & 0x7F).astype(np.uint64)
+    after = at + 1
+    longer = np.flatnonzero(byte >= 0x80)
+    for size in range(1, MAX_VARINT_BYTES):
+        if not len(longer):
+            break
+        byte = data.take(at[longer] + size, mode="clip")
+        value[longer] |= (byte & 0x7F).astype(np.uint64) << np.uint64(7 * size)
+        after[longer] += 1
+        longer = longer[byte >= 0x80]
+    signed = (value >> np.uint64(1)).view(np.int64)
+    return signed ^ -(value & np.uint64(1)).view(np.int64), after

@@ -1,0 +1,231 @@
+"""`regroup decode`'s lines for offset commits, a run of batches at a time.
+
+Offset commits are nearly all of a busy `__consumer_offsets`, and nearly all of a commit's line is
+the same from one to the next: keys, versions, metadata and leader epochs come again and again. Each
+such piece of text is taken once from the line that the reference makes of a sample; what differs,
+four numbers and the value in base64, is laid between the pieces column by column.
+"""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Callable, Sequence
+from struct import Struct
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from jobs.segments.columns import Columns
+from jobs.segments.record_batch import CONTROL
+
+OFFSET_COMMIT = 1
+VERSIONS = (3, 4)  # what brokers have written since 2.1; others go by the reference
+TAGS_SIZE = {3: 0, 4: 1}  # a value of version 4 ends with its count of tagged fields
+MIN_VALUE_SIZE = 24  # version, offset, leader epoch, a length, commit timestamp
+
+# Numbers of a sample line, found again in its text
+LOG_OFFSET, TIMESTAMP, OFFSET, COMMIT_TIMESTAMP = (
+    1010101010101010101, 1020202020202020202, 1030303030303030303, 1040404040404040404,
+)  # fmt: skip
+SAMPLE_KEY = b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x00"
+SAMPLE_MIDDLE = {3: b"\xff\xff\xff\xff\x00\x00", 4: b"\xff\xff\xff\xff\x01"}
+_HEAD, _TIME = Struct(">hq"), Struct(">q")
+
+ReferenceLine = Callable[[int, int, bytes, bytes], str]
+"""The line of (log offset, timestamp, key, value), with its newline, without transaction."""
+
+Pieces = tuple[str, str, str, str, str, str]
+
+
+class CommitLines:
+    """Lines of one partition; keeps the pieces of text from run to run."""
+
+    def __init__(self, reference_line: ReferenceLine) -> None:
+        self._line = reference_line
+        self._keys: dict[tuple[bytes, int], tuple[str, str] | None] = {}
+        self._middles: dict[tuple[bytes, int], str | None] = {}
+        samples = {
+            version: self._pieces(SAMPLE_KEY, SAMPLE_MIDDLE[version], version)
+            for version in VERSIONS
+        }
+        self._ends = {version: pieces[5] for version, pieces in samples.items() if pieces}
+        self._begin, self._between = next(pieces for pieces in samples.values() if pieces)[:2]
+
+    def lines(
+        self, columns: Columns, endings: list[str], ending_of_batch: np.ndarray
+    ) -> tuple[np.ndarray, pa.StringArray]:
+        """Rows of ``columns`` and their lines, each with its newline.
+
+        ``endings[ending_of_batch[i]]`` closes the lines of batch i. Rows that are missing are no
+        offset commits, or such that the reference must look at.
+        """
+        rows = _commits(columns)
+        if not len(rows):
+            return rows, pa.array([], pa.string())
+        version = columns.data[columns.value_start[rows] + 1].astype(np.int64)
+        key = self._key_texts(columns, rows, version)
+        middle = self._middle_texts(columns, rows, version)
+        known = pc.and_(key[0].is_valid(), middle.is_valid())
+        if not pc.all(known).as_py():
+            kept = known.to_numpy(zero_copy_only=False)
+            rows, version = rows[kept], version[kept]
+            key, middle = [text.filter(known) for text in key], middle.filter(known)
+        value_end = columns.value_start[rows] + columns.value_length[rows]
+        commit_time_at = value_end - np.where(version == 4, 9, 8)
+        text = pc.binary_join_element_wise(
+            self._begin,
+            _digits(columns.offsets[rows]),
+            self._between,
+            _digits(columns.timestamps[rows]),
+            key[0],
+            _base64(columns, rows),
+            key[1],
+            _digits(_int64s(columns.data, columns.value_start[rows] + 2)),
+            middle,
+            _digits(_int64s(columns.data, commit_time_at)),
+            self._line_ends(version, endings, ending_of_batch[columns.batch[rows]]),
+            "",
+        )
+        return rows, text
+
+    def _key_texts(
+        self, columns: Columns, rows: np.ndarray, version: np.ndarray
+    ) -> list[pa.StringArray]:
+        start = columns.key_start[rows]
+        keys = _slices(columns.data, start, start + columns.key_length[rows])
+        codes, used = _distinct(keys, version)
+        texts = [self._key_text(key, version) or (None, None) for key, version in used]
+        return [_spread([text[part] for text in texts], codes) for part in (0, 1)]
+
+    def _middle_texts(
+        self, columns: Columns, rows: np.ndarray, version: np.ndarray
+    ) -> pa.StringArray:
+        """Between offset and commit timestamp: the leader epoch and the metadata."""
+        start = columns.value_start[rows]
+        end = start + columns.value_length[rows] - np.where(version == 4, 9, 8)
+        codes, used = _distinct(_slices(columns.data, start + 10, end), version)
+        return _spread([self._middle_text(middle, version) for middle, version in used], codes)
+
+    def _key_text(self, key: bytes, version: int) -> tuple[str, str] | None:
+        if (key, version) not in self._keys:
+            pieces = self._pieces(key, SAMPLE_MIDDLE[version], version)
+            self._keys[key, version] = pieces and (pieces[2], pieces[3])
+        return self._keys[key, version]
+
+    def _middle_text(self, middle: bytes, version: int) -> str | None:
+        if (middle, version) not in self._middles:
+            pieces = self._pieces(SAMPLE_KEY, middle, version)
+            self._middles[middle, version] = pieces and pieces[4]
+        return self._middles[middle, version]
+
+    def _pieces(self, key: bytes, middle: bytes, version: int) -> Pieces | None:
+        """What stands around the numbers and the value; None when the sample is not a commit
+        whose numbers are where these versions have them."""
+        value = _HEAD.pack(version, OFFSET) + middle + _TIME.pack(COMMIT_TIMESTAMP)
+        value += bytes(TAGS_SIZE[version])
+        text = self._line(LOG_OFFSET, TIMESTAMP, key, value)
+        pieces = []
+        base64 = f'"{binascii.b2a_base64(value, newline=False).decode()}"'
+        for known in (
+            str(LOG_OFFSET), str(TIMESTAMP), base64, f'"offset":{OFFSET}',
+            f'"commit_timestamp":{COMMIT_TIMESTAMP}',
+        ):  # fmt: skip
+            if text.count(known) != 1:
+                return None
+            piece, text = text.split(known)
+            pieces.append(piece)
+        begin, between, before_value, before_offset, between_values = pieces
+        return (
+            begin,
+            between,
+            before_value + '"',
+            '"' + before_offset + '"offset":',
+            between_values + '"commit_timestamp":',
+            text,
+        )
+
+    def _line_ends(
+        self, version: np.ndarray, endings: list[str], ending: np.ndarray
+    ) -> pa.StringArray:
+        texts = [
+            self._ends[version].removesuffix("}\n") + closing
+            for closing in endings
+            for version in VERSIONS
+        ]
+        return _spread(texts, ending * len(VERSIONS) + (version == 4))
+
+
+def _commits(columns: Columns) -> np.ndarray:
+    """Rows with a key of type 1 and a value that could be of a known version."""
+    data = columns.data
+    is_data = (columns.headers["attributes"] & CONTROL == 0)[columns.batch]
+    is_sized = (columns.key_length > 2) & (columns.value_length >= MIN_VALUE_SIZE)
+    rows = np.flatnonzero(is_data & is_sized)
+    key_start, value_start = columns.key_start[rows], columns.value_start[rows]
+    version = data[value_start + 1]
+    found = (data[key_start] == 0) & (data[key_start + 1] == OFFSET_COMMIT)
+    found &= (data[value_start] == 0) & ((version == 3) | (version == 4))
+    untagged = data[value_start + columns.value_length[rows] - 1] == 0
+    return rows[found & ((version == 3) | untagged)]
+
+
+def _slices(data: np.ndarray, start: np.ndarray, end: np.ndarray) -> pa.BinaryArray:
+    """Pieces of ``data`` that follow each other, without a Python object each: `data` is taken for
+    an array whose every second element is one of them."""
+    base = int(start[0])
+    bounds = np.empty(2 * len(start), np.int32)
+    bounds[0::2] = start - base
+    bounds[1::2] = end - base
+    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(data[base : int(end[-1])])]
+    array = pa.Array.from_buffers(pa.binary(), len(bounds) - 1, buffers)
+    return array.take(_integers(np.arange(0, len(bounds), 2)))
+
+
+def _distinct(
+    texts: pa.BinaryArray, version: np.ndarray
+) -> tuple[np.ndarray, list[tuple[bytes, int]]]:
+    """A code for each row, and what each code stands for: a text in a version."""
+    encoded = texts.dictionary_encode()
+    codes = encoded.indices.to_numpy() * len(VERSIONS) + (version == 4)
+    words = encoded.dictionary.to_pylist()
+    used, codes = np.unique(codes, return_inverse=True)
+    return codes, [(words[code // 2], VERSIONS[code % 2]) for code in used.tolist()]
+
+
+def _spread(texts: Sequence[str | None], codes: np.ndarray) -> pa.StringArray:
+    return pa.array(texts, pa.string()).take(_integers(codes))
+
+
+def _integers(numbers: np.ndarray) -> pa.Int64Array:
+    """Without `pa.array`, which would import pandas first."""
+    buffer = pa.py_buffer(np.ascontiguousarray(numbers, np.int64))
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, buffer])
+
+
+def _digits(numbers: np.ndarray) -> pa.StringArray:
+    return _integers(numbers).cast(pa.string())
+
+
+def _int64s(data: np.ndarray, at: np.ndarray) -> np.ndarray:
+    return data[at[:, None] + np.arange(8)].view(">i8")[:, 0].astype(np.int64)
+
+
+def _base64(columns: Columns, rows: np.ndarray) -> pa.StringArray:
+    """Values in base64, encoded in one go: each is filled up to whole groups of three bytes, and
+    the characters that stand for nothing but filling become ``=``."""
+    start, length = columns.value_start[rows], columns.value_length[rows]
+    fill = -length % 3
+    values = _slices(columns.data, start, start + length)
+    fillings = pa.array([b"", b"\0", b"\0\0"]).take(_integers(fill))
+    filled = pc.binary_join_element_wise(values, fillings, b"")
+    ends = np.cumsum((length + fill) // 3 * 4)
+    text = np.frombuffer(
+        binascii.b2a_base64(filled.buffers()[2][: int(ends[-1]) // 4 * 3], newline=False), np.uint8
+    ).copy()
+    text[ends[fill > 0] - 1] = ord("=")
+    text[ends[fill == 2] - 2] = ord("=")
+    bounds = np.zeros(len(ends) + 1, np.int32)
+    bounds[1:] = ends
+    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(text)]
+    return pa.Array.from_buffers(pa.string(), len(ends), buffers)
