@@ -1,0 +1,89 @@
+"""A steady workload: many groups at rest, with heartbeats, commits and now and then a rebalance.
+
+All groups form at 0 and are stable from 6 s on: who joins extends the initial delay once. Then,
+every 3 s, each member beats; in the first of five rounds each member commits too. In each round
+every hundredth group loses a member that leaves and gains a new one, and all its members rejoin.
+"""The workload as a scenario; its member ids fall as random ones would."""
+    return {
+        "name": f"steady-{groups}-groups-of-{members}-{rounds}-rounds",
+        "about": "Many groups at rest.",
+        "config": {"group_initial_rebalance_delay_ms": INITIAL_DELAY_MS},
+        "member_ids": "scattered",
+        "steps": list(steps(groups, members, rounds)),
+    }
+
+
+def steps(groups: int, members: int, rounds: int) -> Iterator[Step]:
+    teams = [_Team(f"group-{number:05d}", members) for number in range(groups)]
+    for team in teams:
+        yield from team.join_all(0)
+    for team in teams:
+        yield from team.sync_all(FORMED_MS)
+    for number in range(rounds):
+        now = FORMED_MS + (number + 1) * ROUND_MS
+        for place, team in enumerate(teams):
+            yield from team.live(now, commits=number % COMMIT_EVERY == 0)
+            if place % REBALANCE_EVERY == number % REBALANCE_EVERY:
+                yield from team.replace_one(now)
+
+
+class _Team:
+    """A group's members, by references to the joins that told their id and their generation."""
+
+    def __init__(self, group: str, size: int) -> None:
+        self._group = group
+        self._size = size
+        self._steps = 0
+        self._members: list[str] = []
+        self._joined: list[str] = []
+
+    def join_all(self, now_ms: int) -> Iterator[Step]:
+        for _ in range(self._size):
+            yield self._enter(now_ms)
+
+    def sync_all(self, now_ms: int) -> Iterator[Step]:
+        """The leader first, with all assignments: it is the member that is here longest."""
+        assignments = [[member, ASSIGNMENT] for member in self._members]
+        for member, joined in zip(self._members, self._joined, strict=True):
+            yield self._step(
+                now_ms, "sync", member=member, instance_id=None, generation=joined,
+                protocol_type="consumer", protocol_name="range", assignments=assignments,
+            )  # fmt: skip
+            assignments = []
+
+    def live(self, now_ms: int, commits: bool) -> Iterator[Step]:
+        for partition, (member, joined) in enumerate(zip(self._members, self._joined, strict=True)):
+            who = {"member": member, "instance_id": None, "generation": joined}
+            yield self._step(now_ms, "heartbeat", **who)
+            if commits:
+                yield self._step(now_ms, "commit", **who, offsets=[["t", partition, now_ms, ""]])
+
+    def replace_one(self, now_ms: int) -> Iterator[Step]:
+        """The second member leaves, a new one comes, the others rejoin, and all sync."""
+        yield self._step(now_ms, "leave", members=[[self._members[1], None]])
+        del self._members[1], self._joined[1]
+        yield self._enter(now_ms)
+        for place in range(self._size - 1):
+            step = self._join(now_ms, self._members[place])
+            self._joined[place] = "@" + step["id"]
+            yield step
+        yield from self.sync_all(now_ms)
+
+    def _enter(self, now_ms: int) -> Step:
+        step = self._join(now_ms, "")
+        self._members.append("@" + step["id"])
+        self._joined.append("@" + step["id"])
+        return step
+
+    def _join(self, now_ms: int, member: str) -> Step:
+        return self._step(
+            now_ms, "join", client_id="consumer", client_host="/127.0.0.1", member=member,
+            instance_id=None, session_timeout_ms=SESSION_MS, rebalance_timeout_ms=60000,
+            protocol_type="consumer", protocols=[["range", SUBSCRIPTION]],
+            requires_known_member_id=False, reason=None,
+        )  # fmt: skip
+
+    def _step(self, now_ms: int, op: str, **fields: Any) -> Step:
+        self._steps += 1
+        step_id = f"{self._group}.{self._steps}"
+        return {"at_ms": now_ms, "id": step_id, "op": op, "group": self._group, **fields}
