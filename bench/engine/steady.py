@@ -3,7 +3,29 @@
 All groups form at 0 and are stable from 6 s on: who joins extends the initial delay once. Then,
 every 3 s, each member beats; in the first of five rounds each member commits too. In each round
 every hundredth group loses a member that leaves and gains a new one, and all its members rejoin.
-"""The workload as a scenario; its member ids fall as random ones would."""
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+Step = dict[str, Any]
+
+INITIAL_DELAY_MS = 3000
+FORMED_MS = 2 * INITIAL_DELAY_MS
+ROUND_MS = 3000
+SESSION_MS = 10000
+COMMIT_EVERY = 5
+REBALANCE_EVERY = 100
+SUBSCRIPTION = base64.b64encode(struct.pack(">hih1si", 0, 1, 1, b"t", -1)).decode()
+ASSIGNMENT = base64.b64encode(struct.pack(">hih1siii", 0, 1, 1, b"t", 1, 0, -1)).decode()
+
+
+def scenario(groups: int, members: int, rounds: int) -> dict[str, Any]:
+    """The workload as a scenario; its member ids fall as random ones would."""
     return {
         "name": f"steady-{groups}-groups-of-{members}-{rounds}-rounds",
         "about": "Many groups at rest.",
