@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 
 from coordinator_core.records.compiler import Message, compile_message
 from coordinator_core.records.errors import BadRecord, NewerValueVersion, UnknownKeyType
-from coordinator_core.records.primitives import number_reader
-from coordinator_core.records.primitives import number_writer as _number_writer
+from coordinator_core.records.primitives import number_reader, number_writer
 from schemas.record_layouts import Layout, layouts
 
 _read_int16 = number_reader("int16")
-_write_int16 = _number_writer("int16")
+_write_int16 = number_writer("int16")
 HEADER = 2  # bytes: the type before a key, the version before a value
 
 LEGACY_OFFSET_COMMIT, OFFSET_COMMIT = 0, 1
@@ -91,13 +90,17 @@ def decode(key: bytes | None, value: bytes | None) -> Record:
     type_, name, fields = decode_key(key)
     if value is None:
         return Record(type_, name, fields, None, None)
-    version, value_fields = decode_value(type_, value)
+    version, value_fields = _decode_value(type_, value)
     return Record(type_, name, fields, version, value_fields)
 
 
-def decode_value(type_: int, value: bytes) -> tuple[int, dict[str, Any]]:
+def decode_value(type_or_name: int | str, value: bytes) -> tuple[int, dict[str, Any]]:
     """Version and fields of a value under a key of that type; BadRecord as ``decode``."""
-    version = _header(f"{_name(type_)}Value", "version", value)
+    return _decode_value(_type(type_or_name), value)
+
+
+def _decode_value(type_: int, value: bytes) -> tuple[int, dict[str, Any]]:
+    version = _header(f"{_NAMES[type_]}Value", "version", value)
     first, *earlier = _versioned(type_, version)
     try:
         return version, first.read_all(value, HEADER)
@@ -116,13 +119,6 @@ def _header(type_name: str, field: str, data: bytes | None) -> int:
     if len(data) < HEADER:
         raise BadRecord(type_name, None, field, 0, f"needs {HEADER} bytes, {len(data)} left")
     return _read_int16(data, 0)[0]
-
-
-def _name(type_: int) -> str:
-    name = _NAMES.get(type_)
-    if name is None:
-        raise UnknownKeyType("Key", None, "type", 0, f"no record type {type_} is known")
-    return name
 
 
 def _versioned(type_: int, version: int) -> list[Message]:
