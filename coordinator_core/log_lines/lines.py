@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from coordinator_core.log_lines.calendar import day_ms
 from coordinator_core.log_lines.messages import PREFIX, ParsedEvent, parse_message
 
-_DATE = r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?"
+_DAY = r"\d{4}-\d\d-\d\d"
+_TIME = r"\d\d:\d\d:\d\d"
 _ZONE = r"(Z|[+-]\d\d:?\d\d)?"
 _LEVEL = r"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)"
-_DATED = re.compile(rf"(?<![\d-]){_DATE} ?{_ZONE}\]?[ :|-]+\[?{_LEVEL}\b\]?:?\s+")
+_PLAIN = re.compile(rf"\[({_DAY}) ({_TIME}),(\d{{3}})\] {_LEVEL} ")
+_DATE = re.compile(rf"(?<![\d-])({_DAY})[ T]({_TIME})(?:[.,](\d{{1,9}}))? ?{_ZONE}")
+_DATED = re.compile(
+    rf"{_DATE.pattern}\]?(?:[ :|-]|std(?:out|err) [FP] |\[[^\]]*\] )+\[?{_LEVEL}\b\]?:?\s+"
+)
 _UNDATED = re.compile(rf"(?:^|[\s|])\[?{_LEVEL}\]?:?\s+(?=\S)")
-_LOGGER_LAST = re.compile(r"\s\(([\w.$]+)(?::\d+)?\)\s*$")
+# Some layouts add the line number, or the thread after it.
+_LOGGER_LAST = re.compile(r"\s\(([\w.$]+)(?::\d+)?\)(?:\s*\[[^\]]*\])?\s*$")
 _LOGGER_CUT = re.compile(r"\s\((?:kafka|org\.apache\.kafka)\.[\w.$]*$")
 # Layouts that print the thread and the class before the message.
 _LOGGER_FIRST = re.compile(r"(?:\[[\w.-]+\]\s+)?([a-zA-Z]\w*(?:\.[\w$]+)+)(?::\d+)?\s*[:-]\s+")
@@ -21,11 +28,11 @@ _COORDINATOR_LOGGER = re.compile(
     r"(?:.*\.)?coordinator\.(?:group\.[\w.$]+|common\.runtime\.[\w.$]+"
     r"|(?:Group|Member|Delayed|Offset)\w*\$?)"
 )
+_FARTHEST_PREFIX = 200
 _OTHER_COORDINATOR = ("[ShareCoordinator", "[share-coordinator")
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(NamedTuple):
     """One line of a coordinator's logger.
 
     ``local_ms``: the printed date in ms since 1970-01-01T00:00 of the same, unnamed zone; None
@@ -43,8 +50,7 @@ class LogLine:
     event: ParsedEvent | None
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """What stands before the message, and where the message begins."""
 
     local_ms: int | None
@@ -55,16 +61,21 @@ class Head:
 
 def parse_head(line: str) -> Head | None:
     """Date and level of a line, leading text passed over; None where there is neither."""
+    found = _PLAIN.match(line)
+    if found:
+        day, time, fraction, level = found.groups()
+        return Head(_local_ms(day, time, fraction), None, level, found.end())
     found = _DATED.search(line)
     if found:
-        *date, zone, level = found.groups()
-        return Head(_local_ms(date), _offset_minutes(zone), level, found.end())
+        day, time, fraction, zone, level = found.groups()
+        return Head(_local_ms(day, time, fraction), _offset_minutes(zone), level, found.end())
     found = _UNDATED.search(line)
     if found:
         return Head(None, None, found[1], found.end())
     return None
 
 
+@lru_cache(maxsize=1024)
 def is_coordinator_logger(logger: str) -> bool:
     """Whether a logger's full name is one of the group coordinator's."""
     return _COORDINATOR_LOGGER.fullmatch(logger) is not None
@@ -76,13 +87,16 @@ def parse_line(line: str) -> LogLine | None:
     if head is None:
         return None
     logger, message = _split_logger(line[head.end :])
-    if (logger is not None and not is_coordinator_logger(logger)) or message.startswith(
-        _OTHER_COORDINATOR
-    ):
+    if logger is not None and not is_coordinator_logger(logger):
         return None
     prefix = PREFIX.match(message)
-    event = parse_message(message)
-    if logger is None and prefix is None and (event is None or event.event == "OTHER"):
+    event = parse_message(message, may_be_cut=logger is None and prefix is not None)
+    if event is None and prefix is None:
+        prefix = PREFIX.search(message[:_FARTHEST_PREFIX])  # behind a thread or a class
+        event = parse_message(message[prefix.start() :], may_be_cut=True) if prefix else None
+    if _is_another_coordinators(message) or (
+        logger is None and prefix is None and _is_vague(event)
+    ):
         return None
     broker_id, partition = _prefix_parts(prefix)
     return LogLine(
@@ -97,13 +111,33 @@ def parse_line(line: str) -> LogLine | None:
     )
 
 
+def _is_another_coordinators(message: str) -> bool:
+    """The share coordinator runs on the group coordinator's runtime classes."""
+    return message.startswith(_OTHER_COORDINATOR)
+
+
+def _is_vague(event: ParsedEvent | None) -> bool:
+    """`Starting up.` without prefix and logger may be anybody's."""
+    return event is None or event.event == "OTHER"
+
+
 def _bare_head(line: str) -> Head | None:
-    """A line with neither date nor level begins with the coordinator's prefix."""
+    """A line without a level begins with the coordinator's prefix; a date may stand before it."""
     prefix = PREFIX.search(line)
-    return Head(None, None, None, prefix.start()) if prefix else None
+    if prefix is None:
+        return None
+    dated = _DATE.search(line[: prefix.start()])
+    if dated is None:
+        return Head(None, None, None, prefix.start())
+    day, time, fraction, zone = dated.groups()
+    return Head(_local_ms(day, time, fraction), _offset_minutes(zone), None, prefix.start())
 
 
 def _split_logger(rest: str) -> tuple[str | None, str]:
+    if rest.endswith(")"):  # as printed by Kafka's own layout
+        message, _, logger = rest[:-1].rpartition(" (")
+        if _is_class(logger):
+            return logger, message.rstrip()
     last = _LOGGER_LAST.search(rest)
     if last and "." in last[1]:
         return last[1], rest[: last.start()].rstrip()
@@ -114,6 +148,11 @@ def _split_logger(rest: str) -> tuple[str | None, str]:
     return None, (rest[: cut.start()] if cut else rest).rstrip()
 
 
+@lru_cache(maxsize=1024)
+def _is_class(text: str) -> bool:
+    return "." in text and re.fullmatch(r"[\w.$]+", text) is not None
+
+
 def _prefix_parts(prefix: re.Match[str] | None) -> tuple[int | None, str | None]:
     if prefix is None:
         return None, None
@@ -121,14 +160,21 @@ def _prefix_parts(prefix: re.Match[str] | None) -> tuple[int | None, str | None]
     return broker_id, f"{prefix[3]}-{prefix[4]}" if prefix[3] else None
 
 
-def _local_ms(date: list[str | None]) -> int | None:
-    year, month, day, hour, minute, second = (int(part or 0) for part in date[:6])
-    fraction = (date[6] or "").ljust(3, "0")[:3]
+def _local_ms(day: str, time: str, fraction: str | None) -> int | None:
+    seconds_ms = _seconds_ms(day, time)
+    return None if seconds_ms is None else seconds_ms + int((fraction or "0").ljust(3, "0")[:3])
+
+
+@lru_cache(maxsize=256)
+def _seconds_ms(day: str, time: str) -> int | None:
+    """Neighbouring lines share their second.  A date that is none (month 13) counts as no date."""
+    year, month, day_of_month = map(int, day.split("-"))
+    hour, minute, second = map(int, time.split(":"))
     try:
-        midnight = day_ms(year, month, day)
+        midnight = day_ms(year, month, day_of_month)
     except ValueError:
         return None
-    return midnight + ((hour * 60 + minute) * 60 + second) * 1000 + int(fraction)
+    return midnight + ((hour * 60 + minute) * 60 + second) * 1000
 
 
 def _offset_minutes(zone: str | None) -> int | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
+from coordinator_core.log_lines.cut import find_cut
 from coordinator_core.log_lines.reasons import UNKNOWN_CAUSE, client_cause_of, parse_reason
-from coordinator_core.log_lines.wordings import line_index
+from coordinator_core.log_lines.templates import Fields
+from coordinator_core.log_lines.wordings import Wording, line_index
 
 PREFIX = re.compile(
     r"\[GroupCoordinator (-?\d+)\]: "
@@ -18,8 +19,7 @@ PREFIX = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedEvent:
+class ParsedEvent(NamedTuple):
     """What one message says.  A field is None (or empty) where the wording does not carry it.
 
     ``event``: REBALANCE_START, JOIN_COMPLETE, ASSIGNMENT_RECEIVED, GROUP_EMPTY, GROUP_DEAD,
@@ -67,20 +67,28 @@ class ParsedEvent:
     step: str | None = None
     duration_ms: int | None = None
     scheduler_ms: int | None = None
-    count: int | None = None  # offsets expired or deleted, tombstones, records loaded
+    count: int | None = None  # type: ignore[assignment]  # hides tuple.count: offsets expired or deleted, tombstones, records loaded
     epoch: int | None = None  # of the offsets partition's leader, or of a KIP-848 group
 
 
-_FIELDS = {field.name for field in fields(ParsedEvent)}
+_FIELDS = frozenset(ParsedEvent._fields)
 
 
-def parse_message(message: str) -> ParsedEvent | None:
-    """The event of a message, with or without its prefix; None where no wording fits."""
+def parse_message(message: str, *, may_be_cut: bool = False) -> ParsedEvent | None:
+    """The event of a message, with or without its prefix; None where no wording fits.
+
+    ``may_be_cut``: a message that breaks off is read as far as it goes, if what is left of it can
+    mean one event only.
+    """
     prefix = PREFIX.match(message)
-    found = line_index().find(message[prefix.end() :] if prefix else message)
-    if found is None:
-        return None
-    wording, values = found
+    bare = message[prefix.end() :] if prefix else message
+    found = line_index().find(bare)
+    if found is None and may_be_cut:
+        found = find_cut(line_index().beginning_like(bare), bare)
+    return None if found is None else _event(*found)
+
+
+def _event(wording: Wording, values: Fields) -> ParsedEvent:
     known: dict[str, Any] = {name: value for name, value in values.items() if name in _FIELDS}
     if wording.step is not None:
         known["step"] = wording.step

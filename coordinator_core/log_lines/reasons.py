@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+from coordinator_core.log_lines.cut import find_cut
 from coordinator_core.log_lines.wordings import client_reason_index, reason_index
 
 # Also of a rebalance before 2.1, whose line gives no reason.
 UNKNOWN_CAUSE = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedReason:
+class ParsedReason(NamedTuple):
     """Why a rebalance began, or a member was fenced.
 
     ``cause``: MEMBER_NEW, HEARTBEAT_EXPIRY, LEAVE, LEADER_REJOIN, METADATA_CHANGE, STATIC_UPDATE,
@@ -30,12 +30,17 @@ class ParsedReason:
     client_cause: str | None = None
 
 
-_FIELDS = {field.name for field in fields(ParsedReason)}
+_FIELDS = frozenset(ParsedReason._fields)
 
 
 def parse_reason(reason: str) -> ParsedReason:
-    """The reason of a `Preparing to rebalance` line, as it stands between the parentheses."""
+    """The reason of a `Preparing to rebalance` line, as it stands between the parentheses.
+
+    One that breaks off is classed if what is left of it can mean one cause only.
+    """
     found = reason_index().find(reason)
+    if found is None:
+        found = find_cut(reason_index().beginning_like(reason), reason)
     if found is None:
         return ParsedReason(UNKNOWN_CAUSE)
     wording, values = found
@@ -44,6 +49,7 @@ def parse_reason(reason: str) -> ParsedReason:
     return ParsedReason(wording.cause or UNKNOWN_CAUSE, client_cause=client_cause, **known)
 
 
+@lru_cache(maxsize=1024)
 def client_cause_of(client_reason: str | None) -> str | None:
     """Class of a client's own reason (KIP-800); None where the client gave none.
 

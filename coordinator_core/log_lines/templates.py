@@ -9,7 +9,7 @@ from functools import cached_property
 
 Fields = dict[str, object]
 
-_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _MAP_VALUE = re.compile(r"=\[B@[0-9a-f]+(?:, )?")
 
@@ -89,7 +89,7 @@ def _number() -> Kind:
 
 
 # Member ids end in a UUID in the classic protocol; a client id before it may hold any words.
-_MEMBER = _text(rf".*?{_UUID}|.*?")
+_MEMBER = _text(rf".*?{UUID}|(?:(?!{UUID}).)*?")
 _BRACKETED = r"\w*\(.*\)|\[.*\]|\{.*\}"
 _REST = _text(".*")
 
@@ -141,7 +141,7 @@ KINDS: Mapping[str, Kind] = {
         r"-?\d+|None|Some\(\d+\)|OptionalInt(?:\[\d+\]|\.empty)", _read_number, _show_plain, "epoch"
     ),
 }
-_PLAIN = _text(".*?")
+PLAIN = _text(".*?")
 
 # How each coordinator's language prints what its log lines hold.
 _BRACKETS = {
@@ -175,7 +175,7 @@ class Template:
         seen: set[str] = set()
         parts = [re.escape(self.pieces[0])]
         for name, words in zip(self.pieces[1::2], self.pieces[2::2], strict=True):
-            parts.append(_group(name, seen))
+            parts.append(group(name, seen))
             parts.append(re.escape(words))
         return re.compile("".join(parts))
 
@@ -183,7 +183,7 @@ class Template:
     def _readers(self) -> tuple[tuple[str, str, Callable[[str], object]], ...]:
         names = dict.fromkeys(name for name in self.pieces[1::2] if name != "_")
         return tuple(
-            (name, KINDS.get(name, _PLAIN).field or name, KINDS.get(name, _PLAIN).read)
+            (name, KINDS.get(name, PLAIN).field or name, KINDS.get(name, PLAIN).read)
             for name in names
         )
 
@@ -205,8 +205,9 @@ class Template:
         return "".join(out)
 
 
-def _group(name: str, seen: set[str]) -> str:
-    pattern = KINDS.get(name, _PLAIN).pattern
+def group(name: str, seen: set[str]) -> str:
+    """A placeholder as part of a pattern; where its name was ``seen``, the same text again."""
+    pattern = KINDS.get(name, PLAIN).pattern
     if name == "_":
         return f"(?:{pattern})"
     if name in seen:
@@ -216,7 +217,7 @@ def _group(name: str, seen: set[str]) -> str:
 
 
 def _shown(name: str, fields: Mapping[str, object], coordinator: str) -> str:
-    kind = KINDS.get(name, _PLAIN)
+    kind = KINDS.get(name, PLAIN)
     field = kind.field or name
     if field not in fields:
         raise ValueError(f"this wording prints {field}, which is not given")

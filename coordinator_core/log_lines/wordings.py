@@ -42,6 +42,10 @@ class Index:
                 start = wording.template.pieces[0][:_KEY_LENGTH]
                 self._by_start[start if len(start) == _KEY_LENGTH else ""].append(wording)
 
+    def beginning_like(self, message: str) -> list[Wording]:
+        """The wordings whose first characters are the message's."""
+        return self._by_start.get(message[:_KEY_LENGTH], [])
+
     def find(self, message: str) -> tuple[Wording, Fields] | None:
         """The wording that fits a message as a whole, and the fields it carries."""
         for start in (message[:_KEY_LENGTH], ""):
