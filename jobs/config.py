@@ -39,7 +39,9 @@ def load_config(path: str | None) -> Config:
         raise UsageError(f"--conf {file}: not TOML: {error}") from None
     for name, value in settings.items():
         if not isinstance(value, SECTIONS.get(name, ())):
-            raise UsageError(f"--conf {file}: unknown setting {name!r}; known: {', '.join(SECTIONS)}")
+            raise UsageError(
+                f"--conf {file}: unknown setting {name!r}; known: {', '.join(SECTIONS)}"
+            )
     logs = settings.get("logs", {})
     if set(logs) - {"timezone"}:
         raise UsageError(f"--conf {file}: [logs] knows only 'timezone', not {sorted(logs)}")

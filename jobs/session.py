@@ -34,6 +34,10 @@ def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
     jars = sorted(str(jar) for jar in JARS.glob("*.jar"))
     if jars and "spark.jars.packages" not in settings:
         settings.setdefault("spark.jars", ",".join(jars))
+    if settings.get("spark.master", "").startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # no server on the network
+        quiet = f"-Dlog4j2.configurationFile={ROOT / 'conf' / 'log4j2.properties'}"
+        settings.setdefault("spark.driver.extraJavaOptions", quiet)
     builder = SparkSession.builder.appName(app_name)
     for name, value in settings.items():
         builder = builder.config(name, value)

@@ -37,9 +37,9 @@ class Lake:
         """Add the rows whose key is not there yet: read twice, written once."""
         self._merge(table, df).whenNotMatchedInsertAll().execute()
 
-    def upsert(self, table: str, df: DataFrame) -> None:
-        """Add new keys, overwrite known ones."""
-        self._merge(table, df).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    def upsert(self, table: str, df: DataFrame, *, if_: str | None = None) -> None:
+        """Add new keys, overwrite known ones (``t`` is the old row, ``n`` the new one)."""
+        self._merge(table, df).whenMatchedUpdateAll(if_).whenNotMatchedInsertAll().execute()
 
     def replace(self, table: str, df: DataFrame) -> None:
         """Put ``df`` in the place of this cluster's rows, in one transaction."""
@@ -57,7 +57,9 @@ class Lake:
         same_key = [f"t.{column} <=> n.{column}" for column in table_key(table)]
         # The target's own cluster only: lets Delta skip the other partitions.
         own = f"t.cluster_id = {_literal(self.cluster_id)}"
-        return target.alias("t").merge(conform(df, table).alias("n"), " AND ".join([own, *same_key]))
+        return target.alias("t").merge(
+            conform(df, table).alias("n"), " AND ".join([own, *same_key])
+        )
 
     def _create(self, table: str) -> DeltaTable:
         path = self.path(table)

@@ -1,0 +1,141 @@
+"""What each generation changed: members that came and went, partitions that moved.
+
+reads   generations, generation_members, assignments, timeline
+writes  churn   one row per generation
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.arguments import main
+from jobs.assignments import ACTUAL
+from jobs.tables import Lake
+from jobs.timeline import LIFE
+
+GENERATION = [*LIFE, "generation"]
+PARTITION = [*LIFE, "topic", "partition"]
+
+
+def churn(
+    generations: DataFrame,
+    generation_members: DataFrame,
+    assignments: DataFrame,
+    timeline: DataFrame,
+) -> DataFrame:
+    numbered = _numbered(generations)
+    told = (
+        numbered.join(_member_counts(numbered, generation_members), on=GENERATION, how="left")
+        .join(_departures(timeline), on=GENERATION, how="left")
+        .join(_partition_counts(numbered, assignments), on=GENERATION, how="left")
+    )
+
+    def with_records(column: str) -> Column:
+        return F.when(F.col("evidence") != "log", F.coalesce(column, F.lit(0))).cast("int")
+
+    def with_log(column: str) -> Column:
+        return F.when(F.col("evidence") != "records", F.coalesce(column, F.lit(0))).cast("int")
+
+    return told.select(
+        *GENERATION,
+        "event_date",
+        with_records("joined").alias("members_joined"),
+        with_log("left_").alias("members_left"),
+        with_log("expired").alias("members_expired"),
+        with_log("dropped").alias("members_dropped"),
+        F.coalesce(with_log("replaced_by_log"), with_records("replaced")).alias("members_replaced"),
+        with_records("retained").alias("members_retained"),
+        with_records("gone").alias("members_gone"),
+        with_records("assigned").alias("partitions_assigned"),
+        with_records("moved").alias("partitions_moved"),
+        with_records("orphaned").alias("partitions_orphaned"),
+        with_records("new").alias("partitions_new"),
+        F.lit(None).cast("int").alias("moves_forced"),
+    )
+
+
+def _numbered(generations: DataFrame) -> DataFrame:
+    """Generations with records, counted: the one before may be several numbers back."""
+    life = Window.partitionBy(*LIFE).orderBy("generation")
+    so_far = life.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    has_record = F.col("evidence") != "log"
+    return generations.select(*GENERATION, "event_date", "evidence").withColumn(
+        "record_no", F.when(has_record, F.sum(has_record.cast("int")).over(so_far))
+    )
+
+
+def _member_counts(numbered: DataFrame, members: DataFrame) -> DataFrame:
+    """``gone`` counts for the generation with the next record, the others for their own."""
+    placed = members.join(numbered.select(*GENERATION, "record_no"), on=GENERATION, how="inner")
+    own = placed.groupBy(*GENERATION).agg(
+        _count_if(F.col("change") != "retained").alias("joined"),
+        _count_if(F.col("change") == "replaced").alias("replaced"),
+        _count_if(F.col("change") == "retained").alias("retained"),
+    )
+    went = (
+        placed.where("gone")
+        .groupBy(*LIFE, (F.col("record_no") + 1).alias("record_no"))
+        .agg(F.count("*").alias("gone"))
+        .join(numbered, on=[*LIFE, "record_no"], how="inner")
+        .select(*GENERATION, "gone")
+    )
+    return own.join(went, on=GENERATION, how="full")
+
+
+def _departures(timeline: DataFrame) -> DataFrame:
+    """By log: who went before the generation's join barrier fell, and which instances came back."""
+    life = Window.partitionBy(*LIFE).orderBy("seq").rowsBetween(1, Window.unboundedFollowing)
+    # A replacement belongs to the record or barrier that first has the new member id.
+    milestone = F.when(F.col("sign") != "REBALANCE_START", F.col("level"))
+    lands_in = F.coalesce(F.first(milestone, ignorenulls=True).over(life), "current_generation")
+    replaced = F.col("sign") == "STATIC_REPLACED"
+    dropped = (F.col("sign") == "DROPPED_NOT_REJOINED") | (
+        (F.col("sign") == "REBALANCE_START") & (F.col("cause") == "SYNC_TIMEOUT")
+    )
+    told = timeline.withColumn("lands_in", lands_in).withColumn(
+        "generation", F.when(replaced, F.col("lands_in")).otherwise(F.col("forming_generation"))
+    )
+    return told.groupBy(*GENERATION).agg(
+        _count_if((F.col("sign") == "LEFT") & ~F.col("step").eqNullSafe("pending")).alias("left_"),
+        _count_if(F.col("sign") == "HEARTBEAT_EXPIRED").alias("expired"),
+        F.sum(F.when(dropped, F.size("members"))).alias("dropped"),
+        _count_if(replaced).alias("replaced_by_log"),
+    )
+
+
+def _partition_counts(numbered: DataFrame, assignments: DataFrame) -> DataFrame:
+    """Each partition against its last owner, however many generations ago that was."""
+    owned = assignments.where(F.col("assignor") == ACTUAL).join(
+        numbered.select(*GENERATION, "record_no"), on=GENERATION, how="inner"
+    )
+    history = Window.partitionBy(*PARTITION).orderBy("record_no")
+    told = owned.withColumn("last_owner", F.lag("process").over(history)).withColumn(
+        "owned_next", F.lead("record_no").over(history)
+    )
+    own = told.groupBy(*GENERATION).agg(
+        F.count("*").alias("assigned"),
+        _count_if(F.col("last_owner") != F.col("process")).alias("moved"),
+        _count_if(F.col("last_owner").isNull()).alias("new"),
+    )
+    orphaned = (
+        told.where("owned_next IS NULL OR owned_next <> record_no + 1")
+        .groupBy(*LIFE, (F.col("record_no") + 1).alias("record_no"))
+        .agg(F.count("*").alias("orphaned"))
+        .join(numbered, on=[*LIFE, "record_no"], how="inner")
+        .select(*GENERATION, "orphaned")
+    )
+    return own.join(orphaned, on=GENERATION, how="full")
+
+
+def _count_if(condition: Column) -> Column:
+    return F.count(F.when(condition, 1))
+
+
+def run(lake: Lake) -> None:
+    tables = ("generations", "generation_members", "assignments", "timeline")
+    lake.replace("churn", churn(*(lake.read(table) for table in tables)))
+
+
+if __name__ == "__main__":
+    main(__doc__, run)

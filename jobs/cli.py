@@ -1,0 +1,158 @@
+"""The command `regroup`: thin, every command's work is in the module of its name."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from jobs.errors import UsageError
+from jobs.pipeline import JOBS, Progress, run_job
+from jobs.printing import Format, print_rows
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Forensics for Kafka consumer-group rebalances.",
+)
+
+LakeOption = Annotated[str, typer.Option("--lake", help="Folder or URI of the Delta tables.")]
+ClusterOption = Annotated[str, typer.Option("--cluster-id", help="Name of the Kafka cluster.")]
+ConfOption = Annotated[
+    str | None, typer.Option("--conf", help="TOML file with settings (default: conf/local.toml).")
+]
+FormatOption = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
+
+
+@app.command()
+def nightly(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    segments: Annotated[
+        str | None, typer.Option(help="__consumer_offsets segment files: path, folder or glob.")
+    ] = None,
+    broker_log: Annotated[
+        str | None, typer.Option(help="Brokers' server.log files: path, folder or glob.")
+    ] = None,
+    log_timezone: Annotated[
+        str | None, typer.Option(help="Time zone of the log lines, e.g. Europe/Berlin.")
+    ] = None,
+    date: Annotated[str | None, typer.Option(help="Only this UTC date.")] = None,
+    first: Annotated[str | None, typer.Option("--from", help="First UTC date of a range.")] = None,
+    last: Annotated[str | None, typer.Option("--to", help="Last UTC date of a range.")] = None,
+    conf: ConfOption = None,
+) -> None:
+    """Run all jobs in order: read what brokers left behind, write every table."""
+    from jobs.config import load_config
+    from jobs.nightly import Request
+    from jobs.nightly import nightly as run
+
+    request = Request(lake, cluster_id, segments, broker_log, log_timezone, date, first, last)
+    run(request, load_config(conf))
+
+
+@app.command()
+def ingest(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    segments: Annotated[str | None, typer.Option(help="Segment files.")] = None,
+    broker_log: Annotated[str | None, typer.Option(help="Broker logs.")] = None,
+    log_timezone: Annotated[str | None, typer.Option(help="Time zone of the log lines.")] = None,
+    conf: ConfOption = None,
+) -> None:
+    """Read sources into the bronze tables, nothing else."""
+    from jobs import ingest as job
+    from jobs.config import load_config
+    from jobs.nightly import Request, inputs_of
+    from jobs.session import build_session
+    from jobs.tables import Lake
+
+    config = load_config(conf)
+    inputs = inputs_of(Request(lake, cluster_id, segments, broker_log, log_timezone), config)
+    if not inputs.segments and not inputs.broker_logs:
+        raise UsageError("nothing to ingest: give --segments or --broker-log")
+    job.run(Lake(build_session(config), lake, cluster_id), inputs)
+
+
+def _add_job(name: str) -> None:
+    def command(lake: LakeOption, cluster_id: ClusterOption, conf: ConfOption = None) -> None:
+        from jobs.config import load_config
+        from jobs.session import build_session
+        from jobs.tables import Lake
+
+        opened = Lake(build_session(load_config(conf)), lake, cluster_id)
+        Progress().step(name, lambda: run_job(name, opened))
+
+    app.command(name, help=f"Run the job {name} alone.")(command)
+
+
+for _name in JOBS:
+    _add_job(_name)
+
+
+@app.command()
+def sql(
+    statement: Annotated[str, typer.Argument(help="One SELECT statement.")],
+    lake: LakeOption,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """SQL over the lake, without a JVM: tables and views by their names."""
+    from jobs.sql import query
+
+    columns, rows = query(lake, statement)
+    print_rows(columns, rows, format)
+
+
+@app.command()
+def check(lake: LakeOption, format: FormatOption = Format.TABLE) -> None:
+    """The laws every lake keeps: conservation, keys, order.  Exit 1 if one is broken."""
+    from jobs.check import broken_laws
+
+    columns, rows = broken_laws(lake)
+    print_rows(columns, rows, format)
+    if rows:
+        raise typer.Exit(1)
+
+
+@app.command()
+def decode(
+    paths: Annotated[list[str], typer.Argument(help="Segment files, folders or globs.")],
+    format: Annotated[str, typer.Option(help="jsonl, the only one.")] = "jsonl",
+) -> None:
+    """`__consumer_offsets` segment files as JSON Lines, one object a record."""
+    from jobs.decode import decode as run
+
+    if format != "jsonl":
+        raise UsageError(f"--format {format}: decode knows jsonl only")
+    raise typer.Exit(run(paths, sys.stdout))
+
+
+def main() -> None:
+    """Exit 0 done, 1 the answer is no, 2 a wrong argument or configuration, said in one line."""
+    try:
+        code = app(standalone_mode=False)
+    except UsageError as error:
+        _fail(str(error))
+    except TyperException as error:
+        message = error.format_message() if hasattr(error, "format_message") else str(error)
+        _fail(f"{' '.join(message.split())} See `regroup --help`.")
+    except BrokenPipeError:  # `regroup ... | head`
+        sys.stderr.close()
+        sys.exit(0)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    else:
+        sys.exit(code or 0)
+
+
+def _fail(message: str) -> None:
+    print(f"regroup: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

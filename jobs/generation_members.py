@@ -1,0 +1,184 @@
+"""Who was in each generation, who came with it, and how everyone went.
+
+reads   group_metadata, timeline
+writes  generation_members   one row per member of a generation
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.arguments import main
+from jobs.tables import Lake
+from jobs.timeline import LIFE, RECORDS
+
+MEMBER = [*LIFE, "member_id"]
+RECORD = ["cluster_id", "group_id", "topic_partition", "log_offset"]
+HOW = {"LEFT": "left", "HEARTBEAT_EXPIRED": "expired", "DROPPED_NOT_REJOINED": "dropped"}
+
+
+def generation_members(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
+    members = _with_process(_members(_records(timeline, group_metadata)))
+    return _with_departures(_one_row_a_generation(members), _departures(timeline))
+
+
+def _records(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
+    """Every record that makes a generation, beside the members of the ones before and after it."""
+    placed = timeline.where(F.col("sign").isin(*RECORDS) & F.col("level").isNotNull()).select(
+        *RECORD, "incarnation", "seq"
+    )
+    life = Window.partitionBy(*LIFE).orderBy("seq")
+    ids = F.transform("members", lambda m: m["member_id"])
+    instances = F.transform("members", lambda m: m["instance_id"])
+    return group_metadata.join(placed, on=RECORD, how="inner").select(
+        *LIFE,
+        "generation",
+        "event_date",
+        "seq",
+        "leader",
+        "members",
+        F.lag(ids).over(life).alias("ids_before"),
+        F.lag(instances).over(life).alias("instances_before"),
+        F.lead(ids).over(life).alias("ids_after"),
+    )
+
+
+def _members(records: DataFrame) -> DataFrame:
+    each = records.withColumn("member", F.explode("members"))
+    member_id, instance_id = F.col("member.member_id"), F.col("member.instance_id")
+    was_there = F.coalesce(F.array_contains("ids_before", member_id), F.lit(False))
+    had_instance = instance_id.isNotNull() & F.coalesce(
+        F.array_contains("instances_before", instance_id), F.lit(False)
+    )
+    stays = F.array_contains("ids_after", member_id)
+    return each.select(
+        *LIFE,
+        "generation",
+        "event_date",
+        "seq",
+        "member.*",
+        (member_id == F.col("leader")).alias("is_leader"),
+        F.when(was_there, "retained")
+        .when(had_instance, "replaced")
+        .otherwise("joined")
+        .alias("change"),
+        (~F.coalesce(stays, F.lit(True))).alias("gone"),
+    )
+
+
+def _with_process(members: DataFrame) -> DataFrame:
+    """A client id and host name one process, unless two of their members live side by side.
+
+    A dead dynamic member cannot come through a rebalance, so two members retained together are two
+    processes; one of them retained beside a new one may be a restart.
+    """
+    client = [*LIFE, "client_id", "client_host"]
+    side_by_side = (
+        members.where("change = 'retained' AND instance_id IS NULL")
+        .groupBy(*client, "seq")
+        .count()
+        .where("count > 1")
+        .select(*client, F.lit(True).alias("shared"))
+        .distinct()
+    )
+    process = (
+        F.when(F.col("instance_id").isNotNull(), F.col("instance_id"))
+        .when(F.col("shared"), F.col("member_id"))
+        .otherwise(F.concat("client_id", F.lit("@"), F.ltrim(F.col("client_host"), F.lit("/"))))
+    )
+    return members.join(F.broadcast(side_by_side), on=client, how="left").withColumn(
+        "process", process
+    )
+
+
+def _one_row_a_generation(members: DataFrame) -> DataFrame:
+    """A static replacement writes a second record of the generation: who was in either was in it."""
+    first = Window.partitionBy(*MEMBER, "generation").orderBy("seq")
+    last = Window.partitionBy(*MEMBER, "generation").orderBy(F.col("seq").desc())
+    return (
+        members.withColumn("change", F.first("change").over(first))
+        .withColumn("event_date", F.first("event_date").over(first))
+        .withColumn("is_last", F.row_number().over(last) == 1)
+        .where("is_last")
+    )
+
+
+def _departures(timeline: DataFrame) -> DataFrame:
+    """The first thing that ended each member, with its time."""
+    told = timeline.where(F.col("sign").isin("LEFT", "HEARTBEAT_EXPIRED")).select(
+        *MEMBER, "seq", _how(F.col("sign")), "sign_time", "client_reason"
+    )
+    listed = timeline.where(
+        "sign = 'DROPPED_NOT_REJOINED' OR (sign = 'REBALANCE_START' AND cause = 'SYNC_TIMEOUT')"
+    ).select(
+        *LIFE,
+        F.explode("members").alias("member_id"),
+        "seq",
+        F.lit("dropped").alias("how"),
+        "sign_time",
+        "client_reason",
+    )
+    replaced = timeline.where("sign = 'STATIC_REPLACED' AND old_member_id IS NOT NULL").select(
+        *LIFE,
+        F.col("old_member_id").alias("member_id"),
+        "seq",
+        F.lit("replaced").alias("how"),
+        "sign_time",
+        "client_reason",
+    )
+    departures = told.unionByName(listed).unionByName(replaced)
+    return departures.groupBy(*MEMBER).agg(
+        F.min_by(F.struct("how", "sign_time", "client_reason"), "seq").alias("departure")
+    )
+
+
+def _how(sign: Column) -> Column:
+    pairs = [F.lit(word) for pair in HOW.items() for word in pair]
+    return F.create_map(*pairs)[sign].alias("how")
+
+
+def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
+    """A departure stands beside the last generation that the member was in."""
+    later = Window.partitionBy(*MEMBER).orderBy(F.col("generation").desc())
+    is_final = F.row_number().over(later) == 1
+    told = members.withColumn("is_final", is_final).join(departures, on=MEMBER, how="left")
+
+    def if_final(column: str) -> Column:
+        return F.when(F.col("is_final"), F.col(column))
+
+    # Without a log a replacement still shows: the instance goes on under another member id.
+    replaced = F.when(F.col("gone") & F.col("next_of_instance").isNotNull(), F.lit("replaced"))
+    instance = Window.partitionBy(*LIFE, "instance_id").orderBy("seq")
+    heir = F.when(
+        F.col("instance_id").isNotNull() & (F.lead("change").over(instance) == "replaced"),
+        F.lead("member_id").over(instance),
+    )
+    return told.withColumn("next_of_instance", heir).select(
+        *LIFE,
+        "generation",
+        "event_date",
+        "member_id",
+        "instance_id",
+        "client_id",
+        "client_host",
+        "process",
+        "session_timeout_ms",
+        "rebalance_timeout_ms",
+        "subscribed_topics",
+        "is_leader",
+        "change",
+        F.coalesce(if_final("departure.how"), replaced).alias("left_how"),
+        if_final("departure.sign_time").alias("left_time"),
+        if_final("departure.client_reason").alias("left_reason"),
+        "gone",
+    )
+
+
+def run(lake: Lake) -> None:
+    members = generation_members(lake.read("timeline"), lake.read("group_metadata"))
+    lake.replace("generation_members", members)
+
+
+if __name__ == "__main__":
+    main(__doc__, run)

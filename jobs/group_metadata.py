@@ -1,0 +1,104 @@
+"""GroupMetadata records, decoded: what the coordinator stored of a group.
+
+reads   offsets_records   records of key type 2
+writes  group_metadata    one row per record, tombstones included
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from coordinator_core.records import BadRecord, decode, decode_assignment, decode_subscription
+from jobs.arguments import main
+from jobs.arrow import decode_into
+from jobs.tables import Lake
+
+KEY_TYPE = 2
+CONSUMER = (
+    "consumer"  # the protocol type whose subscriptions and assignments are ConsumerProtocol's
+)
+CARRIED = ("cluster_id", "topic_partition", "log_offset", "event_date", "append_time")
+
+
+def group_metadata(offsets_records: DataFrame) -> DataFrame:
+    records = offsets_records.where(F.col("key_type") == KEY_TYPE)
+    return decode_into("group_metadata", records, CARRIED, _row)
+
+
+def _row(key: bytes, value: bytes | None) -> dict[str, Any]:
+    record = decode(key, value)
+    fields = record.value or {}
+    return {
+        "group_id": record.key["group"],
+        "tombstone": value is None,
+        "value_version": record.version,
+        "generation": fields.get("generation"),
+        "protocol_type": fields.get("protocol_type"),
+        "protocol": fields.get("protocol"),
+        "leader": fields.get("leader"),
+        # -1 where the version has it but nobody set it
+        "state_timestamp_ms": _if_set(fields.get("current_state_timestamp")),
+        "members": None if value is None else [_member(m, fields) for m in fields["members"]],
+    }
+
+
+def _member(member: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
+    row = {
+        "member_id": member["member_id"],
+        "instance_id": member.get("group_instance_id"),
+        "client_id": member["client_id"],
+        "client_host": member["client_host"],
+        "rebalance_timeout_ms": member.get("rebalance_timeout", -1),
+        "session_timeout_ms": member["session_timeout"],
+        "subscription": member["subscription"],
+        "assignment": member["assignment"],
+    }
+    if group["protocol_type"] == CONSUMER:
+        row |= _subscription(member["subscription"]) | _assignment(member["assignment"])
+    return row
+
+
+def _subscription(data: bytes) -> dict[str, Any]:
+    """Null columns where it cannot be read: the coordinator never looks into it either."""
+    try:
+        subscription = decode_subscription(data)
+    except BadRecord:
+        return {}
+    return {
+        "subscribed_topics": subscription.topics,
+        "owned": _topics(subscription.owned_partitions),
+        "owned_generation": _if_set(subscription.generation_id),
+        "rack_id": subscription.rack_id,
+    }
+
+
+def _assignment(data: bytes) -> dict[str, Any]:
+    """An empty assignment of no bytes is what a member has that the leader forgot."""
+    if not data:
+        return {"assigned": []}
+    try:
+        return {"assigned": _topics(decode_assignment(data).partitions)}
+    except BadRecord:
+        return {}
+
+
+def _topics(partitions: Iterable[tuple[str, list[int]]] | None) -> list[dict[str, Any]] | None:
+    if partitions is None:
+        return None
+    return [{"topic": topic, "partitions": list(numbers)} for topic, numbers in partitions]
+
+
+def _if_set(number: int | None) -> int | None:
+    return None if number is None or number < 0 else number
+
+
+def run(lake: Lake) -> None:
+    lake.replace("group_metadata", group_metadata(lake.read("offsets_records")))
+
+
+if __name__ == "__main__":
+    main(__doc__, run)

@@ -1,0 +1,80 @@
+"""All jobs in order: what was left behind goes in, every table comes out.
+
+spark-submit jobs/nightly.py --lake URI --cluster-id ID --segments GLOB --broker-log GLOB
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from jobs import ingest
+from jobs.config import Config, known_timezone
+from jobs.errors import UsageError
+from jobs.pipeline import Progress, run_all
+from jobs.session import build_session
+from jobs.sources import broker_log, segments
+from jobs.sources.files import list_files
+from jobs.sources.rows import DateRange
+from jobs.tables import Lake
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line of `regroup nightly`, as given."""
+
+    lake: str
+    cluster_id: str
+    segments: str | None = None
+    broker_log: str | None = None
+    log_timezone: str | None = None
+    date: str | None = None
+    first: str | None = None
+    last: str | None = None
+
+
+def inputs_of(request: Request, config: Config) -> ingest.Inputs:
+    """Everything that can be wrong with the request is found here, before Spark starts."""
+    if not request.cluster_id:
+        raise UsageError("--cluster-id must not be empty")
+    return ingest.Inputs(
+        segments=_files(request.segments, "--segments", segments.FILES_LIKE),
+        broker_logs=_files(request.broker_log, "--broker-log", broker_log.FILES_LIKE),
+        log_timezone=known_timezone(request.log_timezone or config.log_timezone),
+        dates=_dates(request),
+    )
+
+
+def _files(pattern: str | None, option: str, name_like: str) -> list[str]:
+    return list_files(pattern, option, name_like=name_like) if pattern else []
+
+
+def _dates(request: Request) -> DateRange:
+    if request.date and (request.first or request.last):
+        raise UsageError("--date and --from/--to: give one date or a range, not both")
+    if bool(request.first) != bool(request.last):
+        raise UsageError("--from and --to: give both ends of the range")
+    first = _date(request.date or request.first, "--date" if request.date else "--from")
+    last = _date(request.date or request.last, "--date" if request.date else "--to")
+    if first and last and first > last:
+        raise UsageError(f"--from {first} is after --to {last}: swap them")
+    return DateRange(first, last)
+
+
+def _date(text: str | None, option: str) -> date | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{option} {text}: not a date; write it as 2026-11-21") from None
+
+
+def nightly(request: Request, config: Config, progress: Progress | None = None) -> None:
+    progress = progress or Progress()
+    inputs = inputs_of(request, config)
+    lake = Lake(build_session(config), request.lake, request.cluster_id)
+    if inputs.segments or inputs.broker_logs:
+        progress.step("ingest", lambda: ingest.run(lake, inputs))
+    run_all(lake, progress)
+    progress.total()

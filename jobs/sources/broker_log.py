@@ -1,0 +1,195 @@
+"""Source `broker_log`: brokers' server.log files (plain, gzip, rolled) -> coordinator lines.
+
+A log is known by its first line, not by its name: rolled, renamed or compressed it stays the same
+log, and its lines the same lines.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from jobs.log_files import LogCounts, LogEntry, Unreadable, read_log
+from jobs.sources.files import open_file
+from jobs.sources.rows import DateRange, RowBuffer, day_of
+
+FILES_LIKE = "*.log*"
+_GZIP = b"\x1f\x8b"
+_FIRST_LINE_LIMIT = 1 << 16
+
+# What ParsedEvent calls by the same name.
+EVENT_FIELDS = {
+    "event": pa.string(),
+    "group_id": pa.string(),
+    "generation": pa.int32(),
+    "member_id": pa.string(),
+    "instance_id": pa.string(),
+    "old_member_id": pa.string(),
+    "new_leader_id": pa.string(),
+    "client_id": pa.string(),
+    "client_host": pa.string(),
+    "state": pa.string(),
+    "step": pa.string(),
+    "reason": pa.string(),
+    "client_reason": pa.string(),
+    "cause": pa.string(),
+    "client_cause": pa.string(),
+    "member_count": pa.int32(),
+    "duration_ms": pa.int64(),
+    "count": pa.int64(),
+    "members": pa.list_(pa.string()),
+    "groups": pa.list_(pa.string()),
+}
+
+# One row is an event, something quarantined, or (last of each file) the file's counts.
+ROWS = pa.schema(
+    [
+        ("kind", pa.string()),
+        ("path", pa.string()),
+        ("file_id", pa.string()),
+        ("position", pa.int64()),
+        ("broker_id", pa.int32()),
+        ("event_time", pa.timestamp("us", tz="UTC")),
+        ("level", pa.string()),
+        ("logger", pa.string()),
+        ("topic_partition", pa.string()),
+        *EVENT_FIELDS.items(),
+        ("line", pa.string()),
+        ("continuation", pa.string()),
+        ("reason_unreadable", pa.string()),
+        ("raw", pa.binary()),
+        ("bytes", pa.int64()),
+        ("inputs", pa.int64()),
+        ("kept_by_date", pa.map_(pa.date32(), pa.int64())),
+        ("quarantined", pa.int64()),
+        ("skipped", pa.int64()),
+    ]
+)
+
+
+def read_broker_logs(
+    spark: SparkSession, files: list[str], timezone: str, dates: DateRange
+) -> DataFrame:
+    """ROWS of all ``files``, one task a file.  ``timezone``: of the brokers' wall clock."""
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for path in batch.column("path").to_pylist():
+                yield from log_rows(path, timezone, dates)
+
+    paths = spark.createDataFrame([(file,) for file in files], "path string")
+    spread = paths.repartition(min(len(files), 10_000), "path")
+    return spread.mapInArrow(read, from_arrow_schema(ROWS))
+
+
+def log_rows(path: str, timezone: str, dates: DateRange) -> Iterator[pa.RecordBatch]:
+    """Arrow batches of ROWS for one file."""
+    buffer = RowBuffer(ROWS)
+    with open_file(path) as stream:
+        log = _Log(path, first_line_hash(stream), stream.seek(0, 2), dates)
+        stream.seek(0)
+        for found in read_log(stream, file=path, timezone=timezone):
+            for row in log.rows(found):
+                buffer.add(row)
+            if buffer.is_full:
+                yield buffer.take()
+    yield buffer.take()
+
+
+def first_line_hash(stream: BinaryIO) -> str:
+    """Sixteen hex digits that name the log; the stream is back at its start afterwards."""
+    packed = stream.read(2) == _GZIP
+    stream.seek(0)
+    lines = gzip.open(stream) if packed else stream
+    first = lines.readline(_FIRST_LINE_LIMIT)
+    stream.seek(0)
+    return hashlib.sha256(first.rstrip(b"\r\n")).hexdigest()[:16]
+
+
+class _Log:
+    """One file on its way to rows: fills in what a line leaves to its neighbours."""
+
+    def __init__(self, path: str, file_id: str, size: int, dates: DateRange) -> None:
+        self._common = {"path": path, "file_id": file_id}
+        self._bytes = size
+        self._dates = dates
+        self._broker_id: int | None = None
+        self._waiting: list[
+            dict[str, Any]
+        ] = []  # events before the first line that names the broker
+        self._time_ms: int | None = None
+        self._kept_by_date: Counter[int] = Counter()
+        self._undated = 0
+
+    def rows(self, found: LogEntry | Unreadable | LogCounts) -> Iterator[dict[str, Any]]:
+        if isinstance(found, LogEntry):
+            yield from self._event(found)
+        elif isinstance(found, Unreadable):
+            yield self._quarantined(found.position, found.reason, found.bytes)
+        else:
+            yield from self._release(-1)
+            yield self._counts(found)
+
+    def _event(self, entry: LogEntry) -> Iterator[dict[str, Any]]:
+        # A line without a date was written with the one before it.
+        self._time_ms = self._time_ms if entry.time_ms is None else entry.time_ms
+        if self._time_ms is None:
+            self._undated += 1
+            yield self._quarantined(entry.position, "no date on or before it", entry.text.encode())
+            return
+        day = day_of(self._time_ms)
+        self._kept_by_date[day] += 1
+        if not self._dates.has(day):
+            return
+        self._waiting.append(self._common | _event_row(entry, self._time_ms))
+        if entry.line.broker_id is not None:
+            self._broker_id = entry.line.broker_id
+        if self._broker_id is not None:
+            yield from self._release(self._broker_id)
+
+    def _release(self, broker_id: int) -> Iterator[dict[str, Any]]:
+        rows, self._waiting = self._waiting, []
+        for row in rows:
+            yield row | {"broker_id": broker_id}
+
+    def _quarantined(self, position: int, reason: str, raw: bytes) -> dict[str, Any]:
+        unreadable = {"kind": "quarantined", "position": position, "reason_unreadable": reason}
+        return self._common | unreadable | {"raw": raw}
+
+    def _counts(self, counts: LogCounts) -> dict[str, Any]:
+        return self._common | {
+            "kind": "file",
+            "bytes": self._bytes,
+            "inputs": counts.lines,
+            "kept_by_date": sorted(self._kept_by_date.items()),
+            "quarantined": counts.unreadable + self._undated,
+            "skipped": counts.skipped + counts.continuations,
+        }
+
+
+def _event_row(entry: LogEntry, time_ms: int) -> dict[str, Any]:
+    line = entry.line
+    assert line.event is not None  # read_log gives an Unreadable for a line that no wording knows
+    return {
+        "kind": "event",
+        "position": entry.position,
+        "event_time": time_ms * 1000,
+        "level": line.level,
+        "logger": line.logger,
+        "topic_partition": line.topic_partition,
+        **{name: _or_null(getattr(line.event, name)) for name in EVENT_FIELDS},
+        "line": entry.text,
+        "continuation": entry.stack_trace,
+    }
+
+
+def _or_null(value: Any) -> Any:
+    """A tuple becomes a list; an empty one says nothing."""
+    return (list(value) or None) if isinstance(value, tuple) else value

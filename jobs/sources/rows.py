@@ -1,0 +1,52 @@
+"""What the file sources share: rows gathered into Arrow batches, and the range of dates asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import pyarrow as pa
+
+ROWS_PER_BATCH = 10_000
+_DAY_MS = 86_400_000
+_EPOCH = date(1970, 1, 1)
+
+
+def day_of(time_ms: int) -> int:
+    """Days since the epoch, in UTC; 0 for a record without a time (-1)."""
+    return max(time_ms, 0) // _DAY_MS
+
+
+@dataclass(frozen=True)
+class DateRange:
+    """UTC dates, both ends included; None leaves that end open."""
+
+    first: date | None = None
+    last: date | None = None
+
+    def has(self, day: int) -> bool:
+        """Whether a day (since the epoch) is in it; day 0, where times are unknown, always is."""
+        after_first = self.first is None or day >= (self.first - _EPOCH).days
+        before_last = self.last is None or day <= (self.last - _EPOCH).days
+        return day == 0 or (after_first and before_last)
+
+
+class RowBuffer:
+    """Rows as dicts, handed on as Arrow batches of one schema; a missing name is null."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._rows: list[dict[str, Any]] = []
+
+    def add(self, row: dict[str, Any]) -> None:
+        self._rows.append(row)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._rows) >= ROWS_PER_BATCH
+
+    def take(self) -> pa.RecordBatch:
+        rows, self._rows = self._rows, []
+        columns = [pa.array([r.get(f.name) for r in rows], f.type) for f in self._schema]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)

@@ -1,0 +1,179 @@
+"""One order for all that is known of a group: its log events and its records, life by life.
+
+reads   group_events    what the coordinator said
+        group_metadata  what it stored
+writes  timeline        one row per sign, with the incarnation and the generation it falls in
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from jobs.arguments import main
+from jobs.tables import Lake, schema_of
+
+GROUP = ["cluster_id", "group_id"]
+LIFE = [*GROUP, "incarnation"]
+
+DEATHS = ["GROUP_DEAD", "ADMIN_DELETE", "TOMBSTONE"]
+BIRTHS = ["MEMBER_JOIN", "STATIC_NEW"]  # what a new life may begin with, before any generation
+SAYS_GENERATION = ["REBALANCE_START", "JOIN_COMPLETE", "ASSIGNMENT_RECEIVED", "GROUP_EMPTY"]
+RECORDS = ["RECORD", "RECORD_EMPTY"]
+
+# A record carries the time at which its append began, a log line the time at which it was written:
+# a generation less within this time is one sign overtaking another, not a new life.
+OVERTAKING_MS = 100
+# kafka.coordinator.group.GroupCoordinator (3.0-4.0) logs a departure after what it led to; all of
+# it happens in one call.
+SAME_CALL_MS = 10
+# As in event_seq: room for the signs of one millisecond.  Records come after the lines of theirs.
+_PER_MS = 100_000
+_RECORDS_FROM = 50_000
+
+
+def timeline(group_events: DataFrame, group_metadata: DataFrame) -> DataFrame:
+    signs = _of_events(group_events).unionByName(_of_records(group_metadata))
+    return _forming(_current(_incarnations(signs)))
+
+
+def _of_events(group_events: DataFrame) -> DataFrame:
+    level = F.when(F.col("sign").isin(*SAYS_GENERATION), F.col("generation"))
+    return _with_all_columns(
+        group_events.withColumnsRenamed(
+            {"event_seq": "seq", "event_time": "sign_time", "event": "sign"}
+        )
+        .withColumn("level", level)
+        .drop("generation", "state")
+    )
+
+
+def _of_records(group_metadata: DataFrame) -> DataFrame:
+    """Generation 0 is a group's birth certificate (Kafka 4.1): a sign of life, no generation."""
+    empty = F.size("members") == 0
+    sign = F.when(F.col("tombstone"), "TOMBSTONE").when(empty, "RECORD_EMPTY").otherwise("RECORD")
+    in_time = Window.partitionBy(*GROUP, "order_ms").orderBy("topic_partition", "log_offset")
+    so_far = (
+        Window.partitionBy(*GROUP, "topic_partition")
+        .orderBy("log_offset")
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    # Time never runs backwards along a log; a record without a time stands beside its neighbour.
+    order_ms = F.coalesce(F.max(F.unix_millis("append_time")).over(so_far), F.lit(0))
+    return _with_all_columns(
+        group_metadata.withColumn("order_ms", order_ms).select(
+            *GROUP,
+            "event_date",
+            (F.col("order_ms") * _PER_MS + _RECORDS_FROM + F.row_number().over(in_time)).alias(
+                "seq"
+            ),
+            F.col("append_time").alias("sign_time"),
+            sign.alias("sign"),
+            F.when(F.col("generation") > 0, F.col("generation")).alias("level"),
+            F.col("leader").alias("member_id"),
+            F.size("members").alias("member_count"),
+            F.transform("members", lambda member: member["member_id"]).alias("members"),
+            "topic_partition",
+            "log_offset",
+            "protocol",
+            "protocol_type",
+            "state_timestamp_ms",
+        )
+    )
+
+
+def _with_all_columns(signs: DataFrame) -> DataFrame:
+    """Both halves of the union have the same columns: null where one has nothing to say."""
+    computed = {"incarnation", "current_generation", "forming_generation"}
+    wanted = [field for field in _schema() if field.name not in computed]
+    return signs.select(
+        *(
+            F.col(f.name) if f.name in signs.columns else F.lit(None).cast(f.dataType).alias(f.name)
+            for f in wanted
+        )
+    )
+
+
+def _incarnations(signs: DataFrame) -> DataFrame:
+    """A life ends with a death, or unseen: then the next one shows by its lower generation."""
+    history = Window.partitionBy(*GROUP).orderBy("seq")
+    before = history.rowsBetween(Window.unboundedPreceding, -1)
+    dead = F.col("sign").isin(*DEATHS)
+    alive = F.col("sign").isin(*BIRTHS, *SAYS_GENERATION, *RECORDS)
+    last_was_death = F.last(F.when(dead, True).when(alive, False), ignorenulls=True).over(before)
+    reborn = alive & F.coalesce(last_was_death, F.lit(False))
+    lives = signs.withColumn("reborn", reborn).withColumn("life", _count("reborn", history))
+
+    in_life = Window.partitionBy(*GROUP, "life").orderBy("seq")
+    in_life_before = in_life.rowsBetween(Window.unboundedPreceding, -1)
+    says = F.struct(F.col("level").alias("level"), F.col("sign_time").alias("time"))
+    last = F.last(F.when(F.col("level").isNotNull(), says), ignorenulls=True).over(in_life_before)
+    lower = F.col("level") < F.col("last.level")
+    overtaken = (F.col("level") == F.col("last.level") - 1) & (
+        F.unix_millis("sign_time") - F.unix_millis("last.time") <= OVERTAKING_MS
+    )
+    unseen = F.coalesce(lower & ~F.coalesce(overtaken, F.lit(False)), F.lit(False))
+    told = lives.withColumn("last", last).withColumn("starts", F.col("reborn") | unseen)
+    numbered = told.withColumn("incarnation", (_count("starts", history) + 1).cast("int"))
+    return numbered.drop("reborn", "life", "last", "starts")
+
+
+def _count(flag: str, order: Window) -> Column:
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    return F.sum(F.col(flag).cast("int")).over(so_far)
+
+
+def _current(signs: DataFrame) -> DataFrame:
+    """The generation by the last sign that says one; before the first such sign, by that one."""
+    life = Window.partitionBy(*LIFE).orderBy("seq")
+    so_far = F.last("level", ignorenulls=True).over(life)
+    ahead = life.rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    # What comes first is a start (which names the old generation) or a generation already joined.
+    joined_ahead = F.when(F.col("sign") == "REBALANCE_START", F.col("level")).otherwise(
+        F.col("level") - 1
+    )
+    first_ahead = F.first(joined_ahead, ignorenulls=True).over(ahead)
+    return signs.withColumn("current_generation", F.coalesce(so_far, first_ahead))
+
+
+def _forming(signs: DataFrame) -> DataFrame:
+    """The next generation, unless the line only reports what has already led to the current one."""
+    life = Window.partitionBy(*LIFE).orderBy("seq")
+    before = life.rowsBetween(Window.unboundedPreceding, -1)
+    after = life.rowsBetween(1, Window.unboundedFollowing)
+    milestone = F.when(
+        F.col("level").isNotNull() & ~F.col("sign").isin(*RECORDS),
+        F.struct("sign", "sign_time", "member_id", "members"),
+    )
+    told = signs.withColumn("last", F.last(milestone, ignorenulls=True).over(before)).withColumn(
+        "next", F.first(milestone, ignorenulls=True).over(after)
+    )
+    now = F.unix_millis("sign_time")
+    just_joined = (F.col("last.sign") == "JOIN_COMPLETE") & (
+        now - F.unix_millis("last.sign_time") <= SAME_CALL_MS
+    )
+    begins_the_next = (F.col("next.sign") == "REBALANCE_START") & (
+        (F.col("next.member_id") == F.col("member_id"))
+        | F.array_contains("next.members", F.col("member_id"))
+    )
+    reports = (F.col("sign") == "LEFT") & (
+        (F.col("last.sign") == "GROUP_EMPTY")
+        | (just_joined & ~F.coalesce(begins_the_next, F.lit(False)))
+    )
+    forming = F.when(F.coalesce(reports, F.lit(False)), F.col("current_generation")).otherwise(
+        F.col("current_generation") + 1
+    )
+    return told.withColumn("forming_generation", forming).drop("last", "next")
+
+
+def _schema() -> StructType:
+    return schema_of("timeline")
+
+
+def run(lake: Lake) -> None:
+    lake.replace("timeline", timeline(lake.read("group_events"), lake.read("group_metadata")))
+
+
+if __name__ == "__main__":
+    main(__doc__, run)
