@@ -267,25 +267,25 @@ def test_keys_that_cannot_be_read(line):
 
 MEMBER = "0001 6d ffff 0001 63 0001 68 00000bb8 000007d0 00000002 aabb 00000000"
 V3 = "0003 0000 00000001 ffff ffff 0000000000000064"
-NO_UTF8 = "0001 ff" + "00" * 29
+BAD = "0001 ff" + "00" * 29
 V4 = "0004 01 00000001 00 00 0000000000000064"
 
 # fmt: off
 BAD_VALUES = [
-    # value                          position field                   reason
-    ("0003",                                      2,  "protocol_type",         "needs 2 bytes, 0 left"),
-    (V3,                                  20, "members",               "needs 4 bytes, 0 left"),
-    (V3 + "ffffffff",                     20, "members",               "null, which it never is"),
-    (V3 + "00000001" + MEMBER[:-9],       49, "members[0].assignment", "needs 4 bytes, 0 left"),
-    (V3 + "00000002" + MEMBER + NO_UTF8,  55, "members[1].member_id",  "not UTF-8"),
-    (V3 + "00000001" + MEMBER + "00",     53, "end",                   "1 bytes behind the last field"),
-    (V3 + "7fffffff" + MEMBER,                    20, "members",
+    # value                      position field                reason
+    ("0003",                          2,  "protocol_type",         "needs 2 bytes, 0 left"),
+    (V3,                              20, "members",               "needs 4 bytes, 0 left"),
+    (V3 + "ffffffff",                 20, "members",               "null, which it never is"),
+    (V3 + "00000001" + MEMBER[:-9],   49, "members[0].assignment", "needs 4 bytes, 0 left"),
+    (V3 + "00000002" + MEMBER + BAD,  55, "members[1].member_id",  "not UTF-8"),
+    (V3 + "00000001" + MEMBER + "00", 53, "end",                   "1 bytes behind the last field"),
+    (V3 + "7fffffff" + MEMBER,        20, "members",
      "2147483647 elements of 24 bytes or more, 29 left"),
-    (V4 + "01",                           18, "tagged fields",         "varint cut short"),
-    (V4 + "01 01 07",                     20, "tagged fields",         "varint cut short"),
-    (V4 + "01 01 07 02 00",               21, "tagged fields",         "needs 2 bytes, 1 left"),
-    (V4 + "ffffffff1f",                   17, "members",               "varint of more than 32 bits"),
-    (V4 + "ffffffffff01",                 17, "members",               "varint of more than 32 bits"),
+    (V4 + "01",                       18, "tagged fields",         "varint cut short"),
+    (V4 + "01 01 07",                 20, "tagged fields",         "varint cut short"),
+    (V4 + "01 01 07 02 00",           21, "tagged fields",         "needs 2 bytes, 1 left"),
+    (V4 + "ffffffff1f",               17, "members",               "varint of more than 32 bits"),
+    (V4 + "ffffffffff01",             17, "members",               "varint of more than 32 bits"),
 ]
 # fmt: on
 

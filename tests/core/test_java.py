@@ -1,0 +1,78 @@
+"""Hash codes, partitions and hash map orders as a JVM gave them."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from coordinator_core.java import (
+    HashMapKeys,
+    ScalaHashMapKeys,
+    partition_for,
+    string_hash,
+    utils_abs,
+)
+
+FILE = Path(__file__).parents[1] / "data/records/hash_maps.json.gz"
+HISTORIES = json.loads(gzip.decompress(FILE.read_bytes()))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", 0),
+        ("a", 97),
+        ("hello", 99162322),
+        ("polygenelubricants", -2147483648),
+        ("\U0001f600", 1772899),  # two UTF-16 units
+        ("consumer-group-1", 147483020),
+    ],
+)
+def test_string_hash(text, expected):
+    assert string_hash(text) == expected
+
+
+def test_the_int_without_a_positive_counterpart_is_0():
+    assert [utils_abs(value) for value in (-(2**31), -7, 0, 7)] == [0, 7, 0, 7]
+
+
+@pytest.mark.parametrize(
+    ("group", "partitions", "expected"),
+    [
+        ("polygenelubricants", 50, 0),
+        ("hello", 50, 22),
+        ("hello", 7, 0),
+        ("consumer-group-1", 50, 20),
+        ("consumer-group-1", 7, 6),
+    ],
+)
+def test_partition_of_a_group(group, partitions, expected):
+    assert partition_for(group, partitions) == expected
+
+
+def test_a_group_is_in_one_of_50_partitions_by_default():
+    assert partition_for("hello") == 22
+
+
+@pytest.mark.parametrize(("name", "keys"), [("java", HashMapKeys), ("scala", ScalaHashMapKeys)])
+def test_order_after_puts_and_removals(name, keys):
+    """Each history is puts (+) and removals (-) on one map, and the order that the JVM ended in."""
+    for history in HISTORIES:
+        found = keys()
+        for step in history["steps"]:
+            (found.add if step[0] == "+" else found.discard)(step[1:])
+
+        assert list(found) == history[name]
+
+
+def test_the_histories_tell_the_two_maps_apart():
+    assert sum(history["java"] != history["scala"] for history in HISTORIES) > 30
+    assert max(len(history["java"]) for history in HISTORIES) > 48
+
+
+def test_keys_are_counted_and_found():
+    found = HashMapKeys(["a", "b", "a"])
+    found.discard("c")
+
+    assert (len(found), "a" in found, "c" in found) == (2, True, False)
