@@ -1,8 +1,9 @@
 """Layouts of `__consumer_offsets` keys and values, and of what members put into them.
 
-The files under ``records/`` have the shape of Kafka's own message files (KIP-893 and before):
-``name``, ``type``, ``apiKey`` (the number that a key begins with), ``validVersions``,
-``flexibleVersions`` (KIP-482), ``fields`` and ``commonStructs``.  Two things are ours:
+The files under ``records/`` have the shape of Kafka's own message files: ``name``, ``type``,
+``apiKey`` (the number that a key begins with), ``validVersions``, ``flexibleVersions`` (KIP-482),
+``fields`` and ``commonStructs``.  A field without a ``default`` begins as its type's empty value,
+even one that may be null, as in Kafka's own classes.  Two things are ours:
 ``writtenUntil`` names the last release that wrote a layout which a later release replaced
 without a new version number (the early-access years of the new group protocols), and
 ``"header": false`` says that the bytes do not begin with a version.

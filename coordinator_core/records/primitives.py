@@ -131,6 +131,8 @@ def write_compact_length(out: bytearray, length: int) -> None:
 
 
 def string_reader(read_length: LengthReader, nullable: bool) -> Reader:
+    """Strict where Kafka reads U+FFFD: no broker writes what is not UTF-8, nor could we again."""
+
     def read(data: bytes, position: int) -> tuple[str | None, int]:
         length, start = read_length(data, position)
         if length < 0:

@@ -188,7 +188,7 @@ def test_a_record_without_a_value_is_a_tombstone():
 
 
 def test_the_old_key_takes_values_of_any_version():
-    """KAFKA-18614 split the two in 4.1; coordinators before read both alike."""
+    """Coordinators read both keys' values alike up to 4.0."""
     value = bytes.fromhex("0003 0000000000000007 ffffffff 0000 0000000000000064")
 
     record = decode(b"\0\0" + OFFSET_KEY[2:], value)
@@ -371,7 +371,21 @@ def test_the_message_names_type_version_field_and_position():
     assert str(raised.value) == (
         "GroupMetadataValue version 3: members at byte 20: needs 4 bytes, 0 left"
     )
-    assert raised.value.kind == "unreadable bytes"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kind"),
+    [
+        ("0002", None, "unreadable bytes"),
+        ("0012", None, "unknown key type"),
+        ("0002 0001 67", "0005", "newer value version"),
+    ],
+)
+def test_a_record_is_set_aside_with_its_kind(key, value, kind):
+    with pytest.raises(BadRecord) as raised:
+        decode(bytes.fromhex(key), value and bytes.fromhex(value))
+
+    assert raised.value.kind == kind
 
 
 def test_errors_travel_between_processes():
