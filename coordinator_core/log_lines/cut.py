@@ -23,7 +23,8 @@ def find_cut(wordings: Iterable[Wording], message: str) -> tuple[Wording, Fields
     """The wording a broken-off message follows furthest; None where two events may be meant."""
     message = _ELLIPSIS.sub("", message)
     found = [(_read_cut(wording.template, message), wording) for wording in wordings]
-    readable = [(read, wording) for read, wording in found if read is not None]
+    # A line must carry something; a reason is something by itself.
+    readable = [(read, wording) for read, wording in found if read and (read[1] or wording.cause)]
     if not readable:
         return None
     furthest = max(met for (met, _), _ in readable)
@@ -43,16 +44,16 @@ def _read_cut(template: Template, message: str) -> tuple[int, Fields] | None:
             met = len(message) - sum(map(len, texts.values()))
             fields = _whole_fields(texts, broken_field)
             named = "group_id" in fields or "group_id" not in template.pieces
-            return (met, fields) if fields and named else None
+            return (met, fields) if named else None
     return None
 
 
 def _whole_fields(texts: dict[str, str], broken_field: str) -> Fields:
     fragment = texts.pop(_FRAGMENT, "")
-    if broken_field == "reason" or (
-        broken_field == "member_id" and _WHOLE_MEMBER.fullmatch(fragment)
-    ):
-        texts[broken_field] = fragment
+    if broken_field == "reason":
+        texts["reason"] = f"{fragment}…"  # so that nobody takes it for whole
+    elif broken_field == "member_id" and _WHOLE_MEMBER.fullmatch(fragment):
+        texts["member_id"] = fragment
     kinds = {name: KINDS.get(name, PLAIN) for name in texts}
     return {kinds[name].field or name: kinds[name].read(text) for name, text in texts.items()}
 

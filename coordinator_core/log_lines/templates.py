@@ -71,7 +71,7 @@ def _joined(value: object) -> str:
 
 
 def _read_topic_partition(text: str) -> str:
-    """`topic-3`; brokers before 0.10.1 print `[topic,3]`."""
+    """`topic-3`; brokers before 0.10.2 print `[topic,3]`."""
     return text[1:-1].replace(",", "-") if text.startswith("[") else text
 
 
@@ -89,7 +89,7 @@ def _number() -> Kind:
 
 
 # Member ids end in a UUID in the classic protocol; a client id before it may hold any words.
-_MEMBER = _text(rf".*?{UUID}|(?:(?!{UUID}).)*?")
+_MEMBER = _text(rf".*?{UUID}|(?:(?!{UUID}|…|\.\.\.).)*?")
 _BRACKETED = r"\w*\(.*\)|\[.*\]|\{.*\}"
 _REST = _text(".*")
 
@@ -126,7 +126,7 @@ KINDS: Mapping[str, Kind] = {
     "groups": Kind(".*", _read_list, _joined),
     "topic_partition": Kind(r"\S+?-\d+", _read_topic_partition, _show_plain),
     "topic_and_partition": Kind(
-        r"\[\S+?,\d+\]|\S+?-\d+",
+        r"\[\S+?,\d+\]",
         _read_topic_partition,
         _show_topic_and_partition,
         "topic_partition",
