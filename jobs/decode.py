@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
-from coordinator_core.records import BadRecord, jsonable
+from coordinator_core.records import BadRecord
 from coordinator_core.records import decode as decode_record
 from jobs.segments import BadBatch, EndMarkers, Quarantined, partition_of
 from jobs.segments.columns import Columns, read_columns
@@ -276,7 +276,7 @@ def view_of_file(path: str) -> memoryview:
 
 
 def text_of(line: Line) -> str:
-    return json.dumps(line, separators=(",", ":")) + "\n"
+    return _encode(line) + "\n"
 
 
 def closing(transaction: Line) -> str:
@@ -328,10 +328,12 @@ def record_line(
         record = decode_record(key, value)
     except BadRecord as error:
         return {"quarantined": str(error), "file": place.file, "position": place.position} | line
-    said = jsonable(record)
-    decoded = {"key": said["key"], "version": said["version"], "value": said["value"]}
+    decoded = {"key": record.key, "version": record.version, "value": record.value}
     return line | {"type": record.name, "decoded": decoded}
 
 
 def base64(data: bytes | None) -> str | None:
     return None if data is None else b2a_base64(data, newline=False).decode("ascii")
+
+
+_encode = json.JSONEncoder(separators=(",", ":"), default=base64).encode  # bytes in base64

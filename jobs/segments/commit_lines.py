@@ -11,6 +11,7 @@ from __future__ import annotations
 import binascii
 from collections.abc import Callable, Sequence
 from struct import Struct
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,9 @@ from jobs.segments.record_batch import CONTROL
 OFFSET_COMMIT = 1
 VERSIONS = (3, 4)  # what brokers have written since 2.1; others go by the reference
 TAGS_SIZE = {3: 0, 4: 1}  # a value of version 4 ends with its count of tagged fields
+MIDDLE_START = 10  # behind version and offset
 MIN_VALUE_SIZE = 24  # version, offset, leader epoch, a length, commit timestamp
+REMEMBERED = 100_000  # pieces of text; metadata can be another in every commit
 
 # Numbers of a sample line, found again in its text
 LOG_OFFSET, TIMESTAMP, OFFSET, COMMIT_TIMESTAMP = (
@@ -62,59 +65,58 @@ class CommitLines:
         """
         rows = _commits(columns)
         if not len(rows):
-            return rows, pa.array([], pa.string())
+            return rows, _strings([])
         version = columns.data[columns.value_start[rows] + 1].astype(np.int64)
-        key = self._key_texts(columns, rows, version)
-        middle = self._middle_texts(columns, rows, version)
-        known = pc.and_(key[0].is_valid(), middle.is_valid())
-        if not pc.all(known).as_py():
-            kept = known.to_numpy(zero_copy_only=False)
-            rows, version = rows[kept], version[kept]
-            key, middle = [text.filter(known) for text in key], middle.filter(known)
-        value_end = columns.value_start[rows] + columns.value_length[rows]
-        commit_time_at = value_end - np.where(version == 4, 9, 8)
+        key, key_texts = self._key_texts(columns, rows, version)
+        middle, middle_texts = self._middle_texts(columns, rows, version)
+        known = _is_known(key_texts)[key] & _is_known(middle_texts)[middle]
+        rows, version, key, middle = rows[known], version[known], key[known], middle[known]
+        if not len(rows):
+            return rows, _strings([])
         text = pc.binary_join_element_wise(
-            self._begin,
+            _strings([self._begin])[0],
             _digits(columns.offsets[rows]),
-            self._between,
+            _strings([self._between])[0],
             _digits(columns.timestamps[rows]),
-            key[0],
+            _spread([text and text[0] for text in key_texts], key),
             _base64(columns, rows),
-            key[1],
+            _spread([text and text[1] for text in key_texts], key),
             _digits(_int64s(columns.data, columns.value_start[rows] + 2)),
-            middle,
-            _digits(_int64s(columns.data, commit_time_at)),
+            _spread(middle_texts, middle),
+            _digits(_int64s(columns.data, _commit_timestamp_at(columns, rows, version))),
             self._line_ends(version, endings, ending_of_batch[columns.batch[rows]]),
-            "",
+            _strings([""])[0],
         )
         return rows, text
 
     def _key_texts(
         self, columns: Columns, rows: np.ndarray, version: np.ndarray
-    ) -> list[pa.StringArray]:
+    ) -> tuple[np.ndarray, list[tuple[str, str] | None]]:
+        """A code for each row, and for each code what stands on either side of the value."""
         start = columns.key_start[rows]
         keys = _slices(columns.data, start, start + columns.key_length[rows])
         codes, used = _distinct(keys, version)
-        texts = [self._key_text(key, version) or (None, None) for key, version in used]
-        return [_spread([text[part] for text in texts], codes) for part in (0, 1)]
+        return codes, [self._key_text(key, version) for key, version in used]
 
     def _middle_texts(
         self, columns: Columns, rows: np.ndarray, version: np.ndarray
-    ) -> pa.StringArray:
-        """Between offset and commit timestamp: the leader epoch and the metadata."""
-        start = columns.value_start[rows]
-        end = start + columns.value_length[rows] - np.where(version == 4, 9, 8)
-        codes, used = _distinct(_slices(columns.data, start + 10, end), version)
-        return _spread([self._middle_text(middle, version) for middle, version in used], codes)
+    ) -> tuple[np.ndarray, list[str | None]]:
+        """The same for what stands between offset and commit timestamp."""
+        start = columns.value_start[rows] + MIDDLE_START
+        end = _commit_timestamp_at(columns, rows, version)
+        codes, used = _distinct(_slices(columns.data, start, end), version)
+        return codes, [self._middle_text(middle, version) for middle, version in used]
 
     def _key_text(self, key: bytes, version: int) -> tuple[str, str] | None:
         if (key, version) not in self._keys:
+            _make_room(self._keys)
             pieces = self._pieces(key, SAMPLE_MIDDLE[version], version)
             self._keys[key, version] = pieces and (pieces[2], pieces[3])
         return self._keys[key, version]
 
     def _middle_text(self, middle: bytes, version: int) -> str | None:
         if (middle, version) not in self._middles:
+            _make_room(self._middles)
             pieces = self._pieces(SAMPLE_KEY, middle, version)
             self._middles[middle, version] = pieces and pieces[4]
         return self._middles[middle, version]
@@ -156,6 +158,11 @@ class CommitLines:
         return _spread(texts, ending * len(VERSIONS) + (version == 4))
 
 
+def _make_room(texts: dict[tuple[bytes, int], Any]) -> None:
+    if len(texts) >= REMEMBERED:
+        texts.clear()
+
+
 def _commits(columns: Columns) -> np.ndarray:
     """Rows with a key of type 1 and a value that could be of a known version."""
     data = columns.data
@@ -187,20 +194,42 @@ def _distinct(
 ) -> tuple[np.ndarray, list[tuple[bytes, int]]]:
     """A code for each row, and what each code stands for: a text in a version."""
     encoded = texts.dictionary_encode()
-    codes = encoded.indices.to_numpy() * len(VERSIONS) + (version == 4)
+    codes = _numbers(encoded.indices, np.int32) * len(VERSIONS) + (version == 4)
     words = encoded.dictionary.to_pylist()
     used, codes = np.unique(codes, return_inverse=True)
     return codes, [(words[code // 2], VERSIONS[code % 2]) for code in used.tolist()]
 
 
+def _is_known(texts: Sequence[object]) -> np.ndarray:
+    return np.array([text is not None for text in texts], bool)
+
+
+def _commit_timestamp_at(columns: Columns, rows: np.ndarray, version: np.ndarray) -> np.ndarray:
+    end = columns.value_start[rows] + columns.value_length[rows]
+    return np.where(version == 4, end - 9, end - 8)
+
+
 def _spread(texts: Sequence[str | None], codes: np.ndarray) -> pa.StringArray:
-    return pa.array(texts, pa.string()).take(_integers(codes))
+    return _strings([text or "" for text in texts]).take(_integers(codes))
+
+
+def _strings(texts: list[str]) -> pa.StringArray:
+    """ASCII. Without `pa.array`, which would import pandas first, for a quarter of a second."""
+    bounds = np.zeros(len(texts) + 1, np.int32)
+    bounds[1:] = np.cumsum([len(text) for text in texts])
+    buffers = [None, pa.py_buffer(bounds), pa.py_buffer("".join(texts).encode("ascii"))]
+    return pa.Array.from_buffers(pa.string(), len(texts), buffers)
 
 
 def _integers(numbers: np.ndarray) -> pa.Int64Array:
-    """Without `pa.array`, which would import pandas first."""
     buffer = pa.py_buffer(np.ascontiguousarray(numbers, np.int64))
     return pa.Array.from_buffers(pa.int64(), len(numbers), [None, buffer])
+
+
+def _numbers(array: pa.Array, dtype: type) -> np.ndarray:
+    """Without `to_numpy`, which would import pandas, too."""
+    values = np.frombuffer(array.buffers()[1], dtype)
+    return values[array.offset : array.offset + len(array)].astype(np.int64)
 
 
 def _digits(numbers: np.ndarray) -> pa.StringArray:
@@ -217,8 +246,8 @@ def _base64(columns: Columns, rows: np.ndarray) -> pa.StringArray:
     start, length = columns.value_start[rows], columns.value_length[rows]
     fill = -length % 3
     values = _slices(columns.data, start, start + length)
-    fillings = pa.array([b"", b"\0", b"\0\0"]).take(_integers(fill))
-    filled = pc.binary_join_element_wise(values, fillings, b"")
+    zeros = _strings(["", "\0", "\0\0"]).cast(pa.binary())
+    filled = pc.binary_join_element_wise(values, zeros.take(_integers(fill)), zeros[0])
     ends = np.cumsum((length + fill) // 3 * 4)
     text = np.frombuffer(
         binascii.b2a_base64(filled.buffers()[2][: int(ends[-1]) // 4 * 3], newline=False), np.uint8

@@ -24,7 +24,7 @@ MAGICS = (0, 1, 2)
 MIN_SIZE = OVERHEAD + message_set.MIN_LENGTH
 
 PAGE = 4096
-RUN_BYTES = 4 << 20
+RUN_BYTES = 2 << 20
 SCAN_BYTES = 1 << 20
 INITIAL_CREDIT = 64 << 20  # bytes that checksums may be taken over in vain ...
 CREDIT_PER_BYTE = 16  # ... and what every byte passed adds to it
@@ -101,7 +101,7 @@ class Framer:
     def _record_batches(self, position: int) -> Run:
         """`_frame_at` for as long as it finds record batches in order: nearly always."""
         view, end, run = self._view, self._end, []
-        unpack, checksum_of, make = _BATCH.unpack_from, crc32c.crc32c, Frame._make
+        unpack, checksum_of, make = _BATCH.unpack_from, crc32c.crc32c, tuple.__new__
         last = min(position + RUN_BYTES, end - record_batch.HEADER_SIZE)
         before = -1
         while position <= last:
@@ -118,7 +118,7 @@ class Framer:
             ):
                 break
             before = offset + last_offset_delta
-            run.append(make((position, behind - position, 2, offset, before)))
+            run.append(make(Frame, (position, behind - position, 2, offset, before)))
             position = behind
         return run
 
