@@ -1,0 +1,172 @@
+"""OffsetCommit: keep offsets, of members and of consumers that use Kafka for nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from coordinator_core import stored
+from coordinator_core.errors import Errors
+from coordinator_core.group import CommittedOffset, Group
+from coordinator_core.messages import CommitResponse, OffsetCommit, Record, TopicPartition
+from coordinator_core.states import GroupState, Input
+from coordinator_core.turn import Turn
+
+_Offsets = list[tuple[TopicPartition, CommittedOffset]]
+_KIP_848_OFFSET_COMMIT = 9
+
+
+def handle(turn: Turn, request: OffsetCommit) -> None:
+    group = turn.groups.get(request.group_id)
+    if group is None:
+        if request.generation >= 0:
+            _refuse_all(turn, request, _no_such_group(turn, request))
+            return
+        group = _simple_group(turn, request)
+    error = turn.era.check_commit(turn.era, group, request)
+    if error is Errors.NONE:
+        turn.react(Input.COMMIT, group, request)
+    else:
+        _refuse_all(turn, request, error)
+
+
+def _no_such_group(turn: Turn, request: OffsetCommit) -> Errors:
+    """KIP-848 lets newer clients know that there is no such group."""
+    is_new = turn.era.is_new_coordinator and request.version >= _KIP_848_OFFSET_COMMIT
+    return Errors.GROUP_ID_NOT_FOUND if is_new else Errors.ILLEGAL_GENERATION
+
+
+def _simple_group(turn: Turn, request: OffsetCommit) -> Group:
+    """A group for the offsets of a consumer that has no members."""
+    if not turn.era.has_empty_state:
+        group = turn.make_group(request.group_id)
+        group.offsets = turn.offsets_without_groups.setdefault(request.group_id, {})
+        return group  # KAFKA-2720: such offsets had no group
+    group = turn.new_group(request.group_id)
+    turn.event("SIMPLE_GROUP", group)
+    return group
+
+
+def _refuse_all(turn: Turn, request: OffsetCommit, error: Errors) -> None:
+    turn.answer(request.request_id, _answered(request, {}, error))
+
+
+def _answered(
+    request: OffsetCommit, errors: dict[TopicPartition, Errors], otherwise: Errors
+) -> CommitResponse:
+    return CommitResponse(
+        tuple([(t, p, errors.get((t, p), otherwise)) for t, p, _, _ in request.offsets])
+    )
+
+
+# -- reactions -----------------------------------------------------------------------------------
+
+
+def refuse(turn: Turn, group: Group, request: OffsetCommit) -> None:
+    """The member is about to get another assignment, and does not know it yet."""
+    _refuse_all(turn, request, Errors.REBALANCE_IN_PROGRESS)
+
+
+def store_keeping_alive(turn: Turn, group: Group, request: OffsetCommit) -> None:
+    """A member's commit is a sign of life."""
+    member = group.members[request.member_id]
+    turn.era.renew_session(turn, group, member, member.session_timeout_ms)
+    store(turn, group, request)
+
+
+def store(turn: Turn, group: Group, request: OffsetCommit) -> None:
+    too_large, offsets = _split(turn, request)
+    if not offsets:
+        turn.answer(request.request_id, _answered(request, too_large, Errors.NONE))
+        return
+    if turn.era.is_new_coordinator:
+        _store_then_answer(turn, group, request, too_large, offsets)
+    else:
+        _store_and_answer(turn, group, request, too_large, offsets)
+
+
+def _split(turn: Turn, request: OffsetCommit) -> tuple[dict[TopicPartition, Errors], _Offsets]:
+    """Errors of the partitions whose metadata are too long, and the others' offsets."""
+    limit = turn.config.offset_metadata_max_bytes
+    too_large: dict[TopicPartition, Errors] = {}
+    offsets: _Offsets = []
+    for topic, partition, offset, metadata in request.offsets:
+        if metadata is not None and _length(metadata) > limit:
+            too_large[topic, partition] = Errors.OFFSET_METADATA_TOO_LARGE
+        else:
+            committed = _committed(turn, request, offset, metadata or "")
+            offsets.append(((topic, partition), committed))
+    return too_large, offsets
+
+
+def _length(metadata: str) -> int:
+    """A Java string's."""
+    return len(metadata) if metadata.isascii() else len(metadata.encode("utf-16-le")) // 2
+
+
+def _committed(turn: Turn, request: OffsetCommit, offset: int, metadata: str) -> CommittedOffset:
+    expire_ms = None
+    if request.retention_ms != -1:
+        expire_ms = turn.now_ms + request.retention_ms
+    elif turn.era.offsets_expire_on_their_own:
+        expire_ms = turn.now_ms + turn.config.offsets_retention_ms
+    return CommittedOffset(offset, metadata, turn.now_ms, expire_ms)
+
+
+def _records(
+    turn: Turn, group: Group, offsets: Iterable[tuple[TopicPartition, CommittedOffset]]
+) -> list[Record]:
+    era, group_id = turn.era, group.group_id
+    return [stored.offset_record(era, group_id, tp, committed) for tp, committed in offsets]
+
+
+def _store_then_answer(
+    turn: Turn,
+    group: Group,
+    request: OffsetCommit,
+    too_large: dict[TopicPartition, Errors],
+    offsets: _Offsets,
+) -> None:
+    """The new coordinator: records in the order of the request, and a failure fails all of it."""
+
+    def appended(error: Errors) -> None:
+        if error is Errors.NONE:
+            group.offsets.update(offsets)
+
+    turn.append(group, _records(turn, group, offsets), appended)
+    map_ = turn.era.commit_store_errors
+    turn.answer(
+        request.request_id,
+        _answered(request, too_large, Errors.NONE),
+        lambda error: _answered(request, {}, map_.get(error, error)),
+    )
+
+
+def _store_and_answer(
+    turn: Turn,
+    group: Group,
+    request: OffsetCommit,
+    too_large: dict[TopicPartition, Errors],
+    offsets: _Offsets,
+) -> None:
+    """Up to 3.9: records in the order of a hash map; offsets are pending until in the log."""
+    unique = dict(offsets)
+    in_order = [(tp, unique[tp]) for tp in turn.era.commit_order(list(unique))]
+    group.pending_offsets.update(unique)
+    if not turn.era.stores_static_replacement:
+        # Up to 2.5 (KAFKA-9769...) those too large stay pending for ever, and keep the group alive.
+        group.pending_offsets.update({tp: _NEVER for tp in too_large})
+
+    def appended(error: Errors) -> None:
+        for tp, committed in unique.items():
+            is_pending = tp in group.pending_offsets
+            if error is Errors.NONE and is_pending and group.state is not GroupState.DEAD:
+                group.offsets[tp] = committed
+            if group.pending_offsets.get(tp) is committed:
+                del group.pending_offsets[tp]
+        mapped = turn.era.commit_store_errors.get(error, error)
+        turn.respond(request.request_id, _answered(request, too_large, mapped))
+
+    turn.append(group, _records(turn, group, in_order), appended)
+
+
+_NEVER = CommittedOffset(-1, "", -1, None)

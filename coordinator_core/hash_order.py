@@ -1,0 +1,172 @@
+"""In which order Scala's maps and Kafka's own yield their keys; Java's are in java.py.
+
+Records, join answers, new leaders and timers of one deadline follow the iteration order of a hash
+map of member ids; the records of one commit and its tombstones that of a map of partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from coordinator_core.java import (
+    FIRST_CAPACITY,
+    LOAD_FACTOR,
+    HashMapKeys,
+    string_hash,
+    to_int32,
+)
+
+TopicPartition = tuple[str, int]
+_K = TypeVar("_K")
+
+_SMALL_MAP = 4  # Scala's immutable maps of up to four keys keep them as they came
+_MASK32 = 0xFFFFFFFF
+
+
+class Scala212Keys(HashMapKeys):
+    """Keys of Scala 2.12's (and 2.11's) mutable.HashMap: bins downwards, newest first."""
+
+    def __init__(self, keys: Iterable[str] = ()) -> None:
+        self._bins: list[list[str]] = [[] for _ in range(FIRST_CAPACITY)]
+        super().__init__(keys)
+
+    def add(self, key: str) -> None:
+        if key in self._hashes:
+            return
+        self._hashes[key] = _byteswap32(string_hash(key) & _MASK32)
+        self._bin(key).insert(0, key)
+        if len(self._hashes) > self._capacity * LOAD_FACTOR:
+            self._double()
+
+    def discard(self, key: str) -> None:
+        if key in self._hashes:
+            self._bin(key).remove(key)
+            del self._hashes[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([key for bin_ in reversed(self._bins) for key in bin_])
+
+    def _bin(self, key: str) -> list[str]:
+        # The hash is rotated by the bit count of the first table's size less one: four.
+        rotated = self._hashes[key] >> 4 | self._hashes[key] << 28 & _MASK32
+        return self._bins[rotated >> (32 - (self._capacity - 1).bit_length())]
+
+    def _double(self) -> None:
+        keys = list(self)
+        self._capacity *= 2
+        self._bins = [[] for _ in range(self._capacity)]
+        for key in keys:
+            self._bin(key).insert(0, key)
+
+
+def _byteswap32(code: int) -> int:
+    code = code * 0x9E3775CD & _MASK32
+    code = int.from_bytes(code.to_bytes(4, "big"), "little")
+    return code * 0x9E3775CD & _MASK32
+
+
+def trie_order(keys_by_hash: Iterable[tuple[int, _K]]) -> list[_K]:
+    """Keys of Scala 2.13's immutable HashMap: by five bits of the hash, single ones first."""
+    return _trie([(_improve(code), key) for code, key in keys_by_hash], 0)
+
+
+def _trie(entries: list[tuple[int, _K]], shift: int) -> list[_K]:
+    if len(entries) <= 1 or shift > 30:
+        return [key for _, key in entries]
+    slots: dict[int, list[tuple[int, _K]]] = {}
+    for entry in entries:
+        slots.setdefault(entry[0] >> shift & 31, []).append(entry)
+    found = [slots[slot] for slot in sorted(slots)]
+    singles = [inside[0][1] for inside in found if len(inside) == 1]
+    return singles + [
+        key for inside in found if len(inside) > 1 for key in _trie(inside, shift + 5)
+    ]
+
+
+def _improve(code: int) -> int:
+    code &= _MASK32
+    code = (code + ~(code << 9)) & _MASK32
+    code ^= code >> 14
+    code = (code + (code << 4)) & _MASK32
+    return code ^ (code >> 10)
+
+
+def java_order(keys: Iterable[str]) -> list[str]:
+    """Keys put one by one into a Java HashMap, or ConcurrentHashMap."""
+    return list(HashMapKeys(keys))
+
+
+def scala_213_trie_order(keys: Iterable[str]) -> list[str]:
+    """Keys of what groupBy makes in Scala 2.13."""
+    return trie_order((string_hash(key), key) for key in keys)
+
+
+def topic_partition_hash(partition: TopicPartition) -> int:
+    """TopicPartition.hashCode."""
+    return ((31 + partition[1]) * 31 + string_hash(partition[0])) & _MASK32
+
+
+def timeline_order(keys: list[str]) -> list[str]:
+    """Keys of Kafka's TimelineHashMap: slots of a multiplicative hash, newest first in a slot."""
+    return _timeline([(string_hash(key), key) for key in keys])
+
+
+def timeline_order_of_partitions(partitions: list[TopicPartition]) -> list[TopicPartition]:
+    """A TimelineHashMap of topics, each with one of partitions."""
+    topics: dict[str, list[tuple[int, int]]] = {}
+    for topic, partition in partitions:
+        topics.setdefault(topic, []).append((partition, partition))
+    return [
+        (topic, partition)
+        for topic in timeline_order(list(topics))
+        for partition in _timeline(topics[topic])
+    ]
+
+
+def _timeline(entries: list[tuple[int, _K]]) -> list[_K]:
+    capacity = 2
+    while len(entries) * 3 > capacity * 4:
+        capacity *= 2
+    shift = 65 - capacity.bit_length()
+    slots: dict[int, list[_K]] = {}
+    for code, key in entries:
+        slot = (to_int32(code) * -7046029254386353131 & (1 << 64) - 1) >> shift
+        slots.setdefault(slot, []).append(key)
+    return [key for slot in sorted(slots) for key in reversed(slots[slot])]
+
+
+def scala_213_order_of_small_map(partitions: list[TopicPartition]) -> list[TopicPartition]:
+    """An immutable Map built in order: up to four keys stay so, more go into a trie."""
+    if len(partitions) <= _SMALL_MAP:
+        return partitions
+    return trie_order((topic_partition_hash(each), each) for each in partitions)
+
+
+def scala_213_order_of_commit(partitions: list[TopicPartition]) -> list[TopicPartition]:
+    """A mutable HashMap of topic id partitions (with the zero id), made immutable."""
+    spread = [(31 * 31 + topic_partition_hash(each), each) for each in partitions]
+    return _scala_213_table_then_map(spread)
+
+
+def scala_213_order_of_offsets(partitions: list[TopicPartition]) -> list[TopicPartition]:
+    """A mutable HashMap of topic partitions, made immutable."""
+    return _scala_213_table_then_map([(topic_partition_hash(each), each) for each in partitions])
+
+
+def _scala_213_table_then_map(
+    entries: list[tuple[int, TopicPartition]],
+) -> list[TopicPartition]:
+    capacity = FIRST_CAPACITY
+    while len(entries) >= capacity * 3 // 4:
+        capacity *= 2
+
+    def place(entry: tuple[int, TopicPartition]) -> tuple[int, int]:
+        code = entry[0] & _MASK32
+        spread = code ^ code >> 16
+        return spread & (capacity - 1), to_int32(spread)
+
+    in_table = sorted(entries, key=place)
+    if len(entries) <= _SMALL_MAP:
+        return [partition for _, partition in in_table]
+    return trie_order((topic_partition_hash(each), each) for _, each in in_table)

@@ -1,0 +1,392 @@
+"""Plays a scenario through the coordinator: timed requests in, a trace of all it did out.
+
+Scenarios and traces are plain JSON values.  Appends succeed at once, unless a step of op ``fault``
+has the next one fail.
+"""
+
+from __future__ import annotations
+
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+from coordinator_core.coordinator import Coordinator
+from coordinator_core.era import Config, Era
+from coordinator_core.errors import Errors
+from coordinator_core.messages import (
+    Append,
+    BareError,
+    CommitResponse,
+    DeleteGroup,
+    DeleteResponse,
+    DescribeGroup,
+    DescribeResponse,
+    Effect,
+    FetchResponse,
+    Heartbeat,
+    HeartbeatResponse,
+    JoinGroup,
+    JoinResponse,
+    LeaveGroup,
+    Leaver,
+    LeaveResponse,
+    OffsetCommit,
+    OffsetFetch,
+    Request,
+    Respond,
+    Response,
+    SyncGroup,
+    SyncResponse,
+)
+from coordinator_core.turn import MemberIds
+
+Json = Any
+Step = Mapping[str, Json]
+Trace = list[dict[str, Json]]
+
+_JOIN_V4_KNOWN_MEMBER_ID = "requires_known_member_id"
+_JOIN_V9_SKIP_ASSIGNMENT = "supports_skipping_assignment"
+
+
+@lru_cache(maxsize=4096)
+def _decoded(text: str) -> bytes:
+    return a2b_base64(text)
+
+
+@lru_cache(maxsize=4096)
+def _encoded(data: bytes) -> str:
+    return b2a_base64(data, newline=False).decode()
+
+
+def given_ids(ids: Iterable[str]) -> MemberIds:
+    """These member ids, in the order in which they are made; ValueError when they run out."""
+    remaining = iter(ids)
+
+    def next_id(group_id: str, prefix: str) -> str:
+        found = next(remaining, None)
+        if found is None:
+            raise ValueError("the given member ids have run out")
+        return found
+
+    return next_id
+
+
+def derived_ids() -> MemberIds:
+    """Ids as a broker makes them, but always the same: from the group and the id's number."""
+    made: dict[str, int] = {}
+
+    def next_id(group_id: str, prefix: str) -> str:
+        made[group_id] = made.get(group_id, 0) + 1
+        digest = sha256(f"{group_id}#{made[group_id]}".encode()).hexdigest()
+        parts = digest[:8], digest[8:12], "4" + digest[13:16], "a" + digest[17:20], digest[20:32]
+        return f"{prefix}-{'-'.join(parts)}"
+
+    return next_id
+
+
+def config_of(values: Mapping[str, Json]) -> Config:
+    """A scenario's configuration; what it leaves out is Kafka's, but nothing expires by default."""
+    known = {
+        name: values[name]
+        for name in (
+            "group_initial_rebalance_delay_ms",
+            "group_min_session_timeout_ms",
+            "group_max_session_timeout_ms",
+            "group_max_size",
+            "offsets_retention_check_interval_ms",
+        )
+        if name in values
+    }
+    minutes = values.get("offsets_retention_minutes", 7 * 24 * 60)
+    return Config(**known, offsets_retention_ms=minutes * 60_000)
+
+
+def play(scenario: Mapping[str, Json], era: Era, member_ids: MemberIds, runner: str) -> Trace:
+    """The trace of a scenario, its start line first."""
+    return _Player(scenario, era, member_ids).play(runner)
+
+
+class _Player:
+    def __init__(self, scenario: Mapping[str, Json], era: Era, member_ids: MemberIds) -> None:
+        self.steps = scenario["steps"]
+        self.era = era
+        self.made_ids: list[str] = []
+        self.coordinator = Coordinator(
+            config_of(scenario.get("config", {})), era, self._noting(member_ids)
+        )
+        self.trace: Trace = []
+        self.ops = {step["id"]: step["op"] for step in self.steps}
+        self.answers: dict[str, tuple[str, int]] = {}  # "@id" -> member id and generation answered
+        self.fault: Errors | None = None
+        # group -> state and generation last shown
+        self.shown = {step.get("group", ""): ("Dead", 0) for step in self.steps}
+
+    def _noting(self, member_ids: MemberIds) -> MemberIds:
+        def made(group_id: str, prefix: str) -> str:
+            self.made_ids.append(member_ids(group_id, prefix))
+            return self.made_ids[-1]
+
+        return made
+
+    def play(self, runner: str) -> Trace:
+        for step in self.steps:
+            at_ms = step["at_ms"]
+            self._let_pass(at_ms)
+            self._take(step, at_ms)
+            self._let_pass(at_ms)
+        start = {"event": "start", "runner": runner, "member_ids": self.made_ids}
+        return [start, *self.trace]
+
+    def _let_pass(self, to_ms: int) -> None:
+        """Fire timers up to and including this moment, each with its consequences."""
+        coordinator = self.coordinator
+        while True:
+            due_ms = coordinator.next_deadline_ms()
+            if due_ms is None or due_ms > to_ms:
+                return
+            self._perform(coordinator.fire_next(to_ms) or [], due_ms)
+            self._show_states(due_ms)
+
+    def _take(self, step: Step, at_ms: int) -> None:
+        op = step["op"]
+        if op == "fault":
+            self.fault = Errors[step["append_error"]]
+        elif op != "wait":
+            effects = self.coordinator.handle(_REQUESTS[op](self, step), at_ms)
+            # 3.9 was run through an adapter that hands a step's own answer over last.
+            own = step["id"] if self.era.name == "3.9" else None
+            last = self._perform(effects, at_ms, own)
+            for each in last:
+                self._respond(each, at_ms)
+        self._show_states(at_ms)
+
+    def _perform(self, effects: list[Effect], at_ms: int, own: str | None = None) -> list[Respond]:
+        """Do what the coordinator wants done; answers to ``own`` are held back and returned."""
+        held = []
+        for effect in effects:
+            if type(effect) is Respond:
+                if effect.request_id == own:
+                    held.append(effect)
+                else:
+                    self._respond(effect, at_ms)
+            elif type(effect) is Append:
+                after = self.coordinator.appended(effect, self._write(effect, at_ms), at_ms)
+                held += self._perform(after, at_ms, own)
+        return held
+
+    def _write(self, append: Append, at_ms: int) -> Errors:
+        if self.fault is not None:
+            error, self.fault = self.fault, None
+            return error
+        for key, value in append.records:
+            self.trace.append(
+                {
+                    "at_ms": at_ms,
+                    "event": "record",
+                    "key": _encoded(key),
+                    "value": None if value is None else _encoded(value),
+                }
+            )
+        return Errors.NONE
+
+    def _respond(self, effect: Respond, at_ms: int) -> None:
+        request_id, response = effect
+        op = self.ops[request_id]
+        event = {"at_ms": at_ms, "event": "response", "to": request_id, "op": op}
+        event.update(_FIELDS[type(response)](response))
+        self.trace.append(event)
+        if op == "join":
+            self.answers["@" + request_id] = (event["member"], event["generation"])
+
+    def _show_states(self, at_ms: int) -> None:
+        """Where the groups ended up, if that differs from what was last shown."""
+        groups = self.coordinator.groups
+        for group_id, last in self.shown.items():
+            group = groups.get(group_id)
+            now = ("Dead", last[1]) if group is None else (group.state.value, group.generation)
+            if now == last:
+                continue
+            self.shown[group_id] = now
+            members = [] if group is None else [m.member_id for m in group.in_order()]
+            self.trace.append(
+                {
+                    "at_ms": at_ms,
+                    "event": "state",
+                    "group": group_id,
+                    "state": now[0],
+                    "generation": now[1],
+                    "leader": None if group is None else group.leader,
+                    "members": members,
+                }
+            )
+
+    # -- steps to requests -----------------------------------------------------------------------
+
+    def member(self, text: str) -> str:
+        """A member id, or the one that the answer to the step referred to carried."""
+        answer = self.answers.get(text)
+        return text if answer is None else answer[0]
+
+    def generation(self, value: int | str) -> int:
+        if isinstance(value, int):
+            return value
+        answer = self.answers.get(value)
+        return -1 if answer is None else answer[1]
+
+    def join(self, step: Step) -> Request:
+        skips = step.get(_JOIN_V9_SKIP_ASSIGNMENT) or False
+        return JoinGroup(
+            step["id"],
+            step["group"],
+            self.member(step["member"]),
+            step.get("instance_id"),
+            step["client_id"],
+            step["client_host"],
+            step["session_timeout_ms"],
+            step["rebalance_timeout_ms"],
+            step["protocol_type"],
+            tuple([(name, _decoded(metadata)) for name, metadata in step["protocols"]]),
+            skips or step.get(_JOIN_V4_KNOWN_MEMBER_ID) or False,
+            skips,
+            step.get("reason"),
+        )
+
+    def sync(self, step: Step) -> Request:
+        return SyncGroup(
+            step["id"],
+            step["group"],
+            self.member(step["member"]),
+            self.generation(step["generation"]),
+            step.get("instance_id"),
+            step.get("protocol_type"),
+            step.get("protocol_name"),
+            {self.member(who): _decoded(what) for who, what in step.get("assignments", ())},
+        )
+
+    def heartbeat(self, step: Step) -> Request:
+        return Heartbeat(
+            step["id"],
+            step["group"],
+            self.member(step["member"]),
+            self.generation(step["generation"]),
+            step.get("instance_id"),
+        )
+
+    def leave(self, step: Step) -> Request:
+        members = [Leaver(self.member(who), instance) for who, instance in step["members"]]
+        return LeaveGroup(step["id"], step["group"], tuple(members))
+
+    def commit(self, step: Step) -> Request:
+        return OffsetCommit(
+            step["id"],
+            step["group"],
+            self.member(step["member"]),
+            self.generation(step["generation"]),
+            tuple(map(tuple, _by_topic(step["offsets"]))),
+            step.get("instance_id"),
+        )
+
+    def fetch(self, step: Step) -> Request:
+        partitions = tuple(map(tuple, _by_topic(step["offsets"])))
+        return OffsetFetch(step["id"], step["group"], partitions)
+
+    def describe(self, step: Step) -> Request:
+        return DescribeGroup(step["id"], step["group"])
+
+    def delete(self, step: Step) -> Request:
+        return DeleteGroup(step["id"], step["group"])
+
+
+def _by_topic(rows: Iterable[list[Json]]) -> Iterator[list[Json]]:
+    """A request names each topic once: rows by topic, in the order in which the topics came."""
+    topics: dict[str, list[list[Json]]] = {}
+    for row in rows:
+        topics.setdefault(row[0], []).append(row)
+    return (row for rows_ in topics.values() for row in rows_)
+
+
+_REQUESTS: Mapping[str, Callable[[_Player, Step], Request]] = {
+    "join": _Player.join,
+    "sync": _Player.sync,
+    "heartbeat": _Player.heartbeat,
+    "leave": _Player.leave,
+    "commit": _Player.commit,
+    "fetch": _Player.fetch,
+    "describe": _Player.describe,
+    "delete": _Player.delete,
+}
+
+
+# -- answers to trace events ---------------------------------------------------------------------
+
+
+def _join_fields(response: JoinResponse) -> dict[str, Json]:
+    fields = {
+        "error": response.error.name,
+        "generation": response.generation,
+        "protocol_type": response.protocol_type,
+        "protocol_name": response.protocol_name,
+        "leader": response.leader,
+        "member": response.member_id,
+    }
+    if response.skip_assignment:
+        fields["skip_assignment"] = True
+    fields["members"] = [[who, inst, _encoded(data)] for who, inst, data in response.members]
+    return fields
+
+
+def _sync_fields(response: SyncResponse) -> dict[str, Json]:
+    return {
+        "error": response.error.name,
+        "protocol_type": response.protocol_type,
+        "protocol_name": response.protocol_name,
+        "assignment": _encoded(response.assignment),
+    }
+
+
+def _leave_fields(response: LeaveResponse) -> dict[str, Json]:
+    members = [[who, inst, error.name] for who, inst, error in response.members]
+    return {"error": response.error.name, "members": members}
+
+
+def _commit_fields(response: CommitResponse) -> dict[str, Json]:
+    errors = {error for _, _, error in response.partitions}
+    error = errors.pop() if len(errors) == 1 else Errors.NONE
+    partitions = [[topic, partition, error.name] for topic, partition, error in response.partitions]
+    return {"error": error.name, "partitions": partitions}
+
+
+def _fetch_fields(response: FetchResponse) -> dict[str, Json]:
+    partitions = [[*found[:4], found[4].name] for found in response.partitions]
+    return {"error": response.error.name, "partitions": partitions}
+
+
+def _describe_fields(response: DescribeResponse) -> dict[str, Json]:
+    return {
+        "error": response.error.name,
+        "state": response.state,
+        "protocol_type": response.protocol_type,
+        "protocol_name": response.protocol_name,
+        "members": [
+            [*member[:4], _encoded(member[4]), _encoded(member[5])] for member in response.members
+        ],
+    }
+
+
+def _error_field(response: Any) -> dict[str, Json]:
+    return {"error": response.error.name}
+
+
+_FIELDS: Mapping[type[Response], Callable[[Any], dict[str, Json]]] = {
+    JoinResponse: _join_fields,
+    SyncResponse: _sync_fields,
+    LeaveResponse: _leave_fields,
+    CommitResponse: _commit_fields,
+    FetchResponse: _fetch_fields,
+    DescribeResponse: _describe_fields,
+    HeartbeatResponse: _error_field,
+    DeleteResponse: _error_field,
+    BareError: _error_field,
+}

@@ -1,0 +1,114 @@
+"""A hierarchical timing wheel on a virtual clock: Kafka's, with a fixed order within a deadline.
+
+Adding and cancelling cost the same however many timers there are.  A timer far away lies in a wide
+bucket of an upper wheel and moves down as its time comes near; only buckets are kept in order.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from operator import attrgetter
+
+_SLOTS = 20  # buckets a wheel, as in Kafka: wheels of 1, 20, 400, ... ms a bucket
+_SPANS = tuple(_SLOTS**level for level in range(10))
+_set_order = attrgetter("order")
+
+
+class Timer:
+    """Something to happen at ``deadline_ms``, unless cancelled before."""
+
+    __slots__ = ("_bucket", "deadline_ms", "order")
+
+    def __init__(self) -> None:
+        self.deadline_ms = 0
+        self.order = 0
+        self._bucket: dict[Timer, None] | None = None
+
+    def expire(self) -> None:
+        """The deadline has come."""
+        raise NotImplementedError
+
+
+class TimingWheel:
+    """Timers by deadline; those of one deadline in the order in which they were set."""
+
+    __slots__ = ("_buckets", "_count", "_open", "_starts", "now_ms")
+
+    def __init__(self, now_ms: int = 0) -> None:
+        self.now_ms = now_ms
+        self._count = 0
+        self._open: dict[Timer, None] | None = None  # the bucket that is being emptied, sorted
+        self._buckets: tuple[dict[int, dict[Timer, None]], ...] = tuple({} for _ in _SPANS)
+        self._starts: list[tuple[int, int]] = []  # heap of (start of a bucket, minus its wheel)
+
+    def __len__(self) -> int:
+        return sum(len(bucket) for wheel in self._buckets for bucket in wheel.values())
+
+    def add(self, timer: Timer, deadline_ms: int) -> None:
+        """Set the timer; a deadline in the past is due at once."""
+        self._count += 1
+        timer.order = self._count
+        timer.deadline_ms = deadline_ms if deadline_ms > self.now_ms else self.now_ms
+        self._place(timer, self.now_ms)
+
+    def cancel(self, timer: Timer) -> None:
+        """Forget the timer; one that fired or was cancelled is left alone."""
+        if timer._bucket is not None:
+            del timer._bucket[timer]
+            timer._bucket = None
+
+    def next_deadline_ms(self) -> int | None:
+        """The earliest deadline, or None without timers."""
+        bucket = self._earliest()
+        return None if bucket is None else next(iter(bucket)).deadline_ms
+
+    def pop_due(self, now_ms: int) -> Timer | None:
+        """Take out the earliest timer if it is due; the clock goes to its deadline, else to now."""
+        bucket = self._earliest()
+        timer = None if bucket is None else next(iter(bucket))
+        if timer is None or timer.deadline_ms > now_ms:
+            self.now_ms = max(self.now_ms, now_ms)
+            return None
+        self.now_ms = max(self.now_ms, timer.deadline_ms)
+        self.cancel(timer)
+        return timer
+
+    def _place(self, timer: Timer, from_ms: int) -> None:
+        deadline_ms = timer.deadline_ms
+        distance, level = deadline_ms - from_ms, 0
+        while distance >= _SLOTS:
+            distance //= _SLOTS
+            level += 1
+        start = deadline_ms - deadline_ms % _SPANS[level]
+        bucket = self._buckets[level].get(start)
+        if bucket is None:
+            bucket = self._buckets[level][start] = {}
+            heappush(self._starts, (start, -level))
+        bucket[timer] = None
+        timer._bucket = bucket
+
+    def _earliest(self) -> dict[Timer, None] | None:
+        """The bucket of the earliest deadline, in the order set; upper ones are moved down."""
+        while self._starts:
+            start, minus_level = self._starts[0]
+            wheel = self._buckets[-minus_level]
+            bucket = wheel[start]
+            if bucket and minus_level == 0:
+                return self._sorted(wheel, start, bucket)
+            heappop(self._starts)
+            del wheel[start]
+            self._open = None
+            for timer in bucket:
+                self._place(timer, max(start, self.now_ms))
+        return None
+
+    def _sorted(
+        self, wheel: dict[int, dict[Timer, None]], start: int, bucket: dict[Timer, None]
+    ) -> dict[Timer, None]:
+        """Timers that came down from an upper wheel may be older than what they found here."""
+        if bucket is not self._open:
+            ordered = sorted(bucket, key=_set_order)
+            bucket.clear()
+            bucket.update(dict.fromkeys(ordered))
+            self._open = bucket
+        return bucket

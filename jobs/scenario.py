@@ -1,0 +1,81 @@
+"""``regroup scenario run``: scenario files through the coordinator model, traces out.
+
+reads   scenarios (a JSON file each) and, for member ids, the start lines of existing traces
+writes  a trace (JSON Lines) for each, to a folder or to standard output
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from coordinator_core.era import Era
+from coordinator_core.eras import ERAS
+from coordinator_core.scenario import Trace, derived_ids, given_ids, play
+from coordinator_core.turn import MemberIds
+from jobs.errors import UsageError
+
+_compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
+
+def run(era: str, ids_from: str | None, out: str | None, paths: list[str]) -> int:
+    """Plays every scenario under the paths in the era; returns the exit code.
+
+    ``ids_from``: a trace, or a folder of traces named as the scenarios, whose start lines give the
+    member ids; without it ids are made up, always the same.  ``out``: a folder for NAME.jsonl files;
+    without it traces go to standard output.  Raises UsageError with what to change.
+    """
+    if era not in ERAS:
+        raise UsageError(f"--era {era}: not one of {', '.join(sorted(ERAS))}")
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    for path in _files(paths):
+        name, trace = _played(path, ERAS[era], ids_from)
+        text = "".join([_compact(event) + "\n" for event in trace])
+        if folder is None:
+            sys.stdout.write(text)
+        else:
+            (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    return 0
+
+
+def _files(paths: list[str]) -> Iterator[Path]:
+    """The files named, and of folders all *.json in the order of their names."""
+    for each in paths:
+        path = Path(each)
+        if path.is_dir():
+            yield from sorted(path.glob("*.json"))
+        elif path.is_file():
+            yield path
+        else:
+            raise UsageError(f"{each}: no such scenario file or folder")
+
+
+def _played(path: Path, era: Era, ids_from: str | None) -> tuple[str, Trace]:
+    scenario = _read(path)
+    try:
+        name = scenario["name"]
+        member_ids = derived_ids() if ids_from is None else _ids_of(name, Path(ids_from))
+        return name, play(scenario, era, member_ids, f"regroup coordinator_core, era {era.name}")
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{path}: not a playable scenario: {error!r}") from error
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError as error:
+        raise UsageError(f"{path}: not a JSON file: {error}") from error
+
+
+def _ids_of(name: str, source: Path) -> MemberIds:
+    trace = source / f"{name}.jsonl" if source.is_dir() else source
+    try:
+        with trace.open("rb") as lines:
+            return given_ids(json.loads(lines.readline())["member_ids"])
+    except (OSError, ValueError, KeyError) as error:
+        raise UsageError(f"--ids-from {trace}: no start line with member_ids ({error})") from error
