@@ -200,8 +200,17 @@ class Log:
                 yield text[bounds[done] : bounds[upto]]
                 done = upto
             transaction = transactions[of_batch[columns.batch[row]]]
-            yield text_of(self._row_line(columns, path, row, transaction))
+            tombstone = None if transaction else self._tombstone(columns, row)
+            yield tombstone or text_of(self._row_line(columns, path, row, transaction))
         yield text[bounds[done] : bounds[len(rows)]]
+
+    def _tombstone(self, columns: Columns, row: int) -> str | None:
+        key = columns.key(row)
+        if columns.value_length[row] >= 0 or key is None:
+            return None
+        if columns.headers["attributes"][columns.batch[row]] & CONTROL:
+            return None
+        return self._commits.tombstone(key, columns.offsets[row], columns.timestamps[row])
 
     def _row_line(self, columns: Columns, path: str, row: int, transaction: Line) -> Line:
         index = columns.batch[row]
@@ -231,7 +240,7 @@ class Log:
             self._markers = end_markers(self._segments)
         return {"transactional": True, "committed": self._markers.committed(producer_id, offset)}
 
-    def _sample_line(self, offset: int, timestamp: int, key: bytes, value: bytes) -> str:
+    def _sample_line(self, offset: int, timestamp: int, key: bytes, value: bytes | None) -> str:
         return text_of(record_line(Place(self._partition, "", 0), offset, timestamp, key, value))
 
 

@@ -9,6 +9,7 @@ four numbers and the value in base64, is laid between the pieces column by colum
 from __future__ import annotations
 
 import binascii
+import re
 from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any
@@ -33,9 +34,17 @@ LOG_OFFSET, TIMESTAMP, OFFSET, COMMIT_TIMESTAMP = (
 )  # fmt: skip
 SAMPLE_KEY = b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x00"
 SAMPLE_MIDDLE = {3: b"\xff\xff\xff\xff\x00\x00", 4: b"\xff\xff\xff\xff\x01"}
+SAMPLE_MIDDLE_TEXT = '"leader_epoch":-1,"metadata":""'
+LEADER_EPOCH_SIZE = 4
+METADATA_SIZE: dict[int, Callable[[int], bytes]] = {  # the length that stands before it
+    3: lambda size: size.to_bytes(2, "big"),
+    4: lambda size: bytes((size + 1,)),
+}
+# What JSON takes as it is, and short enough for a length of one byte
+PLAIN = re.compile(rb"[ !#-\[\]-~]{0,126}")
 _HEAD, _TIME = Struct(">hq"), Struct(">q")
 
-ReferenceLine = Callable[[int, int, bytes, bytes], str]
+ReferenceLine = Callable[[int, int, bytes, bytes | None], str]
 """The line of (log offset, timestamp, key, value), with its newline, without transaction."""
 
 Pieces = tuple[str, str, str, str, str, str]
@@ -52,7 +61,13 @@ class CommitLines:
             version: self._pieces(SAMPLE_KEY, SAMPLE_MIDDLE[version], version)
             for version in VERSIONS
         }
+        self._tombstones: dict[bytes, str | None] = {}
         self._ends = {version: pieces[5] for version, pieces in samples.items() if pieces}
+        self._plain_middles = {
+            version: pieces[4].split(SAMPLE_MIDDLE_TEXT)
+            for version, pieces in samples.items()
+            if pieces
+        }
         self._begin, self._between = next(pieces for pieces in samples.values() if pieces)[:2]
 
     def lines(
@@ -89,6 +104,16 @@ class CommitLines:
         )
         return rows, text
 
+    def tombstone(self, key: bytes, offset: int, timestamp: int) -> str | None:
+        """The line of a tombstone with that key; None where the reference must look at it."""
+        if key not in self._tombstones:
+            _make_room(self._tombstones)
+            head = f"{self._begin}{LOG_OFFSET}{self._between}{TIMESTAMP}"
+            line = self._line(LOG_OFFSET, TIMESTAMP, key, None)
+            self._tombstones[key] = line.removeprefix(head) if line.startswith(head) else None
+        rest = self._tombstones[key]
+        return rest and f"{self._begin}{offset}{self._between}{timestamp}{rest}"
+
     def _key_texts(
         self, columns: Columns, rows: np.ndarray, version: np.ndarray
     ) -> tuple[np.ndarray, list[tuple[str, str] | None]]:
@@ -117,9 +142,25 @@ class CommitLines:
     def _middle_text(self, middle: bytes, version: int) -> str | None:
         if (middle, version) not in self._middles:
             _make_room(self._middles)
-            pieces = self._pieces(SAMPLE_KEY, middle, version)
-            self._middles[middle, version] = pieces and pieces[4]
+            text = self._plain_middle_text(middle, version)
+            if text is None:
+                pieces = self._pieces(SAMPLE_KEY, middle, version)
+                text = pieces and pieces[4]
+            self._middles[middle, version] = text
         return self._middles[middle, version]
+
+    def _plain_middle_text(self, middle: bytes, version: int) -> str | None:
+        """Of metadata that JSON takes as it is. Some clients, Kafka Streams among them, note
+        something else in every commit, and a whole sample for each would take long."""
+        size = METADATA_SIZE[version]
+        metadata = middle[LEADER_EPOCH_SIZE + len(size(0)) :]
+        if not PLAIN.fullmatch(metadata):
+            return None
+        if middle[LEADER_EPOCH_SIZE:] != size(len(metadata)) + metadata:
+            return None
+        leader_epoch = int.from_bytes(middle[:LEADER_EPOCH_SIZE], "big", signed=True)
+        said = f'"leader_epoch":{leader_epoch},"metadata":"{metadata.decode()}"'
+        return said.join(self._plain_middles[version])
 
     def _pieces(self, key: bytes, middle: bytes, version: int) -> Pieces | None:
         """What stands around the numbers and the value; None when the sample is not a commit
@@ -158,7 +199,7 @@ class CommitLines:
         return _spread(texts, ending * len(VERSIONS) + (version == 4))
 
 
-def _make_room(texts: dict[tuple[bytes, int], Any]) -> None:
+def _make_room(texts: dict[Any, Any]) -> None:
     if len(texts) >= REMEMBERED:
         texts.clear()
 
