@@ -33,8 +33,9 @@ class ParsedEvent(NamedTuple):
 
     ``step`` tells an event's several lines apart: MEMBER_JOIN id_required, direct, static, pending;
     LEFT member, pending, temporarily; LOADED group, member; EMPTY_ASSIGNMENTS set, sent;
-    STORE_FAILED group, empty, static; PARTITION_LOAD scheduled, started, finished, skipped, failed,
-    elected, resigned; PARTITION_UNLOAD scheduled, started, finished, skipped, failed; OTHER
+    STORE_FAILED too_large, unexpected, append, empty, static; PARTITION_LOAD scheduled, started,
+    finished, skipped, failed, elected, resigned; PARTITION_UNLOAD scheduled, started, finished,
+    skipped, failed; OTHER starting_up, startup_complete, shutting_down, shutdown_complete,
     sync_expired_state, sync_expired_generation, subscription_unreadable.
     """
 

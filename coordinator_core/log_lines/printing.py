@@ -12,7 +12,11 @@ from coordinator_core.log_lines.wordings import Wording, line_wordings, of_era, 
 
 _SHOWN_LEVELS = ("INFO", "WARN", "ERROR")
 # Fields that are printed as none when nobody names them.
-_MAY_BE_ABSENT: Fields = {"instance_id": None, "client_reason": None}
+_MAY_BE_ABSENT: Fields = {
+    "instance_id": None,
+    "client_reason": None,
+    "new_leader_instance_id": None,
+}
 
 
 def render_reason(cause: str, era: str, *, step: str | None = None, **fields: object) -> str:
@@ -32,8 +36,9 @@ def render_message(event: str, era: str, **fields: object) -> str:
 
     ``era``: 0.9, 0.10, 2.0, 2.5, 3.9 or 4.1.  Fields are those of ParsedEvent, with ``broker_id``
     and, from 0.11 on, ``topic_partition``.  REBALANCE_START takes ``reason``, or ``cause`` with the
-    fields of its reason (and ``reason_step``).  ``step`` chooses among an event's wordings, the
-    first one by default.  ``instance_id`` and ``client_reason`` are none unless given.
+    fields of its reason (and ``reason_step``).  ``step`` and ``protocol`` choose among an event's
+    wordings; by default it is the first that prints what is given.  OTHER needs a ``step``.
+    ``instance_id`` and ``client_reason`` are none unless given.
     Raises ValueError where the era has no wording for the event, or a field is missing.
     """
     wording = _wording_of(event, era, fields)
@@ -54,13 +59,21 @@ def render_line(event: str, era: str, *, local_ms: int, **fields: object) -> str
 
 
 def _wording_of(event: str, era: str, fields: Mapping[str, object]) -> Wording | None:
-    step = fields.get("step")
-    for wording in _by_event(era).get(event, ()):
-        if step is None or wording.step == step:
-            return wording
-    if event not in {wording.event for wording in line_wordings()}:
+    """The first of an era's wordings that is of this step and protocol and prints what is given."""
+    step, protocol = fields.get("step"), fields.get("protocol")
+    wordings = [
+        wording
+        for wording in _by_event(era).get(event, ())
+        if (wording.step == step if step else event != "OTHER")
+        and (wording.protocol == protocol or "protocol" in wording.template.fields)
+    ]
+    if not wordings and event not in {wording.event for wording in line_wordings()}:
         raise ValueError(f"unknown event {event!r}")
-    return None
+    given = {*_MAY_BE_ABSENT, *fields}
+    if "cause" in fields:
+        given.add("reason")
+    printable = (wording for wording in wordings if wording.template.fields <= given)
+    return next(printable, wordings[0] if wordings else None)
 
 
 @cache

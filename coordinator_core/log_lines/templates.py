@@ -108,7 +108,13 @@ KINDS: Mapping[str, Kind] = {
     "instance_option": Kind(r"None|Some\(.*?\)", _read_option, _show_option, "instance_id"),
     "instance_or_null": Kind(".*?", _read_none_as("null"), _show_none_as("null"), "instance_id"),
     "instance_or_none": Kind(".*?", _read_none_as("None"), _show_none_as("None"), "instance_id"),
-    "new_leader_instance_option": _text(r"None|Some\(.*?\)"),
+    "new_leader_instance_option": Kind(
+        r"None|Some\(.*?\)", _read_option, _show_option, "new_leader_instance_id"
+    ),
+    "new_leader_instance_or_empty": Kind(
+        ".*?", _read_none_as(""), _show_none_as(""), "new_leader_instance_id"
+    ),
+    "new_leader_protocols": Kind(_BRACKETED, _read_bracketed, _joined),
     "generation": _number(),
     "current_generation": _number(),
     "member_count": _number(),
@@ -145,7 +151,11 @@ PLAIN = _text(".*?")
 
 # How each coordinator's language prints what its log lines hold.
 _BRACKETS = {
-    "scala": {"members": "Set({})", "protocols": "List({})"},
+    "scala": {
+        "members": "Set({})",
+        "protocols": "List({})",
+        "new_leader_protocols": "List({})",
+    },
     "java": {"members": "[{}]", "protocols": "[{}]", "new_leader_protocols": "[{}]"},
 }
 
@@ -196,6 +206,11 @@ class Template:
             return None
         return {field: read(found[name]) for name, field, read in self._readers}
 
+    @cached_property
+    def fields(self) -> frozenset[str]:
+        """The fields that it prints."""
+        return frozenset(KINDS.get(name, PLAIN).field or name for name in self.pieces[1::2])
+
     def form(self, fields: Mapping[str, object], coordinator: str) -> str:
         """The message for given fields; raises ValueError on one that is missing."""
         out = [self.pieces[0]]
@@ -225,8 +240,7 @@ def _shown(name: str, fields: Mapping[str, object], coordinator: str) -> str:
     if name == "member_map":  # an array's own text, a number of the JVM's, says nothing
         return "{" + ", ".join(f"{member}=[B@0" for member in _joined(value).split(", ")) + "}"
     if name == "epoch_option":
-        form = "Some({})" if coordinator == "scala" else "OptionalInt[{}]"
-        return "None" if value is None else form.format(value)
+        return "OptionalInt.empty" if value is None else f"OptionalInt[{value}]"
     text = kind.show(value)
     return _BRACKETS[coordinator].get(name, "{}").format(text)
 

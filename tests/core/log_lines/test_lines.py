@@ -1,0 +1,119 @@
+# ruff: noqa: E501 - lines of logs are read as they are
+"""Round the message: date, level, prefix and logger, in the shapes that lines come in."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from coordinator_core.log_lines import parse_line
+from coordinator_core.log_lines.calendar import date_of, day_ms, printed
+
+MESSAGE = "Stabilized group g generation 7 (__consumer_offsets-3) with 2 members"
+BARE = f"[GroupCoordinator 1]: {MESSAGE}"
+LOGGER = "kafka.coordinator.group.GroupCoordinator"
+NINE = 1_704_164_645_678  # 2024-01-02 03:04:05,678 on the clock
+
+# line, local_ms, utc offset, level, logger
+SHAPES = [
+    (f"[2024-01-02 03:04:05,678] INFO {BARE} ({LOGGER})", NINE, None, "INFO", LOGGER),
+    (f"[2024-01-02 03:04:05.678] INFO {BARE} ({LOGGER}:66)", NINE, None, "INFO", LOGGER),
+    (f"2024-01-02 03:04:05,678 INFO {BARE} ({LOGGER})", NINE, None, "INFO", LOGGER),
+    (f"2024-01-02 03:04:05,678 INFO  {BARE} ({LOGGER}) [executor-6]", NINE, None, "INFO", LOGGER),
+    (f"2024-01-02 03:04:05,678 INFO {LOGGER}: {BARE}", NINE, None, "INFO", LOGGER),
+    (f"2024-01-02 03:04:05,678 [executor-6] INFO {LOGGER} - {BARE}", NINE, None, "INFO", LOGGER),
+    (f"2024-01-02 03:04:05,678 INFO [executor-6] GroupCoordinator:66 - {BARE}", NINE, None, "INFO", None),
+    (f"2024-01-02 03:04:05,678 {BARE}", NINE, None, None, None),
+    (f"[2024-01-02 03:04:05,678] INFO {BARE}", NINE, None, "INFO", None),
+    (f"[2024-01-02 03:04:05,678] INFO {BARE} (kafka.coordinator.gr", NINE, None, "INFO", None),
+    (f"INFO {BARE} ({LOGGER})", None, None, "INFO", LOGGER),
+    (BARE, None, None, None, None),
+    (f"kafka_1  | [2024-01-02 03:04:05,678] INFO {BARE} ({LOGGER})", NINE, None, "INFO", LOGGER),
+    (f"Jan  2 03:04:06 host kafka[12]: [2024-01-02 03:04:05,678] INFO {BARE} ({LOGGER})", NINE, None, "INFO", LOGGER),
+    (f"2024-01-02T01:04:05.9Z stdout F [2024-01-02 03:04:05,678] INFO {BARE} ({LOGGER})", NINE, None, "INFO", LOGGER),
+    (f"2024-01-02T03:04:05.678901234Z stdout F INFO {BARE} ({LOGGER})", NINE, 0, "INFO", LOGGER),
+    (f"2024-01-02T03:04:05.678+02:00 INFO {BARE} ({LOGGER})", NINE, 120, "INFO", LOGGER),
+    (f"2024-01-02T03:04:05.678-0330 INFO {BARE} ({LOGGER})", NINE, -210, "INFO", LOGGER),
+    (f"[2024-13-02 03:04:05,678] INFO {BARE} ({LOGGER})", None, None, "INFO", LOGGER),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "local_ms", "offset", "level", "logger"), SHAPES)
+def test_shape(text, local_ms, offset, level, logger):
+    line = parse_line(text)
+
+    assert (line.local_ms, line.utc_offset_minutes) == (local_ms, offset)
+    assert (line.level, line.logger) == (level, logger)
+    assert (line.broker_id, line.topic_partition) == (1, "__consumer_offsets-3")
+    assert line.message.endswith(MESSAGE)
+    assert (line.event.event, line.event.group_id) == ("JOIN_COMPLETE", "g")
+
+
+# prefix, logger -> broker, partition
+PREFIXES = [
+    ("[GroupCoordinator 12]: ", LOGGER, 12, None),
+    ("[Group Metadata Manager on Broker 0]: ", "kafka.coordinator.GroupMetadataManager", 0, None),
+    ("[GroupMetadataManager brokerId=1001] ", "kafka.coordinator.group.GroupMetadataManager", 1001, None),
+    ("[GroupCoordinator id=1] ", "org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime", 1, None),
+    (
+        "[GroupCoordinator id=1 topic=__consumer_offsets partition=4] ",
+        "org.apache.kafka.coordinator.group.classic.ClassicGroup",
+        1,
+        "__consumer_offsets-4",
+    ),
+    ("", "kafka.coordinator.group.GroupMetadata$", None, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("prefix", "logger", "broker_id", "partition"), PREFIXES)
+def test_prefix(prefix, logger, broker_id, partition):
+    line = parse_line(
+        f"[2024-01-02 03:04:05,678] INFO {prefix}Loading group metadata for g with generation 7 ({logger})"
+    )
+
+    assert (line.broker_id, line.topic_partition) == (broker_id, partition)
+    assert line.message == "Loading group metadata for g with generation 7"
+    assert line.event.event == "LOADED"
+
+
+OTHERS = [
+    "[2024-01-02 03:04:05,678] INFO Starting up. (kafka.coordinator.transaction.TransactionCoordinator)",
+    "[2024-01-02 03:04:05,678] INFO [ShareCoordinator id=1] Starting up. (org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime)",
+    "[2024-01-02 03:04:05,678] INFO Starting up.",
+    "[2024-01-02 03:04:05,678] INFO [Consumer clientId=c, groupId=g] Request joining group due to: x (org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)",
+    "[2024-01-02 03:04:05,678] INFO [Partition __consumer_offsets-28 broker=0] Log loaded (kafka.cluster.Partition)",
+    "\tat kafka.coordinator.group.GroupCoordinator.doJoin(GroupCoordinator.scala:66)",
+    "",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_a_line_of_others_is_none_of_ours(text):
+    assert parse_line(text) is None
+
+
+def test_a_coordinator_line_that_no_wording_knows_keeps_its_envelope():
+    line = parse_line(f"[2024-01-02 03:04:05,678] WARN [GroupCoordinator 1]: It rains ({LOGGER})")
+
+    assert line.event is None
+    assert (line.broker_id, line.level, line.message) == (1, "WARN", "It rains")
+
+
+def test_dates_are_those_of_the_calendar():
+    day = datetime(1970, 1, 1, tzinfo=UTC)
+    while day.year < 2101:
+        ms = int(day.timestamp() * 1000)
+        assert day_ms(day.year, day.month, day.day) == ms
+        assert date_of(ms + 86_399_999) == (day.year, day.month, day.day)
+        day += timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    "date", [(2023, 2, 29), (2024, 2, 30), (2024, 4, 31), (2024, 0, 1), (1900, 2, 29)]
+)
+def test_a_date_that_is_none(date):
+    with pytest.raises(ValueError, match="no such date"):
+        day_ms(*date)
+
+
+def test_a_date_as_log4j_prints_it():
+    assert printed(NINE) == "2024-01-02 03:04:05,678"
