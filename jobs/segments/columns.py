@@ -80,7 +80,7 @@ def read_columns(view: memoryview, run: list[Frame]) -> Columns | None:
     positions = np.array([frame.position for frame in run], np.int64)
     ends = positions + np.array([frame.size for frame in run], np.int64)
     file = np.frombuffer(view, np.uint8)
-    headers = file[positions[:, None] + np.arange(HEADER_SIZE)].view(HEADERS)[:, 0]
+    headers = at_any_byte(file, HEADERS)[positions]
     data, starts = file, positions + HEADER_SIZE
     if (headers["attributes"] & CODEC_MASK).any():
         data, starts, ends = _decompressed(view, run)
@@ -90,6 +90,12 @@ def read_columns(view: memoryview, run: list[Frame]) -> Columns | None:
     batch = np.repeat(np.arange(len(run)), counts)
     found = _record_bounds(data, starts, ends, counts)
     return None if found is None else _fields(data, headers, positions, batch, *found)
+
+
+def at_any_byte(data: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """``data`` as overlapping items, one beginning at every byte that has enough behind it."""
+    count = len(data) - dtype.itemsize + 1
+    return np.ndarray((count,), dtype, buffer=data, strides=(1,))
 
 
 def _decompressed(view: memoryview, run: list[Frame]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

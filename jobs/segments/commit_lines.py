@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.segments.columns import Columns
+from jobs.segments.columns import Columns, at_any_byte
 from jobs.segments.record_batch import CONTROL
 
 OFFSET_COMMIT = 1
@@ -196,7 +196,11 @@ class CommitLines:
             for closing in endings
             for version in VERSIONS
         ]
-        return _spread(texts, ending * len(VERSIONS) + (version == 4))
+        codes = ending * len(VERSIONS) + (version == 4)
+        lowest = int(codes.min())
+        if lowest == codes.max():
+            return _spread(texts[lowest : lowest + 1], codes)
+        return _spread(texts, codes)
 
 
 def _make_room(texts: dict[Any, Any]) -> None:
@@ -237,8 +241,9 @@ def _distinct(
     encoded = texts.dictionary_encode()
     codes = _numbers(encoded.indices, np.int32) * len(VERSIONS) + (version == 4)
     words = encoded.dictionary.to_pylist()
-    used, codes = np.unique(codes, return_inverse=True)
-    return codes, [(words[code // 2], VERSIONS[code % 2]) for code in used.tolist()]
+    used = np.bincount(codes) > 0
+    codes = (np.cumsum(used) - 1)[codes]
+    return codes, [(words[code // 2], VERSIONS[code % 2]) for code in np.flatnonzero(used).tolist()]
 
 
 def _is_known(texts: Sequence[object]) -> np.ndarray:
@@ -251,6 +256,9 @@ def _commit_timestamp_at(columns: Columns, rows: np.ndarray, version: np.ndarray
 
 
 def _spread(texts: Sequence[str | None], codes: np.ndarray) -> pa.StringArray:
+    """The text of each row; one for all rows need not be laid out row by row."""
+    if len(texts) == 1:
+        return _strings([texts[0] or ""])[0]
     return _strings([text or "" for text in texts]).take(_integers(codes))
 
 
@@ -278,7 +286,7 @@ def _digits(numbers: np.ndarray) -> pa.StringArray:
 
 
 def _int64s(data: np.ndarray, at: np.ndarray) -> np.ndarray:
-    return data[at[:, None] + np.arange(8)].view(">i8")[:, 0].astype(np.int64)
+    return at_any_byte(data, np.dtype(">i8"))[at].astype(np.int64)
 
 
 def _base64(columns: Columns, rows: np.ndarray) -> pa.StringArray:
