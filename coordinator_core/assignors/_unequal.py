@@ -2,9 +2,10 @@
 
 Partitions are codes, members ranks by member id (see ``_claims``).
 Source: AbstractStickyAssignor.GeneralAssignmentBuilder. Kafka asks "is it balanced?", a pass over
-everything, before it looks at each partition. That is the same question as "could any shared
-partition still move?", so it is asked only where the answer matters (an older owner that no longer
-subscribes): seconds instead of hours for large groups, with the same result.
+everything, before it looks at each partition. While members hold only what they subscribe to, that
+is the same question as "could any shared partition still move?", and need not be asked: seconds
+instead of hours for large groups, with the same result. An older owner that no longer subscribes
+may get a partition back all the same; from then on Kafka's question is asked as Kafka asks it.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class UnequalGroup:
         self._order = sorted(range(len(topics.names)), key=lambda t: len(self._subscribers[t]))
         self._older_owner = _older_owners(ordered, claims)
         self._moves = Moves(topics)
+        self._astray = False
         self.owner = claims.owner
         gave_up = self._give_up(claims)
         self._load = [0] * len(ordered)
@@ -135,11 +137,11 @@ class UnequalGroup:
 
     def _fixed_members(self) -> set[int]:
         """Who has all it can get, and nothing that anybody else could get."""
-        most = [0] * len(self._members)
+        self._most = [0] * len(self._members)
         for topic, ranks in enumerate(self._subscribers):
             for rank in ranks:
-                most[rank] += self._topics.sizes[topic]
-        full = {rank for rank, load in enumerate(self._load) if load >= most[rank]}
+                self._most[rank] += self._topics.sizes[topic]
+        full = {rank for rank, load in enumerate(self._load) if load >= self._most[rank]}
         if not full:
             return full
         topic_of = self._topics.topic_of
@@ -166,6 +168,8 @@ class UnequalGroup:
             ranks = self._subscribers[topic]
             least = min(self._load[rank] for rank in ranks)
             for code in codes:
+                if self._astray and self._balanced():
+                    return changed
                 load = self._load[self.owner[code]]
                 if code in self._older_owner and self._back_to_older_owner(topic, code, load):
                     changed = True
@@ -183,17 +187,23 @@ class UnequalGroup:
             raise NullPointer("an older owner of a shared partition takes no part")
         if load <= self._load[older] + 1:
             return False
-        if self._topics.names[topic] not in self._members[older].topics and self._balanced():
-            return False
+        if self._topics.names[topic] not in self._members[older].topics:
+            if self._balanced():
+                return False
+            self._astray = True
         self._move(code, older)
         return True
 
     def _balanced(self) -> bool:
-        """No partition has a subscriber with at least two fewer than its owner."""
+        """As Kafka decides it: a member with as many as its topics have is taken to have those."""
+        loads = [load for rank, load in enumerate(self._load) if rank not in self._fixed]
+        if max(loads) - min(loads) <= 1:
+            return True
         for topic, ranks in enumerate(self._subscribers):
-            if len(ranks) > 1:
-                most = max(self._load[self.owner[code]] for code in self._codes(topic))
-                if most > min(self._load[rank] for rank in ranks) + 1:
+            short = [self._load[rank] for rank in ranks if self._load[rank] != self._most[rank]]
+            if short and len(ranks) > 1:
+                highest = max(self._load[self.owner[code]] for code in self._codes(topic))
+                if highest > min(short) + 1:
                     return False
         return True
 

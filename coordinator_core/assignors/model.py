@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from coordinator_core.assignors._java_order import java_sorted
+
+if TYPE_CHECKING:
+    from coordinator_core.assignors._arrays import TopicArrays
 
 TopicPartition = tuple[str, int]
 Assignment = dict[str, list[TopicPartition]]
@@ -64,6 +67,13 @@ class Topics:
             for topic, count in zip(self.names, self.sizes, strict=True)
             for partition in range(count)
         ]
+
+    @cached_property
+    def arrays(self) -> TopicArrays:
+        """The same tables for the kernels of large groups."""
+        from coordinator_core.assignors._arrays import TopicArrays
+
+        return TopicArrays(self)
 
     @cached_property
     def topic_of(self) -> list[int]:

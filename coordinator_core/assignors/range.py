@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from coordinator_core.assignors import _range_racks
+from coordinator_core.assignors import _large, _range_racks
 from coordinator_core.assignors._java_order import hash_order, table_capacity
 from coordinator_core.assignors.members import (
     in_hash_order,
@@ -25,6 +25,8 @@ def assign(topics: Topics, members: Sequence[Member], hashed: bool = True) -> As
     if hashed:
         members = in_hash_order(members)
     ordered = static_first(members)
+    if len(members) >= _large.LARGE_GROUP:
+        return _large.range_(topics, ordered, topic_order(topics, members)).names()
     lists: list[list[TopicPartition]] = [[] for _ in ordered]
     ranks_of = dict(zip(topics.names, subscribers(topics, ordered), strict=True))
     for topic in topic_order(topics, members):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from coordinator_core.assignors import _large
 from coordinator_core.assignors._claims import Claims
 from coordinator_core.assignors._equal import EqualGroup
 from coordinator_core.assignors._racks import Racks
@@ -29,8 +30,13 @@ def _assign(
 ) -> Assignment:
     if not members:
         return {}
-    topics = topics.only(subscribed(members))
     ordered = by_id(members)
+    in_racks = bool(topics.racks) and any(member.rack for member in members)
+    if len(members) >= _large.LARGE_GROUP and not in_racks:
+        coded = _large.sticky(topics, ordered, members, cooperative)
+        if coded is not None:
+            return coded.names()
+    topics = topics.only(subscribed(members))
     ids = [member.member_id for member in ordered]
     rank_of = {member_id: rank for rank, member_id in enumerate(ids)}
     mapped: Sequence[Member] = in_hash_order(members)

@@ -20,10 +20,12 @@ def in_user_data(partitions: Iterable[TopicPartition]) -> Grouped:
     """As StickyAssignor's user data groups its last assignment: topics in a HashMap's order.
 
     The map is filled by ``computeIfAbsent``, which puts a new entry at the head of its bucket
-    and grows the table one entry later than ``put`` does.
+    and grows the table on the call after the one that filled it, be that for an old topic.
     """
+    partitions = list(partitions)
     by_topic = _by_topic(partitions)
-    capacity = table_capacity(len(by_topic) - 1)
+    ends_with_new_topic = bool(partitions) and len(by_topic[partitions[-1][0]]) == 1
+    capacity = table_capacity(len(by_topic) - ends_with_new_topic)
     topics = hash_order(reversed(by_topic), capacity)
     return tuple((topic, tuple(by_topic[topic])) for topic in topics)
 

@@ -1,0 +1,166 @@
+"""The border of large groups: names to integer arrays once, and integer arrays back to lists.
+
+Partitions are codes of ``Topics``, members ranks in the order given. ``Runs`` is an assignment
+behind the border: what a kernel gives, and what a column of a data frame takes as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import chain
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
+
+Ints = NDArray[np.int64]
+_DENSE = 32
+
+
+class Runs(NamedTuple):
+    """Rank r has ``codes[bounds[r]:bounds[r + 1]]``, in Kafka's list order."""
+
+    codes: Ints
+    bounds: Ints
+
+
+class TopicArrays:
+    """Of every topic its size and first code; of every code its topic, partition and names."""
+
+    def __init__(self, topics: Topics) -> None:
+        self.sizes = np.array(topics.sizes, dtype=np.int64)
+        ends = np.cumsum(self.sizes)
+        self.starts: Ints = ends - self.sizes
+        self.topic = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        self.partition: Ints = np.arange(topics.total) - self.starts[self.topic]
+        self.names: NDArray[np.object_] = np.fromiter(topics.table, object, topics.total)
+        self._names = topics.names
+        width = "<u2" if len(self.sizes) <= 1 << 16 else "<u4"
+        self.code_type = np.dtype(width)
+
+    @cached_property
+    def packed(self) -> dict[str, bytes]:
+        """Every topic's index in ``code_type``."""
+        size = self.code_type.itemsize
+        packed = np.arange(len(self._names), dtype=self.code_type).tobytes()
+        return {topic: packed[i * size : (i + 1) * size] for i, topic in enumerate(self._names)}
+
+
+class ClaimArrays(NamedTuple):
+    """Claims by rank, each member's in the order sent; nobody's are another's too."""
+
+    codes: Ints
+    ranks: Ints
+    counts: Ints
+
+
+def read_claims(topics: Topics, ordered: Sequence[Member]) -> ClaimArrays | None:
+    """None if a code is claimed twice or lies beyond its topic: plain rules settle that."""
+    arrays = topics.arrays
+    groups = list(chain.from_iterable([member.owned for member in ordered]))
+    firsts = np.array([topics.start.get(topic, -1) for topic, _ in groups], dtype=np.int64)
+    sizes = np.array([len(partitions) for _, partitions in groups], dtype=np.int64)
+    total = int(sizes.sum())
+    numbers = np.fromiter(chain.from_iterable([ps for _, ps in groups]), np.int64, total)
+    groups_of = np.array([len(member.owned) for member in ordered], dtype=np.int64)
+    ranks = np.repeat(np.repeat(np.arange(len(ordered)), groups_of), sizes)
+    first = np.repeat(firsts, sizes)
+    codes = first + numbers
+    if groups and firsts.min() < 0:
+        known = first >= 0
+        codes, ranks, numbers = codes[known], ranks[known], numbers[known]
+    counts = np.bincount(ranks, minlength=len(ordered))
+    if not len(codes):
+        return ClaimArrays(codes, ranks, counts)
+    if codes.max() >= topics.total or (arrays.partition[codes] != numbers).any():
+        return None
+    if np.bincount(codes, minlength=topics.total).max() > 1:
+        return None
+    return ClaimArrays(codes, ranks, counts)
+
+
+class Subscribers:
+    """Ranks of each topic's subscribers, ascending, topics in name order."""
+
+    def __init__(self, topics: Topics, ordered: Sequence[Member]) -> None:
+        self._members = len(ordered)
+        width = topics.arrays.code_type
+        rows = [_packed(topics, member.topics) for member in ordered]
+        row_sizes = np.array([len(row) for row in rows]) // width.itemsize
+        wanted = np.frombuffer(b"".join(rows), dtype=width).astype(np.int64)
+        cells = wanted * self._members + np.repeat(np.arange(self._members), row_sizes)
+        self._is_one: NDArray[np.bool_] | None = None
+        if len(topics.names) * self._members <= _DENSE * len(cells):
+            self._is_one = np.zeros(len(topics.names) * self._members, dtype=bool)
+            self._is_one[cells] = True
+            self._cells: Ints = np.flatnonzero(self._is_one)
+        else:
+            self._cells = np.unique(cells)
+        edges = np.arange(len(topics.names) + 1) * self._members
+        self.bounds: Ints = np.searchsorted(self._cells, edges)
+        self.counts: Ints = np.diff(self.bounds)
+        self.ranks: Ints = self._cells - np.repeat(edges[:-1], self.counts)
+
+    def of(self, topic: int) -> Ints:
+        return self.ranks[self.bounds[topic] : self.bounds[topic + 1]]
+
+    def include(self, topics: Ints, ranks: Ints) -> NDArray[np.bool_]:
+        """Whether each rank subscribes to the topic beside it."""
+        cells = topics * self._members + ranks
+        if self._is_one is None:
+            return np.isin(cells, self._cells)
+        found: NDArray[np.bool_] = self._is_one[cells]
+        return found
+
+    def rows(self, topics: Ints) -> NDArray[np.bool_]:
+        """A row per topic, saying of each rank whether it subscribes."""
+        if self._is_one is not None:
+            rows: NDArray[np.bool_] = self._is_one.reshape(-1, self._members)[topics]
+            return rows
+        rows = np.zeros((len(topics), self._members), dtype=bool)
+        for row, topic in zip(rows, topics.tolist(), strict=True):
+            row[self.of(topic)] = True
+        return rows
+
+
+def _packed(topics: Topics, names: Sequence[str]) -> bytes:
+    """The topics' codes as bytes: joining ready bytes is the fastest way out of strings."""
+    if len(names) < 2:
+        return b"".join([topics.arrays.packed.get(topic, b"") for topic in names])
+    try:
+        return b"".join(itemgetter(*names)(topics.arrays.packed))
+    except KeyError:
+        return b"".join([topics.arrays.packed.get(topic, b"") for topic in names])
+
+
+def by_member(codes: Ints, ranks: Ints, members: int) -> Runs:
+    """``codes``, given to ``ranks`` in this order, as each member's list."""
+    narrow = ranks.astype(np.int16) if members < 1 << 15 else ranks
+    order = np.argsort(narrow, kind="stable")
+    return Runs(codes[order], run_bounds(np.bincount(ranks, minlength=members)))
+
+
+def run_bounds(counts: NDArray[np.int64] | NDArray[np.bool_]) -> Ints:
+    """Where runs of these lengths begin and end in a row."""
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
+
+
+def without(runs: Runs, withheld: NDArray[np.bool_]) -> Runs:
+    """Without the codes marked in ``withheld``."""
+    kept = ~withheld[runs.codes]
+    counted = run_bounds(kept)
+    return Runs(runs.codes[kept], counted[runs.bounds])
+
+
+def named(topics: Topics, ids: Sequence[str], runs: Runs) -> Assignment:
+    """The lists, by member id."""
+    partitions: list[TopicPartition] = topics.arrays.names[runs.codes].tolist()
+    bounds = runs.bounds.tolist()
+    return {
+        member_id: partitions[begin:end]
+        for member_id, begin, end in zip(ids, bounds, bounds[1:], strict=False)
+    }

@@ -1,0 +1,335 @@
+"""The assignors' rules on integer arrays, for groups where walking Python objects takes long.
+
+Partitions are codes of ``Topics``, members ranks. Each kernel gives what the plain rules give
+for the same group; what is rare (conflicting claims, racks, older generations, numbers beyond a
+topic) stays with the plain rules. Plain numpy: compiled loops would gain little on top and cost
+every Spark worker their start-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordinator_core.assignors._arrays import (
+    ClaimArrays,
+    Ints,
+    Runs,
+    Subscribers,
+    by_member,
+    run_bounds,
+)
+from coordinator_core.assignors._moves import Moves
+from coordinator_core.assignors._unequal import balance_score
+from coordinator_core.assignors.model import Topics
+
+
+def ranges(
+    topics: Topics, order: Sequence[int], subscribers: Subscribers | None, members: int
+) -> Runs:
+    """Consecutive partitions per topic, topics in ``order``; None: everybody subscribes to all."""
+    arrays = topics.arrays
+    ordered = np.array(order, dtype=np.int64)
+    sizes = arrays.sizes[ordered]
+    topic = np.repeat(ordered, sizes)
+    codes = np.arange(len(topic)) + np.repeat(
+        arrays.starts[ordered] - run_bounds(sizes)[:-1], sizes
+    )
+    partition = arrays.partition[codes]
+    takers = np.full(len(arrays.sizes), members) if subscribers is None else subscribers.counts
+    share, extra = np.divmod(arrays.sizes, np.maximum(takers, 1))
+    share, extra = share[topic], extra[topic]
+    longer = extra * (share + 1)
+    place = np.where(
+        partition < longer,
+        partition // (share + 1),
+        extra + (partition - longer) // np.maximum(share, 1),
+    )
+    if subscribers is not None:
+        place = subscribers.ranks[subscribers.bounds[topic] + place]
+    return by_member(codes, place, members)
+
+
+def round_robin(topics: Topics, subscribers: Subscribers, members: int) -> Runs:
+    """One pointer over the members that carries on from topic to topic."""
+    first = np.zeros(len(topics.names), dtype=np.int64)
+    pointer = 0
+    for topic, size in enumerate(topics.sizes):
+        ranks = subscribers.of(topic)
+        if not len(ranks):
+            continue
+        first[topic] = ranks.searchsorted(pointer) % len(ranks)
+        pointer = int(ranks[(first[topic] + size - 1) % len(ranks)]) + 1
+        pointer %= members
+    arrays = topics.arrays
+    codes = np.flatnonzero(subscribers.counts[arrays.topic] > 0)
+    topic_of = arrays.topic[codes]
+    turn = (first[topic_of] + arrays.partition[codes]) % subscribers.counts[topic_of]
+    return by_member(codes, subscribers.ranks[subscribers.bounds[topic_of] + turn], members)
+
+
+def equal(
+    topics: Topics, claims: ClaimArrays, members: int, map_order: Callable[[], Sequence[int]]
+) -> Runs:
+    """Sticky with equal subscriptions; ``map_order`` is asked only if the answer rests on it."""
+    low, extra = divmod(topics.total, members)
+    high = low + (extra > 0)
+    keeps_high = (claims.counts >= high) if extra else np.zeros(members, dtype=bool)
+    if keeps_high.sum() > extra:
+        ordered = np.array(map_order(), dtype=np.int64)
+        keeps_high[ordered[np.cumsum(keeps_high[ordered]) > extra]] = False
+    quota = np.minimum(claims.counts, np.where(keeps_high, high, low))
+    kept = _partition_first(topics, claims)
+    if (claims.counts > quota).any():
+        place = np.arange(len(kept)) - np.repeat(run_bounds(claims.counts)[:-1], claims.counts)
+        kept = kept[place < np.repeat(quota, claims.counts)]
+    taken = np.zeros(topics.total, dtype=bool)
+    taken[kept] = True
+    free = np.flatnonzero(~taken)
+    at_low = np.flatnonzero((quota == low) & (claims.counts >= low))
+    takers = _in_turns(low - quota, at_low if keeps_high.sum() < extra else at_low[:0])
+    return _appended(kept, quota, by_member(free, takers[: len(free)], members))
+
+
+def _partition_first(topics: Topics, claims: ClaimArrays) -> Ints:
+    """Claimed codes sorted by (rank, partition, topic), through one packed integer each."""
+    arrays = topics.arrays
+    topic_bits = len(arrays.sizes).bit_length()
+    partition_bits = int(arrays.sizes.max(initial=1)).bit_length()
+    packed = claims.ranks << (partition_bits + topic_bits)
+    packed |= arrays.partition[claims.codes] << topic_bits
+    packed |= arrays.topic[claims.codes]
+    packed.sort()
+    topic = packed & ((1 << topic_bits) - 1)
+    first: Ints = arrays.starts[topic]
+    return first + (packed >> topic_bits & ((1 << partition_bits) - 1))
+
+
+def _in_turns(short: Ints, at_low: Ints) -> Ints:
+    """Who takes the free partitions: one each per turn up to low, then one more each at low."""
+    under = np.flatnonzero(short > 0)
+    missing = short[under]
+    takers = np.repeat(under, missing)
+    turn = np.arange(len(takers)) - np.repeat(run_bounds(missing)[:-1], missing)
+    by_turn = takers[np.argsort(turn, kind="stable")]
+    done_in_order = under[np.argsort(missing, kind="stable")]
+    return np.concatenate((by_turn, at_low, done_in_order))
+
+
+def _appended(kept: Ints, counts: Ints, new: Runs) -> Runs:
+    """Every member's new codes behind those it kept."""
+    if not len(new.codes):
+        return Runs(kept, run_bounds(counts))
+    new_counts = np.diff(new.bounds)
+    bounds = run_bounds(counts + new_counts)
+    codes = np.empty(int(bounds[-1]), dtype=np.int64)
+    codes[np.arange(len(kept)) + np.repeat(new.bounds[:-1], counts)] = kept
+    codes[np.arange(len(new.codes)) + np.repeat(run_bounds(counts)[1:], new_counts)] = new.codes
+    return Runs(codes, bounds)
+
+
+def lost_claims(claims: ClaimArrays, runs: Runs) -> NDArray[np.bool_]:
+    """Of each code, whether a member that claimed it does not have it in ``runs``."""
+    owner = np.full(len(runs.codes), -1)
+    owner[runs.codes] = np.repeat(np.arange(len(runs.bounds) - 1), np.diff(runs.bounds))
+    lost = np.zeros(len(owner), dtype=bool)
+    lost[claims.codes[owner[claims.codes] != claims.ranks]] = True
+    return lost
+
+
+class Unequal:
+    """Sticky with different subscriptions; see ``_unequal`` for the rules in plain Python."""
+
+    def __init__(
+        self, topics: Topics, claims: ClaimArrays, subscribers: Subscribers, members: int
+    ) -> None:
+        self._topics, self._arrays = topics, topics.arrays
+        self._subscribers, self._members = subscribers, members
+        self._moves = Moves(topics)
+        self._moved: dict[int, None] = {}
+        self._order: Ints = np.argsort(subscribers.counts, kind="stable")
+        codes, ranks = claims.codes, claims.ranks
+        still = subscribers.include(self._arrays.topic[codes], ranks)
+        gave_up = not still.all()
+        if gave_up:
+            codes, ranks = codes[still], ranks[still]
+        self._owner = np.full(topics.total, -1)
+        self._owner[codes] = ranks
+        self._free = self._owner < 0
+        self._load: Ints = np.bincount(ranks, minlength=members)
+        self._sequence = np.concatenate((codes, self._fill()))
+        if self._load.max() - self._load.min() > 1:
+            self._balance(new_first=not gave_up, was_empty=not len(codes))
+
+    def runs(self) -> Runs:
+        codes = self._sequence
+        if self._moved:
+            moved = np.fromiter(self._moved, np.int64, len(self._moved))
+            stays = np.ones(len(self._owner), dtype=bool)
+            stays[moved] = False
+            codes = np.concatenate((codes[stays[codes]], moved))
+        return by_member(codes, self._owner[codes], self._members)
+
+    def _fill(self) -> Ints:
+        """Free codes to the least loaded subscribers, topic by topic; returns them in order."""
+        free = np.flatnonzero(self._free)
+        place = np.empty(len(self._order), dtype=np.int64)
+        place[self._order] = np.arange(len(self._order))
+        places = place[self._arrays.topic[free]]
+        free = free[np.argsort(places, kind="stable")]
+        counts = np.bincount(places, minlength=len(place))
+        filled = np.flatnonzero(counts)
+        levels = _Levels(self._load, _masks(self._subscribers.rows(self._order[filled])))
+        takers = levels.take(counts[filled].tolist())
+        self._owner[free] = takers
+        self._load += np.bincount(takers, minlength=self._members)
+        return free
+
+    def _balance(self, new_first: bool, was_empty: bool) -> None:
+        fixed = self._fixed_members()
+        owner, load = self._owner.copy(), self._load.copy()
+        if new_first:
+            self._reassign(self._free)
+        changed = self._reassign(np.ones(len(owner), dtype=bool))
+        if changed and not was_empty:
+            before = balance_score(load[~fixed].tolist())
+            if balance_score(self._load[~fixed].tolist()) >= before:
+                self._owner, self._moved = owner, {}
+
+    def _fixed_members(self) -> NDArray[np.bool_]:
+        """Who has all it can get, and nothing that anybody else could get."""
+        sizes = np.repeat(self._arrays.sizes, self._subscribers.counts)
+        most = np.bincount(self._subscribers.ranks, sizes, self._members)
+        shared = self._owner[self._subscribers.counts[self._arrays.topic] > 1]
+        full: NDArray[np.bool_] = self._load >= most
+        full[shared] = False
+        return full
+
+    def _reassign(self, candidates: NDArray[np.bool_]) -> bool:
+        """Passes over the candidate codes until one changes nothing."""
+        changed = False
+        while self._pass(candidates):
+            changed = True
+        return changed
+
+    def _pass(self, candidates: NDArray[np.bool_]) -> bool:
+        changed = False
+        place = self._next(candidates, 0)
+        while place is not None:
+            changed |= self._balance_topic(int(self._order[place]), candidates)
+            place = self._next(candidates, place + 1)
+        return changed
+
+    def _next(self, candidates: NDArray[np.bool_], place: int) -> int | None:
+        """The next place in order whose topic has a candidate that should move.
+
+        Asks all topics at once while that is cheaper than taking the rest one by one.
+        """
+        rest = len(self._order) - place
+        if place and rest * 2000 < len(self._subscribers.ranks) + len(self._owner):
+            return place if rest else None
+        highest = np.maximum.reduceat(
+            np.where(candidates, self._load[self._owner], 0), self._arrays.starts
+        )
+        least = np.minimum.reduceat(
+            self._load[self._subscribers.ranks], self._subscribers.bounds[:-1]
+        )
+        improvable = np.flatnonzero((highest > least + 1)[self._order[place:]])
+        return place + int(improvable[0]) if len(improvable) else None
+
+    def _balance_topic(self, topic: int, candidates: NDArray[np.bool_]) -> bool:
+        start = int(self._arrays.starts[topic])
+        end = start + self._topics.sizes[topic]
+        ranks = self._subscribers.of(topic)
+        least = int(self._load[ranks].min())
+        loads = self._load[self._owner[start:end]]
+        heavy = np.flatnonzero(candidates[start:end] & (loads > least + 1))
+        if not len(heavy):
+            return False
+        # Loads of this topic's owners only fall while the least load only rises, but for a
+        # partition that goes back another way: so nobody light here becomes heavy.
+        changed = False
+        for code in (start + heavy).tolist():
+            if self._load[self._owner[code]] > least + 1:
+                self._move(code, int(ranks[self._load[ranks].argmin()]))
+                least = int(self._load[ranks].min())
+                changed = True
+        return changed
+
+    def _move(self, code: int, to: int) -> None:
+        code = self._moves.instead_of(code, int(self._owner[code]), to)
+        old = int(self._owner[code])
+        self._moves.record(code, old, to)
+        self._owner[code] = to
+        self._load[old] -= 1
+        self._load[to] += 1
+        self._moved.pop(code, None)
+        self._moved[code] = None
+
+
+class _Levels:
+    """Members by load, each level a bit mask: the least loaded of a set is a few integer ands.
+
+    Partitions are handed out in turns. In a turn everybody of the topic on the lowest level
+    takes one, by id, and so stands one level higher; only a topic's last turn may be cut short.
+    """
+
+    def __init__(self, load: Ints, topics: Sequence[int]) -> None:
+        self._members, self._topics = len(load), topics
+        self._at: dict[int, int] = {}
+        for level in np.unique(load).tolist():
+            self._at[level] = _masks((load == level)[np.newaxis])[0]
+
+    def take(self, counts: Sequence[int]) -> Ints:
+        """Ranks that take each topic's ``counts`` partitions, topic after topic."""
+        turns: list[int] = []
+        for subscribers, count in zip(self._topics, counts, strict=True):
+            turns += self._turns(subscribers, count)
+        return _bits(turns, self._members)
+
+    def _turns(self, subscribers: int, count: int) -> list[int]:
+        turns, at = [], self._at
+        level = min(at)
+        while count:
+            turn = at.get(level, 0) & subscribers
+            if turn:
+                size = turn.bit_count()
+                if size > count:
+                    turn = _lowest_bits(turn, count)
+                    size = count
+                count -= size
+                turns.append(turn)
+                at[level] ^= turn
+                if not at[level]:
+                    del at[level]
+                at[level + 1] = at.get(level + 1, 0) | turn
+            level += 1
+        return turns
+
+
+def _lowest_bits(mask: int, count: int) -> int:
+    """The ``count`` lowest of the bits set in ``mask``."""
+    low, high = 0, mask.bit_length()
+    while low < high:
+        middle = (low + high) // 2
+        if (mask & ((1 << middle) - 1)).bit_count() < count:
+            low = middle + 1
+        else:
+            high = middle
+    return mask & ((1 << low) - 1)
+
+
+def _masks(rows: NDArray[np.bool_]) -> list[int]:
+    """Each row as an integer, its first element the lowest bit."""
+    packed = np.packbits(rows, axis=1, bitorder="little")
+    return [int.from_bytes(row.tobytes(), "little") for row in packed]
+
+
+def _bits(masks: Sequence[int], members: int) -> Ints:
+    """Positions of the bits set in each mask, ascending, mask after mask."""
+    width = (members + 7) // 8
+    packed = np.frombuffer(b"".join([m.to_bytes(width, "little") for m in masks]), dtype=np.uint8)
+    found = np.flatnonzero(np.unpackbits(packed, bitorder="little").view(bool))
+    return found % (width * 8)

@@ -1,0 +1,89 @@
+"""Which kernel answers for a large group, or none where only the plain rules know the case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from coordinator_core.assignors import _kernels
+from coordinator_core.assignors._arrays import Runs, Subscribers, named, read_claims, without
+from coordinator_core.assignors.members import in_hash_order, same_topics
+from coordinator_core.assignors.model import Assignment, Member, Topics
+
+LARGE_GROUP = 24
+"""Members from which arrays are faster than Python objects."""
+
+
+class Coded(NamedTuple):
+    """An assignment behind the border: codes of ``topics``, ranks being places in ``ids``."""
+
+    topics: Topics
+    ids: list[str]
+    runs: Runs
+
+    def names(self) -> Assignment:
+        return named(self.topics, self.ids, self.runs)
+
+
+def sticky(
+    topics: Topics, ordered: Sequence[Member], members: Sequence[Member], cooperative: bool
+) -> Coded | None:
+    """``ordered`` by id; ``members`` as the subscriptions map was filled."""
+    if any(not member.topics for member in ordered):
+        return None
+    ids = [member.member_id for member in ordered]
+    if same_topics(ordered):
+        topics = topics.only(set(ordered[0].topics))
+        claims = read_claims(topics, ordered)
+        if claims is None:
+            return None
+        runs = _kernels.equal(topics, claims, len(ordered), lambda: _map_order(ids, members))
+    else:
+        if _some_generation_is_older(ordered):
+            return None
+        topics, subscribers = _subscribers(topics, ordered)
+        claims = read_claims(topics, ordered)
+        if claims is None:
+            return None
+        runs = _kernels.Unequal(topics, claims, subscribers, len(ordered)).runs()
+    if cooperative and len(claims.codes):
+        runs = without(runs, _kernels.lost_claims(claims, runs))
+    return Coded(topics, ids, runs)
+
+
+def _map_order(ids: Sequence[str], members: Sequence[Member]) -> list[int]:
+    rank_of = {member_id: rank for rank, member_id in enumerate(ids)}
+    return [rank_of[member.member_id] for member in in_hash_order(members)]
+
+
+def _some_generation_is_older(members: Sequence[Member]) -> bool:
+    return len({member.generation for member in members if member.owned}) > 1 or (
+        max(member.generation for member in members)
+        > max((member.generation for member in members if member.owned), default=-1)
+        and any(member.owned for member in members)
+    )
+
+
+def _subscribers(topics: Topics, ordered: Sequence[Member]) -> tuple[Topics, Subscribers]:
+    """Who subscribes to what, without the topics nobody subscribes to."""
+    subscribers = Subscribers(topics, ordered)
+    wanted = [topic for topic, n in zip(topics.names, subscribers.counts, strict=True) if n]
+    if len(wanted) == len(topics.names):
+        return topics, subscribers
+    topics = topics.only(set(wanted))
+    return topics, Subscribers(topics, ordered)
+
+
+def range_(topics: Topics, ordered: Sequence[Member], topic_order: Sequence[str]) -> Coded:
+    """``ordered`` static members first; ``topic_order`` as the lists have the topics."""
+    subscribers = None if same_topics(ordered) else Subscribers(topics, ordered)
+    index = {topic: i for i, topic in enumerate(topics.names)}
+    order = [index[topic] for topic in topic_order]
+    runs = _kernels.ranges(topics, order, subscribers, len(ordered))
+    return Coded(topics, [member.member_id for member in ordered], runs)
+
+
+def round_robin(topics: Topics, ordered: Sequence[Member]) -> Coded:
+    """For members with different topics; ``ordered`` static members first."""
+    runs = _kernels.round_robin(topics, Subscribers(topics, ordered), len(ordered))
+    return Coded(topics, [member.member_id for member in ordered], runs)
