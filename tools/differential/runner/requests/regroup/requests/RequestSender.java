@@ -99,7 +99,7 @@ public final class RequestSender {
 
     private static short joinVersion(Step step) {
         if (step.isSet("supports_skipping_assignment")) return JOIN_WITH_SKIPPED_ASSIGNMENT;
-        return step.isSet("requires_known_member_id") ? JOIN_WITH_KNOWN_MEMBER_ID : JOIN_WITHOUT_KNOWN_MEMBER_ID;
+        return step.requiresKnownMemberId() ? JOIN_WITH_KNOWN_MEMBER_ID : JOIN_WITHOUT_KNOWN_MEMBER_ID;
     }
 
     private void joined(Step step, JoinGroupResponseData response) {

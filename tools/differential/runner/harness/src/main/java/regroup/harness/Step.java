@@ -68,6 +68,11 @@ public final class Step {
         return json.path(field).asBoolean(false);
     }
 
+    /** What JoinGroup does from version 4 on; version 9 is the one that supports skipping the assignment. */
+    public boolean requiresKnownMemberId() {
+        return isSet("requires_known_member_id") || isSet("supports_skipping_assignment");
+    }
+
     public List<Protocol> protocols() {
         List<Protocol> protocols = new ArrayList<>();
         json.path("protocols").forEach(row -> protocols.add(new Protocol(row.get(0).asText(), bytes(row.get(1)))));

@@ -87,7 +87,7 @@ public final class Coordinator25 implements CoordinatorUnderTest {
     private void join(Step step) {
         List<Tuple2<String, byte[]>> protocols = list(step.protocols().stream()
             .map(protocol -> new Tuple2<>(protocol.name(), protocol.metadata())).toList());
-        boolean requireKnownMemberId = step.isSet("requires_known_member_id") && step.instance() == null;
+        boolean requireKnownMemberId = step.requiresKnownMemberId() && step.instance() == null;
         coordinator.handleJoinGroup(step.group(), step.member(), instance(step), requireKnownMemberId,
             step.text("client_id"), step.text("client_host"), step.number("rebalance_timeout_ms"),
             step.number("session_timeout_ms"), step.text("protocol_type"), protocols, then(result -> joined(step, result)));
