@@ -21,13 +21,15 @@ from coordinator_core.log_lines import LogLine, parse_line
 _BLOCK_BYTES = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
 _MOST_WRAPS = 3
+_FARTHEST_HEAD = 200
 _STEP_BACK_MS = 30 * 60 * 1000
 
 # Every coordinator line holds one of these words, in its prefix, logger or message.
-_MAY_BE_COORDINATORS = (b"oordinator", b"Metadata")
+_COORDINATOR_WORDS = (b"oordinator", b"Metadata")
 _PLAIN_HEAD = re.compile(rb"\[\d{4}-")
 _ANY_HEAD = re.compile(
-    rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|(?:^|\s)\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
+    rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
+    rb"|^(?:[\d/:., -]+ )?\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
     rb"|^\s*\[(?:GroupCoordinator|GroupMetadataManager|Group Metadata Manager)[ \]]|^\s*\{"
 )
 _TRACE_LINE = re.compile(
@@ -56,7 +58,7 @@ class LogEntry:
     line_number: int  # from 1
     time_ms: int | None
     line: LogLine
-    text: str  # the line as it came, decoded, without its end; wrapped lines put together
+    text: str  # the line as it came, decoded, without its end; with those that were wrapped off it
     stack_trace: str | None = None
 
 
@@ -97,8 +99,12 @@ def read_log(
     reader = _Reader(file, WallClock(timezone))
     blocks = Blocks(stream)
     for number, (position, raw) in enumerate(_lines(blocks), start=1):
-        yield from reader.take(number, position, raw)
-    yield from reader.flush()
+        found = reader.take(number, position, raw)
+        if found is not None:
+            yield found
+    last = reader.flush(breaks_off=not blocks.ends_in_newline)
+    if last is not None:
+        yield last
     if blocks.damage is not None:
         yield reader.broken_off(blocks.damage, blocks.position)
     yield reader.counts
@@ -110,6 +116,7 @@ class Blocks:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self.position = 0
+        self.ends_in_newline = True
         self.damage: str | None = None
 
     def __iter__(self) -> Iterator[bytes]:
@@ -117,6 +124,7 @@ class Blocks:
         blocks = self._inflated(first) if first[:2] == _GZIP_MAGIC else self._following(first)
         for block in blocks:
             self.position += len(block)
+            self.ends_in_newline = block[-2:].rstrip(b"\0").endswith(b"\n")
             yield block
 
     def _following(self, block: bytes) -> Iterator[bytes]:
@@ -246,14 +254,22 @@ class WallClock:
 
 @dataclass(slots=True)
 class _Pending:
-    """A line that may be a coordinator's, and what follows it."""
+    """A line that may be a coordinator's, and the lines without a head that follow it."""
 
     number: int
     position: int
     raw: bytes
-    text: str
-    trace: list[str] = field(default_factory=list)
-    loose: list[str] = field(default_factory=list)  # neither heads nor trace: the line's own rest?
+    text: str  # without wrapper
+    following: list[str] = field(default_factory=list)
+    is_trace: list[bool] = field(default_factory=list)  # or else perhaps the line's own rest
+
+    def whole_text(self, wraps: int) -> str:
+        """As it came, with the lines that were wrapped off it."""
+        return "\n".join([_text(self.raw), *self.following[:wraps]])
+
+    def trace(self, wraps: int) -> str | None:
+        lines = zip(self.following[wraps:], self.is_trace[wraps:], strict=True)
+        return "\n".join(text for text, is_trace in lines if is_trace) or None
 
 
 class _Reader:
@@ -264,53 +280,63 @@ class _Reader:
         self._clock = clock
         self._pending: _Pending | None = None
         self._had_head = False
+        self._had_logger = False
         self._time_ms: int | None = None
 
-    def take(self, number: int, position: int, raw: bytes) -> Iterator[LogEntry | Unreadable]:
+    def take(self, number: int, position: int, raw: bytes) -> LogEntry | Unreadable | None:
+        """The next line in; out comes what the one before it turned out to be."""
         self.counts.lines += 1
         if _PLAIN_HEAD.match(raw):
             body = raw
         else:
             body = _unwrapped(raw)
-            if not _ANY_HEAD.search(body, 0, 200):
+            if not _ANY_HEAD.search(body, 0, _FARTHEST_HEAD):
                 self._follow(body)
-                return
-        yield from self.flush()
+                return None
+        found = self.flush() if self._pending else None
         self._had_head = True
-        if any(word in body for word in _MAY_BE_COORDINATORS):
+        if _COORDINATOR_WORDS[0] in body or _COORDINATOR_WORDS[1] in body:
             self._pending = _Pending(number, position, raw, _text(body))
         else:
             self.counts.skipped += 1
+        return found
 
     def _follow(self, body: bytes) -> None:
         """A line that begins nothing: part of the one before, or nobody's."""
+        is_trace = self._had_head and _TRACE_LINE.match(body) is not None
         pending = self._pending
-        if _TRACE_LINE.match(body) and self._had_head:
+        if pending and (is_trace or len(pending.following) < _MOST_WRAPS):
+            pending.following.append(_text(body))
+            pending.is_trace.append(is_trace)
+        elif is_trace:
             self.counts.continuations += 1
-            if pending:
-                pending.trace.append(_text(body))
-        elif pending and not pending.trace and len(pending.loose) < _MOST_WRAPS:
-            pending.loose.append(_text(body))
         else:
             self.counts.skipped += 1
 
-    def flush(self) -> Iterator[LogEntry | Unreadable]:
-        """What the pending line turned out to be."""
+    def flush(self, *, breaks_off: bool = False) -> LogEntry | Unreadable | None:
+        """What the pending line turned out to be.
+
+        ``breaks_off``: the file ends without a newline, perhaps in the middle of a number.
+        """
         pending, self._pending = self._pending, None
         if pending is None:
-            return
-        text, line = _put_together(pending)
-        joined = text != pending.text
-        self.counts.continuations += len(pending.loose) if joined else 0
-        self.counts.skipped += 0 if joined else len(pending.loose)
+            return None
+        line, wraps = _put_together(pending)
+        rest = pending.is_trace[wraps:]
+        self.counts.continuations += wraps + sum(rest)
+        self.counts.skipped += len(rest) - sum(rest)
         if line is None:
             self.counts.skipped += 1
-        elif line.event is None:
-            yield self._unknown(pending, line)
-        else:
-            yield self._entry(pending, text, line)
+            return None
+        if line.event is None:
+            reason = f"unknown wording of {line.logger or 'a coordinator'}"
+            return self._unreadable(pending, reason)
+        if breaks_off and not pending.following and self._had_logger and line.logger is None:
+            return self._unreadable(pending, "line breaks off at the end of the file")
+        self._had_logger = self._had_logger or line.logger is not None
+        return self._entry(pending, line, wraps)
 
-    def _entry(self, pending: _Pending, text: str, line: LogLine) -> LogEntry:
+    def _entry(self, pending: _Pending, line: LogLine, wraps: int) -> LogEntry:
         self.counts.events += 1
         if line.local_ms is not None and line.utc_offset_minutes is not None:
             self._time_ms = line.local_ms - line.utc_offset_minutes * 60_000
@@ -322,32 +348,32 @@ class _Reader:
             pending.number,
             self._time_ms,
             line,
-            text,
-            "\n".join(pending.trace) or None,
+            pending.whole_text(wraps),
+            pending.trace(wraps) if pending.following else None,
         )
 
-    def _unknown(self, pending: _Pending, line: LogLine) -> Unreadable:
+    def _unreadable(self, pending: _Pending, reason: str) -> Unreadable:
         self.counts.unreadable += 1
-        reason = f"unknown wording of {line.logger or 'a coordinator'}"
         return Unreadable(self.counts.file, pending.position, pending.number, reason, pending.raw)
 
     def broken_off(self, damage: str, position: int) -> Unreadable:
+        """The place where the file breaks off counts as a line."""
         self.counts.lines += 1
         self.counts.unreadable += 1
         return Unreadable(self.counts.file, position, self.counts.lines, damage, b"")
 
 
-def _put_together(pending: _Pending) -> tuple[str, LogLine | None]:
-    """The line, with those that a narrow terminal or mail wrapped off it where they complete it."""
+def _put_together(pending: _Pending) -> tuple[LogLine | None, int]:
+    """The line, and how many of those that follow were wrapped off it: they complete it."""
     line = parse_line(pending.text)
-    if line is None or (line.logger is not None and line.event is not None) or not pending.loose:
-        return pending.text, line
-    for glue in ("", " "):
-        text = glue.join([pending.text, *pending.loose])
-        whole = parse_line(text)
-        if whole is not None and whole.event is not None and whole.logger is not None:
-            return text, whole
-    return pending.text, line
+    if line is None or (line.logger is not None and line.event is not None):
+        return line, 0
+    for wraps in range(1, min(_MOST_WRAPS, len(pending.following)) + 1):
+        for glue in ("", " "):
+            whole = parse_line(glue.join([pending.text, *pending.following[:wraps]]))
+            if whole is not None and whole.event is not None and whole.logger is not None:
+                return whole, wraps
+    return line, 0
 
 
 def _unwrapped(raw: bytes) -> bytes:

@@ -16,7 +16,8 @@ _LEVEL = r"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)"
 _PLAIN = re.compile(rf"\[({_DAY}) ({_TIME}),(\d{{3}})\] {_LEVEL} ")
 _DATE = re.compile(rf"(?<![\d-])({_DAY})[ T]({_TIME})(?:[.,](\d{{1,9}}))? ?{_ZONE}")
 _DATED = re.compile(
-    rf"{_DATE.pattern}\]?(?:[ :|-]|std(?:out|err) [FP] |\[(?!\d{{4}}-)[^\]]*\] )+\[?{_LEVEL}\b\]?:?\s+"
+    rf"{_DATE.pattern}\]?(?:[ :|-]|std(?:out|err) [FP] |\[(?!\d{{4}}-)[^\]]*\] )+"
+    rf"\[?{_LEVEL}\b\]?:?\s+"
 )
 _UNDATED = re.compile(rf"(?:^|[\s|])\[?{_LEVEL}\]?:?\s+(?=\S)")
 # Some layouts add the line number, or the thread after it.

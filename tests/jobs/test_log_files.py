@@ -1,0 +1,315 @@
+"""Log files of every wrapping: positions, times, stack traces, and counts that add up."""
+
+import gzip
+import io
+import json
+from zoneinfo import ZoneInfoNotFoundError
+
+import pytest
+
+from jobs.log_files import LogCounts, LogEntry, Unreadable, read_log
+
+LOGGER = "kafka.coordinator.group.GroupCoordinator"
+OTHER = (
+    "[2024-01-02 03:04:05,000] INFO [Partition t-0 broker=1] Log loaded (kafka.cluster.Partition)"
+)
+
+
+def stabilized(generation, date="2024-01-02 03:04:05,678"):
+    return (
+        f"[{date}] INFO [GroupCoordinator 1]: Stabilized group g generation {generation} "
+        f"(__consumer_offsets-3) with 2 members ({LOGGER})"
+    )
+
+
+def read(data, timezone="UTC"):
+    """Entries, unreadable lines and counts of a file."""
+    found = list(read_log(io.BytesIO(data), file="server.log", timezone=timezone))
+    counts = found.pop()
+    assert isinstance(counts, LogCounts)
+    total = counts.events + counts.unreadable + counts.skipped + counts.continuations
+    assert counts.lines == total
+    entries = [item for item in found if isinstance(item, LogEntry)]
+    unreadable = [item for item in found if isinstance(item, Unreadable)]
+    assert (len(entries), len(unreadable)) == (counts.events, counts.unreadable)
+    return entries, unreadable, counts
+
+
+def generations(entries):
+    return [entry.line.event.generation for entry in entries]
+
+
+PLAIN = "\n".join([OTHER, stabilized(7), OTHER, stabilized(8), ""])
+FIRST = len(OTHER) + 1
+SECOND = FIRST + len(stabilized(7)) + 1 + len(OTHER) + 1
+
+
+def test_a_plain_file():
+    entries, unreadable, counts = read(PLAIN.encode())
+
+    assert [(e.position, e.line_number) for e in entries] == [(FIRST, 2), (SECOND, 4)]
+    assert [e.text for e in entries] == [stabilized(7), stabilized(8)]
+    assert [e.time_ms for e in entries] == [1_704_164_645_678] * 2
+    assert not unreadable
+    assert counts == LogCounts("server.log", lines=4, events=2, skipped=2)
+
+
+def test_an_empty_file():
+    assert read(b"") == ([], [], LogCounts("server.log"))
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [
+        lambda data: gzip.compress(data, mtime=0),
+        lambda data: gzip.compress(data[:100], mtime=0) + gzip.compress(data[100:], mtime=0),
+        lambda data: gzip.compress(data, mtime=0) + b"\0" * 512,
+    ],
+    ids=["one member", "two members", "padded"],
+)
+def test_gzip_keeps_the_positions_of_the_unpacked_file(pack):
+    entries, unreadable, counts = read(pack(PLAIN.encode()))
+
+    assert [e.position for e in entries] == [FIRST, SECOND]
+    assert not unreadable
+    assert counts.lines == 4
+
+
+def test_a_gzip_file_that_ends_early_is_read_up_to_there():
+    # Numbers keep gzip from packing the lines into nothing.
+    lines = [
+        stabilized(n, f"2024-01-02 03:04:{n % 60:02},{n * 7919 % 1000:03}") for n in range(500)
+    ]
+    data = gzip.compress("\n".join(lines).encode(), mtime=0)
+
+    entries, unreadable, counts = read(data[: len(data) // 2])
+
+    assert generations(entries) == list(range(len(entries)))
+    assert 100 < len(entries) < 400
+    assert unreadable[-1].reason == "gzip stream ends early"
+    assert counts.unreadable == len(unreadable)
+
+
+def test_a_damaged_gzip_file_is_read_up_to_the_damage():
+    lines = [
+        stabilized(n, f"2024-01-02 03:04:{n % 60:02},{n * 7919 % 1000:03}") for n in range(500)
+    ]
+    data = bytearray(gzip.compress("\n".join(lines).encode(), mtime=0))
+    data[-8:-4] = bytes(byte ^ 0xFF for byte in data[-8:-4])  # its checksum
+
+    entries, unreadable, _ = read(bytes(data))
+
+    assert generations(entries)[:499] == list(range(499))
+    assert unreadable[-1].reason.startswith("gzip stream damaged")
+    assert unreadable[-1].position == len("\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "mark"),
+    [
+        ("utf-16-le", b"\xff\xfe"),
+        ("utf-16-be", b"\xfe\xff"),
+        ("utf-16-le", b""),
+        ("utf-16-be", b""),
+    ],
+)
+def test_utf_16_with_and_without_mark(encoding, mark):
+    entries, _, counts = read(mark + PLAIN.replace("\n", "\r\n").encode(encoding))
+
+    start = len(mark) + 2 * (len(OTHER) + 2)
+    assert entries[0].position == start
+    assert entries[1].position == start + 2 * (len(stabilized(7)) + 2 + len(OTHER) + 2)
+    assert generations(entries) == [7, 8]
+    assert counts.lines == 4
+
+
+def test_utf_8_with_mark_and_crlf():
+    entries, _, _ = read(b"\xef\xbb\xbf" + (stabilized(7) + "\r\n" + stabilized(8)).encode())
+
+    assert [e.position for e in entries] == [3, 3 + len(stabilized(7)) + 2]
+    assert [e.text for e in entries] == [stabilized(7), stabilized(8)]
+
+
+@pytest.mark.parametrize(
+    ("raw", "group"), [("grüppe".encode(), "grüppe"), ("grüppe".encode("latin-1"), "grüppe")]
+)
+def test_a_group_id_in_utf_8_and_in_latin_1(raw, group):
+    line = stabilized(7).encode().replace(b"group g ", b"group " + raw + b" ")
+
+    entries, _, _ = read(line + b"\n")
+
+    assert entries[0].line.event.group_id == group
+
+
+WRAPPERS = [
+    "kafka_1  | {line}",
+    "broker | {line}",
+    "\x1b[32m{line}\x1b[0m",
+    "2024-01-02T03:04:05.678901234Z stdout F {line}",
+    "Jan  2 03:04:05 host kafka-server-start.sh[123]: {line}",
+    '{{"log": "{line}\\n", "stream": "stdout", "time": "2024-01-02T03:04:06.5Z"}}',
+    '{{"message": "{line}", "host": "b1"}}',
+]
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_what_containers_put_round_a_line(wrapper):
+    lines = [wrapper.format(line=line) for line in PLAIN.splitlines()]
+
+    entries, unreadable, counts = read("\n".join(lines).encode())
+
+    assert generations(entries) == [7, 8]
+    assert [e.time_ms for e in entries] == [1_704_164_645_678] * 2
+    assert entries[0].position == len(lines[0]) + 1
+    assert entries[0].text == lines[1]
+    assert not unreadable
+    assert counts == LogCounts("server.log", lines=4, events=2, skipped=2)
+
+
+def test_json_that_names_date_level_and_logger_itself():
+    message = "[GroupCoordinator 1]: Stabilized group g generation 7 (__consumer_offsets-3)"
+    record = {
+        "@timestamp": "2024-01-02T03:04:05.678Z",
+        "level": "INFO",
+        "logger_name": LOGGER,
+        "message": message,
+    }
+
+    entries, _, _ = read(json.dumps(record).encode(), timezone="Europe/Berlin")
+
+    assert entries[0].time_ms == 1_704_164_645_678
+    assert (entries[0].line.level, entries[0].line.logger) == ("INFO", LOGGER)
+    assert entries[0].line.event.generation == 7
+
+
+TRACE = """\
+org.apache.kafka.common.errors.RecordTooLargeException: too large
+\tat kafka.log.Log.append(Log.scala:1)
+\t... 5 more
+Caused by: java.io.IOException
+\tat kafka.coordinator.group.GroupMetadataManager.store(GroupMetadataManager.scala:1)"""
+
+
+@pytest.mark.parametrize("lead", ["", "kafka_1  | "])
+def test_a_stack_trace_belongs_to_its_line(lead):
+    lines = [stabilized(7), *TRACE.splitlines(), OTHER, *TRACE.splitlines(), stabilized(8)]
+
+    entries, _, counts = read("\n".join(lead + line for line in lines).encode())
+
+    assert [e.stack_trace for e in entries] == [TRACE, None]
+    assert counts == LogCounts("server.log", lines=13, events=2, skipped=1, continuations=10)
+
+
+@pytest.mark.parametrize("cut", [80, 100, 130, len(stabilized(7)) - 20])
+def test_a_line_wrapped_by_a_terminal_is_put_together(cut):
+    line = stabilized(7)
+    wrapped = f"{line[:cut]}\n{line[cut:]}\n{OTHER}\n"
+
+    entries, unreadable, counts = read(wrapped.encode())
+
+    assert generations(entries) == [7]
+    assert entries[0].line.event.member_count == 2
+    assert entries[0].line.logger == LOGGER
+    assert not unreadable
+    assert counts == LogCounts("server.log", lines=3, events=1, skipped=1, continuations=1)
+
+
+def test_a_cut_line_is_read_as_far_as_it_goes_and_what_follows_is_not_glued_to_it():
+    data = f"{stabilized(7)[:110]}\nHello\n{stabilized(8)}\n"
+
+    entries, _, counts = read(data.encode())
+
+    assert generations(entries) == [7, 8]
+    assert entries[0].line.event.member_count is None
+    assert counts == LogCounts("server.log", lines=3, events=2, skipped=1)
+
+
+def test_a_last_line_that_breaks_off_is_unreadable():
+    data = f"{stabilized(7)}\n{stabilized(12345).partition(' (')[0]}"  # or 123456?
+
+    entries, unreadable, _ = read(data.encode())
+
+    assert generations(entries) == [7]
+    assert [u.reason for u in unreadable] == ["line breaks off at the end of the file"]
+    assert read(data[: len(stabilized(7))].encode())[2].events == 1
+
+
+def test_unknown_words_of_a_coordinator_are_unreadable():
+    line = f"[2024-01-02 03:04:05,678] WARN [GroupCoordinator 1]: It rains ({LOGGER})"
+
+    entries, unreadable, counts = read(f"{OTHER}\n{line}\n".encode())
+
+    assert not entries
+    assert unreadable == [
+        Unreadable("server.log", FIRST, 2, f"unknown wording of {LOGGER}", line.encode())
+    ]
+    assert counts == LogCounts("server.log", lines=2, unreadable=1, skipped=1)
+
+
+def test_a_line_without_a_date_has_the_time_of_the_one_before():
+    bare = stabilized(8).partition("] ")[2]
+
+    entries, _, _ = read(f"{bare}\n{stabilized(7)}\n{bare}\n".encode())
+
+    assert [e.time_ms for e in entries] == [None, 1_704_164_645_678, 1_704_164_645_678]
+
+
+# Berlin's clock showed 02:00 to 03:00 twice on 2024-10-27 and not at all on 2024-03-31.
+# printed date             UTC
+BERLIN = """
+2024-03-31 01:59:59,000    2024-03-31 00:59:59
+2024-03-31 02:30:00,000    2024-03-31 01:30:00
+2024-03-31 03:00:00,000    2024-03-31 01:00:00
+2024-07-01 12:00:00,000    2024-07-01 10:00:00
+2024-10-27 01:59:59,000    2024-10-26 23:59:59
+2024-10-27 02:10:00,000    2024-10-27 00:10:00
+2024-10-27 02:59:59,000    2024-10-27 00:59:59
+2024-10-27 02:00:00,000    2024-10-27 01:00:00
+2024-10-27 02:30:00,000    2024-10-27 01:30:00
+2024-10-27 03:00:00,000    2024-10-27 02:00:00
+2024-12-01 12:00:00,000    2024-12-01 11:00:00
+"""
+
+
+def test_a_clock_that_steps_back_in_autumn_and_ahead_in_spring():
+    rows = [(line[:23], line[27:]) for line in filter(None, BERLIN.splitlines())]
+    data = "\n".join(stabilized(n, date) for n, (date, _) in enumerate(rows))
+    in_utc = "\n".join(stabilized(n, f"{utc},000") for n, (_, utc) in enumerate(rows))
+
+    entries, _, _ = read(data.encode(), timezone="Europe/Berlin")
+
+    assert [e.time_ms for e in entries] == [e.time_ms for e in read(in_utc.encode())[0]]
+
+
+@pytest.mark.parametrize(
+    ("timezone", "utc_ms"),
+    [
+        ("UTC", 1_704_164_645_678),
+        ("America/New_York", 1_704_182_645_678),
+        ("Asia/Kolkata", 1_704_144_845_678),
+        ("Australia/Lord_Howe", 1_704_125_045_678),
+    ],
+)
+def test_a_configured_time_zone(timezone, utc_ms):
+    entries, _, _ = read(stabilized(7).encode(), timezone=timezone)
+
+    assert entries[0].time_ms == utc_ms
+
+
+def test_an_unknown_time_zone_is_refused():
+    with pytest.raises(ZoneInfoNotFoundError):
+        read(b"", timezone="Europe/Atlantis")
+
+
+def test_long_files_are_read_in_blocks_with_the_same_positions():
+    lines = [stabilized(n) if n % 3 == 0 else OTHER for n in range(20_000)]
+    positions, at = [], 0
+    for n, line in enumerate(lines):
+        if n % 3 == 0:
+            positions.append(at)
+        at += len(line) + 1
+
+    entries, _, counts = read("\n".join(lines).encode())
+
+    assert [e.position for e in entries] == positions
+    assert counts.lines == 20_000
