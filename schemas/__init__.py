@@ -52,7 +52,13 @@ def view_names() -> list[str]:
 
 def view_sql(view: str) -> str:
     """The SELECT of ``schemas/views/<view>.sql``, in the words Spark SQL and DuckDB share."""
-    return _text("views", view)
+    lines = _text("views", view).splitlines()
+    return "\n".join(line for line in lines if not line.startswith(_HEADER))
+
+
+def view_about(view: str) -> str:
+    """What the view answers, from its header line."""
+    return _text("views", view).splitlines()[0].removeprefix(f"{_HEADER} {view}: ")
 
 
 def _header_list(folder: str, name: str, label: str) -> list[str]:

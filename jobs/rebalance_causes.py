@@ -1,0 +1,309 @@
+"""What made each rebalance and what fed it, and what the processes behind it did.
+
+reads   timeline, generations, generation_members, assignments, committed_offsets, churn
+writes  rebalance_causes   one row per cause
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.arguments import main
+from jobs.assignments import ACTUAL
+from jobs.rebalance_latency import REJOINS
+from jobs.tables import Lake
+from jobs.timeline import GROUP, LIFE
+
+GENERATION = [*LIFE, "generation"]
+PARTITION = ["topic", "partition"]
+
+# A leave and a join of the same process within this time is a restart.
+RESTART_MS = 60_000
+# A consumer beyond max.poll.interval.ms leaves as if it were closed, unless it says why (KIP-800).
+# What gives it away: nothing committed since its last poll, give or take an auto-commit interval
+# (auto.commit.interval.ms, 5 s) and a heartbeat.
+COMMIT_SLACK_MS = 6_000
+
+
+def rebalance_causes(
+    timeline: DataFrame,
+    generations: DataFrame,
+    generation_members: DataFrame,
+    assignments: DataFrame,
+    committed_offsets: DataFrame,
+    churn: DataFrame,
+) -> DataFrame:
+    members = _members(generation_members)
+    told = _departures(timeline).unionByName(_arrivals(timeline, generation_members))
+    causes = told.unionByName(_other_starts(generations, told))
+    named = causes.join(members, on=[*LIFE, "member_id"], how="left")
+    silent = _silent_before_leaving(named, assignments, committed_offsets)
+    watched = named.join(silent, on=[*LIFE, "member_id"], how="left").join(
+        _heard_again(timeline), on=[*LIFE, "replaces"], how="left"
+    )
+    with_story = _story(watched, churn)
+    return _numbered(_with_role(with_story, generations))
+
+
+def _members(generation_members: DataFrame) -> DataFrame:
+    return generation_members.groupBy(*LIFE, "member_id").agg(
+        F.max("instance_id").alias("instance_id"),
+        F.max("client_id").alias("client_id"),
+        F.max("client_host").alias("client_host"),
+        F.max("process").alias("process"),
+        F.max("rebalance_timeout_ms").alias("rebalance_timeout_ms"),
+        F.max("generation").alias("last_generation"),
+    )
+
+
+def _departures(timeline: DataFrame) -> DataFrame:
+    told = timeline.where(
+        "sign = 'HEARTBEAT_EXPIRED' OR (sign = 'LEFT' AND NOT step <=> 'pending')"
+    ).withColumn("who", F.col("member_id"))
+    listed = timeline.where(
+        "sign = 'DROPPED_NOT_REJOINED' OR (sign = 'REBALANCE_START' AND cause = 'SYNC_TIMEOUT')"
+    ).withColumn("who", F.explode("members"))
+    poll_timeout = F.col("client_cause") == "POLL_TIMEOUT"
+    cause = (
+        F.when(F.col("sign") == "HEARTBEAT_EXPIRED", "HEARTBEAT_EXPIRY")
+        .when(F.col("sign") == "DROPPED_NOT_REJOINED", "NOT_REJOINED")
+        .when(F.col("sign") == "REBALANCE_START", "SYNC_TIMEOUT")
+        .when(poll_timeout, "LEAVE_POLL_TIMEOUT")
+        .otherwise("LEAVE")
+    )
+    return told.unionByName(listed).select(
+        *LIFE,
+        F.col("forming_generation").alias("generation"),
+        F.col("who").alias("member_id"),
+        F.col("sign_time").alias("event_time"),
+        cause.alias("cause"),
+        F.lit("departure").alias("kind"),
+        F.lit(None).cast("string").alias("replaces"),
+        "reason",
+        "client_reason",
+        F.lit("log").alias("evidence"),
+    )
+
+
+def _arrivals(timeline: DataFrame, generation_members: DataFrame) -> DataFrame:
+    """Members by the first record that has them; when they came, by the log where it says."""
+    came = (
+        timeline.where("sign IN ('MEMBER_JOIN', 'STATIC_NEW')")
+        .groupBy(*LIFE, "member_id")
+        .agg(F.max("sign_time").alias("came"))
+    )
+    # The line that replaces an instance's member names the old id, not the new one.
+    replaced = timeline.where("sign = 'STATIC_REPLACED'").select(
+        *LIFE,
+        "instance_id",
+        F.col("old_member_id").alias("replaces"),
+        F.col("sign_time").alias("replaced_time"),
+    )
+    instance = Window.partitionBy(*LIFE, "instance_id").orderBy("generation", "left_rank")
+    # Within one generation the replaced member's row comes first.
+    ranked = generation_members.withColumn("left_rank", F.col("left_how").isNull().cast("int"))
+    predecessor = F.lag("member_id").over(instance)
+    new = ranked.withColumn("replaces", F.when(F.col("change") == "replaced", predecessor)).where(
+        "change <> 'retained'"
+    )
+    dated = new.join(came, on=[*LIFE, "member_id"], how="left").join(
+        replaced, on=[*LIFE, "instance_id", "replaces"], how="left"
+    )
+    is_replacement = F.col("change") == "replaced"
+    return dated.select(
+        *GENERATION,
+        "member_id",
+        F.coalesce("replaced_time", "came").alias("event_time"),
+        F.when(is_replacement, "STATIC_REPLACED").otherwise("MEMBER_NEW").alias("cause"),
+        F.lit("arrival").alias("kind"),
+        "replaces",
+        F.lit(None).cast("string").alias("reason"),
+        F.lit(None).cast("string").alias("client_reason"),
+        F.when(F.coalesce("replaced_time", "came").isNull(), "records")
+        .otherwise("log")
+        .alias("evidence"),
+    )
+
+
+def _other_starts(generations: DataFrame, told: DataFrame) -> DataFrame:
+    """What began a rebalance and is neither an arrival nor a departure found above."""
+    known = told.select(*GENERATION, F.col("member_id").alias("culprit_member_id")).distinct()
+    starts = generations.where("preparing_time IS NOT NULL AND cause IS NOT NULL")
+    return starts.join(known, on=[*GENERATION, "culprit_member_id"], how="left_anti").select(
+        *GENERATION,
+        F.col("culprit_member_id").alias("member_id"),
+        F.col("preparing_time").alias("event_time"),
+        "cause",
+        F.lit("other").alias("kind"),
+        F.lit(None).cast("string").alias("replaces"),
+        "reason",
+        "client_reason",
+        F.lit("log").alias("evidence"),
+    )
+
+
+def _silent_before_leaving(
+    causes: DataFrame, assignments: DataFrame, committed_offsets: DataFrame
+) -> DataFrame:
+    """Members that left one max.poll.interval.ms after the last commit for what they owned."""
+    leaves = causes.where("cause = 'LEAVE' AND rebalance_timeout_ms > 0").select(
+        *LIFE, "member_id", "event_time", "rebalance_timeout_ms",
+        F.col("last_generation").alias("generation"),
+    )  # fmt: skip
+    owned = assignments.where(F.col("assignor") == ACTUAL).select(
+        *GENERATION, "member_id", *PARTITION
+    )
+    commits = committed_offsets.where("NOT tombstone AND outcome IN ('plain', 'committed')").select(
+        *GROUP, *PARTITION, F.col("append_time").alias("committed")
+    )
+    last = (
+        leaves.join(owned, on=[*GENERATION, "member_id"], how="inner")
+        .join(commits, on=[*GROUP, *PARTITION], how="inner")
+        .where("committed <= event_time")
+        .groupBy(*LIFE, "member_id", "event_time", "rebalance_timeout_ms")
+        .agg(F.max("committed").alias("committed"))
+    )
+    gap_ms = F.unix_millis("event_time") - F.unix_millis("committed")
+    beyond_poll = F.abs(gap_ms - F.col("rebalance_timeout_ms")) <= COMMIT_SLACK_MS
+    return last.where(beyond_poll & (gap_ms > COMMIT_SLACK_MS)).select(
+        *LIFE, "member_id", F.lit(True).alias("was_silent")
+    )
+
+
+def _heard_again(timeline: DataFrame) -> DataFrame:
+    """Replaced static members that went on asking: their process was not restarted but doubled."""
+    return (
+        timeline.where("sign = 'STATIC_FENCED'")
+        .select(*LIFE, F.col("member_id").alias("replaces"), F.lit(True).alias("was_alive"))
+        .distinct()
+    )
+
+
+def _story(causes: DataFrame, churn: DataFrame) -> DataFrame:
+    process = Window.partitionBy(*GROUP, "process").orderBy("event_time", "generation")
+    arrived = F.col("kind") == "arrival"
+    earlier = F.count(F.when(arrived, 1)).over(process.rowsBetween(Window.unboundedPreceding, -1))
+    next_arrival = F.first(F.when(arrived, F.col("event_time")), ignorenulls=True).over(
+        process.rowsBetween(1, Window.unboundedFollowing)
+    )
+    back_in_ms = F.unix_millis("next_arrival") - F.unix_millis("event_time")
+    told = causes.withColumn("earlier_arrivals", earlier).withColumn("next_arrival", next_arrival)
+    slow = (F.col("cause") == "LEAVE_POLL_TIMEOUT") | F.coalesce("was_silent", F.lit(False))
+    is_static = F.col("instance_id").isNotNull()
+    departure = (
+        F.when(F.col("cause") == "NOT_REJOINED", "slow_rejoin")
+        .when(F.col("cause") == "SYNC_TIMEOUT", "no_sync")
+        # A static member does not leave when it is closed: nobody can tell this from a crash.
+        .when((F.col("cause") == "HEARTBEAT_EXPIRY") & is_static, "stop_or_crash")
+        .when(F.col("cause") == "HEARTBEAT_EXPIRY", "crash")
+        .when(slow, "slow_poll")
+        .when(F.coalesce(back_in_ms <= RESTART_MS, F.lit(False)), "restart")
+        .otherwise("stop")
+    )
+    arrival = (
+        F.when((F.col("cause") == "STATIC_REPLACED") & F.col("was_alive"), "takeover")
+        .when(F.col("cause") == "STATIC_REPLACED", "restart")
+        .when(F.col("earlier_arrivals") > 0, "return")
+        .otherwise("start")
+    )
+    changes = churn.select(*GENERATION, F.col("partitions_new").alias("new_here"))
+    withheld = churn.select(
+        *LIFE,
+        (F.col("generation") + 1).alias("generation"),
+        F.col("partitions_orphaned").alias("withheld"),
+    )
+    rejoin = (
+        F.when(F.col("withheld") > 0, "follow_up")
+        .when(F.col("new_here") > 0, "topic_change")
+        .otherwise("rejoin")
+    )
+    story = (
+        F.when(F.col("kind") == "departure", departure)
+        .when(arrived, arrival)
+        .when(F.col("cause").isin(*REJOINS), rejoin)
+    )
+    evidence = F.when(
+        F.coalesce("was_silent", F.lit(False)) & (F.col("cause") == "LEAVE"), "commits"
+    ).otherwise(F.col("evidence"))
+    return (
+        told.join(changes, on=GENERATION, how="left")
+        .join(withheld, on=GENERATION, how="left")
+        .withColumns({"story": story, "evidence": evidence})
+    )
+
+
+def _with_role(causes: DataFrame, generations: DataFrame) -> DataFrame:
+    """The trigger is whom the start names; without a log, the first cause there is."""
+    made = generations.select(
+        *GENERATION,
+        "event_date",
+        "culprit_member_id",
+        "joined_time",
+        F.col("cause").alias("start_cause"),
+        F.col("reason").alias("start_reason"),
+        F.col("client_reason").alias("start_client_reason"),
+    )
+    in_order = Window.partitionBy(*GENERATION).orderBy(
+        F.col("event_time").asc_nulls_last(), "kind", "member_id"
+    )
+    named = F.col("member_id").eqNullSafe(F.col("culprit_member_id"))
+    after_the_barrier = F.coalesce(F.col("event_time") > F.col("joined_time"), F.lit(False))
+    absorbed = (F.col("cause") == "STATIC_REPLACED") & after_the_barrier
+    first_of_unknown = F.col("culprit_member_id").isNull() & (F.row_number().over(in_order) == 1)
+    role = (
+        F.when(absorbed, "absorbed")
+        .when(named | first_of_unknown, "trigger")
+        .otherwise("contributing")
+    )
+    is_trigger = F.col("role") == "trigger"
+    told = causes.join(made, on=GENERATION, how="inner").withColumn("role", role)
+    return told.withColumns(
+        {
+            "cause": F.when(is_trigger & (F.col("kind") == "arrival"), F.col("start_cause"))
+            .when(F.col("kind") == "arrival", F.col("cause"))
+            .otherwise(F.col("cause")),
+            "reason": F.coalesce(F.when(is_trigger, F.col("start_reason")), "reason"),
+            "client_reason": F.coalesce(
+                "client_reason", F.when(is_trigger, F.col("start_client_reason"))
+            ),
+        }
+    )
+
+
+def _numbered(causes: DataFrame) -> DataFrame:
+    order = Window.partitionBy(*GENERATION).orderBy(
+        (F.col("role") != "trigger"), F.col("event_time").asc_nulls_last(), "kind", "member_id"
+    )
+    return causes.withColumn("cause_seq", F.row_number().over(order)).select(
+        *GENERATION,
+        "cause_seq",
+        "event_date",
+        "event_time",
+        "role",
+        F.coalesce("cause", F.lit("UNKNOWN")).alias("cause"),
+        "story",
+        "member_id",
+        "instance_id",
+        "client_id",
+        "client_host",
+        "reason",
+        "client_reason",
+        "evidence",
+    )
+
+
+def run(lake: Lake) -> None:
+    tables = (
+        "timeline",
+        "generations",
+        "generation_members",
+        "assignments",
+        "committed_offsets",
+        "churn",
+    )
+    lake.replace("rebalance_causes", rebalance_causes(*(lake.read(table) for table in tables)))
+
+
+if __name__ == "__main__":
+    main(__doc__, run)
