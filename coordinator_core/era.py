@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from coordinator_core.errors import Errors
+from coordinator_core.hash_order import TimelineKeys
 from coordinator_core.java import HashMapKeys
+from coordinator_core.offsets import PartitionOrder
 from coordinator_core.states import GroupState, Input
 
 if TYPE_CHECKING:
     from coordinator_core.group import Group, Member
-    from coordinator_core.messages import JoinGroup, LeaveGroup, OffsetCommit
+    from coordinator_core.messages import JoinGroup, LeaveGroup, OffsetCommit, TopicPartition
     from coordinator_core.turn import Turn
 
+GroupOrder = HashMapKeys | TimelineKeys[str]
 Reaction = Callable[["Turn", "Group", Any], None]
 Grid = Mapping[Input, Mapping[GroupState, Reaction]]
 ErrorMap = Mapping[Errors, Errors]
@@ -53,9 +56,9 @@ class Era:
     # The hash maps it keeps things in.
     member_order: Callable[[], HashMapKeys]
     protocol_of_votes: Callable[[Mapping[str, int]], str]
-    commit_order: Callable[[list[Any]], list[Any]]
-    offsets_order: Callable[[list[Any]], list[Any]]
-    groups_order: Callable[[list[str]], list[str]]
+    commit_order: Callable[[list[TopicPartition]], list[TopicPartition]]
+    partition_order: Callable[[], PartitionOrder]
+    group_order: Callable[[], GroupOrder]
 
     # Checks of a request, in the era's order.
     check_member: Callable[[Group, str, str | None], Errors]

@@ -10,8 +10,10 @@ from coordinator_core import automaton, delayed, hash_order
 from coordinator_core.era import Era
 from coordinator_core.errors import Errors
 from coordinator_core.handlers import checks, join, leave
-from coordinator_core.java import HashMapKeys, ScalaHashMapKeys
+from coordinator_core.hash_order import TimelineKeys
+from coordinator_core.java import HashMapKeys, ScalaHashMapKeys, string_hash
 from coordinator_core.messages import TopicPartition
+from coordinator_core.offsets import ScalaPartitions, TimelinePartitions
 from coordinator_core.states import GroupState
 
 _E = Errors
@@ -44,6 +46,10 @@ def _as_they_are(partitions: list[TopicPartition]) -> list[TopicPartition]:
     return partitions
 
 
+def _timeline_groups() -> TimelineKeys[str]:
+    return TimelineKeys(string_hash)
+
+
 def _most(votes: Mapping[str, int], in_order: list[str]) -> str:
     """The protocol with most votes; of several the first in the order of the era's map of votes."""
     return max(((name, votes[name]) for name in in_order), key=itemgetter(1))[0]
@@ -66,8 +72,8 @@ ERA_4_1 = Era(
     member_order=HashMapKeys,
     protocol_of_votes=_most_in_java,
     commit_order=_as_they_are,
-    offsets_order=hash_order.timeline_order_of_partitions,
-    groups_order=hash_order.timeline_order,
+    partition_order=TimelinePartitions,
+    group_order=_timeline_groups,
     check_member=checks.check_member,
     check_heartbeat=checks.check_generation,
     check_commit=checks.check_commit,
@@ -108,8 +114,8 @@ ERA_3_9 = replace(
     member_order=ScalaHashMapKeys,
     protocol_of_votes=_most_in_scala_213,
     commit_order=hash_order.scala_213_order_of_commit,
-    offsets_order=hash_order.scala_213_order_of_offsets,
-    groups_order=hash_order.java_order,
+    partition_order=ScalaPartitions,
+    group_order=HashMapKeys,
     renew_session=delayed.renew_session,
     watch_pending=delayed.watch_pending,
     end_session=delayed.end_session,

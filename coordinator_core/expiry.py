@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from coordinator_core import stored
 from coordinator_core.errors import Errors
-from coordinator_core.group import CONSUMER, CommittedOffset, Group
+from coordinator_core.group import CONSUMER, Group
 from coordinator_core.messages import Record, TopicPartition
+from coordinator_core.offsets import CommittedOffset
 from coordinator_core.states import GroupState
 from coordinator_core.timing_wheel import Timer
 from coordinator_core.turn import Turn
@@ -35,77 +36,87 @@ class CleanUp(Timer):
 
 def clean_up_one_by_one(turn: Turn) -> None:
     """Up to 3.9: a group at a time; a tombstone that cannot be written is not missed."""
-    for group_id in turn.era.groups_order(list(turn.groups)):
+    for group_id in list(turn.group_order):
         group = turn.groups[group_id]
-        tombstones = _expire(turn, group)
-        has_offsets = group.offsets or group.pending_offsets
+        tombstones = _tombstones(group, _drop_expired(turn, group))
+        has_offsets = group.offsets or group.offsets.pending
         if group.state is GroupState.EMPTY and not has_offsets:
             turn.move(group, GroupState.DEAD)
             turn.event("GROUP_DEAD", group)
-            del turn.groups[group_id]
+            turn.remove_group(group)
             if group.generation > 0:  # one of generation 0 never had a record
                 tombstones.append(stored.group_tombstone(group_id))
         if tombstones:
             turn.append(group, tombstones, lambda error: None)
-    _expire_without_groups(turn)
+    _clean_up_without_groups(turn)
 
 
-def _expire_without_groups(turn: Turn) -> None:
+def _clean_up_without_groups(turn: Turn) -> None:
     """KAFKA-2720: up to 0.10.0 offsets outlive their group."""
-    for group_id, offsets in list(turn.offsets_without_groups.items()):
+    for group_id in list(turn.offsets_without_groups):
         group = turn.make_group(group_id)
-        group.offsets = offsets
-        tombstones = _expire(turn, group)
-        if not offsets:
+        tombstones = _tombstones(group, _drop_expired(turn, group))
+        if not group.offsets:
             del turn.offsets_without_groups[group_id]
         if tombstones:
             turn.append(group, tombstones, lambda error: None)
 
 
 def clean_up_together(turn: Turn) -> None:
-    """The new coordinator: one append for all groups; if it fails, all is as it was."""
+    """The new coordinator: one append for all groups; if it fails, all stays as it was."""
     records: list[Record] = []
-    offsets_before: dict[str, dict[TopicPartition, CommittedOffset]] = {}
+    expired: list[tuple[Group, list[TopicPartition]]] = []
     gone: list[Group] = []
-    for group_id in turn.era.groups_order(list(turn.groups)):
+    for group_id in list(turn.group_order):
         group = turn.groups[group_id]
-        before = dict(group.offsets)
-        records += _expire(turn, group)
-        offsets_before[group_id] = before
-        if group.state is GroupState.EMPTY and not group.offsets:
+        partitions = _expired(turn, group)
+        expired.append((group, partitions))
+        records += _tombstones(group, partitions)
+        if group.state is GroupState.EMPTY and len(partitions) == len(group.offsets):
             records.append(stored.group_tombstone(group_id))
-            del turn.groups[group_id]
             gone.append(group)
     if not records:
         return
-    some = turn.groups.get(next(iter(offsets_before))) or gone[0]
+    for group in gone:
+        turn.remove_group(group)
 
     def appended(error: Errors) -> None:
-        if error is Errors.NONE:
-            turn.event("TOMBSTONES", some, count=len(records))
+        if error is not Errors.NONE:
+            turn.put_back(gone)
+            for group, partitions in expired:
+                group.offsets.revert_removal(partitions)
             return
-        for group in gone:
-            turn.groups[group.group_id] = group
-        for group_id, before in offsets_before.items():
-            if group_id in turn.groups:
-                turn.groups[group_id].offsets = before
+        turn.event("TOMBSTONES", expired[0][0], count=len(records))
+        for group, partitions in expired:
+            _drop(turn, group, partitions)
 
-    turn.append(some, records, appended)
+    turn.append(expired[0][0], records, appended)
 
 
-def _expire(turn: Turn, group: Group) -> list[Record]:
-    """Drop the group's expired offsets; their tombstones."""
-    expired = [
+def _expired(turn: Turn, group: Group) -> list[TopicPartition]:
+    pending = group.offsets.pending
+    return [
         partition
-        for partition in turn.era.offsets_order(list(group.offsets))
-        if partition not in group.pending_offsets
-        and _is_expired(turn, group, partition, group.offsets[partition])
+        for partition, committed in group.offsets.in_order()
+        if partition not in pending and _is_expired(turn, group, partition, committed)
     ]
-    for partition in expired:
-        del group.offsets[partition]
-    if expired:
-        turn.event("OFFSETS_EXPIRED", group, count=len(expired))
-    return [stored.offset_tombstone(group.group_id, partition) for partition in expired]
+
+
+def _drop(turn: Turn, group: Group, partitions: list[TopicPartition]) -> None:
+    for partition in partitions:
+        group.offsets.remove(partition)
+    if partitions:
+        turn.event("OFFSETS_EXPIRED", group, count=len(partitions))
+
+
+def _drop_expired(turn: Turn, group: Group) -> list[TopicPartition]:
+    partitions = _expired(turn, group)
+    _drop(turn, group, partitions)
+    return partitions
+
+
+def _tombstones(group: Group, partitions: list[TopicPartition]) -> list[Record]:
+    return [stored.offset_tombstone(group.group_id, partition) for partition in partitions]
 
 
 def _is_expired(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from coordinator_core.errors import UnexpectedState
 from coordinator_core.java import HashMapKeys
-from coordinator_core.messages import Protocols, TopicPartition
+from coordinator_core.messages import Protocols
+from coordinator_core.offsets import OffsetStore
 from coordinator_core.states import MOVES, GroupState
 
 CONSUMER = "consumer"  # protocol type of groups whose member metadata is a consumer's subscription
@@ -70,18 +71,6 @@ class Member:
         return waits or self.heartbeat_satisfied
 
 
-class CommittedOffset:
-    __slots__ = ("commit_timestamp_ms", "expire_timestamp_ms", "metadata", "offset")
-
-    def __init__(
-        self, offset: int, metadata: str, commit_timestamp_ms: int, expire_timestamp_ms: int | None
-    ) -> None:
-        self.offset = offset
-        self.metadata = metadata
-        self.commit_timestamp_ms = commit_timestamp_ms
-        self.expire_timestamp_ms = expire_timestamp_ms  # OffsetCommit v2-v4 with a retention
-
-
 class Group:
     """A group's data and the rules that hold whatever the era.
 
@@ -101,7 +90,6 @@ class Group:
         "order",
         "partition",
         "pending",
-        "pending_offsets",
         "pending_sync",
         "previous_state",
         "protocol",
@@ -119,6 +107,7 @@ class Group:
         partition: int,
         now_ms: int,
         order: HashMapKeys,
+        offsets: OffsetStore,
     ) -> None:
         self.group_id = group_id
         self.partition = partition
@@ -137,8 +126,7 @@ class Group:
         self.supported: dict[str, int] = {}  # protocol -> members that support it
         self.subscribed_topics: frozenset[str] | None = None
         self.new_member_added = False
-        self.offsets: dict[TopicPartition, CommittedOffset] = {}
-        self.pending_offsets: dict[TopicPartition, CommittedOffset] = {}
+        self.offsets = offsets
         self.order = order
         self._ordered: list[Member] | None = None
 

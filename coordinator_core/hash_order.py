@@ -6,8 +6,8 @@ map of member ids; the records of one commit and its tombstones that of a map of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, TypeVar
 
 from coordinator_core.java import (
     FIRST_CAPACITY,
@@ -107,33 +107,64 @@ def topic_partition_hash(partition: TopicPartition) -> int:
     return ((31 + partition[1]) * 31 + string_hash(partition[0])) & _MASK32
 
 
-def timeline_order(keys: list[str]) -> list[str]:
-    """Keys of Kafka's TimelineHashMap: slots of a multiplicative hash, newest first in a slot."""
-    return _timeline([(string_hash(key), key) for key in keys])
+class TimelineKeys(Generic[_K]):
+    """Keys of Kafka's TimelineHashMap: slots of a multiplicative hash, newest first in a slot.
 
+    The table never shrinks, and may grow as a key is put that is there already.
+    """
 
-def timeline_order_of_partitions(partitions: list[TopicPartition]) -> list[TopicPartition]:
-    """A TimelineHashMap of topics, each with one of partitions."""
-    topics: dict[str, list[tuple[int, int]]] = {}
-    for topic, partition in partitions:
-        topics.setdefault(topic, []).append((partition, partition))
-    return [
-        (topic, partition)
-        for topic in timeline_order(list(topics))
-        for partition in _timeline(topics[topic])
-    ]
+    __slots__ = ("_capacity", "_hash", "_size", "_slots")
 
+    def __init__(self, hash_of: Callable[[_K], int]) -> None:
+        self._hash = hash_of
+        self._capacity = 2
+        self._size = 0
+        self._slots: dict[int, list[_K]] = {}
 
-def _timeline(entries: list[tuple[int, _K]]) -> list[_K]:
-    capacity = 2
-    while len(entries) * 3 > capacity * 4:
-        capacity *= 2
-    shift = 65 - capacity.bit_length()
-    slots: dict[int, list[_K]] = {}
-    for code, key in entries:
-        slot = (to_int32(code) * -7046029254386353131 & (1 << 64) - 1) >> shift
-        slots.setdefault(slot, []).append(key)
-    return [key for slot in sorted(slots) for key in reversed(slots[slot])]
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[_K]:
+        slots = self._slots
+        return iter([key for slot in sorted(slots) for key in reversed(slots[slot])])
+
+    def add(self, key: _K) -> None:
+        if (self._size + 1) * LOAD_FACTOR > self._capacity:
+            self._double()
+        slot = self._slots.setdefault(self._slot(key), [])
+        if key not in slot:
+            slot.append(key)
+            self._size += 1
+
+    def discard(self, key: _K) -> None:
+        slot = self._slots.get(self._slot(key), [])
+        if key in slot:
+            slot.remove(key)
+            self._size -= 1
+
+    def put_back(self, keys: list[_K]) -> None:
+        """Keys that were removed or replaced, in this order, come back by a revert to a snapshot.
+
+        The snapshot kept them in a small table of the same kind, and yields them in its order.
+        """
+        kept = TimelineKeys(self._hash)
+        for key in keys:
+            kept.add(key)
+            self.discard(key)
+        for slot in sorted(kept._slots):
+            for key in kept._slots[slot]:
+                self.add(key)
+
+    def _slot(self, key: _K) -> int:
+        product = to_int32(self._hash(key)) * -7046029254386353131 & (1 << 64) - 1
+        return product >> (65 - self._capacity.bit_length())
+
+    def _double(self) -> None:
+        keys = [key for slot in sorted(self._slots) for key in self._slots[slot]]
+        self._capacity *= 2
+        self._slots = {}
+        for key in keys:
+            self._slots.setdefault(self._slot(key), []).append(key)
 
 
 def scala_213_order_of_small_map(partitions: list[TopicPartition]) -> list[TopicPartition]:

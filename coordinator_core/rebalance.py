@@ -227,7 +227,7 @@ def drop_pending_sync(turn: Turn, group: Group, what: None) -> None:
 def bury(turn: Turn, group: Group) -> None:
     """Before KAFKA-2720 a group without members died at once."""
     turn.move(group, GroupState.DEAD)
-    del turn.groups[group.group_id]
+    turn.remove_group(group)
     turn.append(group, [stored.group_tombstone(group.group_id)], _ignore)
     turn.event("GROUP_DEAD", group)
 

@@ -11,8 +11,9 @@ from struct import Struct
 
 from coordinator_core.era import Era
 from coordinator_core.errors import UnexpectedState
-from coordinator_core.group import CommittedOffset, Group
+from coordinator_core.group import Group
 from coordinator_core.messages import Record, TopicPartition
+from coordinator_core.offsets import CommittedOffset
 
 _SHORT = Struct(">h").pack
 _INT = Struct(">i").pack

@@ -10,7 +10,8 @@ from typing import Any
 
 from coordinator_core.era import Config, Era
 from coordinator_core.errors import Errors
-from coordinator_core.group import CommittedOffset, Group
+from coordinator_core.group import Group
+from coordinator_core.hash_order import TimelineKeys
 from coordinator_core.java import partition_for
 from coordinator_core.messages import (
     Append,
@@ -19,8 +20,8 @@ from coordinator_core.messages import (
     Record,
     Respond,
     Response,
-    TopicPartition,
 )
+from coordinator_core.offsets import OffsetStore
 from coordinator_core.purgatory import Purgatory
 from coordinator_core.states import GroupState, Input
 from coordinator_core.timing_wheel import TimingWheel
@@ -36,6 +37,7 @@ class Turn:
         "effects",
         "era",
         "grid",
+        "group_order",
         "groups",
         "in_flight",
         "joins",
@@ -55,7 +57,8 @@ class Turn:
         self.grid = era.grid
         self.member_ids = member_ids
         self.groups: dict[str, Group] = {}
-        self.offsets_without_groups: dict[str, dict[TopicPartition, CommittedOffset]] = {}
+        self.group_order = era.group_order()
+        self.offsets_without_groups: dict[str, OffsetStore] = {}
         self.wheel = TimingWheel()
         self.sessions = Purgatory(self.wheel)
         self.joins = Purgatory(self.wheel)
@@ -83,14 +86,28 @@ class Turn:
         self.groups[group_id] = group
         if self.era.is_new_coordinator:
             self.unwritten[group_id] = self.appends
-        if not self.era.has_empty_state:
-            group.offsets = self.offsets_without_groups.setdefault(group_id, {})
+        self.group_order.add(group_id)
         return group
 
     def make_group(self, group_id: str) -> Group:
         """A group that is not among the groups (yet)."""
         partition = partition_for(group_id, self.config.offsets_topic_partitions)
-        return Group(group_id, partition, self.now_ms, self.era.member_order())
+        offsets = OffsetStore(self.era.partition_order())
+        if not self.era.has_empty_state:  # KAFKA-2720: offsets outlived their group
+            offsets = self.offsets_without_groups.setdefault(group_id, offsets)
+        return Group(group_id, partition, self.now_ms, self.era.member_order(), offsets)
+
+    def remove_group(self, group: Group) -> None:
+        del self.groups[group.group_id]
+        self.group_order.discard(group.group_id)
+
+    def put_back(self, groups: list[Group]) -> None:
+        """Groups whose tombstones could not be written are still there."""
+        for group in groups:
+            self.groups[group.group_id] = group
+            self.group_order.add(group.group_id)
+        if isinstance(self.group_order, TimelineKeys):
+            self.group_order.put_back([group.group_id for group in groups])
 
     def readable(self, group_id: str) -> Group | None:
         """The group as reads see it: the new coordinator shows nothing before it is in the log."""
@@ -137,8 +154,8 @@ class Turn:
         for group_id, before in list(self.unwritten.items()):
             if before < append_id:
                 del self.unwritten[group_id]
-                if error is not Errors.NONE:
-                    self.groups.pop(group_id, None)
+                if error is not Errors.NONE and group_id in self.groups:
+                    self.remove_group(self.groups[group_id])
 
     def event(self, kind: str, group: Group, **fields: Any) -> None:
         self.effects.append(

@@ -25,8 +25,8 @@ def run(era: str, ids_from: str | None, out: str | None, paths: list[str]) -> in
     """Plays every scenario under the paths in the era; returns the exit code.
 
     ``ids_from``: a trace, or a folder of traces named as the scenarios, whose start lines give the
-    member ids; without it ids are made up, always the same.  ``out``: a folder for NAME.jsonl files;
-    without it traces go to standard output.  Raises UsageError with what to change.
+    member ids; without it ids are made up, always the same.  ``out``: a folder for the traces,
+    NAME.jsonl; without it they go to standard output.  Raises UsageError with what to change.
     """
     if era not in ERAS:
         raise UsageError(f"--era {era}: not one of {', '.join(sorted(ERAS))}")

@@ -36,11 +36,17 @@ def check_sync(turn: Turn, group: Group, request: SyncGroup) -> Errors:
         return error
     if request.generation != group.generation:
         return Errors.ILLEGAL_GENERATION
-    if request.protocol_type is not None and request.protocol_type != group.protocol_type:
-        return Errors.INCONSISTENT_GROUP_PROTOCOL
-    if request.protocol_name is not None and request.protocol_name != group.protocol:
+    is_odd = _is_inconsistent(turn, request.protocol_type, group.protocol_type)
+    if is_odd or _is_inconsistent(turn, request.protocol_name, group.protocol):
         return Errors.INCONSISTENT_GROUP_PROTOCOL
     return Errors.NONE
+
+
+def _is_inconsistent(turn: Turn, named: str | None, known: str | None) -> bool:
+    """KIP-559; to the new coordinator everything is consistent with a protocol not chosen yet."""
+    if named is None or (known is None and turn.era.is_new_coordinator):
+        return False
+    return named != known
 
 
 def checked_member(

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from coordinator_core import stored
 from coordinator_core.errors import Errors
-from coordinator_core.group import CommittedOffset, Group
+from coordinator_core.group import Group
 from coordinator_core.messages import CommitResponse, OffsetCommit, Record, TopicPartition
+from coordinator_core.offsets import CommittedOffset
 from coordinator_core.states import GroupState, Input
 from coordinator_core.turn import Turn
 
@@ -38,9 +39,7 @@ def _no_such_group(turn: Turn, request: OffsetCommit) -> Errors:
 def _simple_group(turn: Turn, request: OffsetCommit) -> Group:
     """A group for the offsets of a consumer that has no members."""
     if not turn.era.has_empty_state:
-        group = turn.make_group(request.group_id)
-        group.offsets = turn.offsets_without_groups.setdefault(request.group_id, {})
-        return group  # KAFKA-2720: such offsets had no group
+        return turn.make_group(request.group_id)  # KAFKA-2720: such offsets had no group
     group = turn.new_group(request.group_id)
     turn.event("SIMPLE_GROUP", group)
     return group
@@ -129,8 +128,11 @@ def _store_then_answer(
     """The new coordinator: records in the order of the request, and a failure fails all of it."""
 
     def appended(error: Errors) -> None:
-        if error is Errors.NONE:
-            group.offsets.update(offsets)
+        if error is not Errors.NONE:
+            group.offsets.revert_commit([partition for partition, _ in offsets])
+            return
+        for partition, committed in offsets:
+            group.offsets.put(partition, committed)
 
     turn.append(group, _records(turn, group, offsets), appended)
     map_ = turn.era.commit_store_errors
@@ -151,18 +153,18 @@ def _store_and_answer(
     """Up to 3.9: records in the order of a hash map; offsets are pending until in the log."""
     unique = dict(offsets)
     in_order = [(tp, unique[tp]) for tp in turn.era.commit_order(list(unique))]
-    group.pending_offsets.update(unique)
+    pending = group.offsets.pending
+    pending.update(unique)
     if not turn.era.stores_static_replacement:
         # Up to 2.5 (KAFKA-9769...) those too large stay pending for ever, and keep the group alive.
-        group.pending_offsets.update({tp: _NEVER for tp in too_large})
+        pending.update(dict.fromkeys(too_large, _NEVER))
 
     def appended(error: Errors) -> None:
         for tp, committed in unique.items():
-            is_pending = tp in group.pending_offsets
-            if error is Errors.NONE and is_pending and group.state is not GroupState.DEAD:
-                group.offsets[tp] = committed
-            if group.pending_offsets.get(tp) is committed:
-                del group.pending_offsets[tp]
+            if error is Errors.NONE and tp in pending and group.state is not GroupState.DEAD:
+                group.offsets.put(tp, committed)
+            if pending.get(tp) is committed:
+                del pending[tp]
         mapped = turn.era.commit_store_errors.get(error, error)
         turn.respond(request.request_id, _answered(request, too_large, mapped))
 

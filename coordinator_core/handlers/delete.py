@@ -25,10 +25,10 @@ def refuse(turn: Turn, group: Group, request: DeleteGroup) -> None:
 def delete(turn: Turn, group: Group, request: DeleteGroup) -> None:
     """Up to 3.9: gone at once, whether the tombstones can be written or not."""
     turn.move(group, GroupState.DEAD)
-    del turn.groups[group.group_id]
+    turn.remove_group(group)
     tombstones = [
         stored.offset_tombstone(group.group_id, partition)
-        for partition in turn.era.offsets_order(list(group.offsets))
+        for partition, _ in group.offsets.in_order()
     ]
     if group.generation > 0:  # one of generation 0 never had a record
         tombstones.append(stored.group_tombstone(group.group_id))
@@ -40,18 +40,17 @@ def delete(turn: Turn, group: Group, request: DeleteGroup) -> None:
 
 def delete_when_written(turn: Turn, group: Group, request: DeleteGroup) -> None:
     """The new coordinator: a group whose tombstones could not be written is still there."""
-    del turn.groups[group.group_id]
-    tombstones = [
-        stored.offset_tombstone(group.group_id, partition)
-        for partition in turn.era.offsets_order(list(group.offsets))
-    ]
+    turn.remove_group(group)
+    partitions = [partition for partition, _ in group.offsets.in_order()]
+    tombstones = [stored.offset_tombstone(group.group_id, each) for each in partitions]
     tombstones.append(stored.group_tombstone(group.group_id))
 
     def appended(error: Errors) -> None:
         if error is Errors.NONE:
             turn.event("ADMIN_DELETE", group, groups=(group.group_id,), count=len(group.offsets))
         else:
-            turn.groups[group.group_id] = group
+            turn.put_back([group])
+            group.offsets.revert_removal(partitions)
 
     turn.append(group, tombstones, appended)
     map_ = turn.era.commit_store_errors

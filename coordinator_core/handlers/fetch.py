@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from coordinator_core.errors import Errors
-from coordinator_core.group import CommittedOffset
 from coordinator_core.messages import FetchResponse, OffsetFetch, TopicPartition
+from coordinator_core.offsets import OffsetStore
 from coordinator_core.turn import Turn
 
 _NO_OFFSET = -1
@@ -13,18 +13,20 @@ _NO_OFFSET = -1
 def handle(turn: Turn, request: OffsetFetch) -> None:
     group = turn.readable(request.group_id)
     if group is not None:
-        offsets = group.offsets
+        offsets: OffsetStore | None = group.offsets
     else:
-        offsets = turn.offsets_without_groups.get(request.group_id, {})
-    wanted = tuple(offsets) if request.partitions is None else request.partitions
+        offsets = turn.offsets_without_groups.get(request.group_id)
+    wanted = request.partitions
+    if wanted is None:
+        wanted = () if offsets is None else tuple([tp for tp, _ in offsets.in_order()])
     found = tuple([_found(offsets, partition) for partition in wanted])
     turn.respond(request.request_id, FetchResponse(Errors.NONE, found))
 
 
 def _found(
-    offsets: dict[TopicPartition, CommittedOffset], partition: TopicPartition
+    offsets: OffsetStore | None, partition: TopicPartition
 ) -> tuple[str, int, int, str, Errors]:
-    committed = offsets.get(partition)
+    committed = None if offsets is None else offsets.get(partition)
     if committed is None:
         return (*partition, _NO_OFFSET, "", Errors.NONE)
     return (*partition, committed.offset, committed.metadata, Errors.NONE)

@@ -1,0 +1,157 @@
+"""A group's committed offsets, and in which order the era's maps yield their partitions."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from coordinator_core.hash_order import TimelineKeys, scala_213_order_of_offsets
+from coordinator_core.java import string_hash
+from coordinator_core.messages import TopicPartition
+
+
+class CommittedOffset:
+    __slots__ = ("commit_timestamp_ms", "expire_timestamp_ms", "metadata", "offset")
+
+    def __init__(
+        self, offset: int, metadata: str, commit_timestamp_ms: int, expire_timestamp_ms: int | None
+    ) -> None:
+        self.offset = offset
+        self.metadata = metadata
+        self.commit_timestamp_ms = commit_timestamp_ms
+        self.expire_timestamp_ms = expire_timestamp_ms  # OffsetCommit v2-v4 with a retention
+
+
+class PartitionOrder(Protocol):
+    """The keys of a map of partitions, which remembers how large it once was."""
+
+    def add(self, partition: TopicPartition) -> None: ...
+
+    def discard(self, partition: TopicPartition) -> None: ...
+
+    def in_order(self) -> list[TopicPartition]: ...
+
+    def revert_commit(self, partitions: list[TopicPartition]) -> None:
+        """A commit was applied and taken back: the map may have grown by it."""
+
+    def revert_removal(self, partitions: list[TopicPartition]) -> None:
+        """A removal was applied and taken back: the order may have changed by it."""
+
+
+class ScalaPartitions:
+    """Scala 2.13's mutable HashMap, handed on as an immutable one."""
+
+    __slots__ = ("_partitions",)
+
+    def __init__(self) -> None:
+        self._partitions: dict[TopicPartition, None] = {}
+
+    def add(self, partition: TopicPartition) -> None:
+        self._partitions[partition] = None
+
+    def discard(self, partition: TopicPartition) -> None:
+        self._partitions.pop(partition, None)
+
+    def revert_commit(self, partitions: list[TopicPartition]) -> None:
+        """Up to 3.9 nothing is applied before it is in the log."""
+
+    def revert_removal(self, partitions: list[TopicPartition]) -> None:
+        """Up to 3.9 nothing removed comes back."""
+
+    def in_order(self) -> list[TopicPartition]:
+        return scala_213_order_of_offsets(list(self._partitions))
+
+
+class TimelinePartitions:
+    """The new coordinator's TimelineHashMap of topics, each with one of partitions."""
+
+    __slots__ = ("_partitions", "_topics")
+
+    def __init__(self) -> None:
+        self._topics: TimelineKeys[str] = TimelineKeys(string_hash)
+        self._partitions: dict[str, TimelineKeys[int]] = {}
+
+    def add(self, partition: TopicPartition) -> None:
+        topic, number = partition
+        if topic not in self._partitions:
+            self._topics.add(topic)
+            self._partitions[topic] = TimelineKeys(int)
+        self._partitions[topic].add(number)
+
+    def discard(self, partition: TopicPartition) -> None:
+        topic, number = partition
+        if topic in self._partitions:
+            self._partitions[topic].discard(number)
+            if not self._partitions[topic]:
+                self._topics.discard(topic)
+                del self._partitions[topic]
+
+    def revert_commit(self, partitions: list[TopicPartition]) -> None:
+        for topic, numbers in _by_topic(partitions).items():
+            known = self._partitions.get(topic)
+            if known is None:  # a new topic's map came and went
+                self._topics.add(topic)
+                self._topics.discard(topic)
+                continue
+            replaced = [number for number in numbers if number in known]
+            for number in numbers:
+                known.add(number)
+            for number in numbers:
+                known.discard(number)
+            known.put_back(replaced)
+
+    def revert_removal(self, partitions: list[TopicPartition]) -> None:
+        emptied = []
+        for topic, numbers in _by_topic(partitions).items():
+            known = self._partitions[topic]
+            if len(numbers) == len(known):
+                emptied.append(topic)
+            known.put_back(numbers)
+        self._topics.put_back(emptied)
+
+    def in_order(self) -> list[TopicPartition]:
+        return [(topic, number) for topic in self._topics for number in self._partitions[topic]]
+
+
+def _by_topic(partitions: list[TopicPartition]) -> dict[str, list[int]]:
+    topics: dict[str, list[int]] = {}
+    for topic, number in partitions:
+        topics.setdefault(topic, []).append(number)
+    return topics
+
+
+class OffsetStore:
+    """Committed offsets by partition; ``pending`` ones are on their way to the log."""
+
+    __slots__ = ("_committed", "_order", "pending")
+
+    def __init__(self, order: PartitionOrder) -> None:
+        self._committed: dict[TopicPartition, CommittedOffset] = {}
+        self._order = order
+        self.pending: dict[TopicPartition, CommittedOffset] = {}
+
+    def __len__(self) -> int:
+        return len(self._committed)
+
+    def __contains__(self, partition: TopicPartition) -> bool:
+        return partition in self._committed
+
+    def get(self, partition: TopicPartition) -> CommittedOffset | None:
+        return self._committed.get(partition)
+
+    def put(self, partition: TopicPartition, committed: CommittedOffset) -> None:
+        self._committed[partition] = committed
+        self._order.add(partition)
+
+    def remove(self, partition: TopicPartition) -> None:
+        del self._committed[partition]
+        self._order.discard(partition)
+
+    def revert_commit(self, partitions: list[TopicPartition]) -> None:
+        self._order.revert_commit(partitions)
+
+    def revert_removal(self, partitions: list[TopicPartition]) -> None:
+        self._order.revert_removal(partitions)
+
+    def in_order(self) -> list[tuple[TopicPartition, CommittedOffset]]:
+        """What is committed, in the order of the era's map."""
+        return [(each, self._committed[each]) for each in self._order.in_order()]
