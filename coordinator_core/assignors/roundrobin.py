@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from coordinator_core.assignors._large import LARGE_GROUP, round_robin
+from coordinator_core.assignors import _large
 from coordinator_core.assignors.members import same_topics, static_first, subscribers
 from coordinator_core.assignors.model import Assignment, Member, Topics
 
@@ -21,8 +21,8 @@ def assign(topics: Topics, members: Sequence[Member], hashed: bool = True) -> As
         topics = topics.only(members[0].topics) if members else topics
         table = topics.table
         return {m.member_id: table[rank :: len(ordered)] for rank, m in enumerate(ordered)}
-    if len(ordered) >= LARGE_GROUP:
-        return round_robin(topics, ordered).names()
+    if len(ordered) >= _large.LARGE_GROUP:
+        return _large.round_robin(topics, ordered).names()
     return _walk(topics, ordered)
 
 

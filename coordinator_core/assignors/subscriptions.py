@@ -1,4 +1,4 @@
-"""How consumers put what they own on the wire, and back: the order an assignor reads claims in."""
+"""How consumers put what they own on the wire, and what an assignor reads there."""
 
 from __future__ import annotations
 
@@ -6,8 +6,60 @@ from collections.abc import Iterable, Sequence
 
 from coordinator_core.assignors._java_order import hash_order, java_sorted, table_capacity, utf16
 from coordinator_core.assignors.model import NO_GENERATION, Member, TopicPartition
+from coordinator_core.records import (
+    BadRecord,
+    Subscription,
+    decode_cooperative_sticky_user_data,
+    decode_sticky_user_data,
+    decode_subscription,
+)
 
 Grouped = tuple[tuple[str, tuple[int, ...]], ...]
+Claims = tuple[Sequence[tuple[str, Sequence[int]]], int]
+
+
+def as_read(
+    assignor: str, member_id: str, subscription: bytes, instance_id: str | None = None
+) -> Member:
+    """A member as ``assignor`` reads it from the subscription bytes of its JoinGroup request.
+
+    Claims come from sticky's user data for ``sticky``, else from the owned partitions field
+    (version 1 and later); their generation from the same place, or, for ``cooperative-sticky``
+    before version 2, from its user data. User data that cannot be read is a claim on nothing.
+    Raises BadRecord if the subscription itself cannot be read.
+    Source: the ``memberData`` methods of StickyAssignor and CooperativeStickyAssignor.
+    """
+    read = decode_subscription(subscription)
+    owned, generation = _sticky_claims(read) if assignor == "sticky" else _field_claims(read)
+    return Member(
+        member_id,
+        tuple(read.topics),
+        owned,
+        generation,
+        max(read.generation_id, NO_GENERATION),
+        instance_id,
+        read.rack_id,
+    )
+
+
+def _sticky_claims(read: Subscription) -> Claims:
+    if not read.user_data:
+        return (), NO_GENERATION
+    try:
+        claims = decode_sticky_user_data(read.user_data)
+    except BadRecord:
+        return (), NO_GENERATION
+    generation = NO_GENERATION if claims.generation is None else claims.generation
+    return claims.partitions, generation
+
+
+def _field_claims(read: Subscription) -> Claims:
+    if read.generation_id >= 0 or read.user_data is None:
+        return read.owned_partitions, max(read.generation_id, NO_GENERATION)
+    try:
+        return read.owned_partitions, decode_cooperative_sticky_user_data(read.user_data)
+    except BadRecord:
+        return read.owned_partitions, NO_GENERATION
 
 
 def grouped(partitions: Iterable[TopicPartition]) -> Grouped:
