@@ -56,7 +56,7 @@ class Era:
     # The hash maps it keeps things in.
     member_order: Callable[[], HashMapKeys]
     protocol_of_votes: Callable[[Mapping[str, int]], str]
-    commit_order: Callable[[list[TopicPartition]], list[TopicPartition]]
+    commit_order: Callable[[list[TopicPartition], int], list[TopicPartition]]
     partition_order: Callable[[], PartitionOrder]
     group_order: Callable[[], GroupOrder]
 

@@ -42,7 +42,7 @@ _SCALA_COMMIT_STORE_ERRORS = _STORE_ERRORS | {
 }
 
 
-def _as_they_are(partitions: list[TopicPartition]) -> list[TopicPartition]:
+def _as_they_are(partitions: list[TopicPartition], built_from: int) -> list[TopicPartition]:
     return partitions
 
 
@@ -136,7 +136,7 @@ ERA_2_5 = replace(
     ERA_3_9,
     name="2.5",
     grid=automaton.GRID_2_5,
-    commit_order=hash_order.scala_213_order_of_small_map,
+    commit_order=hash_order.scala_213_order_of_map,
     check_member=checks.check_member_leniently,
     check_commit=checks.check_commit_fencing_first,
     accepts_size=checks.accepts_size_by_members,

@@ -167,37 +167,41 @@ class TimelineKeys(Generic[_K]):
             self._slots.setdefault(self._slot(key), []).append(key)
 
 
-def scala_213_order_of_small_map(partitions: list[TopicPartition]) -> list[TopicPartition]:
-    """An immutable Map built in order: up to four keys stay so, more go into a trie."""
-    if len(partitions) <= _SMALL_MAP:
+def scala_213_order_of_map(
+    partitions: list[TopicPartition], built_from: int
+) -> list[TopicPartition]:
+    """Partitions left of an immutable Map that was built in order from ``built_from`` of them.
+
+    Up to four keys stay as they came, more go into a trie, and stay in it when some are left out.
+    """
+    if built_from <= _SMALL_MAP:
         return partitions
     return trie_order((topic_partition_hash(each), each) for each in partitions)
 
 
-def scala_213_order_of_commit(partitions: list[TopicPartition]) -> list[TopicPartition]:
-    """A mutable HashMap of topic id partitions (with the zero id), made immutable."""
-    spread = [(31 * 31 + topic_partition_hash(each), each) for each in partitions]
-    return _scala_213_table_then_map(spread)
+def scala_213_order_of_commit(
+    partitions: list[TopicPartition], built_from: int
+) -> list[TopicPartition]:
+    """The same of a mutable HashMap of topic id partitions (with the zero id), made immutable."""
+    hashed = [(31 * 31 + topic_partition_hash(each), each) for each in partitions]
+    return _table_then_map(hashed, built_from)
 
 
 def scala_213_order_of_offsets(partitions: list[TopicPartition]) -> list[TopicPartition]:
     """A mutable HashMap of topic partitions, made immutable."""
-    return _scala_213_table_then_map([(topic_partition_hash(each), each) for each in partitions])
+    hashed = [(topic_partition_hash(each), each) for each in partitions]
+    return _table_then_map(hashed, len(hashed))
 
 
-def _scala_213_table_then_map(
-    entries: list[tuple[int, TopicPartition]],
+def _table_then_map(
+    entries: list[tuple[int, TopicPartition]], built_from: int
 ) -> list[TopicPartition]:
-    capacity = FIRST_CAPACITY
-    while len(entries) >= capacity * 3 // 4:
-        capacity *= 2
+    if built_from > _SMALL_MAP:
+        return trie_order(entries)
 
     def place(entry: tuple[int, TopicPartition]) -> tuple[int, int]:
         code = entry[0] & _MASK32
         spread = code ^ code >> 16
-        return spread & (capacity - 1), to_int32(spread)
+        return spread & (FIRST_CAPACITY - 1), to_int32(spread)
 
-    in_table = sorted(entries, key=place)
-    if len(entries) <= _SMALL_MAP:
-        return [partition for _, partition in in_table]
-    return trie_order((topic_partition_hash(each), each) for _, each in in_table)
+    return [partition for _, partition in sorted(entries, key=place)]

@@ -49,6 +49,10 @@ Trace = list[dict[str, Json]]
 _JOIN_V4_KNOWN_MEMBER_ID = "requires_known_member_id"
 _JOIN_V9_SKIP_ASSIGNMENT = "supports_skipping_assignment"
 
+# How eras are driven, where it shows in a trace.
+_OWN_ANSWER_LAST = frozenset({"3.9"})  # GroupCoordinatorAdapter's futures: a step's own comes last
+_BY_TOPIC = frozenset({"3.9", "4.1"})  # by requests, in which each topic stands once
+
 
 @lru_cache(maxsize=4096)
 def _decoded(text: str) -> bytes:
@@ -155,8 +159,7 @@ class _Player:
             self.fault = Errors[step["append_error"]]
         elif op != "wait":
             effects = self.coordinator.handle(_REQUESTS[op](self, step), at_ms)
-            # 3.9 was run through an adapter that hands a step's own answer over last.
-            own = step["id"] if self.era.name == "3.9" else None
+            own = step["id"] if self.era.name in _OWN_ANSWER_LAST else None
             last = self._perform(effects, at_ms, own)
             for each in last:
                 self._respond(each, at_ms)
@@ -284,13 +287,17 @@ class _Player:
             step["group"],
             self.member(step["member"]),
             self.generation(step["generation"]),
-            tuple(map(tuple, _by_topic(step["offsets"]))),
+            self.rows(step),
             step.get("instance_id"),
         )
 
     def fetch(self, step: Step) -> Request:
-        partitions = tuple(map(tuple, _by_topic(step["offsets"])))
-        return OffsetFetch(step["id"], step["group"], partitions)
+        return OffsetFetch(step["id"], step["group"], self.rows(step))
+
+    def rows(self, step: Step) -> tuple[Json, ...]:
+        """Partitions as the coordinator gets them: from 3.9 on in a request, topic by topic."""
+        rows = step["offsets"]
+        return tuple(map(tuple, _by_topic(rows) if self.era.name in _BY_TOPIC else rows))
 
     def describe(self, step: Step) -> Request:
         return DescribeGroup(step["id"], step["group"])

@@ -152,7 +152,8 @@ def _store_and_answer(
 ) -> None:
     """Up to 3.9: records in the order of a hash map; offsets are pending until in the log."""
     unique = dict(offsets)
-    in_order = [(tp, unique[tp]) for tp in turn.era.commit_order(list(unique))]
+    count = len(unique) + len(too_large)
+    in_order = [(tp, unique[tp]) for tp in turn.era.commit_order(list(unique), count)]
     pending = group.offsets.pending
     pending.update(unique)
     if not turn.era.stores_static_replacement:

@@ -16,9 +16,10 @@ _UNKNOWN = HeartbeatResponse(Errors.UNKNOWN_MEMBER_ID)
 
 def handle(turn: Turn, request: Heartbeat) -> None:
     group = turn.groups.get(request.group_id)
-    if group is None:
-        is_invalid = not request.group_id and turn.era.empty_group_id_is_invalid
-        error = Errors.INVALID_GROUP_ID if is_invalid else Errors.UNKNOWN_MEMBER_ID
+    if not request.group_id and turn.era.empty_group_id_is_invalid:
+        error = Errors.INVALID_GROUP_ID
+    elif group is None:
+        error = Errors.UNKNOWN_MEMBER_ID
     else:
         error = _check(turn, group, request)
     if error is not Errors.NONE or group is None:
