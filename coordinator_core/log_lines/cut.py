@@ -15,12 +15,15 @@ from coordinator_core.log_lines.wordings import Wording
 
 _ELLIPSIS = re.compile(r"\s*(?:\.\.\.|…)[)\].]*$")
 _WHOLE_MEMBER = re.compile(rf".*?{UUID}")
+_LONGEST = 1000  # trying all breaks of a hostile line would take time that grows with its square
 _FEWEST_CHARACTERS = 2  # of the following words that must be there
 _FRAGMENT = "fragment"
 
 
 def find_cut(wordings: Iterable[Wording], message: str) -> tuple[Wording, Fields] | None:
     """The wording a broken-off message follows furthest; None where two events may be meant."""
+    if len(message) > _LONGEST:
+        return None
     message = _ELLIPSIS.sub("", message)
     found = [(_read_cut(wording.template, message), wording) for wording in wordings]
     # A line must carry something; a reason is something by itself.
