@@ -1,0 +1,116 @@
+"""One Spark session for all tests, and tables from rows that say only what matters to the rule."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
+
+from jobs.config import Config
+from jobs.session import build_session
+from jobs.tables import Lake, schema_of
+
+# What a table demands and no rule under test asks for.
+COMMON = {"cluster_id": "c", "event_date": date(2026, 11, 21), "incarnation": 1}
+DEMANDED = {
+    "broker_log_events": {"broker_id": 1, "file_id": "f", "line": "a line", "file": "server.log"},
+    "group_events": {"source": "broker_log", "broker_id": 1, "file_id": "f", "position": 0},
+    "group_metadata": {"topic_partition": "__consumer_offsets-0", "tombstone": False},
+    "generation_members": {"is_leader": False, "change": "retained", "gone": False},
+    "generations": {"outcome": "stable", "evidence": "both"},
+    "assignments": {"assignor": "actual", "topic": "t"},
+    "committed_offsets": {
+        "topic_partition": "__consumer_offsets-0",
+        "topic": "t",
+        "tombstone": False,
+        "outcome": "plain",
+    },
+    "offsets_records": {
+        "topic_partition": "__consumer_offsets-0",
+        "magic": 2,
+        "is_transactional": False,
+        "producer_id": -1,
+        "source": "segments",
+        "file": "0.log",
+        "position": 0,
+    },
+    "quarantine": {"source": "segments", "position": 0, "log_offset": 0, "length": 1},
+    "ingested_files": {
+        "source": "segments",
+        "bytes": 100,
+        "quarantined": 0,
+        "skipped": 0,
+        "unreadable_bytes": 0,
+        "topic_partition": "__consumer_offsets-0",
+    },
+    "rebalance_causes": {"role": "trigger", "evidence": "log"},
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    session = build_session(
+        Config(
+            {
+                "spark.master": "local[1]",
+                "spark.ui.enabled": "false",
+                "spark.ui.showConsoleProgress": "false",
+                "spark.driver.bindAddress": "127.0.0.1",
+                "spark.driver.host": "127.0.0.1",
+                "spark.sql.shuffle.partitions": "1",
+                "spark.sql.adaptive.enabled": "false",
+                "spark.sql.codegen.wholeStage": "false",  # compiling costs more than such data
+                "spark.databricks.delta.snapshotPartitions": "1",
+                "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+            }
+        )
+    )
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def frame(spark):
+    """``frame(table, rows)``: dicts as a table; times are ms since the epoch."""
+
+    def build(table, rows):
+        schema = schema_of(table)
+        demanded = {k: v for k, v in COMMON.items() if k in schema.names} | DEMANDED.get(table, {})
+        for row in rows:
+            assert set(row) <= set(schema.names), f"{table} has no {set(row) - set(schema.names)}"
+        full = [
+            [_cell(field, (demanded | row).get(field.name)) for field in schema] for row in rows
+        ]
+        return spark.createDataFrame(full, schema)
+
+    return build
+
+
+def _cell(field, value):
+    if isinstance(field.dataType, TimestampType) and value is not None:
+        return datetime.fromtimestamp(value / 1000, UTC)
+    return value
+
+
+@pytest.fixture(scope="session")
+def by_group():
+    """``by_group(df, order, columns)``: group_id -> tuples of its rows; times are ms again."""
+
+    def collect(df, order, columns):
+        chosen = [
+            F.unix_millis(name).alias(name)
+            if isinstance(df.schema[name].dataType, TimestampType)
+            else F.col(name)
+            for name in columns
+        ]
+        groups = {}
+        for row in df.orderBy("group_id", *order).select("group_id", *chosen).collect():
+            groups.setdefault(row[0], []).append(tuple(row[1:]))
+        return groups
+
+    return collect
+
+
+@pytest.fixture
+def lake(spark, tmp_path):
+    return Lake(spark, str(tmp_path / "lake"), "c")
