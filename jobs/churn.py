@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from jobs.arguments import main
 from jobs.assignments import ACTUAL
+from jobs.forced_moves import forced_moves
 from jobs.tables import Lake
 from jobs.timeline import LIFE
 
@@ -25,10 +26,13 @@ def churn(
     timeline: DataFrame,
 ) -> DataFrame:
     numbered = _numbered(generations)
+    owned = _owned(numbered, assignments)
     told = (
         numbered.join(_member_counts(numbered, generation_members), on=GENERATION, how="left")
         .join(_departures(timeline), on=GENERATION, how="left")
-        .join(_partition_counts(numbered, assignments), on=GENERATION, how="left")
+        .join(_partition_counts(owned), on=GENERATION, how="left")
+        .join(_orphaned(owned, numbered), on=GENERATION, how="left")
+        .join(forced_moves(owned, generation_members), on=GENERATION, how="left")
     )
 
     def with_records(column: str) -> Column:
@@ -51,7 +55,7 @@ def churn(
         with_records("moved").alias("partitions_moved"),
         with_records("orphaned").alias("partitions_orphaned"),
         with_records("new").alias("partitions_new"),
-        F.lit(None).cast("int").alias("moves_forced"),
+        with_records("forced").alias("moves_forced"),
     )
 
 
@@ -104,28 +108,39 @@ def _departures(timeline: DataFrame) -> DataFrame:
     )
 
 
-def _partition_counts(numbered: DataFrame, assignments: DataFrame) -> DataFrame:
-    """Each partition against its last owner, however many generations ago that was."""
-    owned = assignments.where(F.col("assignor") == ACTUAL).join(
-        numbered.select(*GENERATION, "record_no"), on=GENERATION, how="inner"
-    )
+def _owned(numbered: DataFrame, assignments: DataFrame) -> DataFrame:
+    """Each partition beside its last owner, however many generations ago that was."""
+    actual = assignments.where(F.col("assignor") == ACTUAL)
+    placed = actual.join(numbered.select(*GENERATION, "record_no"), on=GENERATION, how="inner")
     history = Window.partitionBy(*PARTITION).orderBy("record_no")
-    told = owned.withColumn("last_owner", F.lag("process").over(history)).withColumn(
-        "owned_next", F.lead("record_no").over(history)
+    return placed.select(
+        *GENERATION,
+        "record_no",
+        "topic",
+        "partition",
+        "process",
+        F.lag("process").over(history).alias("last_owner"),
+        F.lead("record_no").over(history).alias("owned_next"),
     )
-    own = told.groupBy(*GENERATION).agg(
+
+
+def _partition_counts(owned: DataFrame) -> DataFrame:
+    return owned.groupBy(*GENERATION).agg(
         F.count("*").alias("assigned"),
         _count_if(F.col("last_owner") != F.col("process")).alias("moved"),
         _count_if(F.col("last_owner").isNull()).alias("new"),
     )
-    orphaned = (
-        told.where("owned_next IS NULL OR owned_next <> record_no + 1")
-        .groupBy(*LIFE, (F.col("record_no") + 1).alias("record_no"))
-        .agg(F.count("*").alias("orphaned"))
-        .join(numbered, on=[*LIFE, "record_no"], how="inner")
-        .select(*GENERATION, "orphaned")
+
+
+def _orphaned(owned: DataFrame, numbered: DataFrame) -> DataFrame:
+    """Counts for the generation after the one in which the partition was last owned."""
+    let_go = owned.where("owned_next IS NULL OR owned_next <> record_no + 1")
+    counted = let_go.groupBy(*LIFE, (F.col("record_no") + 1).alias("record_no")).agg(
+        F.count("*").alias("orphaned")
     )
-    return own.join(orphaned, on=GENERATION, how="full")
+    return counted.join(numbered, on=[*LIFE, "record_no"], how="inner").select(
+        *GENERATION, "orphaned"
+    )
 
 
 def _count_if(condition: Column) -> Column:

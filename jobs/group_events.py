@@ -45,7 +45,7 @@ def group_events(broker_log_events: DataFrame) -> DataFrame:
         "client_host",
         "reason",
         "client_reason",
-        "cause",
+        _told("cause", "reason").alias("cause"),
         "client_cause",
         "member_count",
         "members",
@@ -87,6 +87,12 @@ def _ordered(lines: DataFrame) -> DataFrame:
     within_ms = Window.partitionBy("cluster_id", "group_id", "order_ms")
     rank = F.row_number().over(within_ms.orderBy("broker_id", "file_id", "position"))
     return timed.withColumn("event_seq", F.col("order_ms") * _PER_MS + rank)
+
+
+def _told(cause: str, reason: str) -> Column:
+    """Before Kafka 2.1 the line has no reason, and so no cause; a reason in unknown words has one."""
+    unknown = F.when(F.col(reason).isNotNull(), "UNKNOWN")
+    return F.when(F.col(cause) == "unknown", unknown).otherwise(F.col(cause))
 
 
 def _state_after(event: Column) -> Column:

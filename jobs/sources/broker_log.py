@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
@@ -108,7 +109,11 @@ def first_line_hash(stream: BinaryIO) -> str:
     packed = stream.read(2) == _GZIP
     stream.seek(0)
     lines = gzip.open(stream) if packed else stream
-    first = lines.readline(_FIRST_LINE_LIMIT)
+    try:
+        first = lines.readline(_FIRST_LINE_LIMIT)
+    except (EOFError, OSError, zlib.error):  # damaged before its first line ends
+        stream.seek(0)
+        first = stream.read(_FIRST_LINE_LIMIT)
     stream.seek(0)
     return hashlib.sha256(first.rstrip(b"\r\n")).hexdigest()[:16]
 
