@@ -25,7 +25,7 @@ MIN_SIZE = OVERHEAD + message_set.MIN_LENGTH
 
 PAGE = 4096
 RUN_BYTES = 2 << 20
-SCAN_BYTES = 1 << 20
+FIRST_SCAN_BYTES, SCAN_BYTES = 1 << 10, 1 << 20
 INITIAL_CREDIT = 64 << 20  # bytes that checksums may be taken over in vain ...
 CREDIT_PER_BYTE = 16  # ... and what every byte passed adds to it
 
@@ -76,7 +76,7 @@ class Framer:
     def __init__(self, view: memoryview) -> None:
         self._view = view
         self._end = len(view)
-        self._credit = INITIAL_CREDIT
+        self._spent = 0  # bytes that checksums were taken over in vain
         self._data_end: int | None = None
 
     def runs(self) -> Iterator[Run | Gap]:
@@ -95,7 +95,6 @@ class Framer:
             else:
                 resume = self._resume(position)
                 yield from self._gaps(position, resume, found)
-                self._credit += CREDIT_PER_BYTE * (resume - position)
                 position = resume
 
     def _record_batches(self, position: int) -> Run:
@@ -113,7 +112,6 @@ class Framer:
                 or behind > end
                 or offset <= before
                 or last_offset_delta < 0
-                or length > self._credit
                 or checksum_of(view[position + record_batch.CRC_START : behind]) != checksum
             ):
                 break
@@ -137,7 +135,7 @@ class Framer:
             return f"length {length} is too short for magic {magic}"
         if size > left:
             return f"truncated: the batch has {size} bytes, {left} are left"
-        if size > self._credit:
+        if size > INITIAL_CREDIT + CREDIT_PER_BYTE * position - self._spent:
             return f"length {length} is not credible after so many wrong ones"
         if magic == 2:
             return self._record_batch_at(position, size, offset)
@@ -158,7 +156,7 @@ class Framer:
         return Frame(position, size, 2, offset, offset + last_offset_delta)
 
     def _failed(self, size: int, checksum: int, computed: int) -> str:
-        self._credit -= size
+        self._spent += size
         return f"checksum: {checksum:08x} is stored, {computed:08x} computed"
 
     def _where_zeros_begin(self) -> int:
@@ -207,11 +205,13 @@ class Framer:
 
     def _candidates(self, start: int) -> Iterator[int]:
         """Positions from ``start`` on that could be a frame's, by the fields of its header."""
-        for low in range(start, self._end - MIN_SIZE + 1, SCAN_BYTES):
-            block = np.frombuffer(self._view[low : low + SCAN_BYTES + PREFIX_SIZE - 1], np.uint8)
+        low, size = start, FIRST_SCAN_BYTES  # the next frame is mostly near
+        while low + MIN_SIZE <= self._end:
+            block = np.frombuffer(self._view[low : low + size + PREFIX_SIZE - 1], np.uint8)
             for at in _plausible_prefixes(block, self._end - low):
                 if _is_plausible(self._view, low + at):
                     yield low + at
+            low, size = low + size, min(2 * size, SCAN_BYTES)
 
     def _gaps(self, position: int, end: int, reason: str) -> Iterator[Gap]:
         """The stretch, cut where damaged batches follow each other by their lengths."""

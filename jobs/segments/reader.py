@@ -1,8 +1,9 @@
 """Reads a broker's segment file: every batch that checks out, everything else quarantined.
 
-The reader is our own, on cramjam's codecs, crc32c and zlib's CRC-32. Clients' parsers are made for
-fetch responses: kafka-python's stops at the first batch it cannot read, knows no byte positions,
-and takes a zero-filled tail for a corrupt batch; librdkafka's is not reachable from Python at all.
+The reader is our own, on cramjam's codecs, crc32c and zlib's CRC-32, because those at hand are made
+for fetch responses. kafka-python's (2.0.2) raises at a zero-filled tail and at a wrong length, with
+nothing to go on from: it keeps no byte positions. A wrong magic it reads all the same.
+confluent-kafka lets nobody at librdkafka's parser.
 """
 
 from __future__ import annotations

@@ -136,6 +136,7 @@ def test_garbage_between_batches(segment, garbage):
 
 
 def test_garbage_before_the_first_batch_and_larger_than_a_scan_block(segment, monkeypatch):
+    monkeypatch.setattr(frames, "FIRST_SCAN_BYTES", 16)
     monkeypatch.setattr(frames, "SCAN_BYTES", 64)
     garbage = b"\x01\x02" * 1000
 
@@ -244,3 +245,14 @@ def test_any_damage_is_accounted_for(segment, data):
         damaged[at : at + cut] = data.draw(st.binary(max_size=100))
 
     read(bytes(damaged))
+
+
+def test_what_was_read_well_pays_for_failures_to_come(segment, monkeypatch):
+    """However many lengths were wrong before, the batches behind them are still found."""
+    monkeypatch.setattr(frames, "INITIAL_CREDIT", 5000)
+    damaged = flipped(segment, 1762 + 10, 2)  # the length grows by 1,024
+
+    offsets, gaps, _ = read(damaged * 40)
+
+    assert offsets == [0, 1, 37, 55, 73] * 40
+    assert len(gaps) == 40
