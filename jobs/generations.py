@@ -156,13 +156,22 @@ def _with_cause(generations: DataFrame, timeline: DataFrame) -> DataFrame:
     )
     history = Window.partitionBy(*LIFE).orderBy("generation")
     before = history.rowsBetween(Window.unboundedPreceding, -1)
-    told = generations.withColumn(
-        "members_before", F.last("record.members", ignorenulls=True).over(before)
-    ).join(first_departure, on=GENERATION, how="left")
+    nobody = F.array().cast("array<string>")
+    now = F.coalesce("record.members", F.when(F.col("outcome") == "empty", nobody))
+    # Of the first generation seen only a group's very first is known to follow on nobody.
+    nobody_yet = F.when(F.col("generation") == 1, nobody)
+    told = (
+        generations.withColumn("members_now", now)
+        .withColumn(
+            "members_before",
+            F.coalesce(F.last("members_now", ignorenulls=True).over(before), nobody_yet),
+        )
+        .join(first_departure, on=GENERATION, how="left")
+    )
     culprit = F.coalesce("start.member_id", F.get("start.members", F.lit(0)))
     mine = F.get(F.filter("departures", lambda d: d["member_id"] == culprit), F.lit(0))
-    arrived = F.array_except("record.members", F.coalesce("members_before", F.array()))
-    went = F.array_except("members_before", F.coalesce("record.members", F.array()))
+    arrived = F.array_except("members_now", "members_before")
+    went = F.array_except("members_before", "members_now")
     expired = F.col("gone.sign") == "HEARTBEAT_EXPIRED"
     inferred = (
         F.when(expired, "HEARTBEAT_EXPIRY")

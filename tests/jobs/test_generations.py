@@ -1,0 +1,293 @@
+"""generations: times and outcome from whatever signs there are, and who or what began each."""
+
+import pytest
+
+from jobs.generations import generations
+from jobs.tables import conform
+
+BILLING = "billing-1-0f8fad5b-d9cb-469f-a165-70867728950e"
+
+
+def sign(ms, sign, level, current, **more):
+    forming = more.pop("forming", current + 1)
+    return {
+        "sign_time": ms,
+        "sign": sign,
+        "level": level,
+        "current_generation": current,
+        "forming_generation": forming,
+        **more,
+    }
+
+
+def start(ms, old, cause=None, member_id=None, **more):
+    return sign(ms, "REBALANCE_START", old, old, cause=cause, member_id=member_id, **more)
+
+
+def joined(ms, generation, member_count=1):
+    return sign(ms, "JOIN_COMPLETE", generation, generation, member_count=member_count)
+
+
+def assigned(ms, generation):
+    return sign(ms, "ASSIGNMENT_RECEIVED", generation, generation, member_id="a", member_count=1)
+
+
+def record(ms, generation, members=("a",), state_ms=None):
+    return sign(
+        ms,
+        "RECORD",
+        generation,
+        generation,
+        member_id=members[0],
+        members=list(members),
+        member_count=len(members),
+        protocol="range",
+        protocol_type="consumer",
+        state_timestamp_ms=state_ms,
+    )
+
+
+# rule -> signs in their order, then
+#         (life, generation, prepared, joined, stable, ended, outcome, members, gap, evidence)
+COURSES = {
+    "line and record tell one generation": (
+        [start(1000, 0), joined(4000, 1), assigned(4010, 1), record(4012, 1, state_ms=4000)],
+        [(1, 1, 1000, 4000, 4010, None, "stable", 1, None, "both")],
+    ),
+    "a log alone tells all its times": (
+        [start(1000, 0), joined(4000, 1), assigned(4010, 1), start(9000, 1), joined(9500, 2)],
+        [
+            (1, 1, 1000, 4000, 4010, 9000, "stable", 1, None, "log"),
+            (1, 2, 9000, 9500, None, None, "unknown", 1, 0, "log"),
+        ],
+    ),
+    "records alone: joined by the state's time, stable by the record's, gaps counted": (
+        [record(520, 3, state_ms=500), record(950, 6, ("a", "b"), state_ms=900)],
+        [
+            (1, 3, None, 500, 520, None, "stable", 1, None, "records"),
+            (1, 6, None, 900, 950, None, "stable", 2, 2, "records"),
+        ],
+    ),
+    "a record before value version 2 does not say when the join completed": (
+        [record(520, 3)],
+        [(1, 3, None, None, 520, None, "stable", 1, None, "records")],
+    ),
+    "superseded: the next start came before an assignment": (
+        [start(10, 0), joined(40, 1), start(50, 1), joined(90, 2), assigned(95, 2)],
+        [
+            (1, 1, 10, 40, None, 50, "superseded", 1, None, "log"),
+            (1, 2, 50, 90, 95, None, "stable", 1, 0, "log"),
+        ],
+    ),
+    "failed: the next start is about storing the assignment": (
+        [start(10, 0), joined(40, 1), assigned(45, 1), start(50, 1, "STORE_ERROR", "a")],
+        [
+            (1, 1, 10, 40, 45, 50, "failed", 1, None, "log"),
+            (1, 2, 50, None, None, None, "unknown", None, 0, "log"),
+        ],
+    ),
+    "failed: a line says that the append did": (
+        [joined(40, 1), assigned(45, 1), sign(48, "STORE_FAILED", None, 1)],
+        [(1, 1, None, 40, 45, None, "failed", 1, None, "log")],
+    ),
+    "a failed append that was tried again and stored is stable": (
+        [joined(40, 1), sign(48, "STORE_FAILED", None, 1), record(60, 1)],
+        [(1, 1, None, 40, 60, None, "stable", 1, None, "both")],
+    ),
+    "empty: nobody joined": (
+        [start(10, 4), sign(70, "GROUP_EMPTY", 5, 5), sign(71, "RECORD_EMPTY", 5, 5)],
+        [(1, 5, 10, 70, None, None, "empty", 0, None, "both")],
+    ),
+    "empty by the record alone": (
+        [sign(71, "RECORD_EMPTY", 5, 5, state_timestamp_ms=70)],
+        [(1, 5, None, 70, None, None, "empty", 0, None, "records")],
+    ),
+    "the group's death ends its last generation": (
+        [joined(40, 2), assigned(45, 2), sign(900, "GROUP_DEAD", None, 2)],
+        [(1, 2, None, 40, 45, 900, "stable", 1, None, "log")],
+    ),
+    "a start from a generation that left no trace makes only the next": (
+        [start(50, 7), joined(90, 8)],
+        [(1, 8, 50, 90, None, None, "unknown", 1, None, "log")],
+    ),
+    "a replacement's second record is the same generation": (
+        [record(20, 1, ("s1",)), record(80, 1, ("s2",))],
+        [(1, 1, None, None, 20, None, "stable", 1, None, "records")],
+    ),
+    "a new life counts its generations and gaps anew": (
+        [
+            record(20, 7),
+            sign(30, "TOMBSTONE", None, 7),
+            record(50, 1) | {"incarnation": 2},
+            record(60, 2) | {"incarnation": 2},
+        ],
+        [
+            (1, 7, None, None, 20, 30, "stable", 1, None, "records"),
+            (2, 1, None, None, 50, None, "stable", 1, None, "records"),
+            (2, 2, None, None, 60, None, "stable", 1, 0, "records"),
+        ],
+    ),
+}
+
+
+def left(ms, current, member_id, **more):
+    return sign(ms, "LEFT", None, current, member_id=member_id, **more)
+
+
+# rule -> signs in their order, then (generation, cause, client reason, culprit, its client, host)
+CAUSES = {
+    "the start's own reason and member; the client by the records": (
+        [start(10, 0, "MEMBER_NEW", "a", client_reason="rebalance enforced"), record(40, 1)],
+        [(1, "MEMBER_NEW", "rebalance enforced", "a", "client-a", "/10.0.0.1")],
+    ),
+    "a member that no record has is named by its member id": (
+        [start(10, 0, "MEMBER_NEW", BILLING), joined(40, 1)],
+        [(1, "MEMBER_NEW", None, BILLING, "billing-1", None)],
+    ),
+    "a member id that is no client id and UUID names no client": (
+        [start(10, 0, "MEMBER_NEW", "x-1"), joined(40, 1)],
+        [(1, "MEMBER_NEW", None, "x-1", None, None)],
+    ),
+    "a LeaveGroup request that lists members: the first; its reason is on its own line": (
+        [
+            left(9, 1, "b", client_reason="the consumer is being closed", client_cause="CLOSING"),
+            left(9, 1, "a", client_reason="unsubscribed", client_cause="UNSUBSCRIBED"),
+            start(10, 1, "LEAVE", None, members=["a", "b"]),
+        ],
+        [(2, "LEAVE", "unsubscribed", "a", "client-a", "/10.0.0.1")],
+    ),
+    "a leave beyond max.poll.interval.ms is known by what the client said": (
+        [
+            left(9, 1, "a", client_reason="poll timeout", client_cause="POLL_TIMEOUT"),
+            start(10, 1, "LEAVE", "a"),
+        ],
+        [(2, "LEAVE_POLL_TIMEOUT", "poll timeout", "a", "client-a", "/10.0.0.1")],
+    ),
+    "another member's poll timeout is not the culprit's": (
+        [
+            start(10, 1, "LEAVE", "a"),
+            left(11, 1, "a"),
+            left(15, 1, "b", client_reason="poll timeout", client_cause="POLL_TIMEOUT"),
+        ],
+        [(2, "LEAVE", None, "a", "client-a", "/10.0.0.1")],
+    ),
+    "before 2.1 no start says why: an expiry on the way does": (
+        [sign(9, "HEARTBEAT_EXPIRED", None, 1, member_id="b"), start(10, 1)],
+        [(2, "HEARTBEAT_EXPIRY", None, "b", None, None)],
+    ),
+    "before 2.1: a departure on the way does": (
+        [left(9, 1, "a"), left(12, 1, "b"), start(10, 1)],
+        [(2, "LEAVE", None, "a", "client-a", "/10.0.0.1")],
+    ),
+    "without a reason: the one member that came": (
+        [record(10, 1), record(20, 2, ("a", "b"))],
+        [
+            (1, "MEMBER_NEW", None, "a", "client-a", "/10.0.0.1"),
+            (2, "MEMBER_NEW", None, "b", None, None),
+        ],
+    ),
+    "without a reason: of two members that came neither is the culprit": (
+        [record(10, 1, ("a", "b"))],
+        [(1, "MEMBER_NEW", None, None, None, None)],
+    ),
+    "without a reason: the one member that went": (
+        [record(10, 1, ("a", "b")), record(20, 2)],
+        [(1, "MEMBER_NEW", None, None, None, None), (2, "MEMBER_GONE", None, "b", None, None)],
+    ),
+    "without a reason: the same members again": (
+        [record(10, 1), record(20, 2)],
+        [
+            (1, "MEMBER_NEW", None, "a", "client-a", "/10.0.0.1"),
+            (2, "REJOIN", None, None, None, None),
+        ],
+    ),
+    "the first generation seen, when it is not the first there was, has no known cause": (
+        [record(10, 500), record(20, 501, ("a", "b"))],
+        [(500, None, None, None, None, None), (501, "MEMBER_NEW", None, "b", None, None)],
+    ),
+    "a generation of which no record tells the members has no known cause": (
+        [record(10, 1), start(20, 1), joined(30, 2), start(40, 2), record(60, 3)],
+        [
+            (1, "MEMBER_NEW", None, "a", "client-a", "/10.0.0.1"),
+            (2, None, None, None, None, None),
+            (3, "REJOIN", None, None, None, None),
+        ],
+    ),
+    "who comes into an empty group is new": (
+        [sign(10, "RECORD_EMPTY", 500, 500), record(20, 501)],
+        [
+            (500, None, None, None, None, None),
+            (501, "MEMBER_NEW", None, "a", "client-a", "/10.0.0.1"),
+        ],
+    ),
+    "who left an emptied group is gone": (
+        [record(10, 1), sign(20, "RECORD_EMPTY", 2, 2)],
+        [
+            (1, "MEMBER_NEW", None, "a", "client-a", "/10.0.0.1"),
+            (2, "MEMBER_GONE", None, "a", "client-a", "/10.0.0.1"),
+        ],
+    ),
+}
+CLIENT_A = {
+    "append_time": 1,
+    "generation": 1,
+    "members": [{"member_id": "a", "client_id": "client-a", "client_host": "/10.0.0.1"}],
+}
+
+
+def computed(frame, cases):
+    signs = [
+        {
+            "group_id": rule,
+            "seq": seq,
+            "log_offset": seq if "RECORD" in row["sign"] else None,
+            **row,
+        }
+        for rule, (rows, _) in cases.items()
+        for seq, row in enumerate(rows)
+    ]
+    records = [{"group_id": rule, "log_offset": 0, **CLIENT_A} for rule in cases]
+    made = generations(frame("timeline", signs), frame("group_metadata", records))
+    return conform(made, "generations")
+
+
+@pytest.fixture(scope="module")
+def courses(frame, by_group):
+    columns = ["incarnation", "generation", "preparing_time", "joined_time", "stable_time",
+               "ended_time", "outcome", "member_count", "gap_before", "evidence"]  # fmt: skip
+    return by_group(computed(frame, COURSES), ["incarnation", "generation"], columns)
+
+
+@pytest.mark.parametrize("rule", COURSES)
+def test_course(courses, rule):
+    assert courses[rule] == COURSES[rule][-1]
+
+
+@pytest.fixture(scope="module")
+def causes(frame, by_group):
+    columns = ["generation", "cause", "client_reason", "culprit_member_id", "culprit_client_id",
+               "culprit_client_host"]  # fmt: skip
+    return by_group(computed(frame, CAUSES), ["generation"], columns)
+
+
+@pytest.mark.parametrize("rule", CAUSES)
+def test_cause(causes, rule):
+    assert causes[rule] == CAUSES[rule][-1]
+
+
+def test_a_generation_names_its_records_and_what_they_say(frame):
+    signs = [
+        {"group_id": "g", "topic_partition": "__consumer_offsets-3", **row}
+        for row in (
+            record(20, 1, ("s1", "t")) | {"seq": 1, "log_offset": 7},
+            record(80, 1, ("s2", "t")) | {"seq": 2, "log_offset": 9},
+        )
+    ]
+
+    made = generations(frame("timeline", signs), frame("group_metadata", []))
+
+    columns = ["topic_partition", "first_offset", "last_offset", "protocol", "protocol_type",
+               "leader"]  # fmt: skip
+    assert [tuple(row) for row in made.select(columns).collect()] == [
+        ("__consumer_offsets-3", 7, 9, "range", "consumer", "s1")
+    ]
