@@ -6,36 +6,38 @@ Source: AbstractStickyAssignor.allSubscriptionsEqual, generations as of KAFKA-12
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
 
+from coordinator_core.assignors.members import codes_by_rank
 from coordinator_core.assignors.model import Member, TopicPartition, Topics
 
 
 class Claims:
     """Owned partitions after conflicts between members are settled.
 
-    ``owner`` maps each code to the rank that keeps it, in the order the claims were read, so
-    that it holds every member's list order too. ``twice`` are codes claimed by two members of
-    one generation: nobody keeps those. ``strays`` are claims (code, rank) on topics their
-    member no longer subscribes to. A partition number beyond the topic's count gets a code
-    from ``topics.total`` on, named in ``beyond``.
+    ``lists`` are the codes that each rank keeps, in the order claimed. ``twice`` are codes
+    claimed by two members of one generation: nobody keeps those. ``strays`` are claims
+    (code, rank) on topics their member no longer subscribes to. A partition number beyond the
+    topic's count gets a code from ``topics.total`` on, named in ``beyond``. ``map_order`` is
+    asked for only if claims conflict; else the answer does not rest on it.
     """
 
-    def __init__(self, topics: Topics, ordered: Sequence[Member], map_order: Iterable[int]) -> None:
+    def __init__(
+        self, topics: Topics, ordered: Sequence[Member], map_order: Callable[[], Iterable[int]]
+    ) -> None:
         self._topics = topics
-        self.owner: dict[int, int] = {}
         self.twice: set[int] = set()
         self.strays: list[tuple[int, int]] = []
         self.beyond: dict[TopicPartition, int] = {}
-        self.read = [(rank, self._codes(ordered[rank], rank)) for rank in map_order]
-        count = 0
-        for rank, codes in self.read:
-            self.owner.update(zip(codes, repeat(rank)))
-            count += len(codes)
-        self.disjoint = len(self.owner) == count
-        if not self.disjoint:
-            self._settle(ordered)
+        self.lists = [
+            self._codes(member, rank) if member.owned else [] for rank, member in enumerate(ordered)
+        ]
+        self.read = list(enumerate(self.lists))
+        self.claimed: set[int] = set().union(*self.lists)
+        if len(self.claimed) < sum(map(len, self.lists)):
+            self.read = [self.read[rank] for rank in map_order()]
+            self.lists = codes_by_rank(self._settled(ordered), len(ordered))
 
     def _codes(self, member: Member, rank: int) -> list[int]:
         codes: list[int] = []
@@ -57,12 +59,12 @@ class Claims:
             return self._topics.start[topic] + partition
         return self.beyond.setdefault((topic, partition), self._topics.total + len(self.beyond))
 
-    def _settle(self, ordered: Sequence[Member]) -> None:
+    def _settled(self, ordered: Sequence[Member]) -> dict[int, int]:
         """Claim by claim: the higher generation wins, equal ones lose the partition for both.
 
         The other claimant's generation is its subscription's field, not that of its claims.
         """
-        self.owner = {}
+        owner: dict[int, int] = {}
         last: dict[int, int] = {}
         for rank, codes in self.read:
             generation = ordered[rank].generation
@@ -71,24 +73,19 @@ class Claims:
                     other = ordered[last[code]].field_generation
                     if generation < other:
                         continue
-                    self.owner.pop(code, None)
+                    owner.pop(code, None)
                     if generation == other:
                         self.twice.add(code)
                         last[code] = rank
                         continue
-                self.owner[code] = rank
+                owner[code] = rank
                 last[code] = rank
-
-    def held(self, members: int) -> list[list[int]]:
-        """Codes kept by each rank, in the order claimed."""
-        lists: list[list[int]] = [[] for _ in range(members)]
-        for code, rank in self.owner.items():
-            lists[rank].append(code)
-        return lists
+        return owner
 
     def table(self) -> list[TopicPartition]:
         """(topic, partition) of every code, those beyond their topic included."""
-        return self._topics.table + list(self.beyond)
+        table = self._topics.table
+        return table + list(self.beyond) if self.beyond else table
 
     def losing(self, owner: dict[int, int]) -> Iterator[int]:
         """Claimed codes that ``owner`` gives to somebody who did not claim them."""

@@ -19,12 +19,14 @@ class Racks:
     def __init__(self, topics: Topics, names: Iterable[str], members: Sequence[Member]) -> None:
         of_member = {m.member_id: m.rack for m in members if m.rack}
         self.at: dict[TopicPartition, frozenset[str]] = {}
-        if of_member:
-            self.at = {
-                (topic, partition): frozenset(r for r in racks if r is not None)
-                for topic in names
-                for partition, racks in enumerate(partition_racks(topics, topic))
-            }
+        self.used = False
+        if not of_member:
+            return
+        self.at = {
+            (topic, partition): frozenset(r for r in racks if r is not None)
+            for topic in names
+            for partition, racks in enumerate(partition_racks(topics, topic))
+        }
         everywhere: frozenset[str] = frozenset().union(*self.at.values())
         self.used = not everywhere.isdisjoint(of_member.values()) and any(
             racks != everywhere for racks in self.at.values()

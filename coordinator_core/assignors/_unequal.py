@@ -37,11 +37,10 @@ class UnequalGroup:
         self._older_owner = _older_owners(ordered, claims)
         self._moves = Moves(topics)
         self._astray = False
-        self.owner = claims.owner
+        self.owner = {code: rank for rank, codes in enumerate(claims.lists) for code in codes}
         gave_up = self._give_up(claims)
-        self._load = [0] * len(ordered)
-        for rank in self.owner.values():
-            self._load[rank] += 1
+        held = Counter(self.owner.values())
+        self._load = [held[rank] for rank in range(len(ordered))]
         was_empty = not self.owner
         free = self._fill()
         if max(self._load) - min(self._load) > 1:
@@ -75,11 +74,11 @@ class UnequalGroup:
         return [(topic, codes) for topic, codes in free if len(self._subscribers[topic]) > 1]
 
     def _free(self) -> list[tuple[int, list[int]]]:
-        free = []
+        free, owner = [], self.owner
         for topic in self._order:
             if not self._subscribers[topic]:
                 continue
-            codes = [code for code in self._codes(topic) if code not in self.owner]
+            codes = [code for code in self._codes(topic) if code not in owner]
             if codes:
                 free.append((topic, codes))
         return free
@@ -107,7 +106,7 @@ class UnequalGroup:
         That fills level by level: on each level everybody not above it takes one, in id order.
         """
         ranks, load = self._subscribers[topic], self._load
-        level = min(load[rank] for rank in ranks)
+        level = min(map(load.__getitem__, ranks))
         takers: list[int] = []
         while len(takers) < count:
             turn = [rank for rank in ranks if load[rank] <= level]
@@ -127,12 +126,15 @@ class UnequalGroup:
     ) -> None:
         """Moves partitions to less loaded subscribers, new ones first; undone if of no help."""
         self._fixed = self._fixed_members()
-        shared = [(t, list(self._codes(t))) for t in self._order if len(self._subscribers[t]) > 1]
+        shared = [(t, self._codes(t)) for t in self._order if len(self._subscribers[t]) > 1]
+        if was_empty:  # then everything is new, and no worse balance is undone
+            self._reassign(shared)
+            return
         before, load_before = dict(self.owner), list(self._load)
         if moved_only_new:
             self._reassign(free)
         changed = self._reassign(shared)
-        if changed and not was_empty and self._score(self._load) >= self._score(load_before):
+        if changed and self._score(self._load) >= self._score(load_before):
             self.owner = before
 
     def _fixed_members(self) -> set[int]:
@@ -155,18 +157,21 @@ class UnequalGroup:
         """Kafka's balance score: the sum of differences between all pairs of members."""
         return balance_score(n for rank, n in enumerate(loads) if rank not in self._fixed)
 
-    def _reassign(self, candidates: Sequence[tuple[int, list[int]]]) -> bool:
+    def _reassign(self, candidates: Sequence[tuple[int, Sequence[int]]]) -> bool:
         """Passes over ``candidates`` until one changes nothing; True if any changed something."""
         changed = False
         while self._pass(candidates):
             changed = True
         return changed
 
-    def _pass(self, candidates: Sequence[tuple[int, list[int]]]) -> bool:
+    def _pass(self, candidates: Sequence[tuple[int, Sequence[int]]]) -> bool:
         changed = False
+        load_of, owner_of = self._load.__getitem__, self.owner.__getitem__
         for topic, codes in candidates:
             ranks = self._subscribers[topic]
-            least = min(self._load[rank] for rank in ranks)
+            least = min(map(load_of, ranks))
+            if not self._older_owner and max(map(load_of, map(owner_of, codes))) <= least + 1:
+                continue
             for code in codes:
                 if self._astray and self._balanced():
                     return changed
@@ -178,7 +183,7 @@ class UnequalGroup:
                     changed = True
                 else:
                     continue
-                least = min(self._load[rank] for rank in ranks)
+                least = min(map(load_of, ranks))
         return changed
 
     def _back_to_older_owner(self, topic: int, code: int, load: int) -> bool:

@@ -53,6 +53,14 @@ def subscribed(members: Sequence[Member]) -> set[str]:
     return set().union(*(member.topics for member in members))
 
 
+def codes_by_rank(owner: dict[int, int], members: int) -> list[list[int]]:
+    """Each rank's codes, in the order of ``owner``."""
+    lists: list[list[int]] = [[] for _ in range(members)]
+    for code, rank in owner.items():
+        lists[rank].append(code)
+    return lists
+
+
 def subscribers(topics: Topics, ordered: Sequence[Member]) -> list[list[int]]:
     """Per topic, in name order, the ranks in ``ordered`` of its subscribers, ascending."""
     ranks: dict[str, list[int]] = {topic: [] for topic in topics.names}

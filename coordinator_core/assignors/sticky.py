@@ -9,8 +9,14 @@ from coordinator_core.assignors._claims import Claims
 from coordinator_core.assignors._equal import EqualGroup
 from coordinator_core.assignors._racks import Racks
 from coordinator_core.assignors._unequal import UnequalGroup
-from coordinator_core.assignors.members import by_id, in_hash_order, same_topics, subscribed
-from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
+from coordinator_core.assignors.members import (
+    by_id,
+    codes_by_rank,
+    in_hash_order,
+    same_topics,
+    subscribed,
+)
+from coordinator_core.assignors.model import Assignment, Member, Topics
 
 
 def assign(topics: Topics, members: Sequence[Member], hashed: bool = True) -> Assignment:
@@ -36,41 +42,57 @@ def _assign(
         coded = _large.sticky(topics, ordered, members, cooperative)
         if coded is not None:
             return coded.names()
-    topics = topics.only(subscribed(members))
+    return _by_plain_rules(topics, ordered, _MapOrder(members, ordered, hashed), cooperative)
+
+
+def _by_plain_rules(
+    topics: Topics, ordered: Sequence[Member], map_order: _MapOrder, cooperative: bool
+) -> Assignment:
+    equal = same_topics(ordered) or map_order.counts_as_equal()
+    topics = topics.only(subscribed(ordered[:1] if equal and ordered[0].topics else ordered))
     ids = [member.member_id for member in ordered]
-    rank_of = {member_id: rank for rank, member_id in enumerate(ids)}
-    mapped: Sequence[Member] = in_hash_order(members)
-    map_order = [rank_of[member.member_id] for member in mapped]
-    if not hashed:
-        mapped = members
-    claims = Claims(topics, ordered, [rank_of[member.member_id] for member in mapped])
-    racks = Racks(topics, topics.names, members)
+    claims = Claims(topics, ordered, map_order.of_subscriptions)
+    racks = Racks(topics, topics.names, ordered if topics.racks else ())
     withheld: Collection[int] = ()
-    if _counts_as_equal(mapped):
-        equal = EqualGroup(topics, ids, map_order, claims, racks)
-        lists, withheld = equal.lists, equal.changing_hands
+    if equal and not claims.claimed and not racks.used:
+        return {m: topics.table[rank :: len(ids)] for rank, m in enumerate(ids)}
+    if equal:
+        group = EqualGroup(topics, ids, map_order.of_members, claims, racks)
+        lists = group.lists
+        if cooperative:
+            withheld = group.changing_hands()
     else:
         owner = UnequalGroup(topics, ordered, claims, racks).owner
-        lists = [[] for _ in ids]
-        for code, rank in owner.items():
-            lists[rank].append(code)
+        lists = codes_by_rank(owner, len(ids))
         if cooperative:
             withheld = set(claims.losing(owner))
-    if cooperative and withheld:
+    if withheld:
         lists = [[code for code in codes if code not in withheld] for codes in lists]
-    return _named(claims.table(), ids, lists)
+    name = claims.table().__getitem__
+    return {m: list(map(name, codes)) for m, codes in zip(ids, lists, strict=True)}
 
 
-def _counts_as_equal(mapped: Sequence[Member]) -> bool:
-    """Kafka compares with the first subscription that is not empty, from there on only."""
-    first = next((i for i, member in enumerate(mapped) if member.topics), 0)
-    return same_topics(mapped[first:])
+class _MapOrder:
+    """In which order Kafka's maps of members iterate, worked out when an answer rests on it."""
 
+    def __init__(self, members: Sequence[Member], ordered: Sequence[Member], hashed: bool) -> None:
+        self._members, self._ordered, self._hashed = members, ordered, hashed
 
-def _named(
-    table: Sequence[TopicPartition], ids: Sequence[str], lists: Sequence[Sequence[int]]
-) -> Assignment:
-    return {
-        member_id: [table[code] for code in codes]
-        for member_id, codes in zip(ids, lists, strict=True)
-    }
+    def _ranks(self, members: Sequence[Member]) -> list[int]:
+        rank_of = {member.member_id: rank for rank, member in enumerate(self._ordered)}
+        return [rank_of[member.member_id] for member in members]
+
+    def of_members(self) -> list[int]:
+        """The assignor's own maps: hash maps, however the subscriptions came."""
+        return self._ranks(in_hash_order(self._members))
+
+    def of_subscriptions(self) -> list[int]:
+        return self.of_members() if self._hashed else self._ranks(self._members)
+
+    def counts_as_equal(self) -> bool:
+        """Kafka compares with the first subscription that is not empty, from there on only."""
+        if all(member.topics for member in self._ordered):
+            return False
+        mapped = [self._ordered[rank] for rank in self.of_subscriptions()]
+        first = next((i for i, member in enumerate(mapped) if member.topics), 0)
+        return same_topics(mapped[first:])
