@@ -102,7 +102,7 @@ class Framer:
         view, end, run = self._view, self._end, []
         unpack, checksum_of, make = _BATCH.unpack_from, crc32c.crc32c, tuple.__new__
         last = min(position + RUN_BYTES, end - record_batch.HEADER_SIZE)
-        before = -1
+        before, allowed = -1, self._allowance(position)
         while position <= last:
             offset, length, magic, checksum, last_offset_delta = unpack(view, position)
             behind = position + OVERHEAD + length
@@ -112,8 +112,11 @@ class Framer:
                 or behind > end
                 or offset <= before
                 or last_offset_delta < 0
-                or checksum_of(view[position + record_batch.CRC_START : behind]) != checksum
+                or length > allowed
             ):
+                break
+            if checksum_of(view[position + record_batch.CRC_START : behind]) != checksum:
+                self._spent += length
                 break
             before = offset + last_offset_delta
             run.append(make(Frame, (position, behind - position, 2, offset, before)))
@@ -135,7 +138,7 @@ class Framer:
             return f"length {length} is too short for magic {magic}"
         if size > left:
             return f"truncated: the batch has {size} bytes, {left} are left"
-        if size > INITIAL_CREDIT + CREDIT_PER_BYTE * position - self._spent:
+        if size > self._allowance(position):
             return f"length {length} is not credible after so many wrong ones"
         if magic == 2:
             return self._record_batch_at(position, size, offset)
@@ -154,6 +157,10 @@ class Framer:
         if last_offset_delta < 0:
             return f"the last offset is {-last_offset_delta} before the first"
         return Frame(position, size, 2, offset, offset + last_offset_delta)
+
+    def _allowance(self, position: int) -> int:
+        """The longest batch that may be tried: what was passed pays for what is tried in vain."""
+        return INITIAL_CREDIT + CREDIT_PER_BYTE * position - self._spent
 
     def _failed(self, size: int, checksum: int, computed: int) -> str:
         self._spent += size

@@ -256,3 +256,21 @@ def test_what_was_read_well_pays_for_failures_to_come(segment, monkeypatch):
 
     assert offsets == [0, 1, 37, 55, 73] * 40
     assert len(gaps) == 40
+
+
+def test_wrong_lengths_between_sound_batches_cost_no_more_either(segment, monkeypatch):
+    """Of each six batches one claims 65,536 bytes more than it has."""
+    data = bytearray(segment * 40)
+    for start in range(0, len(data), END):
+        data[start + 1762 + 9] ^= 1
+    checksum_of, taken = crc32c.crc32c, []
+    monkeypatch.setattr(frames, "INITIAL_CREDIT", 100_000)
+    monkeypatch.setattr(frames, "CREDIT_PER_BYTE", 1)
+    monkeypatch.setattr(
+        frames.crc32c, "crc32c", lambda view: taken.append(len(view)) or checksum_of(view)
+    )
+
+    offsets, _, _ = read(bytes(data))
+
+    assert offsets == [0, 1, 37, 55, 73] * 40
+    assert sum(taken) < 100_000 + 3 * len(data)
