@@ -61,7 +61,7 @@ class UnequalGroup:
 
     # ---- filling
 
-    def _fill(self) -> list[tuple[int, list[int]]]:
+    def _fill(self) -> list[tuple[int, Sequence[int]]]:
         """Hands out every free partition; returns those of shared topics, by topic."""
         free = self._free()
         if self._racks.used:
@@ -73,12 +73,14 @@ class UnequalGroup:
             self.owner.update(zip(todo, takers, strict=True))
         return [(topic, codes) for topic, codes in free if len(self._subscribers[topic]) > 1]
 
-    def _free(self) -> list[tuple[int, list[int]]]:
+    def _free(self) -> list[tuple[int, Sequence[int]]]:
         free, owner = [], self.owner
         for topic in self._order:
             if not self._subscribers[topic]:
                 continue
-            codes = [code for code in self._codes(topic) if code not in owner]
+            codes: Sequence[int] = self._codes(topic)
+            if owner:
+                codes = [code for code in codes if code not in owner]
             if codes:
                 free.append((topic, codes))
         return free
@@ -122,10 +124,11 @@ class UnequalGroup:
     # ---- balancing
 
     def _balance(
-        self, free: list[tuple[int, list[int]]], moved_only_new: bool, was_empty: bool
+        self, free: list[tuple[int, Sequence[int]]], moved_only_new: bool, was_empty: bool
     ) -> None:
         """Moves partitions to less loaded subscribers, new ones first; undone if of no help."""
-        self._fixed = self._fixed_members()
+        if self._older_owner:
+            self._note_fixed_members()
         shared = [(t, self._codes(t)) for t in self._order if len(self._subscribers[t]) > 1]
         if was_empty:  # then everything is new, and no worse balance is undone
             self._reassign(shared)
@@ -134,20 +137,22 @@ class UnequalGroup:
         if moved_only_new:
             self._reassign(free)
         changed = self._reassign(shared)
-        if changed and self._score(self._load) >= self._score(load_before):
+        if not changed:
+            return
+        if not self._older_owner:  # then it is the same members before and after
+            self._note_fixed_members()
+        if self._score(self._load) >= self._score(load_before):
             self.owner = before
 
-    def _fixed_members(self) -> set[int]:
+    def _note_fixed_members(self) -> None:
         """Who has all it can get, and nothing that anybody else could get."""
         self._most = [0] * len(self._members)
         for topic, ranks in enumerate(self._subscribers):
             for rank in ranks:
                 self._most[rank] += self._topics.sizes[topic]
         full = {rank for rank, load in enumerate(self._load) if load >= self._most[rank]}
-        if not full:
-            return full
         topic_of = self._topics.topic_of
-        return full - {
+        self._fixed = full - {
             rank
             for code, rank in self.owner.items()
             if rank in full and len(self._subscribers[topic_of[code]]) > 1

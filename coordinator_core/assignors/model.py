@@ -58,6 +58,7 @@ class Topics:
         starts = [0, *accumulate(self.sizes)]
         self.total = starts.pop()
         self.start = dict(zip(self.names, starts, strict=True))
+        self._subset: tuple[frozenset[str], Topics] | None = None
 
     @cached_property
     def table(self) -> list[TopicPartition]:
@@ -91,11 +92,14 @@ class Topics:
         ]
 
     def only(self, subscribed: Collection[str]) -> Topics:
-        """Without the topics nobody subscribes to."""
-        if frozenset(subscribed).issuperset(self.names):
+        """Without the topics nobody subscribes to; the last answer is kept for the next round."""
+        wanted = frozenset(subscribed)
+        if wanted.issuperset(self.names):
             return self
-        kept = {topic: n for topic, n in self.partitions.items() if topic in subscribed}
-        return Topics(kept, self.racks)
+        if self._subset is None or self._subset[0] != wanted:
+            kept = {topic: n for topic, n in self.partitions.items() if topic in wanted}
+            self._subset = wanted, Topics(kept, self.racks)
+        return self._subset[1]
 
 
 class Assignor(Protocol):
