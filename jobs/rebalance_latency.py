@@ -27,7 +27,8 @@ def rebalance_latency(generations: DataFrame, churn: DataFrame) -> DataFrame:
         .otherwise(F.col("ended_time"))
     )
     # A log line and a record's time are read off one clock, but not in one moment.
-    sync_ms = F.greatest(_ms_between("joined_time", "end_time"), F.lit(0))
+    elapsed_ms = _ms_between("joined_time", "end_time")
+    sync_ms = F.when(elapsed_ms < 0, 0).otherwise(elapsed_ms)
     join_ms = _ms_between("preparing_time", "joined_time")
     return _logical(told.withColumn("end_time", end)).select(
         *LIFE,

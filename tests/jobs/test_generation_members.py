@@ -150,7 +150,11 @@ PROCESSES = {
         [(1, "s1", "i"), (2, "s2", "i")],
     ),
     "a dynamic member is its client id and host, over a restart too": (
-        [record(10, 1, twin("x1")), record(20, 2, twin("x1"), twin("x2")), record(30, 3, twin("x2"))],
+        [
+            record(10, 1, twin("x1")),
+            record(20, 2, twin("x1"), twin("x2")),
+            record(30, 3, twin("x2")),
+        ],
         [
             (1, "x1", "app@10.0.0.1"),
             (2, "x1", "app@10.0.0.1"),
@@ -173,7 +177,7 @@ PROCESSES = {
         [record(10, 1, twin("x1"), member("y1", client_id="app", host="/10.0.0.2"))],
         [(1, "x1", "app@10.0.0.1"), (1, "y1", "app@10.0.0.2")],
     ),
-}  # fmt: skip
+}
 
 
 def signs_and_records(rule, records, lines):

@@ -1,0 +1,67 @@
+"""assignments: who has which partitions in a generation, as it was stored last."""
+
+import pytest
+
+from jobs.assignments import assignments
+from jobs.tables import conform
+
+
+def stored(generation, **assigned):
+    """A record; each member with its topics and partitions."""
+    return generation, {
+        name: [{"topic": topic, "partitions": numbers} for topic, numbers in topics.items()]
+        for name, topics in assigned.items()
+    }
+
+
+# rule -> records in the order of the log, then (generation, member, process, topic, partition)
+CASES = {
+    "a row a partition": (
+        [stored(1, a={"t": [0, 1], "u": [0]}, b={"t": [2]})],
+        [
+            (1, "a", "A", "t", 0),
+            (1, "a", "A", "t", 1),
+            (1, "a", "A", "u", 0),
+            (1, "b", "B", "t", 2),
+        ],
+    ),
+    "a member without partitions has no row": (
+        [stored(1, a={"t": [0]}, b={})],
+        [(1, "a", "A", "t", 0)],
+    ),
+    "of a generation stored twice the last record counts": (
+        [stored(1, a={"t": [0]}), stored(1, b={"t": [0]}), stored(2, b={"t": [0]})],
+        [(1, "b", "B", "t", 0), (2, "b", "B", "t", 0)],
+    ),
+    "an empty group has none": ([stored(1, a={"t": [0]}), stored(2)], [(1, "a", "A", "t", 0)]),
+}
+
+
+@pytest.fixture(scope="module")
+def found(frame, by_group):
+    signs, records, members = [], [], set()
+    for rule, (stored_records, _) in CASES.items():
+        for offset, (generation, assigned) in enumerate(stored_records):
+            place = {"group_id": rule, "log_offset": offset}
+            sign = {"sign": "RECORD" if assigned else "RECORD_EMPTY", "level": generation}
+            topic_partition = {"topic_partition": "__consumer_offsets-0"}
+            signs.append(place | sign | topic_partition | {"seq": offset})
+            given = [{"member_id": name, "assigned": has} for name, has in assigned.items()]
+            records.append(place | {"generation": generation, "members": given})
+            members |= {(rule, generation, name) for name in assigned}
+    who = [
+        {"group_id": g, "generation": n, "member_id": m, "process": m.upper()}
+        for g, n, m in sorted(members)
+    ]
+    given = assignments(
+        frame("timeline", signs),
+        frame("group_metadata", records),
+        frame("generation_members", who),
+    )
+    columns = ["generation", "member_id", "process", "topic", "partition"]
+    return by_group(conform(given, "assignments"), columns, columns)
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_assignments(found, rule):
+    assert found[rule] == CASES[rule][-1]
