@@ -73,4 +73,19 @@ GRID_2_5: Grid = {**GRID_3_9,
     Input.REJOIN_UNCHANGED_LEADER: row(never,                          join.rejoin_in_rebalance,       join.tell_again,                join.rejoin_changed,            never),
     Input.REJOIN_CHANGED_LEADER:   row(never,                          join.rejoin_in_rebalance,       join.rejoin_changed,            join.rejoin_changed,            never),
 }
+
+# Before KIP-345 and KIP-394 there are neither static nor pending members.
+GRID_2_0: Grid = {**GRID_2_5,
+    Input.NEW_MEMBER_NEEDS_ID:     row(never,                          never,                          never,                          never,                          never),
+    Input.STATIC_MEMBER_BACK:      row(never,                          never,                          never,                          never,                          never),
+    Input.PENDING_MEMBER_LEFT:     row(never,                          never,                          never,                          never,                          never),
+    Input.PENDING_MEMBER_FAILED:   row(never,                          never,                          never,                          never,                          never),
+}
+
+# Before KAFKA-2720 a new group is stable without members, and a wait for the leader renews the session.
+GRID_0_9: Grid = {**GRID_2_0,
+    Input.SYNC_LEADER:             row(never,                          sync.refuse,                    sync.store_renewing,            sync.resend_renewing,           never),
+    Input.SYNC_FOLLOWER:           row(never,                          sync.refuse,                    sync.park_renewing,             sync.resend_renewing,           never),
+    Input.HEARTBEAT:               row(never,                          never,                          never,                          heartbeat.keep_alive,           never),
+}
 # fmt: on

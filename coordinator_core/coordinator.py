@@ -27,6 +27,7 @@ from coordinator_core.messages import (
     Effect,
     Heartbeat,
     JoinGroup,
+    JoinResponse,
     LeaveGroup,
     LeaveResponse,
     ListGroups,
@@ -36,7 +37,6 @@ from coordinator_core.messages import (
     Response,
     SyncGroup,
 )
-from coordinator_core.rebalance import failed_join
 from coordinator_core.turn import MemberIds, Turn
 
 
@@ -61,7 +61,7 @@ def _failure(turn: Turn, request: Request) -> Response:
     """The answer to a request that Kafka fails on with an exception."""
     error = Errors.UNKNOWN_SERVER_ERROR
     if isinstance(request, JoinGroup):
-        return failed_join(turn, "", error)
+        return JoinResponse(error, protocol_name=turn.era.failed_join_protocol)
     if isinstance(request, LeaveGroup) and turn.era.is_new_coordinator:
         return LeaveResponse(error)
     return BareError(error)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from coordinator_core.errors import Errors
-from coordinator_core.hash_order import TimelineKeys
+from coordinator_core.hash_order import Scala212Keys, TimelineKeys
 from coordinator_core.java import HashMapKeys
 from coordinator_core.offsets import PartitionOrder
 from coordinator_core.states import GroupState, Input
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from coordinator_core.messages import JoinGroup, LeaveGroup, OffsetCommit, TopicPartition
     from coordinator_core.turn import Turn
 
+MemberOrder = HashMapKeys | Scala212Keys
 GroupOrder = HashMapKeys | TimelineKeys[str]
 Reaction = Callable[["Turn", "Group", Any], None]
 Grid = Mapping[Input, Mapping[GroupState, Reaction]]
@@ -27,14 +28,15 @@ ErrorMap = Mapping[Errors, Errors]
 class Config:
     """The coordinator's settings, named as the broker's; times in ms.
 
-    ``offsets_retention_check_interval_ms`` None: nothing expires.
+    ``offsets_retention_ms`` None: the era's default; ``offsets_retention_check_interval_ms`` None:
+    nothing expires.
     """
 
     group_initial_rebalance_delay_ms: int = 3000
     group_min_session_timeout_ms: int = 6000
     group_max_session_timeout_ms: int = 1800000
     group_max_size: int = 2147483647
-    offsets_retention_ms: int = 7 * 24 * 60 * 60 * 1000
+    offsets_retention_ms: int | None = None
     offsets_retention_check_interval_ms: int | None = None
     offset_metadata_max_bytes: int = 4096
     group_new_member_join_timeout_ms: int = 300000
@@ -54,7 +56,8 @@ class Era:
     state_names: Mapping[GroupState, str]
 
     # The hash maps it keeps things in.
-    member_order: Callable[[], HashMapKeys]
+    member_order: Callable[[], MemberOrder]
+    joined_order: Callable[[list[str]], list[str]]
     protocol_of_votes: Callable[[Mapping[str, int]], str]
     commit_order: Callable[[list[TopicPartition], int], list[TopicPartition]]
     partition_order: Callable[[], PartitionOrder]
@@ -88,6 +91,7 @@ class Era:
     stores_static_replacement: bool  # KAFKA-9801
     times_out_first_joins: bool  # KAFKA-7610
     ends_sessions_of_dropped: bool  # KAFKA-6118
+    offsets_retention_ms: int  # the default: a day until KIP-186, then a week
     offsets_expire_on_their_own: bool  # until KIP-211
     has_pending_sync: bool  # KAFKA-12890
     has_initial_delay: bool  # KIP-134

@@ -10,13 +10,14 @@ from coordinator_core import automaton, delayed, hash_order
 from coordinator_core.era import Era
 from coordinator_core.errors import Errors
 from coordinator_core.handlers import checks, join, leave
-from coordinator_core.hash_order import TimelineKeys
+from coordinator_core.hash_order import Scala212Keys, TimelineKeys
 from coordinator_core.java import HashMapKeys, ScalaHashMapKeys, string_hash
 from coordinator_core.messages import TopicPartition
-from coordinator_core.offsets import ScalaPartitions, TimelinePartitions
+from coordinator_core.offsets import Scala212Partitions, ScalaPartitions, TimelinePartitions
 from coordinator_core.states import GroupState
 
 _E = Errors
+_DAY_MS = 24 * 60 * 60 * 1000
 
 # What a broker tells its clients of an append that failed.
 _STORE_ERRORS = {
@@ -63,6 +64,14 @@ def _most_in_scala_213(votes: Mapping[str, int]) -> str:
     return _most(votes, hash_order.scala_213_trie_order(votes))
 
 
+def _most_in_scala_212(votes: Mapping[str, int]) -> str:
+    return _most(votes, hash_order.scala_212_order(votes))
+
+
+_AWAITING_SYNC = {state: state.value for state in GroupState} | {
+    GroupState.COMPLETING_REBALANCE: "AwaitingSync"  # renamed in 0.11
+}
+
 ERA_4_1 = Era(
     name="4.1",
     grid=automaton.GRID_4_1,
@@ -70,6 +79,7 @@ ERA_4_1 = Era(
     offset_value_version=4,
     state_names={state: state.value for state in GroupState},
     member_order=HashMapKeys,
+    joined_order=hash_order.as_in_the_group,
     protocol_of_votes=_most_in_java,
     commit_order=_as_they_are,
     partition_order=TimelinePartitions,
@@ -97,6 +107,7 @@ ERA_4_1 = Era(
     stores_static_replacement=True,
     times_out_first_joins=True,
     ends_sessions_of_dropped=True,
+    offsets_retention_ms=7 * _DAY_MS,
     offsets_expire_on_their_own=False,
     has_pending_sync=True,
     has_initial_delay=True,
@@ -145,4 +156,67 @@ ERA_2_5 = replace(
     has_pending_sync=False,
 )
 
-ERAS: Mapping[str, Era] = {era.name: era for era in (ERA_2_5, ERA_3_9, ERA_4_1)}
+
+def of_scala_2_12(era: Era) -> Era:
+    """The era in brokers built with Scala 2.12, as 2.5's usually were: other hash maps."""
+    return replace(
+        era,
+        member_order=Scala212Keys,
+        protocol_of_votes=_most_in_scala_212,
+        commit_order=hash_order.scala_212_order_of_map,
+        partition_order=Scala212Partitions,
+    )
+
+
+# All members are dynamic and join at once (before KIP-345, KIP-389 and KIP-394).
+ERA_2_0 = replace(
+    of_scala_2_12(ERA_2_5),
+    name="2.0",
+    grid=automaton.GRID_2_0,
+    joined_order=hash_order.scala_212_order_of_joined,
+    commit_order=hash_order.scala_212_order_of_request,
+    group_value_version=1,
+    offset_value_version=1,
+    check_heartbeat=checks.check_generation_unless_completing,
+    check_commit=checks.check_commit_state_first,
+    accepts_size=checks.accepts_any_size,
+    classify_join=join.classify_before_kip_345,
+    renew_session=delayed.renew_deadline,
+    leave=leave.handle_single,
+    failed_join_generation=0,
+    failed_join_protocol="",
+    times_out_first_joins=False,
+    offsets_expire_on_their_own=True,
+)
+
+# 0.10.1 to 0.11: no initial delay, and a member dropped from a rebalance may fail once more.
+ERA_0_10 = replace(
+    ERA_2_0,
+    name="0.10",
+    state_names=_AWAITING_SYNC,
+    classify_join=join.classify_unchecked_first,
+    offsets_retention_ms=_DAY_MS,
+    ends_sessions_of_dropped=False,
+    has_initial_delay=False,
+    empty_group_id_is_invalid=False,
+)
+
+# 0.9 and 0.10.0: no Empty state, no rebalance timeout.
+ERA_0_9 = replace(
+    ERA_0_10,
+    name="0.9",
+    grid=automaton.GRID_0_9,
+    group_value_version=0,
+    has_rebalance_timeout=False,
+    has_empty_state=False,
+)
+
+
+def of_0_9_0(era: Era) -> Era:
+    """0.9.0 proper: 0.10.0 has other keys in the maps of its requests, and nothing else."""
+    return replace(era, commit_order=hash_order.scala_211_order_of_case_classes)
+
+
+ERAS: Mapping[str, Era] = {
+    era.name: era for era in (ERA_0_9, ERA_0_10, ERA_2_0, ERA_2_5, ERA_3_9, ERA_4_1)
+}

@@ -56,7 +56,7 @@ def _clean_up_without_groups(turn: Turn) -> None:
     for group_id in list(turn.offsets_without_groups):
         group = turn.make_group(group_id)
         tombstones = _tombstones(group, _drop_expired(turn, group))
-        if not group.offsets:
+        if not group.offsets and group_id not in turn.groups:
             del turn.offsets_without_groups[group_id]
         if tombstones:
             turn.append(group, tombstones, lambda error: None)
@@ -129,7 +129,7 @@ def _is_expired(
         return False
     if committed.expire_timestamp_ms is not None:
         return turn.now_ms >= committed.expire_timestamp_ms
-    return turn.now_ms - since_ms >= turn.config.offsets_retention_ms
+    return turn.now_ms - since_ms >= turn.offsets_retention_ms
 
 
 def _unused_since(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from coordinator_core.errors import UnexpectedState
+from coordinator_core.hash_order import Scala212Keys
 from coordinator_core.java import HashMapKeys
 from coordinator_core.messages import Protocols
 from coordinator_core.offsets import OffsetStore
@@ -106,7 +107,7 @@ class Group:
         group_id: str,
         partition: int,
         now_ms: int,
-        order: HashMapKeys,
+        order: HashMapKeys | Scala212Keys,
         offsets: OffsetStore,
     ) -> None:
         self.group_id = group_id

@@ -24,30 +24,35 @@ _SMALL_MAP = 4  # Scala's immutable maps of up to four keys keep them as they ca
 _MASK32 = 0xFFFFFFFF
 
 
-class Scala212Keys(HashMapKeys):
+class Scala212Table(Generic[_K]):
     """Keys of Scala 2.12's (and 2.11's) mutable.HashMap: bins downwards, newest first."""
 
-    def __init__(self, keys: Iterable[str] = ()) -> None:
-        self._bins: list[list[str]] = [[] for _ in range(FIRST_CAPACITY)]
-        super().__init__(keys)
+    __slots__ = ("_bins", "_capacity", "_hashes")
 
-    def add(self, key: str) -> None:
+    def __init__(self, hashed: Iterable[tuple[int, _K]] = ()) -> None:
+        self._hashes: dict[_K, int] = {}
+        self._capacity = FIRST_CAPACITY
+        self._bins: list[list[_K]] = [[] for _ in range(FIRST_CAPACITY)]
+        for code, key in hashed:
+            self.add(code, key)
+
+    def __iter__(self) -> Iterator[_K]:
+        return iter([key for bin_ in reversed(self._bins) for key in bin_])
+
+    def add(self, code: int, key: _K) -> None:
         if key in self._hashes:
             return
-        self._hashes[key] = _byteswap32(string_hash(key) & _MASK32)
+        self._hashes[key] = _byteswap32(code & _MASK32)
         self._bin(key).insert(0, key)
         if len(self._hashes) > self._capacity * LOAD_FACTOR:
             self._double()
 
-    def discard(self, key: str) -> None:
+    def discard(self, key: _K) -> None:
         if key in self._hashes:
             self._bin(key).remove(key)
             del self._hashes[key]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter([key for bin_ in reversed(self._bins) for key in bin_])
-
-    def _bin(self, key: str) -> list[str]:
+    def _bin(self, key: _K) -> list[_K]:
         # The hash is rotated by the bit count of the first table's size less one: four.
         rotated = self._hashes[key] >> 4 | self._hashes[key] << 28 & _MASK32
         return self._bins[rotated >> (32 - (self._capacity - 1).bit_length())]
@@ -58,6 +63,24 @@ class Scala212Keys(HashMapKeys):
         self._bins = [[] for _ in range(self._capacity)]
         for key in keys:
             self._bin(key).insert(0, key)
+
+
+class Scala212Keys:
+    """Strings in such a table."""
+
+    __slots__ = ("_table",)
+
+    def __init__(self, keys: Iterable[str] = ()) -> None:
+        self._table = Scala212Table((string_hash(key), key) for key in keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table)
+
+    def add(self, key: str) -> None:
+        self._table.add(string_hash(key), key)
+
+    def discard(self, key: str) -> None:
+        self._table.discard(key)
 
 
 def _byteswap32(code: int) -> int:
@@ -205,3 +228,75 @@ def _table_then_map(
         return spread & (FIRST_CAPACITY - 1), to_int32(spread)
 
     return [partition for _, partition in sorted(entries, key=place)]
+
+
+def scala_212_order(keys: Iterable[str]) -> list[str]:
+    """Keys of what groupBy makes in Scala 2.12, of up to four: those of a mutable HashMap."""
+    return list(Scala212Keys(keys))
+
+
+def scala_212_order_of_map(
+    partitions: list[TopicPartition], built_from: int
+) -> list[TopicPartition]:
+    """An immutable Map in Scala 2.12: as in 2.13, but its trie yields all slots in turn."""
+    if built_from <= _SMALL_MAP:
+        return partitions
+    return _trie_in_turn((topic_partition_hash(each), each) for each in partitions)
+
+
+def scala_212_order_of_request(
+    partitions: list[TopicPartition], built_from: int
+) -> list[TopicPartition]:
+    """Up to 2.1 requests had a Java HashMap of partitions, before it became Scala's."""
+    places = {each: topic_partition_hash(each) for each in partitions}
+    in_java = sorted(places, key=lambda each: (places[each] ^ places[each] >> 16) & 15)
+    return scala_212_order_of_map(in_java, built_from)
+
+
+def scala_212_order_of_joined(member_ids: list[str]) -> list[str]:
+    """Up to 2.2 the leader was sent a copy of the members' map, made immutable."""
+    copied = list(Scala212Keys(member_ids))
+    if len(copied) <= _SMALL_MAP:
+        return copied
+    return _trie_in_turn((string_hash(each), each) for each in copied)
+
+
+def as_in_the_group(member_ids: list[str]) -> list[str]:
+    return member_ids
+
+
+def _trie_in_turn(hashed: Iterable[tuple[int, _K]]) -> list[_K]:
+    return _slots_in_turn([(_improve(code), key) for code, key in hashed], 0)
+
+
+def _slots_in_turn(entries: list[tuple[int, _K]], shift: int) -> list[_K]:
+    if len(entries) <= 1 or shift > 30:
+        return [key for _, key in entries]
+    slots: dict[int, list[tuple[int, _K]]] = {}
+    for entry in entries:
+        slots.setdefault(entry[0] >> shift & 31, []).append(entry)
+    return [key for slot in sorted(slots) for key in _slots_in_turn(slots[slot], shift + 5)]
+
+
+def scala_211_order_of_case_classes(
+    partitions: list[TopicPartition], built_from: int
+) -> list[TopicPartition]:
+    """In 0.9 an immutable Map had Scala's own TopicAndPartition as keys, which hashes otherwise."""
+    if built_from <= _SMALL_MAP:
+        return partitions
+    return _trie_in_turn((_case_class_hash(each), each) for each in partitions)
+
+
+def _case_class_hash(partition: TopicPartition) -> int:
+    """The hash code of a Scala case class of a string and an int: MurmurHash3 of both."""
+    code = 0xCAFEBABE
+    for data in (string_hash(partition[0]), partition[1]):
+        mixed = data * 0xCC9E2D51 & _MASK32
+        mixed = (mixed << 15 | mixed >> 17) & _MASK32
+        code ^= mixed * 0x1B873593 & _MASK32
+        code = (code << 13 | code >> 19) & _MASK32
+        code = (code * 5 + 0xE6546B64) & _MASK32
+    code ^= 2
+    code = (code ^ code >> 16) * 0x85EBCA6B & _MASK32
+    code = (code ^ code >> 13) * 0xC2B2AE35 & _MASK32
+    return code ^ code >> 16

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from coordinator_core.hash_order import TimelineKeys, scala_213_order_of_offsets
+from coordinator_core.hash_order import (
+    Scala212Table,
+    TimelineKeys,
+    scala_212_order_of_map,
+    scala_213_order_of_offsets,
+    topic_partition_hash,
+)
 from coordinator_core.java import string_hash
 from coordinator_core.messages import TopicPartition
 
@@ -59,6 +65,26 @@ class ScalaPartitions:
 
     def in_order(self) -> list[TopicPartition]:
         return scala_213_order_of_offsets(list(self._partitions))
+
+
+class Scala212Partitions(ScalaPartitions):
+    """The same of Scala 2.12."""
+
+    __slots__ = ("_table",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._table: Scala212Table[TopicPartition] = Scala212Table()
+
+    def add(self, partition: TopicPartition) -> None:
+        self._table.add(topic_partition_hash(partition), partition)
+
+    def discard(self, partition: TopicPartition) -> None:
+        self._table.discard(partition)
+
+    def in_order(self) -> list[TopicPartition]:
+        partitions = list(self._table)
+        return scala_212_order_of_map(partitions, len(partitions))
 
 
 class TimelinePartitions:

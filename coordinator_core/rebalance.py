@@ -112,7 +112,7 @@ def _answer_joins(turn: Turn, group: Group) -> None:
     for member in group.in_order():
         request_id = group.take_join(member)
         if request_id is not None:
-            turn.respond(request_id, joined(group, member))
+            turn.respond(request_id, joined(turn, group, member))
         era.renew_session(turn, group, member, member.session_timeout_ms)
         member.is_new = False
         if era.has_pending_sync:
@@ -121,7 +121,9 @@ def _answer_joins(turn: Turn, group: Group) -> None:
         era.start_sync(turn, group)
 
 
-def joined(group: Group, member: Member, *, as_leader: bool | None = None) -> JoinResponse:
+def joined(
+    turn: Turn, group: Group, member: Member, *, as_leader: bool | None = None
+) -> JoinResponse:
     """The answer of a join into the current generation; the leader is told of all members."""
     is_leader = group.leader == member.member_id if as_leader is None else as_leader
     return JoinResponse(
@@ -131,14 +133,14 @@ def joined(group: Group, member: Member, *, as_leader: bool | None = None) -> Jo
         group.protocol,
         group.leader,
         member.member_id,
-        member_metadata(group) if is_leader else (),
+        _member_metadata(turn, group) if is_leader else (),
     )
 
 
-def member_metadata(group: Group) -> tuple[tuple[str, str | None, bytes], ...]:
-    return tuple(
-        [(m.member_id, m.instance_id, m.metadata(group.protocol)) for m in group.in_order()]
-    )
+def _member_metadata(turn: Turn, group: Group) -> tuple[tuple[str, str | None, bytes], ...]:
+    order = turn.era.joined_order([member.member_id for member in group.in_order()])
+    members = [group.members[member_id] for member_id in order]
+    return tuple([(m.member_id, m.instance_id, m.metadata(group.protocol)) for m in members])
 
 
 def reset_assignments(turn: Turn, group: Group, error: Errors) -> None:

@@ -48,6 +48,8 @@ Trace = list[dict[str, Json]]
 
 _JOIN_V4_KNOWN_MEMBER_ID = "requires_known_member_id"
 _JOIN_V9_SKIP_ASSIGNMENT = "supports_skipping_assignment"
+_COMMIT_VERSION = 8
+_DESCRIBE_VERSION = 5
 
 # How eras are driven, where it shows in a trace.
 _OWN_ANSWER_LAST = frozenset({"3.9"})  # GroupCoordinatorAdapter's futures: a step's own comes last
@@ -99,12 +101,14 @@ def config_of(values: Mapping[str, Json]) -> Config:
             "group_min_session_timeout_ms",
             "group_max_session_timeout_ms",
             "group_max_size",
+            "offsets_retention_ms",
             "offsets_retention_check_interval_ms",
         )
         if name in values
     }
-    minutes = values.get("offsets_retention_minutes", 7 * 24 * 60)
-    return Config(**known, offsets_retention_ms=minutes * 60_000)
+    if "offsets_retention_minutes" in values:
+        known["offsets_retention_ms"] = values["offsets_retention_minutes"] * 60_000
+    return Config(**known)
 
 
 def play(scenario: Mapping[str, Json], era: Era, member_ids: MemberIds, runner: str) -> Trace:
@@ -124,6 +128,7 @@ class _Player:
         self.ops = {step["id"]: step["op"] for step in self.steps}
         self.answers: dict[str, tuple[str, int]] = {}  # "@id" -> member id and generation answered
         self.fault: Errors | None = None
+        self.max_record_bytes = scenario.get("config", {}).get("message_max_bytes")
         # group -> state and generation last shown
         self.shown = {step.get("group", ""): ("Dead", 0) for step in self.steps}
 
@@ -183,6 +188,8 @@ class _Player:
         if self.fault is not None:
             error, self.fault = self.fault, None
             return error
+        if self.max_record_bytes is not None and _size(append) > self.max_record_bytes:
+            return Errors.MESSAGE_TOO_LARGE
         for key, value in append.records:
             self.trace.append(
                 {
@@ -289,10 +296,12 @@ class _Player:
             self.generation(step["generation"]),
             self.rows(step),
             step.get("instance_id"),
+            step.get("version", _COMMIT_VERSION),
         )
 
     def fetch(self, step: Step) -> Request:
-        return OffsetFetch(step["id"], step["group"], self.rows(step))
+        asks_all = step["offsets"] is None
+        return OffsetFetch(step["id"], step["group"], None if asks_all else self.rows(step))
 
     def rows(self, step: Step) -> tuple[Json, ...]:
         """Partitions as the coordinator gets them: from 3.9 on in a request, topic by topic."""
@@ -300,10 +309,15 @@ class _Player:
         return tuple(map(tuple, _by_topic(rows) if self.era.name in _BY_TOPIC else rows))
 
     def describe(self, step: Step) -> Request:
-        return DescribeGroup(step["id"], step["group"])
+        return DescribeGroup(step["id"], step["group"], step.get("version", _DESCRIBE_VERSION))
 
     def delete(self, step: Step) -> Request:
         return DeleteGroup(step["id"], step["group"])
+
+
+def _size(append: Append) -> int:
+    """Bytes of keys and values."""
+    return sum([len(key) + len(value or b"") for key, value in append.records])
 
 
 def _by_topic(rows: Iterable[list[Json]]) -> Iterator[list[Json]]:

@@ -43,6 +43,7 @@ class Turn:
         "joins",
         "member_ids",
         "now_ms",
+        "offsets_retention_ms",
         "offsets_without_groups",
         "own_append",
         "sessions",
@@ -55,6 +56,10 @@ class Turn:
         self.config = config
         self.era = era
         self.grid = era.grid
+        retention_ms = config.offsets_retention_ms
+        self.offsets_retention_ms = (
+            era.offsets_retention_ms if retention_ms is None else retention_ms
+        )
         self.member_ids = member_ids
         self.groups: dict[str, Group] = {}
         self.group_order = era.group_order()
@@ -83,6 +88,8 @@ class Turn:
 
     def new_group(self, group_id: str) -> Group:
         group = self.make_group(group_id)
+        if not self.era.has_empty_state:
+            group.state = GroupState.STABLE  # KAFKA-2720: without members
         self.groups[group_id] = group
         if self.era.is_new_coordinator:
             self.unwritten[group_id] = self.appends

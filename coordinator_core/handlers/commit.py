@@ -107,7 +107,7 @@ def _committed(turn: Turn, request: OffsetCommit, offset: int, metadata: str) ->
     if request.retention_ms != -1:
         expire_ms = turn.now_ms + request.retention_ms
     elif turn.era.offsets_expire_on_their_own:
-        expire_ms = turn.now_ms + turn.config.offsets_retention_ms
+        expire_ms = turn.now_ms + turn.offsets_retention_ms
     return CommittedOffset(offset, metadata, turn.now_ms, expire_ms)
 
 

@@ -111,9 +111,8 @@ def classify_before_kip_345(turn: Turn, group: Group, request: JoinGroup) -> Inp
 
 def classify_unchecked_first(turn: Turn, group: Group, request: JoinGroup) -> Input | None:
     """Up to 1.1 the first member of a group may bring no protocol at all, and is stuck then."""
-    is_first = not group.members and group.state is not GroupState.PREPARING_REBALANCE
-    has_type = group.protocol_type is None or group.protocol_type == request.protocol_type
-    if not is_first and not (has_type and group.supports_any(request.protocols)):
+    is_known_type = group.protocol_type == request.protocol_type
+    if group.members and not (is_known_type and group.supports_any(request.protocols)):
         _refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
         return None
     if not request.member_id:
@@ -264,7 +263,7 @@ def _update(turn: Turn, group: Group, member: Member, request: JoinGroup) -> Non
 
 def tell_again(turn: Turn, group: Group, request: JoinGroup) -> None:
     """The answer to its join may have been lost: the generation as it is."""
-    turn.respond(request.request_id, joined(group, group.members[request.member_id]))
+    turn.respond(request.request_id, joined(turn, group, group.members[request.member_id]))
 
 
 def refuse_rejoin_of_empty(turn: Turn, group: Group, request: JoinGroup) -> None:
@@ -366,11 +365,11 @@ def _tell_replaced(
     if request_id is None:
         return
     if request.supports_skipping_assignment and turn.era.stores_static_replacement:
-        response = joined(group, member)
+        response = joined(turn, group, member)
         is_leader = group.leader == member.member_id
         turn.respond(request_id, response._replace(skip_assignment=is_leader))
     else:
-        response = joined(group, member, as_leader=False)
+        response = joined(turn, group, member, as_leader=False)
         turn.respond(request_id, response._replace(leader=old_leader))
 
 
@@ -396,7 +395,7 @@ class _Replaced:
         member.rebalance_timeout_ms, member.session_timeout_ms = self.timeouts
         _fence(turn, group, member)
         _rename(turn, group, member, self.member_id)
-        response = joined(group, member, as_leader=False)
+        response = joined(turn, group, member, as_leader=False)
         turn.respond(
             self.request.request_id,
             response._replace(error=error, member_id="", leader=self.leader),

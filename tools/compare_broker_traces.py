@@ -1,0 +1,280 @@
+"""Plays what was asked of a real broker through the engine, and says where the answers differ.
+
+    python tools/compare_broker_traces.py SCENARIOS TRACES
+
+A broker's trace tells when each request left and what came back; the engine gets the same requests
+at the same times.  Answers, their order and the records must be equal; times may differ by what a
+network, a busy machine and millisecond timers make of them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from binascii import a2b_base64
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from coordinator_core.era import Era
+from coordinator_core.eras import ERAS, of_0_9_0, of_scala_2_12
+from coordinator_core.records import decode
+from coordinator_core.scenario import derived_ids, play
+from coordinator_core.turn import MemberIds
+
+Json = Any
+Event = Mapping[str, Json]
+
+TOLERANCE_MS = 300
+MESSAGE_MAX_BYTES = 1_000_000  # about: the brokers' default, less what a batch adds
+BROKER_ERRORS = frozenset({"UNKNOWN_TOPIC_OR_PARTITION"})  # of the broker, before its coordinator
+ERA_OF = {"0.9.0": "0.9", "0.10.0": "0.9", "0.10.2": "0.10", "2.0": "2.0", "2.5": "2.5"}
+ERA_OF |= {"3.9": "3.9", "4.1": "4.1"}
+
+
+class Difference(NamedTuple):
+    scenario: str
+    where: str
+    broker: Json
+    engine: Json
+
+
+def era_of(start: Event) -> Era:
+    """The era of a trace's broker; 2.5's was built with Scala 2.12."""
+    era = ERAS[ERA_OF[start["era"].rpartition(".")[0]]]
+    if start["era"].startswith("0.9."):
+        return of_0_9_0(era)
+    return of_scala_2_12(era) if era.name == "2.5" else era
+
+
+def differences(scenario: Event, trace: list[Event]) -> Iterator[Difference]:
+    """Where the engine does otherwise than the broker did."""
+    start = trace[0]
+    shift_ms = _clean_up_phase(scenario, trace)
+    asked = _as_sent(scenario, trace, shift_ms)
+    played = play(asked, era_of(start), _member_ids(asked, trace), "")
+    name = scenario["name"]
+    yield from _answers(name, trace, played, shift_ms)
+    yield from _records(name, trace, played, shift_ms)
+
+
+def _member_ids(asked: Event, trace: list[Event]) -> MemberIds:
+    """The broker's ids, by client or instance id in the order of the joins that made them.
+
+    A join that was never answered, or failed on, did not tell its id: it is what else is shown.
+    """
+    told = trace[0]["member_ids_by_step"]
+    failed = "UNKNOWN_SERVER_ERROR"
+    answered = {event["to"] for event in trace if event.get("error", failed) != failed}
+    unknown = _ids_in(trace) - set(told.values())
+    queues: dict[str, list[str]] = {}
+    for step in asked["steps"]:
+        if step["op"] != "join" or step["member"]:
+            continue
+        prefix = step["client_id"] if step["instance_id"] is None else step["instance_id"]
+        queue = queues.setdefault(prefix, [])
+        if step["id"] in told:
+            queue.append(told[step["id"]])
+        elif step["id"] not in answered:
+            queue += sorted(each for each in unknown if each.startswith(prefix + "-"))
+    made_up = derived_ids()
+
+    def next_id(group_id: str, prefix: str) -> str:
+        queue = queues.get(prefix)
+        return queue.pop(0) if queue else made_up(group_id, prefix)
+
+    return next_id
+
+
+def _ids_in(trace: list[Event]) -> set[str]:
+    """Ids of members that answers and records name."""
+    found = set()
+    for event in trace:
+        if event.get("op") == "describe" and "members" in event:
+            found.update(member[0] for member in event["members"])
+        if event["event"] == "record":
+            record = _record(event, 0, 0)
+            found.update(member["member_id"] for member in record.value.get("members", ()))
+    return found
+
+
+def _clean_up_phase(scenario: Event, trace: list[Event]) -> int:
+    """How long before the scenario's start the last clean-up was, as far as tombstones tell."""
+    interval_ms = scenario["config"].get("offsets_retention_check_interval_ms")
+    if interval_ms is None:
+        return 0
+    at_ms = [e["at_ms"] for e in trace if e["event"] == "record" and e["value"] is None]
+    return -at_ms[-1] % interval_ms if at_ms else 0
+
+
+def _as_sent(scenario: Event, trace: list[Event], shift_ms: int) -> dict[str, Json]:
+    """The scenario with the steps that were sent, when they were, and a wait for what followed."""
+    sent = {e["to"]: e for e in trace if e.get("sent_at_ms") is not None}
+    steps = []
+    for step in scenario["steps"]:
+        if step["id"] in sent:
+            answer = sent[step["id"]]
+            steps.append(_asked(step, answer) | {"at_ms": answer["sent_at_ms"] + shift_ms})
+    steps.sort(key=lambda step: step["at_ms"])
+    end_ms = trace[0]["captured_until_ms"] + shift_ms
+    wait = {"at_ms": end_ms, "id": "captured", "op": "wait", "group": steps[0]["group"]}
+    config = scenario["config"] | {"message_max_bytes": MESSAGE_MAX_BYTES}
+    return {**scenario, "config": config, "steps": [*steps, wait]}
+
+
+def _asked(step: Event, answer: Event) -> dict[str, Json]:
+    """The step as the coordinator saw it, in the version that was used."""
+    asked = {**step, "version": answer["version"] or 0}
+    if step["op"] == "commit" and "partitions" in answer:
+        refused = {(t, p) for t, p, error in answer["partitions"] if error in BROKER_ERRORS}
+        asked["offsets"] = [row for row in step["offsets"] if (row[0], row[1]) not in refused]
+    if step["op"] == "join":
+        asked["requires_known_member_id"] = asked["version"] >= 4
+        asked["supports_skipping_assignment"] = asked["version"] >= 9
+    if step["op"] == "fetch" and asked["version"] < 2 and not step["offsets"]:
+        asked["offsets"] = None  # all there are
+    if step["op"] == "sync" and asked["version"] < 5:
+        asked["protocol_type"] = asked["protocol_name"] = None
+    return asked
+
+
+# -- answers -------------------------------------------------------------------------------------
+
+
+def _answers(
+    name: str, trace: list[Event], played: list[dict[str, Json]], shift_ms: int
+) -> Iterator[Difference]:
+    engine = {e["to"]: e for e in played if e["event"] == "response"}
+    for event in trace:
+        if event["event"] not in ("response", "no_response") or event["sent_at_ms"] is None:
+            continue
+        answer = engine.get(event["to"])
+        if event["event"] == "no_response":
+            if answer is not None and answer["at_ms"] - shift_ms < event["at_ms"] - TOLERANCE_MS:
+                yield Difference(name, event["to"], "no response", answer)
+        elif answer is None:
+            yield Difference(name, event["to"], event, "no response")
+        else:
+            ours, theirs = _comparable(answer, event), _comparable(event, event)
+            late_ms = abs(answer["at_ms"] - shift_ms - event["at_ms"])
+            if ours != theirs or late_ms > TOLERANCE_MS:
+                ours["at_ms"], theirs["at_ms"] = answer["at_ms"] - shift_ms, event["at_ms"]
+                yield Difference(name, event["to"], theirs, ours)
+
+
+def _comparable(event: Event, as_sent: Event) -> dict[str, Json]:
+    """What both can know of an answer in the version that was used."""
+    skipped = {"at_ms", "event", "version", "sent_at_ms", "to", "error_message", "skip_assignment"}
+    op, version = as_sent["op"], as_sent["version"]
+    if op == "leave" and version < 3:
+        skipped.add("members")
+    if op in ("join", "sync") and as_sent.get("protocol_type") is None:
+        skipped.add("protocol_type")  # KIP-559: not in older answers
+    if op == "sync" and version < 5:
+        skipped |= {"protocol_type", "protocol_name"}
+    fields = {key: value for key, value in event.items() if key not in skipped}
+    if op == "join":
+        fields["skip_assignment"] = event.get("skip_assignment") or False
+        fields["protocol_name"] = event["protocol_name"] or None
+    if "partitions" in fields:
+        rows = [row for row in fields["partitions"] if row[-1] not in BROKER_ERRORS]
+        fields["partitions"] = sorted(rows)
+        if op == "commit":
+            errors = {row[-1] for row in rows}
+            fields["error"] = errors.pop() if len(errors) == 1 else "NONE"
+    return fields
+
+
+# -- records -------------------------------------------------------------------------------------
+
+
+def _records(
+    name: str, trace: list[Event], played: list[dict[str, Json]], shift_ms: int
+) -> Iterator[Difference]:
+    origin_ms = trace[0]["started_wall_ms"]
+    broker = [_record(e, origin_ms, 0) for e in trace if e["event"] == "record"]
+    engine = [_record(e, 0, shift_ms) for e in played if e["event"] == "record"]
+    if not era_of(trace[0]).has_empty_state:
+        broker, engine = _in_any_order(broker), _in_any_order(engine)
+    for index in range(max(len(broker), len(engine))):
+        theirs = broker[index] if index < len(broker) else None
+        ours = engine[index] if index < len(engine) else None
+        if theirs is None or ours is None or not _same(theirs, ours):
+            yield Difference(name, f"record {index}", theirs, ours)
+            return
+
+
+class _Record(NamedTuple):
+    at_ms: int
+    version: int | None
+    key: Json
+    value: Json
+    times_ms: tuple[int, ...]
+
+
+def _record(event: Event, origin_ms: int, shift_ms: int) -> _Record:
+    """A record with its times, relative to the scenario's start, apart from the rest of it."""
+    value = None if event["value"] is None else a2b_base64(event["value"])
+    record = decode(a2b_base64(event["key"]), value)
+    fields = dict(record.value or {})
+    times = []
+    for field in ("current_state_timestamp", "commit_timestamp", "expire_timestamp"):
+        time_ms = fields.pop(field, None)
+        if time_ms is not None and time_ms != -1:
+            times.append(time_ms - origin_ms - shift_ms)
+    at_ms = event["at_ms"] - shift_ms
+    return _Record(at_ms, record.version, record.key, fields, tuple(times))
+
+
+def _in_any_order(records: list[_Record]) -> list[_Record]:
+    """Runs of expired offsets sorted: their order is that of a table of all the broker's groups."""
+
+    def is_expiry(record: _Record) -> bool:
+        return record.version is None and "topic" in record.key
+
+    out: list[_Record] = []
+    for expires, grouped in groupby(records, is_expiry):
+        run = list(grouped)
+        out += sorted(run, key=lambda record: repr(record.key)) if expires else run
+    return out
+
+
+def _same(broker: _Record, engine: _Record) -> bool:
+    if broker[1:4] != engine[1:4] or len(broker.times_ms) != len(engine.times_ms):
+        return False
+    times = zip((broker.at_ms, *broker.times_ms), (engine.at_ms, *engine.times_ms), strict=True)
+    return all(abs(theirs - ours) <= TOLERANCE_MS for theirs, ours in times)
+
+
+# -- the command ---------------------------------------------------------------------------------
+
+
+def read_trace(path: Path) -> list[Event]:
+    with path.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def compared(scenarios: Path, traces: Path) -> Iterator[tuple[str, list[Difference]]]:
+    """Every trace's scenario, with its differences."""
+    for path in sorted(traces.glob("*.jsonl")):
+        scenario = json.loads((scenarios / f"{path.stem}.json").read_bytes())
+        yield path.stem, list(differences(scenario, read_trace(path)))
+
+
+def main(arguments: Iterable[str]) -> int:
+    scenarios, traces = map(Path, arguments)
+    differing = total = 0
+    for _, found in compared(scenarios, traces):
+        total += 1
+        differing += bool(found)
+        for difference in found:
+            print(f"{difference.scenario} {difference.where}")
+            print(f"    broker {json.dumps(difference.broker, default=repr)}")
+            print(f"    engine {json.dumps(difference.engine, default=repr)}")
+    print(f"{differing} of {total} differ")
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
