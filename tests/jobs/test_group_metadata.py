@@ -1,0 +1,156 @@
+"""group_metadata: what a record says of its group; what cannot be read of a member is null."""
+
+import pytest
+
+from coordinator_core.records import (
+    Assignment,
+    Subscription,
+    encode_assignment,
+    encode_key,
+    encode_subscription,
+    encode_value,
+)
+from jobs.group_metadata import group_metadata
+from jobs.tables import conform
+
+SUBSCRIPTION = encode_subscription(
+    Subscription(3, ["orders"], None, [("orders", [0, 1])], generation_id=4, rack_id="r1")
+)
+ASSIGNMENT = encode_assignment(Assignment(1, [("orders", [0]), ("payments", [2, 3])]))
+MEMBER = {
+    "member_id": "m-1",
+    "group_instance_id": "i",
+    "client_id": "billing",
+    "client_host": "/10.0.0.1",
+    "rebalance_timeout": 60_000,
+    "session_timeout": 10_000,
+    "subscription": SUBSCRIPTION,
+    "assignment": ASSIGNMENT,
+}
+GROUP = {
+    "protocol_type": "consumer",
+    "generation": 5,
+    "protocol": "range",
+    "leader": "m-1",
+    "current_state_timestamp": 1700,
+    "members": [MEMBER],
+}
+
+
+def value(version, **changed):
+    return encode_value(2, version, GROUP | changed)
+
+
+def with_member(**changed):
+    return value(3, members=[MEMBER | changed])
+
+
+OLDER = {k: v for k, v in GROUP.items() if k != "current_state_timestamp"} | {
+    "members": [
+        {k: v for k, v in MEMBER.items() if k not in ("group_instance_id", "rebalance_timeout")}
+    ]
+}
+VALUES = {
+    "whole": value(3),
+    "state time not set": value(3, current_state_timestamp=-1),
+    "version 0": encode_value(2, 0, OLDER),
+    "empty": value(3, members=[], protocol=None, leader=None),
+    "tombstone": None,
+    "forgotten by the leader": with_member(assignment=b""),
+    "unreadable": with_member(subscription=b"\x00", assignment=b"\xff"),
+    "connect": value(3, protocol_type="connect"),
+    "first subscription version": with_member(
+        subscription=encode_subscription(Subscription(0, ["orders"]))
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def found(frame):
+    records = [
+        {"log_offset": offset, "append_time": 9, "key_type": 2, "value": data,
+         "key": encode_key(2, {"group": name})}
+        for offset, (name, data) in enumerate(VALUES.items())
+    ]  # fmt: skip
+    commit = {"log_offset": 99, "key_type": 1, "key": b"not looked at"}
+    decoded = group_metadata(frame("offsets_records", [*records, commit]))
+    return {row.group_id: row for row in conform(decoded, "group_metadata").collect()}
+
+
+def test_every_group_record_is_a_row_and_no_other(found):
+    assert set(found) == set(VALUES)
+
+
+def test_a_group(found):
+    row = found["whole"]
+
+    assert (row.topic_partition, row.log_offset) == ("__consumer_offsets-0", 0)
+    assert (row.tombstone, row.value_version, row.generation) == (False, 3, 5)
+    assert (row.protocol_type, row.protocol, row.leader) == ("consumer", "range", "m-1")
+    assert row.state_timestamp_ms == 1700
+
+
+def test_a_member(found):
+    (member,) = found["whole"].members
+
+    assert member.asDict(recursive=True) == {
+        "member_id": "m-1",
+        "instance_id": "i",
+        "client_id": "billing",
+        "client_host": "/10.0.0.1",
+        "rebalance_timeout_ms": 60_000,
+        "session_timeout_ms": 10_000,
+        "subscribed_topics": ["orders"],
+        "owned": [{"topic": "orders", "partitions": [0, 1]}],
+        "owned_generation": 4,
+        "rack_id": "r1",
+        "assigned": [
+            {"topic": "orders", "partitions": [0]},
+            {"topic": "payments", "partitions": [2, 3]},
+        ],
+        "subscription": SUBSCRIPTION,
+        "assignment": ASSIGNMENT,
+    }
+
+
+def test_a_time_that_nobody_set_is_null(found):
+    assert found["state time not set"].state_timestamp_ms is None
+
+
+def test_version_0_has_neither_state_time_nor_rebalance_timeout(found):
+    row = found["version 0"]
+
+    assert (row.value_version, row.state_timestamp_ms) == (0, None)
+    assert (row.members[0].rebalance_timeout_ms, row.members[0].instance_id) == (-1, None)
+
+
+def test_an_empty_group_has_no_members_a_removed_one_has_null(found):
+    assert (found["empty"].members, found["empty"].tombstone) == ([], False)
+    tombstone = found["tombstone"]
+    assert (tombstone.members, tombstone.tombstone, tombstone.generation) == (None, True, None)
+
+
+# group -> subscribed topics, owned, generation of the owned, assigned
+READ_OF_MEMBERS = {
+    "forgotten by the leader": (["orders"], [("orders", [0, 1])], 4, []),
+    "unreadable": (None, None, None, None),
+    "connect": (None, None, None, None),
+    "first subscription version": (
+        ["orders"], [], None, [("orders", [0]), ("payments", [2, 3])],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("group", READ_OF_MEMBERS)
+def test_what_is_read_of_a_members_bytes(found, group):
+    (member,) = found[group].members
+
+    def pairs(topics):
+        return topics and [(topic, numbers) for topic, numbers in topics]
+
+    assert (
+        member.subscribed_topics,
+        pairs(member.owned),
+        member.owned_generation,
+        pairs(member.assigned),
+    ) == READ_OF_MEMBERS[group]
