@@ -87,6 +87,7 @@ class Era:
     failed_join_protocol: str | None
     empty_group_id_is_invalid: bool  # KAFKA-5513 and others: not only in joins
     checks_join_after_any_join: bool
+    logs_leave_last: bool  # from 3.0 on: after the rebalance that it caused
     takes_new_timeouts: bool  # KAFKA-9752
     stores_static_replacement: bool  # KAFKA-9801
     times_out_first_joins: bool  # KAFKA-7610

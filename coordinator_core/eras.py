@@ -103,6 +103,7 @@ ERA_4_1 = Era(
     failed_join_protocol="",
     empty_group_id_is_invalid=True,
     checks_join_after_any_join=False,
+    logs_leave_last=False,
     takes_new_timeouts=True,
     stores_static_replacement=True,
     times_out_first_joins=True,
@@ -139,6 +140,7 @@ ERA_3_9 = replace(
     commit_store_errors=_SCALA_COMMIT_STORE_ERRORS,
     failed_join_protocol=None,
     checks_join_after_any_join=True,
+    logs_leave_last=True,
     is_new_coordinator=False,
 )
 
@@ -151,6 +153,7 @@ ERA_2_5 = replace(
     check_member=checks.check_member_leniently,
     check_commit=checks.check_commit_fencing_first,
     accepts_size=checks.accepts_size_by_members,
+    logs_leave_last=False,
     takes_new_timeouts=False,
     stores_static_replacement=False,
     has_pending_sync=False,

@@ -86,7 +86,7 @@ def clean_up_together(turn: Turn) -> None:
             for group, partitions in expired:
                 group.offsets.revert_removal(partitions)
             return
-        turn.event("TOMBSTONES", expired[0][0], count=len(records))
+        turn.event("TOMBSTONES", expired[0][0], count=len(records), duration_ms=0)
         for group, partitions in expired:
             _drop(turn, group, partitions)
 
@@ -106,7 +106,7 @@ def _drop(turn: Turn, group: Group, partitions: list[TopicPartition]) -> None:
     for partition in partitions:
         group.offsets.remove(partition)
     if partitions:
-        turn.event("OFFSETS_EXPIRED", group, count=len(partitions))
+        turn.event("OFFSETS_EXPIRED", group, count=len(partitions), duration_ms=0)
 
 
 def _drop_expired(turn: Turn, group: Group) -> list[TopicPartition]:

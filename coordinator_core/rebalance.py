@@ -6,7 +6,7 @@ from typing import Any
 
 from coordinator_core import stored
 from coordinator_core.errors import Errors
-from coordinator_core.group import Group, Member
+from coordinator_core.group import CONSUMER, Group, Member
 from coordinator_core.messages import JoinResponse, SyncResponse
 from coordinator_core.states import GroupState, Input
 from coordinator_core.subscriptions import subscribed_topics
@@ -95,6 +95,9 @@ def _next_generation(turn: Turn, group: Group) -> None:
     group.generation += 1
     group.protocol = turn.era.protocol_of_votes(group.votes()) if group.members else None
     group.subscribed_topics = subscribed_topics(group)
+    if group.subscribed_topics is None and group.protocol_type == CONSUMER and group.members:
+        fields = {"protocol_type": group.protocol_type, "protocol_name": group.protocol}
+        turn.event("SUBSCRIPTION_UNREADABLE", group, **fields)
     if group.members:
         turn.move(group, GroupState.COMPLETING_REBALANCE)
         group.pending_sync.clear()
@@ -103,7 +106,15 @@ def _next_generation(turn: Turn, group: Group) -> None:
         turn.move(group, GroupState.EMPTY)
         group.pending_sync.clear()
         turn.event("GROUP_EMPTY", group)
-        turn.append(group, [stored.group_record(turn.era, group, {})], _ignore)
+        record = stored.group_record(turn.era, group, {})
+        turn.append(group, [record], lambda error: _empty_stored(turn, group, error))
+
+
+def _empty_stored(turn: Turn, group: Group, error: Errors) -> None:
+    """No client waits for it: the former generation stays in the log, and times out when loaded."""
+    if error is not Errors.NONE:
+        mapped = turn.era.group_store_errors.get(error, error)
+        turn.event("STORE_FAILED", group, step="empty", error=mapped.name)
 
 
 def _answer_joins(turn: Turn, group: Group) -> None:
@@ -155,6 +166,8 @@ def hand_out(turn: Turn, group: Group, error: Errors) -> None:
     ok = error is Errors.NONE
     protocol_type, protocol = (group.protocol_type, group.protocol) if ok else (None, None)
     for member in group.in_order():
+        if ok and not member.assignment:
+            turn.event("EMPTY_ASSIGNMENTS", group, step="sent", member_id=member.member_id)
         request_id = member.awaiting_sync
         if request_id is not None:
             member.awaiting_sync = None
@@ -230,9 +243,5 @@ def bury(turn: Turn, group: Group) -> None:
     """Before KAFKA-2720 a group without members died at once."""
     turn.move(group, GroupState.DEAD)
     turn.remove_group(group)
-    turn.append(group, [stored.group_tombstone(group.group_id)], _ignore)
+    turn.append(group, [stored.group_tombstone(group.group_id)], lambda error: None)
     turn.event("GROUP_DEAD", group)
-
-
-def _ignore(error: Errors) -> None:
-    """No client waits for it: the former generation stays in the log, and times out when loaded."""

@@ -24,6 +24,7 @@ from coordinator_core.messages import (
     DescribeGroup,
     DescribeResponse,
     Effect,
+    Event,
     FetchResponse,
     Heartbeat,
     HeartbeatResponse,
@@ -111,13 +112,29 @@ def config_of(values: Mapping[str, Json]) -> Config:
     return Config(**known)
 
 
-def play(scenario: Mapping[str, Json], era: Era, member_ids: MemberIds, runner: str) -> Trace:
-    """The trace of a scenario, its start line first."""
-    return _Player(scenario, era, member_ids).play(runner)
+def play(
+    scenario: Mapping[str, Json],
+    era: Era,
+    member_ids: MemberIds,
+    runner: str,
+    on_event: Callable[[int, Event], None] | None = None,
+) -> Trace:
+    """The trace of a scenario, its start line first.
+
+    ``on_event`` is called with the time in ms and each event of a group, as they happen.
+    """
+    return _Player(scenario, era, member_ids, on_event).play(runner)
 
 
 class _Player:
-    def __init__(self, scenario: Mapping[str, Json], era: Era, member_ids: MemberIds) -> None:
+    def __init__(
+        self,
+        scenario: Mapping[str, Json],
+        era: Era,
+        member_ids: MemberIds,
+        on_event: Callable[[int, Event], None] | None,
+    ) -> None:
+        self.on_event = on_event
         self.steps = scenario["steps"]
         self.era = era
         self.made_ids: list[str] = []
@@ -182,6 +199,8 @@ class _Player:
             elif type(effect) is Append:
                 after = self.coordinator.appended(effect, self._write(effect, at_ms), at_ms)
                 held += self._perform(after, at_ms, own)
+            elif self.on_event is not None and type(effect) is Event:
+                self.on_event(at_ms, effect)
         return held
 
     def _write(self, append: Append, at_ms: int) -> Errors:

@@ -164,8 +164,12 @@ def add(turn: Turn, group: Group, request: JoinGroup) -> None:
     member_id, step = request.member_id, "pending"
     if not member_id:
         prefix = request.client_id if request.instance_id is None else request.instance_id
-        member_id, step = turn.member_ids(group.group_id, prefix), "direct"
+        member_id = turn.member_ids(group.group_id, prefix)
+        step = "direct" if request.instance_id is None else "static"
     _event_of_join(turn, group, request, member_id, step)
+    if request.instance_id is not None:
+        instance_id = request.instance_id
+        turn.event("STATIC_NEW", group, member_id=member_id, instance_id=instance_id)
     member = _member(turn, request, member_id)
     if group.state is GroupState.PREPARING_REBALANCE and _is_initial(turn, group):
         group.new_member_added = True
@@ -215,7 +219,6 @@ def _event_of_join(turn: Turn, group: Group, request: JoinGroup, member_id: str,
         group,
         member_id=member_id,
         instance_id=request.instance_id,
-        state=group.state.value,
         client_id=request.client_id,
         client_host=request.client_host,
         step=step,
@@ -250,7 +253,7 @@ def rejoin_of_leader(turn: Turn, group: Group, request: JoinGroup) -> None:
 def _update_and_rebalance(turn: Turn, group: Group, request: JoinGroup, kind: str) -> None:
     member = group.members[request.member_id]
     _update(turn, group, member, request)
-    cause = _cause(kind, request, member.member_id, state=group.state.value)
+    cause = _cause(kind, request, member.member_id, during=group.state.value)
     prepare_or_check_join(turn, group, cause)
 
 
@@ -293,25 +296,40 @@ def replace_and_store(turn: Turn, group: Group, request: JoinGroup) -> None:
     member = _replace(turn, group, request)
     if turn.era.protocol_of_votes(group.votes()) != group.protocol:
         cause = _cause("STATIC_UPDATE", request, member.member_id, instance_id=request.instance_id)
-        prepare_or_check_join(turn, group, cause)
+        prepare_or_check_join(turn, group, cause | {"reason_step": "protocol"})
         return
-    turn.event("STATIC_NO_REBALANCE", group, state=group.state.value)
+    turn.event("STATIC_NO_REBALANCE", group)
     assignments = {each.member_id: each.assignment for each in group.in_order()}
 
     def written(error: Errors) -> None:
         if error is Errors.NONE:
             _tell_replaced(turn, group, request, member, old.leader)
         else:
+            _event_of_failed_store(turn, group, error, member, old.member_id)
             old.restore(member, turn.era.group_store_errors.get(error, error))
 
     turn.append(group, [stored.group_record(turn.era, group, assignments)], written)
+
+
+def _event_of_failed_store(
+    turn: Turn, group: Group, error: Errors, member: Member, old_member_id: str
+) -> None:
+    turn.event(
+        "STORE_FAILED",
+        group,
+        step="static",
+        error=turn.era.group_store_errors.get(error, error).name,
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        old_member_id=old_member_id,
+    )
 
 
 def replace_and_answer(turn: Turn, group: Group, request: JoinGroup) -> None:
     """2.5: no vote and no record; a new leader is told of the old id, lest it assigns in vain."""
     leader = group.leader
     member = _replace(turn, group, request)
-    turn.event("STATIC_NO_REBALANCE", group, state=group.state.value)
+    turn.event("STATIC_NO_REBALANCE", group)
     _tell_replaced(turn, group, request, member, leader)
 
 
@@ -330,7 +348,6 @@ def _replace(turn: Turn, group: Group, request: JoinGroup) -> Member:
         member_id=new_member_id,
         old_member_id=member.member_id,
         instance_id=request.instance_id,
-        state=group.state.value,
     )
     _fence(turn, group, member)
     _rename(turn, group, member, new_member_id)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from coordinator_core.errors import Errors, UnexpectedState
-from coordinator_core.group import Group
+from coordinator_core.group import Group, Member
 from coordinator_core.handlers.checks import checked_member
-from coordinator_core.messages import LeaveGroup, Leaver, LeaveResponse
+from coordinator_core.messages import Event, LeaveGroup, Leaver, LeaveResponse
 from coordinator_core.rebalance import forget, remove_member
 from coordinator_core.states import Input
 from coordinator_core.turn import Turn
@@ -28,7 +28,8 @@ def handle_together(turn: Turn, request: LeaveGroup) -> None:
     gone, input_ = [], None
     for leaver in request.members:
         was_pending = leaver.member_id in group.pending
-        error = _remove(turn, group, leaver)
+        error, event = _remove(turn, group, leaver)
+        turn.effects += event
         gone.append(_answered(leaver, error))
         if error is Errors.NONE and input_ is not Input.MEMBER_LEFT:
             input_ = Input.PENDING_MEMBER_LEFT if was_pending else Input.MEMBER_LEFT
@@ -72,13 +73,21 @@ def _answered(leaver: Leaver, error: Errors) -> tuple[str, str | None, Errors]:
 
 def _leave(turn: Turn, group: Group, leaver: Leaver) -> Errors:
     was_pending = leaver.member_id in group.pending
-    member_id = _member_id(group, leaver)
-    error = _remove(turn, group, leaver)
-    if error is Errors.NONE and was_pending:
+    is_logged_last = turn.era.logs_leave_last
+    # Up to 2.8 the reason names the member as the request did: not at all, if by its instance.
+    member_id = _member_id(group, leaver) if is_logged_last else leaver.member_id
+    error, event = _remove(turn, group, leaver)
+    if error is not Errors.NONE:
+        return error
+    if not is_logged_last:
+        turn.effects += event
+    if was_pending:
         turn.react(Input.PENDING_MEMBER_LEFT, group, {})
-    elif error is Errors.NONE:
+    else:
         cause = {"cause": "LEAVE", "member_id": member_id, "client_reason": leaver.reason}
         turn.react(Input.MEMBER_LEFT, group, cause)
+    if is_logged_last:
+        turn.effects += event
     return error
 
 
@@ -89,40 +98,46 @@ def _member_id(group: Group, leaver: Leaver) -> str:
     return group.static_members.get(leaver.instance_id, "")
 
 
-def _remove(turn: Turn, group: Group, leaver: Leaver) -> Errors:
+_Removed = tuple[Errors, list[Event]]  # the error, or the event to be told
+
+
+def _remove(turn: Turn, group: Group, leaver: Leaver) -> _Removed:
     member_id = _member_id(group, leaver)
     if not member_id:
-        return Errors.UNKNOWN_MEMBER_ID
+        return Errors.UNKNOWN_MEMBER_ID, []
     if member_id in group.pending and member_id not in group.members:
         return _remove_pending(turn, group, leaver, member_id)
     error = checked_member(turn, group, member_id, leaver.instance_id, "leave-group")
     if error is not Errors.NONE:
-        return error
+        return error, []
     member = group.members[member_id]
     member.is_leaving = True
     turn.era.end_session(turn, group, member_id)
-    turn.event(
-        "LEFT",
-        group,
-        member_id=member_id,
-        instance_id=member.instance_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        session_timeout_ms=member.session_timeout_ms,
-        rebalance_timeout_ms=member.rebalance_timeout_ms,
-        protocols=tuple([name for name, _ in member.protocols]),
-        client_reason=leaver.reason,
-    )
     remove_member(turn, group, member)
-    return Errors.NONE
+    return Errors.NONE, [_left(group, member, leaver)]
 
 
-def _remove_pending(turn: Turn, group: Group, leaver: Leaver, member_id: str) -> Errors:
+def _left(group: Group, member: Member, leaver: Leaver) -> Event:
+    fields = {
+        "member_id": member.member_id,
+        "instance_id": member.instance_id,
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "session_timeout_ms": member.session_timeout_ms,
+        "rebalance_timeout_ms": member.rebalance_timeout_ms,
+        "protocols": tuple([name for name, _ in member.protocols]),
+        "client_reason": leaver.reason,
+        "step": "member",
+    }
+    return Event("LEFT", group.group_id, group.state.value, group.generation, fields)
+
+
+def _remove_pending(turn: Turn, group: Group, leaver: Leaver, member_id: str) -> _Removed:
     if leaver.instance_id is not None and not turn.era.stores_static_replacement:
         if leaver.instance_id in group.static_members:
-            return Errors.FENCED_INSTANCE_ID
+            return Errors.FENCED_INSTANCE_ID, []
         raise UnexpectedState(f"pending member {member_id} with an instance id")
-    turn.event("LEFT", group, member_id=member_id, step="pending", client_reason=leaver.reason)
     forget(turn, group, member_id)
     turn.era.end_session(turn, group, member_id)
-    return Errors.NONE
+    fields = {"member_id": member_id, "client_reason": leaver.reason, "step": "pending"}
+    return Errors.NONE, [Event("LEFT", group.group_id, group.state.value, group.generation, fields)]

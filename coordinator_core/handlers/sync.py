@@ -77,7 +77,7 @@ def _store(turn: Turn, group: Group, request: SyncGroup) -> None:
     assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
     missing = tuple([each for each in assignments if each not in given])
     if missing:
-        turn.event("EMPTY_ASSIGNMENTS", group, members=missing)
+        turn.event("EMPTY_ASSIGNMENTS", group, step="set", members=missing)
     generation = group.generation
 
     def appended(error: Errors) -> None:
@@ -102,10 +102,17 @@ def become_stable(turn: Turn, group: Group, what: StoredAssignment) -> None:
 def begin_again(turn: Turn, group: Group, what: StoredAssignment) -> None:
     """Nobody gets an assignment that is not in the log."""
     error = turn.era.group_store_errors.get(what.error, what.error)
-    turn.event("STORE_FAILED", group, error=what.error.name)
+    turn.event("STORE_FAILED", group, step=_step_of(what.error, error), error=what.error.name)
     reset_assignments(turn, group, error)
     cause = {"cause": "STORE_ERROR", "member_id": what.leader, "error": error.name}
     prepare(turn, group, cause)
+
+
+def _step_of(append_error: Errors, error: Errors) -> str:
+    """The kinds of failure that a broker's log tells apart."""
+    if error is Errors.UNKNOWN_SERVER_ERROR:
+        return "too_large"
+    return "unexpected" if error is append_error else "known"
 
 
 def resend(turn: Turn, group: Group, request: SyncGroup) -> None:
