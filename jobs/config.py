@@ -57,7 +57,7 @@ def known_timezone(name: str) -> str:
     """``name`` if the time zone database has it, else a UsageError."""
     try:
         ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, IsADirectoryError):
+    except (ZoneInfoNotFoundError, ValueError, TypeError, IsADirectoryError):
         raise UsageError(
             f"unknown time zone {name!r}; give a name such as UTC or Europe/Berlin"
         ) from None

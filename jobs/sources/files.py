@@ -1,4 +1,4 @@
-"""Finding and opening input files: local paths and globs, or any URI that pyarrow has a file system for."""
+"""Finding and opening input files: local paths and globs, or URIs of pyarrow's file systems."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import glob
 import os
 from pathlib import Path
 from typing import BinaryIO, cast
+from urllib.parse import urlsplit
 
 from pyarrow import fs
 
@@ -30,7 +31,7 @@ def list_files(pattern: str, option: str, *, name_like: str) -> list[str]:
 def open_file(path: str) -> BinaryIO:
     """``path`` as listed above, as a binary stream."""
     if "://" not in path:
-        return open(path, "rb")  # noqa: SIM115 - the caller closes it
+        return open(path, "rb")
     filesystem, inner = fs.FileSystem.from_uri(path)
     return cast(BinaryIO, filesystem.open_input_file(inner))
 
@@ -46,20 +47,31 @@ def _list_local(pattern: str, name_like: str) -> list[str]:
 
 
 def _list_uri(pattern: str, name_like: str) -> list[str]:
-    scheme = pattern.split("://", 1)[0]
-    base = pattern
+    base = pattern.rstrip("/")
     while any(mark in base for mark in "*?["):
         base = base.rsplit("/", 1)[0]
     filesystem, inner = fs.FileSystem.from_uri(base)
-    _, wanted = fs.FileSystem.from_uri(pattern) if base == pattern else (None, "")
-    wanted = wanted or inner + pattern.removeprefix(base)
-    info = filesystem.get_file_info(inner)
-    if info.type == fs.FileType.File:
+    if filesystem.get_file_info(inner).type == fs.FileType.File:
         return [pattern]
+    wanted = (inner + pattern.rstrip("/").removeprefix(base)).split("/")
     below = filesystem.get_file_info(fs.FileSelector(inner, recursive=True, allow_not_found=True))
     files = [f.path for f in below if f.type == fs.FileType.File]
-    if base == pattern:
-        matching = [path for path in files if fnmatch.fnmatch(path.rsplit("/", 1)[-1], name_like)]
-    else:
-        matching = [path for path in files if fnmatch.fnmatch(path, wanted)]
-    return [f"{scheme}://{path}" for path in matching]
+    uri = urlsplit(base)
+    # A path of a file system is absolute, one of an object store begins with the bucket.
+    root = f"{uri.scheme}://{uri.netloc if inner.startswith('/') else ''}"
+    return [root + path for path in files if _is_wanted(path.split("/"), wanted, name_like)]
+
+
+def _is_wanted(path: list[str], wanted: list[str], name_like: str) -> bool:
+    """The pattern fits the file, or a folder above it and the file's name is like ``name_like``."""
+    in_folder = any(_fits(path[:depth], wanted) for depth in range(1, len(path)))
+    return _fits(path, wanted) or (in_folder and fnmatch.fnmatchcase(path[-1], name_like))
+
+
+def _fits(path: list[str], pattern: list[str]) -> bool:
+    """As a shell does: ``*`` stays within a folder, ``**`` is any number of them."""
+    if not pattern:
+        return not path
+    if pattern[0] == "**":
+        return any(_fits(path[skipped:], pattern[1:]) for skipped in range(len(path) + 1))
+    return bool(path) and fnmatch.fnmatchcase(path[0], pattern[0]) and _fits(path[1:], pattern[1:])

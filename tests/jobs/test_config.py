@@ -1,0 +1,83 @@
+"""Configuration: what a file may say, and one line on what it may not."""
+
+import pytest
+
+from jobs.config import CONF, Config, known_timezone, load_config
+from jobs.errors import UsageError
+
+
+@pytest.fixture
+def conf(tmp_path):
+    def write(text):
+        file = tmp_path / "conf.toml"
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return str(file)
+
+    return write
+
+
+def test_a_file_says_everything(conf):
+    file = conf(
+        """
+        log_level = "WARN"
+        [logs]
+        timezone = "Europe/Berlin"
+        [spark]
+        spark.ui.enabled = false
+        spark.sql.shuffle.partitions = 2
+        [kafka]
+        security.protocol = "SSL"
+        """
+    )
+
+    assert load_config(file) == Config(
+        spark={"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"},
+        log_timezone="Europe/Berlin",
+        kafka={"security.protocol": "SSL"},
+        log_level="WARN",
+    )
+
+
+def test_an_empty_file_leaves_the_defaults(conf):
+    assert load_config(conf("")) == Config({}, "UTC", {}, "ERROR")
+
+
+@pytest.mark.parametrize("name", ["local.toml", "cluster.toml"])
+def test_the_files_that_come_along_can_be_read(name):
+    assert load_config(str(CONF / name)).log_timezone == "UTC"
+
+
+def test_without_a_file_local_toml():
+    assert load_config(None) == load_config(str(CONF / "local.toml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[spark", "not TOML"),
+        (b"\xff\xfe", "not TOML"),
+        ("[sparc]\na = 1", "unknown setting 'sparc'; known: spark, logs, kafka, log_level"),
+        ("spark = 1", "unknown setting 'spark'"),
+        ("log_level = 3", "unknown setting 'log_level'"),
+        ('[logs]\nzone = "UTC"', "[logs] knows only 'timezone', not ['zone']"),
+        ('[logs]\ntimezone = "Mars/Olympus"', "unknown time zone 'Mars/Olympus'"),
+        ("[logs]\ntimezone = 1", "unknown time zone 1"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(conf, text, said):
+    with pytest.raises(UsageError) as raised:
+        load_config(conf(text))
+
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_missing_file_is_named():
+    with pytest.raises(UsageError, match=r"--conf /nowhere/x\.toml: No such file"):
+        load_config("/nowhere/x.toml")
+
+
+@pytest.mark.parametrize("name", ["", "Europe", "../etc/passwd", "/etc/passwd", "utc+1", "a\0b"])
+def test_no_time_zone(name):
+    with pytest.raises(UsageError, match="unknown time zone"):
+        known_timezone(name)

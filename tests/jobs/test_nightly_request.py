@@ -1,0 +1,84 @@
+"""A nightly's request: what is wrong with it is said before anything starts."""
+
+from datetime import date
+
+import pytest
+
+from jobs.config import Config
+from jobs.errors import UsageError
+from jobs.nightly import Request, inputs_of
+from jobs.sources.rows import DateRange
+
+
+def request(**given):
+    return Request(lake="lake", cluster_id=given.pop("cluster_id", "c"), **given)
+
+
+@pytest.fixture
+def captured(tmp_path):
+    for name in ("__consumer_offsets-1/00000000000000000000.log", "server.log", "server.log.1.gz"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+def test_folders_are_searched_for_what_each_source_reads(captured):
+    inputs = inputs_of(
+        request(segments=f"{captured}/__consumer_offsets-*", broker_log=f"{captured}/server.*"),
+        Config(),
+    )
+
+    assert inputs.segments == [f"{captured}/__consumer_offsets-1/00000000000000000000.log"]
+    assert inputs.broker_logs == [f"{captured}/server.log", f"{captured}/server.log.1.gz"]
+
+
+def test_nothing_given_is_nothing_to_read():
+    inputs = inputs_of(request(), Config())
+
+    assert (inputs.segments, inputs.broker_logs, inputs.dates) == ([], [], DateRange())
+
+
+def test_the_time_zone_on_the_command_line_comes_before_the_file_s():
+    config = Config(log_timezone="Europe/Berlin")
+
+    assert inputs_of(request(), config).log_timezone == "Europe/Berlin"
+    assert inputs_of(request(log_timezone="Asia/Tokyo"), config).log_timezone == "Asia/Tokyo"
+
+
+@pytest.mark.parametrize(
+    ("given", "first", "last"),
+    [
+        ({"date": "2026-11-21"}, date(2026, 11, 21), date(2026, 11, 21)),
+        ({"first": "2026-11-20", "last": "2026-11-21"}, date(2026, 11, 20), date(2026, 11, 21)),
+        ({"first": "2026-11-21", "last": "2026-11-21"}, date(2026, 11, 21), date(2026, 11, 21)),
+        ({}, None, None),
+    ],
+    ids=["one date", "a range", "a range of one", "all"],
+)
+def test_dates(given, first, last):
+    assert inputs_of(request(**given), Config()).dates == DateRange(first, last)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"cluster_id": ""}, "--cluster-id must not be empty"),
+        ({"segments": "/nowhere/*.log"}, "--segments /nowhere/*.log: no such file"),
+        ({"broker_log": "/nowhere"}, "--broker-log /nowhere: no such file"),
+        ({"log_timezone": "Mars/Olympus"}, "unknown time zone 'Mars/Olympus'"),
+        ({"date": "21.11.2026"}, "--date 21.11.2026: not a date"),
+        ({"date": "2026-02-30"}, "--date 2026-02-30: not a date"),
+        ({"first": "x", "last": "2026-11-21"}, "--from x: not a date"),
+        ({"first": "2026-11-21", "last": "x"}, "--to x: not a date"),
+        ({"first": "2026-11-21"}, "--from and --to: give both"),
+        ({"last": "2026-11-21"}, "--from and --to: give both"),
+        ({"date": "2026-11-21", "last": "2026-11-21"}, "give one date or a range, not both"),
+        ({"first": "2026-11-22", "last": "2026-11-21"}, "is after --to 2026-11-21: swap them"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(given, said):
+    with pytest.raises(UsageError) as raised:
+        inputs_of(request(**given), Config())
+
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)

@@ -1,0 +1,87 @@
+"""Printing: the same rows for people, as JSON and as CSV."""
+
+import io
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+
+from jobs.printing import Format, jsonable, print_rows
+
+COLUMNS = ["group", "generation", "at"]
+AT = datetime(2026, 11, 21, 8, 15, 0, 250_000)
+ROWS = [("billing", 12, AT), ("a,b", None, None)]
+
+
+def printed(format, rows=ROWS, columns=COLUMNS, **more):
+    out = io.StringIO()
+    print_rows(columns, rows, format, out, **more)
+    return out.getvalue()
+
+
+def test_json_is_an_array_of_objects():
+    assert json.loads(printed(Format.JSON)) == [
+        {"group": "billing", "generation": 12, "at": "2026-11-21T08:15:00.250"},
+        {"group": "a,b", "generation": None, "at": None},
+    ]
+
+
+def test_no_rows_are_still_json():
+    assert json.loads(printed(Format.JSON, rows=[])) == []
+
+
+def test_csv_has_a_header_and_quotes_what_needs_it():
+    assert printed(Format.CSV) == (
+        'group,generation,at\nbilling,12,2026-11-21 08:15:00.250\n"a,b",,\n'
+    )
+
+
+def test_a_table_aligns_numbers_right_and_leaves_nulls_blank():
+    assert [line.rstrip() for line in printed(Format.TABLE).splitlines() if line.strip()] == [
+        " group     generation   at",
+        " " + "─" * 46,
+        " billing           12   2026-11-21 08:15:00.250",
+        " a,b",
+    ]
+
+
+def test_a_table_is_as_wide_as_it_needs_to_be():
+    wide = "x" * 300
+
+    assert wide in printed(Format.TABLE, [(wide,)], ["reason"])
+
+
+def test_a_tables_text_is_no_markup():
+    assert "[red]:smile:[/red]" in printed(Format.TABLE, [("[red]:smile:[/red]",)], ["reason"])
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (b"\x00\xff", "AP8="),
+        (date(2026, 11, 21), "2026-11-21"),
+        (datetime(2026, 11, 21, 8, tzinfo=UTC), "2026-11-21T08:00:00.000Z"),
+        (Decimal("3"), 3),
+        (Decimal("3.5"), 3.5),
+        ({1: [b"a", (None, True)]}, {"1": ["YQ==", [None, True]]}),
+    ],
+    ids=["bytes", "date", "utc", "whole", "fraction", "nested"],
+)
+def test_jsonable(value, plain):
+    assert jsonable(value) == plain
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "true"),
+        (1.5, "1.5"),
+        (2.0, "2"),
+        (1 / 3, "0.333"),
+        (["a", "ü"], '"[""a"", ""ü""]"'),
+        ("", '""'),
+    ],
+)
+def test_a_cell_of_csv(value, text):
+    assert printed(Format.CSV, [(value,)], ["c"]) == f"c\n{text}\n"

@@ -1,0 +1,173 @@
+"""Sources: finding files, dates asked for, and a log's rows with counts that add up."""
+
+import gzip
+import io
+from datetime import date
+
+import pytest
+
+from jobs.errors import UsageError
+from jobs.sources.broker_log import first_line_hash, log_rows
+from jobs.sources.files import list_files, open_file
+from jobs.sources.rows import DateRange, day_of
+
+COORDINATOR = "(kafka.coordinator.group.GroupCoordinator)"
+DAY = 86_400_000
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("b.log", "a.log", "deep/c.log", "notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("a.log", ["a.log"]),
+        ("*.log", ["a.log", "b.log"]),
+        ("**/*.log", ["a.log", "b.log", "deep/c.log"]),
+        ("", ["a.log", "b.log", "deep/c.log"]),
+        ("de*", ["deep/c.log"]),
+        ("notes.txt", ["notes.txt"]),
+        ("*.txt", ["notes.txt"]),
+    ],
+    ids=[
+        "a file",
+        "a glob",
+        "a glob over folders",
+        "a folder",
+        "a glob of folders",
+        "a file of any name",
+        "a glob of any name",
+    ],
+)
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_files_are_found_in_order(folder, scheme, pattern, found):
+    files = list_files(f"{scheme}{folder}/{pattern}", "--segments", name_like="*.log")
+
+    assert files == [f"{scheme}{folder}/{name}" for name in found]
+    with open_file(files[0]) as stream:
+        assert stream.read().decode() == found[0]
+
+
+@pytest.mark.parametrize("pattern", ["x.log", "*.gz", "empty"])
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_nothing_found_names_the_option(folder, scheme, pattern):
+    (folder / "empty").mkdir()
+
+    with pytest.raises(UsageError, match=r"^--segments .*: no such file; give a path"):
+        list_files(f"{scheme}{folder}/{pattern}", "--segments", name_like="*.log")
+
+
+@pytest.mark.parametrize(
+    ("time_ms", "day"),
+    [(0, 0), (DAY - 1, 0), (DAY, 1), (20_778 * DAY + 5, 20_778), (-1, 0)],
+)
+def test_day_of(time_ms, day):
+    assert day_of(time_ms) == day
+
+
+@pytest.mark.parametrize(
+    ("dates", "has"),
+    [
+        (DateRange(), [True, True, True, True]),
+        (DateRange(date(2026, 11, 21), date(2026, 11, 21)), [True, False, True, False]),
+        (DateRange(first=date(2026, 11, 21)), [True, False, True, True]),
+        (DateRange(last=date(2026, 11, 21)), [True, True, True, False]),
+    ],
+    ids=["all", "one date", "from", "to"],
+)
+def test_a_range_has_both_its_ends_and_whatever_has_no_time(dates, has):
+    days = [0, 20_777, 20_778, 20_779]  # no time, 2026-11-20, 2026-11-21, 2026-11-22
+
+    assert [dates.has(day) for day in days] == has
+
+
+def test_a_log_is_known_by_its_first_line_however_it_is_packed():
+    text = b"[2026-11-21 08:00:00,000] INFO first\r\nsecond\n"
+    plain = first_line_hash(io.BytesIO(text))
+
+    assert first_line_hash(io.BytesIO(gzip.compress(text, mtime=1))) == plain
+    assert first_line_hash(io.BytesIO(text.replace(b"\r\n", b"\n") + b"third\n")) == plain
+    assert first_line_hash(io.BytesIO(text.replace(b"first", b"fist"))) != plain
+
+
+def test_hashing_leaves_the_stream_at_its_start():
+    stream = io.BytesIO(b"first\nsecond\n")
+
+    first_line_hash(stream)
+
+    assert stream.read() == b"first\nsecond\n"
+
+
+def said(time, message, logger=COORDINATOR, prefix="[GroupCoordinator 7]: "):
+    return f"[2026-11-{time}] INFO {prefix}{message} {logger}\n"
+
+
+LINES = [
+    said("20 23:59:59,999", "Group g with generation 1 is now empty (__consumer_offsets-3)"),
+    said("21 00:00:00,000", "Stabilized group g generation 2 (__consumer_offsets-3)"),
+    said("21 00:00:00,001", "Something never worded before"),
+    said("21 00:00:00,002", "Log loaded", "(kafka.log.UnifiedLog)", ""),
+]
+
+
+@pytest.fixture
+def rows(tmp_path):
+    def read(lines, dates=DateRange(), timezone="UTC"):  # noqa: B008 - it is frozen
+        path = tmp_path / "server.log"
+        path.write_text("".join(lines))
+        batches = log_rows(str(path), timezone, dates)
+        return [row for batch in batches for row in batch.to_pylist()]
+
+    return read
+
+
+def test_a_logs_rows_are_its_events_its_unreadable_lines_and_its_counts(rows):
+    found = rows(LINES)
+
+    assert [row["kind"] for row in found] == ["event", "event", "quarantined", "file"]
+    assert [row["event"] for row in found[:2]] == ["GROUP_EMPTY", "JOIN_COMPLETE"]
+    assert [row["position"] for row in found[:3]] == [
+        0, len(LINES[0]), len(LINES[0] + LINES[1]),
+    ]  # fmt: skip
+    assert found[2]["raw"] == LINES[2].rstrip("\n").encode()
+    counts = found[3]
+    assert counts["inputs"] == 4
+    assert counts["kept_by_date"] == [(date(2026, 11, 20), 1), (date(2026, 11, 21), 1)]
+    assert (counts["quarantined"], counts["skipped"]) == (1, 1)
+    assert counts["bytes"] == sum(map(len, LINES))
+
+
+def test_dates_not_asked_for_are_counted_and_left_out(rows):
+    day = DateRange(date(2026, 11, 21), date(2026, 11, 21))
+
+    *events, counts = rows(LINES[:2], day)
+
+    assert [row["event"] for row in events] == ["JOIN_COMPLETE"]
+    assert counts["kept_by_date"] == [(date(2026, 11, 20), 1), (date(2026, 11, 21), 1)]
+
+
+def test_the_day_is_utcs_not_the_logs(rows):
+    *_, counts = rows(LINES[1:2], timezone="Europe/Berlin")
+
+    assert counts["kept_by_date"] == [(date(2026, 11, 20), 1)]
+
+
+def test_lines_before_the_first_that_names_the_broker_are_its_too(rows):
+    unnamed = said("20 23:00:00,000", "Stabilized group g generation 1", prefix="")
+
+    *events, _ = rows([unnamed, LINES[1]])
+
+    assert [row["broker_id"] for row in events] == [7, 7]
+
+
+def test_a_broker_never_named_is_minus_one(rows):
+    unnamed = said("20 23:00:00,000", "Stabilized group g generation 1", prefix="")
+
+    *events, _ = rows([unnamed])
+
+    assert [row["broker_id"] for row in events] == [-1]
