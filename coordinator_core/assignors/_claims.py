@@ -87,10 +87,16 @@ class Claims:
         table = self._topics.table
         return table + list(self.beyond) if self.beyond else table
 
-    def losing(self, owner: dict[int, int]) -> Iterator[int]:
-        """Claimed codes that ``owner`` gives to somebody who did not claim them."""
+    def changing_hands(self, owner: dict[int, int], holds: set[tuple[int, int]]) -> Iterator[int]:
+        """Codes that ``owner`` newly gives to somebody while a claimant loses them.
+
+        ``holds`` are pairs (code, rank) that somebody keeps beside the owner.
+        """
         claimants: dict[int, set[int]] = {}
         for rank, codes in self.read:
             for code in codes:
                 claimants.setdefault(code, set()).add(rank)
-        return (c for c, ranks in claimants.items() if c in owner and owner[c] not in ranks)
+        for code, ranks in claimants.items():
+            lost = any((code, rank) not in holds for rank in ranks)
+            if lost and code in owner and owner[code] not in ranks:
+                yield code

@@ -17,14 +17,21 @@ from coordinator_core.assignors._claims import Claims
 from coordinator_core.assignors._moves import Moves
 from coordinator_core.assignors._racks import Racks
 from coordinator_core.assignors.members import subscribers
-from coordinator_core.assignors.model import NO_GENERATION, Member, NullPointer, Topics
+from coordinator_core.assignors.model import (
+    NO_GENERATION,
+    Member,
+    NullPointer,
+    TopicPartition,
+    Topics,
+)
 
 
 class UnequalGroup:
     """One assignment in the making.
 
     ``owner`` maps code to rank; its insertion order is every member's list order, since Kafka
-    removes from a list in place and appends what is new.
+    removes from a list in place and appends what is new. ``second_copies`` are pairs (code,
+    rank) of partitions that are in a second member's list too.
     """
 
     def __init__(
@@ -39,12 +46,21 @@ class UnequalGroup:
         self._astray = False
         self.owner = {code: rank for rank, codes in enumerate(claims.lists) for code in codes}
         gave_up = self._give_up(claims)
+        self._topic_of = topics.topic_of
+        self.second_copies: set[tuple[int, int]] = set()
+        if claims.beyond:
+            self._set_doubles_aside(claims)
         held = Counter(self.owner.values())
         self._load = [held[rank] for rank in range(len(ordered))]
         was_empty = not self.owner
         free = self._fill()
         if max(self._load) - min(self._load) > 1:
             self._balance(free, moved_only_new=not gave_up, was_empty=was_empty)
+
+    @property
+    def table(self) -> Sequence[TopicPartition]:
+        """(topic, partition) of every code in ``owner``."""
+        return self._table
 
     def _give_up(self, claims: Claims) -> bool:
         """Claims on topics no longer subscribed, or outside the member's rack."""
@@ -58,6 +74,33 @@ class UnequalGroup:
         for code in lost:
             self.owner.pop(code, None)
         return bool(lost)
+
+    def _set_doubles_aside(self, claims: Claims) -> None:
+        """What Kafka hands out a second time when a kept partition does not exist.
+
+        It walks kept and existing partitions side by side, and a kept one that does not exist
+        blocks that walk: every later partition counts as free, and its holder keeps it too.
+        Such a second copy gets a code of its own behind all others.
+        """
+        index = {topic: i for i, topic in enumerate(self._topics.names)}
+        self._topic_of = self._topic_of + [index[topic] for topic, _ in claims.beyond]
+        place = {topic: i for i, topic in enumerate(self._order)}
+
+        def key(code: int) -> tuple[int, int]:
+            return place[self._topic_of[code]], self._table[code][1]
+
+        total = self._topics.total
+        missing = [key(code) for code in self.owner if code >= total]
+        if not missing:
+            return
+        blocked, first = min(missing), len(self._table)
+        doubles = [code for code in self.owner if code < total and key(code) > blocked]
+        double_of = {code: first + i for i, code in enumerate(doubles)}
+        self._table = self._table + [self._table[code] for code in doubles]
+        self._topic_of = self._topic_of + [self._topic_of[code] for code in doubles]
+        self.second_copies = {(code, self.owner[code]) for code in doubles}
+        self.owner = {double_of.get(code, code): rank for code, rank in self.owner.items()}
+        self._astray = True
 
     # ---- filling
 
@@ -127,7 +170,7 @@ class UnequalGroup:
         self, free: list[tuple[int, Sequence[int]]], moved_only_new: bool, was_empty: bool
     ) -> None:
         """Moves partitions to less loaded subscribers, new ones first; undone if of no help."""
-        if self._older_owner:
+        if self._older_owner or self._astray:
             self._note_fixed_members()
         shared = [(t, self._codes(t)) for t in self._order if len(self._subscribers[t]) > 1]
         if was_empty:  # then everything is new, and no worse balance is undone
@@ -139,7 +182,7 @@ class UnequalGroup:
         changed = self._reassign(shared)
         if not changed:
             return
-        if not self._older_owner:  # then it is the same members before and after
+        if not (self._older_owner or self._astray):  # then it is the same members before and after
             self._note_fixed_members()
         if self._score(self._load) >= self._score(load_before):
             self.owner = before
@@ -151,7 +194,7 @@ class UnequalGroup:
             for rank in ranks:
                 self._most[rank] += self._topics.sizes[topic]
         full = {rank for rank, load in enumerate(self._load) if load >= self._most[rank]}
-        topic_of = self._topics.topic_of
+        topic_of = self._topic_of
         self._fixed = full - {
             rank
             for code, rank in self.owner.items()
@@ -172,10 +215,11 @@ class UnequalGroup:
     def _pass(self, candidates: Sequence[tuple[int, Sequence[int]]]) -> bool:
         changed = False
         load_of, owner_of = self._load.__getitem__, self.owner.__getitem__
+        ordinary = not (self._older_owner or self._astray)
         for topic, codes in candidates:
             ranks = self._subscribers[topic]
             least = min(map(load_of, ranks))
-            if not self._older_owner and max(map(load_of, map(owner_of, codes))) <= least + 1:
+            if ordinary and max(map(load_of, map(owner_of, codes))) <= least + 1:
                 continue
             for code in codes:
                 if self._astray and self._balanced():

@@ -16,7 +16,7 @@ from coordinator_core.assignors.members import (
     same_topics,
     subscribed,
 )
-from coordinator_core.assignors.model import Assignment, Member, Topics
+from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
 
 
 def assign(topics: Topics, members: Sequence[Member], hashed: bool = True) -> Assignment:
@@ -54,6 +54,7 @@ def _by_plain_rules(
     claims = Claims(topics, ordered, map_order.of_subscriptions)
     racks = Racks(topics, topics.names, ordered if topics.racks else ())
     withheld: Collection[int] = ()
+    table: Sequence[TopicPartition] = claims.table()
     if equal and not claims.claimed and not racks.used:
         return {m: topics.table[rank :: len(ids)] for rank, m in enumerate(ids)}
     if equal:
@@ -62,13 +63,14 @@ def _by_plain_rules(
         if cooperative:
             withheld = group.changing_hands()
     else:
-        owner = UnequalGroup(topics, ordered, claims, racks).owner
+        unequal = UnequalGroup(topics, ordered, claims, racks)
+        owner, table = unequal.owner, unequal.table
         lists = codes_by_rank(owner, len(ids))
         if cooperative:
-            withheld = set(claims.losing(owner))
+            withheld = set(claims.changing_hands(owner, unequal.second_copies))
     if withheld:
         lists = [[code for code in codes if code not in withheld] for codes in lists]
-    name = claims.table().__getitem__
+    name = table.__getitem__
     return {m: list(map(name, codes)) for m, codes in zip(ids, lists, strict=True)}
 
 

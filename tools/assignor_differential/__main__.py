@@ -1,0 +1,107 @@
+"""The command: random groups through Kafka's own assignors and ours, every difference named.
+
+    mvn -q -f tools/assignor_differential/kafka package
+    python -m tools.assignor_differential --seed 1 --count 10000
+
+Kafka's side hands back the subscription bytes that its consumers sent; ours decodes those.
+Exits 0 if there is no difference, 1 if there is one, 2 if Kafka's side is not built.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from coordinator_core.assignors import (
+    ASSIGNORS,
+    SERVER_ASSIGNORS,
+    Assignment,
+    AssignorError,
+    Member,
+    Topics,
+)
+from coordinator_core.assignors.subscriptions import as_read
+from jobs.assign import answer
+from tools.assignor_differential.cases import Case, case
+
+JAR = Path(__file__).parents[2] / "build" / "assignors" / "assignors.jar"
+
+
+def kafkas_answers(cases: list[Case]) -> Iterator[dict[str, Any]]:
+    lines = "".join(json.dumps(given) + "\n" for given in cases)
+    command = ["java", "-Xmx1g", "-jar", str(JAR)]
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
+    return map(json.loads, done.stdout.splitlines())
+
+
+def differences(given: Case, kafka: Mapping[str, Any]) -> list[str]:
+    """Which of our answers is not Kafka's: the one from the case, those from the bytes."""
+    found = []
+    ours = json.loads(json.dumps(answer(given)))
+    if all("version" not in member for member in given["members"]) and any(
+        ours.get(field) != kafka.get(field)
+        for field in ("assignment", "assignment2", "rejoin", "error")
+    ):
+        found.append("from the case")
+    for sent, field in (("subscriptions", "assignment"), ("subscriptions2", "assignment2")):
+        if sent in kafka and _from_bytes(given, kafka[sent]) != (kafka.get(field), _error(kafka)):
+            found.append(f"from the bytes of {sent}")
+    return found
+
+
+def _error(kafka: Mapping[str, Any]) -> str | None:
+    error: str | None = kafka.get("error")
+    return error
+
+
+def _from_bytes(given: Case, sent: Mapping[str, str]) -> tuple[Any, str | None]:
+    name = given["assignor"]
+    topics = Topics(
+        {topic: info["partitions"] for topic, info in given["topics"].items()},
+        {topic: info["racks"] for topic, info in given["topics"].items()},
+    )
+    hashed = given.get("map_order") != "given" and name not in SERVER_ASSIGNORS
+    try:
+        lists: Assignment = ASSIGNORS[name](topics, _members(given, sent), hashed=hashed)
+    except AssignorError as error:
+        return None, error.kafka_name
+    return json.loads(json.dumps(lists)), None
+
+
+def _members(given: Case, sent: Mapping[str, str]) -> list[Member]:
+    return [
+        as_read(given["assignor"], m["id"], base64.b64decode(sent[m["id"]]), m["instance_id"])
+        for m in given["members"]
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--show", type=int, default=3, help="differing cases to print in full")
+    options = parser.parse_args()
+    if not JAR.exists():
+        print("build Kafka's side: mvn -q -f tools/assignor_differential/kafka package")
+        return 2
+    cases = [case(options.seed, number) for number in range(options.count)]
+    equal, differing = Counter[str](), Counter[str]()
+    for given, kafka in zip(cases, kafkas_answers(cases), strict=True):
+        found = differences(given, kafka)
+        (differing if found else equal)[given["assignor"]] += 1
+        if found and sum(differing.values()) <= options.show:
+            print(json.dumps({"differs": found, "given": given, "kafka": kafka}))
+    for assignor in sorted(ASSIGNORS):
+        print(f"{assignor:20} {equal[assignor]:6} equal {differing[assignor]:6} different")
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

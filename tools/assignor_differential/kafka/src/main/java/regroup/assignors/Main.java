@@ -1,0 +1,102 @@
+package regroup.assignors;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.common.TopicPartition;
+
+/**
+ * Without arguments: cases on stdin, answers on stdout, one a line, with the subscription bytes that client assignors
+ * read. "time SECONDS ASSIGNOR FILE": the median milliseconds of the assignor alone, warm.
+ */
+public final class Main {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final PrintStream OUT = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+
+    public static void main(String[] args) throws Exception {
+        if (args.length > 0 && args[0].equals("time")) {
+            OUT.println(JSON.writeValueAsString(timed(Double.parseDouble(args[1]), args[2], Path.of(args[3]))));
+        } else {
+            answerAll();
+        }
+        OUT.flush();
+    }
+
+    private static void answerAll() throws Exception {
+        var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line; (line = lines.readLine()) != null; ) {
+            JsonNode read = JSON.readTree(line);
+            OUT.println(JSON.writeValueAsString(answer(Given.read(read, read.get("assignor").asText()))));
+            OUT.flush();
+        }
+    }
+
+    private static Map<String, Object> answer(Given given) {
+        Map<String, Object> row = new LinkedHashMap<>();
+        row.put("case", given.name());
+        try {
+            Map<String, List<TopicPartition>> first = run(given, "subscriptions", row);
+            row.put("assignment", pairs(first));
+            if (given.rounds() > 1 && given.assignor().equals("cooperative-sticky")) {
+                row.put("rejoin", given.members().stream().anyMatch(m -> !first.get(m.id()).containsAll(m.owned())));
+                row.put("assignment2", pairs(run(given.rejoining(first), "subscriptions2", row)));
+            }
+        } catch (RuntimeException thrown) {
+            row.keySet().removeAll(List.of("assignment", "rejoin", "assignment2"));
+            row.put("error", thrown.getClass().getSimpleName());
+        }
+        return row;
+    }
+
+    private static Map<String, List<TopicPartition>> run(Given given, String field, Map<String, Object> row) {
+        Assigning assigning = Assigning.of(given);
+        if (assigning instanceof OnTheLeader leader) {
+            Map<String, String> sent = new LinkedHashMap<>();
+            leader.sent.forEach((id, bytes) -> sent.put(id, Base64.getEncoder().encodeToString(bytes)));
+            row.put(field, sent);
+        }
+        assigning.run();
+        return assigning.result();
+    }
+
+    private static Map<String, Object> pairs(Map<String, List<TopicPartition>> lists) {
+        Map<String, Object> rows = new LinkedHashMap<>();
+        lists.forEach((id, list) ->
+                rows.put(id, list.stream().map(tp -> List.of(tp.topic(), tp.partition())).toList()));
+        return rows;
+    }
+
+    private static Map<String, Object> timed(double seconds, String assignor, Path file) throws Exception {
+        Given given = Given.read(JSON.readTree(Files.readString(file)), assignor);
+        measured(given, seconds);
+        double[] times = measured(given, seconds);
+        Arrays.sort(times);
+        return Map.of("median_ms", times[times.length / 2], "runs", times.length);
+    }
+
+    /** Milliseconds of each run: at least three, fewer when one takes long. */
+    private static double[] measured(Given given, double seconds) {
+        List<Double> times = new ArrayList<>();
+        double spent = 0;
+        while (spent < 8 && times.size() < 5000 && (times.size() < 3 || spent < seconds)) {
+            Assigning assigning = Assigning.of(given);
+            long start = System.nanoTime();
+            assigning.run();
+            double took = (System.nanoTime() - start) / 1e9;
+            times.add(took * 1e3);
+            spent += took;
+        }
+        return times.stream().mapToDouble(Double::doubleValue).toArray();
+    }
+}

@@ -1,0 +1,106 @@
+package regroup.assignors;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.coordinator.group.api.assignor.ConsumerGroupPartitionAssignor;
+import org.apache.kafka.coordinator.group.api.assignor.MemberAssignment;
+import org.apache.kafka.coordinator.group.api.assignor.SubscribedTopicDescriber;
+import org.apache.kafka.coordinator.group.api.assignor.SubscriptionType;
+import org.apache.kafka.coordinator.group.assignor.RangeAssignor;
+import org.apache.kafka.coordinator.group.assignor.UniformAssignor;
+import org.apache.kafka.coordinator.group.modern.Assignment;
+import org.apache.kafka.coordinator.group.modern.GroupSpecImpl;
+import org.apache.kafka.coordinator.group.modern.MemberSubscriptionAndAssignmentImpl;
+
+/** The coordinator's assignors. The case's k-th topic has the id (0, k), so that ids sort as the case has them. */
+final class OnTheServer implements Assigning, SubscribedTopicDescriber {
+    private final Given given;
+    private final List<String> names;
+    private final Map<String, Uuid> ids = new HashMap<>();
+    private final Map<Uuid, Integer> sizes = new HashMap<>();
+    private final ConsumerGroupPartitionAssignor assignor;
+    private final GroupSpecImpl spec;
+    private Map<String, MemberAssignment> assignments;
+
+    OnTheServer(Given given) {
+        this.given = given;
+        assignor = given.assignor().equals("uniform") ? new UniformAssignor() : new RangeAssignor();
+        names = new ArrayList<>(given.topics().keySet());
+        for (String name : names) {
+            ids.put(name, new Uuid(0, ids.size() + 1));
+            sizes.put(ids.get(name), given.topics().get(name).partitions());
+        }
+        Map<String, MemberSubscriptionAndAssignmentImpl> members =
+                given.hashed() ? new HashMap<>() : new LinkedHashMap<>();
+        Map<Uuid, Map<Integer, String>> owners = new HashMap<>();
+        Set<Set<Uuid>> subscriptions = new HashSet<>();
+        for (Given.Consumer member : given.members()) {
+            Set<Uuid> subscribed = new LinkedHashSet<>();
+            member.topics().forEach(topic ->
+                    subscribed.add(ids.computeIfAbsent(topic, t -> new Uuid(1, ids.size() + 1))));
+            subscriptions.add(subscribed);
+            members.put(member.id(), new MemberSubscriptionAndAssignmentImpl(
+                    Optional.ofNullable(member.rack()),
+                    Optional.ofNullable(member.instanceId()),
+                    subscribed,
+                    new Assignment(Collections.unmodifiableMap(stillThere(member, owners)))));
+        }
+        SubscriptionType type =
+                subscriptions.size() <= 1 ? SubscriptionType.HOMOGENEOUS : SubscriptionType.HETEROGENEOUS;
+        spec = new GroupSpecImpl(members, type, owners);
+    }
+
+    /** The coordinator drops what no longer exists before it calls its assignor. */
+    private Map<Uuid, Set<Integer>> stillThere(Given.Consumer member, Map<Uuid, Map<Integer, String>> owners) {
+        Map<Uuid, Set<Integer>> owned = new LinkedHashMap<>();
+        for (TopicPartition tp : member.owned()) {
+            Given.Topic topic = given.topics().get(tp.topic());
+            if (topic == null || tp.partition() >= topic.partitions()) continue;
+            Uuid id = ids.get(tp.topic());
+            owned.computeIfAbsent(id, t -> new LinkedHashSet<>()).add(tp.partition());
+            owners.computeIfAbsent(id, t -> new HashMap<>()).put(tp.partition(), member.id());
+        }
+        return owned;
+    }
+
+    @Override
+    public void run() {
+        assignments = assignor.assign(spec, this).members();
+    }
+
+    @Override
+    public Map<String, List<TopicPartition>> result() {
+        Map<String, List<TopicPartition>> lists = new LinkedHashMap<>();
+        for (Given.Consumer member : given.members()) {
+            List<TopicPartition> list = new ArrayList<>();
+            MemberAssignment assignment = assignments.get(member.id());
+            for (String name : assignment == null ? List.<String>of() : names) {
+                Set<Integer> partitions = assignment.partitions().getOrDefault(ids.get(name), Set.of());
+                new TreeSet<>(partitions).forEach(p -> list.add(new TopicPartition(name, p)));
+            }
+            lists.put(member.id(), list);
+        }
+        return lists;
+    }
+
+    @Override
+    public int numPartitions(Uuid id) {
+        return sizes.getOrDefault(id, -1);
+    }
+
+    @Override
+    public Set<String> racksForPartition(Uuid id, int partition) {
+        return Set.of();
+    }
+}
