@@ -50,17 +50,25 @@ class Kafka:
         self._out.close()
         self._jvm.wait()
 
+    @property
+    def pid(self) -> int:
+        return self._jvm.pid
+
     def play(self, scenario: Scenario) -> list[Event]:
+        return _events(self.play_text(json.dumps(scenario)))
+
+    def play_text(self, scenario: str) -> str:
+        """A scenario on one line; its trace as JSON Lines."""
         self._send(scenario)
         return self._receive()
 
     def play_all(self, scenarios: Iterable[Scenario]) -> Iterator[tuple[Scenario, list[Event]]]:
         """Scenarios and their traces in order; the JVM plays ahead while the caller works."""
         listed = list(scenarios)
-        feeder = threading.Thread(target=lambda: [self._send(s) for s in listed], daemon=True)
+        feeder = threading.Thread(target=self._send_all, args=[listed], daemon=True)
         feeder.start()
         for scenario in listed:
-            yield scenario, self._receive()
+            yield scenario, _events(self._receive())
         feeder.join()
 
     @property
@@ -73,15 +81,23 @@ class Kafka:
         assert self._jvm.stdout is not None
         return self._jvm.stdout
 
-    def _send(self, scenario: Scenario) -> None:
-        self._in.write(json.dumps(scenario) + "\n")
+    def _send_all(self, scenarios: list[Scenario]) -> None:
+        for scenario in scenarios:
+            self._send(json.dumps(scenario))
+
+    def _send(self, scenario: str) -> None:
+        self._in.write(scenario + "\n")
         self._in.flush()
 
-    def _receive(self) -> list[Event]:
+    def _receive(self) -> str:
         """Lines up to the empty one."""
         lines = []
         for line in self._out:
             if line == "\n":
-                return [json.loads(text) for text in lines]
+                return "".join(lines)
             lines.append(line)
         raise RuntimeError(f"the runner ended with {self._jvm.wait()}")
+
+
+def _events(trace: str) -> list[Event]:
+    return [json.loads(line) for line in trace.split("\n") if line]

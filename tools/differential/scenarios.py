@@ -38,6 +38,8 @@ APPEND_ERRORS = [
 ]
 # No subscriptions, of the kinds that Kafka's parser refuses politely: others it throws through.
 ODD_METADATA = ["", "AA==", "AAA=", "AAAAAA==", "//8AAAAA", "AAkAAAABAAF0/////wAAAAA="]
+# Not 0: static members that never come back let 4.1 set a join's timer again and again, for at once.
+SPOILED_REBALANCE_MS = [500, 2000, 60000]
 ASSIGNORS = ["range", "roundrobin", "sticky", "cooperative-sticky", "stream", "default", "a", "zz"]
 PROTOCOL_LISTS = [
     ["range"],
@@ -300,7 +302,7 @@ class _Group:
                 [self.any_member(), self._any_instance()] for _ in range(rng.randrange(4))
             ],
             "session_timeout_ms": lambda: rng.choice([0, 1, 5999, 6000, 30000, 30001, 1800001]),
-            "rebalance_timeout_ms": lambda: rng.choice([0, 1, 2000, 60000]),
+            "rebalance_timeout_ms": lambda: rng.choice(SPOILED_REBALANCE_MS),
             "protocol_type": lambda: rng.choice(["", "consumer", "connect", "Consumer"]),
             "protocol_name": lambda: rng.choice([None, *ASSIGNORS]),
             "protocols": lambda: rng.choice(

@@ -1,0 +1,160 @@
+"""How fast the engine is, beside Kafka's own classes in the same run.
+
+    python -m bench.engine [--era 4.1] [--scenarios 4000] [--groups 10000 --members 20 --rounds 3]
+
+Commands are timed whole, from JSON files to trace files, with the start of Python and of the JVM;
+warm players get a scenario as JSON text and give its trace as JSON text. Last, one heartbeat of the
+engine alone, by the number of groups around it. CPU time is of all threads, the JVM's compiler and
+collector included; it says more than the clock's where others are at work on the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.engine import heartbeats, steady
+from tools.differential.check import scenario_text
+from tools.differential.engine import Engine
+from tools.differential.kafka import BUILD, Kafka
+from tools.differential.scenarios import scenario as random_scenario
+from tools.differential.traces import member_ids
+
+WARM_UP = 300
+GROUP_COUNTS = (100, 1000, 10000)
+Scenario = dict[str, Any]
+
+
+class Spent(NamedTuple):
+    clock_s: float
+    cpu_s: float
+
+
+class Compared(NamedTuple):
+    """The same steps by both."""
+
+    what: str
+    steps: int
+    kafka: Spent
+    engine: Spent
+
+    def __str__(self) -> str:
+        clock = self._rates(self.kafka.clock_s, self.engine.clock_s)
+        cpu = self._rates(self.kafka.cpu_s, self.engine.cpu_s)
+        return f"{self.what:<46}{self.steps:>9}{clock}{cpu}"
+
+    def _rates(self, kafka_s: float, engine_s: float) -> str:
+        kafka, engine = self.steps / kafka_s, self.steps / engine_s
+        return f"{kafka:>12.0f}{engine:>9.0f}{engine / kafka:>7.2f}"
+
+
+def main() -> None:
+    options = _options()
+    randoms = [random_scenario(options.seed, index) for index in range(options.scenarios)]
+    quiet = steady.scenario(options.groups, options.members, options.rounds)
+    quiet_name = f"{options.groups} groups of {options.members}"
+    print(f"{'':<46}{'':>9}{'steps/s by the clock':>28}{'steps/s of CPU time':>28}")
+    columns = f"{'Kafka':>12}{'engine':>9}{'ratio':>7}"
+    print(f"{'era ' + options.era:<46}{'steps':>9}{columns}{columns}")
+    print(_commands(f"{options.scenarios} random, whole command", randoms, options.era))
+    print(_warm(f"{options.scenarios} random, warm", randoms, options.era))
+    print(_commands(f"{quiet_name}, whole command", [quiet], options.era))
+    for groups in GROUP_COUNTS:
+        spent_ns = heartbeats.ns_each(options.era, groups, options.members)
+        print(
+            f"one heartbeat, engine alone, among {groups:>5} groups: {spent_ns:.0f} ns of CPU time"
+        )
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench.engine")
+    parser.add_argument("--era", default="4.1")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--scenarios", type=int, default=4000)
+    parser.add_argument("--groups", type=int, default=10000)
+    parser.add_argument("--members", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=3)
+    return parser.parse_args()
+
+
+def _commands(what: str, scenarios: list[Scenario], era: str) -> Compared:
+    """Both commands over the same files; the engine takes its ids from Kafka's traces."""
+    jar = BUILD / f"kafka-{era}" / f"kafka-{era}.jar"
+    regroup = Path(sys.executable).with_name("regroup")
+    with tempfile.TemporaryDirectory(prefix="bench-engine-") as directory:
+        scenario_dir, kafka_dir, engine_dir = (Path(directory, n) for n in ("in", "kafka", "out"))
+        scenario_dir.mkdir()
+        for made in scenarios:
+            (scenario_dir / f"{made['name']}.json").write_text(scenario_text(made), "utf-8")
+        kafka = _spent(lambda: _run("java", "-jar", jar, "--out", kafka_dir, scenario_dir))
+        engine = _spent(
+            lambda: _run(
+                regroup, "scenario", "run", "--era", era, "--ids-from", kafka_dir,
+                "--out", engine_dir, scenario_dir,
+            )
+        )  # fmt: skip
+        _all_there(kafka_dir, engine_dir)
+    return Compared(what, _steps(scenarios), kafka, engine)
+
+
+def _run(*command: object) -> None:
+    subprocess.run([str(part) for part in command], check=True, stderr=subprocess.DEVNULL)
+
+
+def _all_there(kafka_dir: Path, engine_dir: Path) -> None:
+    if {path.name for path in kafka_dir.iterdir()} != {path.name for path in engine_dir.iterdir()}:
+        raise RuntimeError("the two commands did not write the same traces")
+
+
+def _warm(what: str, scenarios: list[Scenario], era: str) -> Compared:
+    texts = [json.dumps(made) for made in scenarios]
+    with Kafka(era) as kafka:
+        for text in texts[:WARM_UP]:
+            kafka.play_text(text)
+        before = _child_cpu_s(kafka.pid)
+        traces: list[str] = []
+        clock_s = _spent(lambda: traces.extend(map(kafka.play_text, texts))).clock_s
+        theirs = Spent(clock_s, _child_cpu_s(kafka.pid) - before)
+    ids = [member_ids([json.loads(trace.partition("\n")[0])]) for trace in traces]
+    engine = Engine(era)
+
+    def play() -> None:
+        for text, some in zip(texts, ids, strict=True):
+            "".join(json.dumps(event) + "\n" for event in engine.play(json.loads(text), some))
+
+    return Compared(what, _steps(scenarios), theirs, _spent(play))
+
+
+def _steps(scenarios: list[Scenario]) -> int:
+    return sum(len(made["steps"]) for made in scenarios)
+
+
+def _spent(work: Callable[[], object]) -> Spent:
+    """Time that the work took, of this process and of children that ended in it."""
+    clock_s, cpu_s = time.perf_counter(), _own_cpu_s()
+    work()
+    return Spent(time.perf_counter() - clock_s, _own_cpu_s() - cpu_s)
+
+
+def _own_cpu_s() -> float:
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def _child_cpu_s(pid: int) -> float:
+    """Of a child that still runs: fields 14 and 15 of its stat, in ticks."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    main()
