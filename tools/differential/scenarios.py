@@ -38,7 +38,7 @@ APPEND_ERRORS = [
 ]
 # No subscriptions, of the kinds that Kafka's parser refuses politely: others it throws through.
 ODD_METADATA = ["", "AA==", "AAA=", "AAAAAA==", "//8AAAAA", "AAkAAAABAAF0/////wAAAAA="]
-# Not 0: static members that never come back let 4.1 set a join's timer again and again, for at once.
+# Not 0: over static members that never come back 4.1 would set a timer for at once, for ever.
 SPOILED_REBALANCE_MS = [500, 2000, 60000]
 ASSIGNORS = ["range", "roundrobin", "sticky", "cooperative-sticky", "stream", "default", "a", "zz"]
 PROTOCOL_LISTS = [
