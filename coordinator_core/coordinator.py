@@ -10,7 +10,7 @@ request of some moment, let the timers due by then fire: ``advance``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -19,6 +19,7 @@ from coordinator_core.errors import CoordinatorBug, Errors, UnexpectedState
 from coordinator_core.expiry import CleanUp
 from coordinator_core.group import Group
 from coordinator_core.handlers import commit, delete, describe, fetch, heartbeat, join, sync
+from coordinator_core.loading import load, unload
 from coordinator_core.messages import (
     Append,
     BareError,
@@ -33,6 +34,7 @@ from coordinator_core.messages import (
     ListGroups,
     OffsetCommit,
     OffsetFetch,
+    Record,
     Request,
     Response,
     SyncGroup,
@@ -115,6 +117,21 @@ class Coordinator:
         effects = self._begin(now_ms)
         with suppress(UnexpectedState):
             self._turn.appended(append.append_id, error)
+        return effects
+
+    def load(self, records: Iterable[Record], now_ms: int) -> list[Effect]:
+        """Take groups over from their log: (key, value) in log order, compacted or not.
+
+        Members get a new session from now on.  Raises BadRecord for bytes that cannot be read.
+        """
+        effects = self._begin(now_ms)
+        load(self._turn, records)
+        return effects
+
+    def unload(self, now_ms: int, partition: int | None = None) -> list[Effect]:
+        """Give up the groups of a partition of `__consumer_offsets`, or all of them."""
+        effects = self._begin(now_ms)
+        unload(self._turn, partition)
         return effects
 
     def next_deadline_ms(self) -> int | None:

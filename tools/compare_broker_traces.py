@@ -3,22 +3,25 @@
     python tools/compare_broker_traces.py SCENARIOS TRACES
 
 A broker's trace tells when each request left and what came back; the engine gets the same requests
-at the same times.  Answers, their order and the records must be equal; times may differ by what a
-network, a busy machine and millisecond timers make of them.
+at the same times.  Answers, their order, records and log lines must be equal; times may differ by
+what a network, a busy machine and millisecond timers make of them.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from binascii import a2b_base64
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from coordinator_core.broker_lines import line_of
 from coordinator_core.era import Era
 from coordinator_core.eras import ERAS, of_0_9_0, of_scala_2_12
+from coordinator_core.messages import Event as EngineEvent
 from coordinator_core.records import decode
 from coordinator_core.scenario import derived_ids, play
 from coordinator_core.turn import MemberIds
@@ -29,6 +32,13 @@ Event = Mapping[str, Json]
 TOLERANCE_MS = 300
 MESSAGE_MAX_BYTES = 1_000_000  # about: the brokers' default, less what a batch adds
 BROKER_ERRORS = frozenset({"UNKNOWN_TOPIC_OR_PARTITION"})  # of the broker, before its coordinator
+OFFSETS_PARTITIONS = 5
+FAILED_REQUEST = "ERROR [KafkaApi"
+# Sessions and syncs of one deadline expire in two threads, one of which is first.
+SYNC_EXPIRY, TWO_REAPERS = re.compile("sync( request)? expiration"), frozenset({"3.9.1"})
+# 0.9.0 still had an exception of its own for records too large.
+RENAMED = "kafka.common.MessageSizeTooLargeException"
+RENAMED_TO = "org.apache.kafka.common.errors.RecordTooLargeException"
 ERA_OF = {"0.9.0": "0.9", "0.10.0": "0.9", "0.10.2": "0.10", "2.0": "2.0", "2.5": "2.5"}
 ERA_OF |= {"3.9": "3.9", "4.1": "4.1"}
 
@@ -53,10 +63,13 @@ def differences(scenario: Event, trace: list[Event]) -> Iterator[Difference]:
     start = trace[0]
     shift_ms = _clean_up_phase(scenario, trace)
     asked = _as_sent(scenario, trace, shift_ms)
-    played = play(asked, era_of(start), _member_ids(asked, trace), "")
+    events: list[EngineEvent] = []
+    member_ids = _member_ids(asked, trace)
+    played = play(asked, era_of(start), member_ids, "", lambda at_ms, e: events.append(e))
     name = scenario["name"]
     yield from _answers(name, trace, played, shift_ms)
     yield from _records(name, trace, played, shift_ms)
+    yield from _lines(name, trace, events)
 
 
 def _member_ids(asked: Event, trace: list[Event]) -> MemberIds:
@@ -245,6 +258,33 @@ def _same(broker: _Record, engine: _Record) -> bool:
         return False
     times = zip((broker.at_ms, *broker.times_ms), (engine.at_ms, *engine.times_ms), strict=True)
     return all(abs(theirs - ours) <= TOLERANCE_MS for theirs, ours in times)
+
+
+# -- log lines -----------------------------------------------------------------------------------
+
+
+def _lines(name: str, trace: list[Event], events: list[EngineEvent]) -> Iterator[Difference]:
+    """Lines that name the group, without their dates."""
+    theirs = [_undated(e["line"]) for e in trace if e["event"] == "log"]
+    theirs = [line for line in theirs if not line.startswith(FAILED_REQUEST)]
+    if any(map(SYNC_EXPIRY.search, theirs)) and trace[0]["era"] in TWO_REAPERS:
+        return
+    era, broker_id = era_of(trace[0]), trace[0]["find_coordinator"]["node_id"]
+    printed = [
+        line_of(event, era, local_ms=0, broker_id=broker_id, partitions=OFFSETS_PARTITIONS)
+        for event in events
+    ]
+    ours = [_undated(line) for line in printed if line is not None and name in line]
+    if ours != theirs:
+        pairs = enumerate(zip_longest(theirs, ours))
+        first = next(i for i, (their, our) in pairs if their != our)
+        yield Difference(name, f"line {first}", theirs[first : first + 1], ours[first : first + 1])
+
+
+def _undated(line: str) -> str:
+    """The line's first, without its date and what Java prints of an object's identity."""
+    text = line.partition("\n")[0].partition("] ")[2].replace(RENAMED, RENAMED_TO)
+    return re.sub(r"\[B@\w+", "[B@0", text)
 
 
 # -- the command ---------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ def _store(turn: Turn, group: Group, request: SyncGroup) -> None:
         static_member_count=len(group.static_members),
     )
     given = request.assignments
-    assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
+    assignments = {m.member_id: given.get(m.member_id, b"") for m in group.in_order()}
     missing = tuple([each for each in assignments if each not in given])
     if missing:
         turn.event("EMPTY_ASSIGNMENTS", group, step="set", members=missing)

@@ -1,0 +1,39 @@
+"""What was asked of real brokers in real time: the same answers, order, records and log lines."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from tools.compare_broker_traces import differences
+
+DATA = Path(__file__).parents[1] / "data" / "coordinator"
+BROKERS = ["0.9.0.1", "0.10.0.1", "0.10.2.2", "2.0.1", "2.5.1", "3.9.1", "4.1.2"]
+
+
+def rows(name):
+    with gzip.open(DATA / name, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+SCENARIOS = {scenario["name"]: scenario for scenario in rows("broker-scenarios.jsonl.gz")}
+
+
+@pytest.mark.parametrize("version", BROKERS)
+def test_a_broker_gives_what_its_era_gives(version):
+    traces = rows(f"broker-{version}.jsonl.gz")
+
+    found = [each for row in traces for each in differences(SCENARIOS[row["name"]], row["trace"])]
+
+    assert len(traces) >= 22
+    assert found == []
+
+
+def test_a_wrong_answer_of_a_broker_is_found():
+    row = next(r for r in rows("broker-2.0.1.jsonl.gz") if r["name"] == "commits-by-members")
+    answer = next(e for e in row["trace"] if e.get("to") == "a9")
+    answer["partitions"][0][2] = "NONE"
+
+    found = list(differences(SCENARIOS[row["name"]], row["trace"]))
+
+    assert [each.where for each in found] == ["a9"]

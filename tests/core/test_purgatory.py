@@ -1,0 +1,86 @@
+"""Delayed operations: completed once, by an event or by time, and watched no longer than that."""
+
+from coordinator_core.purgatory import DelayedOperation, Purgatory
+from coordinator_core.timing_wheel import TimingWheel
+
+
+class Operation(DelayedOperation):
+    __slots__ = ("may_complete", "told")
+
+    def __init__(self):
+        super().__init__()
+        self.may_complete = False
+        self.told = []
+
+    def try_complete(self):
+        return self.may_complete and self.force_complete()
+
+    def on_complete(self):
+        self.told.append("complete")
+
+    def on_expiration(self):
+        self.told.append("expired")
+
+
+def watched(delay_ms=100):
+    wheel = TimingWheel()
+    purgatory, operation = Purgatory(wheel), Operation()
+    assert not purgatory.try_complete_else_watch(operation, "key", delay_ms)
+    return wheel, purgatory, operation
+
+
+def test_what_may_complete_is_not_watched():
+    wheel, purgatory, operation = TimingWheel(), None, Operation()
+    purgatory = Purgatory(wheel)
+    operation.may_complete = True
+
+    assert purgatory.try_complete_else_watch(operation, "key", 100)
+    assert (operation.told, len(purgatory), len(wheel)) == (["complete"], 0, 0)
+
+
+def test_an_event_completes_what_is_watched_under_its_key():
+    wheel, purgatory, operation = watched()
+    operation.may_complete = True
+
+    assert purgatory.check_and_complete("another key") == 0
+    assert purgatory.check_and_complete("key") == 1
+    assert purgatory.check_and_complete("key") == 0
+    assert (operation.told, len(purgatory), len(wheel)) == (["complete"], 0, 0)
+
+
+def test_time_completes_and_then_expires():
+    wheel, purgatory, operation = watched(delay_ms=100)
+
+    assert wheel.pop_due(99) is None
+    wheel.pop_due(100).expire()
+
+    assert (operation.told, len(purgatory), len(wheel)) == (["complete", "expired"], 0, 0)
+
+
+def test_force_complete_works_once():
+    _, _, operation = watched()
+
+    assert operation.force_complete()
+    assert not operation.force_complete()
+    operation.expire()
+    assert operation.told == ["complete"]
+
+
+def test_scheduling_under_a_key_overrides_what_is_there():
+    wheel, purgatory, first = watched()
+    second = Operation()
+    purgatory.schedule(second, "key", 100)
+
+    assert purgatory.watched("key") == (second,)
+    wheel.pop_due(100).expire()
+    assert wheel.pop_due(100) is None
+    assert (first.told, second.told) == ([], ["complete", "expired"])
+
+
+def test_a_cancelled_operation_neither_completes_nor_expires():
+    wheel, purgatory, operation = watched()
+    purgatory.cancel("key")
+    operation.may_complete = True
+
+    assert purgatory.check_and_complete("key") == 0
+    assert (operation.told, len(purgatory), len(wheel)) == ([], 0, 0)

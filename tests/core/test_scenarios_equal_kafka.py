@@ -1,0 +1,51 @@
+"""Scenarios as Kafka's own coordinator classes played them in virtual time: equal event for event.
+
+tests/data/coordinator holds all named scenarios and a slice of random ones, and the traces of Kafka
+4.1.1, 3.9.1 and 2.5.1.
+"""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from coordinator_core.eras import ERAS
+from coordinator_core.scenario import given_ids, play
+
+DATA = Path(__file__).parents[1] / "data" / "coordinator"
+
+
+def rows(name):
+    with gzip.open(DATA / name, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+SCENARIOS = {scenario["name"]: scenario for scenario in rows("scenarios.jsonl.gz")}
+
+
+def comparable(trace):
+    """Without what ran it, and with the partitions of an answer in one order."""
+    events = json.loads(json.dumps(trace[1:]))
+    for event in events:
+        event.get("partitions", []).sort()
+    return events
+
+
+@pytest.mark.parametrize("era", ["4.1", "3.9", "2.5"])
+def test_every_scenario_gives_the_trace_of_the_era(era):
+    differing = []
+    for row in rows(f"traces-{era}.jsonl.gz"):
+        kafka = row["trace"]
+        ids = kafka[0]["member_ids"]
+
+        played = play(SCENARIOS[row["name"]], ERAS[era], given_ids(ids), "")
+
+        if comparable(played) != comparable(kafka) or played[0]["member_ids"] != ids:
+            differing.append(row["name"])
+    assert differing == []
+
+
+def test_the_data_are_all_there():
+    assert len(SCENARIOS) == 190
+    assert [len(rows(f"traces-{era}.jsonl.gz")) for era in ("4.1", "3.9", "2.5")] == [190] * 3
