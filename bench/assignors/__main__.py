@@ -1,0 +1,78 @@
+"""The command; see README.md beside it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from bench.assignors import inputs, peers, throughput
+
+FILES = peers.ROOT / "build" / "assignors-peers" / "inputs"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", action="store_true", help="build the peers")
+    parser.add_argument("--peers", action="store_true", help="time the peers too")
+    parser.add_argument("--throughput", action="store_true", help="many small groups")
+    parser.add_argument("--seconds", type=float, default=0.4, help="of each warm-up and timing")
+    parser.add_argument("--limit", type=float, default=60, help="seconds a peer may take in all")
+    parser.add_argument("--assignors", default="sticky,cooperative-sticky,range,roundrobin")
+    parser.add_argument("inputs", nargs="*", help="names or parts of names; all by default")
+    options = parser.parse_args()
+    if options.build:
+        peers.build()
+    if options.throughput:
+        throughput.main()
+    if not (options.build or options.throughput):
+        inputs.write(FILES)
+        table(options)
+
+
+def table(options: argparse.Namespace) -> None:
+    wanted = [n for n in inputs.names() if any(part in n for part in options.inputs or [""])]
+    columns = list(peers.ASSIGNORS_OF) if options.peers else []
+    print("| assignor | input | ours | ours, cold |", *(f" {peer} |" for peer in columns), end="")
+    print(" best peer / ours | / cold |" if columns else "")
+    print("|---" * (4 + len(columns) + (2 if columns else 0)) + "|")
+    for assignor in options.assignors.split(","):
+        for name in wanted:
+            if name.endswith("fresh") or assignor in ("sticky", "cooperative-sticky", "uniform"):
+                print(row(assignor, name, columns, options), flush=True)
+
+
+def row(assignor: str, name: str, columns: list[str], options: argparse.Namespace) -> str:
+    """Milliseconds; a peer without such an assignor, not built or too slow has a dash."""
+    file = FILES / f"{name}.json"
+    ours = _ours(assignor, file, options.seconds)
+    theirs = [
+        peers.median_ms(peer, assignor, file, options.seconds, options.limit) for peer in columns
+    ]
+    cells = [assignor, name, *map(shown, (ours["median_ms"], ours["cold_ms"], *theirs))]
+    if columns:
+        best = min((ms for ms in theirs if ms is not None), default=None)
+        for ms in (ours["median_ms"], ours["cold_ms"]):
+            cells.append("-" if best is None else f"{best / ms:.2f}")
+    return "| " + " | ".join(cells) + " |"
+
+
+def _ours(assignor: str, file: Path, seconds: float) -> dict[str, float]:
+    line = [*peers.pinned(), sys.executable, "-m", "bench.assignors.ours", str(seconds)]
+    done = subprocess.run(
+        [*line, assignor, str(file)], cwd=peers.ROOT, check=True, capture_output=True, text=True
+    )
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
+
+
+def shown(ms: float | None) -> str:
+    if ms is None:
+        return "-"
+    return f"{ms:.3f}" if ms < 1 else f"{ms:.2f}" if ms < 100 else f"{ms:.0f}"
+
+
+if __name__ == "__main__":
+    main()
