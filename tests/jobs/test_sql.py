@@ -1,0 +1,126 @@
+"""SQL over the lake: tables and views by their names, and one line on what is wrong."""
+
+from datetime import date, datetime
+
+import pytest
+
+from jobs.errors import UsageError
+from jobs.sql import query
+from jobs.tables import Lake
+from schemas import table_names, view_names
+
+
+@pytest.fixture(scope="module")
+def empty(write_lake, tmp_path_factory):
+    """Every table, and not a row."""
+    return write_lake(tmp_path_factory.mktemp("empty"), {table: [] for table in table_names()})
+
+
+@pytest.fixture(scope="module")
+def lake(write_lake, tmp_path_factory):
+    place = {"group_id": "billing", "generation": 4}
+    return write_lake(
+        tmp_path_factory.mktemp("lake"),
+        {
+            "generations": [
+                place | {"cause": "LEADER_REJOIN", "culprit_client_id": "app", "member_count": 2},
+                place | {"generation": 5, "cause": "MEMBER_NEW"},
+            ],
+            "rebalance_latency": [
+                place
+                | {"preparing_time": 1000, "end_time": 1250, "join_ms": 200, "sync_ms": 50}
+                | {"total_ms": 250, "outcome": "stable", "logical_rebalance": 4, "round": 1},
+                place
+                | {"generation": 5, "outcome": "stable", "logical_rebalance": 5, "round": 1}
+                | {"total_ms": 100},
+            ],
+            "churn": [
+                place | {"partitions_moved": 0, "partitions_orphaned": 0, "partitions_new": 0},
+                place
+                | {"generation": 5, "partitions_moved": 3, "partitions_orphaned": 0}
+                | {"partitions_new": 0},
+            ],
+            "rebalance_causes": [],
+        },
+    )
+
+
+@pytest.mark.parametrize("table", table_names())
+def test_an_empty_table_has_its_columns(empty, table):
+    columns, rows = query(empty, f"SELECT * FROM {table}")
+
+    assert columns[0] == "cluster_id"
+    assert rows == []
+
+
+def test_an_empty_tables_columns_have_their_types(empty):
+    said = "SELECT SUM(join_ms), MAX(preparing_time) - MIN(preparing_time) FROM rebalance_latency"
+
+    assert query(empty, said)[1] == [(None, None)]
+
+
+@pytest.mark.parametrize("view", view_names())
+def test_every_view_can_be_asked(empty, view):
+    columns, rows = query(empty, f"SELECT * FROM {view}")
+
+    assert columns[0] == "cluster_id"
+    assert rows == []
+
+
+def test_a_view_that_rests_on_another_view(lake):
+    _, rows = query(lake, "SELECT group_id, generation, culprit, total_ms FROM q05_moved_nothing")
+
+    assert rows == [("billing", 4, "app", 250)]
+
+
+def test_names_are_known_however_they_are_written(lake):
+    _, rows = query(lake, 'WITH x AS (SELECT * FROM Generations) SELECT MAX(generation) FROM "x"')
+
+    assert rows == [(5,)]
+
+
+def test_dates_and_times_are_utc_without_saying_so(lake):
+    _, rows = query(
+        lake, "SELECT event_date, preparing_time FROM rebalance_latency WHERE generation = 4"
+    )
+
+    assert rows == [(date(2026, 11, 21), datetime(1970, 1, 1, 0, 0, 1))]
+
+
+def test_columns_come_in_the_tables_order(lake):
+    columns, _ = query(lake, "SELECT * FROM churn")
+
+    assert columns[:5] == ["cluster_id", "group_id", "incarnation", "generation", "event_date"]
+
+
+def test_clusters_of_any_name(spark, frame, tmp_path):
+    names = ["123", "50% new", "a/b", "o'neil", "ü"]
+    rows = [{"cluster_id": name, "group_id": "g", "generation": 1} for name in names]
+    Lake(spark, str(tmp_path), "c").insert_new("churn", frame("churn", rows))
+
+    _, found = query(str(tmp_path), "SELECT cluster_id, group_id FROM churn ORDER BY cluster_id")
+
+    assert found == [(name, "g") for name in names]
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("SELEC 1", 'syntax error at or near "SELEC"'),
+        ("SELECT nothing FROM generations", 'Referenced column "nothing" not found'),
+        ("SELECT 1 FROM nowhere", "Table with name nowhere does not exist"),
+        ("SELECT 1 FROM quarantine", "no table quarantine in it yet; run `regroup nightly`"),
+        ("SELECT 'x'::INT FROM churn", "Could not convert string 'x' to INT32"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(lake, statement, said):
+    with pytest.raises(UsageError) as raised:
+        query(lake, statement)
+
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_no_lake(tmp_path):
+    with pytest.raises(UsageError, match=r"^--lake .*/none: no such folder; run `regroup nightly"):
+        query(f"{tmp_path}/none", "SELECT 1")
