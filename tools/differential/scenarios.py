@@ -81,7 +81,7 @@ class _World:
         self._agenda: list[tuple[int, int, Life]] = []
         self._woken = 0
         self.config = self._config()
-        self.length = rng.choice([12, 25, 25, 50, 50, 90])
+        self.length = rng.choice([12, 25, 25, 50, 50, 90, 200])
         self.sabotage = rng.choice([0.0, 0.02, 0.05, 0.15])
         self.faults = rng.random() < 0.25
 
@@ -99,7 +99,7 @@ class _World:
         return config
 
     def scenario(self) -> Scenario:
-        for name in self.rng.choice([["g"], ["g"], ["g"], ["g", "h"], ["billing", "audit", "g-1"]]):
+        for name in self.rng.choice([["g"], ["g"], ["g"], ["g", "h"], ["billing", "größe", "g-1"]]):
             _Group(self, name)
         while self._agenda and len(self.steps) < self.length:
             self.now, _, life = heapq.heappop(self._agenda)
@@ -169,7 +169,9 @@ class _Group:
         self.rejoined: set[_Consumer] = set()
         self.rebalancing = False
         self.join_ends = 0
-        self.ids_left = ORDERED_IDS if rng.random() < 0.85 else 40
+        self.static_share = rng.choice([0.0, 0.35, 0.35, 1.0])
+        self.crowd = rng.choice([12] * 7 + [40])
+        self.ids_left = ORDERED_IDS if self.crowd == 12 and rng.random() < 0.9 else 60
         self.topics = ["t"] if rng.random() < 0.6 else ["t", "u", "orders.v1"]
         self.partitions = 3 if rng.random() < 0.85 else 12
         world.begin(self._arrivals(), rng.choice([0, 0, 7, 1000]))
@@ -178,7 +180,7 @@ class _Group:
 
     def _arrivals(self) -> Life:
         rng = self.world.rng
-        for _ in range(rng.randrange(1, 5)):
+        for _ in range(rng.randrange(1, 5) if self.crowd == 12 else rng.randrange(8, 30)):
             self._hire()
             yield self.world.nap()
         while True:
@@ -187,7 +189,7 @@ class _Group:
                 if rng.random() < 0.4
                 else rng.choice([2000, 9000, 30000])
             )
-            if len(self.consumers) < 12:
+            if len(self.consumers) < self.crowd:
                 self._hire()
 
     def _hire(self) -> None:
@@ -342,11 +344,11 @@ class _Consumer:
         self.group = group
         self.world = group.world
         self.name = f"c{number}"
-        self.instance = f"i{number}" if rng.random() < 0.35 else None
+        self.instance = f"i{number}" if rng.random() < group.static_share else None
         if self.instance and number and rng.random() < 0.1:
             self.instance = f"i{number - 1}"  # a doubled instance id
         self.known = rng.random() < 0.75
-        self.skips = rng.random() < 0.3
+        self.skips = rng.random() < 0.5
         self.host = rng.choice(["/127.0.0.1", "/127.0.0.1", "/10.0.0.7"])
         self.session_ms = rng.choice([6000, 10000, 10000, 30000])
         self.rebalance_ms = rng.choice([1000, 5000, 10000, 60000])
@@ -406,12 +408,17 @@ class _Consumer:
             return
         self.group.ids_left -= 1
         self.inside = True
+        at_rest = self.instance and self.joined and not self.group.rebalancing
         self.member = self.joined = self._join("")
         if (self.known or self.skips) and self.instance is None:
             yield self.world.nap()
             if self.world.rng.random() < 0.95:
                 self.joined = self._join(self.member)
-        self.group.consumer_joins(self)
+        if at_rest and self.world.rng.random() < 0.8:
+            yield self.world.nap()
+            self._sync()  # a static member that comes back need not disturb the others
+        else:
+            self.group.consumer_joins(self)
 
     def _take_part(self) -> Life:
         """One round: waits for the join to end, syncs, lives in the generation while it lasts."""
@@ -503,7 +510,7 @@ class _Consumer:
     def _end(self) -> Life:
         """Leaves, alone or with others, or just falls silent; comes back later, if at all."""
         rng = self.world.rng
-        how = rng.choice(["leave", "leave", "leave together", "crash", "restart"])
+        how = rng.choice(["leave", "leave", "leave together", "crash", "restart", "restart"])
         if how == "leave":
             by_instance = self.instance is not None and rng.random() < 0.5
             self._leave([["" if by_instance else self.member, self.instance]])
@@ -519,8 +526,9 @@ class _Consumer:
                 ]
             )
         self.inside = False
-        self.group.consumer_gone(self)
-        yield 0 if how == "restart" else self.world.until_edge(self.session_ms)
+        if how != "restart" or not self.instance:
+            self.group.consumer_gone(self)
+        yield self.world.nap() if how == "restart" else self.world.until_edge(self.session_ms)
 
     def _leave(self, rows: list[list[str | None]]) -> None:
         self.world.send("leave", self.group.name, members=rows)
