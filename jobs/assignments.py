@@ -14,6 +14,8 @@ from jobs.generation_members import RECORD
 from jobs.tables import Lake
 from jobs.timeline import LIFE
 
+READS = ("timeline", "group_metadata", "generation_members")
+
 ACTUAL = "actual"
 
 
@@ -56,10 +58,7 @@ def assignments(
 
 
 def run(lake: Lake) -> None:
-    given = assignments(
-        lake.read("timeline"), lake.read("group_metadata"), lake.read("generation_members")
-    )
-    lake.replace("assignments", given)
+    lake.replace("assignments", assignments(*map(lake.read, READS)))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ from jobs.forced_moves import forced_moves
 from jobs.tables import Lake
 from jobs.timeline import LIFE
 
+READS = ("generations", "generation_members", "assignments", "timeline")
+
 GENERATION = [*LIFE, "generation"]
 PARTITION = [*LIFE, "topic", "partition"]
 
@@ -148,8 +150,7 @@ def _count_if(condition: Column) -> Column:
 
 
 def run(lake: Lake) -> None:
-    tables = ("generations", "generation_members", "assignments", "timeline")
-    lake.replace("churn", churn(*(lake.read(table) for table in tables)))
+    lake.replace("churn", churn(*map(lake.read, READS)))
 
 
 if __name__ == "__main__":

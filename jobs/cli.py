@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from jobs.errors import UsageError
-from jobs.pipeline import JOBS, Progress, run_job
+from jobs.pipeline import JOBS, Progress, job
 from jobs.printing import Format, print_rows
 
 app = typer.Typer(
@@ -65,7 +65,7 @@ def ingest(
     conf: ConfOption = None,
 ) -> None:
     """Read sources into the bronze tables, nothing else."""
-    from jobs import ingest as job
+    from jobs import ingest as ingest_job
     from jobs.config import load_config
     from jobs.nightly import Request, inputs_of
     from jobs.session import build_session
@@ -75,7 +75,7 @@ def ingest(
     inputs = inputs_of(Request(lake, cluster_id, segments, broker_log, log_timezone), config)
     if not inputs.segments and not inputs.broker_logs:
         raise UsageError("nothing to ingest: give --segments or --broker-log")
-    job.run(Lake(build_session(config), lake, cluster_id), inputs)
+    ingest_job.run(Lake(build_session(config), lake, cluster_id), inputs)
 
 
 def _add_job(name: str) -> None:
@@ -85,7 +85,7 @@ def _add_job(name: str) -> None:
         from jobs.tables import Lake
 
         opened = Lake(build_session(load_config(conf)), lake, cluster_id)
-        Progress().step(name, lambda: run_job(name, opened))
+        Progress().step(name, lambda: job(name).run(opened))
 
     app.command(name, help=f"Run the job {name} alone.")(command)
 

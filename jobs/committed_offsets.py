@@ -16,12 +16,14 @@ from jobs.arguments import main
 from jobs.arrow import decode_into
 from jobs.tables import Lake
 
+READS = ("offsets_records",)
+
 KEY_TYPES = (0, 1)
 CARRIED = ("cluster_id", "topic_partition", "log_offset", "event_date", "append_time", "outcome")
 
 
 def with_outcome(offsets_records: DataFrame) -> DataFrame:
-    """plain, or by the next end marker of the record's producer in its log: committed, aborted, open."""
+    """plain, or by its producer's next end marker in the log: committed, aborted, open."""
     later = (
         Window.partitionBy("topic_partition", "producer_id")
         .orderBy("log_offset")
@@ -66,7 +68,7 @@ def _micros(time_ms: int | None) -> int | None:
 
 
 def run(lake: Lake) -> None:
-    lake.replace("committed_offsets", committed_offsets(lake.read("offsets_records")))
+    lake.replace("committed_offsets", committed_offsets(*map(lake.read, READS)))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from jobs.arguments import main
 from jobs.tables import Lake
 from jobs.timeline import LIFE, RECORDS
 
+READS = ("timeline", "group_metadata")
+
 MEMBER = [*LIFE, "member_id"]
 RECORD = ["cluster_id", "group_id", "topic_partition", "log_offset"]
 HOW = {"LEFT": "left", "HEARTBEAT_EXPIRED": "expired", "DROPPED_NOT_REJOINED": "dropped"}
@@ -93,7 +95,7 @@ def _with_process(members: DataFrame) -> DataFrame:
 
 
 def _one_row_a_generation(members: DataFrame) -> DataFrame:
-    """A static replacement writes a second record of the generation: who was in either was in it."""
+    """A static replacement writes a second record of the generation: either's members count."""
     first = Window.partitionBy(*MEMBER, "generation").orderBy("seq")
     last = Window.partitionBy(*MEMBER, "generation").orderBy(F.col("seq").desc())
     return (
@@ -176,8 +178,7 @@ def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
 
 
 def run(lake: Lake) -> None:
-    members = generation_members(lake.read("timeline"), lake.read("group_metadata"))
-    lake.replace("generation_members", members)
+    lake.replace("generation_members", generation_members(*map(lake.read, READS)))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """One row per generation: when it was prepared, joined, stable and over, why it came, how it ended.
 
 reads   timeline         all signs of the group, in order
-        group_metadata   members of each record, for the culprit's client and for causes nobody logged
+        group_metadata   members of each record: the culprit's client, and causes nobody logged
 writes  generations      one row per generation that left a trace
 """
 
@@ -13,6 +13,8 @@ from pyspark.sql import functions as F
 from jobs.arguments import main
 from jobs.tables import Lake
 from jobs.timeline import DEATHS, GROUP, LIFE
+
+READS = ("timeline", "group_metadata")
 
 GENERATION = [*LIFE, "generation"]
 
@@ -144,7 +146,7 @@ def _outcome() -> Column:
 
 
 def _with_cause(generations: DataFrame, timeline: DataFrame) -> DataFrame:
-    """The start's own reason; where the broker gave none (before 2.1, or no log), who came and went."""
+    """The start's own reason; where there is none (before 2.1, or no log), who came and went."""
     departures = timeline.where("sign IN ('LEFT', 'HEARTBEAT_EXPIRED')").groupBy(
         *LIFE, F.col("forming_generation").alias("generation")
     )
@@ -186,6 +188,7 @@ def _with_cause(generations: DataFrame, timeline: DataFrame) -> DataFrame:
     left_by_timeout = (F.col("start.cause") == "LEAVE") & (
         F.coalesce(mine["client_cause"], F.lit("")) == "POLL_TIMEOUT"
     )
+    not_told = F.col("start.cause").isNull()
     return told.select(
         "*",
         F.when(left_by_timeout, "LEAVE_POLL_TIMEOUT")
@@ -193,7 +196,7 @@ def _with_cause(generations: DataFrame, timeline: DataFrame) -> DataFrame:
         .alias("cause"),
         F.col("start.reason").alias("reason"),
         F.coalesce("start.client_reason", mine["client_reason"]).alias("client_reason"),
-        F.coalesce(culprit, F.when(F.col("start.cause").isNull(), F.coalesce("gone.member_id", only)))
+        F.coalesce(culprit, F.when(not_told, F.coalesce("gone.member_id", only)))
         .alias("culprit_member_id"),
     )  # fmt: skip
 
@@ -224,7 +227,7 @@ def _from_ms(column: str) -> Column:
 
 
 def run(lake: Lake) -> None:
-    lake.replace("generations", generations(lake.read("timeline"), lake.read("group_metadata")))
+    lake.replace("generations", generations(*map(lake.read, READS)))
 
 
 if __name__ == "__main__":

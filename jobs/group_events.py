@@ -12,6 +12,8 @@ from pyspark.sql import functions as F
 from jobs.arguments import main
 from jobs.tables import Lake
 
+READS = ("broker_log_events",)
+
 # The state a group is in once the line is out (kafka.coordinator.group.GroupCoordinator and the
 # Java GroupMetadataManager print after the transition).
 STATE_AFTER = {
@@ -90,7 +92,7 @@ def _ordered(lines: DataFrame) -> DataFrame:
 
 
 def _told(cause: str, reason: str) -> Column:
-    """Before Kafka 2.1 the line has no reason, and so no cause; a reason in unknown words has one."""
+    """Before Kafka 2.1 the line has no reason, and so no cause; unknown words are UNKNOWN."""
     unknown = F.when(F.col(reason).isNotNull(), "UNKNOWN")
     return F.when(F.col(cause) == "unknown", unknown).otherwise(F.col(cause))
 
@@ -101,7 +103,7 @@ def _state_after(event: Column) -> Column:
 
 
 def run(lake: Lake) -> None:
-    lake.replace("group_events", group_events(lake.read("broker_log_events")))
+    lake.replace("group_events", group_events(*map(lake.read, READS)))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ from jobs.arguments import main
 from jobs.arrow import decode_into
 from jobs.tables import Lake
 
+READS = ("offsets_records",)
+
 KEY_TYPE = 2
 CONSUMER = (
     "consumer"  # the protocol type whose subscriptions and assignments are ConsumerProtocol's
@@ -97,7 +99,7 @@ def _if_set(number: int | None) -> int | None:
 
 
 def run(lake: Lake) -> None:
-    lake.replace("group_metadata", group_metadata(lake.read("offsets_records")))
+    lake.replace("group_metadata", group_metadata(*map(lake.read, READS)))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ def print_rows(
     out: TextIO | None = None,
     title: str | None = None,
 ) -> None:
-    """``rows`` as a table as wide as it needs to be, a JSON array of objects, or CSV with a header."""
+    """``rows`` as a table as wide as they are, a JSON array of objects, or CSV with a header."""
     out = out or sys.stdout
     if format is Format.JSON:
         objects = [dict(zip(columns, map(jsonable, row), strict=True)) for row in rows]

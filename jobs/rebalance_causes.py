@@ -6,7 +6,7 @@ writes  rebalance_causes   one row per cause
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.arguments import main
@@ -14,6 +14,15 @@ from jobs.assignments import ACTUAL
 from jobs.rebalance_latency import REJOINS
 from jobs.tables import Lake
 from jobs.timeline import GROUP, LIFE
+
+READS = (
+    "timeline",
+    "generations",
+    "generation_members",
+    "assignments",
+    "committed_offsets",
+    "churn",
+)
 
 GENERATION = [*LIFE, "generation"]
 PARTITION = ["topic", "partition"]
@@ -294,15 +303,7 @@ def _numbered(causes: DataFrame) -> DataFrame:
 
 
 def run(lake: Lake) -> None:
-    tables = (
-        "timeline",
-        "generations",
-        "generation_members",
-        "assignments",
-        "committed_offsets",
-        "churn",
-    )
-    lake.replace("rebalance_causes", rebalance_causes(*(lake.read(table) for table in tables)))
+    lake.replace("rebalance_causes", rebalance_causes(*map(lake.read, READS)))
 
 
 if __name__ == "__main__":

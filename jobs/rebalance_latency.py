@@ -13,6 +13,8 @@ from jobs.arguments import main
 from jobs.tables import Lake
 from jobs.timeline import LIFE
 
+READS = ("generations", "churn")
+
 # What a member's rejoin for a second cooperative round is logged as.
 REJOINS = ["LEADER_REJOIN", "METADATA_CHANGE", "JOINING_IN_PREPARE", "STATIC_UPDATE", "REJOIN"]
 
@@ -49,7 +51,7 @@ def rebalance_latency(generations: DataFrame, churn: DataFrame) -> DataFrame:
 
 def _logical(rebalances: DataFrame) -> DataFrame:
     """A rebalance goes on in the next generation if it was superseded, or if it withheld partitions
-    (cooperative: taken from one member, not yet given to the other) and a member came back for them.
+    (cooperative: taken from one, not yet given to another) and a member came back for them.
     """
     life = Window.partitionBy(*LIFE).orderBy("generation")
     previous = F.lag(
@@ -75,8 +77,7 @@ def _ms_between(start: str, end: str) -> Column:
 
 
 def run(lake: Lake) -> None:
-    latency = rebalance_latency(lake.read("generations"), lake.read("churn"))
-    lake.replace("rebalance_latency", latency)
+    lake.replace("rebalance_latency", rebalance_latency(*map(lake.read, READS)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""SQL over the lake without a JVM: DuckDB over the Delta tables, with the views of schemas/views."""
+"""SQL over the lake without a JVM: DuckDB over the Delta tables and the views of schemas/views."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def query(root: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
 
 
 def open_lake(root: str, sql: str) -> duckdb.DuckDBPyConnection:
-    """A connection that knows the tables and views that ``sql`` names: opening a table costs time."""
+    """A connection that knows what ``sql`` names, tables and views: opening a table costs time."""
     import duckdb
 
     if "://" not in root and not Path(root).is_dir():
@@ -58,7 +58,7 @@ def open_lake(root: str, sql: str) -> duckdb.DuckDBPyConnection:
 
 
 def _views_named(sql: str) -> list[str]:
-    """The views that ``sql`` names and those that these rest on, in the order of their names' files."""
+    """The views that ``sql`` names and those that these rest on, each after what it rests on."""
     wanted: set[str] = set()
     texts = [sql]
     while texts:

@@ -35,7 +35,11 @@ class Lake:
 
     def insert_new(self, table: str, df: DataFrame) -> None:
         """Add the rows whose key is not there yet: read twice, written once."""
-        self._merge(table, df).whenNotMatchedInsertAll().execute()
+        if not DeltaTable.isDeltaTable(self.spark, self.path(table)):
+            self._create(table)
+            conform(df, table).write.format("delta").mode("append").save(self.path(table))
+        elif not df.isEmpty():  # a merge of nothing costs as much as one of something
+            self._merge(table, df).whenNotMatchedInsertAll().execute()
 
     def upsert(self, table: str, df: DataFrame, *, if_: str | None = None) -> None:
         """Add new keys, overwrite known ones (``t`` is the old row, ``n`` the new one)."""

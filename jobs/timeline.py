@@ -14,6 +14,8 @@ from pyspark.sql.types import StructType
 from jobs.arguments import main
 from jobs.tables import Lake, schema_of
 
+READS = ("group_events", "group_metadata")
+
 GROUP = ["cluster_id", "group_id"]
 LIFE = [*GROUP, "incarnation"]
 
@@ -172,7 +174,7 @@ def _schema() -> StructType:
 
 
 def run(lake: Lake) -> None:
-    lake.replace("timeline", timeline(lake.read("group_events"), lake.read("group_metadata")))
+    lake.replace("timeline", timeline(*map(lake.read, READS)))
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ def first_line_hash(stream: BinaryIO) -> str:
     """Sixteen hex digits that name the log; the stream is back at its start afterwards."""
     packed = stream.read(2) == _GZIP
     stream.seek(0)
-    lines = gzip.open(stream) if packed else stream
+    lines = gzip.open(stream) if packed else stream  # noqa: SIM115 - the caller closes it
     try:
         first = lines.readline(_FIRST_LINE_LIMIT)
     except (EOFError, OSError, zlib.error):  # damaged before its first line ends

@@ -1,4 +1,4 @@
-"""What the file sources share: rows gathered into Arrow batches, and the range of dates asked for."""
+"""What the file sources share: rows gathered into Arrow batches, and the dates asked for."""
 
 from __future__ import annotations
 
