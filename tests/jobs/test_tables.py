@@ -1,0 +1,129 @@
+"""The lake: a schema that is checked, and writes that touch this cluster's rows only."""
+
+import pytest
+from pyspark.errors import AnalysisException
+
+from jobs.tables import Lake, conform, schema_of
+from schemas import table_key, table_names, table_partitioning
+
+ODD = "o'neil\\s"
+
+
+def pairs(df, *columns):
+    return sorted(tuple(row) for row in df.select(*columns).collect())
+
+
+@pytest.mark.parametrize("table", table_names())
+def test_a_table_begins_with_its_cluster_and_describes_every_column(spark, table):
+    schema = schema_of(table)
+
+    assert schema.names[0] == "cluster_id"
+    assert [field.name for field in schema if not field.metadata.get("comment")] == []
+    assert set(table_key(table)) | set(table_partitioning(table)) <= set(schema.names)
+    nullable = {field.name for field in schema if field.nullable}
+    assert not nullable & set(table_partitioning(table))
+
+
+def test_conform_orders_and_casts(spark):
+    df = spark.sql(
+        "SELECT 7L AS first_offset, 'c' AS cluster_id, 'segments' AS source, 'f' AS file,"
+        " 'p' AS path, 1 AS bytes, 2 AS inputs, map(date'2026-11-21', 1) AS kept_by_date,"
+        " 0 AS quarantined, 0 AS skipped, 0 AS unreadable_bytes, 't' AS topic_partition,"
+        " null AS last_offset, 'more' AS not_ours"
+    )
+
+    made = conform(df, "ingested_files")
+
+    assert made.columns == schema_of("ingested_files").names
+    types = [field.dataType.simpleString() for field in made.schema]
+    assert types == [field.dataType.simpleString() for field in schema_of("ingested_files")]
+
+
+def test_conform_refuses_a_missing_column(frame):
+    with pytest.raises(AnalysisException, match="state_timestamp_ms"):
+        conform(frame("timeline", []).drop("state_timestamp_ms"), "timeline")
+
+
+def test_conform_refuses_another_type(frame):
+    wrong = frame("timeline", []).drop("members").selectExpr("*", "1.5D AS members")
+
+    with pytest.raises(AnalysisException, match="members"):
+        conform(wrong, "timeline")
+
+
+def counted(generation, moved, cluster="c"):
+    return {
+        "cluster_id": cluster,
+        "group_id": "g",
+        "generation": generation,
+        "partitions_moved": moved,
+    }
+
+
+def test_replace_puts_its_rows_in_the_place_of_this_clusters(spark, tmp_path, frame):
+    odd = {name: Lake(spark, str(tmp_path), name) for name in (ODD, "a/b")}
+    for cluster, lake in odd.items():
+        lake.replace("churn", frame("churn", [counted(1, 1, cluster), counted(2, 1, cluster)]))
+    odd[ODD].replace("churn", frame("churn", [counted(3, 9, ODD)]))
+
+    columns = ("cluster_id", "generation", "partitions_moved")
+    assert pairs(odd[ODD].read("churn"), *columns) == [(ODD, 3, 9)]
+    assert pairs(odd["a/b"].read("churn"), *columns) == [("a/b", 1, 1), ("a/b", 2, 1)]
+
+
+def test_replace_refuses_another_clusters_rows(lake, frame):
+    with pytest.raises(AnalysisException, match="cluster_id : another"):
+        lake.replace("churn", frame("churn", [counted(1, 1, "another")]))
+
+
+def unreadable(position, reason, cluster="c"):
+    return {"cluster_id": cluster, "file": "f", "position": position, "reason": reason}
+
+
+def test_insert_new_leaves_what_is_there(spark, tmp_path, frame):
+    ours, theirs = (Lake(spark, str(tmp_path), name) for name in ("c", "d"))
+    theirs.insert_new("quarantine", frame("quarantine", [unreadable(1, "theirs", "d")]))
+    ours.insert_new("quarantine", frame("quarantine", [unreadable(1, "first")]))
+
+    ours.insert_new(
+        "quarantine", frame("quarantine", [unreadable(1, "again"), unreadable(2, "new")])
+    )
+
+    assert pairs(ours.read("quarantine"), "position", "reason") == [(1, "first"), (2, "new")]
+    assert pairs(theirs.read("quarantine"), "position", "reason") == [(1, "theirs")]
+
+
+def grown(file, inputs):
+    return {"file": file, "path": file, "inputs": inputs, "kept_by_date": {}}
+
+
+def test_upsert_overwrites_where_the_condition_holds(lake, frame):
+    lake.upsert("ingested_files", frame("ingested_files", [grown("a", 5), grown("b", 5)]))
+
+    lake.upsert(
+        "ingested_files",
+        frame("ingested_files", [grown("a", 9), grown("b", 2), grown("c", 1)]),
+        if_="n.inputs >= t.inputs",
+    )
+
+    assert pairs(lake.read("ingested_files"), "file", "inputs") == [("a", 9), ("b", 5), ("c", 1)]
+
+
+def test_a_null_where_the_schema_says_not_null_is_refused(spark, lake, frame):
+    whole = frame("churn", [counted(1, 1)])
+    broken = whole.selectExpr(
+        *(f"IF(false, '', NULL) AS {c}" if c == "group_id" else c for c in whole.columns)
+    )
+
+    with pytest.raises(
+        AnalysisException, match="NOT NULL constraint violated for column: group_id"
+    ):
+        lake.replace("churn", broken)
+
+    assert lake.read("churn").count() == 0
+
+
+def test_a_table_not_yet_written_reads_as_empty(lake):
+    empty = lake.read("generations")
+
+    assert (empty.count(), empty.schema.names) == (0, schema_of("generations").names)
