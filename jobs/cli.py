@@ -131,6 +131,45 @@ def decode(
     raise typer.Exit(run(paths, sys.stdout))
 
 
+@app.command()
+def assign(
+    file: Annotated[
+        str | None, typer.Option(help="Cases as JSON Lines; without it from stdin.")
+    ] = None,
+) -> None:
+    """Assignor cases in, one JSON object a line; the assignments Kafka's own classes give out."""
+    from jobs.assign import assign as run
+
+    if file is None:
+        raise typer.Exit(run(sys.stdin, sys.stdout))
+    try:
+        with open(file, encoding="utf-8") as lines:
+            raise typer.Exit(run(lines, sys.stdout))
+    except OSError as error:
+        raise UsageError(f"--file {file}: {error.strerror}; give a readable file") from None
+
+
+scenario = typer.Typer(help="Scenarios of requests through the coordinator model.")
+app.add_typer(scenario, name="scenario")
+
+
+@scenario.command("run")
+def scenario_run(
+    paths: Annotated[list[str], typer.Argument(help="Scenario files, or folders of them.")],
+    era: Annotated[str, typer.Option(help="Kafka era: 0.9, 0.10, 2.0, 2.5, 3.9 or 4.1.")],
+    ids_from: Annotated[
+        str | None, typer.Option(help="Take member ids from this trace, or folder of traces.")
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option(help="Folder for the traces; without it they are printed.")
+    ] = None,
+) -> None:
+    """Play scenarios through the engine; print or write their traces."""
+    from jobs.scenario import run
+
+    raise typer.Exit(run(era, ids_from, out, paths))
+
+
 def main() -> None:
     """Exit 0 done, 1 the answer is no, 2 a wrong argument or configuration, said in one line."""
     try:
