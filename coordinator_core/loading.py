@@ -2,7 +2,7 @@
 
 A coordinator that becomes responsible reads the log and goes on where the former one left off:
 members as the last record of their group has them, with a new session each, and the latest offsets.
-What was in no record (pending members, a rebalance that was on) is lost, and clients begin it again.
+What was in no record (pending members, a rebalance that was on) is lost; clients begin it again.
 """
 
 from __future__ import annotations

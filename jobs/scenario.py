@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from coordinator_core.era import Era
-from coordinator_core.eras import ERAS
+from coordinator_core.eras import ERAS, of_scala_2_12
 from coordinator_core.scenario import Trace, derived_ids, given_ids, play
-from coordinator_core.turn import MemberIds
 from jobs.errors import UsageError
+
+SCALA_2_12 = "kafka_2.12"  # in what a trace says ran it
 
 _compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
@@ -58,8 +59,10 @@ def _files(paths: list[str]) -> Iterator[Path]:
 def _played(path: Path, era: Era, ids_from: str | None) -> tuple[str, Trace]:
     scenario = _read(path)
     try:
-        name = scenario["name"]
-        member_ids = derived_ids() if ids_from is None else _ids_of(name, Path(ids_from))
+        name, member_ids = scenario["name"], derived_ids()
+        if ids_from is not None:
+            start = _start_of(name, Path(ids_from))
+            era, member_ids = _as_built(era, start), given_ids(start["member_ids"])
         return name, play(scenario, era, member_ids, f"regroup coordinator_core, era {era.name}")
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{path}: not a playable scenario: {error!r}") from error
@@ -72,10 +75,19 @@ def _read(path: Path) -> Any:
         raise UsageError(f"{path}: not a JSON file: {error}") from error
 
 
-def _ids_of(name: str, source: Path) -> MemberIds:
+def _start_of(name: str, source: Path) -> Any:
+    """The start line of the trace that gives the member ids."""
     trace = source / f"{name}.jsonl" if source.is_dir() else source
     try:
         with trace.open("rb") as lines:
-            return given_ids(json.loads(lines.readline())["member_ids"])
-    except (OSError, ValueError, KeyError) as error:
+            start = json.loads(lines.readline())
+        if isinstance(start["member_ids"], list):
+            return start
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"--ids-from {trace}: no start line with member_ids ({error})") from error
+    raise UsageError(f"--ids-from {trace}: no start line with member_ids")
+
+
+def _as_built(era: Era, start: Any) -> Era:
+    """The order of members follows the hash map, and that the Scala a broker was built with."""
+    return of_scala_2_12(era) if era.name == "2.5" and SCALA_2_12 in start["runner"] else era

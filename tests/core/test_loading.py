@@ -1,0 +1,197 @@
+"""A coordinator that takes over goes on where the former one left off."""
+
+import pytest
+
+from coordinator_core.coordinator import Coordinator
+from coordinator_core.era import Config
+from coordinator_core.eras import ERAS
+from coordinator_core.errors import Errors
+from coordinator_core.messages import (
+    Append,
+    DescribeGroup,
+    Event,
+    Heartbeat,
+    JoinGroup,
+    Leaver,
+    LeaveGroup,
+    OffsetCommit,
+    OffsetFetch,
+    Respond,
+    SyncGroup,
+)
+from coordinator_core.records import BadRecord, encode_key, encode_value
+from coordinator_core.states import GroupState
+
+ERA_NAMES = ["4.1", "3.9", "2.5", "2.0", "0.10", "0.9"]
+
+
+class Broker:
+    """A coordinator and its log; the answers of each step."""
+
+    def __init__(self, era, **config):
+        config = Config(group_initial_rebalance_delay_ms=0, **config)
+        self.coordinator = Coordinator(config, ERAS[era], lambda group_id, prefix: prefix)
+        self.log = []
+        self.events = []
+
+    def send(self, request, now_ms):
+        effects = self.coordinator.advance(now_ms)
+        effects += self.coordinator.handle(request, now_ms)
+        return self.perform(effects + self.coordinator.advance(now_ms), now_ms)
+
+    def perform(self, effects, now_ms):
+        answers = {}
+        for effect in effects:
+            if isinstance(effect, Append):
+                self.log += effect.records
+                after = self.coordinator.appended(effect, Errors.NONE, now_ms)
+                answers |= self.perform(after, now_ms)
+            elif isinstance(effect, Respond):
+                answers[effect.request_id] = effect.response
+            elif isinstance(effect, Event):
+                self.events.append(effect)
+        return answers
+
+
+def join(request_id, client_id="a", member_id=""):
+    protocols = (("range", b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff"),)
+    return JoinGroup(
+        request_id, "g", member_id, None, client_id, "/h", 30_000, 60_000, "consumer", protocols
+    )
+
+
+def with_a_stable_group(era):
+    broker = Broker(era)
+    broker.send(join("j"), 0)
+    broker.send(SyncGroup("s", "g", "a", 1, assignments={"a": b"A"}), 100)
+    broker.send(OffsetCommit("c", "g", "a", 1, (("t", 0, 5, "m"), ("t", 1, 6, ""))), 200)
+    assert broker.coordinator.groups["g"].state is GroupState.STABLE
+    return broker
+
+
+def taken_over(former, era, log=None, now_ms=1000, **config):
+    broker = Broker(era, **config)
+    broker.perform(broker.coordinator.load(former.log if log is None else log, now_ms), now_ms)
+    return broker
+
+
+@pytest.mark.parametrize("era", ERA_NAMES)
+def test_a_loaded_group_is_as_it_was_written(era):
+    former = with_a_stable_group(era)
+    broker = taken_over(former, era)
+
+    for request in (DescribeGroup("d", "g"), OffsetFetch("f", "g", (("t", 0), ("t", 1)))):
+        assert broker.send(request, 1000) == former.send(request, 1000)
+    assert broker.coordinator.groups["g"].leader == "a"
+    assert broker.send(Heartbeat("h", "g", "a", 1), 1000)["h"].error is Errors.NONE
+    assert broker.log == []
+
+
+@pytest.mark.parametrize("era", ERA_NAMES)
+def test_a_compacted_log_gives_the_same_groups(era):
+    former = with_a_stable_group(era)
+    former.send(OffsetCommit("c", "g", "a", 1, (("t", 0, 9, ""),)), 300)
+    compacted = list({key: (key, value) for key, value in former.log}.values())
+    assert len(compacted) < len(former.log)
+
+    whole, short = taken_over(former, era), taken_over(former, era, compacted)
+
+    for request in (DescribeGroup("d", "g"), OffsetFetch("f", "g", (("t", 0), ("t", 1)))):
+        assert whole.send(request, 1000) == short.send(request, 1000)
+
+
+@pytest.mark.parametrize("era", ERA_NAMES)
+def test_members_get_a_new_session(era):
+    broker = taken_over(with_a_stable_group(era), era, now_ms=1000)
+
+    assert broker.coordinator.next_deadline_ms() == 1000 + 30_000
+    broker.perform(broker.coordinator.advance(30_999), 30_999)
+    assert broker.coordinator.groups["g"].state is GroupState.STABLE
+    broker.perform(broker.coordinator.advance(31_000), 31_000)
+
+    group = broker.coordinator.groups.get("g")
+    assert group is None if era == "0.9" else group.state is GroupState.EMPTY
+
+
+@pytest.mark.parametrize("era", ERA_NAMES)
+def test_the_next_generation_goes_on_counting(era):
+    broker = taken_over(with_a_stable_group(era), era)
+
+    answers = broker.send(join("j2", member_id="a"), 2000)
+
+    assert answers["j2"].generation == 2
+
+
+@pytest.mark.parametrize("era", ["4.1", "3.9", "2.5", "2.0", "0.10"])
+def test_an_empty_group_keeps_its_generation_and_a_removed_one_is_gone(era):
+    former = with_a_stable_group(era)
+    former.send(LeaveGroup("l", "g", (Leaver("a"),)), 500)
+    broker = taken_over(former, era)
+    tombstone = (encode_key("GroupMetadata", {"group": "g"}), None)
+    offsets = [(key, None) for key, _ in former.log if key.startswith(b"\0\1")]
+
+    group = broker.coordinator.groups["g"]
+    assert (group.state, group.generation) == (GroupState.EMPTY, 2)
+    assert "g" not in taken_over(former, era, [*former.log, *offsets, tombstone]).coordinator.groups
+
+
+@pytest.mark.parametrize("era", ["4.1", "3.9", "2.5", "2.0", "0.10"])
+def test_offsets_alone_make_a_simple_group(era):
+    former = Broker(era)
+    former.send(OffsetCommit("c", "g", "", -1, (("t", 0, 5, ""),)), 0)
+    broker = taken_over(former, era)
+
+    assert broker.send(DescribeGroup("d", "g"), 1000)["d"].state == "Empty"
+    assert broker.send(OffsetCommit("c", "g", "", -1, (("t", 0, 6, ""),)), 1000)["c"].partitions
+
+
+@pytest.mark.parametrize("era", ["4.1", "3.9", "2.5"])
+def test_a_group_over_a_lowered_maximal_size_rebalances(era):
+    former = with_a_stable_group(era)
+    broker = taken_over(former, era, group_max_size=0)
+
+    assert broker.coordinator.groups["g"].state is GroupState.PREPARING_REBALANCE
+    starts = [e.fields["cause"] for e in broker.events if e.kind == "REBALANCE_START"]
+    assert starts == ["OVER_CAPACITY"]
+
+
+def test_old_values_have_the_session_timeout_for_both():
+    member = {
+        "member_id": "m",
+        "client_id": "c",
+        "client_host": "/h",
+        "session_timeout": 7000,
+        "subscription": b"",
+        "assignment": b"A",
+    }
+    value = {
+        "protocol_type": "consumer",
+        "generation": 3,
+        "protocol": "range",
+        "leader": "m",
+        "members": [member],
+    }
+    log = [(encode_key("GroupMetadata", {"group": "g"}), encode_value("GroupMetadata", 0, value))]
+    broker = taken_over(None, "3.9", log)
+
+    group = broker.coordinator.groups["g"]
+    assert (group.generation, group.members["m"].rebalance_timeout_ms) == (3, 7000)
+
+
+def test_bytes_that_cannot_be_read_are_named():
+    log = [(encode_key("GroupMetadata", {"group": "g"}), b"\0\1\0")]
+
+    with pytest.raises(BadRecord, match="GroupMetadata"):
+        taken_over(None, "4.1", log)
+
+
+@pytest.mark.parametrize("era", ERA_NAMES)
+def test_giving_up_answers_who_waits_and_forgets_all(era):
+    broker = with_a_stable_group(era)
+    broker.send(join("j2", "b"), 600)
+
+    answers = broker.perform(broker.coordinator.unload(700), 700)
+
+    assert {key: answer.error for key, answer in answers.items()} == {"j2": Errors.NOT_COORDINATOR}
+    assert broker.coordinator.groups == {}
+    assert broker.coordinator.next_deadline_ms() is None
