@@ -21,8 +21,8 @@ from coordinator_core.assignors._arrays import (
     by_member,
     run_bounds,
 )
+from coordinator_core.assignors._balancing import balance_score
 from coordinator_core.assignors._moves import Moves
-from coordinator_core.assignors._unequal import balance_score
 from coordinator_core.assignors.model import Topics
 
 

@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from coordinator_core.assignors._balancing import balance_score
 from coordinator_core.assignors._fewest_moves import fewest_moves
 from coordinator_core.assignors._racks import partition_racks
-from coordinator_core.assignors._unequal import balance_score
 from coordinator_core.assignors.members import same_topics
 from coordinator_core.assignors.model import Member, TopicPartition, Topics
 

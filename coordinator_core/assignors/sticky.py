@@ -11,7 +11,6 @@ from coordinator_core.assignors._racks import Racks
 from coordinator_core.assignors._unequal import UnequalGroup
 from coordinator_core.assignors.members import (
     by_id,
-    codes_by_rank,
     in_hash_order,
     same_topics,
     subscribed,
@@ -64,10 +63,9 @@ def _by_plain_rules(
             withheld = group.changing_hands()
     else:
         unequal = UnequalGroup(topics, ordered, claims, racks)
-        owner, table = unequal.owner, unequal.table
-        lists = codes_by_rank(owner, len(ids))
+        lists, table = unequal.lists, unequal.table
         if cooperative:
-            withheld = set(claims.changing_hands(owner, unequal.second_copies))
+            withheld = set(claims.changing_hands(unequal.owner(), unequal.second_copies))
     if withheld:
         lists = [[code for code in codes if code not in withheld] for codes in lists]
     name = table.__getitem__
