@@ -36,6 +36,8 @@ def query(root: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     except duckdb.Error as error:
         message = " ".join(str(error).split())
         raise UsageError(f"{message} (tables: {', '.join(table_names())})") from None
+    if result is None:
+        raise UsageError("no statement; give one SELECT")
     columns = [column[0] for column in result.description or []]
     return columns, result.fetchall()
 
@@ -84,7 +86,7 @@ def _tables_named(sql: str) -> list[str]:
 def _register(connection: duckdb.DuckDBPyConnection, root: str, table: str) -> None:
     """A view over the table's current Parquet files, columns in the table's order."""
     from deltalake import DeltaTable
-    from deltalake.exceptions import TableNotFoundError
+    from deltalake.exceptions import DeltaError, TableNotFoundError
 
     try:
         delta = DeltaTable(f"{root.rstrip('/')}/{table}")
@@ -92,12 +94,14 @@ def _register(connection: duckdb.DuckDBPyConnection, root: str, table: str) -> N
         raise UsageError(
             f"--lake {root}: no table {table} in it yet; run `regroup nightly`"
         ) from None
+    except (DeltaError, OSError) as error:  # damaged, or a store that does not let us in
+        why = str(error).splitlines()[0]
+        raise UsageError(f"--lake {root}: table {table} cannot be read: {why}") from None
     fields = delta.schema().fields
-    types = {field.name: _DUCK_TYPES.get(str(field.type.type), "") for field in fields
-             if hasattr(field.type, "type")}  # fmt: skip
+    types = {field.name: _duck_type(field.type) for field in fields}
     files = delta.file_uris()
     if not files:
-        nothing = ", ".join(f"NULL::{types.get(f.name) or 'VARCHAR'} AS {f.name}" for f in fields)
+        nothing = ", ".join(f"NULL::{types[f.name]} AS {f.name}" for f in fields)
         connection.execute(f"CREATE VIEW {table} AS SELECT {nothing} WHERE false")
         return
     partitioned = delta.metadata().partition_columns
@@ -109,7 +113,19 @@ def _register(connection: duckdb.DuckDBPyConnection, root: str, table: str) -> N
     source += f", hive_types = {{{hive}}})" if hive else ")"
     columns = ", ".join(
         # In UTC and said nowhere else: a zone on the type would need an extension to print.
-        f"{f.name}::TIMESTAMP AS {f.name}" if types.get(f.name) == "TIMESTAMP" else f.name
+        f"{f.name}::TIMESTAMP AS {f.name}" if types[f.name] == "TIMESTAMP" else f.name
         for f in fields
     )
     connection.execute(f"CREATE VIEW {table} AS SELECT {columns} FROM {source}")
+
+
+def _duck_type(of: Any) -> str:
+    """A Delta type in DuckDB's words."""
+    if hasattr(of, "element_type"):
+        return f"{_duck_type(of.element_type)}[]"
+    if hasattr(of, "key_type"):
+        return f"MAP({_duck_type(of.key_type)}, {_duck_type(of.value_type)})"
+    if hasattr(of, "fields"):
+        inner = ", ".join(f'"{field.name}" {_duck_type(field.type)}' for field in of.fields)
+        return f"STRUCT({inner})"
+    return _DUCK_TYPES.get(str(of.type), "VARCHAR")

@@ -53,10 +53,17 @@ def test_an_empty_table_has_its_columns(empty, table):
     assert rows == []
 
 
-def test_an_empty_tables_columns_have_their_types(empty):
-    said = "SELECT SUM(join_ms), MAX(preparing_time) - MIN(preparing_time) FROM rebalance_latency"
-
-    assert query(empty, said)[1] == [(None, None)]
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "SUM(join_ms), MAX(end_time) - MIN(end_time) FROM rebalance_latency",
+        "SUM(LEN(members)), MAX(members[1].assigned[1].partitions[1] + 1) FROM group_metadata",
+        "LIST_SUM(MAP_VALUES(MAX(kept_by_date))), MAX(bytes + 1) FROM ingested_files",
+    ],
+    ids=["plain", "lists of structs", "maps"],
+)
+def test_an_empty_tables_columns_have_their_types(empty, asked):
+    assert query(empty, f"SELECT {asked}")[1] == [(None, None)]
 
 
 @pytest.mark.parametrize("view", view_names())
@@ -106,6 +113,8 @@ def test_clusters_of_any_name(spark, frame, tmp_path):
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
+        ("", "no statement; give one SELECT"),
+        (";", "no statement; give one SELECT"),
         ("SELEC 1", 'syntax error at or near "SELEC"'),
         ("SELECT nothing FROM generations", 'Referenced column "nothing" not found'),
         ("SELECT 1 FROM nowhere", "Table with name nowhere does not exist"),
@@ -124,3 +133,13 @@ def test_what_is_wrong_is_said_in_one_line(lake, statement, said):
 def test_no_lake(tmp_path):
     with pytest.raises(UsageError, match=r"^--lake .*/none: no such folder; run `regroup nightly"):
         query(f"{tmp_path}/none", "SELECT 1")
+
+
+def test_a_damaged_table(tmp_path):
+    log = tmp_path / "churn" / "_delta_log"
+    log.mkdir(parents=True)
+    (log / "00000000000000000000.json").write_text("{nonsense")
+
+    with pytest.raises(UsageError, match=r"^--lake .*: table churn cannot be read: .+$") as raised:
+        query(str(tmp_path), "SELECT 1 FROM churn")
+    assert "\n" not in str(raised.value)
