@@ -76,12 +76,12 @@ class Balancing:
             for rank in ranks:
                 self._most[rank] += self._topics.sizes[topic]
         full = {rank for rank, load in enumerate(self._load) if load >= self._most[rank]}
-        topic_of = self._topic_of
-        self._fixed = full - {
-            rank
-            for code, rank in self._owner.items()
-            if rank in full and len(self._subscribers[topic_of[code]]) > 1
-        }
+        if full:
+            full -= {rank for code, rank in self._owner.items() if self._is_shared(code)}
+        self._fixed = full
+
+    def _is_shared(self, code: int) -> bool:
+        return len(self._subscribers[self._topic_of[code]]) > 1
 
     def _score(self, loads: Sequence[int]) -> int:
         """Kafka's balance score: the sum of differences between all pairs of members."""
@@ -98,10 +98,13 @@ class Balancing:
         changed = False
         load_of, owner_of = self._load.__getitem__, self._owner.__getitem__
         ordinary = not (self.older_owner or self.astray)
+        highest = max(self._load)
         for topic, codes in candidates:
             ranks = self._subscribers[topic]
             least = min(map(load_of, ranks))
-            if ordinary and max(map(load_of, map(owner_of, codes))) <= least + 1:
+            if ordinary and (
+                highest <= least + 1 or max(map(load_of, map(owner_of, codes))) <= least + 1
+            ):
                 continue
             for code in codes:
                 if self.astray and self._balanced():

@@ -53,7 +53,8 @@ def hash_order(names: Iterable[str], capacity: int | None = None) -> list[str]:
     """
     keys = list(dict.fromkeys(names))
     mask = (capacity or table_capacity(len(keys))) - 1
-    return sorted(keys, key=lambda name: spread_hash(name) & mask)
+    buckets = [spread_hash(name) & mask for name in keys]
+    return [keys[i] for i in sorted(range(len(keys)), key=buckets.__getitem__)]
 
 
 def java_sorted(names: Iterable[str]) -> list[str]:
