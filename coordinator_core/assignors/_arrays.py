@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
+from struct import pack
 from typing import NamedTuple
 
 import numpy as np
@@ -39,8 +40,15 @@ class TopicArrays:
         self.partition: Ints = np.arange(topics.total) - self.starts[self.topic]
         self.names: NDArray[np.object_] = np.fromiter(topics.table, object, topics.total)
         self._names = topics.names
+        self._partition_first: Ints | None = None
         width = "<u2" if len(self.sizes) <= 1 << 16 else "<u4"
         self.code_type = np.dtype(width)
+
+    def partition_first(self, topic_bits: int) -> Ints:
+        """Of every code an integer that sorts by partition, then topic."""
+        if self._partition_first is None:
+            self._partition_first = self.partition << topic_bits | self.topic
+        return self._partition_first
 
     @cached_property
     def packed(self) -> dict[str, bytes]:
@@ -51,36 +59,51 @@ class TopicArrays:
 
 
 class ClaimArrays(NamedTuple):
-    """Claims by rank, each member's in the order sent; nobody's are another's too."""
+    """Claims by rank, each member's in the order sent; nobody's are another's too.
+
+    ``free`` are the codes that nobody claims.
+    """
 
     codes: Ints
     ranks: Ints
     counts: Ints
+    free: Ints
 
 
 def read_claims(topics: Topics, ordered: Sequence[Member]) -> ClaimArrays | None:
     """None if a code is claimed twice or lies beyond its topic: plain rules settle that."""
-    arrays = topics.arrays
-    groups = list(chain.from_iterable([member.owned for member in ordered]))
-    firsts = np.array([topics.start.get(topic, -1) for topic, _ in groups], dtype=np.int64)
-    sizes = np.array([len(partitions) for _, partitions in groups], dtype=np.int64)
-    total = int(sizes.sum())
-    numbers = np.fromiter(chain.from_iterable([ps for _, ps in groups]), np.int64, total)
-    groups_of = np.array([len(member.owned) for member in ordered], dtype=np.int64)
-    ranks = np.repeat(np.repeat(np.arange(len(ordered)), groups_of), sizes)
-    first = np.repeat(firsts, sizes)
-    codes = first + numbers
-    if groups and firsts.min() < 0:
-        known = first >= 0
+    arrays, members = topics.arrays, len(ordered)
+    owned = list(map(_owned, ordered))
+    groups = list(chain.from_iterable(owned))
+    if not groups:
+        none = np.empty(0, dtype=np.int64)
+        return ClaimArrays(none, none, np.zeros(members, np.int64), np.arange(topics.total))
+    start_of = topics.start.get
+    firsts = np.array([start_of(topic, -1) for topic, _ in groups])
+    sizes = np.array([len(partitions) for _, partitions in groups])
+    numbers = _flat([partitions for _, partitions in groups], int(sizes.sum()))
+    ranks = np.repeat(np.repeat(np.arange(members), list(map(len, owned))), sizes)
+    codes = np.repeat(firsts, sizes)
+    if firsts.min() < 0:
+        known = codes >= 0
         codes, ranks, numbers = codes[known], ranks[known], numbers[known]
-    counts = np.bincount(ranks, minlength=len(ordered))
-    if not len(codes):
-        return ClaimArrays(codes, ranks, counts)
-    if codes.max() >= topics.total or (arrays.partition[codes] != numbers).any():
+    codes += numbers
+    if len(codes) and codes.max() >= topics.total:
         return None
-    if np.bincount(codes, minlength=topics.total).max() > 1:
+    claimed = np.bincount(codes, minlength=topics.total)
+    if claimed.max(initial=0) > 1 or (arrays.partition[codes] != numbers).any():
         return None
-    return ClaimArrays(codes, ranks, counts)
+    counts = np.bincount(ranks, minlength=members)
+    return ClaimArrays(codes, ranks, counts, np.flatnonzero(claimed == 0))
+
+
+_owned = itemgetter(Member._fields.index("owned"))
+
+
+def _flat(lists: Sequence[Sequence[int]], total: int) -> Ints:
+    """All numbers in a row; packing them as bytes is the fastest way out of Python integers."""
+    packed = pack(f"={total}i", *chain.from_iterable(lists))
+    return np.frombuffer(packed, dtype=np.int32).astype(np.int64)
 
 
 class Subscribers:

@@ -81,13 +81,13 @@ def equal(
         ordered = np.array(map_order(), dtype=np.int64)
         keeps_high[ordered[np.cumsum(keeps_high[ordered]) > extra]] = False
     quota = np.minimum(claims.counts, np.where(keeps_high, high, low))
-    kept = _partition_first(topics, claims)
+    kept, free = _partition_first(topics, claims), claims.free
     if (claims.counts > quota).any():
         place = np.arange(len(kept)) - np.repeat(run_bounds(claims.counts)[:-1], claims.counts)
         kept = kept[place < np.repeat(quota, claims.counts)]
-    taken = np.zeros(topics.total, dtype=bool)
-    taken[kept] = True
-    free = np.flatnonzero(~taken)
+        taken = np.zeros(topics.total, dtype=bool)
+        taken[kept] = True
+        free = np.flatnonzero(~taken)
     at_low = np.flatnonzero((quota == low) & (claims.counts >= low))
     takers = _in_turns(low - quota, at_low if keeps_high.sum() < extra else at_low[:0])
     return _appended(kept, quota, by_member(free, takers[: len(free)], members))
@@ -99,8 +99,9 @@ def _partition_first(topics: Topics, claims: ClaimArrays) -> Ints:
     topic_bits = len(arrays.sizes).bit_length()
     partition_bits = int(arrays.sizes.max(initial=1)).bit_length()
     packed = claims.ranks << (partition_bits + topic_bits)
-    packed |= arrays.partition[claims.codes] << topic_bits
-    packed |= arrays.topic[claims.codes]
+    packed |= arrays.partition_first(topic_bits)[claims.codes]
+    if (packed[1:] > packed[:-1]).all():
+        return claims.codes
     packed.sort()
     topic = packed & ((1 << topic_bits) - 1)
     first: Ints = arrays.starts[topic]
@@ -111,6 +112,8 @@ def _in_turns(short: Ints, at_low: Ints) -> Ints:
     """Who takes the free partitions: one each per turn up to low, then one more each at low."""
     under = np.flatnonzero(short > 0)
     missing = short[under]
+    if missing.max(initial=0) <= 1:
+        return np.concatenate((under, at_low, under))
     takers = np.repeat(under, missing)
     turn = np.arange(len(takers)) - np.repeat(run_bounds(missing)[:-1], missing)
     by_turn = takers[np.argsort(turn, kind="stable")]

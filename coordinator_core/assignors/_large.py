@@ -29,7 +29,7 @@ def sticky(
     topics: Topics, ordered: Sequence[Member], members: Sequence[Member], cooperative: bool
 ) -> Coded | None:
     """``ordered`` by id; ``members`` as the subscriptions map was filled."""
-    if any(not member.topics for member in ordered):
+    if not all(member.topics for member in ordered):
         return None
     ids = [member.member_id for member in ordered]
     if same_topics(ordered):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
+from itertools import repeat
+from operator import eq, itemgetter
 
 from coordinator_core.assignors._java_order import hash_order, java_sorted, utf16
 from coordinator_core.assignors.model import Member, Topics
 
 _id = itemgetter(Member._fields.index("member_id"))
+_topics = itemgetter(Member._fields.index("topics"))
 
 
 def by_id(members: Sequence[Member]) -> list[Member]:
@@ -41,7 +43,7 @@ def same_topics(members: Sequence[Member]) -> bool:
     if not members:
         return True
     first = members[0].topics
-    if all(member.topics == first for member in members):
+    if all(map(eq, repeat(first), map(_topics, members))):
         return True
     wanted = set(first)
     return all(
