@@ -88,7 +88,11 @@ def test_shrinking_keeps_only_what_the_difference_needs():
         return any(c["at_ms"] >= j["at_ms"] + 500 for j in joins for c in commits)
 
     join = {"op": "join", "instance_id": "i1", "session_timeout_ms": 30000, "reason": "why"}
-    commit = {"op": "commit", "instance_id": "i1", "offsets": [["t", 6, 1, ""], ["t", 7, 1, ""]]}
+    commit = {
+        "op": "commit",
+        "instance_id": "i1",
+        "offsets": [["t", 6, 1, ""], ["t", 7, 1, "long"]],
+    }
     noise = [{"at_ms": at, "id": f"n{at}", "op": "heartbeat"} for at in range(0, 4000, 100)]
     steps = [*noise, {"at_ms": 4100, "id": "j", **join}, {"at_ms": 9000, "id": "c", **commit}]
 
@@ -101,7 +105,7 @@ def test_shrinking_keeps_only_what_the_difference_needs():
             {"at_ms": 0, "id": "j", "op": "join", "instance_id": "i1",
              "session_timeout_ms": 10000, "reason": None},
             {"at_ms": 500, "id": "c", "op": "commit", "instance_id": None,
-             "offsets": [["t", 7, 1, ""]]},
+             "offsets": [["t", 7, 0, ""]]},
         ],
     }  # fmt: skip
 

@@ -39,7 +39,7 @@ def shrink(scenario: Scenario, differs: Differs) -> Scenario:
     while True:
         before = smallest
         smallest = _without_steps(smallest, differs)
-        for simpler in (_plainer_config, _plainer_fields, _fewer_rows, _shorter_waits, _earlier):
+        for simpler in SIMPLER:
             smallest = _greedy(smallest, simpler, differs)
         if smallest == before:
             return smallest
@@ -97,6 +97,15 @@ def _fewer_rows(scenario: Scenario) -> Iterator[Scenario]:
                 yield _with_step(scenario, index, {**step, field: rows[:row] + rows[row + 1 :]})
 
 
+def _plainer_offsets(scenario: Scenario) -> Iterator[Scenario]:
+    for index, step in enumerate(scenario["steps"]):
+        rows = step.get("offsets", []) if step["op"] == "commit" else []
+        for at, (topic, partition, offset, metadata) in enumerate(rows):
+            for row in ([topic, partition, 0, metadata], [topic, partition, offset, ""]):
+                plainer = [*rows[:at], row, *rows[at + 1 :]]
+                yield _with_step(scenario, index, {**step, "offsets": plainer})
+
+
 def _shorter_waits(scenario: Scenario) -> Iterator[Scenario]:
     """Moves a step and all later ones to the one before it, or half the way, or a quarter..."""
     steps = scenario["steps"]
@@ -126,3 +135,13 @@ def _with_step(scenario: Scenario, index: int, step: dict[str, Any]) -> Scenario
     steps = copy.copy(scenario["steps"])
     steps[index] = step
     return {**scenario, "steps": steps}
+
+
+SIMPLER = (
+    _plainer_config,
+    _plainer_fields,
+    _fewer_rows,
+    _plainer_offsets,
+    _shorter_waits,
+    _earlier,
+)
