@@ -62,7 +62,26 @@ def _per_group(lines: DataFrame) -> DataFrame:
     """Lines that name a group; one that names several (a deletion) once for each."""
     several = lines.where("group_id IS NULL AND groups IS NOT NULL")
     each = several.withColumn("group_id", F.explode("groups"))
-    return lines.where("group_id IS NOT NULL").unionByName(each)
+    named = lines.where("group_id IS NOT NULL")
+    return named.unionByName(each).unionByName(_of_static_members(lines))
+
+
+def _of_static_members(lines: DataFrame) -> DataFrame:
+    """Two lines about static members name no group.
+
+    A fenced request names the instance: it is of the group last heard of with that instance. That
+    a static join makes no rebalance is said right after the join's own line.
+    """
+    static = lines.where("event LIKE 'STATIC_%' OR instance_id IS NOT NULL")
+    order = ["event_time", "file_id", "position"]
+    of_instance = Window.partitionBy("cluster_id", "instance_id").orderBy(*order)
+    in_file = Window.partitionBy("cluster_id", "broker_id", "file_id").orderBy("position")
+    heard = F.last("group_id", ignorenulls=True)
+    by_instance = F.when(F.col("event") == "STATIC_FENCED", heard.over(of_instance))
+    by_neighbour = F.when(F.col("event") == "STATIC_NO_REBALANCE", heard.over(in_file))
+    found = static.withColumn("found", F.coalesce(by_instance, by_neighbour))
+    nameless = found.where("group_id IS NULL AND found IS NOT NULL")
+    return nameless.withColumn("group_id", F.col("found")).drop("found")
 
 
 def _once(lines: DataFrame) -> DataFrame:

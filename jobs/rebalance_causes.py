@@ -109,13 +109,14 @@ def _arrivals(timeline: DataFrame, generation_members: DataFrame) -> DataFrame:
         F.col("old_member_id").alias("replaces"),
         F.col("sign_time").alias("replaced_time"),
     )
-    instance = Window.partitionBy(*LIFE, "instance_id").orderBy("generation", "left_rank")
-    # Within one generation the replaced member's row comes first.
-    ranked = generation_members.withColumn("left_rank", F.col("left_how").isNull().cast("int"))
-    predecessor = F.lag("member_id").over(instance)
-    new = ranked.withColumn("replaces", F.when(F.col("change") == "replaced", predecessor)).where(
-        "change <> 'retained'"
+    # Within one generation whoever was replaced went first.
+    instance = Window.partitionBy(*LIFE, "instance_id").orderBy(
+        "generation", F.col("left_time").asc_nulls_last(), F.col("left_how").asc_nulls_last()
     )
+    predecessor = F.lag("member_id").over(instance)
+    new = generation_members.withColumn(
+        "replaces", F.when(F.col("change") == "replaced", predecessor)
+    ).where("change <> 'retained'")
     dated = new.join(came, on=[*LIFE, "member_id"], how="left").join(
         replaced, on=[*LIFE, "instance_id", "replaces"], how="left"
     )
