@@ -10,8 +10,12 @@ from coordinator_core.assignors._arrays import Runs, Subscribers, named, read_cl
 from coordinator_core.assignors.members import in_hash_order, same_topics
 from coordinator_core.assignors.model import Assignment, Member, Topics
 
-LARGE_GROUP = 24
-"""Members from which arrays are faster than Python objects."""
+LARGE_GROUP = 600
+"""Members and partitions together from which arrays are faster than Python objects: measured."""
+
+
+def is_large(topics: Topics, members: Sequence[Member]) -> bool:
+    return topics.total + len(members) >= LARGE_GROUP
 
 
 class Coded(NamedTuple):

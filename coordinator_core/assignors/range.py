@@ -24,7 +24,7 @@ def assign(topics: Topics, members: Sequence[Member], hashed: bool = True) -> As
             return racked
     ordered = static_first(members)
     in_order = topic_order(topics, members, hashed)
-    if len(members) >= _large.LARGE_GROUP:
+    if _large.is_large(topics, members):
         return _large.range_(topics, ordered, in_order).names()
     lists: list[list[TopicPartition]] = [[] for _ in ordered]
     table, start_of = topics.table, topics.start

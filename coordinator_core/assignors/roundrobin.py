@@ -21,7 +21,7 @@ def assign(topics: Topics, members: Sequence[Member], hashed: bool = True) -> As
         topics = topics.only(members[0].topics) if members else topics
         table = topics.table
         return {m.member_id: table[rank :: len(ordered)] for rank, m in enumerate(ordered)}
-    if len(ordered) >= _large.LARGE_GROUP:
+    if _large.is_large(topics, ordered):
         return _large.round_robin(topics, ordered).names()
     return _walk(topics, ordered)
 

@@ -37,7 +37,9 @@ def _assign(
         return {}
     ordered = by_id(members)
     in_racks = bool(topics.racks) and any(member.rack for member in members)
-    if len(members) >= _large.LARGE_GROUP and not in_racks:
+    if not in_racks and not any(member.owned for member in ordered) and same_topics(ordered):
+        return _first_shares(topics.only(ordered[0].topics), ordered)
+    if not in_racks and _large.is_large(topics, members):
         coded = _large.sticky(topics, ordered, members, cooperative)
         if coded is not None:
             return coded.names()
@@ -54,8 +56,6 @@ def _by_plain_rules(
     racks = Racks(topics, topics.names, ordered if topics.racks else ())
     withheld: Collection[int] = ()
     table: Sequence[TopicPartition] = claims.table()
-    if equal and not claims.claimed and not racks.used:
-        return {m: topics.table[rank :: len(ids)] for rank, m in enumerate(ids)}
     if equal:
         group = EqualGroup(topics, ids, map_order.of_members, claims, racks)
         lists = group.lists
@@ -70,6 +70,12 @@ def _by_plain_rules(
         lists = [[code for code in codes if code not in withheld] for codes in lists]
     name = table.__getitem__
     return {m: list(map(name, codes)) for m, codes in zip(ids, lists, strict=True)}
+
+
+def _first_shares(topics: Topics, ordered: Sequence[Member]) -> Assignment:
+    """Turns of one each are all there is where nobody owns anything."""
+    table, step = topics.table, len(ordered)
+    return {member.member_id: table[rank::step] for rank, member in enumerate(ordered)}
 
 
 class _MapOrder:
