@@ -1,0 +1,222 @@
+"""Two real incidents, one script: every restart, crash and slow poll found, none invented.
+
+What the script did (seconds after its start): billing-1 to billing-6 restarted one after the other
+(40 on), inventory-pod-1 to -4 too (71 on), analytics-2 and audit-1 slow beyond their
+max.poll.interval.ms (90), billing-3, inventory-2 and reports-1 killed (122) and back (150),
+analytics-5, -6 and reports-3 added (163), orders grown to 16 partitions (178), a second process
+under inventory-pod-1 (195), billing-6, billing-5, analytics-6 and audit-2 stopped (207 on), then
+all the others (225 on).
+"""
+
+import pytest
+
+# group  generation  role  cause  story  who
+ON_3_9 = """
+analytics-cooperative   1  trigger      MEMBER_NEW       start         analytics-1
+analytics-cooperative   1  contributing MEMBER_NEW       start         analytics-2
+analytics-cooperative   1  contributing MEMBER_NEW       start         analytics-3
+analytics-cooperative   1  contributing MEMBER_NEW       start         analytics-4
+analytics-cooperative   2  trigger      LEAVE            slow_poll     analytics-2
+analytics-cooperative   3  trigger      MEMBER_NEW       return        analytics-2
+analytics-cooperative   4  trigger      LEADER_REJOIN    follow_up     analytics-1
+analytics-cooperative   5  trigger      MEMBER_NEW       start         analytics-5
+analytics-cooperative   5  contributing MEMBER_NEW       start         analytics-6
+analytics-cooperative   6  trigger      METADATA_CHANGE  follow_up     analytics-3
+analytics-cooperative   7  trigger      LEAVE            stop          analytics-6
+analytics-cooperative   8  trigger      LEAVE            stop          analytics-1
+analytics-cooperative   8  contributing LEAVE            stop          analytics-2
+analytics-cooperative   8  contributing LEAVE            stop          analytics-3
+analytics-cooperative   8  contributing LEAVE            stop          analytics-4
+analytics-cooperative   8  contributing LEAVE            stop          analytics-5
+
+audit-python            1  trigger      MEMBER_NEW       start         audit-1
+audit-python            1  contributing MEMBER_NEW       start         audit-2
+audit-python            2  trigger      LEAVE            slow_poll     audit-1
+audit-python            3  trigger      MEMBER_NEW       return        audit-1
+audit-python            4  trigger      LEAVE            stop          audit-2
+audit-python            5  trigger      LEADER_REJOIN    topic_change  audit-1
+audit-python            6  trigger      LEAVE            stop          audit-1
+
+billing-eager           1  trigger      MEMBER_NEW       start         billing-2
+billing-eager           1  contributing MEMBER_NEW       start         billing-3
+billing-eager           1  contributing MEMBER_NEW       start         billing-1
+billing-eager           1  contributing MEMBER_NEW       start         billing-5
+billing-eager           1  contributing MEMBER_NEW       start         billing-4
+billing-eager           1  contributing MEMBER_NEW       start         billing-6
+billing-eager           2  trigger      LEAVE            restart       billing-1
+billing-eager           3  trigger      MEMBER_NEW       return        billing-1
+billing-eager           4  trigger      LEAVE            restart       billing-2
+billing-eager           5  trigger      MEMBER_NEW       return        billing-2
+billing-eager           6  trigger      LEAVE            restart       billing-3
+billing-eager           7  trigger      MEMBER_NEW       return        billing-3
+billing-eager           7  contributing LEAVE            restart       billing-4
+billing-eager           8  trigger      MEMBER_NEW       return        billing-4
+billing-eager           9  trigger      LEAVE            restart       billing-5
+billing-eager          10  trigger      MEMBER_NEW       return        billing-5
+billing-eager          11  trigger      LEAVE            restart       billing-6
+billing-eager          12  trigger      MEMBER_NEW       return        billing-6
+billing-eager          13  trigger      HEARTBEAT_EXPIRY crash         billing-3
+billing-eager          14  trigger      MEMBER_NEW       return        billing-3
+billing-eager          15  trigger      LEAVE            stop          billing-6
+billing-eager          15  contributing LEAVE            stop          billing-5
+billing-eager          16  trigger      LEAVE            stop          billing-1
+billing-eager          16  contributing LEAVE            stop          billing-2
+billing-eager          16  contributing LEAVE            stop          billing-3
+billing-eager          16  contributing LEAVE            stop          billing-4
+
+inventory-static        1  trigger      MEMBER_NEW       start         inventory-pod-1
+inventory-static        1  contributing MEMBER_NEW       start         inventory-pod-2
+inventory-static        1  contributing MEMBER_NEW       start         inventory-pod-3
+inventory-static        1  contributing MEMBER_NEW       start         inventory-pod-4
+inventory-static        1  absorbed     STATIC_REPLACED  restart       inventory-pod-1
+inventory-static        1  absorbed     STATIC_REPLACED  restart       inventory-pod-2
+inventory-static        1  absorbed     STATIC_REPLACED  restart       inventory-pod-3
+inventory-static        1  absorbed     STATIC_REPLACED  restart       inventory-pod-4
+inventory-static        2  trigger      HEARTBEAT_EXPIRY stop_or_crash inventory-pod-2
+inventory-static        3  trigger      MEMBER_NEW       return        inventory-pod-2
+inventory-static        3  absorbed     STATIC_REPLACED  takeover      inventory-pod-1
+inventory-static        4  trigger      HEARTBEAT_EXPIRY stop_or_crash inventory-pod-1
+inventory-static        5  trigger      HEARTBEAT_EXPIRY stop_or_crash inventory-pod-2
+inventory-static        5  contributing HEARTBEAT_EXPIRY stop_or_crash inventory-pod-3
+inventory-static        5  contributing HEARTBEAT_EXPIRY stop_or_crash inventory-pod-4
+
+reports-java            1  trigger      MEMBER_NEW       start         reports-1
+reports-java            2  trigger      MEMBER_NEW       start         reports-2
+reports-java            3  trigger      HEARTBEAT_EXPIRY crash         reports-1
+reports-java            4  trigger      MEMBER_NEW       return        reports-1
+reports-java            5  trigger      MEMBER_NEW       start         reports-3
+reports-java            6  trigger      LEAVE            stop          reports-1
+reports-java            7  trigger      LEAVE            stop          reports-2
+reports-java            7  contributing LEAVE            stop          reports-3
+"""
+ON_4_1 = """
+analytics-cooperative   1  trigger      MEMBER_NEW       start         analytics-1
+analytics-cooperative   1  contributing MEMBER_NEW       start         analytics-2
+analytics-cooperative   1  contributing MEMBER_NEW       start         analytics-3
+analytics-cooperative   1  contributing MEMBER_NEW       start         analytics-4
+analytics-cooperative   2  trigger      LEAVE            slow_poll     analytics-2
+analytics-cooperative   3  trigger      MEMBER_NEW       return        analytics-2
+analytics-cooperative   4  trigger      METADATA_CHANGE  follow_up     analytics-4
+analytics-cooperative   5  trigger      MEMBER_NEW       start         analytics-5
+analytics-cooperative   6  trigger      METADATA_CHANGE  follow_up     analytics-2
+analytics-cooperative   6  contributing MEMBER_NEW       start         analytics-6
+analytics-cooperative   7  trigger      LEADER_REJOIN    follow_up     analytics-1
+analytics-cooperative   8  trigger      LEAVE            stop          analytics-6
+analytics-cooperative   9  trigger      LEAVE            stop          analytics-1
+analytics-cooperative   9  contributing LEAVE            stop          analytics-2
+analytics-cooperative   9  contributing LEAVE            stop          analytics-3
+analytics-cooperative   9  contributing LEAVE            stop          analytics-4
+analytics-cooperative   9  contributing LEAVE            stop          analytics-5
+
+audit-python            1  trigger      MEMBER_NEW       start         audit-2
+audit-python            1  contributing MEMBER_NEW       start         audit-1
+audit-python            2  trigger      LEAVE            slow_poll     audit-1
+audit-python            3  trigger      MEMBER_NEW       return        audit-1
+audit-python            4  trigger      LEAVE            stop          audit-2
+audit-python            5  trigger      LEADER_REJOIN    topic_change  audit-1
+audit-python            6  trigger      LEAVE            stop          audit-1
+
+billing-eager           1  trigger      MEMBER_NEW       start         billing-3
+billing-eager           1  contributing MEMBER_NEW       start         billing-2
+billing-eager           1  contributing MEMBER_NEW       start         billing-1
+billing-eager           1  contributing MEMBER_NEW       start         billing-4
+billing-eager           1  contributing MEMBER_NEW       start         billing-5
+billing-eager           1  contributing MEMBER_NEW       start         billing-6
+billing-eager           2  trigger      LEAVE            restart       billing-1
+billing-eager           3  trigger      MEMBER_NEW       return        billing-1
+billing-eager           4  trigger      LEAVE            restart       billing-2
+billing-eager           5  trigger      MEMBER_NEW       return        billing-2
+billing-eager           6  trigger      LEAVE            restart       billing-3
+billing-eager           7  trigger      MEMBER_NEW       return        billing-3
+billing-eager           7  contributing LEAVE            restart       billing-4
+billing-eager           8  trigger      MEMBER_NEW       return        billing-4
+billing-eager           9  trigger      LEAVE            restart       billing-5
+billing-eager          10  trigger      MEMBER_NEW       return        billing-5
+billing-eager          11  trigger      LEAVE            restart       billing-6
+billing-eager          12  trigger      MEMBER_NEW       return        billing-6
+billing-eager          13  trigger      HEARTBEAT_EXPIRY crash         billing-3
+billing-eager          14  trigger      MEMBER_NEW       return        billing-3
+billing-eager          15  trigger      LEAVE            stop          billing-6
+billing-eager          15  contributing LEAVE            stop          billing-5
+billing-eager          16  trigger      LEAVE            stop          billing-1
+billing-eager          16  contributing LEAVE            stop          billing-2
+billing-eager          17  trigger      LEAVE            stop          billing-3
+billing-eager          18  trigger      LEAVE            stop          billing-4
+
+inventory-static        1  trigger      MEMBER_NEW       start         inventory-pod-1
+inventory-static        1  contributing MEMBER_NEW       start         inventory-pod-2
+inventory-static        1  contributing MEMBER_NEW       start         inventory-pod-3
+inventory-static        1  contributing MEMBER_NEW       start         inventory-pod-4
+inventory-static        1  absorbed     STATIC_REPLACED  restart       inventory-pod-1
+inventory-static        1  absorbed     STATIC_REPLACED  restart       inventory-pod-2
+inventory-static        1  absorbed     STATIC_REPLACED  restart       inventory-pod-3
+inventory-static        1  absorbed     STATIC_REPLACED  restart       inventory-pod-4
+inventory-static        2  trigger      HEARTBEAT_EXPIRY stop_or_crash inventory-pod-2
+inventory-static        3  trigger      MEMBER_NEW       return        inventory-pod-2
+inventory-static        3  absorbed     STATIC_REPLACED  takeover      inventory-pod-1
+inventory-static        4  trigger      HEARTBEAT_EXPIRY stop_or_crash inventory-pod-1
+inventory-static        5  trigger      HEARTBEAT_EXPIRY stop_or_crash inventory-pod-2
+inventory-static        5  contributing HEARTBEAT_EXPIRY stop_or_crash inventory-pod-3
+inventory-static        5  contributing HEARTBEAT_EXPIRY stop_or_crash inventory-pod-4
+
+reports-java            1  trigger      MEMBER_NEW       start         reports-1
+reports-java            2  trigger      MEMBER_NEW       start         reports-2
+reports-java            3  trigger      HEARTBEAT_EXPIRY crash         reports-1
+reports-java            4  trigger      MEMBER_NEW       return        reports-1
+reports-java            5  trigger      MEMBER_NEW       start         reports-3
+reports-java            6  trigger      LEAVE            stop          reports-1
+reports-java            6  contributing LEAVE            stop          reports-2
+reports-java            6  contributing LEAVE            stop          reports-3
+"""
+
+STORY = """
+    SELECT group_id, generation, role, cause, story, who FROM incident_story
+    WHERE cluster_id = '{cluster}'
+    ORDER BY group_id, incarnation, generation, cause_seq"""
+
+INCIDENTS = [
+    pytest.param("mixed-clients-3.9.1", ON_3_9, id="3.9.1"),
+    pytest.param("mixed-clients-4.1.2", ON_4_1, id="4.1.2"),
+]
+
+
+@pytest.mark.parametrize(("incident", "expected"), INCIDENTS)
+def test_every_cause_is_found_and_none_invented(lakes, incident, expected):
+    lakes.run(incident, lakes.examples / incident)
+
+    story = lakes.rows(STORY.format(cluster=incident))
+
+    written = [tuple(line.split()) for line in expected.splitlines() if line]
+    assert [tuple(map(str, row)) for row in story] == written
+
+
+@pytest.mark.parametrize(("incident", "expected"), INCIDENTS)
+def test_the_lake_keeps_its_laws(lakes, incident, expected):
+    lakes.run(incident, lakes.examples / incident)
+
+    assert lakes.broken_laws() == []
+
+
+@pytest.mark.parametrize(
+    ("incident", "who", "story", "times"),
+    [
+        # the six processes of the rolling restart, and nobody else, were restarted
+        ("mixed-clients-3.9.1", "billing-%", "restart", 6),
+        ("mixed-clients-4.1.2", "billing-%", "restart", 6),
+        ("mixed-clients-3.9.1", "%", "slow_poll", 2),
+        ("mixed-clients-4.1.2", "%", "slow_poll", 2),
+        ("mixed-clients-3.9.1", "%", "crash", 2),
+        ("mixed-clients-4.1.2", "%", "crash", 2),
+        ("mixed-clients-3.9.1", "%", "takeover", 1),
+        ("mixed-clients-4.1.2", "%", "takeover", 1),
+    ],
+)
+def test_how_often(lakes, incident, who, story, times):
+    lakes.run(incident, lakes.examples / incident)
+
+    found = lakes.rows(
+        "SELECT COUNT(*) FROM incident_story "
+        f"WHERE cluster_id = '{incident}' AND who LIKE '{who}' AND story = '{story}'"
+    )
+
+    assert found == [(times,)]
