@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -45,17 +46,17 @@ def table(options: argparse.Namespace) -> None:
 
 
 def row(assignor: str, name: str, columns: list[str], options: argparse.Namespace) -> str:
-    """Milliseconds; a peer without such an assignor, not built or too slow has a dash."""
+    """Milliseconds; a peer not built or without such an assignor has a dash."""
     file = FILES / f"{name}.json"
     ours = _ours(assignor, file, options.seconds)
     theirs = [
         peers.median_ms(peer, assignor, file, options.seconds, options.limit) for peer in columns
     ]
-    cells = [assignor, name, *map(shown, (ours["median_ms"], ours["cold_ms"], *theirs))]
+    times = (ours["median_ms"], ours["cold_ms"], *theirs)
+    cells = [assignor, name, *(shown(ms, options.limit) for ms in times)]
     if columns:
-        best = min((ms for ms in theirs if ms is not None), default=None)
-        for ms in (ours["median_ms"], ours["cold_ms"]):
-            cells.append("-" if best is None else f"{best / ms:.2f}")
+        best = min((ms for ms in theirs if ms is not None), default=math.nan)
+        cells += [f"{best / ms:.2f}" for ms in (ours["median_ms"], ours["cold_ms"])]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -68,9 +69,11 @@ def _ours(assignor: str, file: Path, seconds: float) -> dict[str, float]:
     return measured
 
 
-def shown(ms: float | None) -> str:
+def shown(ms: float | None, limit: float) -> str:
     if ms is None:
         return "-"
+    if math.isinf(ms):
+        return f">{limit:.0f} s"
     return f"{ms:.3f}" if ms < 1 else f"{ms:.2f}" if ms < 100 else f"{ms:.0f}"
 
 

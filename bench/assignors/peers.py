@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -62,14 +63,16 @@ def command(peer: str) -> list[str] | None:
 
 
 def median_ms(peer: str, assignor: str, file: Path, seconds: float, limit: float) -> float | None:
-    """None if the peer is not built, has no such assignor, fails or takes longer than ``limit``."""
+    """None if the peer is not built, has no such assignor or fails; infinite beyond ``limit``."""
     line = command(peer)
     if line is None or assignor not in ASSIGNORS_OF[peer]:
         return None
     line = [*pinned(), *line, str(seconds), assignor, str(file)]
     try:
         done = subprocess.run(line, capture_output=True, text=True, timeout=limit, check=True)
-    except (subprocess.TimeoutExpired, subprocess.CalledProcessError):
+    except subprocess.TimeoutExpired:
+        return math.inf
+    except subprocess.CalledProcessError:
         return None
     median: float = json.loads(done.stdout.splitlines()[-1])["median_ms"]
     return median

@@ -88,10 +88,10 @@ def read_claims(topics: Topics, ordered: Sequence[Member]) -> ClaimArrays | None
         known = codes >= 0
         codes, ranks, numbers = codes[known], ranks[known], numbers[known]
     codes += numbers
-    if len(codes) and codes.max() >= topics.total:
-        return None
     claimed = np.bincount(codes, minlength=topics.total)
-    if claimed.max(initial=0) > 1 or (arrays.partition[codes] != numbers).any():
+    if len(claimed) > topics.total or claimed.max(initial=0) > 1:
+        return None
+    if (arrays.partition[codes] != numbers).any():
         return None
     counts = np.bincount(ranks, minlength=members)
     return ClaimArrays(codes, ranks, counts, np.flatnonzero(claimed == 0))

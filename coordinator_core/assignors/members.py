@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import repeat
-from operator import eq, itemgetter
+from operator import eq, is_, itemgetter
 
 from coordinator_core.assignors._java_order import hash_order, java_sorted, utf16
 from coordinator_core.assignors.model import Member, Topics
@@ -43,6 +43,8 @@ def same_topics(members: Sequence[Member]) -> bool:
     if not members:
         return True
     first = members[0].topics
+    if all(map(is_, repeat(first), map(_topics, members))):
+        return True
     if all(map(eq, repeat(first), map(_topics, members))):
         return True
     wanted = set(first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from coordinator_core.assignors._java_order import hash_order, java_sorted, table_capacity, utf16
 from coordinator_core.assignors.model import NO_GENERATION, Member, TopicPartition
@@ -33,7 +34,7 @@ def as_read(
     owned, generation = _sticky_claims(read) if assignor == "sticky" else _field_claims(read)
     return Member(
         member_id,
-        tuple(read.topics),
+        _one_of_equals(tuple(read.topics)),
         owned,
         generation,
         max(read.generation_id, NO_GENERATION),
@@ -89,7 +90,13 @@ def in_owned_field(partitions: Iterable[TopicPartition]) -> Grouped:
 
 def in_topics_field(topics: Iterable[str]) -> tuple[str, ...]:
     """As a subscription's topics are sent: sorted."""
-    return tuple(java_sorted(topics))
+    return _one_of_equals(tuple(java_sorted(topics)))
+
+
+@lru_cache(maxsize=1024)
+def _one_of_equals(topics: tuple[str, ...]) -> tuple[str, ...]:
+    """One object for all members with these topics: less to keep, and told equal at a glance."""
+    return topics
 
 
 def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
