@@ -149,14 +149,20 @@ def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
     def if_final(column: str) -> Column:
         return F.when(F.col("is_final"), F.col(column))
 
+    # An instance that had expired and came back before the next record replaced nobody.
+    instance = Window.partitionBy(*LIFE, "instance_id").orderBy("seq")
+    was_gone = F.lag("departure.how").over(instance).isin("left", "expired", "dropped")
+    change = F.when(
+        (F.col("change") == "replaced") & F.coalesce(was_gone, F.lit(False)), "joined"
+    ).otherwise(F.col("change"))
     # Without a log a replacement still shows: the instance goes on under another member id.
     replaced = F.when(F.col("gone") & F.col("next_of_instance").isNotNull(), F.lit("replaced"))
-    instance = Window.partitionBy(*LIFE, "instance_id").orderBy("seq")
     heir = F.when(
         F.col("instance_id").isNotNull() & (F.lead("change").over(instance) == "replaced"),
         F.lead("member_id").over(instance),
     )
-    return told.withColumn("next_of_instance", heir).select(
+    dated = told.withColumn("change", change).withColumn("next_of_instance", heir)
+    return dated.select(
         *LIFE,
         "generation",
         "event_date",
