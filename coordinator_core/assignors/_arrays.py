@@ -79,9 +79,10 @@ def read_claims(topics: Topics, ordered: Sequence[Member]) -> ClaimArrays | None
         none = np.empty(0, dtype=np.int64)
         return ClaimArrays(none, none, np.zeros(members, np.int64), np.arange(topics.total))
     start_of = topics.start.get
-    firsts = np.array([start_of(topic, -1) for topic, _ in groups])
-    sizes = np.array([len(partitions) for _, partitions in groups])
-    numbers = _flat([partitions for _, partitions in groups], int(sizes.sum()))
+    firsts = _ints([start_of(topic, -1) for topic, _ in groups])
+    claimed_in = [partitions for _, partitions in groups]
+    sizes = _ints(list(map(len, claimed_in)))
+    numbers = _ints(list(chain.from_iterable(claimed_in)))
     ranks = np.repeat(np.repeat(np.arange(members), list(map(len, owned))), sizes)
     codes = np.repeat(firsts, sizes)
     if firsts.min() < 0:
@@ -100,9 +101,9 @@ def read_claims(topics: Topics, ordered: Sequence[Member]) -> ClaimArrays | None
 _owned = itemgetter(Member._fields.index("owned"))
 
 
-def _flat(lists: Sequence[Sequence[int]], total: int) -> Ints:
-    """All numbers in a row; packing them as bytes is the fastest way out of Python integers."""
-    packed = pack(f"={total}i", *chain.from_iterable(lists))
+def _ints(numbers: Sequence[int]) -> Ints:
+    """As an array, through bytes: the fastest way out of Python integers."""
+    packed = pack(f"={len(numbers)}i", *numbers)
     return np.frombuffer(packed, dtype=np.int32).astype(np.int64)
 
 

@@ -253,15 +253,19 @@ class Unequal:
             return False
         # Loads of this topic's owners only fall while the least load only rises, but for a
         # partition that goes back another way: so nobody light here becomes heavy.
+        mine = self._load[ranks]
+        place = {rank: i for i, rank in enumerate(ranks.tolist())}
         changed = False
         for code in (start + heavy).tolist():
-            if self._load[self._owner[code]] > least + 1:
-                self._move(code, int(ranks[self._load[ranks].argmin()]))
-                least = int(self._load[ranks].min())
+            lightest = int(mine.argmin())
+            if self._load[self._owner[code]] > mine[lightest] + 1:
+                mine[place[self._move(code, int(ranks[lightest]))]] -= 1
+                mine[lightest] += 1
                 changed = True
         return changed
 
-    def _move(self, code: int, to: int) -> None:
+    def _move(self, code: int, to: int) -> int:
+        """Moves ``code``, or what rather moves, to ``to``; returns who had it."""
         code = self._moves.instead_of(code, int(self._owner[code]), to)
         old = int(self._owner[code])
         self._moves.record(code, old, to)
@@ -270,6 +274,7 @@ class Unequal:
         self._load[to] += 1
         self._moved.pop(code, None)
         self._moved[code] = None
+        return old
 
 
 class _Levels:
