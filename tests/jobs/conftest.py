@@ -60,6 +60,7 @@ def spark(tmp_path_factory):
                 "spark.master": "local[1]",
                 "spark.ui.enabled": "false",
                 "spark.ui.showConsoleProgress": "false",
+                "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
                 "spark.driver.bindAddress": "127.0.0.1",
                 "spark.driver.host": "127.0.0.1",
                 "spark.sql.shuffle.partitions": "1",

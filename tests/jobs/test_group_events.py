@@ -56,9 +56,25 @@ CASES = {
 }  # fmt: skip
 
 
+def static(position, ms, event, **more):
+    return {"file_id": "static"} | line(position, ms, f"{event} {position}", event, **more)
+
+
+# Lines of static members, some of which name no group.
+STATIC_LINES = [
+    static(0, 10, "STATIC_NEW", group_id="billing", instance_id="i-1"),
+    static(50, 20, "STATIC_NEW", group_id="orders", instance_id="i-2"),
+    static(100, 30, "STATIC_REPLACED", group_id="billing", instance_id="i-1"),
+    static(150, 30, "STATIC_NO_REBALANCE"),
+    static(200, 40, "STATIC_FENCED", instance_id="i-2", member_id="old"),
+    static(250, 50, "STATIC_FENCED", instance_id="never heard of"),
+]
+
+
 @pytest.fixture(scope="module")
 def events(frame):
     lines = [{"group_id": rule, **row} for rule, (rows, _) in CASES.items() for row in rows]
+    lines += STATIC_LINES
     start = {"event": "REBALANCE_START", "event_time": 10}
     lines += [
         line(0, 10, "deleted", "ADMIN_DELETE", groups=["gone-1", "gone-2"]),
@@ -87,8 +103,23 @@ def test_a_line_that_names_several_groups_is_an_event_of_each(by_rule):
 
 
 def test_a_line_about_no_group_is_no_event(by_rule):
-    told = {"told", "untold", "new words"}
-    assert set(by_rule) == {*CASES, "gone-1", "gone-2", *told}
+    others = {"gone-1", "gone-2", "told", "untold", "new words", "billing", "orders"}
+    assert set(by_rule) == {*CASES, *others}
+
+
+def test_a_fenced_request_is_of_the_group_its_instance_is_in(by_rule):
+    assert by_rule["orders"] == [
+        (20, "STATIC_NEW", None, None, None),
+        (40, "STATIC_FENCED", None, None, "old"),
+    ]
+
+
+def test_a_static_join_without_a_rebalance_is_of_the_group_of_the_line_before(by_rule):
+    assert [event for _, event, *_ in by_rule["billing"]] == [
+        "STATIC_NEW",
+        "STATIC_REPLACED",
+        "STATIC_NO_REBALANCE",
+    ]
 
 
 def test_a_start_without_a_reason_has_no_cause_one_in_unknown_words_has(events, by_group):

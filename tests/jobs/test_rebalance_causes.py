@@ -266,6 +266,27 @@ CASES = {
         },
         [STATIC_STARTED, (1, 2, "absorbed", "STATIC_REPLACED", "takeover", "s2", "log")],
     ),
+    "replaced twice within a generation: each by the line about the one before": (
+        {
+            "made": [STATIC_IN_1],
+            "members": [
+                static(1, "s1", "joined", left_how="replaced", left_time=5000),
+                static(1, "s9", "replaced", left_how="replaced", left_time=6000),
+                static(1, "s2", "replaced"),
+            ],
+            "signs": [
+                STATIC_CAME,
+                line(5000, "STATIC_REPLACED", 2, instance_id="i", old_member_id="s1"),
+                line(6000, "STATIC_REPLACED", 2, instance_id="i", old_member_id="s9"),
+                line(6500, "STATIC_FENCED", 2, "s9", instance_id="i"),
+            ],
+        },
+        [
+            STATIC_STARTED,
+            (1, 2, "absorbed", "STATIC_REPLACED", "restart", "s9", "log"),
+            (1, 3, "absorbed", "STATIC_REPLACED", "takeover", "s2", "log"),
+        ],
+    ),
     "a rejoin after partitions were withheld is the follow-up": (
         {
             "made": [A_IN_1[1], made(2, "LEADER_REJOIN", "a", 1000, 1010)],
