@@ -21,8 +21,17 @@ def main(about: str | None, run: Callable[[Lake], None]) -> None:
     parser.add_argument("--cluster-id", required=True, help="cluster whose rows to compute")
     parser.add_argument("--conf", help="TOML file with settings (default: conf/local.toml)")
     given = parser.parse_args()
-    try:
+
+    def act() -> None:
         run(Lake(build_session(load_config(given.conf)), given.lake, given.cluster_id))
+
+    run_script(act)
+
+
+def run_script(act: Callable[[], None]) -> None:
+    """A wrong argument or configuration is one line on stderr and exit 2."""
+    try:
+        act()
     except UsageError as error:
         print(f"regroup: {error}", file=sys.stderr)
         sys.exit(2)

@@ -5,11 +5,13 @@ spark-submit jobs/nightly.py --lake URI --cluster-id ID --segments GLOB --broker
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import dataclass
 from datetime import date
 
 from jobs import ingest
-from jobs.config import Config, known_timezone
+from jobs.arguments import run_script
+from jobs.config import Config, known_timezone, load_config
 from jobs.errors import UsageError
 from jobs.pipeline import Progress, run_all
 from jobs.session import build_session
@@ -70,6 +72,23 @@ def _date(text: str | None, option: str) -> date | None:
         raise UsageError(f"{option} {text}: not a date; write it as 2026-11-21") from None
 
 
+def main() -> None:
+    """The script for spark-submit; `regroup nightly` is the same with more comfort."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--lake", required=True, help="folder or URI of the Delta tables")
+    parser.add_argument("--cluster-id", required=True, help="name of the Kafka cluster")
+    parser.add_argument("--segments", help="segment files: path, folder, glob or URI")
+    parser.add_argument("--broker-log", help="server.log files: path, folder, glob or URI")
+    parser.add_argument("--log-timezone", help="time zone of the log lines")
+    parser.add_argument("--date", help="only this UTC date")
+    parser.add_argument("--from", dest="first", help="first UTC date of a range")
+    parser.add_argument("--to", dest="last", help="last UTC date of a range")
+    parser.add_argument("--conf", help="TOML file with settings (default: conf/local.toml)")
+    given = vars(parser.parse_args())
+    conf = given.pop("conf")
+    run_script(lambda: nightly(Request(**given), load_config(conf)))
+
+
 def nightly(request: Request, config: Config, progress: Progress | None = None) -> None:
     progress = progress or Progress()
     inputs = inputs_of(request, config)
@@ -78,3 +97,7 @@ def nightly(request: Request, config: Config, progress: Progress | None = None) 
         progress.step("ingest", lambda: ingest.run(lake, inputs))
     run_all(lake, progress)
     progress.total()
+
+
+if __name__ == "__main__":
+    main()

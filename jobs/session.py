@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from jobs.config import Config
@@ -23,13 +24,27 @@ REQUIRED = {
 
 
 def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
-    """A session with Delta; under spark-submit the one that is already configured.
+    """A session with Delta.
 
     Jars come from ``.jars`` beside the project (`make setup` fills it), else from the
-    cluster's own configuration (``spark.jars.packages`` in conf/cluster.toml).
+    configuration (``spark.jars.packages``, as in conf/cluster.toml).  Under spark-submit what that
+    was told stands, and ``config`` fills in what it was not.
     """
     # Workers must be the interpreter that has the project's packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    settings = {**config.spark, **REQUIRED} if submitted else _standalone(config)
+    told = SparkConf()
+    builder = SparkSession.builder.appName(app_name)
+    for name, value in settings.items():
+        if not (submitted and told.contains(name)):
+            builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel(config.log_level)
+    return session
+
+
+def _standalone(config: Config) -> dict[str, str]:
     settings = {**config.spark, **REQUIRED}
     jars = sorted(str(jar) for jar in JARS.glob("*.jar"))
     if jars and "spark.jars.packages" not in settings:
@@ -39,9 +54,4 @@ def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
         quiet = f"-Dlog4j2.configurationFile={ROOT / 'conf' / 'log4j2.properties'}"
         given = settings.get("spark.driver.extraJavaOptions", "")
         settings["spark.driver.extraJavaOptions"] = f"{given} {quiet}".strip()
-    builder = SparkSession.builder.appName(app_name)
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel(config.log_level)
-    return session
+    return settings

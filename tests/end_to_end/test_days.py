@@ -1,0 +1,81 @@
+"""Idempotence: the same inputs give the same tables, in one run or several, by day or together."""
+
+import re
+import struct
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import crc32c
+import pytest
+
+from jobs.config import load_config
+from jobs.nightly import Request, nightly
+from jobs.sql import query
+from schemas import table_names
+
+# The incident began at 00:46 UTC; so much earlier, midnight falls into its middle.
+EARLIER = timedelta(minutes=48, seconds=30)
+DAYS = ("2026-11-20", "2026-11-21")
+_LINE_TIME = re.compile(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),", re.MULTILINE)
+
+
+def earlier_line(match):
+    moved = datetime.fromisoformat(match[1]) - EARLIER
+    return f"[{moved:%Y-%m-%d %H:%M:%S},"
+
+
+def earlier_batches(data):
+    """Record batches v2 with base and max timestamp moved, and the checksum over them made anew."""
+    out, position = bytearray(data), 0
+    while position < len(out):
+        (length,) = struct.unpack_from(">i", out, position + 8)
+        end = position + 12 + length
+        for field in (27, 35):
+            (time_ms,) = struct.unpack_from(">q", out, position + field)
+            moved = time_ms - int(EARLIER.total_seconds() * 1000)
+            struct.pack_into(">q", out, position + field, moved)
+        checksum = crc32c.crc32c(bytes(out[position + 21 : end]))
+        struct.pack_into(">I", out, position + 17, checksum)
+        position = end
+    return bytes(out)
+
+
+@pytest.fixture(scope="module")
+def incident(tmp_path_factory, lakes):
+    """mixed-clients-4.1.2 across midnight."""
+    source, target = lakes.examples / "mixed-clients-4.1.2", tmp_path_factory.mktemp("midnight")
+    log = (source / "server.log").read_text()
+    (target / "server.log").write_text(_LINE_TIME.sub(earlier_line, log))
+    for segment in Path(source / "segments").rglob("*.log"):
+        copy = target / segment.relative_to(source)
+        copy.parent.mkdir(parents=True)
+        copy.write_bytes(earlier_batches(segment.read_bytes()))
+    return target
+
+
+def run(root, incident, **dates):
+    given = {"segments": str(incident / "segments"), "broker_log": str(incident / "server.log")}
+    nightly(Request(str(root), "c", **given, **dates), load_config(None))
+
+
+def tables(root):
+    return {
+        table: sorted(map(repr, query(str(root), f"SELECT * FROM {table}")[1]))
+        for table in table_names()
+    }
+
+
+def test_by_day_together_or_again_the_tables_are_the_same(incident, tmp_path):
+    first, last = DAYS
+    run(tmp_path / "together", incident, first=first, last=last)
+    together = tables(tmp_path / "together")
+    for day in DAYS:
+        run(tmp_path / "by day", incident, date=day)
+    by_day = tables(tmp_path / "by day")
+    run(tmp_path / "by day", incident, date=first)
+    first_day_again = tables(tmp_path / "by day")
+
+    assert {row.count("2026, 11, 20") > 0 for row in together["generations"]} == {True, False}
+    for table in together:
+        assert by_day[table] == together[table], table
+        assert first_day_again[table] == together[table], table
