@@ -1,5 +1,5 @@
 # Everything is made on first use and quick when run again.
-PYTHON ?= python3.11
+PYTHON ?= $(or $(shell command -v python3.11 || command -v python3.12 || command -v python3),python3.11)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -7,7 +7,7 @@ JARS := .jars/.resolved
 DEMO := .demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format clean
+.PHONY: help setup demo test lint format clean account check-public-logs
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -23,7 +23,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 $(JARS): tools/fetch_jars.py $(READY)
-	@{ command -v java >/dev/null || test -x "$$JAVA_HOME/bin/java"; } || { echo "Regroup needs Java 17: install a JRE (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME" >&2; exit 1; }
+	@{ command -v java >/dev/null || test -x "$${JAVA_HOME:-/nowhere}/bin/java"; } || { echo "Regroup needs Java 17: install a JRE (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME" >&2; exit 1; }
 	@$(BIN)/python tools/fetch_jars.py
 	@touch $@
 
@@ -41,6 +41,12 @@ lint: setup  ## ruff and mypy
 format: setup  ## rewrite the sources in the project's format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+account: setup  ## every record and coordinator line below DIR=... read or in quarantine, with counts
+	@$(BIN)/python -m tools.account_for $(or $(DIR),examples)
+
+check-public-logs: setup  ## the log reader against labelled lines of strangers' brokers in DIR=...
+	@$(BIN)/python -m tools.check_public_logs $(or $(DIR),$(error give the folder: make check-public-logs DIR=...))
 
 clean:  ## forget the demo's lake and the caches; .venv and .jars stay
 	@rm -rf $(DEMO) .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse

@@ -1,0 +1,87 @@
+"""Is every record and every coordinator line below a folder accounted for?
+
+    python -m tools.account_for DIR
+
+Reads all `__consumer_offsets-N/*.log` segments and all `server*.log*` files below DIR as the ingest
+does and prints, folder by folder, what was read and what went to quarantine.  Exit 1 if counts do
+not add up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from jobs.errors import UsageError
+from jobs.printing import print_rows
+from jobs.segments import partition_of
+from jobs.sources.broker_log import log_rows
+from jobs.sources.rows import DateRange
+from jobs.sources.segments import segment_rows
+
+COLUMNS = ["folder", "files", "inputs", "kept", "quarantined", "skipped", "unreadable_bytes"]
+
+
+def counted(batches) -> Counter[str]:  # type: ignore[no-untyped-def]
+    """Rows that came out, by kind, beside what the file's own row says of them."""
+    counts: Counter[str] = Counter()
+    for batch in batches:
+        for row in batch.to_pylist():
+            if row["kind"] != "file":
+                counts["kept" if row["kind"] in ("record", "event") else "out"] += 1
+                continue
+            for name in ("inputs", "quarantined", "skipped", "unreadable_bytes"):
+                counts[name] += row.get(name) or 0
+            counts["said_kept"] += sum(n for _, n in row["kept_by_date"])
+    return counts
+
+
+def adds_up(counts: Counter[str]) -> bool:
+    total = counts["kept"] + counts["quarantined"] + counts["skipped"]
+    return counts["kept"] == counts["said_kept"] and counts["inputs"] == total
+
+
+def account(root: Path) -> tuple[list[list[object]], list[str]]:
+    """Rows of COLUMNS, and the files whose counts do not add up."""
+    folders: dict[str, Counter[str]] = defaultdict(Counter)
+    wrong = []
+    for path in sorted(p for p in root.rglob("*") if p.is_file()):
+        batches = _rows_of(path)
+        if batches is None:
+            continue
+        counts = counted(batches)
+        if not adds_up(counts):
+            wrong.append(str(path))
+        kind = "segments" if path.parent.name.startswith("__consumer_offsets") else path.name
+        folder = path.parent.parent if kind == "segments" else path.parent
+        folders[f"{folder.relative_to(root)}: {kind}"] += counts + Counter(files=1)
+    return [[name, *(c[n] for n in COLUMNS[1:])] for name, c in folders.items()], wrong
+
+
+def _rows_of(path: Path):  # type: ignore[no-untyped-def]
+    if path.name.startswith("server") and ".log" in path.name:
+        return log_rows(str(path), "UTC", DateRange())
+    if path.suffix != ".log":
+        return None
+    try:
+        partition_of(path)
+    except (UsageError, ValueError):
+        return None
+    return segment_rows(str(path), DateRange())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=Path)
+    rows, wrong = account(parser.parse_args().folder)
+    totals = [sum(int(str(row[i])) for row in rows) for i in range(1, len(COLUMNS))]
+    print_rows(COLUMNS, [*rows, ["total", *totals]])
+    for path in wrong:
+        print(f"{path}: counts do not add up", file=sys.stderr)
+    return 1 if wrong or not rows else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
