@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from coordinator_core.assignors._java_order import java_hash, spread, table_capacity
+from coordinator_core.assignors._java_order import table_capacity
 from coordinator_core.assignors.model import Topics
+from coordinator_core.java import string_hash
 
 Pair = tuple[int, int]
 
@@ -29,8 +30,8 @@ class _HashSet:
 
         def bucket(code: int) -> int:
             topic, partition = topics.table[code]
-            hashed = 31 * (31 + partition) + java_hash(topic)
-            return spread(hashed & 0xFFFFFFFF) & mask
+            hashed = 31 * (31 + partition) + string_hash(topic) & 0xFFFFFFFF
+            return (hashed ^ hashed >> 16) & mask
 
         return min(self.codes, key=bucket)
 
