@@ -270,8 +270,8 @@ CASES = {
         {
             "made": [STATIC_IN_1],
             "members": [
-                static(1, "s1", "joined", left_how="replaced", left_time=5000),
                 static(1, "s9", "replaced", left_how="replaced", left_time=6000),
+                static(1, "s1", "joined", left_how="replaced", left_time=5000),
                 static(1, "s2", "replaced"),
             ],
             "signs": [
