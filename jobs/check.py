@@ -132,16 +132,6 @@ LAWS = [
         WHERE before > joined_time + INTERVAL 1 SECOND""",
     ),
     Law(
-        "a partition has one owner",
-        ("assignments",),
-        """
-        SELECT cluster_id, group_id || ' generation ' || generation || ' ' || topic || '-'
-                || partition || ' by ' || assignor, '1 owner', COUNT(*) || ' owners'
-        FROM assignments
-        GROUP BY cluster_id, group_id, incarnation, generation, assignor, topic, partition
-        HAVING COUNT(*) > 1""",
-    ),
-    Law(
         "members and assignments belong to a known generation",
         ("generations", "generation_members", "assignments"),
         """

@@ -65,7 +65,6 @@ GROUPS = "every group record is decoded once"
 COMMITS = "every offset commit is decoded once"
 TIMES_IN_ORDER = "a generation is prepared, joined, stable and over in this order"
 IN_A_LIFE = "generations of a life come one after the other"
-OWNER = "a partition has one owner"
 KNOWN = "members and assignments belong to a known generation"
 ONE_ROW = "one row a key"
 
@@ -121,10 +120,6 @@ BROKEN = {
         changed("generations", 1, joined_time=900),
         [(IN_A_LIFE, "c", "g generation 2", "after 1970-01-01 00:00:02",
           datetime(1970, 1, 1, 0, 0, 0, 900_000))],
-    ),
-    "a partition with two owners": (
-        added("assignments", OWNED | {"member_id": "n"}),
-        [(OWNER, "c", "g generation 1 t-0 by actual", "1 owner", "2 owners")],
     ),
     "a member of no generation": (
         changed("generation_members", 0, generation=8),
