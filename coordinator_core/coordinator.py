@@ -115,8 +115,7 @@ class Coordinator:
     def appended(self, append: Append, error: Errors, now_ms: int) -> list[Effect]:
         """The records of ``append`` are in the log, or, with an error, are not."""
         effects = self._begin(now_ms)
-        with suppress(UnexpectedState):
-            self._turn.appended(append.append_id, error)
+        self._turn.appended(append.append_id, error)
         return effects
 
     def load(self, records: Iterable[Record], now_ms: int) -> list[Effect]:

@@ -94,6 +94,7 @@ class Era:
     ends_sessions_of_dropped: bool  # KAFKA-6118
     offsets_retention_ms: int  # the default: a day until KIP-186, then a week
     offsets_expire_on_their_own: bool  # until KIP-211
+    expires_only_when_stable: bool  # KAFKA-13636: offsets of topics nobody subscribes to
     has_pending_sync: bool  # KAFKA-12890
     has_initial_delay: bool  # KIP-134
     has_rebalance_timeout: bool  # KIP-62

@@ -13,7 +13,12 @@ from coordinator_core.handlers import checks, join, leave
 from coordinator_core.hash_order import Scala212Keys, TimelineKeys
 from coordinator_core.java import HashMapKeys, ScalaHashMapKeys, string_hash
 from coordinator_core.messages import TopicPartition
-from coordinator_core.offsets import Scala212Partitions, ScalaPartitions, TimelinePartitions
+from coordinator_core.offsets import (
+    Scala212Partitions,
+    Scala212PartitionsBefore011,
+    ScalaPartitions,
+    TimelinePartitions,
+)
 from coordinator_core.states import GroupState
 
 _E = Errors
@@ -110,6 +115,7 @@ ERA_4_1 = Era(
     ends_sessions_of_dropped=True,
     offsets_retention_ms=7 * _DAY_MS,
     offsets_expire_on_their_own=False,
+    expires_only_when_stable=True,
     has_pending_sync=True,
     has_initial_delay=True,
     has_rebalance_timeout=True,
@@ -156,6 +162,7 @@ ERA_2_5 = replace(
     logs_leave_last=False,
     takes_new_timeouts=False,
     stores_static_replacement=False,
+    expires_only_when_stable=False,
     has_pending_sync=False,
 )
 
@@ -196,6 +203,7 @@ ERA_2_0 = replace(
 ERA_0_10 = replace(
     ERA_2_0,
     name="0.10",
+    partition_order=Scala212PartitionsBefore011,
     state_names=_AWAITING_SYNC,
     classify_join=join.classify_unchecked_first,
     offsets_retention_ms=_DAY_MS,

@@ -9,7 +9,7 @@ from coordinator_core.messages import Record, TopicPartition
 from coordinator_core.offsets import CommittedOffset
 from coordinator_core.states import GroupState
 from coordinator_core.timing_wheel import Timer
-from coordinator_core.turn import Turn
+from coordinator_core.turn import Shard, Turn
 
 
 class CleanUp(Timer):
@@ -27,7 +27,8 @@ class CleanUp(Timer):
 
     def expire(self) -> None:
         if self.turn.era.is_new_coordinator:
-            clean_up_together(self.turn)
+            for partition in sorted(self.turn.shards):
+                clean_up_together(self.turn, self.turn.shards[partition])
             self.set()
         else:
             self.set()
@@ -36,8 +37,7 @@ class CleanUp(Timer):
 
 def clean_up_one_by_one(turn: Turn) -> None:
     """Up to 3.9: a group at a time; a tombstone that cannot be written is not missed."""
-    for group_id in list(turn.group_order):
-        group = turn.groups[group_id]
+    for group in turn.all_groups():
         tombstones = _tombstones(group, _drop_expired(turn, group))
         has_offsets = group.offsets or group.offsets.pending
         if group.state is GroupState.EMPTY and not has_offsets:
@@ -45,7 +45,7 @@ def clean_up_one_by_one(turn: Turn) -> None:
             turn.event("GROUP_DEAD", group)
             turn.remove_group(group)
             if group.generation > 0:  # one of generation 0 never had a record
-                tombstones.append(stored.group_tombstone(group_id))
+                tombstones.append(stored.group_tombstone(group.group_id))
         if tombstones:
             turn.append(group, tombstones, lambda error: None)
     _clean_up_without_groups(turn)
@@ -62,29 +62,28 @@ def _clean_up_without_groups(turn: Turn) -> None:
             turn.append(group, tombstones, lambda error: None)
 
 
-def clean_up_together(turn: Turn) -> None:
-    """The new coordinator: one append for all groups; if it fails, all stays as it was."""
+def clean_up_together(turn: Turn, shard: Shard) -> None:
+    """The new coordinator: one append for a shard's groups; if it fails, all stays as it was."""
     records: list[Record] = []
     expired: list[tuple[Group, list[TopicPartition]]] = []
     gone: list[Group] = []
-    for group_id in list(turn.group_order):
-        group = turn.groups[group_id]
+    for group in turn.groups_of(shard):
         partitions = _expired(turn, group)
         expired.append((group, partitions))
         records += _tombstones(group, partitions)
         if group.state is GroupState.EMPTY and len(partitions) == len(group.offsets):
-            records.append(stored.group_tombstone(group_id))
+            records.append(stored.group_tombstone(group.group_id))
             gone.append(group)
     if not records:
         return
     for group in gone:
-        turn.remove_group(group)
+        turn.let_go(group)
 
     def appended(error: Errors) -> None:
         if error is not Errors.NONE:
             turn.put_back(gone)
             for group, partitions in expired:
-                group.offsets.revert_removal(partitions)
+                group.offsets.revert_removal(partitions, shard.snapshot)
             return
         turn.event("TOMBSTONES", expired[0][0], count=len(records), duration_ms=0)
         for group, partitions in expired:
@@ -95,11 +94,11 @@ def clean_up_together(turn: Turn) -> None:
 
 def _expired(turn: Turn, group: Group) -> list[TopicPartition]:
     pending = group.offsets.pending
-    return [
-        partition
-        for partition, committed in group.offsets.in_order()
-        if partition not in pending and _is_expired(turn, group, partition, committed)
-    ]
+    return group.offsets.in_order_of_removal(
+        lambda partition, committed: (
+            partition not in pending and _is_expired(turn, group, partition, committed)
+        )
+    )
 
 
 def _drop(turn: Turn, group: Group, partitions: list[TopicPartition]) -> None:
@@ -124,7 +123,7 @@ def _is_expired(
 ) -> bool:
     if turn.era.offsets_expire_on_their_own:
         return committed.expire_timestamp_ms is None or committed.expire_timestamp_ms < turn.now_ms
-    since_ms = _unused_since(group, partition, committed)
+    since_ms = _unused_since(turn, group, partition, committed)
     if since_ms is None:
         return False
     if committed.expire_timestamp_ms is not None:
@@ -133,7 +132,7 @@ def _is_expired(
 
 
 def _unused_since(
-    group: Group, partition: TopicPartition, committed: CommittedOffset
+    turn: Turn, group: Group, partition: TopicPartition, committed: CommittedOffset
 ) -> int | None:
     """KIP-211: from when on the retention counts; None while the offset is in use."""
     if group.protocol_type is None:
@@ -143,6 +142,7 @@ def _unused_since(
         return group.state_timestamp_ms if known else committed.commit_timestamp_ms
     topics = group.subscribed_topics
     knows_topics = group.protocol_type == CONSUMER and topics is not None
-    if group.state is GroupState.STABLE and knows_topics and partition[0] not in (topics or ()):
+    settled = group.state is GroupState.STABLE or not turn.era.expires_only_when_stable
+    if settled and knows_topics and partition[0] not in (topics or ()):
         return committed.commit_timestamp_ms
     return None

@@ -136,10 +136,12 @@ class TimelineKeys(Generic[_K]):
     The table never shrinks, and may grow as a key is put that is there already.
     """
 
-    __slots__ = ("_capacity", "_hash", "_size", "_slots")
+    __slots__ = ("_capacity", "_hash", "_kept", "_kept_at", "_size", "_slots")
 
     def __init__(self, hash_of: Callable[[_K], int]) -> None:
         self._hash = hash_of
+        self._kept: TimelineKeys[_K] | None = None
+        self._kept_at = 0
         self._capacity = 2
         self._size = 0
         self._slots: dict[int, list[_K]] = {}
@@ -165,12 +167,15 @@ class TimelineKeys(Generic[_K]):
             slot.remove(key)
             self._size -= 1
 
-    def put_back(self, keys: list[_K]) -> None:
+    def put_back(self, keys: list[_K], snapshot: int) -> None:
         """Keys that were removed or replaced, in this order, come back by a revert to a snapshot.
 
-        The snapshot kept them in a small table of the same kind, and yields them in its order.
+        The snapshot kept them in a small table of the same kind, and yields them in its order.  It
+        goes on keeping what it kept before.
         """
-        kept = TimelineKeys(self._hash)
+        if self._kept is None or self._kept_at != snapshot:
+            self._kept, self._kept_at = TimelineKeys(self._hash), snapshot
+        kept = self._kept
         for key in keys:
             kept.add(key)
             self.discard(key)

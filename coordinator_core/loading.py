@@ -37,10 +37,10 @@ def load(turn: Turn, records: Iterable[Record]) -> None:
         elif record.name in ("OffsetCommit", "LegacyOffsetCommit"):
             partition = (record.key["topic"], record.key["partition"])
             _apply_offset(turn, record.key["group"], partition, record.value)
-    for group_id in list(turn.group_order):
-        if group_id not in known:
-            turn.unwritten.pop(group_id, None)
-            _bring_to_life(turn, turn.groups[group_id])
+    for group in turn.all_groups():
+        if group.group_id not in known:
+            turn.shard_of(group.partition).unwritten.pop(group.group_id, None)
+            _bring_to_life(turn, group)
 
 
 def _apply_group(turn: Turn, group_id: str, value: Mapping[str, Any] | None) -> None:
@@ -131,13 +131,12 @@ def _shed(turn: Turn, group: Group) -> None:
 def unload(turn: Turn, partition: int | None) -> None:
     """Give up the groups of a partition, or all: who waits is told to look elsewhere."""
     error = Errors.NOT_COORDINATOR
-    for group_id in list(turn.group_order):
-        group = turn.groups[group_id]
+    for group in turn.all_groups():
         if partition is None or group.partition == partition:
             turn.event("UNLOADED", group)
             _dismiss(turn, group, error)
             turn.remove_group(group)
-            turn.unwritten.pop(group_id, None)
+            turn.shard_of(group.partition).unwritten.pop(group.group_id, None)
 
 
 def _dismiss(turn: Turn, group: Group, error: Errors) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from coordinator_core.hash_order import (
@@ -36,10 +37,14 @@ class PartitionOrder(Protocol):
 
     def in_order(self) -> list[TopicPartition]: ...
 
-    def revert_commit(self, partitions: list[TopicPartition]) -> None:
+    def in_order_of_some(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        """Some of them, given in order, as the map that they are copied to yields them."""
+        ...
+
+    def revert_commit(self, partitions: list[TopicPartition], snapshot: int) -> None:
         """A commit was applied and taken back: the map may have grown by it."""
 
-    def revert_removal(self, partitions: list[TopicPartition]) -> None:
+    def revert_removal(self, partitions: list[TopicPartition], snapshot: int) -> None:
         """A removal was applied and taken back: the order may have changed by it."""
 
 
@@ -57,20 +62,25 @@ class ScalaPartitions:
     def discard(self, partition: TopicPartition) -> None:
         self._partitions.pop(partition, None)
 
-    def revert_commit(self, partitions: list[TopicPartition]) -> None:
+    def revert_commit(self, partitions: list[TopicPartition], snapshot: int) -> None:
         """Up to 3.9 nothing is applied before it is in the log."""
 
-    def revert_removal(self, partitions: list[TopicPartition]) -> None:
+    def revert_removal(self, partitions: list[TopicPartition], snapshot: int) -> None:
         """Up to 3.9 nothing removed comes back."""
 
     def in_order(self) -> list[TopicPartition]:
         return scala_213_order_of_offsets(list(self._partitions))
+
+    def in_order_of_some(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        return scala_213_order_of_offsets(partitions)
 
 
 class Scala212Partitions(ScalaPartitions):
     """The same of Scala 2.12."""
 
     __slots__ = ("_table",)
+
+    copies = 2  # filter and map make one each
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,6 +95,22 @@ class Scala212Partitions(ScalaPartitions):
     def in_order(self) -> list[TopicPartition]:
         partitions = list(self._table)
         return scala_212_order_of_map(partitions, len(partitions))
+
+    def in_order_of_some(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        chosen = set(partitions)
+        in_order = iter([each for each in self._table if each in chosen])
+        for _ in range(self.copies):
+            in_order = iter(Scala212Table((topic_partition_hash(each), each) for each in in_order))
+        copied = list(in_order)
+        return scala_212_order_of_map(copied, len(copied))
+
+
+class Scala212PartitionsBefore011(Scala212Partitions):
+    """Before offsets had a position in the log there was nothing to map."""
+
+    __slots__ = ()
+
+    copies = 1
 
 
 class TimelinePartitions:
@@ -111,7 +137,7 @@ class TimelinePartitions:
                 self._topics.discard(topic)
                 del self._partitions[topic]
 
-    def revert_commit(self, partitions: list[TopicPartition]) -> None:
+    def revert_commit(self, partitions: list[TopicPartition], snapshot: int) -> None:
         for topic, numbers in _by_topic(partitions).items():
             known = self._partitions.get(topic)
             if known is None:  # a new topic's map came and went
@@ -123,19 +149,22 @@ class TimelinePartitions:
                 known.add(number)
             for number in numbers:
                 known.discard(number)
-            known.put_back(replaced)
+            known.put_back(replaced, snapshot)
 
-    def revert_removal(self, partitions: list[TopicPartition]) -> None:
+    def revert_removal(self, partitions: list[TopicPartition], snapshot: int) -> None:
         emptied = []
         for topic, numbers in _by_topic(partitions).items():
             known = self._partitions[topic]
             if len(numbers) == len(known):
                 emptied.append(topic)
-            known.put_back(numbers)
-        self._topics.put_back(emptied)
+            known.put_back(numbers, snapshot)
+        self._topics.put_back(emptied, snapshot)
 
     def in_order(self) -> list[TopicPartition]:
         return [(topic, number) for topic in self._topics for number in self._partitions[topic]]
+
+    def in_order_of_some(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        return partitions
 
 
 def _by_topic(partitions: list[TopicPartition]) -> dict[str, list[int]]:
@@ -172,12 +201,19 @@ class OffsetStore:
         del self._committed[partition]
         self._order.discard(partition)
 
-    def revert_commit(self, partitions: list[TopicPartition]) -> None:
-        self._order.revert_commit(partitions)
+    def revert_commit(self, partitions: list[TopicPartition], snapshot: int) -> None:
+        self._order.revert_commit(partitions, snapshot)
 
-    def revert_removal(self, partitions: list[TopicPartition]) -> None:
-        self._order.revert_removal(partitions)
+    def revert_removal(self, partitions: list[TopicPartition], snapshot: int) -> None:
+        self._order.revert_removal(partitions, snapshot)
 
     def in_order(self) -> list[tuple[TopicPartition, CommittedOffset]]:
         """What is committed, in the order of the era's map."""
         return [(each, self._committed[each]) for each in self._order.in_order()]
+
+    def in_order_of_removal(
+        self, choose: Callable[[TopicPartition, CommittedOffset], bool]
+    ) -> list[TopicPartition]:
+        """Those that ``choose`` wants, in the order of the map that the era copies them to."""
+        chosen = [partition for partition, found in self.in_order() if choose(partition, found)]
+        return self._order.in_order_of_some(chosen)

@@ -95,7 +95,7 @@ def derived_ids() -> MemberIds:
 
 def config_of(values: Mapping[str, Json]) -> Config:
     """A scenario's configuration; what it leaves out is Kafka's, but nothing expires by default."""
-    known = {
+    known = {"offsets_topic_partitions": 1} | {
         name: values[name]
         for name in (
             "group_initial_rebalance_delay_ms",
@@ -104,6 +104,7 @@ def config_of(values: Mapping[str, Json]) -> Config:
             "group_max_size",
             "offsets_retention_ms",
             "offsets_retention_check_interval_ms",
+            "offsets_topic_partitions",
         )
         if name in values
     }
@@ -148,6 +149,8 @@ class _Player:
         self.max_record_bytes = scenario.get("config", {}).get("message_max_bytes")
         # group -> state and generation last shown
         self.shown = {step.get("group", ""): ("Dead", 0) for step in self.steps}
+        self.place = {group_id: place for place, group_id in enumerate(self.shown)}
+        self.touched: set[str] = set()  # groups that may have moved since states were last shown
 
     def _noting(self, member_ids: MemberIds) -> MemberIds:
         def made(group_id: str, prefix: str) -> str:
@@ -185,6 +188,7 @@ class _Player:
             last = self._perform(effects, at_ms, own)
             for each in last:
                 self._respond(each, at_ms)
+            self.touched.add(step["group"])  # which may be new
         self._show_states(at_ms)
 
     def _perform(self, effects: list[Effect], at_ms: int, own: str | None = None) -> list[Respond]:
@@ -199,8 +203,12 @@ class _Player:
             elif type(effect) is Append:
                 after = self.coordinator.appended(effect, self._write(effect, at_ms), at_ms)
                 held += self._perform(after, at_ms, own)
-            elif self.on_event is not None and type(effect) is Event:
-                self.on_event(at_ms, effect)
+            else:
+                assert type(effect) is Event
+                if effect.kind == "STATE":
+                    self.touched.add(effect.group_id)
+                if self.on_event is not None:
+                    self.on_event(at_ms, effect)
         return held
 
     def _write(self, append: Append, at_ms: int) -> Errors:
@@ -231,8 +239,13 @@ class _Player:
 
     def _show_states(self, at_ms: int) -> None:
         """Where the groups ended up, if that differs from what was last shown."""
+        if not self.touched:
+            return
+        touched = sorted(self.touched, key=self.place.__getitem__)
+        self.touched.clear()
         groups = self.coordinator.groups
-        for group_id, last in self.shown.items():
+        for group_id in touched:
+            last = self.shown[group_id]
             group = groups.get(group_id)
             now = ("Dead", last[1]) if group is None else (group.state.value, group.generation)
             if now == last:

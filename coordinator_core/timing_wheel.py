@@ -32,12 +32,12 @@ class Timer:
 class TimingWheel:
     """Timers by deadline; those of one deadline in the order in which they were set."""
 
-    __slots__ = ("_buckets", "_count", "_open", "_starts", "now_ms")
+    __slots__ = ("_buckets", "_count", "_mixed", "_starts", "now_ms")
 
     def __init__(self, now_ms: int = 0) -> None:
         self.now_ms = now_ms
         self._count = 0
-        self._open: dict[Timer, None] | None = None  # the bucket that is being emptied, sorted
+        self._mixed: set[int] = set()  # starts of lowest buckets that are not in order any more
         self._buckets: tuple[dict[int, dict[Timer, None]], ...] = tuple({} for _ in _SPANS)
         self._starts: list[tuple[int, int]] = []  # heap of (start of a bucket, minus its wheel)
 
@@ -84,6 +84,8 @@ class TimingWheel:
         if bucket is None:
             bucket = self._buckets[level][start] = {}
             heappush(self._starts, (start, -level))
+        elif bucket and level == 0 and timer.order < next(reversed(bucket)).order:
+            self._mixed.add(start)  # it came down from an upper wheel
         bucket[timer] = None
         timer._bucket = bucket
 
@@ -94,21 +96,16 @@ class TimingWheel:
             wheel = self._buckets[-minus_level]
             bucket = wheel[start]
             if bucket and minus_level == 0:
-                return self._sorted(wheel, start, bucket)
+                if start in self._mixed:
+                    self._mixed.remove(start)
+                    ordered = sorted(bucket, key=_set_order)
+                    bucket.clear()
+                    bucket.update(dict.fromkeys(ordered))
+                return bucket
             heappop(self._starts)
             del wheel[start]
-            self._open = None
+            if minus_level == 0:
+                self._mixed.discard(start)
             for timer in bucket:
                 self._place(timer, max(start, self.now_ms))
         return None
-
-    def _sorted(
-        self, wheel: dict[int, dict[Timer, None]], start: int, bucket: dict[Timer, None]
-    ) -> dict[Timer, None]:
-        """Timers that came down from an upper wheel may be older than what they found here."""
-        if bucket is not self._open:
-            ordered = sorted(bucket, key=_set_order)
-            bucket.clear()
-            bucket.update(dict.fromkeys(ordered))
-            self._open = bucket
-        return bucket

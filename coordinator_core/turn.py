@@ -6,10 +6,11 @@ One ``Turn`` serves a coordinator for life; ``begin`` opens the next request or 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from coordinator_core.era import Config, Era
-from coordinator_core.errors import Errors
+from coordinator_core.era import Config, Era, GroupOrder
+from coordinator_core.errors import Errors, UnexpectedState
 from coordinator_core.group import Group
 from coordinator_core.hash_order import TimelineKeys
 from coordinator_core.java import partition_for
@@ -18,6 +19,7 @@ from coordinator_core.messages import (
     Effect,
     Event,
     Record,
+    Request,
     Respond,
     Response,
 )
@@ -30,6 +32,31 @@ MemberIds = Callable[[str, str], str]  # (group id, client or instance id) -> a 
 Appended = Callable[[Errors], None]
 
 
+class Shard:
+    """A partition of `__consumer_offsets` in the new coordinator; before it all are one."""
+
+    __slots__ = ("appends", "failures", "group_order", "in_flight", "unwritten")
+
+    def __init__(self, group_order: GroupOrder) -> None:
+        self.group_order = group_order
+        self.appends = 0
+        self.failures = 0
+        self.in_flight: dict[int, list[Appended]] = {}  # append -> what waits for its outcome
+        self.unwritten: dict[str, int] = {}  # new groups not in the log yet -> appends made before
+
+    @property
+    def snapshot(self) -> int:
+        """What a failed append goes back to: the state after so many that did not fail."""
+        return self.appends - self.failures
+
+    def put_back(self, groups: list[Group]) -> None:
+        """Groups that were removed by an append that failed."""
+        for group in groups:
+            self.group_order.add(group.group_id)
+        if isinstance(self.group_order, TimelineKeys):
+            self.group_order.put_back([group.group_id for group in groups], self.snapshot)
+
+
 class Turn:
     __slots__ = (
         "appends",
@@ -37,7 +64,6 @@ class Turn:
         "effects",
         "era",
         "grid",
-        "group_order",
         "groups",
         "in_flight",
         "joins",
@@ -47,8 +73,8 @@ class Turn:
         "offsets_without_groups",
         "own_append",
         "sessions",
+        "shards",
         "syncs",
-        "unwritten",
         "wheel",
     )
 
@@ -62,7 +88,7 @@ class Turn:
         )
         self.member_ids = member_ids
         self.groups: dict[str, Group] = {}
-        self.group_order = era.group_order()
+        self.shards: dict[int, Shard] = {}
         self.offsets_without_groups: dict[str, OffsetStore] = {}
         self.wheel = TimingWheel()
         self.sessions = Purgatory(self.wheel)
@@ -71,9 +97,8 @@ class Turn:
         self.now_ms = 0
         self.effects: list[Effect] = []
         self.appends = 0
-        self.in_flight: dict[int, list[Appended]] = {}  # append id -> what waits for its outcome
+        self.in_flight: dict[int, tuple[Shard, int]] = {}  # append id -> shard, append of it
         self.own_append: int | None = None  # the append of this turn
-        self.unwritten: dict[str, int] = {}  # new groups not in the log yet -> appends made before
 
     def begin(self, now_ms: int) -> list[Effect]:
         """Open the next turn; its effects go to the list returned."""
@@ -91,10 +116,26 @@ class Turn:
         if not self.era.has_empty_state:
             group.state = GroupState.STABLE  # KAFKA-2720: without members
         self.groups[group_id] = group
+        shard = self.shard_of(group.partition)
         if self.era.is_new_coordinator:
-            self.unwritten[group_id] = self.appends
-        self.group_order.add(group_id)
+            shard.unwritten[group_id] = shard.appends
+        shard.group_order.add(group_id)
         return group
+
+    def shard_of(self, partition: int) -> Shard:
+        number = partition if self.era.is_new_coordinator else 0
+        shard = self.shards.get(number)
+        if shard is None:
+            shard = self.shards[number] = Shard(self.era.group_order())
+        return shard
+
+    def groups_of(self, shard: Shard) -> list[Group]:
+        """In the order in which Kafka goes through them."""
+        return [self.groups[group_id] for group_id in shard.group_order]
+
+    def all_groups(self) -> list[Group]:
+        shards = [self.shards[partition] for partition in sorted(self.shards)]
+        return [group for shard in shards for group in self.groups_of(shard)]
 
     def make_group(self, group_id: str) -> Group:
         """A group that is not among the groups (yet)."""
@@ -106,34 +147,49 @@ class Turn:
 
     def remove_group(self, group: Group) -> None:
         del self.groups[group.group_id]
-        self.group_order.discard(group.group_id)
+        self.shard_of(group.partition).group_order.discard(group.group_id)
+
+    def let_go(self, group: Group) -> None:
+        """The new coordinator removes a group without moving it to another state."""
+        self.remove_group(group)
+        dead = GroupState.DEAD.value
+        self.effects.append(Event("STATE", group.group_id, dead, group.generation, {}))
 
     def put_back(self, groups: list[Group]) -> None:
-        """Groups whose tombstones could not be written are still there."""
+        """Groups of a shard whose tombstones could not be written are still there."""
         for group in groups:
             self.groups[group.group_id] = group
-            self.group_order.add(group.group_id)
-        if isinstance(self.group_order, TimelineKeys):
-            self.group_order.put_back([group.group_id for group in groups])
+            self.event("STATE", group)
+        if groups:
+            self.shard_of(groups[0].partition).put_back(groups)
 
     def readable(self, group_id: str) -> Group | None:
         """The group as reads see it: the new coordinator shows nothing before it is in the log."""
-        return None if group_id in self.unwritten else self.groups.get(group_id)
+        group = self.groups.get(group_id)
+        if group is None or group_id in self.shard_of(group.partition).unwritten:
+            return None
+        return group
 
     def respond(self, request_id: str, response: Response) -> None:
         self.effects.append(Respond(request_id, response))
 
     def answer(
         self,
-        request_id: str,
+        request: Request,
         response: Response,
         on_error: Callable[[Errors], Response] | None = None,
     ) -> None:
-        """Respond, in the new coordinator not before what was written so far is in the log.
+        """Respond, in the new coordinator not before what its shard wrote so far is in the log.
 
         ``on_error`` makes the answer if this turn's own append fails.
         """
+        request_id = request.request_id
         if not self.in_flight or not self.era.is_new_coordinator:
+            self.effects.append(Respond(request_id, response))
+            return
+        partition = partition_for(request.group_id, self.config.offsets_topic_partitions)
+        in_flight = self.shard_of(partition).in_flight
+        if not in_flight:
             self.effects.append(Respond(request_id, response))
             return
         own = self.own_append
@@ -142,27 +198,38 @@ class Turn:
             failed = error is not Errors.NONE and own is not None and on_error is not None
             self.respond(request_id, on_error(error) if failed and on_error else response)
 
-        self.in_flight[max(self.in_flight)].append(written)
+        in_flight[max(in_flight)].append(written)
 
     def append(self, group: Group, records: list[Record], then: Appended) -> None:
         """Have records written; ``then`` hears whether they were."""
         self.appends += 1
         self.own_append = self.appends
-        self.in_flight[self.appends] = [then]
+        shard = self.shard_of(group.partition)
+        shard.appends += 1
+        shard.in_flight[shard.appends] = [then]
+        self.in_flight[self.appends] = shard, shard.appends
         self.effects.append(Append(self.appends, group.group_id, group.partition, tuple(records)))
 
     def appended(self, append_id: int, error: Errors) -> None:
         """The append ended: tell those that wait for it."""
-        self._settle_unwritten(append_id, error)
-        for then in self.in_flight.pop(append_id):
-            then(error)
+        shard, number = self.in_flight.pop(append_id)
+        self._settle_unwritten(shard, number, error)
+        for then in shard.in_flight.pop(number):
+            with suppress(UnexpectedState):  # of one, the others must not suffer
+                then(error)
 
-    def _settle_unwritten(self, append_id: int, error: Errors) -> None:
-        for group_id, before in list(self.unwritten.items()):
-            if before < append_id:
-                del self.unwritten[group_id]
-                if error is not Errors.NONE and group_id in self.groups:
-                    self.remove_group(self.groups[group_id])
+    def _settle_unwritten(self, shard: Shard, number: int, error: Errors) -> None:
+        """A success writes all groups before it; a failure undoes those since the last append."""
+        if error is not Errors.NONE:
+            shard.failures += 1
+        for group_id, before in list(shard.unwritten.items()):
+            if error is Errors.NONE:
+                if before < number:
+                    del shard.unwritten[group_id]
+            elif before == number - 1:
+                del shard.unwritten[group_id]
+                if group_id in self.groups:
+                    self.let_go(self.groups[group_id])
 
     def event(self, kind: str, group: Group, **fields: Any) -> None:
         self.effects.append(

@@ -46,7 +46,7 @@ def _simple_group(turn: Turn, request: OffsetCommit) -> Group:
 
 
 def _refuse_all(turn: Turn, request: OffsetCommit, error: Errors) -> None:
-    turn.answer(request.request_id, _answered(request, {}, error))
+    turn.answer(request, _answered(request, {}, error))
 
 
 def _answered(
@@ -75,7 +75,7 @@ def store_keeping_alive(turn: Turn, group: Group, request: OffsetCommit) -> None
 def store(turn: Turn, group: Group, request: OffsetCommit) -> None:
     too_large, offsets = _split(turn, request)
     if not offsets:
-        turn.answer(request.request_id, _answered(request, too_large, Errors.NONE))
+        turn.answer(request, _answered(request, too_large, Errors.NONE))
         return
     if turn.era.is_new_coordinator:
         _store_then_answer(turn, group, request, too_large, offsets)
@@ -129,7 +129,9 @@ def _store_then_answer(
 
     def appended(error: Errors) -> None:
         if error is not Errors.NONE:
-            group.offsets.revert_commit([partition for partition, _ in offsets])
+            group.offsets.revert_commit(
+                [partition for partition, _ in offsets], turn.shard_of(group.partition).snapshot
+            )
             return
         for partition, committed in offsets:
             group.offsets.put(partition, committed)
@@ -137,7 +139,7 @@ def _store_then_answer(
     turn.append(group, _records(turn, group, offsets), appended)
     map_ = turn.era.commit_store_errors
     turn.answer(
-        request.request_id,
+        request,
         _answered(request, too_large, Errors.NONE),
         lambda error: _answered(request, {}, map_.get(error, error)),
     )

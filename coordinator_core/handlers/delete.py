@@ -13,13 +13,13 @@ from coordinator_core.turn import Turn
 def handle(turn: Turn, request: DeleteGroup) -> None:
     group = turn.groups.get(request.group_id)
     if group is None:
-        turn.answer(request.request_id, DeleteResponse(Errors.GROUP_ID_NOT_FOUND))
+        turn.answer(request, DeleteResponse(Errors.GROUP_ID_NOT_FOUND))
     else:
         turn.react(Input.DELETE, group, request)
 
 
 def refuse(turn: Turn, group: Group, request: DeleteGroup) -> None:
-    turn.answer(request.request_id, DeleteResponse(Errors.NON_EMPTY_GROUP))
+    turn.answer(request, DeleteResponse(Errors.NON_EMPTY_GROUP))
 
 
 def delete(turn: Turn, group: Group, request: DeleteGroup) -> None:
@@ -40,7 +40,7 @@ def delete(turn: Turn, group: Group, request: DeleteGroup) -> None:
 
 def delete_when_written(turn: Turn, group: Group, request: DeleteGroup) -> None:
     """The new coordinator: a group whose tombstones could not be written is still there."""
-    turn.remove_group(group)
+    turn.let_go(group)
     partitions = [partition for partition, _ in group.offsets.in_order()]
     tombstones = [stored.offset_tombstone(group.group_id, each) for each in partitions]
     tombstones.append(stored.group_tombstone(group.group_id))
@@ -50,12 +50,12 @@ def delete_when_written(turn: Turn, group: Group, request: DeleteGroup) -> None:
             turn.event("ADMIN_DELETE", group, groups=(group.group_id,), count=len(group.offsets))
         else:
             turn.put_back([group])
-            group.offsets.revert_removal(partitions)
+            group.offsets.revert_removal(partitions, turn.shard_of(group.partition).snapshot)
 
     turn.append(group, tombstones, appended)
     map_ = turn.era.commit_store_errors
     turn.answer(
-        request.request_id,
+        request,
         DeleteResponse(Errors.NONE),
         lambda error: DeleteResponse(map_.get(error, error)),
     )

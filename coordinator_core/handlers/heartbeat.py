@@ -23,7 +23,7 @@ def handle(turn: Turn, request: Heartbeat) -> None:
     else:
         error = _check(turn, group, request)
     if error is not Errors.NONE or group is None:
-        turn.answer(request.request_id, HeartbeatResponse(error))
+        turn.answer(request, HeartbeatResponse(error))
         return
     turn.grid[Input.HEARTBEAT][group.state](turn, group, request)
 
@@ -38,19 +38,19 @@ def _check(turn: Turn, group: Group, request: Heartbeat) -> Errors:
 def keep_alive(turn: Turn, group: Group, request: Heartbeat) -> None:
     member = group.members[request.member_id]
     turn.era.renew_session(turn, group, member, member.session_timeout_ms)
-    turn.answer(request.request_id, _ALIVE)
+    turn.answer(request, _ALIVE)
 
 
 def ask_to_rejoin(turn: Turn, group: Group, request: Heartbeat) -> None:
     member = group.members[request.member_id]
     turn.era.renew_session(turn, group, member, member.session_timeout_ms)
-    turn.answer(request.request_id, _REJOIN)
+    turn.answer(request, _REJOIN)
 
 
 def only_say_rejoin(turn: Turn, group: Group, request: Heartbeat) -> None:
     """Before KAFKA-10134, a heartbeat while waiting for the leader did not extend the session."""
-    turn.answer(request.request_id, _REJOIN)
+    turn.answer(request, _REJOIN)
 
 
 def refuse(turn: Turn, group: Group, request: Heartbeat) -> None:
-    turn.answer(request.request_id, _UNKNOWN)
+    turn.answer(request, _UNKNOWN)

@@ -6,7 +6,7 @@ from coordinator_core import stored
 from coordinator_core.errors import Errors, UnexpectedState
 from coordinator_core.group import Group, Member
 from coordinator_core.handlers.checks import checked_member
-from coordinator_core.messages import JoinGroup, JoinResponse, Respond, SyncResponse
+from coordinator_core.messages import JoinGroup, JoinResponse, SyncResponse
 from coordinator_core.rebalance import (
     failed_join,
     forget,
@@ -69,15 +69,14 @@ def _turn_away(turn: Turn, group: Group, request: JoinGroup) -> None:
 
 def _store_new_group(turn: Turn, group: Group, request: JoinGroup) -> None:
     """The new coordinator writes a group when it makes one; without the record there is none."""
-    is_answered = any(
-        isinstance(effect, Respond) and effect.request_id == request.request_id
-        for effect in turn.effects
-    )
 
     def written(error: Errors) -> None:
-        if error is not Errors.NONE and not is_answered:
-            mapped = turn.era.group_store_errors.get(error, error)
-            _refuse(turn, request, "", mapped)
+        if error is Errors.NONE:
+            return
+        for member in group.members.values():
+            if member.awaiting_join == request.request_id:
+                group.take_join(member)
+                _refuse(turn, request, "", turn.era.group_store_errors.get(error, error))
 
     turn.append(group, [stored.new_group_record(group)], written)
 

@@ -38,7 +38,7 @@ def handle_together(turn: Turn, request: LeaveGroup) -> None:
         turn.react(input_, group, {"cause": "LEAVE", "members": members})
     map_ = turn.era.group_store_errors
     turn.answer(
-        request.request_id,
+        request,
         LeaveResponse(Errors.NONE, tuple(gone)),
         lambda error: LeaveResponse(map_.get(error, error)),
     )
@@ -60,10 +60,10 @@ def _group(turn: Turn, request: LeaveGroup) -> Group | None:
     """The group that somebody may leave; without one the request is answered."""
     group = turn.groups.get(request.group_id)
     if not request.group_id:
-        turn.answer(request.request_id, LeaveResponse(Errors.INVALID_GROUP_ID))
+        turn.answer(request, LeaveResponse(Errors.INVALID_GROUP_ID))
     elif group is None:
         unknown = tuple([_answered(each, Errors.UNKNOWN_MEMBER_ID) for each in request.members])
-        turn.answer(request.request_id, LeaveResponse(Errors.NONE, unknown))
+        turn.answer(request, LeaveResponse(Errors.NONE, unknown))
     return group if request.group_id else None
 
 

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from tools.compare_broker_traces import differences
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"

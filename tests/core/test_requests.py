@@ -15,8 +15,8 @@ from coordinator_core.messages import (
     Append,
     Heartbeat,
     JoinGroup,
-    Leaver,
     LeaveGroup,
+    Leaver,
     OffsetCommit,
     Respond,
     SyncGroup,
@@ -33,7 +33,7 @@ def coordinator_with(state, era="4.1", static=()):
     coordinator = Coordinator(CONFIG, ERAS[era], lambda group_id, prefix: f"{prefix}-new")
     turn = coordinator._turn
     group = turn.new_group("g")
-    turn.unwritten.clear()
+    turn.shard_of(group.partition).unwritten.clear()
     if state is not GroupState.EMPTY:
         for name in ("lead", "tail"):
             group.protocol_type = "consumer"

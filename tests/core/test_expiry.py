@@ -1,0 +1,100 @@
+"""The periodic clean-up: which offsets it takes, in which order, and in which appends."""
+
+import pytest
+
+from coordinator_core.coordinator import Coordinator
+from coordinator_core.era import Config
+from coordinator_core.eras import ERAS
+from coordinator_core.errors import Errors
+from coordinator_core.java import partition_for
+from coordinator_core.messages import Append, DeleteGroup, JoinGroup, OffsetCommit, Respond
+from coordinator_core.records import decode
+
+SUBSCRIPTION_TO_T = b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff"
+MINUTE_MS = 60_000
+CONFIG = Config(
+    group_initial_rebalance_delay_ms=0,
+    offsets_retention_ms=MINUTE_MS,
+    offsets_retention_check_interval_ms=MINUTE_MS,
+)
+
+
+class Broker:
+    """A coordinator whose next append may fail; what is in the log, by append."""
+
+    def __init__(self, era):
+        self.coordinator = Coordinator(CONFIG, ERAS[era], lambda group_id, prefix: prefix)
+        self.fault = Errors.NONE
+        self.appends = []
+        self.answers = []
+
+    def send(self, request, now_ms=0):
+        self._perform(self.coordinator.handle(request, now_ms), now_ms)
+
+    def wait(self, now_ms):
+        while (fired := self.coordinator.fire_next(now_ms)) is not None:
+            self._perform(fired, now_ms)
+
+    def _perform(self, effects, now_ms):
+        for effect in effects:
+            if isinstance(effect, Append):
+                error, self.fault = self.fault, Errors.NONE
+                if error is Errors.NONE:
+                    self.appends.append(effect)
+                self._perform(self.coordinator.appended(effect, error, now_ms), now_ms)
+            elif isinstance(effect, Respond):
+                self.answers.append(effect.response)
+
+
+def commit(group_id, *partitions):
+    return OffsetCommit("c", group_id, "", -1, tuple((t, p, 5, "") for t, p in partitions))
+
+
+def gone(append):
+    """What an append removes: partitions of offsets, and groups."""
+    keys = [decode(key, value).key for key, value in append.records if value is None]
+    return [(k["topic"], k["partition"]) if "topic" in k else k["group"] for k in keys]
+
+
+def test_in_4_1_each_partition_of_the_log_is_cleaned_up_by_itself():
+    broker = Broker("4.1")
+    for group_id in ("a", "b"):
+        broker.send(commit(group_id, ("t", 0)))
+    before = len(broker.appends)
+    broker.fault = Errors.NOT_LEADER_OR_FOLLOWER  # of the first, partition 47
+
+    broker.wait(2 * MINUTE_MS)
+
+    first, second = broker.appends[before : before + 2]
+    assert (first.partition, gone(first)) == (partition_for("b"), [("t", 0), "b"])
+    assert (second.partition, gone(second)) == (partition_for("a"), [("t", 0), "a"])
+
+
+@pytest.mark.parametrize(("faults", "order"), [(0, [2, 0]), (1, [0, 2]), (2, [0, 2])])
+def test_in_4_1_what_failed_to_go_comes_back_in_another_order(faults, order):
+    broker = Broker("4.1")
+    broker.send(commit("g", ("t", 0), ("t", 2)))
+    for _ in range(faults):
+        broker.fault = Errors.MESSAGE_TOO_LARGE
+        broker.send(DeleteGroup("d", "g"))
+
+    broker.send(DeleteGroup("d", "g"))
+
+    assert gone(broker.appends[-1]) == [*[("t", number) for number in order], "g"]
+
+
+@pytest.mark.parametrize(("era", "expires"), [("4.1", False), ("3.9", False), ("2.5", True)])
+def test_only_since_kafka_13636_an_unsettled_group_keeps_what_it_is_not_subscribed_to(era, expires):
+    broker = Broker(era)
+    broker.send(commit("g", ("u", 0)))
+    protocols = (("range", SUBSCRIPTION_TO_T),)
+    at_ms = MINUTE_MS - 1
+    broker.wait(at_ms)
+    broker.send(
+        JoinGroup("j", "g", "", None, "c", "/h", 300_000, 300_000, "consumer", protocols), at_ms
+    )
+    before = len(broker.appends)
+
+    broker.wait(MINUTE_MS)
+
+    assert [gone(append) for append in broker.appends[before:]] == [[("u", 0)]] * expires
