@@ -6,6 +6,7 @@ bucket of an upper wheel and moves down as its time comes near; only buckets are
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from heapq import heappop, heappush
 from operator import attrgetter
 
@@ -22,7 +23,7 @@ class Timer:
     def __init__(self) -> None:
         self.deadline_ms = 0
         self.order = 0
-        self._bucket: dict[Timer, None] | None = None
+        self._bucket: OrderedDict[Timer, None] | None = None
 
     def expire(self) -> None:
         """The deadline has come."""
@@ -38,7 +39,7 @@ class TimingWheel:
         self.now_ms = now_ms
         self._count = 0
         self._mixed: set[int] = set()  # starts of lowest buckets that are not in order any more
-        self._buckets: tuple[dict[int, dict[Timer, None]], ...] = tuple({} for _ in _SPANS)
+        self._buckets: tuple[dict[int, OrderedDict[Timer, None]], ...] = tuple({} for _ in _SPANS)
         self._starts: list[tuple[int, int]] = []  # heap of (start of a bucket, minus its wheel)
 
     def __len__(self) -> int:
@@ -59,8 +60,7 @@ class TimingWheel:
 
     def next_deadline_ms(self) -> int | None:
         """The earliest deadline, or None without timers."""
-        bucket = self._earliest()
-        return None if bucket is None else next(iter(bucket)).deadline_ms
+        return None if self._earliest() is None else self._starts[0][0]
 
     def pop_due(self, now_ms: int) -> Timer | None:
         """Take out the earliest timer if it is due; the clock goes to its deadline, else to now."""
@@ -82,14 +82,15 @@ class TimingWheel:
         start = deadline_ms - deadline_ms % _SPANS[level]
         bucket = self._buckets[level].get(start)
         if bucket is None:
-            bucket = self._buckets[level][start] = {}
+            # Not a dict: to find the first key of one is to pass all that were removed before it.
+            bucket = self._buckets[level][start] = OrderedDict()
             heappush(self._starts, (start, -level))
         elif bucket and level == 0 and timer.order < next(reversed(bucket)).order:
             self._mixed.add(start)  # it came down from an upper wheel
         bucket[timer] = None
         timer._bucket = bucket
 
-    def _earliest(self) -> dict[Timer, None] | None:
+    def _earliest(self) -> OrderedDict[Timer, None] | None:
         """The bucket of the earliest deadline, in the order set; upper ones are moved down."""
         while self._starts:
             start, minus_level = self._starts[0]

@@ -60,14 +60,17 @@ class Compared(NamedTuple):
 def main() -> None:
     options = _options()
     randoms = [random_scenario(options.seed, index) for index in range(options.scenarios)]
-    quiet = steady.scenario(options.groups, options.members, options.rounds)
-    quiet_name = f"{options.groups} groups of {options.members}"
     print(f"{'':<46}{'':>9}{'steps/s by the clock':>28}{'steps/s of CPU time':>28}")
     columns = f"{'Kafka':>12}{'engine':>9}{'ratio':>7}"
     print(f"{'era ' + options.era:<46}{'steps':>9}{columns}{columns}")
     print(_commands(f"{options.scenarios} random, whole command", randoms, options.era))
-    print(_warm(f"{options.scenarios} random, warm", randoms, options.era))
-    print(_commands(f"{quiet_name}, whole command", [quiet], options.era))
+    print(_warm(f"{options.scenarios} random, warm", randoms, randoms, options.era))
+    for groups in (options.groups // 100, options.groups // 10, options.groups):
+        quiet = [steady.scenario(groups, options.members, options.rounds)]
+        what = f"steady, {groups} groups of {options.members}, warm"
+        print(_warm(what, quiet, randoms, options.era))
+    what = f"steady, {groups} groups of {options.members}, whole command"
+    print(_commands(what, quiet, options.era))
     for groups in GROUP_COUNTS:
         spent_ns = heartbeats.ns_each(options.era, groups, options.members)
         print(
@@ -115,15 +118,16 @@ def _all_there(kafka_dir: Path, engine_dir: Path) -> None:
         raise RuntimeError("the two commands did not write the same traces")
 
 
-def _warm(what: str, scenarios: list[Scenario], era: str) -> Compared:
+def _warm(what: str, scenarios: list[Scenario], before: list[Scenario], era: str) -> Compared:
+    """Both from JSON text to JSON text, after some of the scenarios of `before`."""
     texts = [json.dumps(made) for made in scenarios]
     with Kafka(era) as kafka:
-        for text in texts[:WARM_UP]:
-            kafka.play_text(text)
-        before = _child_cpu_s(kafka.pid)
+        for made in before[:WARM_UP]:
+            kafka.play(made)
+        cpu_s = _child_cpu_s(kafka.pid)
         traces: list[str] = []
         clock_s = _spent(lambda: traces.extend(map(kafka.play_text, texts))).clock_s
-        theirs = Spent(clock_s, _child_cpu_s(kafka.pid) - before)
+        theirs = Spent(clock_s, _child_cpu_s(kafka.pid) - cpu_s)
     ids = [member_ids([json.loads(trace.partition("\n")[0])]) for trace in traces]
     engine = Engine(era)
 
