@@ -58,7 +58,8 @@ def assignments(
 
 
 def run(lake: Lake) -> None:
-    lake.replace("assignments", assignments(*map(lake.read, READS)))
+    given = assignments(*map(lake.read, READS))
+    lake.replace("assignments", given, where=f"assignor = '{ACTUAL}'")
 
 
 if __name__ == "__main__":

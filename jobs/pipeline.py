@@ -25,6 +25,7 @@ JOBS = [
     "churn",
     "rebalance_latency",
     "rebalance_causes",
+    "assign_partitions",
 ]
 # Planning and committing a job keeps one driver thread busy, whatever the cluster: two at a time.
 AT_ONCE = 2

@@ -45,14 +45,17 @@ class Lake:
         """Add new keys, overwrite known ones (``t`` is the old row, ``n`` the new one)."""
         self._merge(table, df).whenMatchedUpdateAll(if_).whenNotMatchedInsertAll().execute()
 
-    def replace(self, table: str, df: DataFrame) -> None:
-        """Put ``df`` in the place of this cluster's rows, in one transaction."""
+    def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
+        """Put ``df`` in the place of this cluster's rows ``where`` that holds, in one transaction.
+
+        AnalysisException if a row of ``df`` is not one of those.
+        """
         self._create(table)
         (
             conform(df, table)
             .write.format("delta")
             .mode("overwrite")
-            .option("replaceWhere", f"cluster_id = {_literal(self.cluster_id)}")
+            .option("replaceWhere", f"cluster_id = {_literal(self.cluster_id)} AND ({where})")
             .save(self.path(table))
         )
 

@@ -1,7 +1,7 @@
 -- assignments: one row per partition given to a member in a generation.
 -- Key: (cluster_id, group_id, incarnation, generation, assignor, topic, partition, member_id)
 -- Partitioned by: (cluster_id, event_date)
--- Written by: jobs.assignments (assignor = actual)
+-- Written by: jobs.assignments (assignor = actual), jobs.assign_partitions (the others)
 cluster_id   STRING NOT NULL COMMENT 'cluster',
 group_id     STRING NOT NULL COMMENT 'consumer group',
 incarnation  INT    NOT NULL COMMENT 'life of the group',

@@ -49,6 +49,13 @@ DEMANDED = {
     },
     "rebalance_latency": {"outcome": "stable", "evidence": "both"},
     "rebalance_causes": {"role": "trigger", "evidence": "log"},
+    "assignor_quality": {
+        "mode": "step",
+        "own": False,
+        "rounds": 1,
+        "equals_actual": True,
+        "partitions_known_by": "assignments",
+    },
 }
 
 

@@ -42,6 +42,8 @@ SOUND = {
     "churn": [PLACE],
     "rebalance_latency": [PLACE | {"outcome": "stable", "logical_rebalance": 1, "round": 1}],
     "rebalance_causes": [PLACE | {"cause_seq": 1, "cause": "MEMBER_NEW"}],
+    "assignor_quality": [PLACE | {"assignor": "range"}],
+    "topic_partitions": [{"topic": "t", "partitions": 3}],
 }  # fmt: skip
 
 

@@ -1,0 +1,153 @@
+"""What the group's own assignor and others give for every generation that has a record.
+
+reads   timeline, group_metadata, generation_members
+        topic_partitions   if anybody filled it
+writes  assignments        rows of every assignor but 'actual': one step after what really was
+        assignor_quality   the same steps, chains of steps, and what really was, in figures
+
+A step needs the generation before and nothing else, so work is cut into chunks of a life's
+generations, and a group with half of all generations is many tasks.  Each chunk is given the last
+generation before it.  A chain, an assignor fed with its own results, goes from one end of a chunk
+to the other: there the next begins, with what the group really had, or for an assignor without
+memory with what it gives there, which is the same wherever it is cut.
+"""
+
+from __future__ import annotations
+
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from coordinator_core.assignors import ASSIGNORS
+from jobs.arguments import main
+from jobs.assignments import ACTUAL
+from jobs.generation_members import RECORD
+from jobs.partition_counts import PartitionCounts, partition_counts, time_ms
+from jobs.rerun import GIVEN, PLACE, Rerun
+from jobs.tables import Lake
+from jobs.timeline import LIFE
+
+# After `assignments`, which writes the other rows of its table.
+READS = ("timeline", "group_metadata", "generation_members", "topic_partitions", "assignments")
+
+GENERATION = [*LIFE, "generation"]
+# Generations to a chunk: a chain is at most that long.
+CHUNK = 256
+# Generations to a frame of the UDF, about: small groups share one, for its overhead.
+FRAME = 1000
+
+SCHEMA = """cluster_id string, group_id string, incarnation int, generation int, event_date date,
+    partitions_known_by string, assignor string, mode string, own boolean, chain_length int,
+    difference string, rounds int, imbalance int, spread int, idle_members array<string>,
+    partitions_assigned int, partitions_moved int, moves_forced int, stickiness double,
+    equals_actual boolean, member_id array<string>, process array<string>, topic array<string>,
+    partition array<int>"""
+
+
+def recorded(
+    timeline: DataFrame, group_metadata: DataFrame, generation_members: DataFrame
+) -> DataFrame:
+    """A row per generation of consumers whose subscriptions can be read.
+
+    Its first record is what the leader gave; static members may have other ids in the last one.
+    """
+    placed = timeline.where("sign = 'RECORD' AND level IS NOT NULL").select(
+        *RECORD, "incarnation", "seq"
+    )
+    readable = F.forall("members", lambda member: member["subscribed_topics"].isNotNull())
+    in_order = Window.partitionBy(*GENERATION).orderBy("seq")
+    whole = in_order.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    records = (
+        group_metadata.where((F.col("protocol_type") == "consumer") & readable)
+        .join(placed, on=RECORD, how="inner")
+        .withColumn("last_ids", F.last(_of_members("member_id")).over(whole))
+        .withColumn("age", F.row_number().over(in_order))
+        .where("age = 1")
+    )
+    process = generation_members.groupBy(*GENERATION).agg(
+        F.map_from_entries(F.collect_list(F.struct("member_id", "process"))).alias("process_of")
+    )
+    return records.join(process, on=GENERATION, how="inner").select(
+        *GENERATION,
+        "event_date",
+        time_ms().alias("time_ms"),
+        "protocol",
+        _of_members("member_id").alias("member_id"),
+        _of_members("instance_id").alias("instance_id"),
+        _of_members("subscription").alias("subscription"),
+        _of_members("assignment").alias("assignment"),
+        _processes(_of_members("member_id")).alias("process"),
+        "last_ids",
+        _processes(F.col("last_ids")).alias("last_process"),
+    )
+
+
+def _of_members(field: str) -> Column:
+    return F.transform("members", lambda member: member[field])
+
+
+def _processes(member_ids: Column) -> Column:
+    return F.transform(member_ids, lambda member_id: F.element_at("process_of", member_id))
+
+
+def in_chunks(generations: DataFrame) -> DataFrame:
+    """Each chunk's generations, and ``carried`` into it the last one before it."""
+    own = F.floor(F.col("generation") / CHUNK).cast("int")
+    borders = _borders(generations.select(*GENERATION, own.alias("own")))
+    also = F.when(F.col("next_chunk").isNotNull(), F.array("own", "next_chunk"))
+    return (
+        generations.withColumn("own", own)
+        .join(borders, on=GENERATION, how="left")
+        .withColumn("chunk", F.explode(F.coalesce(also, F.array("own"))))
+        .withColumn("carried", F.col("chunk") != F.col("own"))
+        .drop("own", "next_chunk")
+    )
+
+
+def _borders(generations: DataFrame) -> DataFrame:
+    """The last generation of each chunk but the life's last, and the chunk that comes next."""
+    life = Window.partitionBy(*LIFE).orderBy("own")
+    return (
+        generations.groupBy(*LIFE, "own")
+        .agg(F.max("generation").alias("generation"))
+        .withColumn("next_chunk", F.lead("own").over(life))
+        .where("next_chunk IS NOT NULL")
+        .select(*GENERATION, "next_chunk")
+    )
+
+
+def rerun(
+    chunks: DataFrame, assignors: tuple[str, ...], counts: PartitionCounts, frames: int
+) -> DataFrame:
+    """One row per generation and assignor, step and chain, in ``frames`` frames of whole chunks."""
+    frame = F.pmod(F.xxhash64(*LIFE, "chunk"), F.lit(frames))
+    again = Rerun(assignors, counts)
+    # A lambda: Spark counts the arguments, and takes `self` of a callable object for the key.
+    return chunks.groupBy(frame.alias("frame")).applyInPandas(lambda rows: again(rows), SCHEMA)
+
+
+def quality(told: DataFrame) -> DataFrame:
+    return told.drop(*GIVEN)
+
+
+def assignments(told: DataFrame) -> DataFrame:
+    steps = told.where((F.col("mode") == "step") & (F.col("assignor") != ACTUAL))
+    given = steps.withColumn("given", F.explode(F.arrays_zip(*GIVEN)))
+    return given.select(*PLACE, "assignor", *(f"given.{name}" for name in GIVEN))
+
+
+def run(lake: Lake, assignors: tuple[str, ...] = tuple(ASSIGNORS)) -> None:
+    timeline, group_metadata, members, topics, _ = map(lake.read, READS)
+    counts = partition_counts(topics, group_metadata)
+    frames = 1 + timeline.where("sign = 'RECORD'").count() // FRAME
+    chunks = in_chunks(recorded(timeline, group_metadata, members))
+    told = rerun(chunks, assignors, counts, frames).persist(StorageLevel.DISK_ONLY)
+    try:
+        lake.replace("assignor_quality", quality(told))
+        lake.replace("assignments", assignments(told), where=f"assignor <> '{ACTUAL}'")
+    finally:
+        told.unpersist()
+
+
+if __name__ == "__main__":
+    main(__doc__, run)

@@ -1,0 +1,77 @@
+"""How many partitions a topic had at a time: as a table says, else as far as was seen."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import accumulate
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+TABLE, ASSIGNMENTS = "table", "assignments"
+
+Said = tuple[str, int, int]
+"""Topic, partitions, and since when, in ms since the epoch."""
+
+
+class PartitionCounts:
+    """What is known of topics' partitions at any time."""
+
+    def __init__(self, told: Iterable[Said], seen: Iterable[Said]) -> None:
+        """``told`` holds until it is told otherwise; of what was ``seen`` the most."""
+        self._told = _by_time(told)
+        self._seen = {
+            topic: (since, list(accumulate(counts, max)))
+            for topic, (since, counts) in _by_time(seen).items()
+        }
+
+    def at(self, topics: Iterable[str], time_ms: int) -> tuple[dict[str, int], str]:
+        """Partitions of the topics that are known, and who knows: the table only if it has all."""
+        known, known_by = {}, TABLE
+        for topic in topics:
+            count = _at(self._told, topic, time_ms)
+            if count is None:
+                known_by = ASSIGNMENTS
+                count = _at(self._seen, topic, time_ms)
+            if count is not None:
+                known[topic] = count
+        return known, known_by
+
+
+def _by_time(said: Iterable[Said]) -> dict[str, tuple[list[int], list[int]]]:
+    changes: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for topic, partitions, since_ms in said:
+        changes[topic].append((since_ms, partitions))
+    return {
+        topic: ([since for since, _ in pairs], [count for _, count in pairs])
+        for topic, pairs in ((topic, sorted(pairs)) for topic, pairs in changes.items())
+    }
+
+
+def _at(known: dict[str, tuple[list[int], list[int]]], topic: str, time_ms: int) -> int | None:
+    since, counts = known.get(topic, ([], []))
+    place = bisect_right(since, time_ms)
+    return counts[place - 1] if place else None
+
+
+def partition_counts(topic_partitions: DataFrame, group_metadata: DataFrame) -> PartitionCounts:
+    """Collected: a row for each topic and each number of partitions it was seen with."""
+    told = topic_partitions.select(
+        "topic", "partitions", F.coalesce(F.unix_millis("since"), F.lit(0))
+    )
+    seen = (
+        group_metadata.select(time_ms().alias("since_ms"), F.explode("members").alias("member"))
+        .select("since_ms", F.explode("member.assigned").alias("given"))
+        .where("size(given.partitions) > 0")
+        .select("given.topic", (F.array_max("given.partitions") + 1).alias("count"), "since_ms")
+        .groupBy("topic", "count")
+        .agg(F.min("since_ms"))
+    )
+    return PartitionCounts(map(tuple, told.collect()), map(tuple, seen.collect()))
+
+
+def time_ms() -> Column:
+    """A record without a time (message format 0) is as old as can be."""
+    return F.coalesce(F.unix_millis("append_time"), F.lit(0))
