@@ -65,8 +65,8 @@ GRID_3_9: Grid = {**GRID_4_1,
     Input.DELETE:                  row(delete.delete,                  delete.refuse,                  delete.refuse,                  delete.refuse,                  never),
 }
 
-# Before KAFKA-10134 (heartbeats between join and sync), KAFKA-9801 (replaced static members are stored)
-# and KAFKA-10284 (a leader's rejoin is told from a change of metadata).
+# Before KAFKA-10134 (a heartbeat may come between join and sync; a leader's rejoin has its own reason)
+# and KAFKA-10284 (the new id of a static member is stored).
 GRID_2_5: Grid = {**GRID_3_9,
     Input.HEARTBEAT:               row(never,                          heartbeat.ask_to_rejoin,        heartbeat.only_say_rejoin,      heartbeat.keep_alive,           never),
     Input.STATIC_MEMBER_BACK:      row(join.replace_in_vain,           join.replace_and_wait,          join.replace_and_rebalance,     join.replace_and_answer,        never),

@@ -85,13 +85,15 @@ class Era:
     commit_store_errors: ErrorMap
     failed_join_generation: int
     failed_join_protocol: str | None
-    empty_group_id_is_invalid: bool  # KAFKA-5513 and others: not only in joins
+    empty_group_id_is_invalid: bool  # KAFKA-6773: not only in joins
     checks_join_after_any_join: bool
     logs_leave_last: bool  # from 3.0 on: after the rebalance that it caused
-    takes_new_timeouts: bool  # KAFKA-9752
-    stores_static_replacement: bool  # KAFKA-9801
+    takes_new_timeouts: bool  # KAFKA-14009
+    skips_assignment: bool  # KIP-814
+    too_large_stay_pending: bool  # until KAFKA-16371
+    leaving_pending_may_be_static: bool
     times_out_first_joins: bool  # KAFKA-7610
-    ends_sessions_of_dropped: bool  # KAFKA-6118
+    ends_sessions_of_dropped: bool  # KAFKA-7196
     offsets_retention_ms: int  # the default: a day until KIP-186, then a week
     offsets_expire_on_their_own: bool  # until KIP-211
     expires_only_when_stable: bool  # KAFKA-13636: offsets of topics nobody subscribes to

@@ -75,7 +75,7 @@ def _drop_not_rejoined(turn: Turn, group: Group) -> None:
 
 
 def _has_joined_leader(turn: Turn, group: Group) -> bool:
-    """KAFKA-7728... a static leader that did not rejoin gives way to a member that did."""
+    """KAFKA-8220: a static leader that did not rejoin gives way to a member that did."""
     if group.leader is None:
         return False
     leader = group.members[group.leader]

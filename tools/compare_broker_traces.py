@@ -132,7 +132,10 @@ def _as_sent(scenario: Event, trace: list[Event], shift_ms: int) -> dict[str, Js
     steps.sort(key=lambda step: step["at_ms"])
     end_ms = trace[0]["captured_until_ms"] + shift_ms
     wait = {"at_ms": end_ms, "id": "captured", "op": "wait", "group": steps[0]["group"]}
-    config = scenario["config"] | {"message_max_bytes": MESSAGE_MAX_BYTES}
+    config = scenario["config"] | {
+        "message_max_bytes": MESSAGE_MAX_BYTES,
+        "offsets_topic_partitions": OFFSETS_PARTITIONS,
+    }
     return {**scenario, "config": config, "steps": [*steps, wait]}
 
 

@@ -158,8 +158,7 @@ def _store_and_answer(
     in_order = [(tp, unique[tp]) for tp in turn.era.commit_order(list(unique), count)]
     pending = group.offsets.pending
     pending.update(unique)
-    if not turn.era.stores_static_replacement:
-        # Up to 2.5 (KAFKA-9769...) those too large stay pending for ever, and keep the group alive.
+    if turn.era.too_large_stay_pending:  # for ever, and keep the group alive
         pending.update(dict.fromkeys(too_large, _NEVER))
 
     def appended(error: Errors) -> None:

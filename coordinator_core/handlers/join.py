@@ -380,7 +380,7 @@ def _tell_replaced(
     request_id = group.take_join(member)
     if request_id is None:
         return
-    if request.supports_skipping_assignment and turn.era.stores_static_replacement:
+    if request.supports_skipping_assignment and turn.era.skips_assignment:
         response = joined(turn, group, member)
         is_leader = group.leader == member.member_id
         turn.respond(request_id, response._replace(skip_assignment=is_leader))

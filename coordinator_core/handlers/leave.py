@@ -133,7 +133,7 @@ def _left(group: Group, member: Member, leaver: Leaver) -> Event:
 
 
 def _remove_pending(turn: Turn, group: Group, leaver: Leaver, member_id: str) -> _Removed:
-    if leaver.instance_id is not None and not turn.era.stores_static_replacement:
+    if leaver.instance_id is not None and not turn.era.leaving_pending_may_be_static:
         if leaver.instance_id in group.static_members:
             return Errors.FENCED_INSTANCE_ID, []
         raise UnexpectedState(f"pending member {member_id} with an instance id")

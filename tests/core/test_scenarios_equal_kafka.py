@@ -12,6 +12,7 @@ import pytest
 
 from coordinator_core.eras import ERAS
 from coordinator_core.scenario import given_ids, play
+from tools.mutate_grid import comparable
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"
 
@@ -22,14 +23,6 @@ def rows(name):
 
 
 SCENARIOS = {scenario["name"]: scenario for scenario in rows("scenarios.jsonl.gz")}
-
-
-def comparable(trace):
-    """Without what ran it, and with the partitions of an answer in one order."""
-    events = json.loads(json.dumps(trace[1:]))
-    for event in events:
-        event.get("partitions", []).sort()
-    return events
 
 
 @pytest.mark.parametrize("era", ["4.1", "3.9", "2.5"])

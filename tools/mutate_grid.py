@@ -1,0 +1,173 @@
+"""Changes one cell of a grid at a time, and says which changes no scenario notices.
+
+    python tools/mutate_grid.py ERA SCENARIOS TRACES [SCENARIOS TRACES]...
+
+SCENARIOS and TRACES are folders of what Kafka's own classes of that version played.  A cell is
+replaced by each other reaction of its row, and by none at all.  Cells that no scenario reaches are
+named once; of the others, each mutant that survives, and whether it would show in log lines.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from coordinator_core.automaton import never
+from coordinator_core.era import Era, Reaction
+from coordinator_core.eras import ERAS
+from coordinator_core.group import Group
+from coordinator_core.messages import Event
+from coordinator_core.rebalance import nothing
+from coordinator_core.scenario import given_ids, play
+from coordinator_core.states import GroupState, Input
+from coordinator_core.turn import Turn
+
+Json = Any
+Trace = list[dict[str, Json]]
+
+
+class Mutant(NamedTuple):
+    input_: Input
+    state: GroupState
+    was: Reaction
+    becomes: Reaction
+
+    def __str__(self) -> str:
+        cell = f"{self.input_.name} in {self.state.name}"
+        return f"{cell}: {self.was.__name__} -> {self.becomes.__name__}"
+
+
+class Played(NamedTuple):
+    """A scenario and what Kafka made of it."""
+
+    scenario: Mapping[str, Json]
+    trace: Trace
+
+
+def mutants(era: Era) -> Iterator[Mutant]:
+    """Each cell that can be reached, with each other reaction of its row and with none."""
+    for input_, row in era.grid.items():
+        others = dict.fromkeys([nothing, *row.values()])
+        for state, was in row.items():
+            if was is never:
+                continue
+            for becomes in others:
+                if becomes not in (was, never):
+                    yield Mutant(input_, state, was, becomes)
+
+
+def mutated(era: Era, mutant: Mutant) -> Era:
+    row = {**era.grid[mutant.input_], mutant.state: mutant.becomes}
+    return replace(era, grid={**era.grid, mutant.input_: row})
+
+
+def reached(era: Era, played: Iterable[Played]) -> set[tuple[Input, GroupState]]:
+    """The cells that the scenarios come to."""
+    found = set()
+
+    def noting(input_: Input, state: GroupState, reaction: Reaction) -> Reaction:
+        def noted(turn: Turn, group: Group, what: Any) -> None:
+            found.add((input_, state))
+            reaction(turn, group, what)
+
+        return noted
+
+    grid = {
+        input_: {state: noting(input_, state, reaction) for state, reaction in row.items()}
+        for input_, row in era.grid.items()
+    }
+    for each in played:
+        _play(replace(era, grid=grid), each)
+    return found
+
+
+def is_noticed(era: Era, played: Iterable[Played]) -> bool:
+    """Whether any scenario comes out otherwise than Kafka's, or not at all."""
+    return any(_differs(era, each) for each in played)
+
+
+def _differs(era: Era, played: Played) -> bool:
+    try:
+        trace = _play(era, played)
+    except Exception:  # a mutant may break anything
+        return True
+    return comparable(trace) != comparable(played.trace)
+
+
+def shows_in_log(era: Era, mutant: Era, played: Iterable[Played]) -> bool:
+    """Whether a mutant that no scenario notices has other log lines to write."""
+    return any(_events(era, each) != _events(mutant, each) for each in played)
+
+
+def _events(era: Era, played: Played) -> list[tuple[int, Event]]:
+    events: list[tuple[int, Event]] = []
+    _play(era, played, lambda at_ms, event: events.append((at_ms, event)))
+    return events
+
+
+def _play(era: Era, played: Played, on_event: Callable[[int, Event], None] | None = None) -> Trace:
+    return play(played.scenario, era, given_ids(played.trace[0]["member_ids"]), "", on_event)
+
+
+def comparable(trace: Trace) -> Trace:
+    """Without what ran it, and with the partitions of an answer in one order."""
+    events: Trace = json.loads(json.dumps(trace[1:]))
+    for event in events:
+        event.get("partitions", []).sort()
+    return events
+
+
+def read(scenarios: Path, traces: Path) -> list[Played]:
+    """Scenarios and traces of the same names."""
+    found = []
+    for path in scenarios.rglob("*.json"):
+        name = path.relative_to(scenarios).with_suffix(".jsonl")
+        lines = (traces / name).read_text(encoding="utf-8").splitlines()
+        scenario = json.loads(path.read_text(encoding="utf-8"))
+        found.append(Played(scenario, [json.loads(line) for line in lines]))
+    return found
+
+
+def main(args: list[str]) -> int:
+    if len(args) < 3 or not len(args) % 2 or args[0] not in ERAS:
+        print(__doc__, file=sys.stderr)
+        return 2
+    era = ERAS[args[0]]
+    folders = list(map(Path, args[1:]))
+    played = [
+        each for pair in zip(folders[::2], folders[1::2], strict=True) for each in read(*pair)
+    ]
+    played.sort(key=lambda each: len(each.trace))
+    if is_noticed(era, played):
+        print("The grid as it is differs from the traces.", file=sys.stderr)
+        return 2
+    for line in report(era, played):
+        print(line, flush=True)
+    return 0
+
+
+def report(era: Era, played: list[Played]) -> Iterator[str]:
+    in_reach = reached(era, played)
+    count = survivors = 0
+    for mutant in mutants(era):
+        if (mutant.input_, mutant.state) not in in_reach:
+            continue
+        count += 1
+        changed = mutated(era, mutant)
+        if not is_noticed(changed, played):
+            survivors += 1
+            where = "in log lines only" if shows_in_log(era, changed, played) else "nowhere"
+            yield f"shows {where}: {mutant}"
+    yield f"{survivors} of {count} mutants survived"
+    for input_, row in era.grid.items():
+        states = [s for s, cell in row.items() if cell is not never and (input_, s) not in in_reach]
+        if states:
+            yield f"not reached: {input_.name} in {', '.join(state.name for state in states)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
