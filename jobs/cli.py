@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -84,7 +85,10 @@ def _add_job(name: str) -> None:
         from jobs.session import build_session
         from jobs.tables import Lake
 
-        opened = Lake(build_session(load_config(conf)), lake, cluster_id)
+        config = load_config(conf)
+        if "://" not in lake and not Path(lake).is_dir():
+            raise UsageError(f"--lake {lake}: no such folder; `regroup nightly` makes one")
+        opened = Lake(build_session(config), lake, cluster_id)
         Progress().step(name, lambda: job(name).run(opened))
 
     app.command(name, help=f"Run the job {name} alone.")(command)
@@ -140,13 +144,16 @@ def assign(
     """Assignor cases in, one JSON object a line; the assignments Kafka's own classes give out."""
     from jobs.assign import assign as run
 
-    if file is None:
-        raise typer.Exit(run(sys.stdin, sys.stdout))
     try:
+        if file is None:
+            sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+            raise typer.Exit(run(sys.stdin, sys.stdout))
         with open(file, encoding="utf-8") as lines:
             raise typer.Exit(run(lines, sys.stdout))
     except OSError as error:
         raise UsageError(f"--file {file}: {error.strerror}; give a readable file") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{file or 'stdin'}: not UTF-8; give JSON Lines in UTF-8") from None
 
 
 scenario = typer.Typer(help="Scenarios of requests through the coordinator model.")
@@ -177,6 +184,9 @@ def main() -> None:
     except UsageError as error:
         _fail(str(error))
     except TyperException as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # `regroup` alone: its message is the help
+            print(error)
+            sys.exit(2)
         message = error.format_message() if hasattr(error, "format_message") else str(error)
         _fail(f"{' '.join(message.split())} See `regroup --help`.")
     except BrokenPipeError:  # `regroup ... | head`

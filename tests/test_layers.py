@@ -17,7 +17,17 @@ MAY_IMPORT = {
     "coordinator_core/assignors": {"coordinator_core", "schemas", "numpy"},
     "jobs": {"jobs", "coordinator_core", "schemas", *THIRD_PARTY},
 }
-IMPURE = {"asyncio", "datetime", "logging", "os", "pathlib", "random", "socket", "threading", "time"}
+IMPURE = {
+    "asyncio",
+    "datetime",
+    "logging",
+    "os",
+    "pathlib",
+    "random",
+    "socket",
+    "threading",
+    "time",
+}
 
 
 def sources(package):
