@@ -273,6 +273,19 @@ def test_leave(era, state, leavers, errors, after):
     assert group.state is GroupState[after]
 
 
+@pytest.mark.parametrize(
+    ("era", "after"), [("4.1", "PREPARING_REBALANCE"), ("3.9", "STABLE"), ("2.5", "STABLE")]
+)
+def test_in_4_1_a_stable_group_rebalances_when_one_leaves_that_never_joined(era, after):
+    coordinator = coordinator_with(GroupState.STABLE, era)
+    assert answers(coordinator.handle(_join("j", ""), 0)) == [("j", "MEMBER_ID_REQUIRED")]
+
+    effects = coordinator.handle(LeaveGroup("l", "g", (Leaver("c-new"),)), 1)
+
+    assert answers(effects) == [("l", "NONE")]
+    assert coordinator.groups["g"].state is GroupState[after]
+
+
 @pytest.mark.parametrize("session_ms", [5999, 1_800_001])
 def test_session_timeouts_have_limits(session_ms):
     coordinator = coordinator_with(GroupState.EMPTY)
