@@ -62,6 +62,7 @@ def tables(root):
     return {
         table: sorted(map(repr, query(str(root), f"SELECT * FROM {table}")[1]))
         for table in table_names()
+        if (Path(root) / table).is_dir()
     }
 
 
