@@ -237,6 +237,8 @@ class Turn:
         )
 
     def move(self, group: Group, target: GroupState) -> None:
-        """Move the group to another state, and say so."""
-        group.move_to(target, self.now_ms)
-        self.effects.append(Event("STATE", group.group_id, target.value, group.generation, {}))
+        """Move the group to another state, and say so; or where it stays, if it may not move."""
+        try:
+            group.move_to(target, self.now_ms)
+        finally:
+            self.event("STATE", group)
