@@ -140,11 +140,21 @@ class Scene:
 
     generation: Generation
     topics: Topics
+    # Results that more than one row needs.
+    _without_memory: dict[str, Given] = field(default_factory=dict)
+    _forced: dict[int, int] = field(default_factory=dict)
 
     def own(self, topics: Topics) -> Given:
         return Given(ASSIGNORS[self.generation.protocol](topics, self.generation.members))
 
     def other(self, assignor: str, before: Past) -> Given:
+        if assignor not in WITHOUT_MEMORY:
+            return self._after(assignor, before)
+        if assignor not in self._without_memory:
+            self._without_memory[assignor] = self._after(assignor, Past())
+        return self._without_memory[assignor]
+
+    def _after(self, assignor: str, before: Past) -> Given:
         """Where the group's history has no second cooperative round it follows at once."""
         owned = {m.member_id: before.owned(assignor, m) for m in self.generation.members}
         first = self._given(assignor, owned)
@@ -159,31 +169,35 @@ class Scene:
     def _given(
         self, assignor: str, owned: Mapping[str, tuple[Sequence[TopicPartition], int | None]]
     ) -> Assignment:
-        on_server = assignor in SERVER_ASSIGNORS
+        topics_of = self.known if assignor in SERVER_ASSIGNORS else self.subscribed
         members = [
-            as_sent(
-                assignor,
-                member.member_id,
-                self.known(member) if on_server else member.topics,
-                *owned[member.member_id],
-                member.instance_id,
-                member.rack,
-            )
-            for member in self.generation.members
+            as_sent(assignor, m.member_id, topics, *owned[m.member_id], m.instance_id, m.rack)
+            for m, topics in zip(self.generation.members, topics_of, strict=True)
         ]
         return ASSIGNORS[assignor](self.topics, members)
 
-    def known(self, member: Member) -> list[str]:
+    @cached_property
+    def subscribed(self) -> list[Sequence[str]]:
+        return [member.topics for member in self.generation.members]
+
+    @cached_property
+    def known(self) -> list[Sequence[str]]:
         """To a server a topic that does not exist is an error, to a client it is none."""
-        return [topic for topic in member.topics if topic in self.topics.partitions]
+        if self.topics.partitions.keys() >= set(self.generation.topics):
+            return self.subscribed
+        exist = self.topics.partitions
+        return [[topic for topic in topics if topic in exist] for topics in self.subscribed]
+
+    @cached_property
+    def _identified(self) -> list[Member]:
+        identity = self.generation.identity
+        pairs = zip(self.generation.members, self.known, strict=True)
+        return [Member(identity[member.member_id], topics) for member, topics in pairs]
 
     def quality(self, given: Given, before: Past) -> Row:
         now = self.generation
-        after: dict[str, list[TopicPartition]] = {}
-        for member_id, had in given.lists.items():
-            after.setdefault(now.identity[member_id], []).extend(had)
-        members = [Member(now.identity[m.member_id], self.known(m)) for m in now.members]
-        found = Quality(self.topics, members, before.by_owner, after)
+        after = {now.identity[member_id]: had for member_id, had in given.lists.items()}
+        found = Quality(self.topics, self._identified, before.by_owner, after)
         return {
             "rounds": given.rounds,
             "imbalance": found.imbalance,
@@ -192,13 +206,23 @@ class Scene:
             "partitions_assigned": sum(map(len, after.values())),
             "partitions_moved": found.moved,
             # A cooperative round that only takes away has not moved anything yet.
-            "moves_forced": min(found.moves_forced, found.moved) if found.moved else 0,
+            "moves_forced": min(self._moves_forced(found, before), found.moved),
             "stickiness": found.stickiness,
             "equals_actual": _same_partitions(given.lists, now.actual),
         }
 
+    def _moves_forced(self, found: Quality, before: Past) -> int:
+        """The same whatever was given: worked out once for all steps, and only if any moved."""
+        if not found.moved:
+            return 0
+        if id(before) not in self._forced:
+            self._forced[id(before)] = found.moves_forced
+        return self._forced[id(before)]
+
     def difference(self, assignor: str, given: Given) -> str | None:
         now = self.generation
+        if given.lists == now.actual:
+            return None
         if _same_partitions(given.lists, now.actual):
             return None if _on_the_wire(given.lists) == _on_the_wire(now.actual) else "order"
         if now.protocol not in ASSIGNORS:
@@ -223,7 +247,8 @@ class Scene:
 
 def _same_partitions(given: Assignment, actual: Assignment) -> bool:
     return all(
-        len(had) == len(given[member_id]) and set(had) == set(given[member_id])
+        had == given[member_id]
+        or (len(had) == len(given[member_id]) and set(had) == set(given[member_id]))
         for member_id, had in actual.items()
     )
 
@@ -260,12 +285,14 @@ class Rerun:
         return pd.DataFrame(columns, dtype=object)
 
     def _chunk(self, rows: Iterable[Row]) -> Iterator[Row]:
-        before = Past()
+        before, topics = Past(), Topics({})
         chains = dict.fromkeys(self.assignors, before)
         for row in rows:
             generation = read(row)
             known, known_by = self.counts.at(generation.topics, generation.time_ms)
-            scene = Scene(generation, Topics(known))
+            # The same object as long as nothing changes: its tables are made once.
+            topics = topics if topics.partitions == known else Topics(known)
+            scene = Scene(generation, topics)
             if row["carried"]:
                 chains = {name: _began(name, scene) for name in self.assignors}
             else:

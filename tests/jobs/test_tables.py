@@ -127,3 +127,13 @@ def test_a_table_not_yet_written_reads_as_empty(lake):
     empty = lake.read("generations")
 
     assert (empty.count(), empty.schema.names) == (0, schema_of("generations").names)
+
+
+def test_replace_some_rows_and_no_others(lake, frame):
+    lake.replace("churn", frame("churn", [counted(1, 1), counted(2, 1)]))
+
+    lake.replace("churn", frame("churn", [counted(2, 9)]), where="generation > 1")
+
+    assert pairs(lake.read("churn"), "generation", "partitions_moved") == [(1, 1), (2, 9)]
+    with pytest.raises(AnalysisException, match="generation : 1"):
+        lake.replace("churn", frame("churn", [counted(1, 9)]), where="generation > 1")

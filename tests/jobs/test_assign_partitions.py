@@ -1,0 +1,286 @@
+"""assign_partitions: what was really given beside what Kafka's assignors give."""
+
+import pandas as pd
+import pytest
+
+from coordinator_core.records import Assignment, Subscription, encode_assignment
+from coordinator_core.records import encode_subscription as encoded
+from jobs.assign_partitions import run
+from jobs.partition_counts import PartitionCounts
+from jobs.rerun import COLUMNS, Rerun
+
+JAVA = {"version": 3, "user_data": None}
+LIBRDKAFKA = {"version": 0, "user_data": b""}
+
+
+def subscription(*topics, owned=(), generation=-1):
+    return encoded(Subscription(3, list(topics), None, [*owned], generation))
+
+
+def assignment(partitions, wrote):
+    return encode_assignment(Assignment(wrote["version"], [("t", partitions)], wrote["user_data"]))
+
+
+def generation(number, given, *, protocol="range", wrote=JAVA, claims=(), **more):
+    """A row of the frame: ``given`` is each member's partitions of topic t, by member id."""
+    ids = list(given)
+    claims = dict(claims)
+    return {
+        "cluster_id": "c", "group_id": "g", "incarnation": 1, "chunk": 0, "generation": number,
+        "event_date": None, "carried": False, "time_ms": number, "protocol": protocol,
+        "member_id": ids, "process": [m.upper() for m in ids], "instance_id": [None] * len(ids),
+        "subscription": [subscription("t", owned=claims.get(m, ())) for m in ids],
+        "assignment": [assignment(partitions, wrote) for partitions in given.values()],
+        "last_ids": ids, "last_process": [m.upper() for m in ids],
+        **more,
+    }  # fmt: skip
+
+
+def rerun(rows, assignors, partitions=4):
+    told = Rerun(assignors, PartitionCounts((), [("t", partitions, 0)]))(pd.DataFrame(rows))
+    assert list(told.columns) == COLUMNS
+    return told.to_dict("records")
+
+
+def figures(told, *columns, **which):
+    return [
+        tuple(row[name] for name in columns)
+        for row in told
+        if all(row[name] == value for name, value in which.items())
+    ]
+
+
+# rule -> the generation as recorded (range gives a: 0 1, b: 2 3), assignor, equals_actual, why not
+DIFFERENCES = {
+    "equal": (generation(1, {"a": [0, 1], "b": [2, 3]}), "range", True, None),
+    "the same partitions listed otherwise": (
+        generation(1, {"a": [1, 0], "b": [2, 3]}),
+        "range",
+        True,
+        "order",
+    ),
+    "another assignor than the group's": (
+        generation(1, {"a": [0, 1], "b": [2, 3]}),
+        "roundrobin",
+        False,
+        "another_assignor",
+    ),
+    "another assignor that gives the same": (
+        generation(1, {"a": [0, 2], "b": [1, 3]}, wrote=LIBRDKAFKA),
+        "roundrobin",
+        True,
+        None,
+    ),
+    "the leader did not know of the newest partitions": (
+        generation(1, {"a": [0], "b": [1]}, wrote=LIBRDKAFKA),
+        "range",
+        False,
+        "topic_growth",
+    ),
+    "a client other than Java leads": (
+        generation(1, {"a": [0, 2], "b": [1, 3]}, wrote=LIBRDKAFKA),
+        "range",
+        False,
+        "custom_assignor",
+    ),
+    "a Java client leads": (
+        generation(1, {"a": [0, 2], "b": [1, 3]}),
+        "range",
+        False,
+        "other",
+    ),
+    "an assignor that Kafka has not": (
+        generation(1, {"a": [0, 2], "b": [1, 3]}, protocol="mine"),
+        "range",
+        False,
+        "custom_assignor",
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", DIFFERENCES)
+def test_why_it_differs(rule):
+    row, assignor, *expected = DIFFERENCES[rule]
+
+    told = rerun([row], (assignor,))
+
+    found = figures(told, "equals_actual", "difference", assignor=assignor, mode="step")
+    assert found == [tuple(expected)]
+
+
+JOINED = [
+    generation(1, {"a": [0, 1], "b": [2, 3]}),
+    generation(2, {"a": [0, 1], "b": [2], "c": [3]}),
+]
+# assignor -> of generation 2: step or chain, then rounds, imbalance, moved, forced, stickiness
+AFTER_A_JOIN = {
+    "actual": [("step", 1, 2, 1, 1, 0.75)],
+    "range": [("step", 1, 2, 1, 1, 0.75), ("chain", 1, 2, 1, 1, 0.75)],
+    "roundrobin": [("step", 1, 2, 3, 1, 0.25), ("chain", 1, 2, 2, 1, 0.5)],
+    "sticky": [("step", 1, 2, 1, 1, 0.75), ("chain", 1, 2, 1, 1, 0.75)],
+    "cooperative-sticky": [("step", 2, 2, 1, 1, 0.75), ("chain", 2, 2, 1, 1, 0.75)],
+    "uniform": [("step", 1, 2, 1, 1, 0.75), ("chain", 1, 2, 1, 1, 0.75)],
+    "server-range": [("step", 1, 2, 1, 1, 0.75), ("chain", 1, 2, 1, 1, 0.75)],
+}
+
+
+@pytest.mark.parametrize("assignor", AFTER_A_JOIN)
+def test_a_step_comes_after_what_was_and_a_link_after_the_chains_own(assignor):
+    told = rerun(JOINED, tuple(AFTER_A_JOIN)[1:])
+
+    columns = ("mode", "rounds", "imbalance", "partitions_moved", "moves_forced", "stickiness")
+    found = figures(told, *columns, generation=2, assignor=assignor)
+    assert found == AFTER_A_JOIN[assignor]
+
+
+def test_what_a_cooperative_round_withheld_moves_in_the_next():
+    """One's claim, seen beside what nobody has, is what it was asked to revoke."""
+    first = {"a": [0, 1, 2, 3]}
+    between = {"a": [0, 1], "b": []}
+    last = {"a": [0, 1], "b": [2, 3]}
+    claims = [("t", [0, 1, 2, 3])]
+    rows = [
+        generation(1, first, protocol="cooperative-sticky"),
+        generation(2, between, protocol="cooperative-sticky", claims={"a": claims}),
+        generation(3, last, protocol="cooperative-sticky", claims={"a": [("t", [0, 1])]}),
+    ]
+
+    told = rerun(rows, ("cooperative-sticky",))
+
+    columns = ("generation", "partitions_assigned", "partitions_moved", "moves_forced")
+    counted = [(1, 4, 0, 0), (2, 2, 0, 0), (3, 4, 2, 2)]
+    assert figures(told, *columns, assignor="actual") == counted
+    assert figures(told, *columns, assignor="cooperative-sticky", mode="step") == counted
+    assert figures(told, *columns, assignor="cooperative-sticky", mode="chain") == counted
+
+
+def test_a_cut_changes_no_step_and_no_chain_without_memory():
+    whole = [
+        generation(1, {"a": [0], "b": [1, 2, 3]}),
+        generation(2, {"a": [0, 1, 2, 3]}),
+        generation(3, {"a": [0, 1], "c": [2, 3]}),
+    ]
+    cut = [*whole[:2], whole[1] | {"chunk": 1, "carried": True}, whole[2] | {"chunk": 1}]
+
+    uncut, told = (rerun(rows, ("range", "uniform")) for rows in (whole, cut))
+
+    columns = [name for name in COLUMNS if name != "chain_length"]
+    assert figures(told, *columns, mode="step") == figures(uncut, *columns, mode="step")
+    chains = {"mode": "chain", "assignor": "range"}
+    assert figures(told, *columns, **chains) == figures(uncut, *columns, **chains)
+    lengths = ("generation", "chain_length")
+    assert figures(uncut, *lengths, **chains) == [(1, 1), (2, 2), (3, 3)]
+    assert figures(told, *lengths, **chains) == [(1, 1), (2, 2), (3, 1)]
+
+
+def test_a_static_member_replaced_since_is_named_by_its_last_id():
+    row = generation(1, {"a": [0, 1], "b": [2, 3]}, instance_id=["A", "B"])
+    told = rerun([row | {"last_ids": ["a", "z"], "last_process": ["A", "B"]}], ("range",))
+
+    given = figures(told, "member_id", "process", "partition", assignor="range", mode="step")
+    assert given == [(["a", "a", "z", "z"], ["A", "A", "B", "B"], [0, 1, 2, 3])]
+
+
+def test_a_restarted_static_member_owns_nothing_to_a_client_and_all_to_the_coordinator():
+    statics = {"instance_id": ["A", "B"], "process": ["A", "B"], "last_process": ["A", "B"]}
+    rows = [
+        generation(1, {"b": [0, 1], "a": [2, 3]}, **statics | {"instance_id": ["B", "A"],
+            "process": ["B", "A"], "last_process": ["B", "A"]}),
+        generation(2, {"y": [0, 1], "z": [2, 3]}, **statics),
+    ]  # fmt: skip
+
+    told = rerun(rows, ("sticky", "uniform"))
+
+    of = {"generation": 2, "mode": "step"}
+    assert figures(told, "partitions_moved", assignor="sticky", **of) == [(2,)]
+    assert figures(told, "partitions_moved", assignor="uniform", **of) == [(0,)]
+
+
+def test_partition_counts_at_a_time():
+    told = [("t", 3, 10), ("t", 2, 20)]
+    seen = [("t", 1, 5), ("t", 9, 1), ("u", 4, 7), ("u", 2, 9)]
+    counts = PartitionCounts(told, seen)
+
+    assert counts.at(["t"], 9) == ({"t": 9}, "assignments")
+    assert counts.at(["t"], 10) == ({"t": 3}, "table")
+    assert counts.at(["t"], 20) == ({"t": 2}, "table")
+    assert counts.at(["t", "u", "v"], 20) == ({"t": 2, "u": 4}, "assignments")
+    assert counts.at(["u"], 6) == ({}, "assignments")
+
+
+def recorded(group, number, offset, given, protocol="range", wrote=JAVA, instances=()):
+    """A record with its sign and its members, as the tables before this job have them."""
+    place = {"group_id": group, "generation": number}
+    members = [
+        {"member_id": m, "instance_id": dict(instances).get(m), "subscribed_topics": ["t"],
+         "subscription": subscription("t"), "assignment": assignment(partitions, wrote),
+         "assigned": [{"topic": "t", "partitions": partitions}]}
+        for m, partitions in given.items()
+    ]  # fmt: skip
+    record = {"log_offset": offset, "protocol_type": "consumer", "protocol": protocol,
+              "append_time": 1000 * offset, "members": members}  # fmt: skip
+    sign = {"group_id": group, "topic_partition": "__consumer_offsets-0", "log_offset": offset,
+            "seq": offset, "sign": "RECORD", "level": number}  # fmt: skip
+    who = [place | {"member_id": m, "process": dict(instances).get(m, m)} for m in given]
+    return place | record, sign, who
+
+
+def tables(stored):
+    who = {(m["group_id"], m["generation"], m["member_id"]): m for *_, ms in stored for m in ms}
+    return {
+        "group_metadata": [record for record, _, _ in stored],
+        "timeline": [sign for _, sign, _ in stored],
+        "generation_members": list(who.values()),
+    }
+
+
+STORED = [
+    # Generations 255 and 256 lie in two chunks; a static member is replaced in 255.
+    recorded("g", 254, 1, {"a": [0, 1], "b": [2, 3]}),
+    recorded("g", 255, 2, {"a": [0, 1], "s1": [2, 3]}, instances={"s1": "S"}),
+    recorded("g", 255, 3, {"a": [0, 1], "s2": [2, 3]}, instances={"s2": "S"}),
+    # Another group is given the new partitions before the leader of this one hears of them.
+    recorded("other", 1, 4, {"m": [0, 1, 2, 3, 4, 5], "n": []}, protocol="mine", wrote=LIBRDKAFKA),
+    recorded("g", 256, 5, {"a": [2, 3], "s2": [0, 1]}, instances={"s2": "S"}),
+]
+
+
+def test_the_tables(spark, lake, write_lake):
+    write_lake(lake.root, tables(STORED))
+    actual = {"group_id": "g", "generation": 254, "member_id": "a", "process": "a", "partition": 0}
+    write_lake(lake.root, {"assignments": [actual]})
+
+    run(lake, ("range", "sticky"))
+    run(lake, ("range",))
+
+    told = lake.read("assignor_quality").collect()
+    asked = ("group_id", "generation", "assignor", "mode", "own", "chain_length",
+             "partitions_moved", "difference", "partitions_known_by")  # fmt: skip
+    assert sorted((tuple(row[name] for name in asked) for row in told), key=str) == sorted([
+        ("g", 254, "actual", "step", False, None, 0, None, "assignments"),
+        ("g", 254, "range", "step", True, None, 0, None, "assignments"),
+        ("g", 254, "range", "chain", True, 1, 0, None, "assignments"),
+        ("g", 255, "actual", "step", False, None, 2, None, "assignments"),
+        ("g", 255, "range", "step", True, None, 4, "other", "assignments"),
+        ("g", 255, "range", "chain", True, 2, 4, None, "assignments"),
+        ("g", 256, "actual", "step", False, None, 4, None, "assignments"),
+        ("g", 256, "range", "step", True, None, 3, "topic_growth", "assignments"),
+        ("g", 256, "range", "chain", True, 1, 1, None, "assignments"),
+        ("other", 1, "actual", "step", False, None, 0, None, "assignments"),
+        ("other", 1, "range", "step", False, None, 0, "custom_assignor", "assignments"),
+        ("other", 1, "range", "chain", False, 1, 0, None, "assignments"),
+    ], key=str)  # fmt: skip
+
+    rows = lake.read("assignments").where("group_id = 'g' AND generation < 256").collect()
+    given = ("generation", "assignor", "member_id", "process", "partition")
+    assert sorted(tuple(row[name] for name in given) for row in rows) == [
+        (254, "actual", "a", "a", 0),
+        (254, "range", "a", "a", 0),
+        (254, "range", "a", "a", 1),
+        (254, "range", "b", "b", 2),
+        (254, "range", "b", "b", 3),
+        (255, "range", "a", "a", 2),
+        (255, "range", "a", "a", 3),
+        (255, "range", "s2", "S", 0),
+        (255, "range", "s2", "S", 1),
+    ]
