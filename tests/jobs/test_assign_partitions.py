@@ -108,6 +108,22 @@ def test_why_it_differs(rule):
     assert found == [tuple(expected)]
 
 
+def test_an_assignor_that_fails_gives_nothing():
+    """Of claims beyond a topic's partitions, which a chain of its own results never has."""
+    rows = [
+        generation(1, {"a": [5, 6], "b": [7, 8]}),
+        generation(2, {"a": [0], "b": [1], "c": []}),
+    ]
+
+    told = rerun(rows, ("sticky",), partitions=2)
+
+    asked = ("mode", "difference", "equals_actual", "imbalance", "chain_length", "partition")
+    assert figures(told, *asked, generation=2, assignor="sticky") == [
+        ("step", "assignor_fails", False, None, None, None),
+        ("chain", None, True, 2, 2, None),
+    ]
+
+
 JOINED = [
     generation(1, {"a": [0, 1], "b": [2, 3]}),
     generation(2, {"a": [0, 1], "b": [2], "c": [3]}),
