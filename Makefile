@@ -7,7 +7,7 @@ JARS := .jars/.resolved
 DEMO := .demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format clean account check-public-logs
+.PHONY: help setup demo test lint format clean account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -47,6 +47,32 @@ account: setup  ## every record and coordinator line below DIR=... read or in qu
 
 check-public-logs: setup  ## the log reader against labelled lines of strangers' brokers in DIR=...
 	@$(BIN)/python -m tools.check_public_logs $(or $(DIR),$(error give the folder: make check-public-logs DIR=...))
+
+oracle:  ## build the runner around Kafka's own coordinator classes (4.1, 3.9, 2.5) with Maven, under build/
+	@mvn -q -B -f tools/differential/runner/pom.xml package
+
+SEED ?= 1
+COUNT ?= 500
+ERAS ?= 4.1,3.9,2.5
+differential: setup  ## COUNT random scenarios of SEED through Kafka and the engine; the first difference shrunk
+	@$(BIN)/python -m tools.differential --seed $(SEED) --count $(COUNT) --eras $(ERAS)
+
+assignor-differential: setup  ## random assignor cases through Kafka's own classes and ours
+	@mvn -q -B -f tools/assignor_differential/kafka/pom.xml package
+	@$(BIN)/python -m tools.assignor_differential --seed $(SEED) --count $(COUNT)
+
+mutate: setup  ## change the grid cell by cell: which changes does no recorded scenario notice?
+	@$(BIN)/python tools/mutate_grid.py $(or $(ERA),4.1) $(or $(CASES),$(error give CASES="SCENARIOS TRACES"))
+
+bench-engine: setup  ## the engine beside Kafka's own classes (make oracle first)
+	@$(BIN)/python -m bench.engine
+
+bench-assignors: setup  ## the assignors beside Java, franz-go and kafka-python (Maven, Go)
+	@$(BIN)/python -m bench.assignors --build
+	@$(BIN)/python -m bench.assignors --peers
+
+bench-assign-job: setup  ## 10,000 small groups through Spark and in one process
+	@$(BIN)/python -m bench.assign_job
 
 clean:  ## forget the demo's lake and the caches; .venv and .jars stay
 	@rm -rf $(DEMO) .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse
