@@ -49,7 +49,6 @@ Trace = list[dict[str, Json]]
 
 _JOIN_V4_KNOWN_MEMBER_ID = "requires_known_member_id"
 _JOIN_V9_SKIP_ASSIGNMENT = "supports_skipping_assignment"
-_FEW_GROUPS = 16
 _COMMIT_VERSION = 8
 _DESCRIBE_VERSION = 5
 
@@ -238,18 +237,14 @@ class _Player:
         if op == "join":
             self.answers["@" + request_id] = (event["member"], event["generation"])
 
-    def _to_look_at(self) -> Iterable[str]:
-        """All groups if they are few: 4.1 may raise a generation in a move that then fails."""
-        if len(self.shown) <= _FEW_GROUPS:
-            return self.shown
-        touched = sorted(self.touched, key=self.place.__getitem__)
-        self.touched.clear()
-        return touched
-
     def _show_states(self, at_ms: int) -> None:
         """Where the groups ended up, if that differs from what was last shown."""
+        if not self.touched:
+            return
+        touched = sorted(self.touched, key=self.place.__getitem__)
+        self.touched.clear()
         groups = self.coordinator.groups
-        for group_id in self._to_look_at():
+        for group_id in touched:
             last = self.shown[group_id]
             group = groups.get(group_id)
             now = ("Dead", last[1]) if group is None else (group.state.value, group.generation)
