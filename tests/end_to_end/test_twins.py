@@ -15,12 +15,21 @@ PLAYS = [
     pytest.param("play2/truth.json", "play2/segments", "play2/server.log", id="clicks-invoices"),
 ]
 
+# Counts are of the rebalances that ended in the span, time not Stable is clipped to it.
 COUNTS = """
-    SELECT COUNT(*) FILTER (outcome = 'stable'), SUM(members_joined), SUM(members_left),
-        SUM(members_expired), SUM(members_replaced), SUM(partitions_moved), SUM(total_ms)
-    FROM churn JOIN rebalance_latency USING (cluster_id, group_id, incarnation, generation)
-    WHERE cluster_id = '{cluster}' AND group_id = '{group}'
-        AND EPOCH_MS(end_time) BETWEEN {first} AND {last}"""
+    SELECT
+        COUNT(*) FILTER (here AND outcome = 'stable'),
+        SUM(members_joined) FILTER (here),
+        SUM(members_left) FILTER (here),
+        SUM(members_expired) FILTER (here),
+        SUM(members_replaced) FILTER (here),
+        SUM(partitions_moved) FILTER (here),
+        SUM(GREATEST(0, LEAST(ended, {last}) - GREATEST(started, {first})))
+    FROM (
+        SELECT *, EPOCH_MS(preparing_time) AS started, EPOCH_MS(end_time) AS ended,
+            EPOCH_MS(end_time) BETWEEN {first} AND {last} AS here
+        FROM churn JOIN rebalance_latency USING (cluster_id, group_id, incarnation, generation)
+        WHERE cluster_id = '{cluster}' AND group_id = '{group}')"""
 MEANING = [
     "rebalances",
     "members_joined",
