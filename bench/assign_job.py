@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import resource
 import tempfile
 import time
 from collections.abc import Iterator
@@ -123,8 +122,6 @@ def main() -> None:
         print(f"{len(assignors)} assignors, steps and chains, decoding and quality included")
         print(f"one process {in_process(path, assignors, counts):10,.0f} generations/s", flush=True)
         print(f"Spark       {through_spark(path, assignors, counts):10,.0f} generations/s")
-    workers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    print(f"largest child process {workers / 1024:,.0f} MiB")
 
 
 if __name__ == "__main__":
