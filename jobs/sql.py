@@ -83,6 +83,13 @@ def _tables_named(sql: str) -> list[str]:
     return [table for table in table_names() if table in words]
 
 
+def _path(root: str, table: str, uri: str) -> str:
+    """Of a local lake the path as it is on disk: the URI has the root percent-encoded."""
+    if "://" in root:
+        return uri
+    return f"{root.rstrip('/')}/{table}/" + uri.rsplit(f"/{table}/", 1)[1]
+
+
 def _register(connection: duckdb.DuckDBPyConnection, root: str, table: str) -> None:
     """A view over the table's current Parquet files, columns in the table's order."""
     from deltalake import DeltaTable
@@ -99,7 +106,7 @@ def _register(connection: duckdb.DuckDBPyConnection, root: str, table: str) -> N
         raise UsageError(f"--lake {root}: table {table} cannot be read: {why}") from None
     fields = delta.schema().fields
     types = {field.name: _duck_type(field.type) for field in fields}
-    files = delta.file_uris()
+    files = [_path(root, table, uri) for uri in delta.file_uris()]
     if not files:
         nothing = ", ".join(f"NULL::{types[f.name]} AS {f.name}" for f in fields)
         connection.execute(f"CREATE VIEW {table} AS SELECT {nothing} WHERE false")

@@ -143,3 +143,11 @@ def test_a_damaged_table(tmp_path):
     with pytest.raises(UsageError, match=r"^--lake .*: table churn cannot be read: .+$") as raised:
         query(str(tmp_path), "SELECT 1 FROM churn")
     assert "\n" not in str(raised.value)
+
+
+def test_a_lake_in_a_folder_with_a_space(write_lake, tmp_path):
+    root = write_lake(
+        tmp_path / "my lake, 100%", {"generations": [{"group_id": "g", "generation": 1}]}
+    )
+
+    assert query(root, "SELECT group_id FROM generations") == (["group_id"], [("g",)])
