@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from delta.tables import DeltaTable
@@ -24,7 +25,9 @@ class Lake:
     cluster_id: str
 
     def path(self, table: str) -> str:
-        return f"{self.root.rstrip('/')}/{table}"
+        """Where the table lies; a local one from the file system's root, as Delta wants it."""
+        root = self.root if "://" in self.root else os.path.abspath(self.root)
+        return f"{root.rstrip('/')}/{table}"
 
     def read(self, table: str) -> DataFrame:
         """This cluster's rows; an empty frame of the table's schema where nothing was written."""

@@ -137,3 +137,12 @@ def test_replace_some_rows_and_no_others(lake, frame):
     assert pairs(lake.read("churn"), "generation", "partitions_moved") == [(1, 1), (2, 9)]
     with pytest.raises(AnalysisException, match="generation : 1"):
         lake.replace("churn", frame("churn", [counted(1, 9)]), where="generation > 1")
+
+
+def test_a_lake_may_be_named_from_the_working_folder(spark, frame, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lake = Lake(spark, ".hidden/lake", "c")
+
+    lake.replace("generations", frame("generations", [{"group_id": "g", "generation": 1}]))
+
+    assert (tmp_path / ".hidden" / "lake" / "generations" / "_delta_log").is_dir()
