@@ -25,12 +25,11 @@ from jobs.generation_members import RECORD
 from jobs.partition_counts import PartitionCounts, partition_counts, time_ms
 from jobs.rerun import GIVEN, PLACE, Rerun
 from jobs.tables import Lake
-from jobs.timeline import LIFE
+from jobs.timeline import GENERATION, LIFE
 
 # After `assignments`, which writes the other rows of its table.
 READS = ("timeline", "group_metadata", "generation_members", "topic_partitions", "assignments")
 
-GENERATION = [*LIFE, "generation"]
 # Generations to a chunk: a chain is at most that long.
 CHUNK = 256
 # Generations to a frame of the UDF, about: small groups share one, for its overhead.

@@ -13,11 +13,10 @@ from jobs.arguments import main
 from jobs.assignments import ACTUAL
 from jobs.forced_moves import forced_moves
 from jobs.tables import Lake
-from jobs.timeline import LIFE
+from jobs.timeline import GENERATION, LIFE, PUTS_OUT
 
 READS = ("generations", "generation_members", "assignments", "timeline")
 
-GENERATION = [*LIFE, "generation"]
 PARTITION = [*LIFE, "topic", "partition"]
 
 
@@ -96,16 +95,13 @@ def _departures(timeline: DataFrame) -> DataFrame:
     milestone = F.when(F.col("sign") != "REBALANCE_START", F.col("level"))
     lands_in = F.coalesce(F.first(milestone, ignorenulls=True).over(life), "current_generation")
     replaced = F.col("sign") == "STATIC_REPLACED"
-    dropped = (F.col("sign") == "DROPPED_NOT_REJOINED") | (
-        (F.col("sign") == "REBALANCE_START") & (F.col("cause") == "SYNC_TIMEOUT")
-    )
     told = timeline.withColumn("lands_in", lands_in).withColumn(
         "generation", F.when(replaced, F.col("lands_in")).otherwise(F.col("forming_generation"))
     )
     return told.groupBy(*GENERATION).agg(
         _count_if((F.col("sign") == "LEFT") & ~F.col("step").eqNullSafe("pending")).alias("left_"),
         _count_if(F.col("sign") == "HEARTBEAT_EXPIRED").alias("expired"),
-        F.sum(F.when(dropped, F.size("members"))).alias("dropped"),
+        F.sum(F.when(F.expr(PUTS_OUT), F.size("members"))).alias("dropped"),
         _count_if(replaced).alias("replaced_by_log"),
     )
 

@@ -14,9 +14,8 @@ from pyspark.sql import functions as F
 
 from coordinator_core.assignors import Member, Topics
 from coordinator_core.assignors.quality import Quality
-from jobs.timeline import LIFE
+from jobs.timeline import GENERATION, LIFE
 
-GENERATION = [*LIFE, "generation"]
 # Generations to a group of the UDF: one flapping group must not be one task.
 CHUNK = 256
 SCHEMA = "cluster_id string, group_id string, incarnation int, generation int, forced int"

@@ -11,13 +11,13 @@ from pyspark.sql import functions as F
 
 from jobs.arguments import main
 from jobs.tables import Lake
-from jobs.timeline import LIFE, RECORDS
+from jobs.timeline import LIFE, PUTS_OUT, RECORDS
 
 READS = ("timeline", "group_metadata")
 
 MEMBER = [*LIFE, "member_id"]
 RECORD = ["cluster_id", "group_id", "topic_partition", "log_offset"]
-HOW = {"LEFT": "left", "HEARTBEAT_EXPIRED": "expired", "DROPPED_NOT_REJOINED": "dropped"}
+HOW = {"LEFT": "left", "HEARTBEAT_EXPIRED": "expired"}
 
 
 def generation_members(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
@@ -111,9 +111,7 @@ def _departures(timeline: DataFrame) -> DataFrame:
     told = timeline.where(F.col("sign").isin("LEFT", "HEARTBEAT_EXPIRED")).select(
         *MEMBER, "seq", _how(F.col("sign")), "sign_time", "client_reason"
     )
-    listed = timeline.where(
-        "sign = 'DROPPED_NOT_REJOINED' OR (sign = 'REBALANCE_START' AND cause = 'SYNC_TIMEOUT')"
-    ).select(
+    listed = timeline.where(PUTS_OUT).select(
         *LIFE,
         F.explode("members").alias("member_id"),
         "seq",

@@ -12,11 +12,10 @@ from pyspark.sql import functions as F
 
 from jobs.arguments import main
 from jobs.tables import Lake
-from jobs.timeline import DEATHS, GROUP, LIFE
+from jobs.timeline import DEATHS, GENERATION, GROUP, LIFE
 
 READS = ("timeline", "group_metadata")
 
-GENERATION = [*LIFE, "generation"]
 
 # member id = client.id (or group.instance.id), a dash, a UUID of 36 characters
 _CLIENT_OF_MEMBER = r"^(.*)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$"

@@ -13,7 +13,7 @@ from jobs.arguments import main
 from jobs.assignments import ACTUAL
 from jobs.rebalance_latency import REJOINS
 from jobs.tables import Lake
-from jobs.timeline import GROUP, LIFE
+from jobs.timeline import GENERATION, GROUP, LIFE, PUTS_OUT
 
 READS = (
     "timeline",
@@ -24,7 +24,6 @@ READS = (
     "churn",
 )
 
-GENERATION = [*LIFE, "generation"]
 PARTITION = ["topic", "partition"]
 
 # A leave and a join of the same process within this time is a restart.
@@ -70,9 +69,7 @@ def _departures(timeline: DataFrame) -> DataFrame:
     told = timeline.where(
         "sign = 'HEARTBEAT_EXPIRED' OR (sign = 'LEFT' AND NOT step <=> 'pending')"
     ).withColumn("who", F.col("member_id"))
-    listed = timeline.where(
-        "sign = 'DROPPED_NOT_REJOINED' OR (sign = 'REBALANCE_START' AND cause = 'SYNC_TIMEOUT')"
-    ).withColumn("who", F.explode("members"))
+    listed = timeline.where(PUTS_OUT).withColumn("who", F.explode("members"))
     poll_timeout = F.col("client_cause") == "POLL_TIMEOUT"
     cause = (
         F.when(F.col("sign") == "HEARTBEAT_EXPIRED", "HEARTBEAT_EXPIRY")

@@ -18,6 +18,10 @@ READS = ("group_events", "group_metadata")
 
 GROUP = ["cluster_id", "group_id"]
 LIFE = [*GROUP, "incarnation"]
+GENERATION = [*LIFE, "generation"]
+
+# Signs that list members whom the coordinator put out for not rejoining or not syncing in time.
+PUTS_OUT = "sign = 'DROPPED_NOT_REJOINED' OR (sign = 'REBALANCE_START' AND cause = 'SYNC_TIMEOUT')"
 
 DEATHS = ["GROUP_DEAD", "ADMIN_DELETE", "TOMBSTONE"]
 BIRTHS = ["MEMBER_JOIN", "STATIC_NEW"]  # what a new life may begin with, before any generation

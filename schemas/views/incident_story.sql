@@ -11,25 +11,19 @@ SELECT
     t.story,
     COALESCE(t.instance_id, t.client_id, t.member_id) AS who,
     t.evidence AS cause_evidence,
-    g.outcome,
-    g.member_count,
-    l.join_ms,
-    l.sync_ms,
-    c.members_joined,
-    c.members_left,
-    c.members_expired,
-    c.members_replaced,
-    c.partitions_moved,
-    c.moves_forced,
-    c.partitions_orphaned,
-    c.partitions_new
+    r.outcome,
+    r.member_count,
+    r.join_ms,
+    r.sync_ms,
+    r.members_joined,
+    r.members_left,
+    r.members_expired,
+    r.members_replaced,
+    r.partitions_moved,
+    r.moves_forced,
+    r.partitions_orphaned,
+    r.partitions_new
 FROM rebalance_causes t
-JOIN generations g
-    ON g.cluster_id = t.cluster_id AND g.group_id = t.group_id
-    AND g.incarnation = t.incarnation AND g.generation = t.generation
-LEFT JOIN rebalance_latency l
-    ON l.cluster_id = g.cluster_id AND l.group_id = g.group_id
-    AND l.incarnation = g.incarnation AND l.generation = g.generation
-LEFT JOIN churn c
-    ON c.cluster_id = g.cluster_id AND c.group_id = g.group_id
-    AND c.incarnation = g.incarnation AND c.generation = g.generation
+JOIN rebalances r
+    ON r.cluster_id = t.cluster_id AND r.group_id = t.group_id
+    AND r.incarnation = t.incarnation AND r.generation = t.generation
