@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JARS := .jars/.resolved
+BROKER_JARS := .jars/broker/.resolved
 DEMO := .demo
 
 .DEFAULT_GOAL := help
@@ -27,10 +28,14 @@ $(JARS): tools/fetch_jars.py $(READY)
 	@$(BIN)/python tools/fetch_jars.py
 	@touch $@
 
+$(BROKER_JARS): tools/fetch_jars.py $(JARS)
+	@$(BIN)/python tools/fetch_jars.py broker
+	@touch $@
+
 demo: setup  ## the main job on two real incidents, on a lake under .demo/, and what it found
 	@$(BIN)/python -m jobs.demo --lake $(DEMO)/lake
 
-test: setup  ## all tests
+test: setup $(BROKER_JARS)  ## all tests, one of them against a Kafka broker
 	@$(BIN)/python -m pytest -q
 
 lint: setup  ## ruff and mypy

@@ -1,0 +1,149 @@
+"""A real Kafka broker on loopback, from the jars in .jars/broker: `with Broker(folder) as broker`.
+
+One process, broker and controller at once (KRaft), free ports, everything below one folder.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+import uuid
+from base64 import urlsafe_b64encode
+from pathlib import Path
+from typing import Self
+
+import pyspark
+
+JARS = Path(__file__).resolve().parent.parent / ".jars" / "broker"
+SPARK_JARS = Path(pyspark.__file__).parent / "jars"
+START_LIMIT_S = 60
+
+PROPERTIES = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller_port}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+inter.broker.listener.name=PLAINTEXT
+log.dirs={data}
+auto.create.topics.enable=false
+num.partitions=1
+offsets.topic.num.partitions={offsets_partitions}
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=1000
+log.cleaner.dedupe.buffer.size=16777216
+"""
+LOG4J = """
+status=error
+appender.f.type=File
+appender.f.name=F
+appender.f.fileName={log}
+appender.f.layout.type=PatternLayout
+appender.f.layout.pattern=[%d] %p %m (%c)%n
+rootLogger.level=INFO
+rootLogger.appenderRef.f.ref=F
+"""
+
+
+def is_fetched() -> bool:
+    return (JARS / ".resolved").exists()
+
+
+class Broker:
+    """``bootstrap``: host and port for clients.  ``data``: folder of the topics' segment files.
+    ``log``: its server.log.  RuntimeError, with the end of its output, if it does not come up."""
+
+    def __init__(self, folder: Path, offsets_partitions: int = 3) -> None:
+        port, controller_port = _free_ports(2)
+        self.bootstrap = f"127.0.0.1:{port}"
+        self.data = folder / "data"
+        self.log = folder / "server.log"
+        self._folder, self._port = folder, port
+        self._process: subprocess.Popen[bytes] | None = None
+        self._properties = PROPERTIES.format(
+            port=port,
+            controller_port=controller_port,
+            data=self.data,
+            offsets_partitions=offsets_partitions,
+        )
+
+    def __enter__(self) -> Self:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        (self._folder / "server.properties").write_text(self._properties)
+        (self._folder / "log4j2.properties").write_text(LOG4J.format(log=self.log))
+        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode()[:22]
+        format_ = ["format", "--cluster-id", cluster, "--config", "server.properties"]
+        self._run("kafka.tools.StorageTool", *format_).wait()
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        self._process = self._run("kafka.Kafka", "server.properties")
+        limit = time.monotonic() + START_LIMIT_S
+        while not _answers(self._port):
+            if self._process.poll() is not None or time.monotonic() > limit:
+                self.stop()
+                raise RuntimeError(f"no broker: {self._output().read_text()[-2000:]}")
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+
+    def _run(self, main_class: str, *arguments: str) -> subprocess.Popen[bytes]:
+        java = shutil.which("java", path=_java_path()) or "java"
+        jvm = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        jvm += ["-Djava.net.preferIPv4Stack=true", "-Dlog4j2.configurationFile=log4j2.properties"]
+        scala = next(SPARK_JARS.glob("scala-library-2.13.*.jar"))
+        command = [java, *jvm, "-cp", f"{JARS}/*:{scala}", main_class, *arguments]
+        with open(self._output(), "ab") as out:
+            return subprocess.Popen(
+                command, cwd=self._folder, stdout=out, stderr=out, stdin=subprocess.DEVNULL
+            )
+
+    def _output(self) -> Path:
+        return self._folder / "out.txt"
+
+
+def _java_path() -> str:
+    home = os.environ.get("JAVA_HOME")
+    return os.pathsep.join([f"{home}/bin"] * bool(home) + [os.environ.get("PATH", "")])
+
+
+def _answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that were free a moment ago, all different: they are taken at the same time."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for s in sockets:
+            s.bind(("127.0.0.1", 0))
+        return [s.getsockname()[1] for s in sockets]
+    finally:
+        for s in sockets:
+            s.close()
