@@ -8,7 +8,7 @@ BROKER_JARS := .jars/broker/.resolved
 DEMO := .demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format clean account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job
+.PHONY: help setup demo test lint format clean cluster account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -46,6 +46,9 @@ lint: setup  ## ruff and mypy
 format: setup  ## rewrite the sources in the project's format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+cluster: setup  ## the nightly run by spark-submit on a standalone cluster on loopback, equal to the local one?
+	@$(BIN)/python -m tools.standalone_cluster $(INCIDENT)
 
 account: setup  ## every record and coordinator line below DIR=... read or in quarantine, with counts
 	@$(BIN)/python -m tools.account_for $(or $(DIR),examples)

@@ -15,10 +15,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
-FOLDER = Path(__file__).parent / "records"
+FOLDER = files("schemas") / "records"
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,8 @@ def parse(node: Mapping[str, Any]) -> Layout:
 @cache
 def layouts() -> tuple[Layout, ...]:
     """Every layout; of one name the one that is written today comes first."""
-    found = [parse(json.loads(path.read_text("utf-8"))) for path in sorted(FOLDER.glob("*.json"))]
+    texts = {f.name: f.read_text("utf-8") for f in FOLDER.iterdir() if f.name.endswith(".json")}
+    found = [parse(json.loads(texts[name])) for name in sorted(texts)]
     return tuple(sorted(found, key=lambda layout: layout.written_until is not None))
 
 

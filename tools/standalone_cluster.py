@@ -1,0 +1,161 @@
+"""The nightly run on a real Spark standalone cluster, beside the same run in one process.
+
+    python -m tools.standalone_cluster [INCIDENT]
+
+A master and two workers on loopback, as the pip package brings them; the project's packages come
+to driver and workers by ``--py-files`` alone: their interpreter does not see this working tree.
+Exit 1 if a table differs from the local run's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+
+from jobs.sql import query
+from schemas import table_names
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("jobs", "coordinator_core", "schemas")
+INCIDENT = ROOT / "examples" / "mixed-clients-4.1.2"
+SPARK_BIN = Path(pyspark.__file__).parent / "bin"
+START_SECONDS = 60
+
+
+def main() -> int:
+    incident = Path(sys.argv[1]) if len(sys.argv) > 1 else INCIDENT
+    with tempfile.TemporaryDirectory(prefix="regroup-cluster-") as folder:
+        work = Path(folder)
+        package = packaged(work / "regroup.zip")
+        with standalone_cluster(work) as master:
+            seconds = submit(master, package, incident, work)
+        print(f"standalone cluster of two workers: {seconds:.0f} s")
+        local = [ROOT / ".venv/bin/regroup", "nightly", *arguments(incident, work / "local")]
+        run(local, os.environ)
+        return differences(str(work / "local"), str(work / "cluster"))
+
+
+def packaged(target: Path) -> Path:
+    """The three packages as one zip, what --py-files takes."""
+    with zipfile.ZipFile(target, "w") as archive:
+        for package in PACKAGES:
+            for file in sorted((ROOT / package).rglob("*")):
+                if file.suffix in (".py", ".json", ".sql"):
+                    archive.write(file, file.relative_to(ROOT))
+    return target
+
+
+@contextmanager
+def standalone_cluster(work: Path) -> Iterator[str]:
+    """The master's URL, while it and two workers of one core each run."""
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        here = ["--host", "127.0.0.1", "--webui-port", "0"]
+        log, process = start("deploy.master.Master", [*here, "--port", "0"], work / "master.log")
+        started.append(process)
+        master = wait_for(r"Starting Spark master at (spark://\S+)", log, process)
+        for number in (1, 2):
+            folder = work / f"worker-{number}"
+            own = ["--cores", "1", "--memory", "2g", "--work-dir", str(folder), master]
+            log, process = start("deploy.worker.Worker", [*here, *own], work / f"{folder}.log")
+            started.append(process)
+            wait_for("Successfully registered with (master)", log, process)
+        yield master
+    finally:
+        for process in reversed(started):
+            process.terminate()
+            process.wait()
+
+
+def start(name: str, options: list[str], log: Path) -> tuple[Path, subprocess.Popen[bytes]]:
+    command = [str(SPARK_BIN / "spark-class"), f"org.apache.spark.{name}", *options]
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+    with log.open("wb") as out:
+        return log, subprocess.Popen(command, stdout=out, stderr=out, env=environment)
+
+
+def wait_for(pattern: str, log: Path, process: subprocess.Popen[bytes]) -> str:
+    """What the pattern's group matched in the log, once it does."""
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        if found := re.search(pattern, log.read_text("utf-8", "replace")):
+            return found[1]
+        time.sleep(0.2)
+    raise SystemExit(f"{log.name}: not up: {log.read_text('utf-8', 'replace')[-2000:]}")
+
+
+def submit(master: str, package: Path, incident: Path, work: Path) -> float:
+    """The README's spark-submit line, sized for two cores; seconds it took."""
+    began = time.monotonic()
+    quiet = f"-Dlog4j2.configurationFile={ROOT / 'conf' / 'log4j2.properties'}"
+    command = [
+        SPARK_BIN / "spark-submit", "--master", master,
+        "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.executor.memory=1g",
+        "--conf", "spark.sql.shuffle.partitions=2", "--driver-java-options", quiet,
+        "--conf", "spark.databricks.delta.snapshotPartitions=1",
+        "--properties-file", ROOT / "conf" / "spark-defaults.conf", "--py-files", package,
+        ROOT / "jobs" / "nightly.py", "--conf", ROOT / "conf" / "cluster.toml",
+        *arguments(incident, work / "cluster"),
+    ]  # fmt: skip
+    environment = {
+        **os.environ,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": str(without_this_tree(work / "python")),
+    }
+    run(command, environment, cwd=work)
+    return time.monotonic() - began
+
+
+def without_this_tree(target: Path) -> Path:
+    """An interpreter with the dependencies, but without the editable install of the project."""
+    installed = sysconfig.get_paths()["purelib"]
+    target.write_text(
+        f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{installed}" exec "{sys.executable}" -S "$@"\n',
+        encoding="utf-8",
+    )
+    target.chmod(0o755)
+    return target
+
+
+def arguments(incident: Path, lake: Path) -> list[str]:
+    segments, log = str(incident / "segments"), str(incident / "server.log")
+    given = {"--lake": str(lake), "--cluster-id": "c", "--segments": segments, "--broker-log": log}
+    return [word for pair in given.items() for word in pair]
+
+
+def run(command: list, environment: os._Environ | dict, cwd: Path | None = None) -> None:  # type: ignore[type-arg]
+    done = subprocess.run(list(map(str, command)), env=dict(environment), cwd=cwd, check=False)
+    if done.returncode:
+        raise SystemExit(f"{command[0]}: exit {done.returncode}")
+
+
+def differences(local: str, cluster: str) -> int:
+    """Prints a line for each table; 1 if any differs."""
+    worst = 0
+    for table in table_names():
+        if not (Path(local) / table).is_dir():
+            continue
+        expected, found = (rows_of(lake, table) for lake in (local, cluster))
+        same = expected == found
+        worst |= not same
+        print(f"{table:<20} {len(expected):>7} rows  {'equal' if same else 'DIFFERS'}")
+    return int(worst)
+
+
+def rows_of(lake: str, table: str) -> list[str]:
+    return sorted(map(repr, query(lake, f"SELECT * FROM {table}")[1]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
