@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from coordinator_core.assignors import _kernels
 from coordinator_core.assignors._arrays import Runs, Subscribers, named, read_claims, without
-from coordinator_core.assignors.members import in_hash_order, same_topics
+from coordinator_core.assignors.members import same_topics
 from coordinator_core.assignors.model import Assignment, Member, Topics
 
 LARGE_GROUP = 600
@@ -30,9 +30,12 @@ class Coded(NamedTuple):
 
 
 def sticky(
-    topics: Topics, ordered: Sequence[Member], members: Sequence[Member], cooperative: bool
+    topics: Topics,
+    ordered: Sequence[Member],
+    map_order: Callable[[], Sequence[int]],
+    cooperative: bool,
 ) -> Coded | None:
-    """``ordered`` by id; ``members`` as the subscriptions map was filled."""
+    """``ordered`` by id; ``map_order`` is asked if the answer rests on it."""
     if not all(member.topics for member in ordered):
         return None
     ids = [member.member_id for member in ordered]
@@ -41,7 +44,7 @@ def sticky(
         claims = read_claims(topics, ordered)
         if claims is None:
             return None
-        runs = _kernels.equal(topics, claims, len(ordered), lambda: _map_order(ids, members))
+        runs = _kernels.equal(topics, claims, len(ordered), map_order)
     else:
         if _some_generation_is_older(ordered):
             return None
@@ -53,11 +56,6 @@ def sticky(
     if cooperative and len(claims.codes):
         runs = without(runs, _kernels.lost_claims(claims, runs))
     return Coded(topics, ids, runs)
-
-
-def _map_order(ids: Sequence[str], members: Sequence[Member]) -> list[int]:
-    rank_of = {member_id: rank for rank, member_id in enumerate(ids)}
-    return [rank_of[member.member_id] for member in in_hash_order(members)]
 
 
 def _some_generation_is_older(members: Sequence[Member]) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import repeat
-from operator import eq, is_, itemgetter
+from operator import itemgetter
 
 from coordinator_core.assignors._java_order import hash_order, java_sorted, utf16
 from coordinator_core.assignors.model import Member, Topics
 
 _id = itemgetter(Member._fields.index("member_id"))
+_instance_id = itemgetter(Member._fields.index("instance_id"))
 _topics = itemgetter(Member._fields.index("topics"))
 
 
@@ -21,7 +21,7 @@ def by_id(members: Sequence[Member]) -> list[Member]:
 
 def static_first(members: Sequence[Member]) -> list[Member]:
     """Static members by instance id, then dynamic ones by member id (KIP-345)."""
-    if not any(member.instance_id is not None for member in members):
+    if list(map(_instance_id, members)).count(None) == len(members):
         return by_id(members)
 
     def key(member: Member) -> tuple[bool, bytes]:
@@ -43,9 +43,7 @@ def same_topics(members: Sequence[Member]) -> bool:
     if not members:
         return True
     first = members[0].topics
-    if all(map(is_, repeat(first), map(_topics, members))):
-        return True
-    if all(map(eq, repeat(first), map(_topics, members))):
+    if list(map(_topics, members)).count(first) == len(members):
         return True
     wanted = set(first)
     return all(

@@ -11,6 +11,7 @@ from coordinator_core.assignors._java_order import java_sorted
 
 if TYPE_CHECKING:
     from coordinator_core.assignors._arrays import TopicArrays
+    from coordinator_core.assignors._small import PartitionFirst
 
 TopicPartition = tuple[str, int]
 Assignment = dict[str, list[TopicPartition]]
@@ -75,6 +76,13 @@ class Topics:
         from coordinator_core.assignors._arrays import TopicArrays
 
         return TopicArrays(self)
+
+    @cached_property
+    def partition_first(self) -> PartitionFirst:
+        """The same for small groups with equal subscriptions."""
+        from coordinator_core.assignors._small import PartitionFirst
+
+        return PartitionFirst(self)
 
     @cached_property
     def topic_of(self) -> list[int]:

@@ -6,6 +6,7 @@ instance id. What is counted is in partitions.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,22 +14,86 @@ from functools import cached_property
 from coordinator_core.assignors._balancing import balance_score
 from coordinator_core.assignors._fewest_moves import fewest_moves
 from coordinator_core.assignors._racks import partition_racks
-from coordinator_core.assignors.members import same_topics
+from coordinator_core.assignors.members import same_topics, subscribed
 from coordinator_core.assignors.model import Member, TopicPartition, Topics
 
 Lists = Mapping[str, Collection[TopicPartition]]
 
 
-@dataclass(frozen=True)
-class Quality:
-    """One assignment ``after``, seen against the one ``before``.
+def owners(lists: Lists) -> dict[TopicPartition, str]:
+    """Who has each partition; claimed twice, it counts for nobody."""
+    owner = _owners(lists)
+    if len(owner) == sum(map(len, lists.values())):
+        return owner
+    claims = Counter(tp for partitions in lists.values() for tp in partitions)
+    return {tp: member_id for tp, member_id in owner.items() if claims[tp] == 1}
 
-    ``before`` may hold members that left; ``members`` are those of ``after``.
+
+def _owners(lists: Lists) -> dict[TopicPartition, str]:
+    return {tp: member_id for member_id, partitions in lists.items() for tp in partitions}
+
+
+@dataclass(frozen=True)
+class Before:
+    """What ``members`` find when they are given something: the same for whatever it will be.
+
+    ``had`` may name members that left and partitions that are gone; ``members`` are those of now.
     """
 
     topics: Topics
     members: Sequence[Member]
-    before: Lists
+    had: Mapping[TopicPartition, str]
+
+    @cached_property
+    def owner(self) -> Mapping[TopicPartition, str]:
+        """Of each partition that still exists."""
+        exists = set(self.topics.table)
+        if exists.issuperset(self.had):
+            return self.had
+        return {tp: member for tp, member in self.had.items() if tp in exists}
+
+    @cached_property
+    def subscribed(self) -> set[str]:
+        return subscribed(self.members)
+
+    @cached_property
+    def keepable(self) -> dict[TopicPartition, str]:
+        """Partitions whose owner is still here and subscribed."""
+        topics_of = {member.member_id: frozenset(member.topics) for member in self.members}
+        return {
+            tp: member for tp, member in self.owner.items() if tp[0] in topics_of.get(member, ())
+        }
+
+    @cached_property
+    def orphaned(self) -> int:
+        """Partitions that somebody subscribes to and whose owner left or unsubscribed."""
+        wanted = sum(topic in self.subscribed for topic, _ in self.owner)
+        return wanted - len(self.keepable)
+
+    @cached_property
+    def moves_forced(self) -> int:
+        """Fewest moves of any assignment as balanced as can be: orphans, and what balance needs.
+
+        As balanced as can be: the least balance score that the subscriptions allow.
+        """
+        if same_topics(self.members):
+            return self.orphaned + self._moves_for_equal_shares()
+        return self.orphaned + fewest_moves(self.topics, self.members, self.keepable)
+
+    def _moves_for_equal_shares(self) -> int:
+        held = Counter(self.keepable.values())
+        total = sum(self.topics.partitions.get(topic, 0) for topic in self.subscribed)
+        share, extra = divmod(total, max(len(self.members), 1))
+        above = sum(count > share for count in held.values())
+        kept = sum(min(count, share) for count in held.values()) + min(extra, above)
+        return len(self.keepable) - kept
+
+
+@dataclass(frozen=True)
+class Quality:
+    """One assignment ``after``, seen against what there was ``before``."""
+
+    before: Before
     after: Lists
 
     @cached_property
@@ -43,99 +108,53 @@ class Quality:
 
     @cached_property
     def _counts(self) -> list[int]:
-        return [len(self.after.get(member.member_id, ())) for member in self.members]
+        return [len(self.after.get(member.member_id, ())) for member in self.before.members]
 
     @cached_property
     def idle(self) -> list[str]:
         """Members that subscribe to something and have nothing."""
-        return [m.member_id for m in self.members if m.topics and not self.after.get(m.member_id)]
+        pairs = zip(self.before.members, self._counts, strict=True)
+        return [member.member_id for member, count in pairs if member.topics and not count]
 
     @cached_property
-    def _owner_before(self) -> dict[TopicPartition, str]:
-        """Of each partition that still exists; claimed twice before, it counts for nobody."""
-        owner: dict[TopicPartition, str] = {}
-        claimed_twice = set()
-        for member_id, partitions in self.before.items():
-            for topic, partition in partitions:
-                if partition < self.topics.partitions.get(topic, 0):
-                    if (topic, partition) in owner:
-                        claimed_twice.add((topic, partition))
-                    owner[topic, partition] = member_id
-        return {tp: member for tp, member in owner.items() if tp not in claimed_twice}
-
-    @cached_property
-    def _owner_after(self) -> dict[TopicPartition, str]:
-        return {tp: member for member, partitions in self.after.items() for tp in partitions}
+    def _owner(self) -> dict[TopicPartition, str]:
+        return _owners(self.after)
 
     @cached_property
     def new(self) -> int:
         """Partitions that nobody had before."""
-        return sum(tp not in self._owner_before for tp in self._owner_after)
+        return len(self._owner) - self._had_and_have
 
     @cached_property
     def withheld(self) -> int:
         """Had an owner before and have none now, though somebody subscribes to them."""
-        subscribed = set().union(*(member.topics for member in self.members))
-        return sum(tp[0] in subscribed and tp not in self._owner_after for tp in self._owner_before)
+        wanted = self.before.subscribed
+        return sum(topic in wanted for topic, _ in self.before.owner.keys() - self._owner.keys())
 
     @cached_property
     def moved(self) -> int:
         """Partitions with an owner before and another one now, orphaned ones included."""
-        return sum(
-            self._owner_after.get(tp, member) != member for tp, member in self._owner_before.items()
-        )
+        return self._had_and_have - self.kept
+
+    @cached_property
+    def _had_and_have(self) -> int:
+        return len(self.before.owner.keys() & self._owner.keys())
 
     @cached_property
     def kept(self) -> int:
-        return sum(self._owner_after.get(tp) == member for tp, member in self._owner_before.items())
-
-    @cached_property
-    def _keepable(self) -> dict[TopicPartition, str]:
-        """Partitions whose owner is still here and subscribed."""
-        topics_of = {member.member_id: frozenset(member.topics) for member in self.members}
-        return {
-            tp: member
-            for tp, member in self._owner_before.items()
-            if tp[0] in topics_of.get(member, ())
-        }
-
-    @cached_property
-    def orphaned(self) -> int:
-        """Partitions that somebody subscribes to and whose owner left or unsubscribed."""
-        subscribed = set().union(*(member.topics for member in self.members))
-        return sum(tp[0] in subscribed for tp in self._owner_before.keys() - self._keepable.keys())
-
-    @cached_property
-    def moves_forced(self) -> int:
-        """Fewest moves of any assignment as balanced as can be: orphans, and what balance needs.
-
-        As balanced as can be: the least balance score that the subscriptions allow.
-        """
-        if same_topics(self.members):
-            return self.orphaned + self._moves_for_equal_shares()
-        return self.orphaned + fewest_moves(self.topics, self.members, self._keepable)
-
-    def _moves_for_equal_shares(self) -> int:
-        held = dict.fromkeys((member.member_id for member in self.members), 0)
-        for member_id in self._keepable.values():
-            held[member_id] += 1
-        wanted = set(self.members[0].topics) if self.members else set()
-        total = sum(self.topics.partitions.get(topic, 0) for topic in wanted)
-        share, extra = divmod(total, max(len(self.members), 1))
-        above = sum(count > share for count in held.values())
-        kept = sum(min(count, share) for count in held.values()) + min(extra, above)
-        return len(self._keepable) - kept
+        return len(self.before.owner.items() & self._owner.items())
 
     @cached_property
     def stickiness(self) -> float | None:
         """Kept of those that could be kept; None if there were none."""
-        return self.kept / len(self._keepable) if self._keepable else None
+        keepable = len(self.before.keepable)
+        return self.kept / keepable if keepable else None
 
     @cached_property
     def rack_locality(self) -> float | None:
         """Assigned partitions with a replica in the owner's rack, of those where both are known."""
         local = known = 0
-        for member in self.members:
+        for member in self.before.members:
             for topic, partition in self.after.get(member.member_id, ()) if member.rack else ():
                 racks = {r for r in self._racks(topic, partition) if r is not None}
                 known += bool(racks)
@@ -143,6 +162,6 @@ class Quality:
         return local / known if known else None
 
     def _racks(self, topic: str, partition: int) -> Collection[str | None]:
-        if partition >= self.topics.partitions.get(topic, 0):
+        if partition >= self.before.topics.partitions.get(topic, 0):
             return ()
-        return tuple(partition_racks(self.topics, topic)[partition])
+        return tuple(partition_racks(self.before.topics, topic)[partition])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from operator import itemgetter
 
-from coordinator_core.assignors import _large
+from coordinator_core.assignors import _large, _small
 from coordinator_core.assignors._claims import Claims
 from coordinator_core.assignors._equal import EqualGroup
 from coordinator_core.assignors._racks import Racks
@@ -16,6 +17,8 @@ from coordinator_core.assignors.members import (
     subscribed,
 )
 from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
+
+_owned = itemgetter(Member._fields.index("owned"))
 
 
 def assign(topics: Topics, members: Sequence[Member], hashed: bool = True) -> Assignment:
@@ -36,14 +39,27 @@ def _assign(
     if not members:
         return {}
     ordered = by_id(members)
-    in_racks = bool(topics.racks) and any(member.rack for member in members)
-    if not in_racks and not any(member.owned for member in ordered) and same_topics(ordered):
+    map_order = _MapOrder(members, ordered, hashed)
+    given = None
+    if not topics.racks or not any(member.rack for member in members):
+        given = _without_racks(topics, ordered, map_order, cooperative)
+    return given or _by_plain_rules(topics, ordered, map_order, cooperative)
+
+
+def _without_racks(
+    topics: Topics, ordered: Sequence[Member], map_order: _MapOrder, cooperative: bool
+) -> Assignment | None:
+    """By the quickest way that knows the case; None if there is only the general one."""
+    equal = same_topics(ordered)
+    if equal and not any(map(_owned, ordered)):
         return _first_shares(topics.only(ordered[0].topics), ordered)
-    if not in_racks and _large.is_large(topics, members):
-        coded = _large.sticky(topics, ordered, members, cooperative)
-        if coded is not None:
-            return coded.names()
-    return _by_plain_rules(topics, ordered, _MapOrder(members, ordered, hashed), cooperative)
+    if _large.is_large(topics, ordered):
+        coded = _large.sticky(topics, ordered, map_order.of_members, cooperative)
+        return coded.names() if coded else None
+    if equal:
+        topics = topics.only(ordered[0].topics)
+        return _small.assign(topics, ordered, map_order.of_members, cooperative)
+    return None
 
 
 def _by_plain_rules(

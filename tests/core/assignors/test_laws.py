@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordinator_core.assignors import ASSIGNORS, CLIENT_ASSIGNORS, Topics, _large
+from coordinator_core.assignors import ASSIGNORS, CLIENT_ASSIGNORS, Topics, _large, sticky
 from coordinator_core.assignors.subscriptions import as_sent
 
 STICKY = ["sticky", "cooperative-sticky", "uniform"]
@@ -152,9 +152,12 @@ def test_kernels_give_what_the_plain_rules_give(assignor, conflicts, data):
         patch.setattr(_large, "LARGE_GROUP", 0)
         from_kernels = run(assignor, *group)
         patch.setattr(_large, "LARGE_GROUP", 10**9)
+        in_few_steps = run(assignor, *group)
+        patch.setattr(sticky, "_without_racks", lambda *_: None)
         from_rules = run(assignor, *group)
 
     assert from_kernels == from_rules
+    assert in_few_steps == from_rules
 
 
 def test_a_sticky_chain_moves_only_what_the_leaver_had():

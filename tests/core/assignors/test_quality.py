@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator_core.assignors import Member, Topics
-from coordinator_core.assignors.quality import Quality
+from coordinator_core.assignors.quality import Before, Quality, owners
 
 
 def quality(partitions, subscriptions, before, after, racks=None, member_racks=()):
@@ -16,7 +16,8 @@ def quality(partitions, subscriptions, before, after, racks=None, member_racks=(
         Member(name, tuple(topics.split()), rack=member_racks.get(name))
         for name, topics in subscriptions.items()
     ]
-    return Quality(Topics(partitions, racks), members, spelled(before), spelled(after))
+    found = Before(Topics(partitions, racks), members, owners(spelled(before)))
+    return Quality(found, spelled(after))
 
 
 def spelled(lists):
@@ -70,7 +71,8 @@ def test_moves(before, after, moved, kept, new, orphaned, withheld, forced, stic
     found = quality({"t": 4}, {"a": "t", "b": "t"}, before, after)
 
     assert (found.moved, found.kept, found.new) == (moved, kept, new)
-    assert (found.orphaned, found.withheld, found.moves_forced) == (orphaned, withheld, forced)
+    assert (found.before.orphaned, found.withheld) == (orphaned, withheld)
+    assert found.before.moves_forced == forced
     assert found.stickiness == stickiness
 
 
@@ -79,7 +81,8 @@ def test_a_partition_whose_owner_unsubscribed_is_an_orphan():
         {"t": 1, "u": 1}, {"a": "u", "b": "t u"}, {"a": "t0 u0"}, {"a": "u0", "b": "t0"}
     )
 
-    assert (found.orphaned, found.moves_forced, found.moved, found.stickiness) == (1, 1, 1, 1.0)
+    assert (found.before.orphaned, found.before.moves_forced) == (1, 1)
+    assert (found.moved, found.stickiness) == (1, 1.0)
 
 
 def test_rack_locality_counts_where_both_racks_are_known():
@@ -138,6 +141,6 @@ def test_forced_moves_are_the_fewest_of_all_balanced_assignments(situation):
     partitions, subscriptions, before = situation
     members = [Member(name, tuple(topics.split())) for name, topics in subscriptions.items()]
 
-    forced = Quality(Topics(partitions), members, before, {}).moves_forced
+    forced = Before(Topics(partitions), members, owners(before)).moves_forced
 
     assert forced == fewest_moves_by_trying(partitions, subscriptions, before)
