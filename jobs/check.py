@@ -70,7 +70,7 @@ LAWS = [
             FROM files f JOIN offsets_records r ON r.cluster_id = f.cluster_id
                 AND r.topic_partition = f.topic_partition AND r.event_date = f.event_date
                 AND r.log_offset BETWEEN f.first_offset AND f.last_offset
-            WHERE f.source = 'segments'
+            WHERE f.source IN ('segments', 'dump', 'kafka')
             GROUP BY f.cluster_id, f.file, f.event_date, f.kept)
         SELECT cluster_id, file || ' ' || event_date, 'at least ' || kept, n
         FROM counted WHERE n < kept""",
@@ -81,9 +81,13 @@ LAWS = [
         """
         SELECT f.cluster_id, f.path, f.quarantined, COUNT(q.reason)
         FROM ingested_files f LEFT JOIN quarantine q ON q.cluster_id = f.cluster_id
-            AND q.source = f.source AND q.file = f.file
-            AND (f.source <> 'segments' OR q.log_offset >= 0)
-        GROUP BY f.cluster_id, f.path, f.quarantined HAVING COUNT(q.reason) < f.quarantined""",
+            AND q.source = f.source AND CASE f.source
+                WHEN 'segments' THEN q.file = f.file AND q.log_offset >= 0
+                WHEN 'dump' THEN q.file = f.path
+                    AND q.topic_partition IS NOT DISTINCT FROM f.topic_partition
+                ELSE q.file = f.file END
+        GROUP BY f.cluster_id, f.file, f.path, f.quarantined
+        HAVING COUNT(q.reason) < f.quarantined""",
     ),
     Law(
         "every group record is decoded once",

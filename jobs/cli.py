@@ -26,6 +26,10 @@ ClusterOption = Annotated[str, typer.Option("--cluster-id", help="Name of the Ka
 ConfOption = Annotated[
     str | None, typer.Option("--conf", help="TOML file with settings (default: conf/local.toml).")
 ]
+DumpOption = Annotated[
+    str | None,
+    typer.Option(help="__consumer_offsets exported: Parquet, Delta, JSON Lines or Avro."),
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
 
 
@@ -36,6 +40,7 @@ def nightly(
     segments: Annotated[
         str | None, typer.Option(help="__consumer_offsets segment files: path, folder or glob.")
     ] = None,
+    dump: DumpOption = None,
     broker_log: Annotated[
         str | None, typer.Option(help="Brokers' server.log files: path, folder or glob.")
     ] = None,
@@ -52,7 +57,9 @@ def nightly(
     from jobs.nightly import Request
     from jobs.nightly import nightly as run
 
-    request = Request(lake, cluster_id, segments, broker_log, log_timezone, date, first, last)
+    request = Request(
+        lake, cluster_id, segments, broker_log, log_timezone, date, first, last, dump=dump
+    )
     run(request, load_config(conf))
 
 
@@ -61,6 +68,7 @@ def ingest(
     lake: LakeOption,
     cluster_id: ClusterOption,
     segments: Annotated[str | None, typer.Option(help="Segment files.")] = None,
+    dump: DumpOption = None,
     broker_log: Annotated[str | None, typer.Option(help="Broker logs.")] = None,
     log_timezone: Annotated[str | None, typer.Option(help="Time zone of the log lines.")] = None,
     conf: ConfOption = None,
@@ -73,9 +81,10 @@ def ingest(
     from jobs.tables import Lake
 
     config = load_config(conf)
-    inputs = inputs_of(Request(lake, cluster_id, segments, broker_log, log_timezone), config)
-    if not inputs.segments and not inputs.broker_logs:
-        raise UsageError("nothing to ingest: give --segments or --broker-log")
+    request = Request(lake, cluster_id, segments, broker_log, log_timezone, dump=dump)
+    inputs = inputs_of(request, config)
+    if not inputs:
+        raise UsageError("nothing to ingest: give --segments, --dump or --broker-log")
     ingest_job.run(Lake(build_session(config), lake, cluster_id), inputs)
 
 

@@ -1,24 +1,29 @@
 """Bronze: everything that was left behind, as it came, each input once.
 
-reads   segment files, broker logs
+reads   segment files, dumps, broker logs
 writes  offsets_records     one row per record of `__consumer_offsets`
         broker_log_events   one row per line of a coordinator's logger
         quarantine          one row per thing that could not be read
-        ingested_files      one row per file, with counts that add up
+        ingested_files      one row per file (of a dump per file and log), with counts that add up
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.sources import broker_log, segments
+from jobs.sources import broker_log, raw_records, segments
+from jobs.sources.dump import Dump
 from jobs.sources.rows import DateRange
 from jobs.tables import Lake, schema_of
 from schemas import table_key
+
+SEGMENTS = "segments"
 
 
 @dataclass(frozen=True)
@@ -29,14 +34,18 @@ class Inputs:
     broker_logs: list[str] = field(default_factory=list)
     log_timezone: str = "UTC"
     dates: DateRange = field(default_factory=DateRange)
+    dump: Dump | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.segments or self.broker_logs or self.dump)
 
 
-def offsets_records(rows: DataFrame, cluster_id: str) -> DataFrame:
+def offsets_records(rows: DataFrame, cluster_id: str, source: str = SEGMENTS) -> DataFrame:
     return rows.where("kind = 'record'").select(
         F.lit(cluster_id).alias("cluster_id"),
         F.coalesce(F.to_date("append_time"), F.lit("1970-01-01").cast("date")).alias("event_date"),
-        F.lit("segments").alias("source"),
-        *_columns_of(rows, "offsets_records"),
+        F.lit(source).alias("source"),
+        *_columns_of(rows, "offsets_records", without={"event_date"}),
     )
 
 
@@ -49,10 +58,10 @@ def broker_log_events(rows: DataFrame, cluster_id: str) -> DataFrame:
     )
 
 
-def quarantined_segments(rows: DataFrame, cluster_id: str) -> DataFrame:
+def quarantined_records(rows: DataFrame, cluster_id: str, source: str = SEGMENTS) -> DataFrame:
     return rows.where("kind = 'quarantined'").select(
         F.lit(cluster_id).alias("cluster_id"),
-        F.lit("segments").alias("source"),
+        F.lit(source).alias("source"),
         F.col("key").alias("bytes"),
         *_columns_of(rows, "quarantine", without={"bytes"}),
     )
@@ -77,10 +86,22 @@ def quarantined_lines(rows: DataFrame, cluster_id: str) -> DataFrame:
 def segment_files(rows: DataFrame, cluster_id: str) -> DataFrame:
     return rows.where("kind = 'file'").select(
         F.lit(cluster_id).alias("cluster_id"),
-        F.lit("segments").alias("source"),
+        F.lit(SEGMENTS).alias("source"),
         F.col("file").alias("path"),
         F.lit(0).cast("long").alias("skipped"),
         *_columns_of(rows, "ingested_files"),
+    )
+
+
+def dump_files(rows: DataFrame, cluster_id: str) -> DataFrame:
+    """A file holds records of several logs: a row each, and one for what is of no log."""
+    counted = raw_records.counts(rows)
+    return counted.select(
+        F.lit(cluster_id).alias("cluster_id"),
+        F.lit("dump").alias("source"),
+        F.concat_ws("#", "file", "topic_partition").alias("file"),
+        F.col("file").alias("path"),
+        *_columns_of(counted, "ingested_files", without={"file"}),
     )
 
 
@@ -103,29 +124,58 @@ def log_files(rows: DataFrame, cluster_id: str) -> DataFrame:
 
 
 def run(lake: Lake, inputs: Inputs) -> None:
+    if inputs.dump:
+        rows = raw_records.record_rows(inputs.dump.rows(lake.spark), inputs.dates)
+        with _kept(rows):
+            _land_records(lake, rows, "dump")
+            lake.upsert("ingested_files", dump_files(rows, lake.cluster_id))
     if inputs.segments:
         rows = segments.read_segments(lake.spark, inputs.segments, inputs.dates)
-        _land(lake, rows, offsets_records, quarantined_segments, segment_files)
+        with _kept(rows):
+            _land_records(lake, rows, SEGMENTS)
+            _land_counts(lake, segment_files(rows, lake.cluster_id))
     if inputs.broker_logs:
         rows = broker_log.read_broker_logs(
             lake.spark, inputs.broker_logs, inputs.log_timezone, inputs.dates
         )
-        _land(lake, rows, broker_log_events, quarantined_lines, log_files)
+        with _kept(rows):
+            _land(lake, "broker_log_events", broker_log_events(rows, lake.cluster_id))
+            _land(lake, "quarantine", quarantined_lines(rows, lake.cluster_id))
+            _land_counts(lake, log_files(rows, lake.cluster_id))
 
 
-def _land(lake: Lake, rows: DataFrame, bronze, quarantine, files) -> None:  # type: ignore[no-untyped-def]
+@contextmanager
+def _kept(rows: DataFrame) -> Iterator[None]:
     """Three tables out of one reading.  Counts last: a file is listed once its rows are there."""
-    rows = rows.persist(StorageLevel.DISK_ONLY)
+    rows.persist(StorageLevel.DISK_ONLY)
     try:
-        for transform, table in ((bronze, bronze.__name__), (quarantine, "quarantine")):
-            # The same record or line may come by two files; their keys say so.
-            new = transform(rows, lake.cluster_id).dropDuplicates(table_key(table))
-            lake.insert_new(table, new)
-        lake.upsert(
-            "ingested_files", _largest(files(rows, lake.cluster_id)), if_="n.inputs >= t.inputs"
-        )
+        yield
     finally:
         rows.unpersist()
+
+
+def _land_records(lake: Lake, rows: DataFrame, source: str) -> None:
+    records = offsets_records(rows, lake.cluster_id, source)
+    if source == SEGMENTS and _has_other_sources(lake):
+        # What the log itself says of a record is more than a consumer was told.
+        new = records.dropDuplicates(table_key("offsets_records"))
+        lake.upsert("offsets_records", new, if_=f"t.source <> '{SEGMENTS}'")
+    else:
+        _land(lake, "offsets_records", records)
+    _land(lake, "quarantine", quarantined_records(rows, lake.cluster_id, source))
+
+
+def _has_other_sources(lake: Lake) -> bool:
+    return not lake.read("ingested_files").where("source IN ('kafka', 'dump')").isEmpty()
+
+
+def _land(lake: Lake, table: str, rows: DataFrame) -> None:
+    # The same record or line may come by two files; their keys say so.
+    lake.insert_new(table, rows.dropDuplicates(table_key(table)))
+
+
+def _land_counts(lake: Lake, files: DataFrame) -> None:
+    lake.upsert("ingested_files", _largest(files), if_="n.inputs >= t.inputs")
 
 
 def _largest(files: DataFrame) -> DataFrame:

@@ -16,6 +16,7 @@ from jobs.errors import UsageError
 from jobs.pipeline import Progress, run_all
 from jobs.session import build_session
 from jobs.sources import broker_log, segments
+from jobs.sources.dump import Dump
 from jobs.sources.files import list_files
 from jobs.sources.rows import DateRange
 from jobs.tables import Lake
@@ -33,6 +34,7 @@ class Request:
     date: str | None = None
     first: str | None = None
     last: str | None = None
+    dump: str | None = None
 
 
 def inputs_of(request: Request, config: Config) -> ingest.Inputs:
@@ -44,6 +46,7 @@ def inputs_of(request: Request, config: Config) -> ingest.Inputs:
         broker_logs=_files(request.broker_log, "--broker-log", broker_log.FILES_LIKE),
         log_timezone=known_timezone(request.log_timezone or config.log_timezone),
         dates=_dates(request),
+        dump=Dump(request.dump) if request.dump else None,
     )
 
 
@@ -78,6 +81,7 @@ def main() -> None:
     parser.add_argument("--lake", required=True, help="folder or URI of the Delta tables")
     parser.add_argument("--cluster-id", required=True, help="name of the Kafka cluster")
     parser.add_argument("--segments", help="segment files: path, folder, glob or URI")
+    parser.add_argument("--dump", help="exported records: path, folder, glob or URI")
     parser.add_argument("--broker-log", help="server.log files: path, folder, glob or URI")
     parser.add_argument("--log-timezone", help="time zone of the log lines")
     parser.add_argument("--date", help="only this UTC date")
@@ -93,7 +97,7 @@ def nightly(request: Request, config: Config, progress: Progress | None = None) 
     progress = progress or Progress()
     inputs = inputs_of(request, config)
     lake = Lake(build_session(config), request.lake, request.cluster_id)
-    if inputs.segments or inputs.broker_logs:
+    if inputs:
         progress.step("ingest", lambda: ingest.run(lake, inputs))
     run_all(lake, progress)
     progress.total()

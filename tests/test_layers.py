@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 THIRD_PARTY = {
-    "cramjam", "crc32c", "delta", "deltalake", "duckdb", "numpy", "pandas",
+    "cramjam", "crc32c", "delta", "deltalake", "duckdb", "fastavro", "numpy", "pandas",
     "py4j", "pyarrow", "pyspark", "rich", "typer",
 }  # fmt: skip
 MAY_IMPORT = {

@@ -10,10 +10,10 @@ append_time      TIMESTAMP          COMMENT 'time in the record: CreateTime or L
 key              BINARY             COMMENT 'record key; null only in control records',
 value            BINARY             COMMENT 'record value; null is a tombstone',
 key_type         INT                COMMENT 'first two bytes of the key: 0 and 1 offset commit, 2 group metadata, 3 and up newer groups; null in control records',
-magic            INT       NOT NULL COMMENT 'message format: 0, 1 or 2',
-is_transactional BOOLEAN   NOT NULL COMMENT 'written inside a transaction: counts only if a COMMIT marker follows',
+magic            INT       NOT NULL COMMENT 'message format: 0, 1 or 2; -1 where only the log could tell (kafka, dump)',
+is_transactional BOOLEAN   NOT NULL COMMENT 'known to be written inside a transaction: counts only if a COMMIT marker follows',
 producer_id      BIGINT    NOT NULL COMMENT 'producer of a transactional record or of a marker; -1 if none',
-control          STRING             COMMENT 'COMMIT or ABORT for a transaction marker, null for data',
+control          STRING             COMMENT 'COMMIT or ABORT for a transaction marker; ABORT for a record that a consumer came to know as aborted, without its marker (kafka); else null',
 source           STRING    NOT NULL COMMENT 'how it came: segments, kafka or dump',
 file             STRING    NOT NULL COMMENT 'file or topic it was read from',
-position         BIGINT    NOT NULL COMMENT 'byte position of its batch in the file; -1 where there is none'
+position         BIGINT    NOT NULL COMMENT 'byte position of its batch in the file; in a dump of its line, or the number of its row; -1 where there is none (kafka, Delta)'

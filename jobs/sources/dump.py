@@ -1,0 +1,234 @@
+"""Source `dump`: `__consumer_offsets` as someone exported it, Parquet, Delta, JSON Lines or Avro.
+
+A dump is told by its content, its columns by their names (jobs.sources.dump_columns).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from jobs.errors import UsageError
+from jobs.sources.dump_columns import Columns, columns_of
+from jobs.sources.dump_files import (
+    AVRO,
+    PARQUET,
+    avro_columns,
+    avro_rows,
+    json_columns,
+    json_rows,
+)
+from jobs.sources.files import list_files, open_file
+from jobs.sources.raw_records import RAW
+from jobs.sources.rows import RowBuffer
+
+READERS: dict[str, Callable[[str, Columns], Iterator[dict[str, Any]]]] = {
+    "json": json_rows,
+    "avro": avro_rows,
+}
+
+
+class Dump:
+    """What ``--dump PATH`` names: a Delta table, or files of one or several formats.
+
+    UsageError where there is nothing, or where it is not a dump.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self.delta = pattern.rstrip("/") if _is_delta(pattern) else None
+        # format and columns -> files
+        self.files: dict[tuple[str, tuple[Any, ...]], list[str]] = defaultdict(list)
+        if self.delta:
+            self._columns = columns_of(_delta_names(self.delta), self.delta)
+        else:
+            for file in filter(_is_data, list_files(pattern, "--dump", name_like="*")):
+                self._add(file)
+            if not self.files:
+                raise UsageError(f"--dump {pattern}: nothing in it but empty and hidden files")
+
+    def _add(self, file: str) -> None:
+        with open_file(file) as stream:
+            start = stream.read(4)
+        if not start:
+            return
+        format_ = "parquet" if start == PARQUET else "avro" if start == AVRO else "json"
+        columns = _columns(format_, file)
+        self.files[format_, tuple(sorted(columns.items()))].append(file)
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """RAW of all records."""
+        if self.delta:
+            table = spark.read.format("delta").load(self.delta)
+            return _tabular(table, self._columns, _hash_of_no_offset)
+        frames = [
+            _parquet(spark, files, dict(columns))
+            if format_ == "parquet"
+            else _read_by_python(spark, files, format_, dict(columns))
+            for (format_, columns), files in self.files.items()
+        ]
+        rows = frames[0]
+        for frame in frames[1:]:
+            rows = rows.unionByName(frame)
+        return rows
+
+
+def _columns(format_: str, file: str) -> Columns:
+    try:
+        if format_ == "parquet":
+            with open_file(file) as stream:
+                return columns_of(_parquet_names(pq.read_schema(stream)), file)
+        return avro_columns(file) if format_ == "avro" else json_columns(file)
+    except UsageError:
+        raise
+    except Exception as error:  # whatever a damaged header makes its reader raise
+        why = str(error).split("\n")[0]
+        raise UsageError(f"--dump {file}: cannot be read as {format_}: {why}") from None
+
+
+def _is_delta(path: str) -> bool:
+    try:
+        return DeltaTable.is_deltatable(path)
+    except (DeltaError, OSError):  # a file, a glob, a store that pyarrow alone knows
+        return False
+
+
+def _is_data(file: str) -> bool:
+    """Neither Spark's markers and checksums nor what any writer hides."""
+    return not file.rsplit("/", 1)[-1].startswith(("_", ".")) and "/_delta_log/" not in file
+
+
+def _parquet_names(schema: pa.Schema) -> Iterator[tuple[str, ...]]:
+    for field in schema:
+        yield (field.name,)
+        if pa.types.is_struct(field.type):
+            yield from ((field.name, inner.name) for inner in field.type)
+
+
+def _delta_names(root: str) -> Iterator[tuple[str, ...]]:
+    try:
+        fields = DeltaTable(root).schema().fields
+    except (DeltaError, OSError) as error:
+        why = str(error).split("\n")[0]
+        raise UsageError(f"--dump {root}: a Delta table that cannot be read: {why}") from None
+    for field in fields:
+        yield (field.name,)
+        yield from ((field.name, inner.name) for inner in getattr(field.type, "fields", ()))
+
+
+def _parquet(spark: SparkSession, files: list[str], columns: Columns) -> DataFrame:
+    return _tabular(spark.read.parquet(*files), columns, lambda _: F.col("_metadata.row_index"))
+
+
+def _hash_of_no_offset(given: Mapping[str, Column]) -> Column:
+    """Delta numbers no rows: what has no offset to be known by is known by what it says."""
+    content = F.pmod(F.xxhash64(*given.values()), F.lit(1 << 62))
+    return F.when(given["offset"].try_cast("long") >= 0, -1).otherwise(content)
+
+
+def _tabular(
+    df: DataFrame, columns: Columns, position: Callable[[Mapping[str, Column]], Column]
+) -> DataFrame:
+    given = {name: _field(df, path) for name, path in columns.items()}
+    times = _time_ms(given["timestamp"], _type(df, columns["timestamp"]))
+    keys, values = (_binary(given[n], _type(df, columns[n])) for n in ("key", "value"))
+    partition, offset = (given[n].try_cast("long") for n in ("partition", "offset"))
+    reasons = F.coalesce(
+        _unless(partition.between(0, (1 << 31) - 1), "partition", given["partition"]),
+        _unless(offset >= 0, "offset", given["offset"]),
+        _unless(times.isNotNull() | given["timestamp"].isNull(), "timestamp", given["timestamp"]),
+        F.when(given["key"].isNotNull() & keys.isNull(), "key is not base64"),
+        F.when(given["value"].isNotNull() & values.isNull(), "value is not base64"),
+    )
+    path = F.col("_metadata.file_path")
+    row = {
+        "file": _local(path),
+        "bytes": F.col("_metadata.file_size"),
+        "position": position(given),
+        "topic": given["topic"].cast("string") if "topic" in given else F.lit(None),
+        "partition": F.when(partition.between(0, (1 << 31) - 1), partition),
+        "log_offset": F.when(offset >= 0, offset),
+        "time_ms": times,
+        "key": keys,
+        "value": values,
+        "reason": reasons,
+        "unread_bytes": F.lit(None),
+    }
+    types = {field.name: field.dataType for field in from_arrow_schema(RAW)}
+    return df.select(*(value.cast(types[name]).alias(name) for name, value in row.items()))
+
+
+def _field(df: DataFrame, path: tuple[str, ...]) -> Column:
+    column = df[f"`{path[0]}`"]
+    for name in path[1:]:
+        column = column.getField(name)
+    return column
+
+
+def _type(df: DataFrame, path: tuple[str, ...]) -> T.DataType:
+    of: Any = df.schema
+    for name in path:
+        of = of[name].dataType
+    return of  # type: ignore[no-any-return]
+
+
+def _time_ms(given: Column, of: T.DataType) -> Column:
+    if isinstance(of, T.TimestampType | T.TimestampNTZType):
+        return F.unix_millis(given.cast("timestamp"))
+    number = given.try_cast("long")
+    if isinstance(of, T.StringType):
+        return F.coalesce(number, F.unix_millis(given.try_cast("timestamp")))
+    return number
+
+
+def _binary(given: Column, of: T.DataType) -> Column:
+    if isinstance(of, T.BinaryType):
+        return given
+    return F.try_to_binary(given.cast("string"), F.lit("base64"))
+
+
+def _unless(good: Column, name: str, given: Column) -> Column:
+    shown = F.coalesce(F.left(given.cast("string"), F.lit(80)), F.lit("None"))
+    return F.when(~F.coalesce(good, F.lit(False)), F.concat(F.lit(f"{name} "), shown))
+
+
+def _local(uri: Column) -> Column:
+    """As paths are written elsewhere in the lake: a local one without scheme and escapes."""
+    path = F.url_decode(F.replace(uri, F.lit("+"), F.lit("%2B")))
+    return F.when(uri.startswith("file:"), F.regexp_replace(path, "^file:/+", "/")).otherwise(uri)
+
+
+def _read_by_python(
+    spark: SparkSession, files: list[str], format_: str, columns: Mapping[str, Any]
+) -> DataFrame:
+    """One task a file."""
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for file in batch.column("file").to_pylist():
+                yield from file_rows(file, format_, columns)
+
+    paths = spark.createDataFrame([(file,) for file in files], "file string")
+    spread = paths.repartition(min(len(files), 10_000), "file")
+    return spread.mapInArrow(read, from_arrow_schema(RAW))
+
+
+def file_rows(file: str, format_: str, columns: Columns) -> Iterator[pa.RecordBatch]:
+    """Arrow batches of RAW for one file."""
+    buffer = RowBuffer(RAW)
+    with open_file(file) as stream:
+        common = {"file": file, "bytes": stream.seek(0, 2)}
+    for row in READERS[format_](file, columns):
+        buffer.add(common | row)
+        if buffer.is_full:
+            yield buffer.take()
+    yield buffer.take()

@@ -1,0 +1,89 @@
+"""Which column of a dump is the key, the value, the partition, ...: by the names in common use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from jobs.errors import UsageError
+
+# Spark's own Kafka source and the plain names first; then `kcat -J` (ts, payload), what Connect's
+# InsertField is usually told, and envelopes with the record's place in a `metadata` of its own.
+SPELLINGS = {
+    "key": ("key", "record_key", "kafka_key", "message_key"),
+    "value": ("value", "record_value", "kafka_value", "message_value", "payload", "message"),
+    "partition": ("partition", "kafka_partition", "record_partition", "topic_partition_id"),
+    "offset": ("offset", "kafka_offset", "record_offset", "message_offset"),
+    "timestamp": (
+        "timestamp",
+        "ts",
+        "kafka_timestamp",
+        "record_timestamp",
+        "timestamp_ms",
+        "append_time",
+        "create_time",
+    ),
+    "topic": ("topic", "kafka_topic", "record_topic", "topic_name"),
+}
+OPTIONAL = {"topic"}
+ENVELOPES = ("metadata", "kafka", "meta")
+
+Path = tuple[str, ...]
+Columns = Mapping[str, Path]
+
+
+def columns_of(names: Iterable[Path], where: str) -> Columns:
+    """What each of SPELLINGS is called among ``names``: a path of one name, or two for a field of
+    an envelope.  Case, ``_`` and ``-`` are no difference.
+
+    UsageError with the names that are there if one that is needed is missing.
+    """
+    given = {_plain(path): path for path in reversed(sorted(names, key=len))}
+    found: dict[str, Path] = {}
+    for column, spellings in SPELLINGS.items():
+        for spelling in _with_envelopes(spellings):
+            if spelling in given:
+                found[column] = given[spelling]
+                break
+    missing = sorted(SPELLINGS.keys() - OPTIONAL - found.keys())
+    if missing:
+        there = ", ".join(sorted(".".join(path) for path in given.values())) or "none"
+        raise UsageError(
+            f"--dump {where}: no column for {' and '.join(missing)}; it has {there}; "
+            f"a dump needs key, value, partition, offset and timestamp"
+        )
+    return found
+
+
+def paths_in(record: Mapping[str, Any]) -> list[Path]:
+    """The names of a record, and those of its envelopes' fields."""
+    inner = [
+        (name, field)
+        for name, value in record.items()
+        if isinstance(value, dict) and _bare(name) in ENVELOPES
+        for field in value
+    ]
+    return [*((name,) for name in record), *inner]
+
+
+def value_at(record: Mapping[str, Any], path: Path | None) -> Any:
+    """None where the record, or the envelope on the way, has no such name."""
+    value: Any = record if path else None
+    for name in path or ():
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _with_envelopes(spellings: Iterable[str]) -> list[Path]:
+    plain = [_bare(spelling) for spelling in spellings]
+    return [(name,) for name in plain] + [
+        (envelope, name) for envelope in ENVELOPES for name in plain
+    ]
+
+
+def _plain(path: Path) -> Path:
+    return tuple(_bare(name) for name in path)
+
+
+def _bare(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
