@@ -14,16 +14,18 @@ memory with what it gives there, which is the same wherever it is cut.
 
 from __future__ import annotations
 
+import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from coordinator_core.assignors import ASSIGNORS
 from jobs.arguments import main
 from jobs.assignments import ACTUAL
 from jobs.generation_members import RECORD
 from jobs.partition_counts import PartitionCounts, partition_counts, time_ms
-from jobs.rerun import GIVEN, PLACE, Rerun
+from jobs.rerun import GIVEN, NAMES, PLACE, SCHEMA, Rerun
 from jobs.tables import Lake
 from jobs.timeline import GENERATION, LIFE
 
@@ -34,13 +36,6 @@ READS = ("timeline", "group_metadata", "generation_members", "topic_partitions",
 CHUNK = 256
 # Generations to a frame of the UDF, about: small groups share one, for its overhead.
 FRAME = 1000
-
-SCHEMA = """cluster_id string, group_id string, incarnation int, generation int, event_date date,
-    partitions_known_by string, assignor string, mode string, own boolean, chain_length int,
-    difference string, rounds int, imbalance int, spread int, idle_members array<string>,
-    partitions_assigned int, partitions_moved int, moves_forced int, stickiness double,
-    equals_actual boolean, member_id array<string>, process array<string>, topic array<string>,
-    partition array<int>"""
 
 
 def recorded(
@@ -121,18 +116,31 @@ def rerun(
     """One row per generation and assignor, step and chain, in ``frames`` frames of whole chunks."""
     frame = F.pmod(F.xxhash64(*LIFE, "chunk"), F.lit(frames))
     again = Rerun(assignors, counts)
-    # A lambda: Spark counts the arguments, and takes `self` of a callable object for the key.
-    return chunks.groupBy(frame.alias("frame")).applyInPandas(lambda rows: again(rows), SCHEMA)
+
+    # Not the object itself: Spark counts the arguments, and takes `self` for the key.
+    def told(rows: pa.Table) -> pa.Table:
+        return again(rows)
+
+    # A task a frame, for chunks differ in what they cost.
+    framed = chunks.withColumn("frame", frame).repartition(frames, "frame")
+    return framed.groupBy("frame").applyInArrow(told, from_arrow_schema(SCHEMA))
 
 
 def quality(told: DataFrame) -> DataFrame:
-    return told.drop(*GIVEN)
+    return told.drop(*NAMES, *GIVEN)
 
 
 def assignments(told: DataFrame) -> DataFrame:
     steps = told.where((F.col("mode") == "step") & (F.col("assignor") != ACTUAL))
     given = steps.withColumn("given", F.explode(F.arrays_zip(*GIVEN)))
-    return given.select(*PLACE, "assignor", *(f"given.{name}" for name in GIVEN))
+    return given.select(
+        *PLACE,
+        "assignor",
+        F.get("member_ids", "given.member").alias("member_id"),
+        F.get("processes", "given.member").alias("process"),
+        F.get("topics", "given.topic").alias("topic"),
+        "given.partition",
+    )
 
 
 def run(lake: Lake, assignors: tuple[str, ...] = tuple(ASSIGNORS)) -> None:

@@ -7,18 +7,21 @@ coordinator_core.assignors.quality.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
 
 import pandas as pd
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from coordinator_core.assignors import Member, Topics
-from coordinator_core.assignors.quality import Quality
+from coordinator_core.assignors import Member, TopicPartition, Topics
+from coordinator_core.assignors.quality import Before, owners
 from jobs.timeline import GENERATION, LIFE
 
 # Generations to a group of the UDF: one flapping group must not be one task.
 CHUNK = 256
 SCHEMA = "cluster_id string, group_id string, incarnation int, generation int, forced int"
+COLUMNS = ("process", "topic", "partition", "last_owner", "subscribed_topics")
 
 
 def forced_moves(owned: DataFrame, members: DataFrame) -> DataFrame:
@@ -46,38 +49,38 @@ def forced_moves(owned: DataFrame, members: DataFrame) -> DataFrame:
 
 
 def forced_in_chunk(rows: pd.DataFrame) -> pd.DataFrame:
-    forced = [(*key, forced_in_generation(part)) for key, part in rows.groupby(GENERATION)]
+    columns = (rows[name] for name in (*GENERATION, *COLUMNS))
+    generations: dict[tuple[Any, ...], list[tuple[Any, ...]]] = defaultdict(list)
+    for row in zip(*columns, strict=True):
+        generations[row[: len(GENERATION)]].append(row[len(GENERATION) :])
+    forced = [(*key, forced_in_generation(part)) for key, part in generations.items()]
     return pd.DataFrame(forced, columns=[*GENERATION, "forced"])
 
 
-def forced_in_generation(rows: pd.DataFrame) -> int:
-    """Rows with a topic are partitions given, the others are members with their subscriptions.
+def forced_in_generation(rows: Iterable[tuple[Any, ...]]) -> int:
+    """Rows of COLUMNS; with a topic they are partitions given, the others are members.
 
     Partitions are counted as far as they were given: records do not say how many a topic has.
     """
-    given = rows[rows.topic.notna()]
-    partitions = {str(t): int(p) + 1 for t, p in given.groupby("topic").partition.max().items()}
-    before: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    after: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    columns = (given.topic, given.partition, given.process, given.last_owner)
-    for topic, partition, process, last_owner in zip(*columns, strict=True):
-        after[process].append((topic, int(partition)))
+    partitions: dict[str, int] = {}
+    before: dict[str, list[TopicPartition]] = defaultdict(list)
+    given_topics: dict[str, set[str]] = defaultdict(set)
+    said: list[tuple[str, Any]] = []
+    moved = 0
+    for process, topic, partition, last_owner, topics in rows:
+        if not isinstance(topic, str):
+            said.append((process, topics))
+            continue
+        partitions[topic] = max(partitions.get(topic, 0), int(partition) + 1)
+        given_topics[process].add(topic)
         if isinstance(last_owner, str):
             before[last_owner].append((topic, int(partition)))
-    there = rows[rows.topic.isna()]
-    topics_of: dict[str, set[str]] = {}
-    for process, topics in zip(there.process, there.subscribed_topics, strict=True):
+            moved += last_owner != process
+    topics_of: dict[str, set[str]] = defaultdict(set)
+    for process, topics in said:
         # Who does not say takes what it was given.
-        known = {topic for topic, _ in after[process]} if topics is None else set(topics)
-        topics_of[process] = topics_of.get(process, set()) | known
+        topics_of[process] |= given_topics[process] if topics is None else set(topics)
     members = [Member(process, sorted(topics)) for process, topics in sorted(topics_of.items())]
-    quality = Quality(Topics(partitions), members, before, after)
+    found = Before(Topics(partitions), members, owners(before))
     # A cooperative round that only takes away has not moved anything yet.
-    return min(
-        quality.moves_forced,
-        sum(_is_moved(*pair) for pair in zip(given.process, given.last_owner, strict=True)),
-    )
-
-
-def _is_moved(process: str, last_owner: object) -> bool:
-    return isinstance(last_owner, str) and last_owner != process
+    return min(found.moves_forced, moved)

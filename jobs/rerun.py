@@ -1,4 +1,4 @@
-"""Assignors re-run on recorded generations: the adapter between pandas and the assignors.
+"""Assignors re-run on recorded generations: the adapter between Arrow and the assignors.
 
 The group's own assignor gets the members' own bytes, as their leader read them; any other what its
 consumers would have sent, had they owned what they really owned.
@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-import pandas as pd
+import pyarrow as pa
 
 from coordinator_core.assignors import (
     ASSIGNORS,
+    NO_GENERATION,
     SERVER_ASSIGNORS,
     Assignment,
     AssignorError,
@@ -24,8 +25,8 @@ from coordinator_core.assignors import (
     TopicPartition,
     Topics,
 )
-from coordinator_core.assignors.quality import Quality
-from coordinator_core.assignors.subscriptions import as_read, as_sent, grouped
+from coordinator_core.assignors.quality import After, Before, Quality
+from coordinator_core.assignors.subscriptions import as_read, as_sent
 from coordinator_core.records import BadRecord, decode_assignment
 from jobs.assignments import ACTUAL
 from jobs.partition_counts import PartitionCounts
@@ -37,15 +38,22 @@ WITHOUT_MEMORY = frozenset({"range", "roundrobin", "server-range"})
 
 CHUNK_OF = ["cluster_id", "group_id", "incarnation", "chunk"]
 PLACE = ["cluster_id", "group_id", "incarnation", "generation", "event_date"]
-QUALITY = [
-    "rounds", "imbalance", "spread", "idle_members", "partitions_assigned",
-    "partitions_moved", "moves_forced", "stickiness", "equals_actual",
-]  # fmt: skip
-GIVEN = ["member_id", "process", "topic", "partition"]
-COLUMNS = [
-    *PLACE, "partitions_known_by", "assignor", "mode", "own", "chain_length", "difference",
-    *QUALITY, *GIVEN,
-]  # fmt: skip
+TEXTS, NUMBERS = pa.list_(pa.string()), pa.list_(pa.int32())
+# Partitions given, one place each: whose of the members, of which topic, and which it is.
+GIVEN = ["member", "topic", "partition"]
+NAMES = ["member_ids", "processes", "topics"]
+SCHEMA = pa.schema(
+    {
+        "cluster_id": pa.string(), "group_id": pa.string(), "incarnation": pa.int32(),
+        "generation": pa.int32(), "event_date": pa.date32(), "partitions_known_by": pa.string(),
+        "assignor": pa.string(), "mode": pa.string(), "own": pa.bool_(),
+        "chain_length": pa.int32(), "difference": pa.string(), "rounds": pa.int32(),
+        "imbalance": pa.int32(), "spread": pa.int32(), "idle_members": TEXTS,
+        "partitions_assigned": pa.int32(), "partitions_moved": pa.int32(),
+        "moves_forced": pa.int32(), "stickiness": pa.float64(), "equals_actual": pa.bool_(),
+        **dict.fromkeys(NAMES, TEXTS), **dict.fromkeys(GIVEN, NUMBERS),
+    }
+)  # fmt: skip
 
 Row = dict[str, Any]
 
@@ -81,8 +89,16 @@ class Generation:
             for partition in partitions
         ]
 
-    def owner(self, lists: Assignment) -> dict[TopicPartition, str]:
-        return {tp: self.identity[member_id] for member_id, had in lists.items() for tp in had}
+    def identified(self, lists: Assignment) -> Assignment:
+        return {self.identity[member_id]: had for member_id, had in lists.items()}
+
+    @cached_property
+    def names(self) -> Row:
+        ids = self.identity
+        return {
+            "member_ids": [self.last_id[member_id] for member_id in ids],
+            "processes": [self.process[member_id] for member_id in ids],
+        }
 
 
 @dataclass(frozen=True)
@@ -92,7 +108,7 @@ class Past:
     number: int | None = None
     held: Assignment = field(default_factory=dict)
     id_of_instance: dict[str, str] = field(default_factory=dict)
-    owner: dict[TopicPartition, str] = field(default_factory=dict)
+    owner: Mapping[TopicPartition, str] = field(default_factory=dict)
     chain_length: int = 0
 
     def owned(self, assignor: str, member: Member) -> tuple[Sequence[TopicPartition], int | None]:
@@ -102,28 +118,16 @@ class Past:
             member_id = self.id_of_instance.get(member.instance_id, member_id)
         return (self.held[member_id], self.number) if member_id in self.held else ((), None)
 
-    @cached_property
-    def by_owner(self) -> dict[str, list[TopicPartition]]:
-        lists: dict[str, list[TopicPartition]] = {}
-        for tp, owner in self.owner.items():
-            lists.setdefault(owner, []).append(tp)
-        return lists
 
-
-def past(generation: Generation, lists: Assignment, owner: dict[TopicPartition, str]) -> Past:
+def past(generation: Generation, lists: Assignment, owner: Mapping[TopicPartition, str]) -> Past:
+    """``owner``: who has each partition, those included that nobody was given now."""
     last_id = generation.last_id
     return Past(
         generation.number,
         {last_id[member_id]: had for member_id, had in lists.items()},
         {m.instance_id: last_id[m.member_id] for m in generation.members if m.instance_id},
-        owner | generation.owner(lists),
+        owner,
     )
-
-
-def really_had(generation: Generation) -> Past:
-    """What a cooperative round withheld belongs to whoever still claimed it."""
-    claimed = {tp: generation.identity[member_id] for tp, member_id in generation.claimed}
-    return past(generation, generation.actual, claimed)
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,21 @@ class Given:
     """What an assignor gave, by member id, in how many rebalances."""
 
     lists: Assignment
-    rounds: int = 1
+    after: After
+    equals_actual: bool
+    rounds: int
+
+    @cached_property
+    def figures(self) -> Row:
+        """Those that do not rest on what was before."""
+        return {
+            "rounds": self.rounds,
+            "imbalance": self.after.imbalance,
+            "spread": self.after.spread,
+            "idle_members": sorted(self.after.idle),
+            "partitions_assigned": self.after.assigned,
+            "equals_actual": self.equals_actual,
+        }
 
 
 @dataclass(frozen=True)
@@ -140,12 +158,26 @@ class Scene:
 
     generation: Generation
     topics: Topics
-    # Results that more than one row needs.
+    # A result that more than one row needs.
     _without_memory: dict[str, Given] = field(default_factory=dict)
-    _forced: dict[int, int] = field(default_factory=dict)
 
-    def own(self, topics: Topics) -> Given:
-        return Given(ASSIGNORS[self.generation.protocol](topics, self.generation.members))
+    @cached_property
+    def actual(self) -> Given:
+        return self._told(self.generation.actual)
+
+    def _told(self, lists: Assignment, rounds: int = 1) -> Given:
+        now = self.generation
+        after = After(self._identified, now.identified(lists))
+        return Given(lists, after, _same_partitions(lists, now.actual), rounds)
+
+    def really_had(self) -> Past:
+        """What a cooperative round withheld belongs to whoever still claimed it."""
+        now = self.generation
+        claimed = {tp: now.identity[member_id] for tp, member_id in now.claimed}
+        return past(now, now.actual, claimed | self.actual.after.owner)
+
+    def own(self) -> Given:
+        return self._told(ASSIGNORS[self.generation.protocol](self.topics, self.generation.members))
 
     def other(self, assignor: str, before: Past) -> Given:
         if assignor not in WITHOUT_MEMORY:
@@ -159,19 +191,19 @@ class Scene:
         owned = {m.member_id: before.owned(assignor, m) for m in self.generation.members}
         first = self._given(assignor, owned)
         if assignor != COOPERATIVE or self.generation.protocol == COOPERATIVE:
-            return Given(first)
-        if all(set(had) <= set(first[member_id]) for member_id, (had, _) in owned.items()):
-            return Given(first)
+            return self._told(first)
+        if all(had == first[m] or set(had) <= set(first[m]) for m, (had, _) in owned.items()):
+            return self._told(first)
         number = self.generation.number
         second = self._given(assignor, {m: (had, number) for m, had in first.items()})
-        return Given(second, rounds=2)
+        return self._told(second, rounds=2)
 
     def _given(
         self, assignor: str, owned: Mapping[str, tuple[Sequence[TopicPartition], int | None]]
     ) -> Assignment:
         topics_of = self.known if assignor in SERVER_ASSIGNORS else self.subscribed
         members = [
-            as_sent(assignor, m.member_id, topics, *owned[m.member_id], m.instance_id, m.rack)
+            _sent(assignor, m, topics, *owned[m.member_id])
             for m, topics in zip(self.generation.members, topics_of, strict=True)
         ]
         return ASSIGNORS[assignor](self.topics, members)
@@ -186,7 +218,7 @@ class Scene:
         if self.topics.partitions.keys() >= set(self.generation.topics):
             return self.subscribed
         exist = self.topics.partitions
-        return [[topic for topic in topics if topic in exist] for topics in self.subscribed]
+        return [tuple(t for t in topics if t in exist) for topics in self.subscribed]
 
     @cached_property
     def _identified(self) -> list[Member]:
@@ -194,37 +226,15 @@ class Scene:
         pairs = zip(self.generation.members, self.known, strict=True)
         return [Member(identity[member.member_id], topics) for member, topics in pairs]
 
-    def quality(self, given: Given, before: Past) -> Row:
-        now = self.generation
-        after = {now.identity[member_id]: had for member_id, had in given.lists.items()}
-        found = Quality(self.topics, self._identified, before.by_owner, after)
-        return {
-            "rounds": given.rounds,
-            "imbalance": found.imbalance,
-            "spread": found.spread,
-            "idle_members": sorted(found.idle),
-            "partitions_assigned": sum(map(len, after.values())),
-            "partitions_moved": found.moved,
-            # A cooperative round that only takes away has not moved anything yet.
-            "moves_forced": min(self._moves_forced(found, before), found.moved),
-            "stickiness": found.stickiness,
-            "equals_actual": _same_partitions(given.lists, now.actual),
-        }
-
-    def _moves_forced(self, found: Quality, before: Past) -> int:
-        """The same whatever was given: worked out once for all steps, and only if any moved."""
-        if not found.moved:
-            return 0
-        if id(before) not in self._forced:
-            self._forced[id(before)] = found.moves_forced
-        return self._forced[id(before)]
+    def before(self, past: Past) -> Before:
+        return Before(self.topics, self._identified, past.owner)
 
     def difference(self, assignor: str, given: Given) -> str | None:
         now = self.generation
         if given.lists == now.actual:
             return None
-        if _same_partitions(given.lists, now.actual):
-            return None if _on_the_wire(given.lists) == _on_the_wire(now.actual) else "order"
+        if given.equals_actual:
+            return None if _same_on_the_wire(given.lists, now.actual) else "order"
         if now.protocol not in ASSIGNORS:
             return "custom_assignor"
         if assignor != now.protocol:
@@ -236,11 +246,12 @@ class Scene:
     def _equal_with_fewer_partitions(self) -> bool:
         """The leader knew those partitions only that it gave, or that members claimed."""
         now, counts = self.generation, dict[str, int]()
-        shown = [*now.owner(now.actual), *(tp for tp, _ in now.claimed)]
+        shown = [*self.actual.after.owner, *(tp for tp, _ in now.claimed)]
         for topic, partition in shown:
             counts[topic] = max(counts.get(topic, 0), partition + 1)
         try:
-            return _same_partitions(self.own(Topics(counts)).lists, now.actual)
+            given = ASSIGNORS[now.protocol](Topics(counts), now.members)
+            return _same_partitions(given, now.actual)
         except AssignorError:
             return False
 
@@ -253,9 +264,47 @@ def _same_partitions(given: Assignment, actual: Assignment) -> bool:
     )
 
 
-def _on_the_wire(lists: Assignment) -> dict[str, dict[str, tuple[int, ...]]]:
+def _same_on_the_wire(given: Assignment, actual: Assignment) -> bool:
     """Assignments are stored by topic: in which order a member's topics came, nobody can tell."""
-    return {member_id: dict(grouped(had)) for member_id, had in lists.items()}
+    topic = itemgetter(0)
+    return given.keys() == actual.keys() and all(
+        had == given[member_id] or sorted(had, key=topic) == sorted(given[member_id], key=topic)
+        for member_id, had in actual.items()
+    )
+
+
+def _sent(
+    assignor: str,
+    member: Member,
+    topics: Sequence[str],
+    owned: Sequence[TopicPartition],
+    generation: int | None,
+) -> Member:
+    """``member`` as it would come to an assignor that gave it ``owned`` in ``generation``."""
+    number = NO_GENERATION if generation is None else generation
+    sent = _anybody(assignor, tuple(topics), tuple(owned), generation is None)
+    return Member(
+        member.member_id, sent.topics, sent.owned, number, number, member.instance_id, member.rack
+    )
+
+
+@lru_cache(maxsize=1 << 11)
+def _anybody(
+    assignor: str, topics: tuple[str, ...], owned: tuple[TopicPartition, ...], new: bool
+) -> Member:
+    """What a member sends but for its names and its generation: most of it as the last time."""
+    return as_sent(assignor, "", topics, owned, None if new else 0)
+
+
+def _quality(given: Given, before: Before) -> Row:
+    found = Quality(before, given.after)
+    return {
+        **given.figures,
+        "partitions_moved": found.moved,
+        # A cooperative round that only takes away has not moved anything yet.
+        "moves_forced": min(before.moves_forced, found.moved) if found.moved else 0,
+        "stickiness": found.stickiness,
+    }
 
 
 FAILED: Row = {"rounds": 1, "equals_actual": False}
@@ -263,26 +312,25 @@ FAILED: Row = {"rounds": 1, "equals_actual": False}
 
 @dataclass(frozen=True)
 class Rerun:
-    """Frames of generations in, frames of COLUMNS out.
+    """Frames of generations in, frames of SCHEMA out.
 
     A frame has whole chunks (CHUNK_OF) of a life's generations, each beginning with the last
     recorded generation before it, if there is one: ``carried``, to be read, not written.
     Columns: CHUNK_OF, generation, event_date, carried, time_ms, protocol; lists in the order of
     the generation's first record: member_id, process, instance_id, subscription, assignment; and
-    last_ids, the member ids of its last record. Out come one row a step and one a link of a chain;
-    GIVEN are lists of equal length, one place a partition, null for a link.
+    last_ids, the member ids of its last record, with last_process. Out come one row a step and
+    one a link of a chain; of a step GIVEN are lists of equal length, one place a partition, that
+    index NAMES, null for a link and for what was really given.
     """
 
     assignors: tuple[str, ...]
     counts: PartitionCounts
 
-    def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
-        rows = frame.sort_values([*CHUNK_OF, "generation"]).to_dict("records")
+    def __call__(self, frame: pa.Table) -> pa.Table:
+        rows = sorted(frame.to_pylist(), key=itemgetter(*CHUNK_OF, "generation"))
         chunks = groupby(rows, key=itemgetter(*CHUNK_OF))
         told = [row for _, chunk in chunks for row in self._chunk(chunk)]
-        # Objects: pandas would make a float's NaN of a missing list and of a missing number.
-        columns = {name: [row.get(name) for row in told] for name in COLUMNS}
-        return pd.DataFrame(columns, dtype=object)
+        return pa.Table.from_pylist(told, SCHEMA)
 
     def _chunk(self, rows: Iterable[Row]) -> Iterator[Row]:
         before, topics = Past(), Topics({})
@@ -299,23 +347,21 @@ class Rerun:
                 place = {name: row[name] for name in PLACE} | {"partitions_known_by": known_by}
                 for told in (*self._steps(scene, before), *self._links(scene, chains)):
                     yield place | told
-            before = really_had(generation)
+            before = scene.really_had()
 
-    def _steps(self, scene: Scene, before: Past) -> Iterator[Row]:
-        now = scene.generation
-        yield {"assignor": ACTUAL, "mode": STEP, "own": False} | scene.quality(
-            Given(now.actual), before
-        )
+    def _steps(self, scene: Scene, past: Past) -> Iterator[Row]:
+        now, before = scene.generation, scene.before(past)
+        yield {"assignor": ACTUAL, "mode": STEP, "own": False} | _quality(scene.actual, before)
         for name in self.assignors:
             own = name == now.protocol
             told = {"assignor": name, "mode": STEP, "own": own}
             try:
-                given = scene.own(scene.topics) if own else scene.other(name, before)
+                given = scene.own() if own else scene.other(name, past)
             except AssignorError:
                 yield told | FAILED | {"difference": "assignor_fails"}
             else:
-                told |= {"difference": scene.difference(name, given)}
-                yield told | scene.quality(given, before) | _columns(now, given.lists)
+                told["difference"] = scene.difference(name, given)
+                yield told | _quality(given, before) | now.names | _columns(now, given.lists)
 
     def _links(self, scene: Scene, chains: dict[str, Past]) -> Iterator[Row]:
         """The next row of each chain, which goes on from there."""
@@ -332,25 +378,27 @@ def _link(name: str, scene: Scene, before: Past) -> tuple[Row, Past]:
         given = scene.other(name, before)
     except AssignorError:
         return told | FAILED, Past()
-    after = past(now, given.lists, before.owner)
-    return told | scene.quality(given, before), replace(after, chain_length=length)
+    after = past(now, given.lists, {**before.owner, **given.after.owner})
+    return told | _quality(given, scene.before(before)), replace(after, chain_length=length)
 
 
 def _began(name: str, scene: Scene) -> Past:
     """A chain begins with what the group had; one without memory as if it had not been cut."""
     if name not in WITHOUT_MEMORY:
-        return really_had(scene.generation)
+        return scene.really_had()
     given = scene.other(name, Past())
-    return past(scene.generation, given.lists, {})
+    return past(scene.generation, given.lists, given.after.owner)
 
 
 def _columns(generation: Generation, lists: Assignment) -> Row:
-    given = [(member_id, *tp) for member_id, had in lists.items() for tp in had]
+    rank_of = {member_id: rank for rank, member_id in enumerate(generation.identity)}
+    topics: dict[str, int] = {}
+    given = [tp for had in lists.values() for tp in had]
     return {
-        "member_id": [generation.last_id[member_id] for member_id, _, _ in given],
-        "process": [generation.process[member_id] for member_id, _, _ in given],
-        "topic": [topic for _, topic, _ in given],
-        "partition": [partition for _, _, partition in given],
+        "member": [rank_of[member_id] for member_id, had in lists.items() for _ in had],
+        "topic": [topics.setdefault(topic, len(topics)) for topic, _ in given],
+        "partition": [partition for _, partition in given],
+        "topics": list(topics),
     }
 
 
@@ -390,8 +438,9 @@ def _last_ids(ids: list[str], row: Row) -> dict[str, str]:
     return {m: m if m in last_ids else heir.get(process[m], m) for m in ids}
 
 
+@lru_cache(maxsize=1 << 11)
 def _assignment(data: bytes | None) -> tuple[list[TopicPartition], bool]:
-    """Partitions, and whether Kafka's Java client wrote them.
+    """Partitions, and whether Kafka's Java client wrote them; mostly the same as the last time.
 
     That one (since 2.4) writes a null for the user data that the built-in assignors lack, in the
     newest version it knows; librdkafka and kafka-python write version 0, and not null.

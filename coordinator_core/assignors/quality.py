@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 
 from coordinator_core.assignors._balancing import balance_score
 from coordinator_core.assignors._fewest_moves import fewest_moves
@@ -18,6 +19,8 @@ from coordinator_core.assignors.members import same_topics, subscribed
 from coordinator_core.assignors.model import Member, TopicPartition, Topics
 
 Lists = Mapping[str, Collection[TopicPartition]]
+
+_rack = itemgetter(Member._fields.index("rack"))
 
 
 def owners(lists: Lists) -> dict[TopicPartition, str]:
@@ -90,11 +93,11 @@ class Before:
 
 
 @dataclass(frozen=True)
-class Quality:
-    """One assignment ``after``, seen against what there was ``before``."""
+class After:
+    """What ``members`` were given, whatever they had before."""
 
-    before: Before
-    after: Lists
+    members: Sequence[Member]
+    lists: Lists
 
     @cached_property
     def imbalance(self) -> int:
@@ -107,29 +110,43 @@ class Quality:
         return max(self._counts, default=0) - min(self._counts, default=0)
 
     @cached_property
-    def _counts(self) -> list[int]:
-        return [len(self.after.get(member.member_id, ())) for member in self.before.members]
+    def assigned(self) -> int:
+        """Partitions given, one given twice counted twice."""
+        return sum(map(len, self.lists.values()))
 
     @cached_property
     def idle(self) -> list[str]:
         """Members that subscribe to something and have nothing."""
-        pairs = zip(self.before.members, self._counts, strict=True)
+        pairs = zip(self.members, self._counts, strict=True)
         return [member.member_id for member, count in pairs if member.topics and not count]
 
     @cached_property
-    def _owner(self) -> dict[TopicPartition, str]:
-        return _owners(self.after)
+    def _counts(self) -> list[int]:
+        return [len(self.lists.get(member.member_id, ())) for member in self.members]
+
+    @cached_property
+    def owner(self) -> dict[TopicPartition, str]:
+        return _owners(self.lists)
+
+
+@dataclass(frozen=True)
+class Quality:
+    """One assignment, seen against what there was before it."""
+
+    before: Before
+    after: After
 
     @cached_property
     def new(self) -> int:
         """Partitions that nobody had before."""
-        return len(self._owner) - self._had_and_have
+        return len(self.after.owner) - self._had_and_have
 
     @cached_property
     def withheld(self) -> int:
         """Had an owner before and have none now, though somebody subscribes to them."""
         wanted = self.before.subscribed
-        return sum(topic in wanted for topic, _ in self.before.owner.keys() - self._owner.keys())
+        ownerless = self.before.owner.keys() - self.after.owner.keys()
+        return sum(topic in wanted for topic, _ in ownerless)
 
     @cached_property
     def moved(self) -> int:
@@ -138,11 +155,11 @@ class Quality:
 
     @cached_property
     def _had_and_have(self) -> int:
-        return len(self.before.owner.keys() & self._owner.keys())
+        return len(self.before.owner.keys() & self.after.owner.keys())
 
     @cached_property
     def kept(self) -> int:
-        return len(self.before.owner.items() & self._owner.items())
+        return len(self.before.owner.items() & self.after.owner.items())
 
     @cached_property
     def stickiness(self) -> float | None:
@@ -154,8 +171,8 @@ class Quality:
     def rack_locality(self) -> float | None:
         """Assigned partitions with a replica in the owner's rack, of those where both are known."""
         local = known = 0
-        for member in self.before.members:
-            for topic, partition in self.after.get(member.member_id, ()) if member.rack else ():
+        for member in filter(_rack, self.after.members):
+            for topic, partition in self.after.lists.get(member.member_id, ()):
                 racks = {r for r in self._racks(topic, partition) if r is not None}
                 known += bool(racks)
                 local += member.rack in racks

@@ -1,13 +1,13 @@
 """assign_partitions: what was really given beside what Kafka's assignors give."""
 
-import pandas as pd
+import pyarrow as pa
 import pytest
 
 from coordinator_core.records import Assignment, Subscription, encode_assignment
 from coordinator_core.records import encode_subscription as encoded
 from jobs.assign_partitions import run
 from jobs.partition_counts import PartitionCounts
-from jobs.rerun import COLUMNS, Rerun
+from jobs.rerun import SCHEMA, Rerun
 
 JAVA = {"version": 3, "user_data": None}
 LIBRDKAFKA = {"version": 0, "user_data": b""}
@@ -37,9 +37,8 @@ def generation(number, given, *, protocol="range", wrote=JAVA, claims=(), **more
 
 
 def rerun(rows, assignors, partitions=4):
-    told = Rerun(assignors, PartitionCounts((), [("t", partitions, 0)]))(pd.DataFrame(rows))
-    assert list(told.columns) == COLUMNS
-    return told.to_dict("records")
+    again = Rerun(assignors, PartitionCounts((), [("t", partitions, 0)]))
+    return again(pa.Table.from_pylist(rows)).to_pylist()
 
 
 def figures(told, *columns, **which):
@@ -180,7 +179,7 @@ def test_a_cut_changes_no_step_and_no_chain_without_memory():
 
     uncut, told = (rerun(rows, ("range", "uniform")) for rows in (whole, cut))
 
-    columns = [name for name in COLUMNS if name != "chain_length"]
+    columns = [name for name in SCHEMA.names if name != "chain_length"]
     assert figures(told, *columns, mode="step") == figures(uncut, *columns, mode="step")
     chains = {"mode": "chain", "assignor": "range"}
     assert figures(told, *columns, **chains) == figures(uncut, *columns, **chains)
@@ -193,8 +192,9 @@ def test_a_static_member_replaced_since_is_named_by_its_last_id():
     row = generation(1, {"a": [0, 1], "b": [2, 3]}, instance_id=["A", "B"])
     told = rerun([row | {"last_ids": ["a", "z"], "last_process": ["A", "B"]}], ("range",))
 
-    given = figures(told, "member_id", "process", "partition", assignor="range", mode="step")
-    assert given == [(["a", "a", "z", "z"], ["A", "A", "B", "B"], [0, 1, 2, 3])]
+    asked = ("member_ids", "processes", "topics", "member", "topic", "partition")
+    given = figures(told, *asked, assignor="range", mode="step")
+    assert given == [(["a", "z"], ["A", "B"], ["t"], [0, 0, 1, 1], [0, 0, 0, 0], [0, 1, 2, 3])]
 
 
 def test_a_restarted_static_member_owns_nothing_to_a_client_and_all_to_the_coordinator():

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator_core.assignors import Member, Topics
-from coordinator_core.assignors.quality import Before, Quality, owners
+from coordinator_core.assignors.quality import After, Before, Quality, owners
 
 
 def quality(partitions, subscriptions, before, after, racks=None, member_racks=()):
@@ -17,7 +17,7 @@ def quality(partitions, subscriptions, before, after, racks=None, member_racks=(
         for name, topics in subscriptions.items()
     ]
     found = Before(Topics(partitions, racks), members, owners(spelled(before)))
-    return Quality(found, spelled(after))
+    return Quality(found, After(members, spelled(after)))
 
 
 def spelled(lists):
@@ -35,7 +35,7 @@ def spelled(lists):
     ],
 )
 def test_balance(after, imbalance, spread, idle):
-    found = quality({"t": 4}, {"a": "t", "b": "t"}, {}, after)
+    found = quality({"t": 4}, {"a": "t", "b": "t"}, {}, after).after
 
     assert (found.imbalance, found.spread, found.idle) == (imbalance, spread, idle)
 
@@ -45,7 +45,7 @@ def test_imbalance_sums_the_differences_of_all_pairs():
 
     found = quality({"t": 7}, dict.fromkeys("abc", "t"), {}, after)
 
-    assert found.imbalance == (4 - 2) + (4 - 1) + (2 - 1)
+    assert found.after.imbalance == (4 - 2) + (4 - 1) + (2 - 1)
 
 
 @pytest.mark.parametrize(
