@@ -1,0 +1,82 @@
+"""Housekeeping: what goes, what stays, and that nothing else changes."""
+
+from datetime import date
+
+import pytest
+from deltalake import DeltaTable
+
+from jobs.config import Config
+from jobs.errors import UsageError
+from jobs.maintain import COLUMNS, Request, maintain
+from jobs.sql import query
+
+TODAY = date(2026, 11, 21)
+YESTERDAY, OLD, TIMELESS = date(2026, 11, 20), date(2026, 11, 18), date(1970, 1, 1)
+
+
+@pytest.fixture
+def lake(tmp_path, write_lake, frame):
+    """Churn of three dates and of none, and a second commit that leaves small files of one."""
+    days = {1: OLD, 2: YESTERDAY, 3: TODAY, 4: TIMELESS}
+    rows = [{"group_id": "g", "generation": n, "event_date": day} for n, day in days.items()]
+    write_lake(tmp_path, {"churn": rows})
+    for generation in (5, 6):
+        more = frame("churn", [{"group_id": "g", "generation": generation, "event_date": TODAY}])
+        more.write.format("delta").mode("append").save(str(tmp_path / "churn"))
+    return str(tmp_path)
+
+
+def generations(lake):
+    return [row[0] for row in query(lake, "SELECT generation FROM churn ORDER BY generation")[1]]
+
+
+def told(rows):
+    return {row[0]: dict(zip(COLUMNS[1:], row[1:], strict=True)) for row in rows}
+
+
+def test_small_files_become_one_a_date_and_the_old_ones_go_from_disk(spark, lake, tmp_path):
+    rows = told(maintain(Request(lake, vacuum_hours=0), Config(), TODAY))
+
+    assert rows == {
+        "churn": {
+            "oldest_kept": None,
+            "rows_removed": 0,
+            "files_before": 6,
+            "files_after": 4,
+            "files_deleted": 3,
+        }
+    }
+    assert len(list((tmp_path / "churn").rglob("part-*.parquet"))) == 4
+    assert generations(lake) == [1, 2, 3, 4, 5, 6]
+
+
+def test_dates_beyond_retention_go_and_records_without_a_time_stay(spark, lake):
+    rows = told(maintain(Request(lake, keep_days=1), Config(), TODAY))
+
+    assert (rows["churn"]["oldest_kept"], rows["churn"]["rows_removed"]) == (YESTERDAY, 1)
+    assert generations(lake) == [2, 3, 4, 5, 6]
+
+
+def test_files_of_versions_that_a_reader_may_still_have_stay(spark, lake):
+    before = DeltaTable(f"{lake}/churn").version()
+
+    rows = told(maintain(Request(lake), Config(), TODAY))
+
+    assert rows["churn"]["files_deleted"] == 0
+    was = DeltaTable(f"{lake}/churn", version=before).to_pyarrow_table()
+    assert sorted(was["generation"].to_pylist()) == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("request_", "says"),
+    [
+        (Request("{lake}", keep_days=0), "--keep-days 0: give at least 1"),
+        (Request("{lake}", vacuum_hours=-1), "--vacuum-hours -1: give hours from 0 on"),
+        (Request("/nowhere"), "--lake /nowhere: no such folder"),
+    ],
+)
+def test_a_wrong_request_says_what_to_change(request_, says, tmp_path):
+    root = request_.lake.replace("{lake}", str(tmp_path))
+
+    with pytest.raises(UsageError, match=says):
+        maintain(Request(root, request_.keep_days, request_.vacuum_hours), Config(), TODAY)
