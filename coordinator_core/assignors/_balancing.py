@@ -13,15 +13,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from coordinator_core.assignors._moves import Moves
-from coordinator_core.assignors.members import codes_by_rank
 from coordinator_core.assignors.model import Member, NullPointer, Topics
 
 Candidates = Sequence[tuple[int, Sequence[int]]]
 """Codes by topic, in the order in which Kafka looks at them."""
 
+_NOBODY = -1
+
 
 class Balancing:
-    """Lists that are full but not level; ``load`` is changed with them.
+    """Lists that are full but not level; they are changed in place, as Kafka changes its own.
 
     ``older_owner``: who had a code in a generation before the newest. ``astray``: somebody
     holds what it does not subscribe to, or what another holds too.
@@ -33,19 +34,18 @@ class Balancing:
         members: Sequence[Member],
         subscribers: Sequence[Sequence[int]],
         topic_of: Sequence[int],
-        lists: Sequence[Sequence[int]],
-        load: list[int],
+        lists: list[list[int]],
     ) -> None:
         self._topics, self._members, self._subscribers = topics, members, subscribers
-        self._topic_of, self._load = topic_of, load
+        self._topic_of, self._lists = topic_of, lists
         self._moves = Moves(topics)
         self.older_owner: dict[int, int] = {}
         self.astray = False
-        # In the order of every list: Kafka removes in place and appends what is new.
-        self._owner = {code: rank for rank, codes in enumerate(lists) for code in codes}
-
-    def lists(self) -> list[list[int]]:
-        return codes_by_rank(self._owner, len(self._load))
+        self._load = list(map(len, lists))
+        self._owner = [_NOBODY] * len(topic_of)
+        for rank, codes in enumerate(lists):
+            for code in codes:
+                self._owner[code] = rank
 
     def run(self, new_first: Candidates, order: Iterable[int], undo: bool) -> None:
         """Partitions of ``new_first``, then of all shared topics in ``order``.
@@ -54,20 +54,21 @@ class Balancing:
         """
         if self.older_owner or self.astray:
             self._note_fixed_members()
-        shared = [(t, self._codes(t)) for t in order if len(self._subscribers[t]) > 1]
-        before, load_before = dict(self._owner), list(self._load)
+        ranges = self._topics.code_ranges
+        shared = [(t, ranges[t]) for t in order if len(self._subscribers[t]) > 1]
+        before = [codes.copy() for codes in self._lists] if undo else []
         if new_first:
             self._reassign(new_first)
-        if not self._reassign(shared) or not undo:
-            return
-        if not (self.older_owner or self.astray):  # then they are the same before and after
-            self._note_fixed_members()
-        if self._score(self._load) >= self._score(load_before):
-            self._owner = before
+        if self._reassign(shared) and undo and not self._surely_helped(before):
+            self._lists[:] = before
 
-    def _codes(self, topic: int) -> range:
-        start = self._topics.start[self._topics.names[topic]]
-        return range(start, start + self._topics.sizes[topic])
+    def _surely_helped(self, before: Sequence[Sequence[int]]) -> bool:
+        """An ordinary move, to a member with at least two less, always lowers the score."""
+        if not (self.older_owner or self.astray):
+            if not self._moves.went_back:
+                return True
+            self._note_fixed_members()  # the same before and after
+        return self._score(self._load) < self._score(list(map(len, before)))
 
     def _note_fixed_members(self) -> None:
         """Who has all it can get, and nothing that anybody else could get."""
@@ -75,10 +76,8 @@ class Balancing:
         for topic, ranks in enumerate(self._subscribers):
             for rank in ranks:
                 self._most[rank] += self._topics.sizes[topic]
-        full = {rank for rank, load in enumerate(self._load) if load >= self._most[rank]}
-        if full:
-            full -= {rank for code, rank in self._owner.items() if self._is_shared(code)}
-        self._fixed = full
+        full = (rank for rank, load in enumerate(self._load) if load >= self._most[rank])
+        self._fixed = {rank for rank in full if not any(map(self._is_shared, self._lists[rank]))}
 
     def _is_shared(self, code: int) -> bool:
         return len(self._subscribers[self._topic_of[code]]) > 1
@@ -95,17 +94,32 @@ class Balancing:
         return changed
 
     def _pass(self, candidates: Candidates) -> bool:
+        if self.older_owner or self.astray:
+            return self._pass_with_older_owners(candidates)
         changed = False
-        load_of, owner_of = self._load.__getitem__, self._owner.__getitem__
-        ordinary = not (self.older_owner or self.astray)
-        highest = max(self._load)
+        load, owner = self._load, self._owner
+        load_of = load.__getitem__
+        light = self._light()
+        for topic, codes in candidates:
+            ranks = self._subscribers[topic]
+            if light.isdisjoint(ranks):
+                continue
+            most = min(map(load_of, ranks)) + 1
+            # Owners here only get lighter while the least load rises: nobody becomes heavy.
+            for code in [code for code in codes if load[owner[code]] > most]:
+                lightest = min(ranks, key=load_of)
+                if load[owner[code]] > load[lightest] + 1:
+                    self._move(code, lightest)
+                    changed = True
+            light = self._light()
+        return changed
+
+    def _pass_with_older_owners(self, candidates: Candidates) -> bool:
+        changed = False
+        load_of = self._load.__getitem__
         for topic, codes in candidates:
             ranks = self._subscribers[topic]
             least = min(map(load_of, ranks))
-            if ordinary and (
-                highest <= least + 1 or max(map(load_of, map(owner_of, codes))) <= least + 1
-            ):
-                continue
             for code in codes:
                 if self.astray and self._balanced():
                     return changed
@@ -113,12 +127,17 @@ class Balancing:
                 if code in self.older_owner and self._back_to_older_owner(topic, code, load):
                     changed = True
                 elif load > least + 1:
-                    self._move(code, min(ranks, key=self._load.__getitem__))
+                    self._move(code, min(ranks, key=load_of))
                     changed = True
                 else:
                     continue
                 least = min(map(load_of, ranks))
         return changed
+
+    def _light(self) -> set[int]:
+        """Who has at least two less than somebody."""
+        most = max(self._load) - 1
+        return {rank for rank, load in enumerate(self._load) if load < most}
 
     def _back_to_older_owner(self, topic: int, code: int, load: int) -> bool:
         older = self.older_owner[code]
@@ -141,16 +160,20 @@ class Balancing:
         for topic, ranks in enumerate(self._subscribers):
             short = [self._load[rank] for rank in ranks if self._load[rank] != self._most[rank]]
             if short and len(ranks) > 1:
-                highest = max(self._load[self._owner[code]] for code in self._codes(topic))
+                highest = max(
+                    self._load[self._owner[code]] for code in self._topics.code_ranges[topic]
+                )
                 if highest > min(short) + 1:
                     return False
         return True
 
     def _move(self, code: int, to: int) -> None:
         code = self._moves.instead_of(code, self._owner[code], to)
-        old = self._owner.pop(code)
+        old = self._owner[code]
         self._moves.record(code, old, to)
         self._owner[code] = to
+        self._lists[old].remove(code)
+        self._lists[to].append(code)
         self._load[old] -= 1
         self._load[to] += 1
 

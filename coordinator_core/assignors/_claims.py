@@ -6,8 +6,10 @@ Source: AbstractStickyAssignor.allSubscriptionsEqual, generations as of KAFKA-12
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import repeat
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from itertools import chain, repeat
+from operator import itemgetter
 
 from coordinator_core.assignors.members import codes_by_rank
 from coordinator_core.assignors.model import Member, TopicPartition, Topics
@@ -17,10 +19,11 @@ class Claims:
     """Owned partitions after conflicts between members are settled.
 
     ``lists`` are the codes that each rank keeps, in the order claimed. ``twice`` are codes
-    claimed by two members of one generation: nobody keeps those. ``strays`` are claims
-    (code, rank) on topics their member no longer subscribes to. A partition number beyond the
-    topic's count gets a code from ``topics.total`` on, named in ``beyond``. ``map_order`` is
-    asked for only if claims conflict; else the answer does not rest on it.
+    claimed by two members of one generation: nobody keeps those. ``unclaimed`` are codes that
+    nobody claimed at all. ``strays`` are claims (code, rank) on topics their member no longer
+    subscribes to. A partition number beyond the topic's count gets a code from ``topics.total``
+    on, named in ``beyond``. ``map_order`` is asked for only if claims conflict; else the answer
+    does not rest on it.
     """
 
     def __init__(
@@ -34,25 +37,35 @@ class Claims:
             self._codes(member, rank) if member.owned else [] for rank, member in enumerate(ordered)
         ]
         self.read = list(enumerate(self.lists))
-        self.claimed: set[int] = set().union(*self.lists)
-        if len(self.claimed) < sum(map(len, self.lists)):
+        self.unclaimed = topics.all_codes
+        if any(self.lists):
+            self.unclaimed = topics.all_codes.difference(*self.lists)
+        different = topics.total - len(self.unclaimed) + len(self.beyond)
+        if different < sum(map(len, self.lists)):
             self.read = [self.read[rank] for rank in map_order()]
             self.lists = codes_by_rank(self._settled(ordered), len(ordered))
 
     def _codes(self, member: Member, rank: int) -> list[int]:
         codes: list[int] = []
-        start_of, count_of = self._topics.start, self._topics.partitions
+        code_of, subscribed = self._topics.code_of, member.topics
         for topic, partitions in member.owned:
-            start = start_of.get(topic)
-            if start is None or not partitions:
+            if topic not in code_of:
                 continue
-            found = [start + partition for partition in partitions]
-            if max(partitions) >= count_of[topic]:
-                found = [self._code(topic, partition) for partition in partitions]
-            if topic not in member.topics:
-                self.strays += zip(found, repeat(rank))
-            codes += found
+            before = len(codes)
+            try:
+                if len(partitions) > 1:
+                    codes += itemgetter(*partitions)(code_of[topic])
+                else:
+                    codes += [code_of[topic][partition] for partition in partitions]
+            except KeyError:
+                codes += [self._code(topic, partition) for partition in partitions]
+            if topic not in subscribed:
+                self.strays += zip(codes[before:], repeat(rank))
         return codes
+
+    @cached_property
+    def claimed(self) -> set[int]:
+        return set().union(*self.lists)
 
     def _code(self, topic: str, partition: int) -> int:
         if partition < self._topics.partitions[topic]:
@@ -87,16 +100,17 @@ class Claims:
         table = self._topics.table
         return table + list(self.beyond) if self.beyond else table
 
-    def changing_hands(self, owner: dict[int, int], holds: set[tuple[int, int]]) -> Iterator[int]:
-        """Codes that ``owner`` newly gives to somebody while a claimant loses them.
+    def changing_hands(
+        self, lists: Sequence[Sequence[int]], holds: set[tuple[int, int]]
+    ) -> set[int]:
+        """Codes that ``lists`` newly give to somebody while a claimant loses them.
 
         ``holds`` are pairs (code, rank) that somebody keeps beside the owner.
         """
-        claimants: dict[int, set[int]] = {}
+        lost: set[int] = set()
         for rank, codes in self.read:
-            for code in codes:
-                claimants.setdefault(code, set()).add(rank)
-        for code, ranks in claimants.items():
-            lost = any((code, rank) not in holds for rank in ranks)
-            if lost and code in owner and owner[code] not in ranks:
-                yield code
+            gone = set(codes).difference(lists[rank])
+            lost |= {code for code in gone if (code, rank) not in holds} if holds else gone
+        for rank, codes in self.read if lost else ():
+            lost -= lost.intersection(codes).intersection(lists[rank])
+        return lost.intersection(chain.from_iterable(lists)) if lost else lost

@@ -33,14 +33,15 @@ def sticky(
     topics: Topics,
     ordered: Sequence[Member],
     map_order: Callable[[], Sequence[int]],
+    equal: bool,
     cooperative: bool,
 ) -> Coded | None:
     """``ordered`` by id; ``map_order`` is asked if the answer rests on it."""
     if not all(member.topics for member in ordered):
         return None
     ids = [member.member_id for member in ordered]
-    if same_topics(ordered):
-        topics = topics.only(set(ordered[0].topics))
+    if equal:
+        topics = topics.only(ordered[0].topics)
         claims = read_claims(topics, ordered)
         if claims is None:
             return None

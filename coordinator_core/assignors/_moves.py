@@ -5,21 +5,19 @@ Source: AbstractStickyAssignor.PartitionMovements.
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from coordinator_core.assignors._java_order import table_capacity
 from coordinator_core.assignors.model import Topics
 from coordinator_core.java import string_hash
-
-Pair = tuple[int, int]
 
 
 class _HashSet:
     """A ``HashSet<TopicPartition>`` of codes, for the sake of its first element."""
 
-    def __init__(self) -> None:
-        self.codes: dict[int, None] = {}
-        self._most = 0
+    __slots__ = ("_most", "codes")
+
+    def __init__(self, code: int) -> None:
+        self.codes: dict[int, None] = {code: None}
+        self._most = 1
 
     def add(self, code: int) -> None:
         self.codes[code] = None
@@ -37,30 +35,45 @@ class _HashSet:
 
 
 class Moves:
-    """Every partition's move so far, from its first owner to its present one."""
+    """Every partition's move so far, from its first owner to its present one.
+
+    ``went_back``: some partition moved in another's place, and perhaps not from its owner.
+    """
 
     def __init__(self, topics: Topics) -> None:
         self._topics = topics
-        self._pair_of: dict[int, Pair] = {}
-        self._by_topic: dict[int, dict[Pair, _HashSet]] = defaultdict(dict)
+        self._move_of: dict[int, tuple[int, int]] = {}
+        self._alike: dict[tuple[int, int, int], _HashSet] = {}
+        self.went_back = False
 
     def instead_of(self, code: int, old: int, new: int) -> int:
         """``code``, or a partition of its topic that had moved from ``new`` to ``old``."""
-        if not self._pair_of:
+        if code in self._move_of:
+            old = self._move_of[code][0]
+        back = self._alike.get((self._topics.topic_of[code], new, old))
+        if back is None:
             return code
-        origin = self._pair_of.get(code, (old, new))[0]
-        back = self._by_topic[self._topics.topic_of[code]].get((new, origin))
-        return back.first(self._topics) if back else code
+        self.went_back = True
+        return back.first(self._topics)
 
     def record(self, code: int, old: int, new: int) -> None:
-        pairs = self._by_topic[self._topics.topic_of[code]]
-        moved = self._pair_of.pop(code, None)
-        if moved:
-            del pairs[moved].codes[code]
-            if not pairs[moved].codes:
-                del pairs[moved]
-            if moved[0] == new:
+        topic = self._topics.topic_of[code]
+        if code in self._move_of:
+            old = self._forget(topic, code)
+            if old == new:
                 return
-            old = moved[0]
-        self._pair_of[code] = (old, new)
-        pairs.setdefault((old, new), _HashSet()).add(code)
+        self._move_of[code] = old, new
+        alike = self._alike.get((topic, old, new))
+        if alike is None:
+            self._alike[topic, old, new] = _HashSet(code)
+        else:
+            alike.add(code)
+
+    def _forget(self, topic: int, code: int) -> int:
+        """Takes the code's move back; returns its first owner."""
+        old, new = self._move_of.pop(code)
+        alike = self._alike[topic, old, new]
+        del alike.codes[code]
+        if not alike.codes:
+            del self._alike[topic, old, new]
+        return old

@@ -7,11 +7,12 @@ Source: AbstractStickyAssignor.GeneralAssignmentBuilder.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from heapq import heapify, heapreplace
 
 from coordinator_core.assignors._balancing import Balancing
 from coordinator_core.assignors._claims import Claims
 from coordinator_core.assignors._racks import Racks
-from coordinator_core.assignors.members import subscribers
+from coordinator_core.assignors.members import in_one_step, subscribers
 from coordinator_core.assignors.model import NO_GENERATION, Member, TopicPartition, Topics
 
 FreeCodes = list[tuple[int, Sequence[int]]]
@@ -32,30 +33,24 @@ class UnequalGroup:
         self.second_copies: set[tuple[int, int]] = set()
         self._topic_of = topics.topic_of
         self._subscribers = subscribers(topics, ordered)
-        self._order = sorted(range(len(topics.names)), key=lambda t: len(self._subscribers[t]))
+        counts = list(map(len, self._subscribers))
+        self._order = sorted(range(len(counts)), key=counts.__getitem__)
         self.lists = [codes.copy() for codes in claims.lists]
-        self._held = claims.claimed
+        self._unclaimed = claims.unclaimed
         gave_up = self._give_up(claims)
         if claims.beyond:
             self._set_doubles_aside(claims)
         if gave_up or claims.twice or self.second_copies:
-            self._held = set().union(*self.lists)
-        self._load = list(map(len, self.lists))
-        was_empty = not self._held
+            self._unclaimed = topics.all_codes.difference(*self.lists)
+        was_empty = not any(self.lists)
         free = self._fill()
-        if max(self._load) - min(self._load) > 1:
-            balancing = Balancing(
-                topics, ordered, self._subscribers, self._topic_of, self.lists, self._load
-            )
+        loads = list(map(len, self.lists))
+        if max(loads) - min(loads) > 1:
+            balancing = Balancing(topics, ordered, self._subscribers, self._topic_of, self.lists)
             balancing.older_owner = _older_owners(ordered, claims)
             balancing.astray = bool(self.second_copies)
             new_first = [] if gave_up or was_empty else self._shared(free)
             balancing.run(new_first, self._order, undo=not was_empty)
-            self.lists = balancing.lists()
-
-    def owner(self) -> dict[int, int]:
-        """Rank by code."""
-        return {code: rank for rank, codes in enumerate(self.lists) for code in codes}
 
     def _give_up(self, claims: Claims) -> bool:
         """Claims on topics no longer subscribed, or outside the member's rack."""
@@ -90,7 +85,8 @@ class UnequalGroup:
         def key(code: int) -> tuple[int, int]:
             return place[self._topic_of[code]], self.table[code][1]
 
-        total, owner = self._topics.total, self.owner()
+        total = self._topics.total
+        owner = {code: rank for rank, codes in enumerate(self.lists) for code in codes}
         missing = [key(code) for code in owner if code >= total]
         if not missing:
             return
@@ -108,67 +104,71 @@ class UnequalGroup:
     def _fill(self) -> FreeCodes:
         """Hands out every free partition; returns them by topic, as they went."""
         free = self._free()
+        todo: list[int] = []
         given: set[int] = set()
         if self._racks.used:
             given.update(*(self._fill_in_racks(topic, codes) for topic, codes in free))
-        lists = self.lists
+        takers = _LeastLoaded(list(map(len, self.lists)))
         for topic, codes in free:
-            todo = [code for code in codes if code not in given] if given else codes
-            for code, rank in zip(todo, self._least_loaded(topic, len(todo)), strict=True):
-                lists[rank].append(code)
+            if given:
+                codes = [code for code in codes if code not in given]
+            takers.take(len(codes), self._subscribers[topic])
+            todo += codes
+        for code, rank in zip(todo, takers.ranks(), strict=True):
+            self.lists[rank].append(code)
         return free
 
     def _free(self) -> FreeCodes:
         """Codes nobody holds: topics with fewest subscribers first, then by name."""
-        held, start_of = self._held, self._topics.start
-        free: FreeCodes = []
-        for topic in self._order:
-            start = start_of[self._topics.names[topic]]
-            codes: Sequence[int] = range(start, start + self._topics.sizes[topic])
-            if held:
-                codes = [code for code in codes if code not in held]
-            if codes and self._subscribers[topic]:
-                free.append((topic, codes))
-        return free
+        free: FreeCodes = list(enumerate(self._topics.code_ranges))
+        if len(self._unclaimed) < self._topics.total:
+            by_topic: dict[int, list[int]] = {}
+            for code in sorted(self._unclaimed):
+                by_topic.setdefault(self._topic_of[code], []).append(code)
+            free = [(topic, by_topic.get(topic, ())) for topic in range(len(free))]
+        return [free[topic] for topic in self._order if free[topic][1] and self._subscribers[topic]]
 
     def _fill_in_racks(self, topic: int, codes: Iterable[int]) -> list[int]:
         """Only to members in one of the partition's racks, or without a rack; returns these."""
         given = []
         for code in codes:
             at_home = [
-                rank
+                self.lists[rank]
                 for rank in self._subscribers[topic]
                 if not self._racks.mismatch(self._members[rank].member_id, self.table[code])
             ]
             if at_home:
-                rank = min(at_home, key=self._load.__getitem__)
-                self.lists[rank].append(code)
-                self._load[rank] += 1
+                min(at_home, key=len).append(code)
                 given.append(code)
         return given
 
-    def _least_loaded(self, topic: int, count: int) -> list[int]:
-        """Ranks for the topic's next ``count`` partitions: each time least loaded, then first id.
 
-        That fills level by level: on each level everybody not above it takes one, in id order.
-        """
-        ranks, load = self._subscribers[topic], self._load
-        if count == 1:
-            takers = [min(ranks, key=load.__getitem__)]
-            load[takers[0]] += 1
-            return takers
-        level = min(map(load.__getitem__, ranks))
-        takers = []
-        while len(takers) < count:
-            turn = [rank for rank in ranks if load[rank] <= level]
-            if len(turn) == len(ranks):
-                turn *= (count - len(takers)) // len(turn) + 1
-            takers += turn
-            level += 1
-        del takers[count:]
-        for rank in takers:
-            load[rank] += 1
-        return takers
+class _LeastLoaded:
+    """Who takes partition after partition: each time the least loaded, of equals the first.
+
+    A member's key is its load above its rank, so that the least key is the one to take.
+    """
+
+    def __init__(self, loads: Sequence[int]) -> None:
+        self._rank_bits = len(loads).bit_length()
+        self._one_more = 1 << self._rank_bits
+        self._keys = [load << self._rank_bits | rank for rank, load in enumerate(loads)]
+        self._taken: list[int] = []
+
+    def take(self, count: int, ranks: Sequence[int]) -> None:
+        """``count`` partitions more, each for one of ``ranks``."""
+        keys, one_more = self._keys, self._one_more
+        heap = [*in_one_step(keys, ranks)]
+        heapify(heap)
+        self._taken += [heapreplace(heap, heap[0] + one_more) for _ in range(count)]
+        of_key = one_more - 1
+        for key in heap:
+            keys[key & of_key] = key
+
+    def ranks(self) -> list[int]:
+        """The takers so far, in order."""
+        of_key = self._one_more - 1
+        return [key & of_key for key in self._taken]
 
 
 def _older_owners(ordered: Sequence[Member], claims: Claims) -> dict[int, int]:

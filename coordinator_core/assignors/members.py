@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import itemgetter
+from typing import Protocol, TypeVar
 
 from coordinator_core.assignors._java_order import hash_order, java_sorted, utf16
 from coordinator_core.assignors.model import Member, Topics
+
+K = TypeVar("K", contravariant=True)
+V = TypeVar("V", covariant=True)
 
 _id = itemgetter(Member._fields.index("member_id"))
 _instance_id = itemgetter(Member._fields.index("instance_id"))
@@ -46,13 +50,26 @@ def same_topics(members: Sequence[Member]) -> bool:
     if list(map(_topics, members)).count(first) == len(members):
         return True
     wanted = set(first)
-    return all(
-        len(member.topics) == len(wanted) and wanted.issuperset(member.topics) for member in members
-    )
+    for topics in map(_topics, members):  # rather than all(): mostly the first one differs
+        if len(topics) != len(wanted) or not wanted.issuperset(topics):
+            return False
+    return True
 
 
 def subscribed(members: Sequence[Member]) -> set[str]:
-    return set().union(*(member.topics for member in members))
+    return set().union(*map(_topics, members))
+
+
+class _Values(Protocol[K, V]):
+    def __getitem__(self, key: K, /) -> V: ...
+
+
+def in_one_step(values: _Values[K, V], keys: Sequence[K]) -> Sequence[V]:
+    """The keys' values; KeyError if one has none. Much quicker than asking for one by one."""
+    if len(keys) > 1:
+        found: tuple[V, ...] = itemgetter(*keys)(values)
+        return found
+    return [values[key] for key in keys]
 
 
 def codes_by_rank(owner: dict[int, int], members: int) -> list[list[int]]:
@@ -66,10 +83,13 @@ def codes_by_rank(owner: dict[int, int], members: int) -> list[list[int]]:
 def subscribers(topics: Topics, ordered: Sequence[Member]) -> list[list[int]]:
     """Per topic, in name order, the ranks in ``ordered`` of its subscribers, ascending."""
     ranks: dict[str, list[int]] = {topic: [] for topic in topics.names}
-    for rank, member in enumerate(ordered):
-        for topic in member.topics:
-            if topic in ranks:
-                ranks[topic].append(rank)
+    for rank, named in enumerate(map(_topics, ordered)):
+        try:
+            found = in_one_step(ranks, named)
+        except KeyError:
+            found = [ranks[topic] for topic in named if topic in ranks]
+        for its_ranks in found:
+            its_ranks.append(rank)
     return list(ranks.values())
 
 

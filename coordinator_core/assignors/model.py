@@ -78,6 +78,26 @@ class Topics:
         return TopicArrays(self)
 
     @cached_property
+    def code_ranges(self) -> list[range]:
+        """Every topic's codes, in the order of ``names``."""
+        return [
+            range(start, start + count)
+            for start, count in zip(self.start.values(), self.sizes, strict=True)
+        ]
+
+    @cached_property
+    def all_codes(self) -> frozenset[int]:
+        return frozenset(range(self.total))
+
+    @cached_property
+    def code_of(self) -> dict[str, dict[int, int]]:
+        """Codes by topic and partition."""
+        return {
+            topic: dict(enumerate(codes))
+            for topic, codes in zip(self.names, self.code_ranges, strict=True)
+        }
+
+    @cached_property
     def partition_first(self) -> PartitionFirst:
         """The same for small groups with equal subscriptions."""
         from coordinator_core.assignors._small import PartitionFirst

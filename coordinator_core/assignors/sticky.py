@@ -13,11 +13,13 @@ from coordinator_core.assignors._unequal import UnequalGroup
 from coordinator_core.assignors.members import (
     by_id,
     in_hash_order,
+    in_one_step,
     same_topics,
     subscribed,
 )
 from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
 
+_topics = itemgetter(Member._fields.index("topics"))
 _owned = itemgetter(Member._fields.index("owned"))
 
 
@@ -40,21 +42,25 @@ def _assign(
         return {}
     ordered = by_id(members)
     map_order = _MapOrder(members, ordered, hashed)
+    equal = same_topics(ordered)
     given = None
     if not topics.racks or not any(member.rack for member in members):
-        given = _without_racks(topics, ordered, map_order, cooperative)
-    return given or _by_plain_rules(topics, ordered, map_order, cooperative)
+        given = _without_racks(topics, ordered, map_order, equal, cooperative)
+    return given or _by_plain_rules(topics, ordered, map_order, equal, cooperative)
 
 
 def _without_racks(
-    topics: Topics, ordered: Sequence[Member], map_order: _MapOrder, cooperative: bool
+    topics: Topics,
+    ordered: Sequence[Member],
+    map_order: _MapOrder,
+    equal: bool,
+    cooperative: bool,
 ) -> Assignment | None:
     """By the quickest way that knows the case; None if there is only the general one."""
-    equal = same_topics(ordered)
     if equal and not any(map(_owned, ordered)):
         return _first_shares(topics.only(ordered[0].topics), ordered)
     if _large.is_large(topics, ordered):
-        coded = _large.sticky(topics, ordered, map_order.of_members, cooperative)
+        coded = _large.sticky(topics, ordered, map_order.of_members, equal, cooperative)
         return coded.names() if coded else None
     if equal:
         topics = topics.only(ordered[0].topics)
@@ -63,9 +69,13 @@ def _without_racks(
 
 
 def _by_plain_rules(
-    topics: Topics, ordered: Sequence[Member], map_order: _MapOrder, cooperative: bool
+    topics: Topics,
+    ordered: Sequence[Member],
+    map_order: _MapOrder,
+    equal: bool,
+    cooperative: bool,
 ) -> Assignment:
-    equal = same_topics(ordered) or map_order.counts_as_equal()
+    equal = equal or map_order.counts_as_equal()
     topics = topics.only(subscribed(ordered[:1] if equal and ordered[0].topics else ordered))
     ids = [member.member_id for member in ordered]
     claims = Claims(topics, ordered, map_order.of_subscriptions)
@@ -81,11 +91,10 @@ def _by_plain_rules(
         unequal = UnequalGroup(topics, ordered, claims, racks)
         lists, table = unequal.lists, unequal.table
         if cooperative:
-            withheld = set(claims.changing_hands(unequal.owner(), unequal.second_copies))
+            withheld = claims.changing_hands(lists, unequal.second_copies)
     if withheld:
         lists = [[code for code in codes if code not in withheld] for codes in lists]
-    name = table.__getitem__
-    return {m: list(map(name, codes)) for m, codes in zip(ids, lists, strict=True)}
+    return {m: [*in_one_step(table, codes)] for m, codes in zip(ids, lists, strict=True)}
 
 
 def _first_shares(topics: Topics, ordered: Sequence[Member]) -> Assignment:
@@ -113,7 +122,7 @@ class _MapOrder:
 
     def counts_as_equal(self) -> bool:
         """Kafka compares with the first subscription that is not empty, from there on only."""
-        if all(member.topics for member in self._ordered):
+        if all(map(_topics, self._ordered)):
             return False
         mapped = [self._ordered[rank] for rank in self.of_subscriptions()]
         first = next((i for i, member in enumerate(mapped) if member.topics), 0)
