@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 from jobs.config import load_config
-from jobs.errors import UsageError
+from jobs.errors import RunFailed, UsageError
 from jobs.session import build_session
 from jobs.tables import Lake
 
@@ -29,9 +29,9 @@ def main(about: str | None, run: Callable[[Lake], None]) -> None:
 
 
 def run_script(act: Callable[[], None]) -> None:
-    """A wrong argument or configuration is one line on stderr and exit 2."""
+    """A wrong argument or configuration is one line on stderr and exit 2; a failure is exit 1."""
     try:
         act()
-    except UsageError as error:
+    except (UsageError, RunFailed) as error:
         print(f"regroup: {error}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(2 if isinstance(error, UsageError) else 1)

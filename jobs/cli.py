@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from jobs.errors import UsageError
+from jobs.errors import RunFailed, UsageError
 from jobs.pipeline import JOBS, Progress, job
 from jobs.printing import Format, print_rows
 
@@ -30,6 +30,10 @@ DumpOption = Annotated[
     str | None,
     typer.Option(help="__consumer_offsets exported: Parquet, Delta, JSON Lines or Avro."),
 ]
+KafkaOption = Annotated[
+    str | None,
+    typer.Option(help="Brokers to read __consumer_offsets from: HOST:PORT[,HOST:PORT...]."),
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
 
 
@@ -40,6 +44,7 @@ def nightly(
     segments: Annotated[
         str | None, typer.Option(help="__consumer_offsets segment files: path, folder or glob.")
     ] = None,
+    kafka: KafkaOption = None,
     dump: DumpOption = None,
     broker_log: Annotated[
         str | None, typer.Option(help="Brokers' server.log files: path, folder or glob.")
@@ -58,7 +63,7 @@ def nightly(
     from jobs.nightly import nightly as run
 
     request = Request(
-        lake, cluster_id, segments, broker_log, log_timezone, date, first, last, dump=dump
+        lake, cluster_id, segments, broker_log, log_timezone, date, first, last, dump, kafka
     )
     run(request, load_config(conf))
 
@@ -68,6 +73,7 @@ def ingest(
     lake: LakeOption,
     cluster_id: ClusterOption,
     segments: Annotated[str | None, typer.Option(help="Segment files.")] = None,
+    kafka: KafkaOption = None,
     dump: DumpOption = None,
     broker_log: Annotated[str | None, typer.Option(help="Broker logs.")] = None,
     log_timezone: Annotated[str | None, typer.Option(help="Time zone of the log lines.")] = None,
@@ -81,10 +87,10 @@ def ingest(
     from jobs.tables import Lake
 
     config = load_config(conf)
-    request = Request(lake, cluster_id, segments, broker_log, log_timezone, dump=dump)
+    request = Request(lake, cluster_id, segments, broker_log, log_timezone, dump=dump, kafka=kafka)
     inputs = inputs_of(request, config)
     if not inputs:
-        raise UsageError("nothing to ingest: give --segments, --dump or --broker-log")
+        raise UsageError("nothing to ingest: give --segments, --kafka, --dump or --broker-log")
     ingest_job.run(Lake(build_session(config), lake, cluster_id), inputs)
 
 
@@ -129,6 +135,27 @@ def check(lake: LakeOption, format: FormatOption = Format.TABLE) -> None:
     print_rows(columns, rows, format)
     if rows:
         raise typer.Exit(1)
+
+
+@app.command()
+def maintain(
+    lake: LakeOption,
+    keep_days: Annotated[
+        int | None, typer.Option(help="Dates more than so many days ago go; default: all stay.")
+    ] = None,
+    vacuum_hours: Annotated[
+        int, typer.Option(help="Hours that a file outlives the last version that has it.")
+    ] = 168,
+    conf: ConfOption = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Old dates out, small files together, files that nobody reads deleted."""
+    from jobs.config import load_config
+    from jobs.maintain import COLUMNS, Request
+    from jobs.maintain import maintain as run
+
+    rows = run(Request(lake, keep_days, vacuum_hours), load_config(conf))
+    print_rows(COLUMNS, rows, format)
 
 
 @app.command()
@@ -192,6 +219,8 @@ def main() -> None:
         code = app(standalone_mode=False)
     except UsageError as error:
         _fail(str(error))
+    except RunFailed as error:
+        _fail(str(error), code=1)
     except TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # `regroup` alone: its message is the help
             print(error)
@@ -207,9 +236,9 @@ def main() -> None:
         sys.exit(code or 0)
 
 
-def _fail(message: str) -> None:
+def _fail(message: str, code: int = 2) -> None:
     print(f"regroup: {message}", file=sys.stderr)
-    sys.exit(2)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """Bronze: everything that was left behind, as it came, each input once.
 
-reads   segment files, dumps, broker logs
+reads   segment files, the topic of a running cluster, dumps, broker logs
 writes  offsets_records     one row per record of `__consumer_offsets`
         broker_log_events   one row per line of a coordinator's logger
         quarantine          one row per thing that could not be read
-        ingested_files      one row per file (of a dump per file and log), with counts that add up
+        ingested_files      one row per file (or log of a dump or cluster), with counts that
+                            add up
 """
 
 from __future__ import annotations
@@ -12,18 +13,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.sources import broker_log, raw_records, segments
 from jobs.sources.dump import Dump
+from jobs.sources.kafka import COMMITTED, Gap, Kafka, Offsets, Reading
 from jobs.sources.rows import DateRange
 from jobs.tables import Lake, schema_of
 from schemas import table_key
 
 SEGMENTS = "segments"
+_SUMMED = ("bytes", "inputs", "quarantined", "skipped", "unreadable_bytes")
+_ADDED = (*_SUMMED, "kept_by_date", "first_offset", "last_offset")
 
 
 @dataclass(frozen=True)
@@ -35,9 +40,10 @@ class Inputs:
     log_timezone: str = "UTC"
     dates: DateRange = field(default_factory=DateRange)
     dump: Dump | None = None
+    kafka: Kafka | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.segments or self.broker_logs or self.dump)
+        return bool(self.segments or self.broker_logs or self.dump or self.kafka)
 
 
 def offsets_records(rows: DataFrame, cluster_id: str, source: str = SEGMENTS) -> DataFrame:
@@ -123,7 +129,61 @@ def log_files(rows: DataFrame, cluster_id: str) -> DataFrame:
     )
 
 
+def kafka_logs(rows: DataFrame, cluster_id: str, before: DataFrame) -> DataFrame:
+    """What a batch adds to the counts ``before``: one row a log that something new came from.
+
+    Only offsets beyond those counted: a batch that is read again adds nothing.
+    """
+    counted = before.where("source = 'kafka'").select(
+        "topic_partition", *(F.col(name).alias(f"old_{name}") for name in _ADDED)
+    )
+    new = rows.join(
+        F.broadcast(counted.select("topic_partition", "old_last_offset")),
+        on="topic_partition",
+        how="left",
+    ).where("old_last_offset IS NULL OR log_offset > old_last_offset")
+    added = raw_records.counts(new, F.sum).join(counted, on="topic_partition", how="left")
+    sums = {name: F.col(name) + F.coalesce(f"old_{name}", F.lit(0)) for name in _SUMMED}
+    dates = F.map_zip_with(
+        "kept_by_date",
+        F.coalesce("old_kept_by_date", F.expr("CAST(MAP() AS MAP<DATE, BIGINT>)")),
+        lambda _, n, t: F.coalesce(n, F.lit(0)) + F.coalesce(t, F.lit(0)),
+    )
+    return added.select(
+        F.lit(cluster_id).alias("cluster_id"),
+        F.lit("kafka").alias("source"),
+        "file",
+        F.col("file").alias("path"),
+        "topic_partition",
+        *(column.cast("long").alias(name) for name, column in sums.items()),
+        F.map_from_entries(F.array_sort(F.map_entries(dates))).alias("kept_by_date"),
+        F.coalesce("old_first_offset", "first_offset").alias("first_offset"),
+        "last_offset",
+    )
+
+
+def quarantined_gaps(lake: Lake, gaps: list[Gap]) -> DataFrame:
+    rows = [(f"{segments.TOPIC}-{gap.partition}", gap.first, gap.last) for gap in gaps]
+    return lake.spark.createDataFrame(rows, "file STRING, first LONG, last LONG").select(
+        F.lit(lake.cluster_id).alias("cluster_id"),
+        F.lit("kafka").alias("source"),
+        "file",
+        F.lit(-1).cast("long").alias("position"),
+        F.col("first").alias("log_offset"),
+        F.col("file").alias("topic_partition"),
+        F.concat(
+            F.lit("deleted before it was read: offsets "), "first", F.lit(" to "), "last"
+        ).alias("reason"),
+        F.lit(0).cast("long").alias("length"),
+        F.lit(None).cast("binary").alias("bytes"),
+        F.lit(None).cast("binary").alias("value"),
+        F.lit(None).cast("timestamp").alias("append_time"),
+    )
+
+
 def run(lake: Lake, inputs: Inputs) -> None:
+    if inputs.kafka:
+        _run_kafka(lake, inputs.kafka)
     if inputs.dump:
         rows = raw_records.record_rows(inputs.dump.rows(lake.spark), inputs.dates)
         with _kept(rows):
@@ -142,6 +202,55 @@ def run(lake: Lake, inputs: Inputs) -> None:
             _land(lake, "broker_log_events", broker_log_events(rows, lake.cluster_id))
             _land(lake, "quarantine", quarantined_lines(rows, lake.cluster_id))
             _land_counts(lake, log_files(rows, lake.cluster_id))
+
+
+def _run_kafka(lake: Lake, kafka: Kafka) -> None:
+    """Whatever dates are asked for: the next run begins where this one stopped."""
+    reading = Reading(lake.spark, kafka, _checkpoint(lake))
+    if reading.gaps:
+        _land(lake, "quarantine", quarantined_gaps(lake, reading.gaps))
+
+    def land(records: DataFrame, start: Offsets, end: Offsets) -> Offsets:
+        rows = raw_records.record_rows(records, DateRange())
+        with _kept(rows):
+            arrived = {int(p): n for p, n in rows.groupBy(_partition()).count().collect()}
+            hidden = [p for p in end if end[p] - start[p] > arrived.get(p, 0)]
+            if hidden and kafka.isolation == COMMITTED:
+                ranges = ({p: offsets[p] for p in hidden} for offsets in (start, end))
+                aborted = _aborted(reading.uncommitted(*ranges), rows)
+                with _kept(aborted):
+                    _land_batch(lake, rows.unionByName(aborted))
+            else:
+                _land_batch(lake, rows)
+        return arrived
+
+    reading.run(land)
+
+
+def _checkpoint(lake: Lake) -> str:
+    """Beside the tables, under a name that no cluster id can lead out of."""
+    cluster = quote(lake.cluster_id, safe="").replace(".", "%2E")
+    return f"{lake.path('_checkpoints')}/{cluster}/offsets_records"
+
+
+def _land_batch(lake: Lake, rows: DataFrame) -> None:
+    _land_records(lake, rows, "kafka")
+    before = lake.read("ingested_files")
+    lake.upsert("ingested_files", kafka_logs(rows, lake.cluster_id, before))
+
+
+def _aborted(everything: DataFrame, committed: DataFrame) -> DataFrame:
+    """Records that a committed reader does not get, below the first open transaction."""
+    rows = raw_records.record_rows(everything.withColumn("aborted", F.lit(True)), DateRange())
+    return rows.join(
+        committed.select("topic_partition", "log_offset"),
+        on=["topic_partition", "log_offset"],
+        how="left_anti",
+    ).select(*committed.columns)
+
+
+def _partition() -> Column:
+    return F.substring_index("topic_partition", "-", -1)
 
 
 @contextmanager

@@ -15,9 +15,11 @@ from jobs.config import Config, known_timezone, load_config
 from jobs.errors import UsageError
 from jobs.pipeline import Progress, run_all
 from jobs.session import build_session
+from jobs.segments import partition_of
 from jobs.sources import broker_log, segments
 from jobs.sources.dump import Dump
 from jobs.sources.files import list_files
+from jobs.sources.kafka import Kafka
 from jobs.sources.rows import DateRange
 from jobs.tables import Lake
 
@@ -35,6 +37,7 @@ class Request:
     first: str | None = None
     last: str | None = None
     dump: str | None = None
+    kafka: str | None = None
 
 
 def inputs_of(request: Request, config: Config) -> ingest.Inputs:
@@ -42,12 +45,30 @@ def inputs_of(request: Request, config: Config) -> ingest.Inputs:
     if not request.cluster_id:
         raise UsageError("--cluster-id must not be empty")
     return ingest.Inputs(
-        segments=_files(request.segments, "--segments", segments.FILES_LIKE),
+        segments=_segments(request.segments),
         broker_logs=_files(request.broker_log, "--broker-log", broker_log.FILES_LIKE),
         log_timezone=known_timezone(request.log_timezone or config.log_timezone),
         dates=_dates(request),
         dump=Dump(request.dump) if request.dump else None,
+        kafka=Kafka(request.kafka, config.kafka) if request.kafka else None,
     )
+
+
+def _segments(pattern: str | None) -> list[str]:
+    """Of a broker's data folder the logs of one topic; the others are none of ours."""
+    found = _files(pattern, "--segments", segments.FILES_LIKE)
+    ours = [file for file in found if _is_of_topic(file)]
+    if found and not ours:
+        raise UsageError(f"--segments {pattern}: no file in a folder {segments.TOPIC}-N")
+    return ours
+
+
+def _is_of_topic(file: str) -> bool:
+    try:
+        partition_of(file)
+    except ValueError:
+        return False
+    return True
 
 
 def _files(pattern: str | None, option: str, name_like: str) -> list[str]:
@@ -81,6 +102,7 @@ def main() -> None:
     parser.add_argument("--lake", required=True, help="folder or URI of the Delta tables")
     parser.add_argument("--cluster-id", required=True, help="name of the Kafka cluster")
     parser.add_argument("--segments", help="segment files: path, folder, glob or URI")
+    parser.add_argument("--kafka", help="brokers to read from: HOST:PORT[,HOST:PORT...]")
     parser.add_argument("--dump", help="exported records: path, folder, glob or URI")
     parser.add_argument("--broker-log", help="server.log files: path, folder, glob or URI")
     parser.add_argument("--log-timezone", help="time zone of the log lines")

@@ -160,6 +160,7 @@ def _tabular(
         "time_ms": times,
         "key": keys,
         "value": values,
+        "aborted": F.lit(None),
         "reason": reasons,
         "unread_bytes": F.lit(None),
     }

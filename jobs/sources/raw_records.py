@@ -5,7 +5,7 @@ What a log says about its batches is not there: the message format, byte positio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -15,7 +15,8 @@ from pyspark.sql.types import StructType
 from jobs.sources.rows import DateRange
 from jobs.sources.segments import TOPIC, unreadable
 
-# topic may be null: it is ours then.  unread_bytes: of a stretch that is no record, else null.
+# topic may be null: it is ours then.  aborted: known to be of an aborted transaction.
+#  unread_bytes: of a stretch that is no record, else null.
 RAW = pa.schema(
     [
         ("file", pa.string()),
@@ -27,6 +28,7 @@ RAW = pa.schema(
         ("time_ms", pa.int64()),
         ("key", pa.binary()),
         ("value", pa.binary()),
+        ("aborted", pa.bool_()),
         ("reason", pa.string()),
         ("unread_bytes", pa.int64()),
     ]
@@ -50,9 +52,9 @@ def record_rows(raw: DataFrame, dates: DateRange) -> DataFrame:
         "value",
         F.conv(F.hex(F.substring("key", 1, 2)), 16, 10).cast("int").alias("key_type"),
         F.lit(NO_MAGIC).alias("magic"),
-        F.lit(False).alias("is_transactional"),
+        _is_aborted().alias("is_transactional"),
         F.lit(NO_PRODUCER).cast("long").alias("producer_id"),
-        F.lit(None).cast("string").alias("control"),
+        F.when(_is_aborted(), "ABORT").alias("control"),
         "reason",
         F.coalesce("unread_bytes", _length("key") + _length("value")).cast("long").alias("length"),
         "unread_bytes",
@@ -65,10 +67,11 @@ def judge(raw: DataFrame) -> DataFrame:
     return raw.mapInArrow(_judged, StructType(raw.schema.fields))
 
 
-def counts(rows: DataFrame) -> DataFrame:
+def counts(rows: DataFrame, size: Callable[[str], Column] = F.max) -> DataFrame:
     """One row a file and log of `record_rows`: what ingested_files says of it.
 
-    Of another topic, or there before in the same file: skipped.
+    Of another topic, or there before in the same file: skipped.  ``size`` makes the size of the
+    file out of its rows' ``bytes``.
     """
     readable = F.col("kind").isin("record", "other date")
     bad = (F.col("kind") == "quarantined") & F.col("unread_bytes").isNull()
@@ -81,7 +84,7 @@ def counts(rows: DataFrame) -> DataFrame:
             F.sum(F.coalesce("unread_bytes", F.lit(0))).alias("unreadable_bytes"),
             F.min(_if_offset()).alias("first_offset"),
             F.max("log_offset").alias("last_offset"),
-            F.max("bytes").alias("bytes"),
+            size("bytes").alias("bytes"),
         )
         .withColumn("entry", F.when(F.col("kept") > 0, F.struct("event_date", "kept")))
     )
@@ -93,7 +96,7 @@ def counts(rows: DataFrame) -> DataFrame:
         F.sum("unreadable_bytes").alias("unreadable_bytes"),
         F.min("first_offset").alias("first_offset"),
         F.nullif(F.max("last_offset"), F.lit(-1)).cast("long").alias("last_offset"),
-        F.max("bytes").alias("bytes"),
+        size("bytes").alias("bytes"),
     )
 
 
@@ -141,6 +144,10 @@ def _append_time() -> Column:
 
 def _event_date() -> Column:
     return F.coalesce(F.to_date(_append_time()), F.lit("1970-01-01").cast("date"))
+
+
+def _is_aborted() -> Column:
+    return F.coalesce("aborted", F.lit(False))
 
 
 def _length(column: str) -> Column:
