@@ -11,11 +11,12 @@ from functools import cached_property
 from itertools import chain
 from operator import itemgetter
 from struct import pack
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coordinator_core.assignors.members import in_one_step
 from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
 
 Ints = NDArray[np.int64]
@@ -74,16 +75,15 @@ def read_claims(topics: Topics, ordered: Sequence[Member]) -> ClaimArrays | None
     """None if a code is claimed twice or lies beyond its topic: plain rules settle that."""
     arrays, members = topics.arrays, len(ordered)
     owned = list(map(_owned, ordered))
-    groups = list(chain.from_iterable(owned))
-    if not groups:
+    flat: list[Any] = list(chain.from_iterable(chain.from_iterable(owned)))
+    names, claimed_in = flat[::2], flat[1::2]
+    if not names:
         none = np.empty(0, dtype=np.int64)
         return ClaimArrays(none, none, np.zeros(members, np.int64), np.arange(topics.total))
-    start_of = topics.start.get
-    firsts = _ints([start_of(topic, -1) for topic, _ in groups])
-    claimed_in = [partitions for _, partitions in groups]
     sizes = _ints(list(map(len, claimed_in)))
     numbers = _ints(list(chain.from_iterable(claimed_in)))
     ranks = np.repeat(np.repeat(np.arange(members), list(map(len, owned))), sizes)
+    firsts = _ints(_firsts(topics, names))
     codes = np.repeat(firsts, sizes)
     if firsts.min() < 0:
         known = codes >= 0
@@ -101,22 +101,44 @@ def read_claims(topics: Topics, ordered: Sequence[Member]) -> ClaimArrays | None
 _owned = itemgetter(Member._fields.index("owned"))
 
 
+def _firsts(topics: Topics, names: Sequence[str]) -> Sequence[int]:
+    """Each topic's first code, -1 for one that is not among ``topics``."""
+    try:
+        return in_one_step(topics.start, names)
+    except KeyError:
+        return [topics.start.get(topic, -1) for topic in names]
+
+
 def _ints(numbers: Sequence[int]) -> Ints:
     """As an array, through bytes: the fastest way out of Python integers."""
-    packed = pack(f"={len(numbers)}i", *numbers)
-    return np.frombuffer(packed, dtype=np.int32).astype(np.int64)
+    try:
+        return np.frombuffer(bytes(numbers), dtype=np.uint8).astype(np.int64)
+    except ValueError:  # one above 255
+        packed = pack(f"={len(numbers)}i", *numbers)
+        return np.frombuffer(packed, dtype=np.int32).astype(np.int64)
 
 
 class Subscribers:
-    """Ranks of each topic's subscribers, ascending, topics in name order."""
+    """Ranks of each topic's subscribers, ascending, topics in name order.
+
+    ``others``: somebody subscribes to a topic that is not among these.
+    """
 
     def __init__(self, topics: Topics, ordered: Sequence[Member]) -> None:
         self._members = len(ordered)
         width = topics.arrays.code_type
-        rows = [_packed(topics, member.topics) for member in ordered]
-        row_sizes = np.array([len(row) for row in rows]) // width.itemsize
-        wanted = np.frombuffer(b"".join(rows), dtype=width).astype(np.int64)
-        cells = wanted * self._members + np.repeat(np.arange(self._members), row_sizes)
+        names = [member.topics for member in ordered]
+        packed = topics.arrays.packed
+        self.others = False
+        try:
+            wanted = b"".join(in_one_step(packed, list(chain.from_iterable(names))))
+        except KeyError:
+            self.others = True
+            names = [[topic for topic in mine if topic in packed] for mine in names]
+            wanted = b"".join(in_one_step(packed, list(chain.from_iterable(names))))
+        row_sizes = _ints(list(map(len, names)))
+        topic = np.frombuffer(wanted, dtype=width).astype(np.int64)
+        cells = topic * self._members + np.repeat(np.arange(self._members), row_sizes)
         self._is_one: NDArray[np.bool_] | None = None
         if len(topics.names) * self._members <= _DENSE * len(cells):
             self._is_one = np.zeros(len(topics.names) * self._members, dtype=bool)
@@ -149,16 +171,6 @@ class Subscribers:
         for row, topic in zip(rows, topics.tolist(), strict=True):
             row[self.of(topic)] = True
         return rows
-
-
-def _packed(topics: Topics, names: Sequence[str]) -> bytes:
-    """The topics' codes as bytes: joining ready bytes is the fastest way out of strings."""
-    if len(names) < 2:
-        return b"".join([topics.arrays.packed.get(topic, b"") for topic in names])
-    try:
-        return b"".join(itemgetter(*names)(topics.arrays.packed))
-    except KeyError:
-        return b"".join([topics.arrays.packed.get(topic, b"") for topic in names])
 
 
 def by_member(codes: Ints, ranks: Ints, members: int) -> Runs:

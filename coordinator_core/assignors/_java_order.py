@@ -7,7 +7,7 @@ the bucket of a name decides. Here whole maps are put in order at once; for maps
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from coordinator_core import java
@@ -37,6 +37,15 @@ def hash_order(names: Iterable[str], capacity: int | None = None) -> list[str]:
     mask = (capacity or table_capacity(len(keys))) - 1
     buckets = [_spread_hash(name) & mask for name in keys]
     return [keys[i] for i in sorted(range(len(keys)), key=buckets.__getitem__)]
+
+
+def hash_order_of_all(names: Collection[str]) -> list[str] | None:
+    """The same whatever order they were inserted in; None if two share a bucket."""
+    mask = table_capacity(len(names)) - 1
+    by_bucket = {_spread_hash(name) & mask: name for name in names}
+    if len(by_bucket) < len(names):
+        return None
+    return [by_bucket[bucket] for bucket in sorted(by_bucket)]
 
 
 def java_sorted(names: Iterable[str]) -> list[str]:

@@ -319,14 +319,17 @@ class _Levels:
 
 def _lowest_bits(mask: int, count: int) -> int:
     """The ``count`` lowest of the bits set in ``mask``."""
-    low, high = 0, mask.bit_length()
-    while low < high:
-        middle = (low + high) // 2
-        if (mask & ((1 << middle) - 1)).bit_count() < count:
-            low = middle + 1
+    low, low_count, high, high_count = 0, 0, mask.bit_length(), mask.bit_count()
+    while high_count != count:
+        # As if the bits were spread evenly: mostly two or three guesses.
+        middle = low + (count - low_count) * (high - low) // (high_count - low_count)
+        middle = max(middle, low + 1)
+        found = (mask & ((1 << middle) - 1)).bit_count()
+        if found < count:
+            low, low_count = middle, found
         else:
-            high = middle
-    return mask & ((1 << low) - 1)
+            high, high_count = middle, found
+    return mask & ((1 << high) - 1)
 
 
 def _masks(rows: NDArray[np.bool_]) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from coordinator_core.assignors import _kernels
 from coordinator_core.assignors._arrays import Runs, Subscribers, named, read_claims, without
@@ -12,6 +12,12 @@ from coordinator_core.assignors.model import Assignment, Member, Topics
 
 LARGE_GROUP = 600
 """Members and partitions together from which arrays are faster than Python objects: measured."""
+
+
+class TopicOrder(Protocol):
+    """Topics as the lists have them; ``others``: there may be more subscribed ones."""
+
+    def __call__(self, topics: Topics, *, others: bool = ...) -> list[str]: ...
 
 
 def is_large(topics: Topics, members: Sequence[Member]) -> bool:
@@ -77,11 +83,16 @@ def _subscribers(topics: Topics, ordered: Sequence[Member]) -> tuple[Topics, Sub
     return topics, Subscribers(topics, ordered)
 
 
-def range_(topics: Topics, ordered: Sequence[Member], topic_order: Sequence[str]) -> Coded:
+def range_(topics: Topics, ordered: Sequence[Member], topic_order: TopicOrder) -> Coded:
     """``ordered`` static members first; ``topic_order`` as the lists have the topics."""
-    subscribers = None if same_topics(ordered) else Subscribers(topics, ordered)
+    subscribers = None
+    if same_topics(ordered):
+        topics = topics.only(ordered[0].topics)
+    else:
+        topics, subscribers = _subscribers(topics, ordered)
     index = {topic: i for i, topic in enumerate(topics.names)}
-    order = [index[topic] for topic in topic_order]
+    others = subscribers is None or subscribers.others
+    order = [index[topic] for topic in topic_order(topics, others=others)]
     runs = _kernels.ranges(topics, order, subscribers, len(ordered))
     return Coded(topics, [member.member_id for member in ordered], runs)
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from coordinator_core.assignors._java_order import java_sorted
+from coordinator_core.assignors._java_order import hash_order_of_all, java_sorted
 
 if TYPE_CHECKING:
     from coordinator_core.assignors._arrays import TopicArrays
@@ -96,6 +96,11 @@ class Topics:
             topic: dict(enumerate(codes))
             for topic, codes in zip(self.names, self.code_ranges, strict=True)
         }
+
+    @cached_property
+    def hash_order(self) -> list[str] | None:
+        """Topics as a HashMap iterates; None if that rests on the order of their insertion."""
+        return hash_order_of_all(self.names)
 
     @cached_property
     def partition_first(self) -> PartitionFirst:
