@@ -114,6 +114,25 @@ for _name in JOBS:
 
 
 @app.command()
+def topic_partitions(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    file: Annotated[
+        str, typer.Option(help="Output of kafka-topics.sh --describe, CSV or JSON Lines.")
+    ],
+    conf: ConfOption = None,
+) -> None:
+    """Note how many partitions topics have: topic,partitions[,since] on each line of a file."""
+    from jobs.config import load_config
+    from jobs.session import build_session
+    from jobs.tables import Lake
+    from jobs.topic_partitions import read_file, run
+
+    counts = read_file(file)
+    run(Lake(build_session(load_config(conf)), lake, cluster_id), counts)
+
+
+@app.command()
 def sql(
     statement: Annotated[str, typer.Argument(help="One SELECT statement.")],
     lake: LakeOption,

@@ -1,0 +1,157 @@
+"""How many partitions topics have, from a file somebody made: more than assignments can show.
+
+reads   a file of lines, each in one of these forms
+          kafka-topics.sh --describe   as it prints them; of a partition's own line nothing is taken
+          CSV                          topic,partitions[,since], with or without that header
+          JSON                         {"topic": ..., "partitions": ..., "since": ...}
+writes  topic_partitions   a row per topic and ``since``; what was known of the same is overwritten
+
+``since`` is a time in ISO 8601, UTC unless it says otherwise; without one the number holds for all
+time before the next ``since``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from jobs.arguments import run_script
+from jobs.config import load_config
+from jobs.errors import UsageError
+from jobs.session import build_session
+from jobs.tables import Lake, schema_of
+
+TABLE = "topic_partitions"
+HEADER = ["topic", "partitions"]
+# Older releases print no blank behind the colons.
+DESCRIBED = re.compile(r"Topic: ?(?P<topic>\S+)\s.*\bPartitionCount: ?(?P<partitions>\d+)\b")
+A_PARTITION = re.compile(r"\s+Topic: ?\S+\s+Partition: ?\d+\s")
+LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+MOST = 2**31 - 1
+
+
+class Count(NamedTuple):
+    topic: str
+    partitions: int
+    since: datetime | None
+
+
+class BadLine(Exception):
+    """What is wrong with a line."""
+
+
+def read_file(path: str) -> list[Count]:
+    """Counts by topic and time; UsageError names the file and the line that cannot be read."""
+    try:
+        with open(path, encoding="utf-8-sig") as lines:
+            counts = read_lines(lines, path)
+    except OSError as error:
+        raise UsageError(f"--file {path}: {error.strerror}; give a readable file") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"--file {path}: not UTF-8") from None
+    if not counts:
+        raise UsageError(f"--file {path}: no topic in it")
+    return counts
+
+
+def read_lines(lines: Iterable[str], name: str) -> list[Count]:
+    """UsageError if a line cannot be read, or says otherwise than one before it."""
+    counts: dict[tuple[str, datetime | None], Count] = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            for count in _read_line(line.rstrip("\r\n")):
+                known = counts.setdefault((count.topic, count.since), count)
+                if known != count:
+                    raise BadLine(f"{count.topic} has {known.partitions} partitions further up")
+        except BadLine as error:
+            raise UsageError(f"{name}:{number}: {error}") from None
+    return list(counts.values())
+
+
+def _read_line(line: str) -> Iterator[Count]:
+    if not line.strip() or A_PARTITION.match(line):
+        return
+    if line.startswith("{"):
+        yield _of_json(line)
+    elif line.startswith("Topic:"):
+        yield _described(line)
+    elif (fields := [field.strip() for field in next(csv.reader([line], skipinitialspace=True))])[
+        :2
+    ] != HEADER:
+        yield _of_fields(fields)
+
+
+def _described(line: str) -> Count:
+    match = DESCRIBED.match(line)
+    if match is None:
+        raise BadLine("no PartitionCount; give the whole output of kafka-topics.sh --describe")
+    return _count(match["topic"], match["partitions"], None)
+
+
+def _of_fields(fields: list[str]) -> Count:
+    if not 2 <= len(fields) <= 3:
+        raise BadLine(f"{len(fields)} fields instead of topic,partitions[,since]")
+    topic, partitions, since = [*fields, ""][:3]
+    return _count(topic, partitions, since or None)
+
+
+def _of_json(line: str) -> Count:
+    try:
+        said = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise BadLine(f"not JSON: {error.msg} at {error.pos}") from None
+    missing = [name for name in HEADER if name not in said]
+    if missing:
+        raise BadLine(f"no {missing[0]!r} in the object")
+    return _count(said["topic"], said["partitions"], said.get("since"))
+
+
+def _count(topic: Any, partitions: Any, since: Any) -> Count:
+    if not isinstance(topic, str) or not LEGAL.fullmatch(topic):
+        raise BadLine(f"{topic!r} is no name of a topic")
+    return Count(topic, _number(partitions), None if since is None else _time(since))
+
+
+def _number(text: Any) -> int:
+    if re.fullmatch("[0-9]{1,10}", str(text)) and 0 < int(text) <= MOST:
+        return int(text)
+    raise BadLine(f"{text!r} is no number of partitions")
+
+
+def _time(text: Any) -> datetime:
+    try:
+        time = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        raise BadLine(f"{text!r} is no time in ISO 8601") from None
+    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def run(lake: Lake, counts: Iterable[Count]) -> None:
+    rows = [(lake.cluster_id, *count) for count in counts]
+    lake.upsert(TABLE, lake.spark.createDataFrame(rows, schema_of(TABLE)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--lake", required=True, help="folder or URI of the Delta tables")
+    parser.add_argument("--cluster-id", required=True, help="cluster that has the topics")
+    parser.add_argument("--file", required=True, help="lines of any of the forms above")
+    parser.add_argument("--conf", help="TOML file with settings (default: conf/local.toml)")
+    given = parser.parse_args()
+
+    def act() -> None:
+        counts = read_file(given.file)
+        run(Lake(build_session(load_config(given.conf)), given.lake, given.cluster_id), counts)
+
+    run_script(act)
+
+
+if __name__ == "__main__":
+    main()
