@@ -1,16 +1,18 @@
-"""The job assign_partitions on made-up groups: generations a second through Spark and without it.
+"""The job assign_partitions on made-up groups: wall time, generations a second, memory.
 
-    python -m bench.assign_job                          # 10,000 groups of 10 members, 50 partitions
-    python -m bench.assign_job --groups 400 --generations 100000 [--skewed]
+    python -m bench.assign_job           # 10,000 groups of 10 members, 50 partitions
+    python -m bench.assign_job --large   # 100,000 generations of 10 to 20 members in 400 groups:
+                                         # even, and with half of them in one group (skewed)
 
-Timed is the re-run, from a Parquet file of what the job reads of the records to rows that are
-counted, beside the same frames in this process, and beside the assignors alone.  ``--skewed``: one
-group has half of all generations.
+Timed is the re-run, from a Parquet file of what the job reads of the records to Delta tables of
+assignor_quality and assignments; a Spark of its own for each input.  Memory is the most that the
+JVM and all Python workers held, the processor's seconds theirs since they began.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import random
 import tempfile
 import time
@@ -19,19 +21,22 @@ from datetime import date
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bench.assignors import throughput
+from bench.process_tree import Used, Watch
 from coordinator_core.assignors import ASSIGNORS, CLIENT_ASSIGNORS, Topics
 from coordinator_core.assignors.subscriptions import as_sent, grouped
 from coordinator_core.records import Assignment, Subscription
 from coordinator_core.records import encode_assignment as assigned
 from coordinator_core.records import encode_subscription as subscribed
-from jobs.assign_partitions import CHUNK, FRAME, in_chunks, rerun
-from jobs.config import load_config
+from jobs.assign_partitions import CHUNK, FRAME, in_chunks, rerun, store
+from jobs.config import CONF, load_config
 from jobs.partition_counts import PartitionCounts
 from jobs.rerun import Rerun
 from jobs.session import build_session
+from jobs.tables import Lake
 
 TOPICS, PARTITIONS = 5, 10
 OWN = "cooperative-sticky"
@@ -73,55 +78,103 @@ def _subscription(sent: Any) -> bytes:
     return subscribed(Subscription(3, list(sent.topics), None, owned, sent.field_generation))
 
 
-def write(path: str, options: argparse.Namespace) -> None:
-    rnd, total = random.Random(1), options.generations or 2 * options.groups
-    most = total // 2 if options.skewed else 0
-    others = (total - most) // options.groups
+def write(path: str, groups: int, generations: int, members: range, skewed: bool = False) -> None:
+    """``skewed``: half of all generations in one group."""
+    rnd = random.Random(1)
+    most = generations // 2 if skewed else 0
+    others = (generations - most) // groups
     with pq.ParquetWriter(path, SCHEMA) as file:
-        for group in range(options.groups):
+        for group in range(groups):
             count = most if group == 0 and most else others
-            rows = life(f"group-{group}", count, range(*options.members), rnd)
+            rows = life(f"group-{group}", count, members, rnd)
             while part := [row for _, row in zip(range(2000), rows, strict=False)]:
                 file.write_table(pa.Table.from_pylist(part, SCHEMA))
 
 
 def in_process(path: str, assignors: tuple[str, ...], counts: PartitionCounts) -> float:
     """Generations a second of processor time, on the first some thousands."""
-    frame = next(pq.ParquetFile(path).iter_batches(4000)).to_pandas()
-    frame = frame.assign(chunk=frame.generation // CHUNK, carried=False)
+    frame = pa.Table.from_batches([next(pq.ParquetFile(path).iter_batches(4000))])
+    chunk = pc.floor(pc.divide(pc.cast(frame["generation"], pa.float64()), CHUNK))
+    frame = frame.append_column("chunk", chunk)
+    frame = frame.append_column("carried", pa.array([False] * len(frame)))
     start = time.process_time()
     Rerun(assignors, counts)(frame)
     return len(frame) / (time.process_time() - start)
 
 
-def through_spark(path: str, assignors: tuple[str, ...], counts: PartitionCounts) -> float:
-    spark = build_session(load_config(None))
+def in_spark(path: str, folder: str, options: argparse.Namespace, told: Any) -> None:
+    """Tells the generations and the seconds that they took."""
+    spark = build_session(load_config(options.conf))
     generations = spark.read.parquet(path)
     total = generations.count()
     start = time.perf_counter()
-    told = rerun(in_chunks(generations), assignors, counts, 1 + total // FRAME)
-    told.write.format("noop").mode("overwrite").save()
-    return total / (time.perf_counter() - start)
+    given = rerun(in_chunks(generations), options.assignors, counted(), 1 + total // FRAME)
+    store(Lake(spark, folder, "bench"), given)
+    told.put((total, time.perf_counter() - start))
+
+
+def through_spark(path: str, options: argparse.Namespace) -> tuple[int, float, dict[str, Used]]:
+    """In a process of its own, and so with a JVM of its own."""
+    context = multiprocessing.get_context("spawn")
+    told = context.Queue()
+    with tempfile.TemporaryDirectory() as folder:
+        child = context.Process(target=in_spark, args=(path, folder, options, told))
+        child.start()
+        with Watch(child.pid or 0) as watch:
+            child.join()
+    if child.exitcode:
+        raise SystemExit(child.exitcode)
+    total, seconds = told.get()
+    return total, seconds, watch.used
+
+
+def counted() -> PartitionCounts:
+    return PartitionCounts((), [(topic, count, 0) for topic, count in COUNTS.items()])
+
+
+def small(options: argparse.Namespace) -> None:
+    for name in options.assignors:
+        print(f"{name:20} alone {throughput.measured(name):10,.0f} generations/s", flush=True)
+    print(f"{len(options.assignors)} assignors, steps and chains, decoding and quality included")
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/generations.parquet"
+        write(path, groups=10_000, generations=20_000, members=range(10, 11))
+        speed = in_process(path, options.assignors, counted())
+        print(f"one process {speed:10,.0f} generations/s", flush=True)
+        total, seconds, _ = through_spark(path, options)
+    print(f"Spark       {total / seconds:10,.0f} generations/s")
+
+
+def large(options: argparse.Namespace) -> None:
+    print(f"{'input':8}{'generations':>12}{'wall s':>9}{'per s':>8}", end="")
+    print(f"{'JVM MiB':>10}{'Python MiB':>12}{'JVM cpu s':>11}{'Python cpu s':>14}", flush=True)
+    took = []
+    for input_, skewed in (("even", False), ("skewed", True)):
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/generations.parquet"
+            write(path, 400, options.generations, range(10, 21), skewed)
+            total, seconds, used = through_spark(path, options)
+        jvm, python = used["java"], used["python"]
+        print(f"{input_:8}{total:12,}{seconds:9.1f}{total / seconds:8,.0f}", end="")
+        print(
+            f"{jvm.mib:10,.0f}{python.mib:12,.0f}{jvm.cpu_s:11.0f}{python.cpu_s:14.0f}", flush=True
+        )
+        took.append(seconds)
+    print(f"skewed / even {took[1] / took[0]:.2f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--groups", type=int, default=10_000)
-    parser.add_argument("--generations", type=int, help="of all groups; default two a group")
-    parser.add_argument("--members", type=int, nargs=2, default=(10, 11), metavar=("FROM", "TO"))
-    parser.add_argument("--skewed", action="store_true", help="half of all in one group")
-    parser.add_argument("--assignors", default=",".join(CLIENT_ASSIGNORS))
+    parser.add_argument("--large", action="store_true", help="many generations, even and skewed")
+    parser.add_argument("--generations", type=int, default=100_000, help="of --large")
+    parser.add_argument("--assignors", type=_names, default=tuple(CLIENT_ASSIGNORS))
+    parser.add_argument("--conf", default=str(CONF / "large.toml"), help="settings of Spark")
     options = parser.parse_args()
-    assignors = tuple(options.assignors.split(","))
-    counts = PartitionCounts((), [(topic, count, 0) for topic, count in COUNTS.items()])
-    for name in assignors if not options.generations else ():
-        print(f"{name:20} alone {throughput.measured(name):10,.0f} generations/s", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        path = f"{folder}/generations.parquet"
-        write(path, options)
-        print(f"{len(assignors)} assignors, steps and chains, decoding and quality included")
-        print(f"one process {in_process(path, assignors, counts):10,.0f} generations/s", flush=True)
-        print(f"Spark       {through_spark(path, assignors, counts):10,.0f} generations/s")
+    (large if options.large else small)(options)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What the group's own assignor and others give for every generation that has a record.
 
 reads   timeline, group_metadata, generation_members
-        topic_partitions   if anybody filled it
+        topic_partitions   if anybody filled it (jobs.topic_partitions)
 writes  assignments        rows of every assignor but 'actual': one step after what really was
         assignor_quality   the same steps, chains of steps, and what really was, in figures
 
@@ -143,17 +143,23 @@ def assignments(told: DataFrame) -> DataFrame:
     )
 
 
+def store(lake: Lake, told: DataFrame) -> None:
+    told.persist(StorageLevel.DISK_ONLY)
+    try:
+        told.count()  # Worked out frame by frame, whoever is free; then written in few files.
+        few = told.coalesce(lake.spark.sparkContext.defaultParallelism)
+        lake.replace("assignor_quality", quality(few))
+        lake.replace("assignments", assignments(few), where=f"assignor <> '{ACTUAL}'")
+    finally:
+        told.unpersist()
+
+
 def run(lake: Lake, assignors: tuple[str, ...] = tuple(ASSIGNORS)) -> None:
     timeline, group_metadata, members, topics, _ = map(lake.read, READS)
     counts = partition_counts(topics, group_metadata)
     frames = 1 + timeline.where("sign = 'RECORD'").count() // FRAME
     chunks = in_chunks(recorded(timeline, group_metadata, members))
-    told = rerun(chunks, assignors, counts, frames).persist(StorageLevel.DISK_ONLY)
-    try:
-        lake.replace("assignor_quality", quality(told))
-        lake.replace("assignments", assignments(told), where=f"assignor <> '{ACTUAL}'")
-    finally:
-        told.unpersist()
+    store(lake, rerun(chunks, assignors, counts, frames))
 
 
 if __name__ == "__main__":
