@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from coordinator_core.assignors.members import in_one_step, same_topics, subscribed
 from coordinator_core.assignors.model import Assignment, Member, PartitionAssignorError, Topics
@@ -18,10 +18,11 @@ def require_metadata(topics: Topics, members: Sequence[Member]) -> None:
 def in_topic_order(topics: Topics, codes: Mapping[str, Sequence[int]]) -> Assignment:
     """Kafka answers with a set of partitions per topic: topics as given, partitions ascending."""
     table = topics.table
-    if topics.names == list(topics.partitions):
-        return {m: [*in_one_step(table, sorted(held))] for m, held in codes.items()}
-    place = {topic: index for index, topic in enumerate(topics.partitions)}
-    return {
-        member_id: sorted((table[code] for code in held), key=lambda tp: (place[tp[0]], tp[1]))
-        for member_id, held in codes.items()
-    }
+    return {m: [*in_one_step(table, in_id_order(topics, held))] for m, held in codes.items()}
+
+
+def in_id_order(topics: Topics, codes: Iterable[int]) -> list[int]:
+    """By topic as given, which is by topic id, then by partition."""
+    if topics.place_by_id is None:
+        return sorted(codes)
+    return sorted(codes, key=topics.place_by_id.__getitem__)

@@ -5,8 +5,9 @@ Source: UniformHomogeneousAssignmentBuilder.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
+from coordinator_core.assignors._server import in_id_order
 from coordinator_core.assignors.members import in_one_step
 from coordinator_core.assignors.model import Member, Topics
 
@@ -14,12 +15,10 @@ Owned = Sequence[tuple[str, Sequence[int]]]
 
 
 def assign(topics: Topics, members: Sequence[Member]) -> dict[str, list[int]]:
-    """Codes by member id."""
-    topics_wanted = set(members[0].topics)
-    wanted = [topic for topic in topics.partitions if topic in topics_wanted]
-    lists = [_claims(topics, topics_wanted, member.owned) for member in members]
-    share, extras = divmod(sum(topics.partitions[topic] for topic in wanted), len(members))
-    free = _never_owned(topics, wanted, lists)
+    """Codes by member id; ``topics`` are those that everybody subscribes to."""
+    lists = [_claims(topics, member.owned) if member.owned else [] for member in members]
+    share, extras = divmod(topics.total, len(members))
+    free = in_id_order(topics, topics.all_codes.difference(*lists))
     unfilled: list[tuple[list[int], int]] = []
     for left, mine in zip(range(len(members), 0, -1), lists, strict=True):
         extra = extras > 0
@@ -40,24 +39,13 @@ def assign(topics: Topics, members: Sequence[Member]) -> dict[str, list[int]]:
     return {member.member_id: mine for member, mine in zip(members, lists, strict=True)}
 
 
-def _never_owned(topics: Topics, wanted: Sequence[str], lists: Sequence[list[int]]) -> list[int]:
-    """In the order of the topics' ids, then by partition."""
-    owned = set().union(*lists)
-    free: list[int] = []
-    for topic in wanted:
-        codes = range(topics.start[topic], topics.start[topic] + topics.partitions[topic])
-        free += [code for code in codes if code not in owned] if owned else codes
-    return free
-
-
-def _claims(topics: Topics, wanted: Collection[str], owned: Owned) -> list[int]:
+def _claims(topics: Topics, owned: Owned) -> list[int]:
     """Codes of what is still subscribed and exists, in the order given."""
     codes: list[int] = []
     for topic, partitions in owned:
-        if topic in wanted and topic in topics.partitions:
-            code_of = topics.code_of[topic]
-            try:
-                codes += in_one_step(code_of, partitions)
-            except KeyError:
-                codes += [code_of[partition] for partition in partitions if partition in code_of]
+        code_of = topics.code_of.get(topic, {})
+        try:
+            codes += in_one_step(code_of, partitions)
+        except KeyError:
+            codes += [code_of[partition] for partition in partitions if partition in code_of]
     return codes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from coordinator_core.assignors._java_order import hash_order_of_all, java_sorted
@@ -96,6 +96,17 @@ class Topics:
             topic: dict(enumerate(codes))
             for topic, codes in zip(self.names, self.code_ranges, strict=True)
         }
+
+    @cached_property
+    def place_by_id(self) -> list[int] | None:
+        """Of every code its place when topics go as given; None if that is its own."""
+        if self.names == list(self.partitions):
+            return None
+        places = [0] * self.total
+        codes = (self.code_of[topic].values() for topic in self.partitions)
+        for place, code in enumerate(chain.from_iterable(codes)):
+            places[code] = place
+        return places
 
     @cached_property
     def hash_order(self) -> list[str] | None:

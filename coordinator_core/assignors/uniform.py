@@ -23,6 +23,7 @@ def assign(topics: Topics, members: Sequence[Member], hashed: bool = False) -> A
         members = in_hash_order(members)
     if same_topics(members):
         require_metadata(topics, members[:1])
+        topics = topics.only(members[0].topics)
         codes = _uniform_equal.assign(topics, members)
     else:
         require_metadata(topics, members)

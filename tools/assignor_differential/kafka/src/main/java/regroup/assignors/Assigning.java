@@ -8,6 +8,9 @@ import org.apache.kafka.common.TopicPartition;
 interface Assigning {
     void run();
 
+    /** From what run() gave to lists by name, where it gave something else: a part of the time from names to lists. */
+    default void toLists() {}
+
     /** Lists by member id, all members of the case. */
     Map<String, List<TopicPartition>> result();
 

@@ -31,7 +31,9 @@ final class OnTheServer implements Assigning, SubscribedTopicDescriber {
     private final Map<Uuid, Integer> sizes = new HashMap<>();
     private final ConsumerGroupPartitionAssignor assignor;
     private final GroupSpecImpl spec;
+    private final Map<Uuid, String> nameOf = new HashMap<>();
     private Map<String, MemberAssignment> assignments;
+    private Map<String, List<TopicPartition>> lists;
 
     OnTheServer(Given given) {
         this.given = given;
@@ -39,6 +41,7 @@ final class OnTheServer implements Assigning, SubscribedTopicDescriber {
         names = new ArrayList<>(given.topics().keySet());
         for (String name : names) {
             ids.put(name, new Uuid(0, ids.size() + 1));
+            nameOf.put(ids.get(name), name);
             sizes.put(ids.get(name), given.topics().get(name).partitions());
         }
         Map<String, MemberSubscriptionAndAssignmentImpl> members =
@@ -77,6 +80,20 @@ final class OnTheServer implements Assigning, SubscribedTopicDescriber {
     @Override
     public void run() {
         assignments = assignor.assign(spec, this).members();
+    }
+
+    /** In the sets' own order, which costs less than the sorted one of result(). */
+    @Override
+    public void toLists() {
+        lists = new HashMap<>();
+        assignments.forEach((member, assignment) -> {
+            List<TopicPartition> list = new ArrayList<>();
+            assignment.partitions().forEach((id, partitions) -> {
+                String name = nameOf.get(id);
+                for (int partition : partitions) list.add(new TopicPartition(name, partition));
+            });
+            lists.put(member, list);
+        });
     }
 
     @Override
