@@ -82,5 +82,9 @@ bench-assignors: setup  ## the assignors beside Java, franz-go and kafka-python 
 bench-assign-job: setup  ## 10,000 small groups through Spark and in one process
 	@$(BIN)/python -m bench.assign_job
 
+SIZES ?= 0.01 0.04 0.16
+bench-scale: setup  ## time and memory of each job as the day grows; size 1 is 250,000 generations
+	@$(BIN)/python -m bench.scale --sizes $(SIZES) --skewed
+
 clean:  ## forget the demo's lake and the caches; .venv and .jars stay
 	@rm -rf $(DEMO) .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse

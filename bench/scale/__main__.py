@@ -1,0 +1,158 @@
+"""How the nightly run's time and memory grow with the day: stage by stage, several sizes.
+
+    python -m bench.scale --sizes 0.01 0.04 0.16 [--skewed] [--lakes FOLDER]
+
+Size 1 is a day of 250,000 group records of 1 to 40 members with 2.5 million offset commits.  Each
+size is a lake whose bronze is made up (fleet.py), and a process of its own with conf/large.toml,
+which runs the jobs one after another.  ``--skewed`` adds, for each size, the same day with half of
+all generations in one group.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import write_deltalake
+
+from bench.process_tree import Watch
+from bench.scale.fleet import Row, partitions
+from jobs.config import load_config
+from jobs.pipeline import JOBS, job
+from jobs.session import build_session
+from jobs.tables import Lake
+from schemas import table_partitioning
+
+CLUSTER = "bench"
+CONF = str(Path(__file__).resolve().parents[2] / "conf" / "large.toml")
+ROWS_A_FILE = 500_000
+SCHEMA = pa.schema(
+    [
+        ("cluster_id", pa.string()), ("topic_partition", pa.string()), ("log_offset", pa.int64()),
+        ("event_date", pa.date32()), ("append_time", pa.timestamp("us", tz="UTC")),
+        ("key", pa.binary()), ("value", pa.binary()), ("key_type", pa.int32()),
+        ("magic", pa.int32()), ("is_transactional", pa.bool_()), ("producer_id", pa.int64()),
+        ("control", pa.string()), ("source", pa.string()), ("file", pa.string()),
+        ("position", pa.int64()),
+    ]
+)  # fmt: skip
+
+
+def write_bronze(root: str, scale: float, *, skewed: bool) -> None:
+    waiting: list[pa.RecordBatch] = []
+    for partition, rows in partitions(scale, skewed=skewed):
+        for start in range(0, len(rows), ROWS_A_FILE):
+            waiting.append(_batch(partition, start, rows[start : start + ROWS_A_FILE]))
+        if sum(batch.num_rows for batch in waiting) >= ROWS_A_FILE:
+            _append(root, waiting)
+            waiting = []
+    _append(root, waiting)
+
+
+def _append(root: str, batches: list[pa.RecordBatch]) -> None:
+    if batches:
+        table = pa.Table.from_batches(batches)
+        partitioning = table_partitioning("offsets_records")
+        write_deltalake(f"{root}/offsets_records", table, mode="append", partition_by=partitioning)
+
+
+def _batch(partition: int, first_offset: int, rows: list[Row]) -> pa.RecordBatch:
+    times, keys, values, types = zip(*rows, strict=True)
+    count, name = len(rows), f"__consumer_offsets-{partition}"
+    columns = {
+        "cluster_id": [CLUSTER] * count,
+        "topic_partition": [name] * count,
+        "log_offset": range(first_offset, first_offset + count),
+        "event_date": [_date(at) for at in times],
+        "append_time": [at * 1000 for at in times],
+        "key": keys,
+        "value": values,
+        "key_type": types,
+        "magic": [2] * count,
+        "is_transactional": [False] * count,
+        "producer_id": [-1] * count,
+        "control": [None] * count,
+        "source": ["segments"] * count,
+        "file": [f"{name}/00000000000000000000.log"] * count,
+        "position": [0] * count,
+    }
+    arrays = [pa.array(columns[field.name], field.type) for field in SCHEMA]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def _date(time_ms: int) -> date:
+    return datetime.fromtimestamp(time_ms / 1000, UTC).date()
+
+
+def run_one(root: str) -> None:
+    """Every job in this process; one JSON line a stage: name, seconds, MiB of JVM and workers."""
+    lake = Lake(build_session(load_config(CONF)), root, CLUSTER)
+    for name in JOBS:
+        with Watch(os.getpid()) as watch:
+            began = time.monotonic()
+            job(name).run(lake)
+            seconds = time.monotonic() - began
+        jvm, workers = (
+            sum(u.mib for n, u in watch.used.items() if n.startswith(p)) for p in ("java", "python")
+        )
+        told = {"stage": name, "seconds": seconds, "jvm_mib": jvm, "workers_mib": workers}
+        print(json.dumps(told), flush=True)
+
+
+def measured(scale: float, folder: str, *, skewed: bool) -> list[dict[str, Any]]:
+    root = f"{folder}/{scale}{'-skewed' if skewed else ''}"
+    began = time.monotonic()
+    write_bronze(root, scale, skewed=skewed)
+    print(f"{root}: made in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    command = [sys.executable, "-m", "bench.scale", "--one", root]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def print_table(runs: dict[str, list[dict[str, Any]]], sizes: dict[str, float]) -> None:
+    """A row a stage; for each run its seconds, and the last line beside linear growth."""
+    print("| stage | " + " | ".join(f"{name}: s, JVM / workers MiB" for name in runs) + " |")
+    print("|---|" + "---|" * len(runs))
+    for rows in zip(*runs.values(), strict=True):
+        cells = (f"{r['seconds']:.1f}, {r['jvm_mib']:.0f} / {r['workers_mib']:.0f}" for r in rows)
+        print(f"| {rows[0]['stage']} | " + " | ".join(cells) + " |")
+    totals = {name: sum(r["seconds"] for r in rows) for name, rows in runs.items()}
+    print("| all | " + " | ".join(f"{total:.0f}" for total in totals.values()) + " |")
+    names = list(runs)
+    for before, after in itertools.pairwise(names):
+        linear = totals[before] * sizes[after] / sizes[before]
+        print(f"{before} -> {after}: {totals[after] / linear:.2f} x linear")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--sizes", type=float, nargs="+", default=[0.01, 0.04, 0.16])
+    parser.add_argument("--skewed", action="store_true", help="each size also with one huge group")
+    parser.add_argument("--lakes", help="folder to keep the lakes in; default: a temporary one")
+    parser.add_argument("--one", metavar="LAKE", help="run the jobs on this lake, figures out")
+    options = parser.parse_args()
+    if options.one:
+        run_one(options.one)
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        runs, sizes = {}, {}
+        for scale in options.sizes:
+            for skewed in (False, True) if options.skewed else (False,):
+                name = f"{scale:g}x{' skewed' if skewed else ''}"
+                sizes[name] = scale
+                runs[name] = measured(scale, options.lakes or temporary, skewed=skewed)
+        print_table(runs, sizes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""A made-up day of `__consumer_offsets`: groups that rebalance, and commit in between.
+
+Shapes as clusters have them: most groups small, few large; members come and go one or two at a
+time, sometimes a whole deployment; dynamic and static members; one topic mostly, up to four.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from coordinator_core.assignors import ASSIGNORS, Member, Topics
+from coordinator_core.java import partition_for, string_hash
+from coordinator_core.records import (
+    Assignment,
+    Subscription,
+    encode_assignment,
+    encode_key,
+    encode_subscription,
+    encode_value,
+)
+
+DAY_MS = 86_400_000
+START_MS = 1_795_132_800_000  # 2026-11-20 00:00 UTC
+PARTITIONS = 50
+# What 250,000 group records and 2.5 million commits are made of.
+GROUPS, GENERATIONS, COMMITS = 5_000, 250_000, 2_500_000
+MOST_MEMBERS = 40
+
+Row = tuple[int, bytes, bytes, int]
+"""Time in ms, key, value, key type."""
+
+
+@dataclass
+class Group:
+    """One group's day; ``generations`` rebalances, spread evenly with some jitter."""
+
+    name: str
+    generations: int
+    rnd: random.Random
+    members: dict[str, dict] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.topics = {
+            f"{self.name}.topic-{i}": self.rnd.choice((6, 12, 12, 24, 48))
+            for i in range(self.rnd.choice((1, 1, 1, 2, 4)))
+        }
+        self.cluster = Topics(self.topics)
+        self.is_static = self.rnd.random() < 0.2
+        # Half of all groups have one to five members, one in ten up to forty.
+        self.size = min(MOST_MEMBERS, max(1, int(self.rnd.paretovariate(0.8) * 2)))
+        self.subscription = encode_subscription(Subscription(1, sorted(self.topics), None, [], -1))
+        self.group_key = encode_key(2, {"group": self.name})
+        self.commit_keys = [
+            encode_key(1, {"group": self.name, "topic": topic, "partition": number})
+            for topic, count in self.topics.items()
+            for number in range(count)
+        ]
+
+    def rows(self, commits: int) -> Iterator[Row]:
+        """Every generation's record and its share of ``commits`` offset commits after it."""
+        step = DAY_MS / self.generations
+        per_generation, offset = commits / self.generations, 0
+        for number in range(1, self.generations + 1):
+            at = START_MS + int((number - 1 + 0.5 * self.rnd.random()) * step)
+            self._come_and_go()
+            yield at, self.group_key, self._record(number, at), 2
+            due = int(number * per_generation) - int((number - 1) * per_generation)
+            for n in range(due):
+                offset += 100
+                key = self.commit_keys[(number + n) % len(self.commit_keys)]
+                later = at + 1 + int(0.4 * step * n / max(due, 1))
+                yield later, key, _commit(offset, later), 1
+
+    def _come_and_go(self) -> None:
+        if not self.members or self.rnd.random() < 0.02:  # a deployment
+            self.members = dict(self._new() for _ in range(self.size))
+        elif len(self.members) >= self.size:
+            del self.members[self.rnd.choice(list(self.members))]
+        else:
+            self.members.update([self._new()])
+
+    def _new(self) -> tuple[str, dict]:
+        taken = {member["client_id"] for member in self.members.values()}
+        numbers = range(len(taken) + 1)
+        client = next(c for n in numbers if (c := f"{self.name}-{n}") not in taken)
+        static = client if self.is_static else None
+        member_id = f"{client}-{_uuid(self.rnd)}"
+        return member_id, {
+            "member_id": member_id,
+            "group_instance_id": static,
+            "client_id": client,
+            "client_host": f"/10.{self.rnd.randrange(4)}.{string_hash(client) % 250}.7",
+            "rebalance_timeout": 300_000,
+            "session_timeout": 45_000,
+            "subscription": self.subscription,
+        }
+
+    def _record(self, generation: int, at: int) -> bytes:
+        topics = tuple(sorted(self.topics))
+        given = ASSIGNORS["range"](self.cluster, [Member(m, topics) for m in self.members])
+        members = []
+        for member_id, member in self.members.items():
+            by_topic: dict[str, list[int]] = {}
+            for topic, partition in given[member_id]:
+                by_topic.setdefault(topic, []).append(partition)
+            stored = encode_assignment(Assignment(1, list(by_topic.items()), None))
+            members.append(member | {"assignment": stored})
+        fields = {
+            "protocol_type": "consumer",
+            "generation": generation,
+            "protocol": "range",
+            "leader": next(iter(self.members)),
+            "current_state_timestamp": at - self.rnd.randrange(2, 60),
+            "members": members,
+        }
+        return encode_value(2, 3, fields)
+
+
+def _commit(offset: int, at: int) -> bytes:
+    fields = {"offset": offset, "leader_epoch": 3, "metadata": "", "commit_timestamp": at}
+    return encode_value(1, 3, fields)
+
+
+def _uuid(rnd: random.Random) -> str:
+    digits = f"{rnd.getrandbits(128):032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def partitions(scale: float, *, skewed: bool) -> Iterator[tuple[int, list[Row]]]:
+    """Each partition of the topic with its records in order of time.
+
+    ``scale`` 1 is a day of 250,000 group records and 2.5 million commits; ``skewed``: one group
+    has half of all generations.
+    """
+    rnd = random.Random(7)
+    generations, commits = int(GENERATIONS * scale), int(COMMITS * scale)
+    groups = max(1, int(GROUPS * scale))
+    others = generations // 2 if skewed else generations
+    counts = _shares(others, groups, rnd)
+    if skewed:
+        counts[0] += generations - others
+    placed: dict[int, list[tuple[str, int]]] = {}
+    for number, count in enumerate(counts):
+        name = f"group-{number:05}"
+        placed.setdefault(partition_for(name, PARTITIONS), []).append((name, count))
+    for partition, named in sorted(placed.items()):
+        rows = [
+            row
+            for name, count in named
+            if count
+            for row in Group(name, count, random.Random(name)).rows(commits * count // generations)
+        ]
+        yield partition, sorted(rows, key=lambda row: row[0])
+
+
+def _shares(total: int, groups: int, rnd: random.Random) -> list[int]:
+    """``total`` over the groups, most of them calm and some not."""
+    weights = [rnd.lognormvariate(0, 1) for _ in range(groups)]
+    scale = total / sum(weights)
+    return [int(weight * scale) for weight in weights]
