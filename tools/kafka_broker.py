@@ -43,6 +43,8 @@ share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
 group.min.session.timeout.ms=1000
 log.cleaner.dedupe.buffer.size=16777216
+log.retention.check.interval.ms=500
+log.initial.task.delay.ms=500
 """
 LOG4J = """
 status=error

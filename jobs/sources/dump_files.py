@@ -68,7 +68,7 @@ def avro_rows(file: str, columns: Columns) -> Iterator[dict[str, Any]]:
         number, end = 0, stream.tell()
         try:
             for block in blocks:
-                for record in block:
+                for record in list(block):  # all of a block or nothing: it has one fate
                     yield {"position": number, **record_row(record, columns, b"")}  # type: ignore[arg-type]
                     number += 1
                 end = stream.tell()

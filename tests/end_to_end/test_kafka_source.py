@@ -1,0 +1,315 @@
+"""Source kafka against a real broker: nothing twice, nothing missing, and no silence."""
+
+import time
+from dataclasses import replace
+from itertools import chain
+
+import confluent_kafka as ck
+import pytest
+from confluent_kafka import admin as ck_admin
+from deltalake import DeltaTable
+
+from coordinator_core.records import decode
+from jobs import cli, ingest
+from jobs.check import broken_laws
+from jobs.committed_offsets import with_outcome
+from jobs.config import load_config
+from jobs.errors import RunFailed
+from jobs.nightly import Request, inputs_of
+from jobs.segments import read_segment
+from jobs.session import build_session
+from jobs.sources import kafka
+from jobs.sql import query
+from jobs.tables import Lake
+from tools import kafka_broker
+
+if not kafka_broker.is_fetched():
+    pytest.skip("no broker in .jars/broker: `make test` fetches it", allow_module_level=True)
+
+LOG = "__consumer_offsets-0"  # one partition: every group's records lie in it
+TABLES = ("offsets_records", "quarantine", "ingested_files")
+RECORD = "topic_partition, log_offset, event_date, append_time, key, value, key_type"
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory):
+    with kafka_broker.Broker(tmp_path_factory.mktemp("broker"), offsets_partitions=1) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def clients(broker):
+    clients = Clients(broker.bootstrap)
+    yield clients
+    clients.leave(*clients.consumers)
+
+
+@pytest.fixture(scope="module")
+def spark():
+    return build_session(load_config(None))
+
+
+@pytest.fixture
+def lake(spark, tmp_path):
+    return Lake(spark, str(tmp_path / "lake"), "c")
+
+
+@pytest.fixture(scope="module")
+def kept_lake(spark, tmp_path_factory):
+    """One lake through several tests, each of which begins where the one before left it."""
+    return Lake(spark, str(tmp_path_factory.mktemp("kept") / "lake"), "c")
+
+
+class Clients:
+    """Real consumers and producers of librdkafka, polled by the test itself."""
+
+    def __init__(self, bootstrap):
+        self.common = {"bootstrap.servers": bootstrap, "log_level": 0}
+        self.consumers = {}
+        self.admin = ck_admin.AdminClient(self.common)
+        self._done(self.admin.create_topics([ck_admin.NewTopic("orders", 6, 1)]))
+
+    def join(self, *names, group="billing"):
+        for name in names:
+            consumer = ck.Consumer(
+                self.common | {"group.id": group, "client.id": name, "enable.auto.commit": False}
+            )
+            consumer.subscribe(["orders"])
+            self.consumers[name] = consumer
+        self.settle()
+
+    def leave(self, *names):
+        for name in names:
+            self.consumers.pop(name).close()
+        self.settle()
+
+    def settle(self):
+        """Poll until each consumer owns something, and all together the six partitions."""
+        deadline = time.monotonic() + 30
+        while self.consumers and not self._is_settled():
+            assert time.monotonic() < deadline, "the group does not settle"
+            for consumer in self.consumers.values():
+                consumer.poll(0.05)
+
+    def commit(self, name, offset):
+        owned = self.consumers[name].assignment()
+        offsets = [ck.TopicPartition("orders", p.partition, offset) for p in owned]
+        self.consumers[name].commit(offsets=offsets, asynchronous=False)
+
+    def begin(self, transactional_id, offset):
+        """A transaction with one offset commit of the group `shipping` in it."""
+        producer = ck.Producer(self.common | {"transactional.id": transactional_id})
+        producer.init_transactions(30)
+        producer.begin_transaction()
+        reader = ck.Consumer(self.common | {"group.id": "shipping"})
+        offsets = [ck.TopicPartition("orders", 0, offset)]
+        producer.send_offsets_to_transaction(offsets, reader.consumer_group_metadata())
+        reader.close()
+        return producer
+
+    def delete_all_records(self):
+        """By retention, as a broker does it; the offset of the next record comes back."""
+        self._configure({"cleanup.policy": "delete", "retention.ms": "1"})
+        reader = ck.Consumer(self.common | {"group.id": "watch"})
+        low, high, deadline = 0, 1, time.monotonic() + 30
+        while low < high:
+            assert time.monotonic() < deadline, "retention deletes nothing"
+            time.sleep(0.1)
+            low, high = reader.get_watermark_offsets(ck.TopicPartition("__consumer_offsets", 0))
+        reader.close()
+        self._configure({"cleanup.policy": "compact", "retention.ms": "-1"})
+        return high
+
+    def _configure(self, settings):
+        entries = [
+            ck_admin.ConfigEntry(name, value, incremental_operation=ck_admin.AlterConfigOpType.SET)
+            for name, value in settings.items()
+        ]
+        topic = ck_admin.ConfigResource(
+            ck_admin.ResourceType.TOPIC, "__consumer_offsets", incremental_configs=entries
+        )
+        self._done(self.admin.incremental_alter_configs([topic]))
+
+    def _is_settled(self):
+        owned = [[p.partition for p in c.assignment()] for c in self.consumers.values()]
+        return all(owned) and sorted(chain(*owned)) == list(range(6))
+
+    @staticmethod
+    def _done(futures):
+        for future in futures.values():
+            future.result(30)
+
+
+def run(lake, broker, **settings):
+    request = Request(lake.root, lake.cluster_id, kafka=broker.bootstrap)
+    ingest.run(lake, inputs_of(request, replace(load_config(None), kafka=settings)))
+
+
+def run_segments(lake, broker):
+    request = Request(lake.root, lake.cluster_id, segments=str(broker.data))
+    ingest.run(lake, inputs_of(request, load_config(None)))
+
+
+def rows(lake, sql):
+    return query(lake.root, sql)[1]
+
+
+def landed(lake):
+    """Offset, key and value of every data record in the lake."""
+    return rows(
+        lake,
+        "SELECT log_offset, key, value FROM offsets_records WHERE key_type IS NOT NULL ORDER BY 1",
+    )
+
+
+def written(broker):
+    """The same of the broker's own log."""
+    return [
+        record
+        for segment in sorted((broker.data / LOG).glob("*.log"))
+        for batch in read_segment(segment.read_bytes(), partition=0, file=str(segment))
+        if batch.control is None
+        for record in zip(batch.offsets, batch.keys, batch.values, strict=True)
+    ]
+
+
+def commits(lake):
+    """How many versions each bronze table has."""
+    return {table: len(DeltaTable(f"{lake.root}/{table}").history()) for table in TABLES}
+
+
+def test_nothing_twice_and_nothing_missing(broker, clients, kept_lake, tmp_path):
+    lake = kept_lake
+    clients.join("a", "b")
+    clients.commit("a", 0)
+    run(lake, broker)
+    first, before = landed(lake), commits(lake)
+    run(lake, broker)
+
+    assert first == written(broker)
+    assert commits(lake) == before, "a run with nothing new changes nothing"
+
+    clients.join("c")
+    clients.leave("a")
+    clients.begin("committed", 7).commit_transaction()
+    clients.begin("aborted", 8).abort_transaction()
+    clients.commit("b", 0)
+    run(lake, broker)
+
+    assert landed(lake) == written(broker)
+    assert len(landed(lake)) > len(first)
+    assert broken_laws(lake.root)[1] == []
+
+    decoded = [
+        (decode(row["key"], row["value"]), row["outcome"])
+        for row in with_outcome(lake.read("offsets_records")).orderBy("log_offset").collect()
+    ]
+    of_transactions = [
+        (record.value["offset"], outcome)
+        for record, outcome in decoded
+        if record.key["group"] == "shipping"
+    ]
+    assert of_transactions == [(7, "plain"), (8, "aborted")]
+
+    by_segments = Lake(lake.spark, str(tmp_path / "by segments"), "c")
+    run_segments(by_segments, broker)
+    assert rows(lake, f"SELECT {RECORD} FROM offsets_records ORDER BY log_offset") == rows(
+        by_segments,
+        f"SELECT {RECORD} FROM offsets_records WHERE control IS NULL ORDER BY log_offset",
+    )
+
+    run_segments(lake, broker)
+    everything = "SELECT * FROM offsets_records ORDER BY log_offset"
+    assert rows(lake, everything) == rows(by_segments, everything), "by two ways, there once"
+    assert broken_laws(lake.root)[1] == []
+
+
+def test_a_run_that_dies_before_it_counted_is_made_good_by_the_next(
+    broker, clients, kept_lake, monkeypatch
+):
+    def die(*_):
+        raise RuntimeError("killed")
+
+    lake = kept_lake
+    clients.join("a")
+    with monkeypatch.context() as patched:
+        patched.setattr(ingest, "kafka_logs", die)
+        with pytest.raises(RuntimeError, match="killed"):
+            run(lake, broker)
+    clients.commit("a", 0)
+    run(lake, broker)
+
+    assert landed(lake) == written(broker)
+    counted = rows(lake, "SELECT inputs FROM ingested_files WHERE source = 'kafka'")
+    assert counted == [(len(written(broker)),)]
+    assert broken_laws(lake.root)[1] == []
+
+
+def test_what_an_open_transaction_holds_back_comes_when_it_ends(broker, clients, kept_lake, capfd):
+    lake = kept_lake
+    run(lake, broker)
+    held_from = written(broker)[-1][0] + 1
+    producer = clients.begin("open", 9)
+    clients.commit("b", 0)
+    run(lake, broker)
+
+    assert [record for record in written(broker) if record[0] < held_from] == landed(lake)
+    assert f"from offset {held_from} on wait for the end of a transaction" in capfd.readouterr().err
+
+    producer.commit_transaction()
+    run(lake, broker)
+
+    assert landed(lake) == written(broker)
+
+
+def test_what_was_deleted_before_it_was_read_is_on_record(broker, clients, kept_lake):
+    lake = kept_lake
+    clients.commit("b", 0)  # the last thing read is a record, not a transaction's marker
+    run(lake, broker)
+    before = landed(lake)
+    first = before[-1][0] + 1
+    clients.commit("b", 0)
+    kept_from = clients.delete_all_records()
+    clients.commit("b", 0)
+    run(lake, broker)
+
+    kept = [record for record in written(broker) if record[0] >= kept_from]
+    assert kept
+    assert landed(lake) == [*before, *kept]
+    assert rows(lake, "SELECT source, log_offset, reason FROM quarantine") == [
+        ("kafka", first, f"deleted before it was read: offsets {first} to {kept_from - 1}")
+    ]
+    assert broken_laws(lake.root)[1] == []
+
+
+def test_zero_rows_of_a_log_that_has_some_is_an_error(broker, clients, lake, monkeypatch):
+    """As Spark's Kafka source answers with its default way to list partitions."""
+    lake.spark.conf.set(kafka.OLD_OFFSET_READER, "false")
+    monkeypatch.setattr(kafka, "OLD_OFFSET_READER", "spark.regroup.unheard")
+
+    with pytest.raises(RunFailed, match="the broker has records up to offset"):
+        run(lake, broker)
+
+
+def test_a_log_shorter_than_what_was_read_is_another_log(broker, clients, lake, monkeypatch):
+    monkeypatch.setattr(kafka.Reading, "_progress", lambda _: {0: 1_000_000})
+
+    with pytest.raises(RunFailed, match="read up to offset 1000000, and the broker has"):
+        run(lake, broker)
+
+
+def test_no_broker_is_one_line_and_exit_1(spark, tmp_path, monkeypatch, capsys):
+    conf = tmp_path / "conf.toml"
+    conf.write_text('[kafka]\n"default.api.timeout.ms" = 500\n"sasl.jaas.config" = "secret"\n')
+    lake = ["--lake", str(tmp_path / "lake"), "--cluster-id", "c"]
+    monkeypatch.setattr(
+        "sys.argv", ["regroup", "ingest", *lake, "--kafka", "127.0.0.1:1", "--conf", str(conf)]
+    )
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+
+    said = capsys.readouterr().err
+    assert ended.value.code == 1
+    assert said.startswith("regroup: --kafka 127.0.0.1:1: TimeoutException: ")
+    assert said.count("\n") == 1
+    assert "secret" not in said

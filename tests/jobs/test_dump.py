@@ -1,0 +1,290 @@
+"""dump: columns by their names, what cannot be read in quarantine, every record once."""
+
+import base64
+import gzip
+import json
+from datetime import UTC, date, datetime
+
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import write_deltalake
+
+from coordinator_core.records import encode_key, encode_value
+from jobs.check import broken_laws
+from jobs.errors import UsageError
+from jobs.ingest import Inputs, run
+from jobs.sources.dump import Dump, file_rows
+from jobs.sources.dump_columns import SPELLINGS, columns_of
+from jobs.sources.rows import DateRange
+
+EVE, DAY, NO_TIME = date(2026, 11, 20), date(2026, 11, 21), date(1970, 1, 1)
+EVE_MS, DAY_MS = 1_795_175_000_000, 1_795_219_200_000  # 2026-11-20 11:43:20, 2026-11-21 00:00
+GROUP = encode_key(2, {"group": "g"})
+COMMIT = encode_key(1, {"group": "g", "topic": "t", "partition": 0})
+COMMITTED = encode_value(
+    1, 3, {"offset": 4, "leader_epoch": -1, "metadata": "", "commit_timestamp": 5}
+)
+UNKNOWN = b"\x00\x63\x00\x01g"  # key type 99
+PLAIN = {name: (name,) for name in SPELLINGS}
+
+
+def b64(data):
+    return base64.b64encode(data).decode()
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        ("topic partition offset timestamp timestampType key value", "key value offset topic"),
+        ("topic partition offset tstype ts broker key payload", "key payload offset topic"),
+        ("metadata.topic metadata.partition metadata.offset metadata.timestamp key value headers",
+         "key value metadata.offset metadata.topic"),
+        ("Key Value _partition kafkaPartition Kafka-Offset kafka_timestamp",
+         "Key Value Kafka-Offset None"),
+        ("key value payload partition offset timestamp", "key value offset None"),
+    ],
+    ids=["Spark's Kafka source", "kcat -J", "an envelope", "InsertField, cases mixed",
+         "the plain name before another"],
+)  # fmt: skip
+def test_columns_by_the_names_in_use(names, found):
+    columns = columns_of([tuple(name.split(".")) for name in names.split()], "dump")
+
+    chosen = (columns.get(name) for name in ("key", "value", "offset", "topic"))
+    assert " ".join("None" if path is None else ".".join(path) for path in chosen) == found
+
+
+def test_a_missing_column_is_named_and_so_is_what_is_there():
+    with pytest.raises(UsageError) as raised:
+        columns_of([("key",), ("Offset",), ("partition",), ("data",)], "/dumps/a.parquet")
+
+    assert str(raised.value) == (
+        "--dump /dumps/a.parquet: no column for timestamp and value; it has Offset, data, key, "
+        "partition; a dump needs key, value, partition, offset and timestamp"
+    )
+
+
+ROW = {"partition": 3, "offset": 7, "timestamp": DAY_MS, "key": b64(GROUP), "value": b64(b"v")}
+JSON = [
+    # a line, then what becomes of it: partition, offset, time, key, value, reason
+    (ROW, 3, 7, DAY_MS, GROUP, b"v", None),
+    (ROW | {"value": None}, 3, 7, DAY_MS, GROUP, None, None),
+    ({k: v for k, v in ROW.items() if k != "value"}, 3, 7, DAY_MS, GROUP, None, None),
+    (ROW | {"offset": "8", "partition": "0"}, 0, 8, DAY_MS, GROUP, b"v", None),
+    (ROW | {"key": b64(GROUP)[:5] + "\r\n" + b64(GROUP)[5:]}, 3, 7, DAY_MS, GROUP, b"v", None),
+    (ROW | {"timestamp": "2026-11-21T01:00:00+01:00"}, 3, 7, DAY_MS, GROUP, b"v", None),
+    (ROW | {"timestamp": "2026-11-21 00:00:00"}, 3, 7, DAY_MS, GROUP, b"v", None),
+    (ROW | {"timestamp": str(DAY_MS)}, 3, 7, DAY_MS, GROUP, b"v", None),
+    (ROW | {"timestamp": None}, 3, 7, None, GROUP, b"v", None),
+    (ROW | {"timestamp": -1}, 3, 7, -1, GROUP, b"v", None),
+    (ROW | {"key": None}, 3, 7, DAY_MS, None, b"v", None),
+    (ROW | {"partition": -1}, None, None, None, "line", None, "partition -1"),
+    (ROW | {"partition": 2**31}, None, None, None, "line", None, "partition 2147483648"),
+    (ROW | {"offset": None}, 3, None, None, "line", None, "offset None"),
+    (ROW | {"offset": True}, 3, None, None, "line", None, "offset True"),
+    (ROW | {"offset": 2**63}, 3, None, None, "line", None, "offset 9223372036854775808"),
+    (ROW | {"timestamp": "noon"}, 3, 7, None, "line", None, "timestamp 'noon'"),
+    (ROW | {"key": "no base64!"}, 3, 7, DAY_MS, "line", None, "key is not base64"),
+    (ROW | {"value": 5}, 3, 7, DAY_MS, "line", None, "value is not base64"),
+    ([ROW], None, None, None, "line", None, "not a JSON object"),
+    ("[" * 100_000, None, None, None, "line", None, "not a JSON object"),
+]
+
+
+@pytest.mark.parametrize(
+    ("record", "partition", "offset", "time_ms", "key", "value", "reason"), JSON
+)
+def test_a_line_of_json(tmp_path, record, partition, offset, time_ms, key, value, reason):
+    line = (record if isinstance(record, str) else json.dumps(record)).encode()
+    (tmp_path / "dump.jsonl").write_bytes(b"\n" + line)
+
+    [batch] = file_rows(str(tmp_path / "dump.jsonl"), "json", PLAIN)
+
+    [row] = batch.to_pylist()
+    columns = ("position", "bytes", "partition", "log_offset", "time_ms", "key", "value", "reason")
+    assert [row[name] for name in columns] == [
+        1, len(line) + 1, partition, offset, time_ms, line if key == "line" else key, value, reason
+    ]  # fmt: skip
+
+
+def test_a_gzip_that_ends_too_early_gives_what_it_has(tmp_path):
+    lines = b"".join(json.dumps(ROW | {"offset": n}).encode() + b"\n" for n in range(20_000))
+    packed = gzip.compress(lines)
+    (tmp_path / "dump.json.gz").write_bytes(packed[: len(packed) // 2])
+
+    rows = [row for batch in file_rows(str(tmp_path / "dump.json.gz"), "json", PLAIN)
+            for row in batch.to_pylist()]  # fmt: skip
+
+    assert [row["log_offset"] for row in rows[:-1]] == list(range(len(rows) - 1))
+    assert len(rows) > 5_000
+    assert rows[-1]["reason"].startswith("cannot be unpacked: Compressed file ended before")
+    assert rows[-1]["unread_bytes"] == 0
+
+
+AVRO = fastavro.parse_schema({
+    "type": "record", "name": "Exported", "fields": [
+        {"name": "key", "type": ["null", "bytes"]},
+        {"name": "value", "type": ["null", "bytes"]},
+        {"name": "kafka_partition", "type": "int"},
+        {"name": "kafka_offset", "type": "long"},
+        {"name": "ts", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+    ],
+})  # fmt: skip
+
+
+def avro(path, records):
+    names = ("key", "value", "kafka_partition", "kafka_offset", "ts")
+    rows = [dict(zip(names, record, strict=True)) for record in records]
+    with open(path, "wb") as out:
+        fastavro.writer(out, AVRO, rows, codec="deflate", sync_interval=1000)
+
+
+def test_avro_up_to_where_it_is_damaged(tmp_path):
+    avro(tmp_path / "dump.avro", [(GROUP, None, 1, n, DAY_MS) for n in range(200)])
+    data = bytearray((tmp_path / "dump.avro").read_bytes())
+    data[-30] ^= 0xFF
+    (tmp_path / "dump.avro").write_bytes(data)
+
+    dump = Dump(str(tmp_path / "dump.avro"))
+    [((format_, columns), [file])] = dump.files.items()
+    rows = [row for batch in file_rows(file, format_, dict(columns)) for row in batch.to_pylist()]
+
+    *read, damaged = rows
+    assert 0 < len(read) < 200
+    assert [
+        (row["position"], row["log_offset"], row["time_ms"], row["reason"]) for row in read
+    ] == [(n, n, DAY_MS, None) for n in range(len(read))]
+    assert damaged["reason"].startswith("no Avro block from byte ")
+    assert damaged["key"] == bytes(data[-damaged["unread_bytes"] :])
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("a.jsonl", b"plain text\n", "no column for key and offset and partition"),
+        ("a.jsonl", b'\xff\xfe{\x00"\x00', "it has none"),
+        ("a.parquet", b"PAR1 and no more", "cannot be read as parquet"),
+        ("a.avro", b"Obj\x01\xff\xff", "cannot be read as avro"),
+        ("_SUCCESS", b"x", "nothing in it but empty and hidden files"),
+        ("empty.json", b"", "nothing in it but empty and hidden files"),
+    ],
+)
+def test_what_is_no_dump_is_said_in_one_line(tmp_path, name, data, said):
+    (tmp_path / name).write_bytes(data)
+
+    with pytest.raises(UsageError, match=said) as raised:
+        Dump(str(tmp_path))
+
+    assert "\n" not in str(raised.value)
+
+
+def table(records, **columns):
+    names = ("topic", "partition", "offset", "timestamp", "key", "value")
+    types = (
+        pa.string(),
+        pa.int32(),
+        pa.int64(),
+        pa.timestamp("us", "UTC"),
+        pa.binary(),
+        pa.binary(),
+    )
+    return pa.table(
+        {name: pa.array(values, columns.get(name, of))
+         for name, of, *values in zip(names, types, *records, strict=True)}
+    )  # fmt: skip
+
+
+def at(time_ms):
+    return datetime.fromtimestamp(time_ms / 1000, UTC)
+
+
+OURS = "__consumer_offsets"
+RECORDS = [
+    (OURS, 3, 0, at(EVE_MS), GROUP, None),
+    (OURS, 3, 1, at(DAY_MS), COMMIT, COMMITTED),
+    (OURS, 3, 1, at(DAY_MS), COMMIT, COMMITTED),
+    (OURS, 3, 2, at(DAY_MS), UNKNOWN, b"x"),
+    (OURS, 4, 0, None, GROUP, None),
+    ("orders", 3, 9, at(DAY_MS), b"k", b"v"),
+    (OURS, 3, None, at(DAY_MS), GROUP, None),
+]
+COUNTS = [  # log, inputs, kept by date, quarantined, skipped, first and last offset
+    (None, 1, {}, 0, 1, 9, 9),
+    ("__consumer_offsets-3", 5, {EVE: 1, DAY: 1}, 2, 1, 0, 2),
+    ("__consumer_offsets-4", 1, {NO_TIME: 1}, 0, 0, 0, 0),
+]
+
+
+def rows_of(lake, name, *columns):
+    return sorted(tuple(row[c] for c in columns) for row in lake.read(name).collect())
+
+
+def counts(lake, where):
+    columns = ("topic_partition", "inputs", "kept_by_date", "quarantined", "skipped",
+               "first_offset", "last_offset")  # fmt: skip
+    found = lake.read("ingested_files").where(where).select(*columns).collect()
+    return sorted(map(tuple, found), key=lambda row: row[0] or "")
+
+
+@pytest.mark.parametrize("format_", ["parquet", "delta"])
+def test_records_once_and_counts_that_add_up(lake, tmp_path, format_):
+    path = tmp_path / "dump"
+    if format_ == "delta":
+        write_deltalake(path, table(RECORDS))
+    else:
+        path.mkdir()
+        pq.write_table(table(RECORDS), path / "a b+c.parquet")
+    for dates in (DateRange(DAY, DAY), DateRange())[format_ == "delta" :]:
+        run(lake, Inputs(dump=Dump(str(path)), dates=dates))
+
+    columns = ("topic_partition", "log_offset", "event_date", "key_type", "key", "value", "source")
+    assert rows_of(lake, "offsets_records", *columns) == [
+        ("__consumer_offsets-3", 0, EVE, 2, GROUP, None, "dump"),
+        ("__consumer_offsets-3", 1, DAY, 1, COMMIT, COMMITTED, "dump"),
+        ("__consumer_offsets-4", 0, NO_TIME, 2, GROUP, None, "dump"),
+    ]
+    no_type = "Key: type at byte 0: no record type 99 is known"
+    assert rows_of(lake, "quarantine", "log_offset", "reason", "bytes", "value") == [
+        (-1, "offset None", GROUP, None),
+        (2, no_type, UNKNOWN, b"x"),
+    ]
+    assert counts(lake, "true") == COUNTS
+    if format_ == "parquet":
+        assert set(rows_of(lake, "offsets_records", "file")) == {(f"{path}/a b+c.parquet",)}
+        assert rows_of(lake, "quarantine", "position") == [(3,), (6,)]
+    assert broken_laws(lake.root)[1] == []
+
+
+def test_a_folder_of_several_formats_each_by_its_own_names(lake, tmp_path):
+    folder = tmp_path / "dumps"
+    folder.mkdir()
+    # base64 and times as text, as a table of strings has them
+    texts = [
+        (OURS, "3", "0", "2026-11-20 11:43:20", b64(GROUP), None),
+        (OURS, "3", "1", str(DAY_MS), b64(COMMIT), b64(COMMITTED)),
+        (OURS, "3", "x", str(DAY_MS), b64(GROUP), None),
+        (OURS, "3", "5", "noon", b64(GROUP), None),
+        (OURS, "3", "6", str(DAY_MS), "no base64!", None),
+    ]
+    as_text = dict.fromkeys(("partition", "offset", "timestamp", "key", "value"), pa.string())
+    pq.write_table(table(texts, **as_text), folder / "a.parquet")
+    avro(folder / "b", [(GROUP, None, 5, 0, DAY_MS)])
+    kcat = {"topic": OURS, "partition": 6, "offset": 2, "ts": DAY_MS, "key": b64(GROUP)}
+    (folder / "c").write_text(json.dumps(kcat | {"payload": None}) + "\nhalf a li")
+    run(lake, Inputs(dump=Dump(str(folder))))
+
+    columns = ("topic_partition", "log_offset", "event_date", "key", "value")
+    assert rows_of(lake, "offsets_records", *columns) == [
+        ("__consumer_offsets-3", 0, EVE, GROUP, None),
+        ("__consumer_offsets-3", 1, DAY, COMMIT, COMMITTED),
+        ("__consumer_offsets-5", 0, DAY, GROUP, None),
+        ("__consumer_offsets-6", 2, DAY, GROUP, None),
+    ]
+    assert rows_of(lake, "quarantine", "position", "log_offset", "reason") == [
+        (2, -1, "offset x"),
+        (3, 5, "timestamp noon"),
+        (4, 6, "key is not base64"),
+        (len(json.dumps(kcat | {"payload": None})) + 1, -1, "not a JSON object"),
+    ]
+    assert broken_laws(lake.root)[1] == []
