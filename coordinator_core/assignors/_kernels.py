@@ -191,14 +191,15 @@ class Unequal:
         return free
 
     def _balance(self, new_first: bool, was_empty: bool) -> None:
-        fixed = self._fixed_members()
         owner, load = self._owner.copy(), self._load.copy()
         if new_first:
             self._reassign(self._free)
         changed = self._reassign(np.ones(len(owner), dtype=bool))
-        if changed and not was_empty:
-            before = balance_score(load[~fixed].tolist())
-            if balance_score(self._load[~fixed].tolist()) >= before:
+        # Only a move that went another way may have been of no help; see ``_balancing``.
+        if changed and not was_empty and self._moves.went_back:
+            takes_part = ~self._fixed_members()
+            before = balance_score(load[takes_part].tolist())
+            if balance_score(self._load[takes_part].tolist()) >= before:
                 self._owner, self._moved = owner, {}
 
     def _fixed_members(self) -> NDArray[np.bool_]:
