@@ -70,7 +70,9 @@ class Before:
     @cached_property
     def orphaned(self) -> int:
         """Partitions that somebody subscribes to and whose owner left or unsubscribed."""
-        wanted = sum(topic in self.subscribed for topic, _ in self.owner)
+        wanted = len(self.owner)
+        if not self.subscribed.issuperset(self.topics.partitions):
+            wanted = sum(topic in self.subscribed for topic, _ in self.owner)
         return wanted - len(self.keepable)
 
     @cached_property
