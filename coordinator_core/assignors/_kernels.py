@@ -234,12 +234,14 @@ class Unequal:
         rest = len(self._order) - place
         if place and rest * 2000 < len(self._subscribers.ranks) + len(self._owner):
             return place if rest else None
-        highest = np.maximum.reduceat(
-            np.where(candidates, self._load[self._owner], 0), self._arrays.starts
-        )
         least = np.minimum.reduceat(
-            self._load[self._subscribers.ranks], self._subscribers.bounds[:-1]
+            self._load.take(self._subscribers.ranks), self._subscribers.bounds[:-1]
         )
+        if least.min() + 1 >= self._load.max():
+            return None
+        loads = self._load.take(self._owner)
+        loads *= candidates
+        highest = np.maximum.reduceat(loads, self._arrays.starts)
         improvable = np.flatnonzero((highest > least + 1)[self._order[place:]])
         return place + int(improvable[0]) if len(improvable) else None
 
