@@ -12,6 +12,17 @@ from jobs.errors import UsageError
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 SECTIONS = {"spark": dict, "logs": dict, "kafka": dict, "log_level": str}
+# A run decides these itself.
+NOT_FOR_KAFKA = {
+    "auto.offset.reset",
+    "bootstrap.servers",
+    "enable.auto.commit",
+    "group.id",
+    "interceptor.classes",
+    "key.deserializer",
+    "value.deserializer",
+}
+ISOLATION_LEVELS = ("read_committed", "read_uncommitted")
 
 
 @dataclass(frozen=True)
@@ -19,12 +30,13 @@ class Config:
     """What a run is told by its configuration file.
 
     ``spark``: Spark settings, name to text.  ``log_timezone``: zone of the brokers' log lines.
-    ``kafka``: options of Spark's Kafka source, without the ``kafka.`` prefix.
+    ``kafka``: settings of Kafka's consumers (security, mostly), and two of Spark's Kafka source:
+    maxOffsetsPerTrigger and minPartitions.  Never shown: they may hold passwords.
     """
 
     spark: dict[str, str] = field(default_factory=dict)
     log_timezone: str = "UTC"
-    kafka: dict[str, str] = field(default_factory=dict)
+    kafka: dict[str, str] = field(default_factory=dict, repr=False)
     log_level: str = "ERROR"
 
 
@@ -48,9 +60,19 @@ def load_config(path: str | None) -> Config:
     return Config(
         spark=_texts(settings.get("spark", {})),
         log_timezone=known_timezone(logs.get("timezone", "UTC")),
-        kafka=_texts(settings.get("kafka", {})),
+        kafka=_kafka(_texts(settings.get("kafka", {})), file),
         log_level=settings.get("log_level", "ERROR"),
     )
+
+
+def _kafka(settings: dict[str, str], file: Path) -> dict[str, str]:
+    if decided := sorted(NOT_FOR_KAFKA & settings.keys()):
+        raise UsageError(f"--conf {file}: [kafka] {decided[0]} is not a setting: a run decides it")
+    level = settings.get("isolation.level", ISOLATION_LEVELS[0])
+    if level not in ISOLATION_LEVELS:
+        known = " or ".join(ISOLATION_LEVELS)
+        raise UsageError(f"--conf {file}: [kafka] isolation.level is {known}, not {level}")
+    return settings
 
 
 def known_timezone(name: str) -> str:

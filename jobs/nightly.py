@@ -21,6 +21,7 @@ from jobs.sources.dump import Dump
 from jobs.sources.files import list_files
 from jobs.sources.kafka import Kafka
 from jobs.sources.rows import DateRange
+from jobs.span import of_dates
 from jobs.tables import Lake
 
 
@@ -49,8 +50,8 @@ def inputs_of(request: Request, config: Config) -> ingest.Inputs:
         broker_logs=_files(request.broker_log, "--broker-log", broker_log.FILES_LIKE),
         log_timezone=known_timezone(request.log_timezone or config.log_timezone),
         dates=_dates(request),
-        dump=Dump(request.dump) if request.dump else None,
-        kafka=Kafka(request.kafka, config.kafka) if request.kafka else None,
+        dump=None if request.dump is None else Dump(request.dump),
+        kafka=None if request.kafka is None else Kafka(request.kafka, config.kafka),
     )
 
 
@@ -121,7 +122,7 @@ def nightly(request: Request, config: Config, progress: Progress | None = None) 
     lake = Lake(build_session(config), request.lake, request.cluster_id)
     if inputs:
         progress.step("ingest", lambda: ingest.run(lake, inputs))
-    run_all(lake, progress)
+    run_all(of_dates(lake, inputs.dates.first, inputs.dates.last), progress)
     progress.total()
 
 

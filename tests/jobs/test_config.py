@@ -62,6 +62,11 @@ def test_without_a_file_local_toml():
         ('[logs]\nzone = "UTC"', "[logs] knows only 'timezone', not ['zone']"),
         ('[logs]\ntimezone = "Mars/Olympus"', "unknown time zone 'Mars/Olympus'"),
         ("[logs]\ntimezone = 1", "unknown time zone 1"),
+        ("[kafka]\ngroup.id = 'g'", "[kafka] group.id is not a setting: a run decides it"),
+        (
+            "[kafka]\nisolation.level = 'none'",
+            "[kafka] isolation.level is read_committed or read_uncommitted, not none",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(conf, text, said):
@@ -81,3 +86,10 @@ def test_a_missing_file_is_named():
 def test_no_time_zone(name):
     with pytest.raises(UsageError, match="unknown time zone"):
         known_timezone(name)
+
+
+def test_what_is_told_of_kafka_is_not_shown(conf):
+    config = load_config(conf("[kafka]\nsasl.jaas.config = 'password=hidden'"))
+
+    assert config.kafka == {"sasl.jaas.config": "password=hidden"}
+    assert "hidden" not in repr(config)

@@ -7,6 +7,7 @@ import pytest
 from jobs.config import Config
 from jobs.errors import UsageError
 from jobs.nightly import Request, inputs_of
+from jobs.sources.kafka import Kafka
 from jobs.sources.rows import DateRange
 
 
@@ -30,6 +31,24 @@ def test_folders_are_searched_for_what_each_source_reads(captured):
 
     assert inputs.segments == [f"{captured}/__consumer_offsets-1/00000000000000000000.log"]
     assert inputs.broker_logs == [f"{captured}/server.log", f"{captured}/server.log.1.gz"]
+
+
+def test_of_a_broker_s_data_folder_the_logs_of_one_topic(captured):
+    other = captured / "orders-1" / "00000000000000000000.log"
+    other.parent.mkdir()
+    other.touch()
+
+    inputs = inputs_of(request(segments=str(captured)), Config())
+
+    assert inputs.segments == [f"{captured}/__consumer_offsets-1/00000000000000000000.log"]
+    with pytest.raises(UsageError, match="no file in a folder __consumer_offsets-N"):
+        inputs_of(request(segments=str(other.parent)), Config())
+
+
+def test_kafka_is_told_the_settings_of_the_file():
+    inputs = inputs_of(request(kafka="a:1"), Config(kafka={"security.protocol": "SSL"}))
+
+    assert inputs.kafka == Kafka("a:1", {"security.protocol": "SSL"})
 
 
 def test_nothing_given_is_nothing_to_read():
@@ -63,6 +82,9 @@ def test_dates(given, first, last):
     ("given", "said"),
     [
         ({"cluster_id": ""}, "--cluster-id must not be empty"),
+        ({"kafka": ""}, "--kafka : give HOST:PORT"),
+        ({"kafka": "localhost"}, "--kafka localhost: give HOST:PORT"),
+        ({"dump": "/nowhere"}, "--dump /nowhere: no such file"),
         ({"segments": "/nowhere/*.log"}, "--segments /nowhere/*.log: no such file"),
         ({"broker_log": "/nowhere"}, "--broker-log /nowhere: no such file"),
         ({"log_timezone": "Mars/Olympus"}, "unknown time zone 'Mars/Olympus'"),

@@ -1,0 +1,54 @@
+"""kafka: what Spark's source and Kafka's consumers are told, and what nobody is shown."""
+
+import pytest
+
+from jobs.errors import UsageError
+from jobs.sources.kafka import Kafka
+
+SETTINGS = {
+    "security.protocol": "SASL_SSL",
+    "sasl.jaas.config": "password=hidden",
+    "maxOffsetsPerTrigger": "10",
+}
+
+
+def test_spark_gets_its_own_options_and_the_consumers_settings_by_their_prefix():
+    assert Kafka("a:1,b:2", SETTINGS).options("read_committed") == {
+        "maxOffsetsPerTrigger": "10",
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.jaas.config": "password=hidden",
+        "kafka.bootstrap.servers": "a:1,b:2",
+        "kafka.isolation.level": "read_committed",
+    }
+
+
+def test_the_consumer_beside_it_gets_the_same_settings():
+    assert Kafka("a:1", SETTINGS).consumer_settings("read_uncommitted") == {
+        "security.protocol": "SASL_SSL",
+        "sasl.jaas.config": "password=hidden",
+        "bootstrap.servers": "a:1",
+        "isolation.level": "read_uncommitted",
+    }
+
+
+def test_passwords_are_not_shown():
+    assert "hidden" not in repr(Kafka("a:1", SETTINGS))
+
+
+@pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])
+def test_isolation_is_committed_unless_told(level):
+    assert Kafka("a:1").isolation == "read_committed"
+    assert Kafka("a:1", {"isolation.level": level}).isolation == level
+
+
+@pytest.mark.parametrize("address", ["host:9092", "10.0.0.1:9092", "[::1]:9092", "a:1,b-2.c:2"])
+def test_an_address(address):
+    assert Kafka(address).bootstrap == address
+
+
+@pytest.mark.parametrize(
+    "address", ["", "host", "host:", ":9092", "http://host:9092", "a:1,", "a:1 b:2"]
+)
+def test_no_address(address):
+    with pytest.raises(UsageError, match="give HOST:PORT, several with commas"):
+        Kafka(address)
