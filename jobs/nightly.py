@@ -14,14 +14,13 @@ from jobs.arguments import run_script
 from jobs.config import Config, known_timezone, load_config
 from jobs.errors import UsageError
 from jobs.pipeline import Progress, run_all
-from jobs.session import build_session
 from jobs.segments import partition_of
+from jobs.session import build_session
 from jobs.sources import broker_log, segments
 from jobs.sources.dump import Dump
 from jobs.sources.files import list_files
 from jobs.sources.kafka import Kafka
 from jobs.sources.rows import DateRange
-from jobs.span import of_dates
 from jobs.tables import Lake
 
 
@@ -122,7 +121,7 @@ def nightly(request: Request, config: Config, progress: Progress | None = None) 
     lake = Lake(build_session(config), request.lake, request.cluster_id)
     if inputs:
         progress.step("ingest", lambda: ingest.run(lake, inputs))
-    run_all(of_dates(lake, inputs.dates.first, inputs.dates.last), progress)
+    run_all(lake, progress)
     progress.total()
 
 
