@@ -1,0 +1,244 @@
+"""Where the fields of many rows lie, and the Arrow arrays made of them.
+
+A row here is whatever holds the field: a record, an element of an array, the bytes of a member.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from jobs.bulk.data import Data
+
+_ARROW_TYPES = {
+    "bool": pa.bool_(),
+    "int8": pa.int8(),
+    "int16": pa.int16(),
+    "uint16": pa.uint16(),
+    "int32": pa.int32(),
+    "uint32": pa.uint32(),
+    "int64": pa.int64(),
+    "float64": pa.float64(),
+    "uuid": pa.binary(16),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Values of a fixed size, big-endian, at ``at``."""
+
+    type: str
+    dtype: np.dtype
+    at: np.ndarray
+
+
+@dataclass(slots=True)
+class Sized:
+    """Strings or bytes; a length of -1 is null. ``array`` is kept once it is made."""
+
+    start: np.ndarray
+    length: np.ndarray
+    text: bool
+    array: pa.Array | None = None
+
+    @property
+    def end(self) -> np.ndarray:
+        return self.start + np.maximum(self.length, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """``count`` elements a row, -1 for a null array; ``element`` has all of them in order."""
+
+    count: np.ndarray
+    element: Column
+
+    @property
+    def owner(self) -> np.ndarray:
+        """The row of each element."""
+        return np.repeat(np.arange(len(self.count)), np.maximum(self.count, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    size: int
+    """Rows."""
+    fields: dict[str, Column]
+
+    def __getitem__(self, name: str) -> Column:
+        return self.fields[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """A field that some of ``size`` rows have: ``rows``, ascending. The others are null."""
+
+    size: int
+    rows: np.ndarray
+    column: Column
+
+
+Column = Numbers | Sized | Array | Struct | Partial
+
+
+# To Arrow -------------------------------------------------------------------------------------
+
+
+def arrow_array(data: Data, column: Column) -> pa.Array:
+    """Numbers, text, bytes, lists and structs; ids of topics as their 16 bytes."""
+    match column:
+        case Numbers():
+            return _numbers(data, column)
+        case Sized():
+            if column.array is None:
+                column.array = _sized(data, column)
+            return column.array
+        case Array():
+            return list_array(column.count, arrow_array(data, column.element))
+        case Struct():
+            arrays = [arrow_array(data, field) for field in column.fields.values()]
+            return struct_array(dict(zip(column.fields, arrays, strict=True)))
+        case Partial():
+            return spread(arrow_array(data, column.column), column.rows, column.size)
+
+
+def bad_text(data: Data, column: Column) -> np.ndarray:
+    """The rows in which something is not UTF-8; what is text in the others is made on the way."""
+    match column:
+        case Sized(text=True):
+            return _not_utf8(arrow_array(data, column))
+        case Array():
+            inner = bad_text(data, column.element)
+            return column.owner[inner] if len(inner) else inner
+        case Struct():
+            return np.concatenate([_NO_ROWS, *(bad_text(data, f) for f in column.fields.values())])
+        case Partial():
+            return column.rows[bad_text(data, column.column)]
+        case _:
+            return _NO_ROWS
+
+
+_NO_ROWS = np.empty(0, np.int64)
+
+
+def _not_utf8(array: pa.StringArray) -> np.ndarray:
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        words = array.cast(pa.binary()).to_pylist()
+        return np.array([i for i, word in enumerate(words) if word and not _is_text(word)])
+    return _NO_ROWS
+
+
+def _is_text(word: bytes) -> bool:
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _numbers(data: Data, column: Numbers) -> pa.Array:
+    values = data.numbers(column.dtype, column.at)
+    if column.type == "bool":
+        return from_buffers(pa.bool_(), len(values), [None, bitmap(values != 0)])
+    native = np.ascontiguousarray(values, column.dtype.newbyteorder("="))
+    return from_buffers(_ARROW_TYPES[column.type], len(native), [None, native.view(np.uint8)])
+
+
+def _sized(data: Data, column: Sized) -> pa.Array:
+    """All in one gather: the bytes are taken for an array whose every second element is wanted."""
+    size = len(column.start)
+    is_null = column.length < 0
+    bounds = np.empty(2 * size + 1, np.int32)
+    bounds[0:-1:2] = column.start
+    bounds[1::2] = column.end
+    bounds[-1] = bounds[-2] if size else 0
+    pieces = from_buffers(pa.binary(), 2 * size, [None, bounds, data.bytes])
+    wanted = pieces.take(from_buffers(pa.int64(), size, [None, np.arange(0, 2 * size, 2)]))
+    _, taken_bounds, taken = wanted.buffers()
+    validity = bitmap(~is_null) if is_null.any() else None
+    type_ = pa.string() if column.text else pa.binary()
+    return from_buffers(type_, size, [validity, taken_bounds, taken])
+
+
+def list_array(count: np.ndarray, values: pa.Array) -> pa.ListArray:
+    """Lists of ``count`` values each, -1 for null."""
+    bounds = np.zeros(len(count) + 1, np.int32)
+    np.cumsum(np.maximum(count, 0), out=bounds[1:])
+    is_null = count < 0
+    validity = bitmap(~is_null) if is_null.any() else None
+    return from_buffers(pa.list_(values.type), len(count), [validity, bounds], [values])
+
+
+def struct_array(columns: dict[str, pa.Array]) -> pa.StructArray:
+    return pa.StructArray.from_arrays(list(columns.values()), list(columns))
+
+
+def spread(array: pa.Array, rows: np.ndarray, size: int) -> pa.Array:
+    """``array`` at ``rows``, ascending, of ``size`` rows; the others are null."""
+    if len(rows) == size:
+        return array
+    if pa.types.is_list(array.type) and not array.offset:  # what is in the lists need not move
+        count = np.full(size, -1)
+        count[rows] = np.where(_is_valid(array), np.diff(_bounds(array)), -1)
+        return list_array(count, array.values)
+    place = np.zeros(size, np.int64)
+    place[rows] = np.arange(len(rows))
+    there = np.zeros(size, bool)
+    there[rows] = True
+    return array.take(from_buffers(pa.int64(), size, [bitmap(there), place]))
+
+
+def number_array(numbers: np.ndarray) -> pa.Int32Array:
+    narrow = np.ascontiguousarray(numbers, np.int32)
+    return from_buffers(pa.int32(), len(narrow), [None, narrow])
+
+
+def boolean_numbers(array: pa.BooleanArray) -> np.ndarray:
+    """Without nulls."""
+    return array.cast(pa.uint8()).to_numpy(zero_copy_only=False).astype(bool)
+
+
+def without_null_lists(array: pa.Array) -> pa.Array:
+    """Empty lists for null ones; what is no list stays."""
+    if not pa.types.is_list(array.type) or not array.null_count:
+        return array
+    return with_empty_lists(array, np.flatnonzero(~_is_valid(array)))
+
+
+def with_empty_lists(array: pa.ListArray, rows: np.ndarray) -> pa.ListArray:
+    """Empty lists for the null ones at ``rows``."""
+    if not len(rows):
+        return array
+    count = np.where(_is_valid(array), np.diff(_bounds(array)), -1)
+    count[rows] = 0
+    return list_array(count, array.values)
+
+
+def _bounds(array: pa.ListArray) -> np.ndarray:
+    return np.frombuffer(array.buffers()[1], np.int32)[: len(array) + 1]
+
+
+def _is_valid(array: pa.Array) -> np.ndarray:
+    validity = array.buffers()[0]
+    if validity is None:
+        return np.ones(len(array), bool)
+    bits = np.frombuffer(validity, np.uint8)
+    return np.unpackbits(bits, count=len(array), bitorder="little").astype(bool)
+
+
+def bitmap(bits: np.ndarray) -> np.ndarray:
+    return np.packbits(bits, bitorder="little")
+
+
+def from_buffers(
+    type_: pa.DataType,
+    size: int,
+    buffers: list[np.ndarray | pa.Buffer | None],
+    children: list[pa.Array] | None = None,
+) -> pa.Array:
+    wrapped = [b if b is None or isinstance(b, pa.Buffer) else pa.py_buffer(b) for b in buffers]
+    return pa.Array.from_buffers(type_, size, wrapped, children=children)

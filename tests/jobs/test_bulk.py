@@ -1,0 +1,200 @@
+"""Bulk decoding gives what the reference codec gives, row for row, and leaves out the rest."""
+
+import gzip
+import json
+from base64 import b64decode
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coordinator_core.records import (
+    Assignment,
+    BadRecord,
+    Subscription,
+    encode_assignment,
+    encode_key,
+    encode_subscription,
+    encode_value,
+)
+from jobs import committed_offsets, group_metadata
+from jobs.bulk import plan
+from jobs.segments import Batch, read_segment
+
+DATA = Path(__file__).parents[1] / "data/records"
+QUICK = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+JOBS = {1: committed_offsets, 2: group_metadata}
+
+
+def lines(name):
+    return [json.loads(line) for line in gzip.decompress((DATA / name).read_bytes()).splitlines()]
+
+
+@cache
+def captured():
+    """Every record there is of a real broker."""
+    told = [(r["key"], r["value"]) for r in lines("captured.jsonl.gz")]
+    records = [(b64decode(k), None if v is None else b64decode(v)) for k, v in told]
+    for path in sorted(DATA.parent.rglob("*.log.gz")):
+        data = gzip.decompress(path.read_bytes())
+        for batch in read_segment(data, partition=0, file=path.name):
+            if isinstance(batch, Batch) and batch.control is None:
+                records += zip(batch.keys, batch.values, strict=True)
+    return records
+
+
+def bulk_rows(type_, records):
+    """Row number -> the job's columns, of the rows that bulk decoding takes."""
+    keys = pa.array([key for key, _ in records], pa.binary())
+    values = pa.array([value for _, value in records], pa.binary())
+    found = {}
+    for rows, columns in JOBS[type_]._columns(keys, values):
+        lists = {name: plain(array) for name, array in columns.items()}
+        for index, row in enumerate(rows.tolist()):
+            found[row] = {name: values[index] for name, values in lists.items()}
+    return found
+
+
+def plain(array):
+    is_time = pa.types.is_timestamp(array.type)
+    return array.cast(pa.int64()).to_pylist() if is_time else array.to_pylist()
+
+
+def reference_rows(type_, records):
+    found = {}
+    for row, (key, value) in enumerate(records):
+        try:
+            found[row] = JOBS[type_]._row(key, value)
+        except BadRecord:
+            continue
+        for member in found[row].get("members") or []:
+            for name in ("subscribed_topics", "owned", "owned_generation", "rack_id", "assigned"):
+                member.setdefault(name, None)
+    return found
+
+
+def assert_equal(type_, records):
+    bulk, reference = bulk_rows(type_, records), reference_rows(type_, records)
+
+    assert {row: reference.get(row) for row in bulk} == bulk
+    return len(bulk), len(reference)
+
+
+@pytest.mark.parametrize("type_", JOBS)
+def test_captured_records_are_the_references_without_exception(type_):
+    records = [(key, value) for key, value in captured() if key[:2] == bytes((0, type_))]
+
+    in_bulk, by_reference = assert_equal(type_, records)
+    assert in_bulk == by_reference == len(records) > 500
+
+
+# Random records -------------------------------------------------------------------------------
+
+TEXT = st.text(max_size=4)
+INT32, INT64 = st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1)
+TOPICS = st.lists(st.tuples(TEXT, st.lists(INT32, max_size=3)), max_size=3)
+SUBSCRIPTIONS = st.builds(
+    Subscription,
+    st.integers(0, 5),
+    st.lists(TEXT, max_size=3),
+    st.none() | st.binary(max_size=3),
+    TOPICS,
+    INT32,
+    st.none() | TEXT,
+).map(encode_subscription)
+ASSIGNMENTS = st.builds(
+    Assignment, st.integers(0, 5), TOPICS, st.none() | st.binary(max_size=3)
+).map(encode_assignment)
+MEMBERS = st.fixed_dictionaries(
+    {
+        "member_id": TEXT,
+        "group_instance_id": st.none() | TEXT,
+        "client_id": TEXT,
+        "client_host": TEXT,
+        "rebalance_timeout": INT32,
+        "session_timeout": INT32,
+        "subscription": SUBSCRIPTIONS | st.binary(max_size=12),
+        "assignment": ASSIGNMENTS | st.binary(max_size=12),
+    }
+)
+GROUPS = st.fixed_dictionaries(
+    {
+        "protocol_type": st.just("consumer") | TEXT,
+        "generation": INT32,
+        "protocol": st.none() | TEXT,
+        "leader": st.none() | TEXT,
+        "current_state_timestamp": INT64,
+        "members": st.lists(MEMBERS, max_size=4),
+    }
+)
+COMMITS = st.fixed_dictionaries(
+    {
+        "offset": INT64,
+        "leader_epoch": INT32,
+        "metadata": TEXT,
+        "commit_timestamp": INT64,
+        "expire_timestamp": INT64,
+        "topic_id": st.sampled_from(["AAAAAAAAAAAAAAAAAAAAAA", "aB3-_aB3-_aB3-_aB3-_aA"]),
+    }
+)
+VERSIONS = st.integers(0, 4)
+GROUP_RECORDS = st.tuples(
+    TEXT.map(lambda group: encode_key(2, {"group": group})),
+    st.none() | st.builds(encode_value, st.just(2), VERSIONS, GROUPS),
+)
+COMMIT_RECORDS = st.tuples(
+    st.builds(
+        lambda *fields: encode_key(
+            1, dict(zip(("group", "topic", "partition"), fields, strict=True))
+        ),
+        TEXT,
+        TEXT,
+        INT32,
+    ),
+    st.none() | st.builds(encode_value, st.just(1), VERSIONS, COMMITS),
+)
+RECORDS = {1: COMMIT_RECORDS, 2: GROUP_RECORDS}
+
+
+def damaged(record):
+    """One byte another, some missing, some more: of the key or of the value."""
+    data = b"" if record is None else record
+    changed = st.tuples(st.integers(0, max(len(data) - 1, 0)), st.integers(0, 255)).map(
+        lambda change: data[: change[0]] + bytes((change[1],)) + data[change[0] + 1 :]
+    )
+    return changed | st.integers(0, len(data)).map(lambda size: data[:size]) | st.just(data + b"x")
+
+
+@pytest.mark.parametrize("type_", JOBS)
+@QUICK
+@given(data=st.data())
+def test_any_records_of_any_versions_together(type_, data):
+    in_bulk, by_reference = assert_equal(type_, data.draw(st.lists(RECORDS[type_], max_size=6)))
+
+    assert in_bulk == by_reference
+
+
+@pytest.mark.parametrize("type_", JOBS)
+@settings(QUICK, max_examples=150)
+@given(data=st.data())
+def test_damaged_ones_among_them_are_left_to_the_reference(type_, data):
+    records = data.draw(st.lists(RECORDS[type_], min_size=1, max_size=4))
+    row = data.draw(st.integers(0, len(records) - 1))
+    key, value = records[row]
+    records[row] = data.draw(
+        st.tuples(st.just(key), damaged(value)) | st.tuples(damaged(key), st.just(value))
+    )
+
+    assert_equal(type_, records)
+
+
+@pytest.mark.parametrize("narrow", [0, 2, 1000])
+def test_members_are_the_same_array_by_array_and_one_by_one(monkeypatch, narrow):
+    monkeypatch.setattr(plan, "NARROW", narrow)
+    records = [(key, value) for key, value in captured() if key[:2] == b"\0\2"]
+
+    in_bulk, by_reference = assert_equal(2, records)
+    assert in_bulk == by_reference
