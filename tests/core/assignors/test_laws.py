@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator_core.assignors import ASSIGNORS, CLIENT_ASSIGNORS, Topics, _large, sticky
+from coordinator_core.assignors.members import static_first
+from coordinator_core.assignors.range import _topic_by_topic, topic_order
 from coordinator_core.assignors.subscriptions import as_sent
 
 STICKY = ["sticky", "cooperative-sticky", "uniform"]
@@ -142,7 +144,7 @@ def test_the_order_of_joining_decides_only_what_no_hash_decides(assignor, group,
     )
 
 
-@pytest.mark.parametrize("assignor", sorted(CLIENT_ASSIGNORS))
+@pytest.mark.parametrize("assignor", [*sorted(CLIENT_ASSIGNORS), "server-range"])
 @pytest.mark.parametrize("conflicts", [False, True], ids=["disjoint", "conflicts"])
 @given(data=st.data())
 @laws
@@ -158,6 +160,22 @@ def test_kernels_give_what_the_plain_rules_give(assignor, conflicts, data):
 
     assert from_kernels == from_rules
     assert in_few_steps == from_rules
+
+
+@pytest.mark.parametrize("size", [1, 4, 9, 40])
+@given(group=groups(members=12, equal=True), shuffled=st.permutations(TOPICS))
+@laws
+def test_topics_of_one_size_are_shared_as_one_by_one(size, group, shuffled):
+    topics = Topics(dict.fromkeys(shuffled, size))
+    members = [as_sent("range", **consumer) for consumer in group[2]]
+    wanted = topics.only(members[0].topics)
+    ordered = static_first(members)
+
+    from_client, from_server = (ASSIGNORS[a](topics, members) for a in ("range", "server-range"))
+
+    by_hash, by_id = topic_order(wanted, members, hashed=True), list(wanted.partitions)
+    assert from_client == _topic_by_topic(wanted, ordered, lambda *_, **__: by_hash)
+    assert from_server == _topic_by_topic(wanted, ordered, lambda *_, **__: by_id)
 
 
 def test_a_sticky_chain_moves_only_what_the_leaver_had():
