@@ -9,8 +9,11 @@ from jobs.check import LAWS, broken_laws
 from jobs.errors import UsageError
 from schemas import table_names
 
-DAY = date(2026, 11, 21)
+EVE, DAY = date(2026, 11, 20), date(2026, 11, 21)
 LOG = {"source": "broker_log", "file": "f", "topic_partition": None}
+DUMP = {"source": "dump", "path": "d"}
+DUMP_ROW = {"source": "dump", "file": "d", "reason": "bad"}
+KAFKA = {"source": "kafka", "file": "__consumer_offsets-0"}
 PLACE = {"group_id": "g", "generation": 1}
 OWNED = PLACE | {"member_id": "m", "process": "m", "partition": 0}
 TIMES = {"preparing_time": 1000, "joined_time": 2000, "stable_time": 2001, "ended_time": 9000}
@@ -22,6 +25,12 @@ SOUND = {
          "quarantined": 1, "first_offset": 0, "last_offset": 2},
         LOG | {"path": "server.log", "inputs": 5, "kept_by_date": {DAY: 1}, "quarantined": 1,
                "skipped": 3},
+        DUMP | {"file": "d#__consumer_offsets-0", "inputs": 4, "kept_by_date": {DAY: 2},
+                "quarantined": 1, "skipped": 1, "first_offset": 0, "last_offset": 2},
+        DUMP | {"file": "d", "topic_partition": None, "inputs": 2, "kept_by_date": {},
+                "quarantined": 1, "skipped": 1},
+        KAFKA | {"path": "k", "inputs": 3, "kept_by_date": {DAY: 2}, "quarantined": 1,
+                 "first_offset": 0, "last_offset": 2},
     ],
     "offsets_records": [
         {"log_offset": 0, "key": b"k", "key_type": 2},
@@ -31,6 +40,9 @@ SOUND = {
     "quarantine": [
         {"file": "0.log", "log_offset": 2, "reason": "bad"},
         LOG | {"position": 80, "log_offset": -1, "reason": "bad"},
+        DUMP_ROW | {"position": 3, "log_offset": 2, "topic_partition": "__consumer_offsets-0"},
+        DUMP_ROW | {"position": 5, "log_offset": -1},
+        KAFKA | {"position": -1, "log_offset": 2, "reason": "bad"},
     ],
     "group_metadata": [{"group_id": "g", "log_offset": 0, "generation": 1}],
     "committed_offsets": [{"group_id": "g", "log_offset": 1, "partition": 0}],
@@ -49,6 +61,10 @@ SOUND = {
 
 def changed(table, number, **change):
     return {table: [row | change if n == number else row for n, row in enumerate(SOUND[table])]}
+
+
+def lost(table, number):
+    return {table: [row for n, row in enumerate(SOUND[table]) if n != number]}
 
 
 def added(table, row):
@@ -89,12 +105,32 @@ BROKEN = {
         [(RECORDS, "c", "0.log 2026-11-21", "at least 3", 2)],
     ),
     "a record's quarantine lost": (
-        {"quarantine": SOUND["quarantine"][1:]},
+        lost("quarantine", 0),
         [(QUARANTINED, "c", "0.log", 1, 0)],
     ),
     "a line's quarantine lost": (
-        {"quarantine": SOUND["quarantine"][:1]},
+        lost("quarantine", 1),
         [(QUARANTINED, "c", "server.log", 1, 0)],
+    ),
+    "a dump's quarantine lost, of a log": (
+        lost("quarantine", 2),
+        [(QUARANTINED, "c", "d", 1, 0)],
+    ),
+    "a dump's quarantine lost, of no log": (
+        lost("quarantine", 3),
+        [(QUARANTINED, "c", "d", 1, 0)],
+    ),
+    "a consumer's quarantine lost": (
+        lost("quarantine", 4),
+        [(QUARANTINED, "c", "k", 1, 0)],
+    ),
+    "a dump's record lost": (
+        changed("ingested_files", 2, inputs=5, kept_by_date={DAY: 3}),
+        [(RECORDS, "c", "d#__consumer_offsets-0 2026-11-21", "at least 3", 2)],
+    ),
+    "all records of a date that a consumer got": (
+        changed("ingested_files", 4, inputs=6, kept_by_date={DAY: 2, EVE: 3}),
+        [(RECORDS, "c", "__consumer_offsets-0 2026-11-20", "at least 3", 0)],
     ),
     "a stretch of bytes in quarantine stands for no record": (
         changed("quarantine", 0, log_offset=-1),
