@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jobs.segments.compression import MAX_INFLATED
 from jobs.segments.frames import Frame
 from jobs.segments.record_batch import (
     CODEC_MASK,
@@ -100,10 +101,12 @@ def at_any_byte(data: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def _decompressed(view: memoryview, run: list[Frame]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The records' bytes end to end, and where those of each batch start and end."""
-    parts = []
+    parts: list[bytes] = []
+    left = MAX_INFLATED  # for the whole run: one of bombs ends batch by batch
     for frame in run:
         payload = bytes(view[frame.position + HEADER_SIZE : frame.position + frame.size])
-        parts.append(records_of(read_header(view, frame.position), payload))
+        parts.append(records_of(read_header(view, frame.position), payload, left))
+        left -= len(parts[-1])
     ends = np.cumsum([len(part) for part in parts])
     data = np.frombuffer(b"".join(parts), np.uint8)
     return data, ends - [len(part) for part in parts], ends

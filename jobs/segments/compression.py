@@ -1,10 +1,15 @@
-"""Kafka's compression codecs, as batches and wrapper messages hold them."""
+"""Kafka's compression codecs, as batches and wrapper messages hold them.
+
+What is read may be made to inflate without end, so everything is inflated into a buffer of limited
+size, and goes no further once that is full.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import cramjam
+import numpy as np
 
 from jobs.segments.batch import BadBatch
 
@@ -14,30 +19,50 @@ XERIAL_MAGIC = b"\x82SNAPPY\x00"
 XERIAL_HEADER_SIZE = 16  # magic, version, lowest compatible version
 SNAPPY_MAX_RATIO = 64  # a copy element of 3 bytes makes at most 64
 LZ4_MAGIC = b"\x04\x22\x4d\x18"
+MAX_INFLATED = 64 << 20
+"""Bytes; brokers take batches of 1 MiB, compressed, where nobody told them otherwise."""
+FIRST_BUFFER, GROWTH = 64 << 10, 8
+FULL = "failed to write whole buffer"  # cramjam's words for it
 
 
-def decompress(codec: str, data: bytes, magic: int) -> bytes:
-    """The records of a batch of that magic. Raises BadBatch for what is not readable."""
+def decompress(codec: str, data: bytes, magic: int, max_inflated: int = MAX_INFLATED) -> bytes:
+    """The records of a batch of that magic. Raises BadBatch for what is not readable, or has more
+    than ``max_inflated`` bytes."""
     try:
-        return _DECOMPRESS[codec](data, magic)
+        return _DECOMPRESS[codec](data, magic, max_inflated)
     except (cramjam.DecompressionError, ValueError, IndexError) as error:
         raise BadBatch(f"{codec}: {error}") from error
 
 
-def _gzip(data: bytes, magic: int) -> bytes:
-    return bytes(cramjam.gzip.decompress(data))
+def _inflated(decompress_into: Callable[..., int], data: bytes, limit: int) -> bytes:
+    """ValueError for more bytes than ``limit``."""
+    size = min(limit, max(FIRST_BUFFER, GROWTH * len(data)))
+    while True:
+        buffer = np.empty(size, np.uint8)  # memory only where it is written to
+        try:
+            return buffer[: decompress_into(data, buffer)].tobytes()
+        except cramjam.DecompressionError as error:
+            if str(error) != FULL:
+                raise
+        if size == limit:
+            raise ValueError(f"{len(data)} bytes inflate to more than {limit}")
+        size = min(limit, GROWTH * size)
 
 
-def _zstd(data: bytes, magic: int) -> bytes:
+def _gzip(data: bytes, magic: int, limit: int) -> bytes:
+    return _inflated(cramjam.gzip.decompress_into, data, limit)
+
+
+def _zstd(data: bytes, magic: int, limit: int) -> bytes:
     if magic < 2:
         raise ValueError("not allowed in message sets (KIP-110)")
-    return bytes(cramjam.zstd.decompress(data))
+    return _inflated(cramjam.zstd.decompress_into, data, limit)
 
 
-def _snappy(data: bytes, magic: int) -> bytes:
+def _snappy(data: bytes, magic: int, limit: int) -> bytes:
     """Java clients frame snappy blocks (xerial), others write one bare block."""
     if not data.startswith(XERIAL_MAGIC):
-        return _snappy_block(data)
+        return _snappy_block(data, limit)
     blocks = []
     position = XERIAL_HEADER_SIZE
     while position < len(data):
@@ -48,19 +73,23 @@ def _snappy(data: bytes, magic: int) -> bytes:
         position = start + int.from_bytes(data[start - 4 : start], "big", signed=True)
         if not start <= position <= len(data):
             raise ValueError("a block runs past the end")
-        blocks.append(_snappy_block(data[start:position]))
+        blocks.append(_snappy_block(data[start:position], limit))
+        limit -= len(blocks[-1])
     return b"".join(blocks)
 
 
-def _snappy_block(data: bytes) -> bytes:
+def _snappy_block(data: bytes, limit: int) -> bytes:
     length = cramjam.snappy.decompress_raw_len(data)
     if length > SNAPPY_MAX_RATIO * len(data):  # allocated before anything is read
         raise ValueError(f"{len(data)} bytes cannot hold the {length} they promise")
+    if length > limit:
+        raise ValueError(f"{len(data)} bytes inflate to {length}, where {limit} are left")
     return bytes(cramjam.snappy.decompress_raw(data))
 
 
-def _lz4(data: bytes, magic: int) -> bytes:
-    return bytes(cramjam.lz4.decompress(_mend_lz4_header(data) if magic < 2 else data))
+def _lz4(data: bytes, magic: int, limit: int) -> bytes:
+    mended = _mend_lz4_header(data) if magic < 2 else data
+    return _inflated(cramjam.lz4.decompress_into, mended, limit)
 
 
 def _mend_lz4_header(data: bytes) -> bytes:
@@ -99,7 +128,7 @@ def _rotate(word: int, bits: int) -> int:
     return (word << bits | word >> 32 - bits) & _U32
 
 
-_DECOMPRESS: dict[str, Callable[[bytes, int], bytes]] = {
+_DECOMPRESS: dict[str, Callable[[bytes, int, int], bytes]] = {
     "gzip": _gzip,
     "snappy": _snappy,
     "lz4": _lz4,

@@ -23,7 +23,7 @@ from jobs.segments.batch import (
     Batch,
     TimestampType,
 )
-from jobs.segments.compression import CODECS, decompress
+from jobs.segments.compression import CODECS, MAX_INFLATED, decompress
 
 MIN_LENGTH = 14  # checksum, magic, attributes, two lengths
 CRC_POSITION, CRC_START = 12, 16
@@ -46,11 +46,13 @@ class Message(NamedTuple):
     value: bytes | None
 
 
-def read_message_batch(data: bytes, *, position: int, partition: int, file: str) -> Batch:
+def read_message_batch(
+    data: bytes, *, position: int, partition: int, file: str, max_inflated: int = MAX_INFLATED
+) -> Batch:
     """The batch of a frame whose checksum holds. Raises BadBatch for unreadable content."""
     outer = _read_message(data, 0)
     codec = outer.attributes & CODEC_MASK
-    messages = [outer] if codec == 0 else _unwrap(outer)
+    messages = [outer] if codec == 0 else _unwrap(outer, max_inflated)
     return Batch(
         base_offset=messages[0].offset,
         last_offset=messages[-1].offset,
@@ -110,13 +112,14 @@ def _bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int]:
     return data[position : position + length], position + length
 
 
-def _unwrap(outer: Message) -> list[Message]:
+def _unwrap(outer: Message, max_inflated: int) -> list[Message]:
     codec = outer.attributes & CODEC_MASK
     if codec >= len(CODECS):
         raise BadBatch(f"unknown compression codec {codec}")
     if outer.value is None:
         raise BadBatch("a compressed message without a value")
-    messages = list(_inner_messages(decompress(CODECS[codec], outer.value, outer.magic)))
+    content = decompress(CODECS[codec], outer.value, outer.magic, max_inflated)
+    messages = list(_inner_messages(content))
     if not messages:
         raise BadBatch("a compressed message with nothing inside")
     base = _inner_base(outer, messages[-1]) if outer.magic == 1 else 0

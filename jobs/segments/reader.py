@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from jobs.segments import message_set, record_batch
 from jobs.segments.batch import BadBatch, Batch, Quarantined
+from jobs.segments.compression import MAX_INFLATED
 from jobs.segments.frames import Frame, Gap, frames
 
 Data = bytes | bytearray | memoryview | mmap.mmap | BinaryIO
@@ -23,11 +24,14 @@ Data = bytes | bytearray | memoryview | mmap.mmap | BinaryIO
 QUARANTINE_BYTES = 16 << 20  # a longer gap is handed out in pieces
 
 
-def read_segment(data: Data, *, partition: int, file: str) -> Iterator[Batch | Quarantined]:
+def read_segment(
+    data: Data, *, partition: int, file: str, max_inflated: int = MAX_INFLATED
+) -> Iterator[Batch | Quarantined]:
     """Batches and quarantined stretches in file order.
 
     With the zeros at the end of a preallocated file they cover the segment exactly. ``data`` is a
-    buffer or an open binary file; a file of the operating system is mapped, not loaded.
+    buffer or an open binary file; a file of the operating system is mapped, not loaded. A batch
+    that inflates to more than ``max_inflated`` bytes is quarantined.
     """
     view = view_of(data)
     for found in frames(view):
@@ -35,24 +39,40 @@ def read_segment(data: Data, *, partition: int, file: str) -> Iterator[Batch | Q
             yield from quarantined(view, found, file=file)
             continue
         try:
-            yield read_batch(view, found, partition=partition, file=file)
+            yield read_batch(view, found, partition=partition, file=file, max_inflated=max_inflated)
         except BadBatch as error:
             gap = Gap(found.position, found.size, str(error))
             yield from quarantined(view, gap, file=file)
 
 
-def read_batch(view: memoryview, frame: Frame, *, partition: int, file: str) -> Batch:
+def read_batch(
+    view: memoryview,
+    frame: Frame,
+    *,
+    partition: int,
+    file: str,
+    max_inflated: int = MAX_INFLATED,
+) -> Batch:
     """One batch. Raises BadBatch when the frame checks out and its content cannot be read."""
     end = frame.position + frame.size
     if frame.magic < 2:
         message = bytes(view[frame.position : end])
         return message_set.read_message_batch(
-            message, position=frame.position, partition=partition, file=file
+            message,
+            position=frame.position,
+            partition=partition,
+            file=file,
+            max_inflated=max_inflated,
         )
     header = record_batch.read_header(view, frame.position)
     payload = bytes(view[frame.position + record_batch.HEADER_SIZE : end])
     return record_batch.read_record_batch(
-        header, payload, position=frame.position, partition=partition, file=file
+        header,
+        payload,
+        position=frame.position,
+        partition=partition,
+        file=file,
+        max_inflated=max_inflated,
     )
 
 

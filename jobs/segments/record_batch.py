@@ -10,7 +10,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from jobs.segments.batch import CREATE_TIME, LOG_APPEND_TIME, BadBatch, Batch
-from jobs.segments.compression import CODECS, decompress
+from jobs.segments.compression import CODECS, MAX_INFLATED, decompress
 from jobs.segments.control import control_type
 
 HEADER = Struct(">qiibIhiqqqhii")
@@ -44,24 +44,32 @@ def read_header(view: memoryview, position: int) -> Header:
     return Header._make(HEADER.unpack_from(view, position))
 
 
-def records_of(header: Header, payload: bytes) -> bytes:
+def records_of(header: Header, payload: bytes, max_inflated: int = MAX_INFLATED) -> bytes:
     """The records' bytes, decompressed, checked to be long enough for the promised count."""
     codec = header.attributes & CODEC_MASK
     if codec >= len(CODECS):
         raise BadBatch(f"unknown compression codec {codec}")
-    data = (
-        payload if codec == 0 or not header.record_count else decompress(CODECS[codec], payload, 2)
-    )
+    data = payload
+    if codec and header.record_count:
+        data = decompress(CODECS[codec], payload, 2, max_inflated)
     if not 0 <= header.record_count * MIN_RECORD_SIZE <= len(data):
         raise BadBatch(f"{len(data)} bytes cannot hold {header.record_count} records")
     return data
 
 
 def read_record_batch(
-    header: Header, payload: bytes, *, position: int, partition: int, file: str
+    header: Header,
+    payload: bytes,
+    *,
+    position: int,
+    partition: int,
+    file: str,
+    max_inflated: int = MAX_INFLATED,
 ) -> Batch:
     """The batch of a frame whose checksum holds. Raises BadBatch for unreadable content."""
-    offsets, timestamps, keys, values = read_records(header, records_of(header, payload))
+    offsets, timestamps, keys, values = read_records(
+        header, records_of(header, payload, max_inflated)
+    )
     is_control = bool(header.attributes & CONTROL)
     return Batch(
         base_offset=header.base_offset,

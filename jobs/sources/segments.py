@@ -17,11 +17,13 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from coordinator_core.records import BadRecord, decode
 from jobs.segments import Batch, Quarantined, partition_of, read_segment
+from jobs.segments.compression import MAX_INFLATED
 from jobs.sources.files import open_file
 from jobs.sources.rows import DateRange, RowBuffer, day_of
 
 TOPIC = "__consumer_offsets"
 FILES_LIKE = "*.log"
+MAX_INFLATED_SETTING = "spark.regroup.segments.maxInflatedBytes"  # of one batch
 
 # One row is a record, something quarantined, or (last of each file) the file's counts.
 ROWS = pa.schema(
@@ -54,25 +56,29 @@ ROWS = pa.schema(
 
 def read_segments(spark: SparkSession, files: list[str], dates: DateRange) -> DataFrame:
     """ROWS of all ``files``, one task a file."""
+    max_inflated = int(spark.conf.get(MAX_INFLATED_SETTING, str(MAX_INFLATED)))
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for file in batch.column("file").to_pylist():
-                yield from segment_rows(file, dates)
+                yield from segment_rows(file, dates, max_inflated)
 
     paths = spark.createDataFrame([(file,) for file in files], "file string")
     spread = paths.repartition(min(len(files), 10_000), "file")
     return spread.mapInArrow(read, from_arrow_schema(ROWS))
 
 
-def segment_rows(file: str, dates: DateRange) -> Iterator[pa.RecordBatch]:
+def segment_rows(
+    file: str, dates: DateRange, max_inflated: int = MAX_INFLATED
+) -> Iterator[pa.RecordBatch]:
     """Arrow batches of ROWS for one file."""
     partition = partition_of(file)
     counts = _Counts(file, f"{TOPIC}-{partition}")
     buffer = RowBuffer(ROWS)
     with open_file(file) as stream:
         data, counts.row["bytes"] = _mapped(stream)
-        for found in read_segment(data, partition=partition, file=file):
+        found_in = read_segment(data, partition=partition, file=file, max_inflated=max_inflated)
+        for found in found_in:
             if isinstance(found, Quarantined):
                 buffer.add(counts.quarantine_bytes(found))
             else:

@@ -1,0 +1,113 @@
+"""A batch that inflates without end is quarantined; what lies around it is read."""
+
+import io
+import struct
+import tracemalloc
+import zlib
+
+import cramjam
+import crc32c
+import pytest
+
+from jobs import decode as decode_module
+from jobs.decode import decode
+from jobs.segments import Batch, Quarantined, columns, read_segment
+from jobs.segments.compression import CODECS
+
+LIMIT = 1 << 20
+SIZE = 50 * LIMIT
+RECORD = b"\x10\x00\x00\x00\x02k\x02v\x00"  # key k, value v
+
+
+def xerial(data):
+    blocks = [bytes(cramjam.snappy.compress_raw(data[i : i + 32768]))
+              for i in range(0, len(data), 32768)]  # fmt: skip
+    return b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1) + b"".join(
+        struct.pack(">i", len(block)) + block for block in blocks
+    )  # fmt: skip
+
+
+COMPRESS = {
+    "gzip": lambda data: bytes(cramjam.gzip.compress(data)),
+    "snappy": lambda data: bytes(cramjam.snappy.compress_raw(data)),
+    "xerial": xerial,
+    "lz4": lambda data: bytes(cramjam.lz4.compress(data)),
+    "zstd": lambda data: bytes(cramjam.zstd.compress(data)),
+}
+
+
+def batch(offset, codec, payload, count=1):
+    attributes = CODECS.index("snappy" if codec == "xerial" else codec)
+    body = struct.pack(">hiqqqhii", attributes, count - 1, 0, 0, -1, -1, -1, count) + payload
+    return struct.pack(
+        ">qiibI", offset, 9 + len(body), 0, 2, crc32c.crc32c(body)
+    ) + body  # fmt: skip
+
+
+def message(codec, payload):
+    body = struct.pack(">bbqii", 1, CODECS.index(codec), 0, -1, len(payload)) + payload
+    return struct.pack(">qiI", 0, 4 + len(body), zlib.crc32(body)) + body
+
+
+@pytest.mark.parametrize("codec", COMPRESS)
+def test_a_bomb_is_quarantined_and_its_neighbours_are_read(codec):
+    bomb = batch(1, codec, COMPRESS[codec](bytes(SIZE)))
+    data = batch(0, "none", RECORD) + bomb + batch(2, codec, COMPRESS[codec](RECORD))
+
+    tracemalloc.start()
+    first, bad, last = read_segment(data, partition=0, file="0.log", max_inflated=LIMIT)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert (first.keys, last.keys) == ([b"k"], [b"k"])
+    assert isinstance(bad, Quarantined)
+    assert bad.data == bomb
+    assert " inflate to" in bad.reason
+    assert peak < 5 * LIMIT + 2 * len(data)
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4"])
+def test_a_wrapper_message_may_be_a_bomb_too(codec):
+    (bad,) = read_segment(
+        message(codec, COMPRESS[codec](bytes(SIZE))), partition=0, file="0.log", max_inflated=LIMIT
+    )
+
+    assert isinstance(bad, Quarantined)
+    assert " inflate to" in bad.reason
+
+
+def test_up_to_the_limit_a_batch_is_read():
+    payload = RECORD * 20_000
+    data = batch(0, "zstd", COMPRESS["zstd"](payload), count=20_000)
+
+    (found,) = read_segment(data, partition=0, file="0.log", max_inflated=len(payload))
+    (bad,) = read_segment(data, partition=0, file="0.log", max_inflated=len(payload) - 1)
+
+    assert isinstance(found, Batch)
+    assert isinstance(bad, Quarantined)
+
+
+def test_many_that_are_none_alone_are_decoded_batch_by_batch(monkeypatch, tmp_path):
+    folder = tmp_path / "__consumer_offsets-0"
+    folder.mkdir()
+    one = COMPRESS["zstd"](RECORD)
+    data = b"".join(batch(offset, "zstd", one) for offset in range(20))
+    (folder / "00000000000000000000.log").write_bytes(data)
+
+    def lines():
+        out = io.StringIO()
+        assert decode([str(folder)], out) == 0
+        return out.getvalue()
+
+    whole = lines()
+    bulk = []
+    monkeypatch.setattr(columns, "MAX_INFLATED", 10 * len(RECORD))
+    monkeypatch.setattr(
+        decode_module,
+        "read_columns",
+        lambda view, run: bulk.append(len(run)) or columns.read_columns(view, run),
+    )
+
+    assert lines() == whole
+    assert whole.count("\n") == 20
+    assert bulk == [20, 10, 10]
