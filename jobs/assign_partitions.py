@@ -2,7 +2,8 @@
 
 reads   timeline, group_metadata, generation_members
         topic_partitions   if anybody filled it (jobs.topic_partitions)
-writes  assignments        rows of every assignor but 'actual': one step after what really was
+writes  seen_partitions    partitions that topics were seen with
+        assignments        rows of every assignor but 'actual': one step after what really was
         assignor_quality   the same steps, chains of steps, and what really was, in figures
 
 A step needs the generation before and nothing else, so work is cut into chunks of a life's
@@ -24,7 +25,7 @@ from coordinator_core.assignors import ASSIGNORS
 from jobs.arguments import main
 from jobs.assignments import ACTUAL
 from jobs.generation_members import RECORD
-from jobs.partition_counts import PartitionCounts, partition_counts, time_ms
+from jobs.partition_counts import PartitionCounts, partition_counts, seen_partitions, time_ms
 from jobs.rerun import GIVEN, NAMES, PLACE, SCHEMA, Rerun
 from jobs.tables import Lake
 from jobs.timeline import GENERATION, LIFE
@@ -33,7 +34,9 @@ from jobs.timeline import GENERATION, LIFE
 READS = ("timeline", "group_metadata", "generation_members", "topic_partitions", "assignments")
 
 # Generations to a chunk: a chain is at most that long.
+# Nor does one go over a midnight: what a date's rows are does not rest on where it began.
 CHUNK = 256
+CHUNKS_A_DAY = 1 << 24
 # Generations to a frame of the UDF, about: small groups share one, for its overhead.
 FRAME = 1000
 
@@ -85,8 +88,9 @@ def _processes(member_ids: Column) -> Column:
 
 
 def in_chunks(generations: DataFrame) -> DataFrame:
-    """Each chunk's generations, and ``carried`` into it the last one before it."""
-    own = F.floor(F.col("generation") / CHUNK).cast("int")
+    """Each date's and chunk's generations, and ``carried`` into it the last one before it."""
+    day, part = F.unix_date("event_date").cast("long"), F.floor(F.col("generation") / CHUNK)
+    own = day * CHUNKS_A_DAY + part
     borders = _borders(generations.select(*GENERATION, own.alias("own")))
     also = F.when(F.col("next_chunk").isNotNull(), F.array("own", "next_chunk"))
     return (
@@ -156,7 +160,8 @@ def store(lake: Lake, told: DataFrame) -> None:
 
 def run(lake: Lake, assignors: tuple[str, ...] = tuple(ASSIGNORS)) -> None:
     timeline, group_metadata, members, topics, _ = map(lake.read, READS)
-    counts = partition_counts(topics, group_metadata)
+    lake.add_to("seen_partitions", seen_partitions(group_metadata), if_="n.since < t.since")
+    counts = partition_counts(topics, lake.read("seen_partitions"))
     frames = 1 + timeline.where("sign = 'RECORD'").count() // FRAME
     chunks = in_chunks(recorded(timeline, group_metadata, members))
     store(lake, rerun(chunks, assignors, counts, frames))

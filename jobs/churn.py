@@ -25,9 +25,11 @@ def churn(
     generation_members: DataFrame,
     assignments: DataFrame,
     timeline: DataFrame,
+    ownerless: DataFrame | None = None,
 ) -> DataFrame:
+    """``ownerless``: who last had the partitions that nobody has when these tables begin."""
     numbered = _numbered(generations)
-    owned = _owned(numbered, assignments)
+    owned = _owned(numbered, assignments, ownerless)
     told = (
         numbered.join(_member_counts(numbered, generation_members), on=GENERATION, how="left")
         .join(_departures(timeline), on=GENERATION, how="left")
@@ -106,20 +108,32 @@ def _departures(timeline: DataFrame) -> DataFrame:
     )
 
 
-def _owned(numbered: DataFrame, assignments: DataFrame) -> DataFrame:
+def _owned(numbered: DataFrame, assignments: DataFrame, ownerless: DataFrame | None) -> DataFrame:
     """Each partition beside its last owner, however many generations ago that was."""
     actual = assignments.where(F.col("assignor") == ACTUAL)
-    placed = actual.join(numbered.select(*GENERATION, "record_no"), on=GENERATION, how="inner")
+    owned = actual.join(numbered.select(*GENERATION, "record_no"), on=GENERATION, how="inner")
+    columns = [*GENERATION, "record_no", "topic", "partition", "process", "member_id"]
+    placed = owned.select(*columns)
+    if ownerless is not None:
+        before = ownerless.withColumnRenamed("context_incarnation", "incarnation").withColumns(
+            {"generation": F.lit(None).cast("int"), "record_no": F.lit(0).cast("long")}
+        )
+        placed = placed.unionByName(before.select(*columns))
     history = Window.partitionBy(*PARTITION).orderBy("record_no")
-    return placed.select(
+    last = F.lag(F.struct("process", "member_id")).over(history)
+    # A member that stays owns what it had, by whatever name its process goes from some date on.
+    stays = F.coalesce(F.col("last.member_id") == F.col("member_id"), F.lit(False))
+    return placed.withColumns(
+        {"last": last, "owned_next": F.lead("record_no").over(history)}
+    ).where("generation IS NOT NULL").select(
         *GENERATION,
         "record_no",
         "topic",
         "partition",
         "process",
-        F.lag("process").over(history).alias("last_owner"),
-        F.lead("record_no").over(history).alias("owned_next"),
-    )
+        F.when(stays, F.col("process")).otherwise(F.col("last.process")).alias("last_owner"),
+        "owned_next",
+    )  # fmt: skip
 
 
 def _partition_counts(owned: DataFrame) -> DataFrame:
@@ -146,7 +160,7 @@ def _count_if(condition: Column) -> Column:
 
 
 def run(lake: Lake) -> None:
-    lake.replace("churn", churn(*map(lake.read, READS)))
+    lake.replace("churn", churn(*map(lake.read, READS), lake.carried("ownerless")))
 
 
 if __name__ == "__main__":

@@ -30,17 +30,24 @@ CARRIED = ("cluster_id", "topic_partition", "log_offset", "event_date", "append_
 
 
 def with_outcome(offsets_records: DataFrame) -> DataFrame:
-    """plain, or by its producer's next end marker in the log: committed, aborted, open."""
+    """plain, or by its producer's next end marker in the log: committed, aborted, open.
+
+    A marker comes on the same date or the next: coordinators end transactions after
+    transaction.max.timeout.ms, 15 minutes. One that somebody aborts by hand stays open.
+    """
     later = (
         Window.partitionBy("topic_partition", "producer_id")
         .orderBy("log_offset")
         .rowsBetween(Window.currentRow, Window.unboundedFollowing)
     )
+    marker = F.when(F.col("control").isNotNull(), F.struct("control", "event_date"))
     transactional = offsets_records.where("is_transactional").withColumn(
-        "outcome", _outcome(F.first("control", ignorenulls=True).over(later))
+        "marker", F.first(marker, ignorenulls=True).over(later)
     )
     plain = offsets_records.where("NOT is_transactional").withColumn("outcome", F.lit("plain"))
-    return plain.unionByName(transactional)
+    in_time = F.datediff("marker.event_date", "event_date") <= 1
+    ended = transactional.withColumn("outcome", _outcome(F.when(in_time, F.col("marker.control"))))
+    return plain.unionByName(ended.drop("marker"))
 
 
 def _outcome(marker: Column) -> Column:
@@ -106,7 +113,13 @@ def _micros(time_ms: int | None) -> int | None:
 
 
 def run(lake: Lake) -> None:
-    lake.replace("committed_offsets", committed_offsets(*map(lake.read, READS)))
+    around = lake.read_days("offsets_records", before=1, after=1)
+    lake.replace_days("committed_offsets", committed_offsets(around))
+    # Transactions of the day before that these dates have ended.
+    ended = with_outcome(around.where("is_transactional"))
+    lake.update_before(
+        "committed_offsets", ended.where(F.col("key_type").isin(*KEY_TYPES)), "outcome"
+    )
 
 
 if __name__ == "__main__":

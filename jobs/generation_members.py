@@ -16,13 +16,17 @@ from jobs.timeline import LIFE, PUTS_OUT, RECORDS
 READS = ("timeline", "group_metadata")
 
 MEMBER = [*LIFE, "member_id"]
+CLIENT = [*LIFE, "client_id", "client_host"]
 RECORD = ["cluster_id", "group_id", "topic_partition", "log_offset"]
 HOW = {"LEFT": "left", "HEARTBEAT_EXPIRED": "expired"}
 
 
-def generation_members(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
-    members = _with_process(_members(_records(timeline, group_metadata)))
-    return _with_departures(_one_row_a_generation(members), _departures(timeline))
+def generation_members(
+    timeline: DataFrame, group_metadata: DataFrame, known_shared: DataFrame | None = None
+) -> DataFrame:
+    """``known_shared``: clients that several processes have, by what was before these tables."""
+    members = _one_row_a_generation(_members(_records(timeline, group_metadata)))
+    return _with_departures(_with_process(members, known_shared), _departures(timeline))
 
 
 def _records(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
@@ -69,29 +73,38 @@ def _members(records: DataFrame) -> DataFrame:
     )
 
 
-def _with_process(members: DataFrame) -> DataFrame:
-    """A client id and host name one process, unless two of their members live side by side.
+def _with_process(members: DataFrame, known_shared: DataFrame | None) -> DataFrame:
+    """A client id and host name one process, unless two of their members live side by side, from
+    the date on which that first shows.
+    """
+    shared = side_by_side(members)
+    if known_shared is not None:
+        known = known_shared.withColumnRenamed("context_incarnation", "incarnation")
+        shared = shared.unionByName(known).groupBy(*CLIENT).agg(F.min("since").alias("since"))
+    process = (
+        F.when(F.col("instance_id").isNotNull(), F.col("instance_id"))
+        .when(F.col("since") <= F.col("event_date"), F.col("member_id"))
+        .otherwise(F.concat("client_id", F.lit("@"), F.ltrim(F.col("client_host"), F.lit("/"))))
+    )
+    return members.join(F.broadcast(shared), on=CLIENT, how="left").withColumn("process", process)
+
+
+def side_by_side(members: DataFrame) -> DataFrame:
+    """Clients of several processes: CLIENT, and ``since`` which date that is known."""
+    return together(members).groupBy(*CLIENT).agg(F.min("since").alias("since"))
+
+
+def together(members: DataFrame) -> DataFrame:
+    """Generations that show it: CLIENT, generation, and ``since``, its date.
 
     A dead dynamic member cannot come through a rebalance, so two members retained together are two
     processes; one of them retained beside a new one may be a restart.
     """
-    client = [*LIFE, "client_id", "client_host"]
-    side_by_side = (
-        members.where("change = 'retained' AND instance_id IS NULL")
-        .groupBy(*client, "seq")
-        .count()
-        .where("count > 1")
-        .select(*client, F.lit(True).alias("shared"))
-        .distinct()
+    retained = members.where("change = 'retained' AND instance_id IS NULL")
+    counted = retained.groupBy(*CLIENT, "generation").agg(
+        F.count("*").alias("count"), F.min("event_date").alias("since")
     )
-    process = (
-        F.when(F.col("instance_id").isNotNull(), F.col("instance_id"))
-        .when(F.col("shared"), F.col("member_id"))
-        .otherwise(F.concat("client_id", F.lit("@"), F.ltrim(F.col("client_host"), F.lit("/"))))
-    )
-    return members.join(F.broadcast(side_by_side), on=client, how="left").withColumn(
-        "process", process
-    )
+    return counted.where("count > 1").drop("count")
 
 
 def _one_row_a_generation(members: DataFrame) -> DataFrame:
@@ -182,7 +195,8 @@ def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
 
 
 def run(lake: Lake) -> None:
-    lake.replace("generation_members", generation_members(*map(lake.read, READS)))
+    known_shared = lake.carried("shared_clients")
+    lake.replace("generation_members", generation_members(*map(lake.read, READS), known_shared))
 
 
 if __name__ == "__main__":

@@ -69,19 +69,23 @@ def _per_group(lines: DataFrame) -> DataFrame:
 def _of_static_members(lines: DataFrame) -> DataFrame:
     """Two lines about static members name no group.
 
-    A fenced request names the instance: it is of the group last heard of with that instance. That
-    a static join makes no rebalance is said right after the join's own line.
+    A fenced request names the instance: it is of the group last heard of with that instance, on
+    that date or the one before. That a static join makes no rebalance is said right after the
+    join's own line.
     """
     static = lines.where("event LIKE 'STATIC_%' OR instance_id IS NOT NULL")
-    order = ["event_time", "file_id", "position"]
+    order = ["event_date", "event_time", "file_id", "position"]
     of_instance = Window.partitionBy("cluster_id", "instance_id").orderBy(*order)
-    in_file = Window.partitionBy("cluster_id", "broker_id", "file_id").orderBy("position")
-    heard = F.last("group_id", ignorenulls=True)
+    in_file = Window.partitionBy("cluster_id", "broker_id", "file_id").orderBy(
+        "event_date", "position"
+    )
+    named = F.when(F.col("group_id").isNotNull(), F.struct("group_id", "event_date"))
+    heard = F.last(named, ignorenulls=True)
     by_instance = F.when(F.col("event") == "STATIC_FENCED", heard.over(of_instance))
     by_neighbour = F.when(F.col("event") == "STATIC_NO_REBALANCE", heard.over(in_file))
     found = static.withColumn("found", F.coalesce(by_instance, by_neighbour))
-    nameless = found.where("group_id IS NULL AND found IS NOT NULL")
-    return nameless.withColumn("group_id", F.col("found")).drop("found")
+    nameless = found.where("group_id IS NULL AND datediff(event_date, found.event_date) <= 1")
+    return nameless.withColumn("group_id", F.col("found.group_id")).drop("found")
 
 
 def _once(lines: DataFrame) -> DataFrame:
@@ -98,9 +102,11 @@ def _once(lines: DataFrame) -> DataFrame:
 
 
 def _ordered(lines: DataFrame) -> DataFrame:
-    """Order within a file is by position: a clock set back must not reorder a group's history."""
+    """Order within a file and date is by position: a clock set back must not reorder a group's
+    history. One set back over midnight leaves each date in its place.
+    """
     so_far = (
-        Window.partitionBy("cluster_id", "group_id", "broker_id", "file_id")
+        Window.partitionBy("cluster_id", "group_id", "event_date", "broker_id", "file_id")
         .orderBy("position")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
@@ -122,7 +128,9 @@ def _state_after(event: Column) -> Column:
 
 
 def run(lake: Lake) -> None:
-    lake.replace("group_events", group_events(*map(lake.read, READS)))
+    # A line of the day after may name an instance that only these dates know.
+    around = lake.read_days("broker_log_events", before=1, after=1)
+    lake.replace_days("group_events", group_events(around), after=1)
 
 
 if __name__ == "__main__":

@@ -169,7 +169,7 @@ def _if_set(number: int | None) -> int | None:
 
 
 def run(lake: Lake) -> None:
-    lake.replace("group_metadata", group_metadata(*map(lake.read, READS)))
+    lake.replace_days("group_metadata", group_metadata(*map(lake.read_days, READS)))
 
 
 if __name__ == "__main__":

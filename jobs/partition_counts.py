@@ -56,20 +56,31 @@ def _at(known: dict[str, tuple[list[int], list[int]]], topic: str, time_ms: int)
     return counts[place - 1] if place else None
 
 
-def partition_counts(topic_partitions: DataFrame, group_metadata: DataFrame) -> PartitionCounts:
-    """Collected: a row for each topic and each number of partitions it was seen with."""
-    told = topic_partitions.select(
-        "topic", "partitions", F.coalesce(F.unix_millis("since"), F.lit(0))
+def seen_partitions(group_metadata: DataFrame) -> DataFrame:
+    """The rows of the table: since when anybody was given so high a partition of a topic."""
+    members = group_metadata.select(
+        "cluster_id", time_ms().alias("since_ms"), F.explode("members").alias("member")
     )
-    seen = (
-        group_metadata.select(time_ms().alias("since_ms"), F.explode("members").alias("member"))
-        .select("since_ms", F.explode("member.assigned").alias("given"))
+    return (
+        members.select("cluster_id", "since_ms", F.explode("member.assigned").alias("given"))
         .where("size(given.partitions) > 0")
-        .select("given.topic", (F.array_max("given.partitions") + 1).alias("count"), "since_ms")
-        .groupBy("topic", "count")
-        .agg(F.min("since_ms"))
+        .groupBy(
+            "cluster_id",
+            "given.topic",
+            (F.array_max("given.partitions") + 1).alias("partitions"),
+        )
+        .agg(F.timestamp_millis(F.min("since_ms")).alias("since"))
     )
-    return PartitionCounts(map(tuple, told.collect()), map(tuple, seen.collect()))
+
+
+def partition_counts(topic_partitions: DataFrame, seen_partitions: DataFrame) -> PartitionCounts:
+    """Collected: a row for each topic and each number of partitions it was seen with."""
+    since_ms = F.coalesce(F.unix_millis("since"), F.lit(0))
+    told, seen = (
+        rows.select("topic", "partitions", since_ms).collect()
+        for rows in (topic_partitions, seen_partitions)
+    )
+    return PartitionCounts(map(tuple, told), map(tuple, seen))
 
 
 def time_ms() -> Column:

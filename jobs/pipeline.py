@@ -25,6 +25,7 @@ JOBS = [
     "churn",
     "rebalance_latency",
     "rebalance_causes",
+    "group_days",
     "assign_partitions",
 ]
 # Planning and committing a job keeps one driver thread busy, whatever the cluster: two at a time.
@@ -59,7 +60,15 @@ class Progress:
 
 
 def run_all(lake: Lake, progress: Progress, jobs: Iterable[str] = JOBS) -> None:
-    """Each job once everything it reads is there.  The first failure ends the run."""
+    """Each job once everything it reads is there.  The first failure ends the run.
+
+    What a date's rows are rests on the dates before: a cluster's runs take turns.
+    """
+    with lake.alone("derive"):
+        _run_all(lake, progress, jobs)
+
+
+def _run_all(lake: Lake, progress: Progress, jobs: Iterable[str]) -> None:
     waiting = list(jobs)
     running: dict[Future[None], str] = {}
     with ThreadPoolExecutor(AT_ONCE) as pool:

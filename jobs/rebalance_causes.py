@@ -28,10 +28,17 @@ PARTITION = ["topic", "partition"]
 
 # A leave and a join of the same process within this time is a restart.
 RESTART_MS = 60_000
+# One that comes later than so many days after it went is new.
+REMEMBERED_DAYS = 7
+# A process that was replaced and lives learns it by its next heartbeat.
+HEARD_AGAIN_MS = 300_000
 # A consumer beyond max.poll.interval.ms leaves as if it were closed, unless it says why (KIP-800).
 # What gives it away: nothing committed since its last poll, give or take an auto-commit interval
 # (auto.commit.interval.ms, 5 s) and a heartbeat.
 COMMIT_SLACK_MS = 6_000
+# Whoever may take longer than this between two polls is not looked at: commits are read of the
+# date of the leave and the one before.
+LONGEST_POLL_MS = 80_000_000
 
 
 def rebalance_causes(
@@ -41,28 +48,72 @@ def rebalance_causes(
     assignments: DataFrame,
     committed_offsets: DataFrame,
     churn: DataFrame,
+    gone_processes: DataFrame | None = None,
 ) -> DataFrame:
-    members = _members(generation_members)
+    """``gone_processes``: who had left not long before these tables begin."""
     told = _departures(timeline).unionByName(_arrivals(timeline, generation_members))
     causes = told.unionByName(_other_starts(generations, told))
-    named = causes.join(members, on=[*LIFE, "member_id"], how="left")
+    seen = _seen_before(generations, generation_members, gone_processes)
+    named = _named(causes, generation_members).join(seen, on=[*GENERATION, "member_id"], how="left")
     silent = _silent_before_leaving(named, assignments, committed_offsets)
     watched = named.join(silent, on=[*LIFE, "member_id"], how="left").join(
-        _heard_again(timeline), on=[*LIFE, "replaces"], how="left"
+        _heard_again(named, timeline), on=[*LIFE, "replaces"], how="left"
     )
     with_story = _story(watched, churn)
     return _numbered(_with_role(with_story, generations))
 
 
-def _members(generation_members: DataFrame) -> DataFrame:
-    return generation_members.groupBy(*LIFE, "member_id").agg(
-        F.max("instance_id").alias("instance_id"),
-        F.max("client_id").alias("client_id"),
-        F.max("client_host").alias("client_host"),
-        F.max("process").alias("process"),
-        F.max("rebalance_timeout_ms").alias("rebalance_timeout_ms"),
-        F.max("generation").alias("last_generation"),
+def _named(causes: DataFrame, generation_members: DataFrame) -> DataFrame:
+    """Whose cause it is, by the last generation that the member was in up to the cause's own; of
+    one who was in none yet, by the first.
+    """
+    history = Window.partitionBy(*LIFE, "member_id").orderBy("generation")
+    is_first = F.lag("generation").over(history).isNull()
+    rows = generation_members.select(
+        *LIFE,
+        "member_id",
+        "instance_id",
+        "client_id",
+        "client_host",
+        "process",
+        "rebalance_timeout_ms",
+        F.col("generation").alias("last_generation"),
+        F.when(is_first, F.lit(0)).otherwise(F.col("generation")).alias("valid_from"),
+        F.lead("generation").over(history).alias("valid_until"),
+    ).alias("m")
+    told = causes.alias("c")
+    same = [F.col(f"c.{name}").eqNullSafe(F.col(f"m.{name}")) for name in [*LIFE, "member_id"]]
+    valid = (F.col("c.generation") >= F.col("m.valid_from")) & F.coalesce(
+        F.col("c.generation") < F.col("m.valid_until"), F.lit(True)
     )
+    taken = [name for name in rows.columns if name not in (*LIFE, "member_id")]
+    return told.join(rows, on=[*same, valid], how="left").select("c.*", *taken)
+
+
+def _seen_before(
+    generations: DataFrame, generation_members: DataFrame, gone_processes: DataFrame | None
+) -> DataFrame:
+    """Members whose process had been in an earlier generation, not more than some days before."""
+    history = Window.partitionBy(*GROUP).orderBy("incarnation", "generation")
+    recorded = generations.where("evidence <> 'log'").select(
+        *GENERATION,
+        F.row_number().over(history).alias("record_no"),
+        F.lead("event_date").over(history).alias("until"),
+    )
+    rows = generation_members.join(recorded, on=GENERATION, how="inner").select(
+        *GENERATION, "member_id", "event_date", "process", "record_no", "until"
+    )
+    if gone_processes is not None:
+        rows = rows.unionByName(
+            gone_processes.select(*GROUP, "process", "until", F.lit(0).alias("record_no")),
+            allowMissingColumns=True,
+        )
+    earlier = Window.partitionBy(*GROUP, "process").orderBy("record_no")
+    last = F.max("until").over(earlier.rangeBetween(Window.unboundedPreceding, -1))
+    remembered = F.datediff("event_date", last) <= REMEMBERED_DAYS
+    return rows.withColumn("was_seen", remembered).where("was_seen").select(
+        *GENERATION, "member_id", "was_seen"
+    )  # fmt: skip
 
 
 def _departures(timeline: DataFrame) -> DataFrame:
@@ -153,15 +204,20 @@ def _other_starts(generations: DataFrame, told: DataFrame) -> DataFrame:
 def _silent_before_leaving(
     causes: DataFrame, assignments: DataFrame, committed_offsets: DataFrame
 ) -> DataFrame:
-    """Members that left one max.poll.interval.ms after the last commit for what they owned."""
-    leaves = causes.where("cause = 'LEAVE' AND rebalance_timeout_ms > 0").select(
+    """Members that left one max.poll.interval.ms after the last commit for what they owned.
+
+    One made in a transaction counts whether it was committed or not: the member was alive.
+    """
+    leaves = causes.where(
+        f"cause = 'LEAVE' AND rebalance_timeout_ms BETWEEN 1 AND {LONGEST_POLL_MS}"
+    ).select(
         *LIFE, "member_id", "event_time", "rebalance_timeout_ms",
         F.col("last_generation").alias("generation"),
     )  # fmt: skip
     owned = assignments.where(F.col("assignor") == ACTUAL).select(
         *GENERATION, "member_id", *PARTITION
     )
-    commits = committed_offsets.where("NOT tombstone AND outcome IN ('plain', 'committed')").select(
+    commits = committed_offsets.where("NOT tombstone").select(
         *GROUP, *PARTITION, F.col("append_time").alias("committed")
     )
     last = (
@@ -178,11 +234,17 @@ def _silent_before_leaving(
     )
 
 
-def _heard_again(timeline: DataFrame) -> DataFrame:
+def _heard_again(causes: DataFrame, timeline: DataFrame) -> DataFrame:
     """Replaced static members that went on asking: their process was not restarted but doubled."""
+    fenced = timeline.where("sign = 'STATIC_FENCED'").select(
+        *LIFE, F.col("member_id").alias("replaces"), "sign_time"
+    )
+    replaced = causes.where("replaces IS NOT NULL").select(*LIFE, "replaces", "event_time")
+    since_ms = F.unix_millis("sign_time") - F.unix_millis("event_time")
     return (
-        timeline.where("sign = 'STATIC_FENCED'")
-        .select(*LIFE, F.col("member_id").alias("replaces"), F.lit(True).alias("was_alive"))
+        replaced.join(fenced, on=[*LIFE, "replaces"], how="inner")
+        .where(since_ms <= HEARD_AGAIN_MS)
+        .select(*LIFE, "replaces", F.lit(True).alias("was_alive"))
         .distinct()
     )
 
@@ -190,12 +252,15 @@ def _heard_again(timeline: DataFrame) -> DataFrame:
 def _story(causes: DataFrame, churn: DataFrame) -> DataFrame:
     process = Window.partitionBy(*GROUP, "process").orderBy("event_time", "generation")
     arrived = F.col("kind") == "arrival"
-    earlier = F.count(F.when(arrived, 1)).over(process.rowsBetween(Window.unboundedPreceding, -1))
+    in_generation = Window.partitionBy(*GENERATION, "process").orderBy("event_time")
+    just_now = F.count(F.when(arrived, 1)).over(
+        in_generation.rowsBetween(Window.unboundedPreceding, -1)
+    )
     next_arrival = F.first(F.when(arrived, F.col("event_time")), ignorenulls=True).over(
         process.rowsBetween(1, Window.unboundedFollowing)
     )
     back_in_ms = F.unix_millis("next_arrival") - F.unix_millis("event_time")
-    told = causes.withColumn("earlier_arrivals", earlier).withColumn("next_arrival", next_arrival)
+    told = causes.withColumn("just_now", just_now).withColumn("next_arrival", next_arrival)
     slow = (F.col("cause") == "LEAVE_POLL_TIMEOUT") | F.coalesce("was_silent", F.lit(False))
     is_static = F.col("instance_id").isNotNull()
     departure = (
@@ -211,7 +276,7 @@ def _story(causes: DataFrame, churn: DataFrame) -> DataFrame:
     arrival = (
         F.when((F.col("cause") == "STATIC_REPLACED") & F.col("was_alive"), "takeover")
         .when(F.col("cause") == "STATIC_REPLACED", "restart")
-        .when(F.col("earlier_arrivals") > 0, "return")
+        .when((F.col("just_now") > 0) | F.col("was_seen"), "return")
         .otherwise("start")
     )
     changes = churn.select(*GENERATION, F.col("partitions_new").alias("new_here"))
@@ -301,7 +366,10 @@ def _numbered(causes: DataFrame) -> DataFrame:
 
 
 def run(lake: Lake) -> None:
-    lake.replace("rebalance_causes", rebalance_causes(*map(lake.read, READS)))
+    tables = {name: lake.read(name) for name in READS}
+    tables["committed_offsets"] = lake.read_recent("committed_offsets")
+    causes = rebalance_causes(**tables, gone_processes=lake.carried("gone_processes"))
+    lake.replace("rebalance_causes", causes)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,12 @@ READS = ("generations", "churn")
 REJOINS = ["LEADER_REJOIN", "METADATA_CHANGE", "JOINING_IN_PREPARE", "STATIC_UPDATE", "REJOIN"]
 
 
-def rebalance_latency(generations: DataFrame, churn: DataFrame) -> DataFrame:
-    """Time in Empty is nobody's rebalance: one that empties the group ends at its join barrier."""
+def rebalance_latency(
+    generations: DataFrame, churn: DataFrame, known: DataFrame | None = None
+) -> DataFrame:
+    """``known``: rows of this table where these tables do not begin with a life's beginning.
+
+    Time in Empty is nobody's rebalance: one that empties the group ends at its join barrier."""
     withheld = churn.select(*LIFE, "generation", "partitions_orphaned")
     told = generations.join(withheld, on=[*LIFE, "generation"], how="left")
     end = (
@@ -32,7 +36,7 @@ def rebalance_latency(generations: DataFrame, churn: DataFrame) -> DataFrame:
     elapsed_ms = _ms_between("joined_time", "end_time")
     sync_ms = F.when(elapsed_ms < 0, 0).otherwise(elapsed_ms)
     join_ms = _ms_between("preparing_time", "joined_time")
-    return _logical(told.withColumn("end_time", end)).select(
+    return _logical(told.withColumn("end_time", end), known).select(
         *LIFE,
         "generation",
         "event_date",
@@ -49,7 +53,7 @@ def rebalance_latency(generations: DataFrame, churn: DataFrame) -> DataFrame:
     )
 
 
-def _logical(rebalances: DataFrame) -> DataFrame:
+def _logical(rebalances: DataFrame, known: DataFrame | None) -> DataFrame:
     """A rebalance goes on in the next generation if it was superseded, or if it withheld partitions
     (cooperative: taken from one, not yet given to another) and a member came back for them.
     """
@@ -65,8 +69,14 @@ def _logical(rebalances: DataFrame) -> DataFrame:
         & F.col("cause").isin(*REJOINS)
     )
     goes_on = F.coalesce(next_of_previous & (unfinished | second_round), F.lit(False))
-    begun = F.last(F.when(~F.col("goes_on"), F.col("generation")), ignorenulls=True).over(life)
+    begins = F.when(~F.col("goes_on"), F.col("generation"))
     told = rebalances.withColumn("previous", previous).withColumn("goes_on", goes_on)
+    if known is not None:
+        # The first generation there is went on from one that is not there.
+        began = known.select(*LIFE, "generation", F.col("logical_rebalance").alias("began"))
+        told = told.join(began, on=[*LIFE, "generation"], how="left")
+        begins = F.when(F.col("previous").isNull(), F.coalesce("began", begins)).otherwise(begins)
+    begun = F.last(begins, ignorenulls=True).over(life)
     return told.withColumn("logical_rebalance", begun).withColumn(
         "round", F.col("generation") - F.col("logical_rebalance") + 1
     )
@@ -77,7 +87,8 @@ def _ms_between(start: str, end: str) -> Column:
 
 
 def run(lake: Lake) -> None:
-    lake.replace("rebalance_latency", rebalance_latency(*map(lake.read, READS)))
+    known = lake.start_rows("rebalance_latency")
+    lake.replace("rebalance_latency", rebalance_latency(*map(lake.read, READS), known))
 
 
 if __name__ == "__main__":

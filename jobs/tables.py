@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date, timedelta
+from hashlib import sha256
 
-from delta.tables import DeltaTable
+from delta.exceptions import (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+    ConcurrentWriteException,
+    DeltaConcurrentModificationException,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
+from delta.tables import DeltaMergeBuilder, DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
+from jobs.errors import RunFailed
 from schemas import table_ddl, table_key, table_partitioning
+
+# Another run may commit to the same table meanwhile: then a write is done again on what that left.
+TRIES = 5
+# By name: in Python the first of them is not what the others are.
+OVERTAKEN = (
+    DeltaConcurrentModificationException,
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+    ConcurrentWriteException,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
+
+
+Clauses = Callable[[DeltaMergeBuilder], DeltaMergeBuilder]
 
 
 @dataclass(frozen=True)
@@ -29,24 +62,88 @@ class Lake:
         root = self.root if "://" in self.root else os.path.abspath(self.root)
         return f"{root.rstrip('/')}/{table}"
 
+    @contextmanager
+    def alone(self, work: str) -> Iterator[None]:
+        """One at a time does such work on this cluster's tables; another process waits its turn.
+
+        Only where the lake is a folder: an object store has no locks.
+        """
+        if "://" in self.root:
+            yield
+            return
+        name = sha256(f"{work} {self.cluster_id}".encode()).hexdigest()[:16]
+        os.makedirs(self.root, exist_ok=True)
+        with open(os.path.join(self.root, f".{name}.lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel lets go of it, however the process ends
+            yield
+
+    def has(self, table: str) -> bool:
+        """Whether anybody wrote the table."""
+        return DeltaTable.isDeltaTable(self.spark, self.path(table))
+
     def read(self, table: str) -> DataFrame:
         """This cluster's rows; an empty frame of the table's schema where nothing was written."""
-        if not DeltaTable.isDeltaTable(self.spark, self.path(table)):
+        if not self.has(table):
             return self.spark.createDataFrame([], schema_of(table))
         rows = self.spark.read.format("delta").load(self.path(table))
-        return rows.where(F.col("cluster_id") == self.cluster_id)
+        missing = _missing(rows.schema, table)
+        whole = rows.withColumns({f.name: F.lit(None).cast(f.dataType) for f in missing})
+        return whole.where(F.col("cluster_id") == self.cluster_id).select(*schema_of(table).names)
+
+    def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
+        """The rows of the dates a run is for, and so many days around them; here all."""
+        return self.read(table)
+
+    def read_recent(self, table: str) -> DataFrame:
+        """As `read`, and each date's day before."""
+        return self.read(table)
+
+    def start(self) -> DataFrame | None:
+        """Where each group's history is taken up: cluster_id, group_id, context_incarnation and
+        context_seq, the place of its first sign; here at the beginning."""
+        return None
+
+    def start_rows(self, table: str) -> DataFrame | None:
+        """The table's rows of the generations with which histories are taken up."""
+        return None
+
+    def carried(self, column: str) -> DataFrame | None:
+        """What group_days keeps of the past that ``read`` leaves out, a row an entry.
+
+        cluster_id, group_id, context_incarnation and the fields of the column's entries.
+        """
+        return None
 
     def insert_new(self, table: str, df: DataFrame) -> None:
         """Add the rows whose key is not there yet: read twice, written once."""
-        if not DeltaTable.isDeltaTable(self.spark, self.path(table)):
-            self._create(table)
-            conform(df, table).write.format("delta").mode("append").save(self.path(table))
-        elif not df.isEmpty():  # a merge of nothing costs as much as one of something
-            self._merge(table, df).whenNotMatchedInsertAll().execute()
+        with self.alone("insert"):
+            is_new = not self.has(table)
+            if is_new:
+                self._create(table)
+                conform(df, table).write.format("delta").mode("append").save(self.path(table))
+        if not is_new:
+            self._merge(table, df, lambda merge: merge.whenNotMatchedInsertAll())
 
     def upsert(self, table: str, df: DataFrame, *, if_: str | None = None) -> None:
         """Add new keys, overwrite known ones (``t`` is the old row, ``n`` the new one)."""
-        self._merge(table, df).whenMatchedUpdateAll(if_).whenNotMatchedInsertAll().execute()
+        self._create(table)
+        self._merge(
+            table, df, lambda merge: merge.whenMatchedUpdateAll(if_).whenNotMatchedInsertAll()
+        )
+
+    def add_to(self, table: str, df: DataFrame, *, if_: str) -> None:
+        """Into a table without dates: ``df`` as a whole, or what a run for some dates has, as
+        `upsert` does it.
+        """
+        self.replace(table, df)
+
+    def replace_days(self, table: str, df: DataFrame, *, after: int = 0) -> None:
+        """Put ``df`` in the place of the rows of the dates a run is for; here of everything."""
+        self.replace(table, df)
+
+    def update_before(self, table: str, df: DataFrame, column: str) -> None:
+        """Take over ``column`` into rows of the day before the dates a run is for; here there is
+        no day before.  ``df`` has the key, event_date and the column."""
 
     def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
         """Put ``df`` in the place of this cluster's rows ``where`` that holds, in one transaction.
@@ -54,31 +151,100 @@ class Lake:
         AnalysisException if a row of ``df`` is not one of those.
         """
         self._create(table)
-        (
-            conform(df, table)
-            .write.format("delta")
-            .mode("overwrite")
-            .option("replaceWhere", f"cluster_id = {_literal(self.cluster_id)} AND ({where})")
-            .save(self.path(table))
-        )
+        rows = conform(df, table).write.format("delta").mode("overwrite")
+        own = f"cluster_id = {_literal(self.cluster_id)} AND ({where})"
+        again_if_overtaken(lambda: rows.option("replaceWhere", own).save(self.path(table)))
 
-    def _merge(self, table: str, df: DataFrame):  # type: ignore[no-untyped-def]
-        target = self._create(table)
-        same_key = [f"t.{column} <=> n.{column}" for column in table_key(table)]
-        # The target's own cluster only: lets Delta skip the other partitions.
-        own = f"t.cluster_id = {_literal(self.cluster_id)}"
-        return target.alias("t").merge(
-            conform(df, table).alias("n"), " AND ".join([own, *same_key])
-        )
+    def _merge(self, table: str, df: DataFrame, clauses: Clauses) -> None:
+        """By key; nothing of dates that ``df`` does not have is looked at."""
+        dates = _dates_near(df) if "event_date" in table_partitioning(table) else None
+        if dates == [] or (dates is None and df.isEmpty()):
+            return  # a merge of nothing costs as much as one of something
+        self._execute(table, conform(df, table), clauses, dates, table_key(table))
+
+    def _execute(
+        self,
+        table: str,
+        rows: DataFrame,
+        clauses: Clauses,
+        dates: list[date] | None,
+        key: list[str],
+    ) -> None:
+        # The target's own cluster and dates by name: lets Delta skip the other partitions.
+        on = [f"t.cluster_id = {_literal(self.cluster_id)}"]
+        on += [] if dates is None else [f"t.event_date IN {dates_in(dates)}"]
+        on += [f"t.{column} <=> n.{column}" for column in key]
+
+        def merge() -> None:
+            target = DeltaTable.forPath(self.spark, self.path(table)).alias("t")
+            clauses(target.merge(rows.alias("n"), " AND ".join(on))).execute()
+
+        again_if_overtaken(merge)
+
+    def _add_new_columns(self, table: str) -> None:
+        """A table of an older version gets the columns that came since, null in its rows."""
+        path = self.path(table).replace("`", "``")
+        found = self.spark.read.format("delta").load(self.path(table)).schema
+        added = [
+            f"`{field.name}` {field.dataType.simpleString()}"
+            f" COMMENT {_literal(field.metadata['comment'])}"
+            for field in _missing(found, table)
+        ]
+        if added:
+            self.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({', '.join(added)})")
 
     def _create(self, table: str) -> DeltaTable:
         path = self.path(table)
-        if DeltaTable.isDeltaTable(self.spark, path):
+        if self.has(table):
+            self._add_new_columns(table)
             return DeltaTable.forPath(self.spark, path)
         builder = DeltaTable.createIfNotExists(self.spark).location(path)
         return (
             builder.addColumns(schema_of(table)).partitionedBy(*table_partitioning(table)).execute()
         )
+
+
+def _missing(found: StructType, table: str) -> list[StructField]:
+    """Columns that the table on disk lacks, being older than schemas/.
+
+    RunFailed if it has one of another type, or one that schemas/ does not know.
+    """
+    wanted = {field.name: field for field in schema_of(table)}
+    for field in found:
+        if field.name not in wanted:
+            raise RunFailed(
+                f"table {table} has a column {field.name} that this version does not know:"
+                " the lake was written by a newer Regroup, run that"
+            )
+        expected = wanted[field.name].dataType
+        if field.dataType.simpleString() != expected.simpleString():
+            raise RunFailed(
+                f"table {table}: column {field.name} is {field.dataType.simpleString()},"
+                f" not {expected.simpleString()}: write it anew, into another folder"
+            )
+    return [field for name, field in wanted.items() if name not in found.names]
+
+
+def again_if_overtaken(act: Callable[[], None]) -> None:
+    """``act``, once more when another commit came in between, on what that one left."""
+    for tries_left in reversed(range(TRIES)):
+        try:
+            return act()
+        except OVERTAKEN:
+            if not tries_left:
+                raise
+
+
+def dates_in(dates: Iterable[date]) -> str:
+    """The list that stands behind SQL's IN."""
+    return "(" + ", ".join(f"DATE'{day}'" for day in sorted(dates)) + ")"
+
+
+def _dates_near(df: DataFrame) -> list[date]:
+    """The dates of the rows, and those next to them: a log read again in another time zone has the
+    same lines, some on another date."""
+    days = {row.event_date for row in df.select("event_date").distinct().collect()}
+    return sorted({day + timedelta(days=by) for day in days for by in (-1, 0, 1)})
 
 
 def schema_of(table: str) -> StructType:

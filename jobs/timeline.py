@@ -34,14 +34,33 @@ OVERTAKING_MS = 100
 # kafka.coordinator.group.GroupCoordinator (3.0-4.0) logs a departure after what it led to; all of
 # it happens in one call.
 SAME_CALL_MS = 10
+# What was said of a departure is of the same moment as what it led to.
+SAME_MOMENT_MS = 60_000
 # As in event_seq: room for the signs of one millisecond.  Records come after the lines of theirs.
-_PER_MS = 100_000
+PER_MS = 100_000
 _RECORDS_FROM = 50_000
 
 
-def timeline(group_events: DataFrame, group_metadata: DataFrame) -> DataFrame:
+def timeline(
+    group_events: DataFrame, group_metadata: DataFrame, start: DataFrame | None = None
+) -> DataFrame:
+    """``start``: where the history of a group is taken up, as `Lake.start` gives it."""
     signs = _of_events(group_events).unionByName(_of_records(group_metadata))
-    return _forming(_current(_incarnations(signs)))
+    return _forming(_current(_incarnations(_from_start(signs, start))))
+
+
+def _from_start(signs: DataFrame, start: DataFrame | None) -> DataFrame:
+    """Signs from the group's start on, and ``first_incarnation``, the life that one is in."""
+    if start is None:
+        return signs.withColumn("first_incarnation", F.lit(1))
+    placed = signs.join(F.broadcast(start), on=GROUP, how="left")
+    since = F.coalesce(F.col("seq") >= F.col("context_seq"), F.lit(True))
+    first = F.coalesce("context_incarnation", F.lit(1))
+    return (
+        placed.where(since)
+        .withColumn("first_incarnation", first)
+        .select(*signs.columns, "first_incarnation")
+    )
 
 
 def _of_events(group_events: DataFrame) -> DataFrame:
@@ -60,18 +79,25 @@ def _of_records(group_metadata: DataFrame) -> DataFrame:
     empty = F.size("members") == 0
     sign = F.when(F.col("tombstone"), "TOMBSTONE").when(empty, "RECORD_EMPTY").otherwise("RECORD")
     in_time = Window.partitionBy(*GROUP, "order_ms").orderBy("topic_partition", "log_offset")
-    so_far = (
-        Window.partitionBy(*GROUP, "topic_partition")
+    log = [*GROUP, "topic_partition"]
+    # Time never runs backwards along a log, within a date: what is of another is in its place.
+    in_date, so_far = (
+        Window.partitionBy(*place)
         .orderBy("log_offset")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+        for place in ([*log, "event_date"], log)
     )
-    # Time never runs backwards along a log; a record without a time stands beside its neighbour.
-    order_ms = F.coalesce(F.max(F.unix_millis("append_time")).over(so_far), F.lit(0))
+    timed_ms = F.when(
+        F.col("append_time").isNotNull(), F.max(F.unix_millis("append_time")).over(in_date)
+    )
+    # A record without a time stands beside its neighbour.
+    neighbour_ms = F.last("timed_ms", ignorenulls=True).over(so_far)
+    timed = group_metadata.withColumn("timed_ms", timed_ms)
     return _with_all_columns(
-        group_metadata.withColumn("order_ms", order_ms).select(
+        timed.withColumn("order_ms", F.coalesce(neighbour_ms, F.lit(0))).select(
             *GROUP,
             "event_date",
-            (F.col("order_ms") * _PER_MS + _RECORDS_FROM + F.row_number().over(in_time)).alias(
+            (F.col("order_ms") * PER_MS + _RECORDS_FROM + F.row_number().over(in_time)).alias(
                 "seq"
             ),
             F.col("append_time").alias("sign_time"),
@@ -121,8 +147,10 @@ def _incarnations(signs: DataFrame) -> DataFrame:
     )
     unseen = F.coalesce(lower & ~F.coalesce(overtaken, F.lit(False)), F.lit(False))
     told = lives.withColumn("last", last).withColumn("starts", F.col("reborn") | unseen)
-    numbered = told.withColumn("incarnation", (_count("starts", history) + 1).cast("int"))
-    return numbered.drop("reborn", "life", "last", "starts")
+    number = (_count("starts", history) + F.col("first_incarnation")).cast("int")
+    return told.withColumn("incarnation", number).drop(
+        "reborn", "life", "last", "starts", "first_incarnation"
+    )
 
 
 def _count(flag: str, order: Window) -> Column:
@@ -150,7 +178,7 @@ def _forming(signs: DataFrame) -> DataFrame:
     after = life.rowsBetween(1, Window.unboundedFollowing)
     milestone = F.when(
         F.col("level").isNotNull() & ~F.col("sign").isin(*RECORDS),
-        F.struct("sign", "sign_time", "member_id", "members"),
+        F.struct("sign", "sign_time", "member_id", "members", "level"),
     )
     told = signs.withColumn("last", F.last(milestone, ignorenulls=True).over(before)).withColumn(
         "next", F.first(milestone, ignorenulls=True).over(after)
@@ -159,13 +187,19 @@ def _forming(signs: DataFrame) -> DataFrame:
     just_joined = (F.col("last.sign") == "JOIN_COMPLETE") & (
         now - F.unix_millis("last.sign_time") <= SAME_CALL_MS
     )
-    begins_the_next = (F.col("next.sign") == "REBALANCE_START") & (
-        (F.col("next.member_id") == F.col("member_id"))
-        | F.array_contains("next.members", F.col("member_id"))
+    begins_the_next = (
+        (F.col("next.sign") == "REBALANCE_START")
+        & (F.unix_millis("next.sign_time") - now <= SAME_MOMENT_MS)
+        & (
+            (F.col("next.member_id") == F.col("member_id"))
+            | F.array_contains("next.members", F.col("member_id"))
+        )
+    )
+    still_empty = (F.col("last.sign") == "GROUP_EMPTY") & (
+        F.col("last.level") == F.col("current_generation")
     )
     reports = (F.col("sign") == "LEFT") & (
-        (F.col("last.sign") == "GROUP_EMPTY")
-        | (just_joined & ~F.coalesce(begins_the_next, F.lit(False)))
+        still_empty | (just_joined & ~F.coalesce(begins_the_next, F.lit(False)))
     )
     forming = F.when(F.coalesce(reports, F.lit(False)), F.col("current_generation")).otherwise(
         F.col("current_generation") + 1
@@ -178,7 +212,7 @@ def _schema() -> StructType:
 
 
 def run(lake: Lake) -> None:
-    lake.replace("timeline", timeline(*map(lake.read, READS)))
+    lake.replace("timeline", timeline(*map(lake.read, READS), lake.start()))
 
 
 if __name__ == "__main__":

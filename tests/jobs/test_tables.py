@@ -1,8 +1,12 @@
 """The lake: a schema that is checked, and writes that touch this cluster's rows only."""
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from pyspark.errors import AnalysisException
+from pyspark.sql.pandas.types import to_arrow_schema
 
+from jobs.errors import RunFailed
 from jobs.tables import Lake, conform, schema_of
 from schemas import table_key, table_names, table_partitioning
 
@@ -121,6 +125,41 @@ def test_a_null_where_the_schema_says_not_null_is_refused(spark, lake, frame):
         lake.replace("churn", broken)
 
     assert lake.read("churn").count() == 0
+
+
+def older(root, table, *, without=(), **columns):
+    """An empty table as another version wrote it."""
+    written = to_arrow_schema(schema_of(table), timezone="UTC")
+    fields = [columns.pop(f.name, f) for f in written if f.name not in without]
+    data = pa.schema([*fields, *columns.values()]).empty_table()
+    write_deltalake(f"{root}/{table}", data, partition_by=table_partitioning(table))
+
+
+def test_a_column_that_came_since_is_null_where_the_lake_is_older(lake, frame):
+    older(lake.root, "churn", without=["moves_forced"])
+    assert lake.read("churn").schema.names == schema_of("churn").names
+
+    lake.replace("churn", frame("churn", [{**counted(1, 2), "moves_forced": 1}]))
+
+    assert pairs(lake.read("churn"), "generation", "moves_forced") == [(1, 1)]
+    added = lake.spark.read.format("delta").load(lake.path("churn")).schema["moves_forced"]
+    assert added.metadata["comment"].startswith("moves that no assignment")
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (pa.field("moves_forced", pa.string()), "moves_forced is string, not int"),
+        (pa.field("not_yet", pa.int32()), "not_yet that this version does not know"),
+    ],
+)
+def test_a_lake_that_cannot_be_read_is_said_in_one_line(lake, frame, column, message):
+    older(lake.root, "churn", **{column.name: column})
+
+    with pytest.raises(RunFailed, match=message):
+        lake.read("churn")
+    with pytest.raises(RunFailed, match=message):
+        lake.replace("churn", frame("churn", [counted(1, 1)]))
 
 
 def test_a_table_not_yet_written_reads_as_empty(lake):
