@@ -8,7 +8,7 @@ BROKER_JARS := .jars/broker/.resolved
 DEMO := .demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format clean cluster account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job
+.PHONY: help setup demo test lint format clean cluster account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job bench-decode
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -78,6 +78,9 @@ bench-engine: setup  ## the engine beside Kafka's own classes (make oracle first
 bench-assignors: setup  ## the assignors beside Java, franz-go and kafka-python (Maven, Go)
 	@$(BIN)/python -m bench.assignors --build
 	@$(BIN)/python -m bench.assignors --peers
+
+bench-decode: setup $(BROKER_JARS)  ## decoding beside Kafka's own readers and beside passing records on untouched
+	@$(BIN)/python -m bench.decode
 
 bench-assign-job: setup  ## 10,000 small groups through Spark and in one process
 	@$(BIN)/python -m bench.assign_job

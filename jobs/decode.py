@@ -23,7 +23,7 @@ from jobs.segments import BadBatch, EndMarkers, Quarantined, partition_of
 from jobs.segments.columns import Columns, read_columns
 from jobs.segments.commit_lines import CommitLines
 from jobs.segments.control import control_type
-from jobs.segments.frames import Frame, Gap, frames, runs
+from jobs.segments.frames import RUN_BYTES, Frame, Gap, Run, frames, runs
 from jobs.segments.reader import quarantined, read_batch, view_of
 from jobs.segments.record_batch import CONTROL, TRANSACTIONAL, read_header
 
@@ -146,7 +146,7 @@ class Log:
     def texts(self, segment: Segment) -> Iterator[Text]:
         """The segment's lines, one or many at a time."""
         view = view_of_file(segment.path)
-        for run in runs(view):
+        for run in longer(runs(view)):
             if isinstance(run, Gap):
                 for item in quarantined(view, run, file=segment.path):
                     yield text_of(quarantined_line(item))
@@ -242,6 +242,27 @@ class Log:
 
     def _sample_line(self, offset: int, timestamp: int, key: bytes, value: bytes | None) -> str:
         return text_of(record_line(Place(self._partition, "", 0), offset, timestamp, key, value))
+
+
+def longer(found: Iterable[Run | Gap]) -> Iterator[Run | Gap]:
+    """Runs joined up to RUN_BYTES: where segments were strung together, the offsets start again
+    and again, and each run by itself would cost the set-up of its columns."""
+    held: Run = []
+    size = 0
+    for item in found:
+        if isinstance(item, Gap):
+            if held:
+                yield held
+            held, size = [], 0
+            yield item
+            continue
+        if held and (size >= RUN_BYTES or (item[0].magic < 2) != (held[0].magic < 2)):
+            yield held
+            held, size = [], 0
+        held += item
+        size += sum(frame.size for frame in item)
+    if held:
+        yield held
 
 
 def columns_of(view: memoryview, run: list[Frame]) -> Columns | None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs import decode as decode_module
-from jobs.decode import decode
+from jobs.decode import columns_of, decode
 
 CAPTURES = ["compacted", "transactions", "killed", "cut", "gzip", "snappy", "lz4", "zstd"]
 NAME = "00000000000000000000.log"
@@ -298,3 +298,22 @@ def test_bulk_lines_are_the_references_whatever_the_records(tmp_path_factory, ba
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(decode_module, "MIN_RUN", 2)
         assert decoded(folder) == by_reference(patch, folder)
+
+
+def test_segments_strung_together_are_decoded_in_long_runs(captured, tmp_path, monkeypatch):
+    """Offsets start again at each seam, which ends a run of frames but not a run of columns."""
+    one = (captured("cut") / "__consumer_offsets-2" / NAME).read_bytes()[:6806]
+    folder = tmp_path / "__consumer_offsets-2"
+    folder.mkdir()
+    (folder / NAME).write_bytes(one * 6)
+    once = decoded(captured("cut") / "__consumer_offsets-2" / NAME).splitlines()
+    records = [line for line in once if "quarantined" not in line]
+    runs = []
+    monkeypatch.setattr(
+        decode_module,
+        "columns_of",
+        lambda view, run: runs.append(len(run)) or columns_of(view, run),
+    )
+
+    assert decoded(folder / NAME).splitlines() == records * 6
+    assert runs == [36]

@@ -1,0 +1,68 @@
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+import org.apache.kafka.clients.consumer.internals.ConsumerProtocol;
+import org.apache.kafka.common.protocol.ByteBufferAccessor;
+import org.apache.kafka.coordinator.group.generated.GroupMetadataValue;
+
+/**
+ * Kafka's own reader of group metadata values, timed.
+ *
+ * Arguments: a file of values, each behind its length; how many passes; "members" to also read
+ * what the members put in. Prints members read and nanoseconds, a line a pass.
+ */
+public final class KafkaReader {
+    public static void main(String[] args) throws Exception {
+        List<byte[]> values = values(Path.of(args[0]));
+        boolean inner = args.length > 2 && args[2].equals("members");
+        for (int pass = 0; pass < Integer.parseInt(args[1]); pass++) {
+            long start = System.nanoTime();
+            long members = inner ? readWithMembers(values) : read(values);
+            System.out.println(members + " " + (System.nanoTime() - start));
+        }
+    }
+
+    private static List<byte[]> values(Path file) throws Exception {
+        ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(file));
+        List<byte[]> values = new ArrayList<>();
+        while (bytes.hasRemaining()) {
+            byte[] value = new byte[bytes.getInt()];
+            bytes.get(value);
+            values.add(value);
+        }
+        return values;
+    }
+
+    private static GroupMetadataValue read(byte[] value) {
+        ByteBuffer buffer = ByteBuffer.wrap(value);
+        short version = buffer.getShort();
+        return new GroupMetadataValue(new ByteBufferAccessor(buffer), version);
+    }
+
+    private static long read(List<byte[]> values) {
+        long members = 0;
+        for (byte[] value : values) members += read(value).members().size();
+        return members;
+    }
+
+    private static long readWithMembers(List<byte[]> values) {
+        long members = 0;
+        long partitions = 0;
+        for (byte[] value : values) {
+            for (GroupMetadataValue.MemberMetadata member : read(value).members()) {
+                members++;
+                partitions += ConsumerProtocol
+                    .deserializeSubscription(ByteBuffer.wrap(member.subscription()))
+                    .ownedPartitions().size();
+                partitions += ConsumerProtocol
+                    .deserializeAssignment(ByteBuffer.wrap(member.assignment()))
+                    .partitions().size();
+            }
+        }
+        if (partitions < 0) throw new AssertionError();  // so that it is not for nothing
+        return members;
+    }
+}

@@ -1,0 +1,206 @@
+"""Decoding, beside Kafka's own readers and beside doing nothing: `make bench-decode`.
+
+`members`: group records on one core, ours as Arrow columns and Kafka's as objects, with and
+without what the members put in; `job`: the decode jobs beside a pass through Arrow that touches
+nothing; `segments`: `regroup decode` beside kafka-dump-log with its offsets decoder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyspark
+
+from bench.decode.inputs import commit_records, group_records, segment
+from jobs.arrow import chunks
+
+ROOT = Path(__file__).resolve().parents[2]
+SCALA = next(Path(pyspark.__file__).parent.glob("jars/scala-library-*.jar"))
+BROKER = f"{ROOT}/.jars/broker/*:{SCALA}"
+CORE = min(os.sched_getaffinity(0))
+NOTHING = subprocess.DEVNULL
+
+
+def seconds(act: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    act()
+    return time.perf_counter() - start
+
+
+# Members --------------------------------------------------------------------------------------
+
+
+def members(records: int, passes: int) -> None:
+    made = list(group_records(records))
+    values = [value for _, value in made if value is not None]
+    batch = pa.record_batch(
+        {
+            "key": pa.array([key for key, value in made if value], pa.binary()),
+            "value": pa.array(values, pa.binary()),
+        }
+    )
+    os.sched_setaffinity(0, {CORE})
+    print(f"{'million members/s, one core, best of':40}{passes}")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "values")
+        file.write_bytes(b"".join(len(value).to_bytes(4, "big") + value for value in values))
+        java = java_reader(folder, file, passes)
+        for name, inner in (("records", False), ("records and what members put in", True)):
+            count, theirs = java(inner)
+            ours = min(seconds(lambda inner=inner: ours_once(batch, inner)) for _ in range(passes))
+            print(f"  {name:38}ours {count / ours / 1e6:.2f}   Kafka's {count / theirs / 1e6:.2f}")
+
+
+def ours_once(batch: pa.RecordBatch, inner: bool) -> None:
+    from jobs.bulk.records import read_records
+    from jobs.group_metadata import _columns
+
+    for chunk in chunks(batch):
+        keys, values = chunk.column("key"), chunk.column("value")
+        if inner:
+            list(_columns(keys, values))
+            continue
+        for records in read_records(2, keys, values):
+            for name in records.values.fields:
+                records.value(name)
+
+
+def java_reader(folder: str, file: Path, passes: int) -> Callable[[bool], tuple[int, float]]:
+    source = Path(__file__).with_name("KafkaReader.java")
+    subprocess.run(["javac", "-cp", BROKER, "-d", folder, str(source)], check=True)
+
+    def run(inner: bool) -> tuple[int, float]:
+        java = ["java", "-Xmx2g", "-XX:+UseSerialGC", "-cp", f"{folder}:{BROKER}", "KafkaReader"]
+        command = [*java, str(file), str(3 * passes), *(["members"] if inner else [])]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        told = done.stdout.split()
+        return int(told[0]), min(map(int, told[1::2])) / 1e9
+
+    return run
+
+
+# The decode jobs ------------------------------------------------------------------------------
+
+
+def job(records: int) -> None:
+    from pyspark.sql import functions as F
+
+    from jobs.committed_offsets import CARRIED as OF_COMMITS
+    from jobs.committed_offsets import committed_offsets
+    from jobs.config import load_config
+    from jobs.group_metadata import CARRIED, group_metadata
+    from jobs.session import build_session
+
+    spark = build_session(load_config(str(ROOT / "conf/large.toml")))
+    with tempfile.TemporaryDirectory() as folder:
+        for name, type_, carried, decoded, made in (
+            ("group_metadata", 2, CARRIED, group_metadata, group_records(records)),
+            ("committed_offsets", 1, OF_COMMITS, committed_offsets, commit_records(10 * records)),
+        ):
+            path = f"{folder}/{name}"
+            write_bronze(path, type_, made)
+            bronze = spark.read.parquet(path)
+            rows = bronze.where(F.col("key_type") == type_).withColumn("outcome", F.lit("plain"))
+            untouched = rows.select(*carried, "key", "value")
+            same = untouched.mapInArrow(passed_on, untouched.schema)
+            runs = {"untouched": same, "decoded": decoded(bronze)}
+            took = {
+                what: min(seconds(lambda frame=frame: to_nowhere(frame)) for _ in range(3))
+                for what, frame in runs.items()
+            }
+            ratio = took["decoded"] / took["untouched"]
+            told = "   ".join(f"{what} {took[what]:.2f} s" for what in took)
+            print(f"{name:20}{told}   ratio {ratio:.2f}", flush=True)
+    spark.stop()
+
+
+def passed_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return iter(batches)
+
+
+def to_nowhere(frame) -> None:  # type: ignore[no-untyped-def]
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def write_bronze(path: str, type_: int, records: Iterable[tuple[bytes, bytes | None]]) -> None:
+    """Four files with the columns of offsets_records that the decode jobs look at."""
+    keys, values = zip(*records, strict=True)
+    size = len(keys)
+    same = {
+        "cluster_id": "c",
+        "topic_partition": "__consumer_offsets-0",
+        "key_type": type_,
+        "is_transactional": False,
+        "producer_id": -1,
+        "control": None,
+    }
+    types = {"key_type": pa.int32(), "producer_id": pa.int64(), "control": pa.string()}
+    table = pa.table(
+        {name: pa.array([value] * size, types.get(name)) for name, value in same.items()}
+        | {
+            "log_offset": pa.array(range(size), pa.int64()),
+            "event_date": pa.array([20_000] * size, pa.date32()),
+            "append_time": pa.array([0] * size, pa.timestamp("us", "UTC")),
+            "key": pa.array(keys, pa.binary()),
+            "value": pa.array(values, pa.binary()),
+        }
+    )
+    Path(path).mkdir()
+    for number in range(4):
+        part = table.slice(number * size // 4, (number + 1) * size // 4 - number * size // 4)
+        pq.write_table(part, f"{path}/{number}.parquet")
+
+
+# Segments -------------------------------------------------------------------------------------
+
+
+def segments(megabytes: int) -> None:
+    for compression in ("none", "lz4"):
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder, "__consumer_offsets-0")
+            place.mkdir()
+            file = place / f"{0:020}.log"
+            with file.open("wb") as out:
+                out.writelines(segment(megabytes << 20, compression))
+            size = file.stat().st_size / 1e6
+            dump = ["java", "-cp", BROKER, "kafka.tools.DumpLogSegments", "--offsets-decoder"]
+            theirs = size / timed([*dump, "--files", str(file)])
+            regroup = [sys.executable, "-m", "jobs.cli", "decode", str(file)]
+            ours = size / timed(regroup)
+            print(
+                f"{size:.0f} MB, {compression:5} ours {ours:.1f} MB/s   "
+                f"kafka-dump-log {theirs:.1f} MB/s   ratio {ours / theirs:.2f}",
+                flush=True,
+            )
+
+
+def timed(command: list[str]) -> float:
+    return seconds(lambda: subprocess.run(command, check=True, stdout=NOTHING, cwd=ROOT))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("parts", nargs="*", default=["members", "job", "segments"])
+    parser.add_argument("--records", type=int, default=20_000, help="group records")
+    parser.add_argument("--passes", type=int, default=7)
+    parser.add_argument("--megabytes", type=int, default=200, help="of a segment")
+    options = parser.parse_args()
+    if "members" in options.parts:
+        members(options.records // 2, options.passes)
+    if "job" in options.parts:
+        job(options.records)
+    if "segments" in options.parts:
+        segments(options.megabytes)
+
+
+if __name__ == "__main__":
+    main()

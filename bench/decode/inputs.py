@@ -1,0 +1,130 @@
+"""Records as a busy `__consumer_offsets` has them, and segments made of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from struct import Struct
+
+import cramjam
+import crc32c
+
+from coordinator_core.records import (
+    Assignment,
+    Subscription,
+    encode_assignment,
+    encode_key,
+    encode_subscription,
+    encode_value,
+)
+from jobs.segments.compression import LZ4_MAGIC, xxh32_short
+
+Record = tuple[bytes, bytes | None]
+
+NOW = 1_790_000_000_000
+COMPRESSION = {"none": 0, "lz4": 3}
+_BODY = Struct(">hiqqqhii")
+_HEAD = Struct(">qiibI")
+
+
+def group_records(count: int, seed: int = 1) -> Iterator[Record]:
+    """Generations of 1 to 40 consumers, whose clients are of several ages; 3 in 100 tombstones."""
+    rnd = random.Random(seed)
+    for generation in range(count):
+        group = f"orders-service-{generation % 997}"
+        key = encode_key(2, {"group": group})
+        if rnd.random() < 0.03:
+            yield key, None
+            continue
+        members = [_member(rnd, group, index) for index in range(rnd.randint(1, 40))]
+        value = {
+            "protocol_type": "consumer",
+            "generation": generation,
+            "protocol": "range",
+            "leader": members[0]["member_id"],
+            "current_state_timestamp": NOW + generation,
+            "members": members,
+        }
+        yield key, encode_value(2, 3, value)
+
+
+def _member(rnd: random.Random, group: str, index: int) -> dict[str, object]:
+    topics = [f"{group}-events"]
+    partitions = [(topics[0], list(range(4 * index, 4 * index + 4)))]
+    version = rnd.choice((0, 1, 3, 3, 3))
+    return {
+        "member_id": f"consumer-{group}-{index}-{rnd.getrandbits(128):032x}",
+        "group_instance_id": None,
+        "client_id": f"consumer-{group}-{index}",
+        "client_host": f"/10.1.{index}.{rnd.randint(1, 250)}",
+        "rebalance_timeout": 300_000,
+        "session_timeout": 45_000,
+        "subscription": encode_subscription(Subscription(version, topics, None, partitions, 7)),
+        "assignment": encode_assignment(Assignment(min(version, 1), partitions)),
+    }
+
+
+def commit_records(count: int, seed: int = 2) -> Iterator[Record]:
+    """Commits of 200 groups of 30 partitions each; 1 in 100 a tombstone."""
+    rnd = random.Random(seed)
+    for number in range(count):
+        group = f"orders-service-{rnd.randint(0, 199)}"
+        key = {"group": group, "topic": f"{group}-events", "partition": rnd.randint(0, 29)}
+        value = {
+            "offset": rnd.getrandbits(36),
+            "leader_epoch": rnd.randint(0, 3),
+            "metadata": "",
+            "commit_timestamp": NOW + number,
+        }
+        is_tombstone = rnd.random() < 0.01
+        yield encode_key(1, key), None if is_tombstone else encode_value(1, 3, value)
+
+
+def segment(size: int, compression: str) -> Iterator[bytes]:
+    """Batches of at least ``size`` bytes together, with rising offsets: ten commits a batch, and
+    after every ten such batches a group's record."""
+    commits, groups = commit_records(60_000), group_records(600)
+    batches = []
+    for _ in range(600):
+        batches += [[next(commits) for _ in range(10)] for _ in range(10)]
+        batches.append([next(groups)])
+    encoded = [(len(records), _batch(records, compression)) for records in batches]
+    offset = written = 0
+    while written < size:
+        for count, batch in encoded:
+            yield offset.to_bytes(8, "big") + batch[8:]  # which its checksum does not cover
+            offset += count
+            written += len(batch)
+
+
+def _batch(records: list[Record], compression: str) -> bytes:
+    payload = b"".join(_record(index, *record) for index, record in enumerate(records))
+    if compression == "lz4":
+        payload = _lz4(payload)
+    attributes, last = COMPRESSION[compression], len(records) - 1
+    body = _BODY.pack(attributes, last, NOW, NOW, -1, -1, -1, len(records)) + payload
+    return _HEAD.pack(0, 9 + len(body), 0, 2, crc32c.crc32c(body)) + body
+
+
+def _lz4(payload: bytes) -> bytes:
+    """A frame of one block: of several, Kafka wants each to stand by itself, cramjam's do not."""
+    descriptor = b"\x60\x40"  # blocks by themselves, of 64 KiB at most
+    checksum = xxh32_short(descriptor) >> 8 & 0xFF
+    block = bytes(cramjam.lz4.compress_block(payload, store_size=False))
+    size = len(block).to_bytes(4, "little")
+    return b"".join((LZ4_MAGIC, descriptor, bytes((checksum,)), size, block, bytes(4)))
+
+
+def _record(index: int, key: bytes, value: bytes | None) -> bytes:
+    body = b"\0\0" + _varint(index) + _varint(len(key)) + key
+    body += _varint(-1) if value is None else _varint(len(value)) + value
+    return _varint(len(body) + 1) + body + b"\0"
+
+
+def _varint(number: int) -> bytes:
+    left = number << 1 ^ number >> 63
+    out = bytearray()
+    while left > 0x7F:
+        out.append(left & 0x7F | 0x80)
+        left >>= 7
+    return bytes((*out, left))
