@@ -64,8 +64,12 @@ def decode_batch(
     keys, values = batch.column("key"), batch.column("value")
     wanted = [field for field in schema if field.name not in carried]
     parts = [(rows, _typed(found, wanted, len(rows))) for rows, found in decoder.bulk(keys, values)]
-    if rest := sorted(set(range(len(keys))).difference(*(rows.tolist() for rows, _ in parts))):
-        parts.append((np.array(rest), _by_row(keys, values, rest, wanted, decoder)))
+    is_left = np.ones(len(keys), bool)
+    for rows, _ in parts:
+        is_left[rows] = False
+    if is_left.any():
+        rest = np.flatnonzero(is_left)
+        parts.append((rest, _by_row(keys, values, rest.tolist(), wanted, decoder)))
     decoded = _in_order(parts, wanted)
     columns = [
         batch.column(field.name).cast(field.type) if field.name in carried else decoded[field.name]

@@ -104,7 +104,7 @@ def job(records: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, type_, carried, decoded, made in (
             ("group_metadata", 2, CARRIED, group_metadata, group_records(records)),
-            ("committed_offsets", 1, OF_COMMITS, committed_offsets, commit_records(10 * records)),
+            ("committed_offsets", 1, OF_COMMITS, committed_offsets, commit_records(50 * records)),
         ):
             path = f"{folder}/{name}"
             write_bronze(path, type_, made)

@@ -36,7 +36,8 @@ def read_blobs(
     version = np.minimum(data.int16s(start[rows]), _NEWEST[name])
     rows, version = rows[version >= 0], version[version >= 0]
     while True:
-        walker = plan(layout(name), frozenset(np.unique(version).tolist() or [0]))
+        versions = frozenset(np.flatnonzero(np.bincount(version)).tolist() or [0])
+        walker = plan(layout(name), versions)
         found, _, bad = walker.walk(data, start[rows] + HEADER, end[rows], version)
         if not bad.any():
             bad[bad_text(data, found)] = True

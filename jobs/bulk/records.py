@@ -48,27 +48,20 @@ def read_records(type_: int, keys: pa.Array, values: pa.Array) -> Iterator[Recor
     if not len(rows):
         return
     key_layout, value_layout = _layouts(type_)
-    rows, _ = _read(key_layout, key_data, rows, np.zeros(len(key_data.start), np.int8))
+    rows, keys = _read(key_layout, key_data, rows, np.zeros(len(key_data.start), np.int8))
     version = _versions(value_data, is_null)
     for flexible, some in _by_encoding(value_layout, version, rows[~is_null[rows]]):
         good, found = _read(value_layout, value_data, some, version)
-        mine = good if flexible else np.union1d(good, rows[is_null[rows]])
-        yield _records(key_layout, key_data, mine, good, version, value_data, found)
-
-
-def _records(
-    key_layout: Layout,
-    key_data: Data,
-    rows: np.ndarray,
-    valued: np.ndarray,
-    version: np.ndarray,
-    value_data: Data,
-    values: Struct,
-) -> Records:
-    no_version = np.zeros(len(key_data.start), np.int8)
-    _, keys = _read(key_layout, key_data, rows, no_version)
-    places = np.searchsorted(rows, valued)
-    return Records(rows, key_data, keys, places, version[valued], value_data, values)
+        is_mine = np.zeros(len(is_null), bool)
+        is_mine[good] = True
+        if not flexible:  # which tombstones go with is all the same
+            is_mine[rows[is_null[rows]]] = True
+        mine = np.flatnonzero(is_mine)
+        of_mine = keys
+        if len(mine) < len(rows):
+            _, of_mine = _read(key_layout, key_data, mine, np.zeros(len(is_null), np.int8))
+        valued = np.flatnonzero(~is_null[mine])
+        yield Records(mine, key_data, of_mine, valued, version[good], value_data, found)
 
 
 def _read(
@@ -88,7 +81,7 @@ def _read(
 
 
 def _plan(layout: Layout, version: np.ndarray) -> Plan:
-    return plan(layout, frozenset(np.unique(version).tolist() or [0]))
+    return plan(layout, frozenset(np.flatnonzero(np.bincount(version)).tolist() or [0]))
 
 
 def _rows_of_type(type_: int, data: Data) -> np.ndarray:

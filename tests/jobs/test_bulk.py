@@ -25,7 +25,7 @@ from jobs.bulk import plan
 from jobs.segments import Batch, read_segment
 
 DATA = Path(__file__).parents[1] / "data/records"
-QUICK = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+QUICK = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 JOBS = {1: committed_offsets, 2: group_metadata}
 
 
@@ -178,7 +178,7 @@ def test_any_records_of_any_versions_together(type_, data):
 
 
 @pytest.mark.parametrize("type_", JOBS)
-@settings(QUICK, max_examples=150)
+@settings(QUICK, max_examples=80)
 @given(data=st.data())
 def test_damaged_ones_among_them_are_left_to_the_reference(type_, data):
     records = data.draw(st.lists(RECORDS[type_], min_size=1, max_size=4))
