@@ -62,6 +62,17 @@ LAWS = [
         WHERE f.source = 'broker_log' AND f.kept <> l.n""",
     ),
     Law(
+        "every readable line of a trace is in trace_events",
+        ("ingested_files", "trace_events"),
+        f"""
+        WITH files AS ({_PER_DATE})
+        SELECT f.cluster_id, f.file, f.kept, COUNT(e.trace_id)
+        FROM files f LEFT JOIN trace_events e
+            ON e.cluster_id = f.cluster_id AND e.trace_id = f.file
+        WHERE f.source = 'trace'
+        GROUP BY f.cluster_id, f.file, f.kept HAVING f.kept <> COUNT(e.trace_id)""",
+    ),
+    Law(
         "every readable record of an ingested date is in offsets_records",
         ("ingested_files", "offsets_records"),
         f"""

@@ -30,6 +30,7 @@ DumpOption = Annotated[
     str | None,
     typer.Option(help="__consumer_offsets exported: Parquet, Delta, JSON Lines or Avro."),
 ]
+TraceOption = Annotated[str | None, typer.Option(help="An engine's traces: path, folder or glob.")]
 KafkaOption = Annotated[
     str | None,
     typer.Option(help="Brokers to read __consumer_offsets from: HOST:PORT[,HOST:PORT...]."),
@@ -49,6 +50,7 @@ def nightly(
     broker_log: Annotated[
         str | None, typer.Option(help="Brokers' server.log files: path, folder or glob.")
     ] = None,
+    trace: TraceOption = None,
     log_timezone: Annotated[
         str | None, typer.Option(help="Time zone of the log lines, e.g. Europe/Berlin.")
     ] = None,
@@ -63,7 +65,17 @@ def nightly(
     from jobs.nightly import nightly as run
 
     request = Request(
-        lake, cluster_id, segments, broker_log, log_timezone, date, first, last, dump, kafka
+        lake=lake,
+        cluster_id=cluster_id,
+        segments=segments,
+        kafka=kafka,
+        dump=dump,
+        broker_log=broker_log,
+        trace=trace,
+        log_timezone=log_timezone,
+        date=date,
+        first=first,
+        last=last,
     )
     run(request, load_config(conf))
 
@@ -76,6 +88,7 @@ def ingest(
     kafka: KafkaOption = None,
     dump: DumpOption = None,
     broker_log: Annotated[str | None, typer.Option(help="Broker logs.")] = None,
+    trace: TraceOption = None,
     log_timezone: Annotated[str | None, typer.Option(help="Time zone of the log lines.")] = None,
     conf: ConfOption = None,
 ) -> None:
@@ -87,10 +100,20 @@ def ingest(
     from jobs.tables import Lake
 
     config = load_config(conf)
-    request = Request(lake, cluster_id, segments, broker_log, log_timezone, dump=dump, kafka=kafka)
+    request = Request(
+        lake=lake,
+        cluster_id=cluster_id,
+        segments=segments,
+        kafka=kafka,
+        dump=dump,
+        broker_log=broker_log,
+        trace=trace,
+        log_timezone=log_timezone,
+    )
     inputs = inputs_of(request, config)
     if not inputs:
-        raise UsageError("nothing to ingest: give --segments, --kafka, --dump or --broker-log")
+        options = "--segments, --kafka, --dump, --broker-log or --trace"
+        raise UsageError(f"nothing to ingest: give {options}")
     ingest_job.run(Lake(build_session(config), lake, cluster_id), inputs)
 
 

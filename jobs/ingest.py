@@ -1,8 +1,9 @@
 """Bronze: everything that was left behind, as it came, each input once.
 
-reads   segment files, the topic of a running cluster, dumps, broker logs
+reads   segment files, the topic of a running cluster, dumps, broker logs, an engine's traces
 writes  offsets_records     one row per record of `__consumer_offsets`
         broker_log_events   one row per line of a coordinator's logger
+        trace_events        one row per line of an engine's trace
         quarantine          one row per thing that could not be read
         ingested_files      one row per file (or log of a dump or cluster), with counts that
                             add up
@@ -19,7 +20,7 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.sources import broker_log, raw_records, segments
+from jobs.sources import broker_log, raw_records, segments, trace
 from jobs.sources.dump import Dump
 from jobs.sources.kafka import COMMITTED, Gap, Kafka, Offsets, Reading
 from jobs.sources.rows import DateRange
@@ -41,9 +42,11 @@ class Inputs:
     dates: DateRange = field(default_factory=DateRange)
     dump: Dump | None = None
     kafka: Kafka | None = None
+    traces: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.segments or self.broker_logs or self.dump or self.kafka)
+        files = self.segments or self.broker_logs or self.traces
+        return bool(files or self.dump or self.kafka)
 
 
 def offsets_records(rows: DataFrame, cluster_id: str, source: str = SEGMENTS) -> DataFrame:
@@ -162,6 +165,50 @@ def kafka_logs(rows: DataFrame, cluster_id: str, before: DataFrame) -> DataFrame
     )
 
 
+def trace_events(rows: DataFrame, cluster_id: str) -> DataFrame:
+    return rows.where("kind = 'event'").select(
+        F.lit(cluster_id).alias("cluster_id"),
+        F.col("path").alias("file"),
+        *_columns_of(rows, "trace_events"),
+    )
+
+
+def quarantined_trace_lines(rows: DataFrame, cluster_id: str) -> DataFrame:
+    return rows.where("kind = 'quarantined'").select(
+        F.lit(cluster_id).alias("cluster_id"),
+        F.lit("trace").alias("source"),
+        F.col("trace_id").alias("file"),
+        "position",
+        F.lit(-1).cast("long").alias("log_offset"),
+        F.lit(None).cast("string").alias("topic_partition"),
+        "reason",
+        F.length("raw").cast("long").alias("length"),
+        F.col("raw").alias("bytes"),
+        F.lit(None).cast("binary").alias("value"),
+        F.lit(None).cast("timestamp").alias("append_time"),
+    )
+
+
+def trace_files(rows: DataFrame, cluster_id: str) -> DataFrame:
+    """Virtual time has no date: all is of the one where times are unknown."""
+    no_date = F.lit("1970-01-01").cast("date")
+    return rows.where("kind = 'file'").select(
+        F.lit(cluster_id).alias("cluster_id"),
+        F.lit("trace").alias("source"),
+        F.col("trace_id").alias("file"),
+        "path",
+        "bytes",
+        "inputs",
+        F.create_map(no_date, "kept").alias("kept_by_date"),
+        "quarantined",
+        "skipped",
+        F.lit(0).cast("long").alias("unreadable_bytes"),
+        F.lit(None).cast("string").alias("topic_partition"),
+        F.lit(None).cast("long").alias("first_offset"),
+        F.lit(None).cast("long").alias("last_offset"),
+    )
+
+
 def quarantined_gaps(lake: Lake, gaps: list[Gap]) -> DataFrame:
     rows = [(f"{segments.TOPIC}-{gap.partition}", gap.first, gap.last) for gap in gaps]
     return lake.spark.createDataFrame(rows, "file STRING, first LONG, last LONG").select(
@@ -194,6 +241,8 @@ def run(lake: Lake, inputs: Inputs) -> None:
         with _kept(rows):
             _land_records(lake, rows, SEGMENTS)
             _land_counts(lake, segment_files(rows, lake.cluster_id))
+    if inputs.traces:
+        _run_traces(lake, inputs.traces)
     if inputs.broker_logs:
         rows = broker_log.read_broker_logs(
             lake.spark, inputs.broker_logs, inputs.log_timezone, inputs.dates
@@ -251,6 +300,14 @@ def _aborted(everything: DataFrame, committed: DataFrame) -> DataFrame:
 
 def _partition() -> Column:
     return F.substring_index("topic_partition", "-", -1)
+
+
+def _run_traces(lake: Lake, files: list[str]) -> None:
+    rows = trace.read_traces(lake.spark, files)
+    with _kept(rows):
+        _land(lake, "trace_events", trace_events(rows, lake.cluster_id))
+        _land(lake, "quarantine", quarantined_trace_lines(rows, lake.cluster_id))
+        _land_counts(lake, trace_files(rows, lake.cluster_id))
 
 
 @contextmanager

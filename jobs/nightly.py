@@ -16,7 +16,7 @@ from jobs.errors import UsageError
 from jobs.pipeline import Progress, run_all
 from jobs.segments import partition_of
 from jobs.session import build_session
-from jobs.sources import broker_log, segments
+from jobs.sources import broker_log, segments, trace
 from jobs.sources.dump import Dump
 from jobs.sources.files import list_files
 from jobs.sources.kafka import Kafka
@@ -38,6 +38,7 @@ class Request:
     last: str | None = None
     dump: str | None = None
     kafka: str | None = None
+    trace: str | None = None
 
 
 def inputs_of(request: Request, config: Config) -> ingest.Inputs:
@@ -50,6 +51,7 @@ def inputs_of(request: Request, config: Config) -> ingest.Inputs:
         log_timezone=known_timezone(request.log_timezone or config.log_timezone),
         dates=_dates(request),
         dump=None if request.dump is None else Dump(request.dump),
+        traces=_files(request.trace, "--trace", trace.FILES_LIKE),
         kafka=None if request.kafka is None else Kafka(request.kafka, config.kafka),
     )
 
@@ -105,6 +107,7 @@ def main() -> None:
     parser.add_argument("--kafka", help="brokers to read from: HOST:PORT[,HOST:PORT...]")
     parser.add_argument("--dump", help="exported records: path, folder, glob or URI")
     parser.add_argument("--broker-log", help="server.log files: path, folder, glob or URI")
+    parser.add_argument("--trace", help="an engine's traces: path, folder, glob or URI")
     parser.add_argument("--log-timezone", help="time zone of the log lines")
     parser.add_argument("--date", help="only this UTC date")
     parser.add_argument("--from", dest="first", help="first UTC date of a range")

@@ -9,9 +9,10 @@ from jobs.check import LAWS, broken_laws
 from jobs.errors import UsageError
 from schemas import table_names
 
-EVE, DAY = date(2026, 11, 20), date(2026, 11, 21)
+EVE, DAY, NO_TIME = date(2026, 11, 20), date(2026, 11, 21), date(1970, 1, 1)
 LOG = {"source": "broker_log", "file": "f", "topic_partition": None}
 DUMP = {"source": "dump", "path": "d"}
+TRACE = {"source": "trace", "topic_partition": None}
 DUMP_ROW = {"source": "dump", "file": "d", "reason": "bad"}
 KAFKA = {"source": "kafka", "file": "__consumer_offsets-0"}
 PLACE = {"group_id": "g", "generation": 1}
@@ -31,7 +32,10 @@ SOUND = {
                 "quarantined": 1, "skipped": 1},
         KAFKA | {"path": "k", "inputs": 3, "kept_by_date": {DAY: 2}, "quarantined": 1,
                  "first_offset": 0, "last_offset": 2},
+        TRACE | {"file": "t", "path": "t.jsonl", "inputs": 1, "kept_by_date": {NO_TIME: 1}},
     ],
+    "trace_events": [{"trace_id": "t", "position": 0, "event": "start", "line": "{}",
+                      "file": "t.jsonl"}],
     "offsets_records": [
         {"log_offset": 0, "key": b"k", "key_type": 2},
         {"log_offset": 1, "key": b"k", "key_type": 1},
@@ -78,6 +82,7 @@ def without(table):
 KEPT = "a file's inputs are kept, quarantined or skipped"
 LINES = "every readable line of an ingested date is in broker_log_events"
 RECORDS = "every readable record of an ingested date is in offsets_records"
+TRACES = "every readable line of a trace is in trace_events"
 QUARANTINED = "what is said to be in quarantine is there"
 GROUPS = "every group record is decoded once"
 COMMITS = "every offset commit is decoded once"
@@ -127,6 +132,10 @@ BROKEN = {
     "a dump's record lost": (
         changed("ingested_files", 2, inputs=5, kept_by_date={DAY: 3}),
         [(RECORDS, "c", "d#__consumer_offsets-0 2026-11-21", "at least 3", 2)],
+    ),
+    "a trace's line lost": (
+        without("trace_events"),
+        [(TRACES, "c", "t", 1, 0)],
     ),
     "all records of a date that a consumer got": (
         changed("ingested_files", 4, inputs=6, kept_by_date={DAY: 2, EVE: 3}),

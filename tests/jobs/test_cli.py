@@ -66,7 +66,7 @@ INGEST = ["ingest", "--lake", "lake", "--cluster-id", "c"]
         ([*NIGHTLY, "--date", "today"], "--date today: not a date"),
         ([*NIGHTLY, "--from", "2026-11-21"], "--from and --to: give both ends"),
         ([*NIGHTLY, "--conf", "/nowhere.toml"], "--conf /nowhere.toml: No such file"),
-        (INGEST, "nothing to ingest: give --segments, --kafka, --dump or --broker-log"),
+        (INGEST, "nothing to ingest: give --segments, --kafka, --dump, --broker-log or --trace"),
         ([*INGEST, "--segments", "/nowhere"], "--segments /nowhere: no such file"),
         (["churn", "--lake", "lake"], "Missing option '--cluster-id'."),
         (["churn", "--lake", "l", "--cluster-id", "c", "--conf", "/no.toml"], "--conf /no.toml"),

@@ -1,0 +1,134 @@
+"""Source `trace`: what an engine says of a scenario, JSON Lines in virtual time."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from coordinator_core.records import decode
+from jobs.sources.files import open_file
+from jobs.sources.rows import RowBuffer
+
+FILES_LIKE = "*.jsonl"
+LINE_LIMIT = 64 << 20
+TASKS = 200
+
+EVENT_FIELDS = {
+    "event": pa.string(),
+    "at_ms": pa.int64(),
+    "group_id": pa.string(),
+    "step": pa.string(),
+    "op": pa.string(),
+    "error": pa.string(),
+    "state": pa.string(),
+    "generation": pa.int32(),
+    "protocol_type": pa.string(),
+    "protocol_name": pa.string(),
+    "leader": pa.string(),
+    "member_id": pa.string(),
+    "members": pa.list_(pa.string()),
+    "assignment": pa.binary(),
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "runner": pa.string(),
+}
+# What the lines call it, where that is another word.
+TRACE_NAMES = {"group_id": "group", "step": "to", "member_id": "member"}
+# The last three are of a real broker's trace.
+EVENTS = ("start", "response", "record", "state", "log", "no_response", "skipped")
+_WRONG = (ValueError, TypeError, RecursionError, OverflowError)  # pyarrow's and BadRecord are of it
+
+# One row is an event, a line that could not be read, or (last of each file) the file's counts.
+ROWS = pa.schema(
+    [
+        ("kind", pa.string()),
+        ("path", pa.string()),
+        ("trace_id", pa.string()),
+        ("position", pa.int64()),
+        *EVENT_FIELDS.items(),
+        ("line", pa.string()),
+        ("reason", pa.string()),
+        ("raw", pa.binary()),
+        ("bytes", pa.int64()),
+        ("inputs", pa.int64()),
+        ("kept", pa.int64()),
+        ("quarantined", pa.int64()),
+        ("skipped", pa.int64()),
+    ]
+)
+
+
+def read_traces(spark: SparkSession, files: list[str]) -> DataFrame:
+    """ROWS of all ``files``."""
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for path in batch.column("path").to_pylist():
+                yield from trace_rows(path)
+
+    paths = spark.createDataFrame([(file,) for file in files], "path string")
+    return paths.repartition(min(len(files), TASKS), "path").mapInArrow(
+        read, from_arrow_schema(ROWS)
+    )
+
+
+def trace_rows(path: str) -> Iterator[pa.RecordBatch]:
+    """Arrow batches of ROWS for one file."""
+    buffer, counts = RowBuffer(ROWS), dict.fromkeys(("event", "quarantined", "skipped"), 0)
+    with open_file(path) as stream:
+        common = {"path": path, "trace_id": hashlib.file_digest(stream, "sha256").hexdigest()[:16]}
+        size, position = stream.seek(0, 2), stream.seek(0)
+        while line := stream.readline(LINE_LIMIT):
+            row = line_row(line)
+            counts[row["kind"]] += 1
+            if row["kind"] != "skipped":
+                buffer.add(common | {"position": position} | row)
+            if buffer.is_full:
+                yield buffer.take()
+            position += len(line)
+    inputs = {"bytes": size, "inputs": sum(counts.values()), "kept": counts.pop("event")}
+    buffer.add(common | {"kind": "file"} | inputs | counts)
+    yield buffer.take()
+
+
+def line_row(line: bytes) -> dict[str, Any]:
+    """An event of EVENT_FIELDS, or why it is none; an empty line is skipped."""
+    if not line.strip():
+        return {"kind": "skipped"}
+    try:
+        fields = _event_fields(json.loads(line))
+        for name, given in fields.items():
+            pa.scalar(given, EVENT_FIELDS[name])
+    except _WRONG as error:
+        raw = line.rstrip(b"\r\n")
+        return {"kind": "quarantined", "reason": f"no trace event: {error}", "raw": raw}
+    return {"kind": "event", "line": line.decode().rstrip("\r\n"), **fields}
+
+
+def _event_fields(event: Any) -> dict[str, Any]:
+    """_WRONG, with a sentence, where it is not an event of a trace."""
+    if not isinstance(event, dict) or event.get("event") not in EVENTS:
+        raise ValueError(f"an object with an event of {', '.join(EVENTS)} is wanted")
+    if event["event"] != "start" and not isinstance(event.get("at_ms"), int):
+        raise ValueError(f"at_ms {event.get('at_ms')!r:.80}")
+    fields = {name: event.get(TRACE_NAMES.get(name, name)) for name in EVENT_FIELDS}
+    for name in ("assignment", "key", "value"):
+        given = fields[name]
+        fields[name] = None if given is None else base64.b64decode(given, validate=True)
+    if event["event"] == "record":
+        fields["group_id"] = decode(fields["key"] or b"", fields["value"]).key.get("group")
+    listed = event.get("member_ids" if event["event"] == "start" else "members")
+    fields["members"] = None if listed is None else [_member_id(member) for member in listed]
+    return fields
+
+
+def _member_id(member: Any) -> Any:
+    """A member is its id, or a list that begins with it."""
+    return member[0] if isinstance(member, list) and member else member
