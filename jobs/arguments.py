@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 
 from jobs.config import load_config
-from jobs.errors import RunFailed, UsageError
+from jobs.errors import RunFailed, UsageError, fail, fail_unforeseen
 from jobs.session import build_session
 from jobs.tables import Lake
 
@@ -32,6 +31,9 @@ def run_script(act: Callable[[], None]) -> None:
     """A wrong argument or configuration is one line on stderr and exit 2; a failure is exit 1."""
     try:
         act()
-    except (UsageError, RunFailed) as error:
-        print(f"regroup: {error}", file=sys.stderr)
-        sys.exit(2 if isinstance(error, UsageError) else 1)
+    except UsageError as error:
+        fail(str(error))
+    except RunFailed as error:
+        fail(str(error), code=1)
+    except Exception as error:
+        fail_unforeseen(error)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
-from jobs.errors import RunFailed, UsageError
+from jobs.errors import RunFailed, UsageError, fail, fail_unforeseen
 from jobs.pipeline import JOBS, Progress, job
 from jobs.printing import Format, print_rows
 
@@ -256,31 +257,34 @@ def scenario_run(
 
 
 def main() -> None:
-    """Exit 0 done, 1 the answer is no, 2 a wrong argument or configuration, said in one line."""
+    """Exit 0 done, 1 the answer is no or it failed, 2 a wrong argument or configuration.
+
+    Whatever went wrong is said in one line.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # not every terminal can show every name
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = app(standalone_mode=False)
     except UsageError as error:
-        _fail(str(error))
+        fail(str(error))
     except RunFailed as error:
-        _fail(str(error), code=1)
+        fail(str(error), code=1)
     except TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # `regroup` alone: its message is the help
             print(error)
             sys.exit(2)
         message = error.format_message() if hasattr(error, "format_message") else str(error)
-        _fail(f"{' '.join(message.split())} See `regroup --help`.")
+        fail(f"{' '.join(message.split())} See `regroup --help`.")
     except BrokenPipeError:  # `regroup ... | head`
         sys.stderr.close()
         sys.exit(0)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        fail_unforeseen(error)
     else:
         sys.exit(code or 0)
-
-
-def _fail(message: str, code: int = 2) -> None:
-    print(f"regroup: {message}", file=sys.stderr)
-    sys.exit(code)
 
 
 if __name__ == "__main__":

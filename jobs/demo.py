@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from jobs.arguments import run_script
 from jobs.config import load_config
 from jobs.nightly import Request, nightly
 from jobs.pipeline import Progress
@@ -73,4 +74,5 @@ def _print_incident(lake: str, cluster: str, name: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lake", required=True, help="folder for the demo's tables")
-    demo(parser.parse_args().lake)
+    given = parser.parse_args()
+    run_script(lambda: demo(given.lake))

@@ -1,16 +1,26 @@
-"""Rows for people and for programs: table, JSON or CSV on stdout."""
+"""Rows for people and for programs: table, JSON or CSV on stdout.
+
+What rows hold was written by any client of a cluster: no character of it may steer a terminal.
+"""
 
 from __future__ import annotations
 
 import base64
 import csv
 import json
+import re
 import sys
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, TextIO
+
+# DEL and C1 controls, what sets the direction of text, line and paragraph ends, lone surrogates.
+_STEERING = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_UNPRINTABLE = re.compile(f"[\x00-\x1f{_STEERING}]")
+_UNPRINTABLE_IN_JSON = re.compile(f"[{_STEERING}]")  # the others it escapes by itself
+_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 class Format(StrEnum):
@@ -30,14 +40,33 @@ def print_rows(
     out = out or sys.stdout
     if format is Format.JSON:
         objects = [dict(zip(columns, map(jsonable, row), strict=True)) for row in rows]
-        json.dump(objects, out, ensure_ascii=False, indent=1)
-        out.write("\n")
+        text = json.dumps(objects, ensure_ascii=False, indent=1)
+        out.write(_UNPRINTABLE_IN_JSON.sub(_json_escape, text) + "\n")
     elif format is Format.CSV:
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([[_text(value) for value in row] for row in rows])
+        writer.writerow([_but_line_ends(name) for name in columns])
+        writer.writerows([[_but_line_ends(_text(value)) for value in row] for row in rows])
     else:
         _print_table(columns, rows, out, title)
+
+
+def printable(text: str) -> str:
+    """``text`` on one line and without any character that steers a terminal: \\x1b for ESC."""
+    return _UNPRINTABLE.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return _NAMED.get(found[0]) or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def _but_line_ends(text: str) -> str:
+    """As `printable`, but CSV's quotes hold a field of several lines together."""
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
 
 
 def jsonable(value: Any) -> Any:
@@ -74,16 +103,19 @@ def _print_table(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], out: TextIO, title: str | None
 ) -> None:
     from rich import box
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
 
+    title = title and printable(title)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
     numeric = [all(isinstance(r[i], int | float | None) for r in rows) for i in range(len(columns))]
-    for name, is_number in zip(columns, numeric, strict=True):
+    names = [printable(name) for name in columns]
+    for name, is_number in zip(names, numeric, strict=True):
         table.add_column(name, justify="right" if is_number else "left", no_wrap=True)
-    texts = [[_text(value) for value in row] for row in rows]
+    texts = [[printable(_text(value)) for value in row] for row in rows]
     for row in texts:
         table.add_row(*row)
-    cells = [list(columns), *texts]
-    width = sum(max(len(row[i]) for row in cells) + 3 for i in range(len(columns))) + 4
+    cells = [names, *texts]
+    width = sum(max(cell_len(row[i]) for row in cells) + 3 for i in range(len(columns))) + 4
     Console(file=out, width=max(width, 40), highlight=False, markup=False, emoji=False).print(table)

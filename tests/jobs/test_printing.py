@@ -85,3 +85,29 @@ def test_jsonable(value, plain):
 )
 def test_a_cell_of_csv(value, text):
     assert printed(Format.CSV, [(value,)], ["c"]) == f"c\n{text}\n"
+
+
+HOSTILE = "a\x1b[2J\x1b]52;c;aGk=\x07\x9b31m\r\n\t\x00\u202eb\u2028"
+
+
+@pytest.mark.parametrize(
+    ("format", "shown"),
+    [
+        (Format.TABLE, r"a\x1b[2J\x1b]52;c;aGk=\x07\x9b31m\r\n\t\x00\u202eb\u2028"),
+        (Format.CSV, '"a\\x1b[2J\\x1b]52;c;aGk=\\x07\\x9b31m\\r\n\t\\x00\\u202eb\\u2028"'),
+        (Format.JSON, r"a\u001b[2J\u001b]52;c;aGk=\u0007\u009b31m\r\n\t\u0000\u202eb\u2028"),
+    ],
+)
+def test_no_character_of_a_row_steers_a_terminal(format, shown):
+    out = printed(format, [(HOSTILE, ["\x1b[2J"])], ["reason", "\x1b[1mmembers"], title="\x1b[3m")
+
+    assert shown in out
+    assert not {"\x1b", "\x9b", "\x00", "\r", "\u202e", "\u2028"} & set(out)
+
+
+def test_json_loses_nothing_by_its_escapes():
+    assert json.loads(printed(Format.JSON, [(HOSTILE,)], ["reason"])) == [{"reason": HOSTILE}]
+
+
+def test_a_table_gives_wide_characters_their_room():
+    assert "消费者组" in printed(Format.TABLE, [("消费者组",)] * 3, ["g"])
