@@ -51,6 +51,7 @@ SOUND = {
     "group_metadata": [{"group_id": "g", "log_offset": 0, "generation": 1}],
     "committed_offsets": [{"group_id": "g", "log_offset": 1, "partition": 0}],
     "group_events": [{"group_id": "g", "event_seq": 1, "event_time": 5, "event": "LEFT"}],
+    "group_days": [{"group_id": "g"}],
     "timeline": [{"group_id": "g", "seq": 1, "sign": "RECORD"}],
     "generations": [PLACE | TIMES, PLACE | {"generation": 2, "joined_time": 9500}],
     "generation_members": [PLACE | {"member_id": "m", "process": "m"}],
@@ -59,6 +60,7 @@ SOUND = {
     "rebalance_latency": [PLACE | {"outcome": "stable", "logical_rebalance": 1, "round": 1}],
     "rebalance_causes": [PLACE | {"cause_seq": 1, "cause": "MEMBER_NEW"}],
     "assignor_quality": [PLACE | {"assignor": "range"}],
+    "seen_partitions": [{"topic": "t", "partitions": 3, "since": 5}],
     "topic_partitions": [{"topic": "t", "partitions": 3}],
 }  # fmt: skip
 
