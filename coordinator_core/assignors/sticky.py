@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from operator import itemgetter
 
-from coordinator_core.assignors import _large, _small
+from coordinator_core.assignors import _large, _small, _small_unequal
 from coordinator_core.assignors._claims import Claims
 from coordinator_core.assignors._equal import EqualGroup
 from coordinator_core.assignors._racks import Racks
@@ -65,7 +65,7 @@ def _without_racks(
     if equal:
         topics = topics.only(ordered[0].topics)
         return _small.assign(topics, ordered, map_order.of_members, cooperative)
-    return None
+    return _small_unequal.assign(topics, ordered, cooperative)
 
 
 def _by_plain_rules(
