@@ -58,6 +58,9 @@ def nightly(
     date: Annotated[str | None, typer.Option(help="Only this UTC date.")] = None,
     first: Annotated[str | None, typer.Option("--from", help="First UTC date of a range.")] = None,
     last: Annotated[str | None, typer.Option("--to", help="Last UTC date of a range.")] = None,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Work out every date again, news or not.")
+    ] = False,
     conf: ConfOption = None,
 ) -> None:
     """Run all jobs in order: read what brokers left behind, write every table."""
@@ -77,6 +80,7 @@ def nightly(
         date=date,
         first=first,
         last=last,
+        anew=anew,
     )
     run(request, load_config(conf))
 

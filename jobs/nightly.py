@@ -6,14 +6,16 @@ spark-submit jobs/nightly.py --lake URI --cluster-id ID --segments GLOB --broker
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 
 from jobs import ingest
 from jobs.arguments import run_script
 from jobs.config import Config, known_timezone, load_config
 from jobs.errors import UsageError
+from jobs.pending import pending
 from jobs.pipeline import Progress, run_all
+from jobs.runs import Run, summary
 from jobs.segments import partition_of
 from jobs.session import build_session
 from jobs.sources import broker_log, segments, trace
@@ -21,6 +23,7 @@ from jobs.sources.dump import Dump
 from jobs.sources.files import list_files
 from jobs.sources.kafka import Kafka
 from jobs.sources.rows import DateRange
+from jobs.span import of_dates
 from jobs.tables import Lake
 
 
@@ -39,6 +42,11 @@ class Request:
     dump: str | None = None
     kafka: str | None = None
     trace: str | None = None
+    anew: bool = False
+
+    def given(self) -> dict[str, str]:
+        """The options by name, as far as there are any."""
+        return {name: str(value) for name, value in asdict(self).items() if value}
 
 
 def inputs_of(request: Request, config: Config) -> ingest.Inputs:
@@ -112,6 +120,7 @@ def main() -> None:
     parser.add_argument("--date", help="only this UTC date")
     parser.add_argument("--from", dest="first", help="first UTC date of a range")
     parser.add_argument("--to", dest="last", help="last UTC date of a range")
+    parser.add_argument("--anew", action="store_true", help="every date, news or not")
     parser.add_argument("--conf", help="TOML file with settings (default: conf/local.toml)")
     given = vars(parser.parse_args())
     conf = given.pop("conf")
@@ -122,10 +131,25 @@ def nightly(request: Request, config: Config, progress: Progress | None = None) 
     progress = progress or Progress()
     inputs = inputs_of(request, config)
     lake = Lake(build_session(config), request.lake, request.cluster_id)
-    if inputs:
-        progress.step("ingest", lambda: ingest.run(lake, inputs))
-    run_all(lake, progress)
+    run = Run(lake, request.given(), inputs.dates.first, inputs.dates.last)
+    with run.recorded(progress):
+        if inputs:
+            progress.step("ingest", lambda: ingest.run(lake, inputs))
+        _derive(run, progress, anew=request.anew)
     progress.total()
+    progress.say(summary(run))
+
+
+def _derive(run: Run, progress: Progress, *, anew: bool) -> None:
+    """Every table but bronze: for the dates asked for, else for those that have news."""
+    news = pending(run.lake)
+    run.bronze_versions = news.after(run.first, run.last)
+    first, last = run.first, run.last
+    if not (anew or first or last or news.dates is None):
+        if not news.dates:
+            return
+        first, last = min(news.dates), max(news.dates)
+    run_all(of_dates(run.lake, first, last), progress)
 
 
 if __name__ == "__main__":

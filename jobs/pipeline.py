@@ -6,8 +6,11 @@ import importlib
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from types import ModuleType
 from typing import TextIO
 
@@ -37,26 +40,54 @@ def job(name: str) -> ModuleType:
     return importlib.import_module(f"jobs.{name}")
 
 
+@dataclass
+class Step:
+    """A part of a run: when it began, how long it took, and in one line why it failed."""
+
+    name: str
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    seconds: float = 0.0
+    error: str | None = None
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        except BaseException as error:
+            first = next((line for line in str(error).splitlines() if line.strip()), "")
+            self.error = f"{type(error).__name__}: {first.strip()}"
+            raise
+        finally:
+            self.seconds = time.monotonic() - began
+
+
 class Progress:
     """A line on stderr for each step that is done, with the time it took."""
 
     def __init__(self, out: TextIO | None = None) -> None:
+        self.steps: list[Step] = []
         self._out = out or sys.stderr
         self._started = time.monotonic()
         self._lock = threading.Lock()
 
     def step(self, name: str, act: Callable[[], None]) -> None:
-        began = time.monotonic()
-        act()
-        self._say(name, time.monotonic() - began)
+        step = Step(name)
+        self.steps.append(step)
+        with step.timed():
+            act()
+        self._say(name, step.seconds)
 
     def total(self) -> None:
         self._say("total", time.monotonic() - self._started)
 
-    def _say(self, name: str, seconds: float) -> None:
+    def say(self, text: str) -> None:
         with self._lock:
-            self._out.write(f"{name:<20} {seconds:6.1f} s\n")
+            self._out.write(f"{text}\n")
             self._out.flush()
+
+    def _say(self, name: str, seconds: float) -> None:
+        self.say(f"{name:<20} {seconds:6.1f} s")
 
 
 def run_all(lake: Lake, progress: Progress, jobs: Iterable[str] = JOBS) -> None:
@@ -64,7 +95,7 @@ def run_all(lake: Lake, progress: Progress, jobs: Iterable[str] = JOBS) -> None:
 
     What a date's rows are rests on the dates before: a cluster's runs take turns.
     """
-    with lake.alone("derive"):
+    with lake.alone(f"derive {lake.cluster_id}"):
         _run_all(lake, progress, jobs)
 
 

@@ -47,7 +47,12 @@ DEMANDED = {
         "unreadable_bytes": 0,
         "topic_partition": "__consumer_offsets-0",
     },
-    "rebalance_latency": {"outcome": "stable", "evidence": "both"},
+    "rebalance_latency": {
+        "outcome": "stable",
+        "evidence": "both",
+        "logical_rebalance": 1,
+        "round": 1,
+    },
     "rebalance_causes": {"role": "trigger", "evidence": "log"},
     "assignor_quality": {
         "mode": "step",

@@ -1,0 +1,99 @@
+"""What is kept of a run: its steps, what they wrote, and why it failed."""
+
+import io
+from datetime import date
+
+import pytest
+
+from jobs import __version__
+from jobs.pipeline import Progress
+from jobs.runs import Run, summary
+from jobs.sql import query
+from jobs.tables import Lake
+
+DAY = date(2026, 11, 21)
+
+
+@pytest.fixture
+def run(spark, tmp_path):
+    return Run(Lake(spark, str(tmp_path), "c"), {"segments": "/kafka"}, DAY, DAY)
+
+
+@pytest.fixture
+def progress():
+    return Progress(io.StringIO())
+
+
+def rows(lake, columns):
+    return query(lake.root, f"SELECT {columns} FROM runs ORDER BY step")[1]
+
+
+def churn(frame, *generations):
+    return frame("churn", [{"group_id": "g", "generation": n} for n in generations])
+
+
+def test_a_row_a_step_and_one_for_the_whole(run, progress, frame):
+    run.bronze_versions = {"offsets_records": 7}
+    before = churn(frame, 1)
+    run.lake.replace("churn", before)  # not of this run
+
+    with run.recorded(progress):
+        progress.step("churn", lambda: run.lake.replace("churn", churn(frame, 1, 2, 3)))
+
+    assert rows(run.lake, "step, outcome, error, first_date, last_date, rows_written, given") == [
+        ("churn", "done", None, DAY, DAY, {"churn": 3}, None),
+        ("nightly", "done", None, DAY, DAY, {"churn": 3}, {"segments": "/kafka"}),
+    ]
+    [(step_s, none), (whole_s, known)] = rows(run.lake, "seconds, bronze_versions")
+    assert (none, known) == (None, {"offsets_records": 7})
+    assert 0 < step_s <= whole_s
+    [(_, versions)] = rows(run.lake, "step, versions")[1:]
+    assert versions["regroup"] == __version__
+
+
+def test_a_merge_counts_what_it_changed_not_what_it_copied(run, progress, frame):
+    run.lake.replace("churn", churn(frame, 1, 2, 3))
+
+    with run.recorded(progress):
+        progress.step("churn", lambda: run.lake.upsert("churn", churn(frame, 3, 4)))
+
+    assert rows(run.lake, "rows_written")[0] == ({"churn": 2},)
+
+
+def test_a_run_that_fails_is_kept_with_its_reason(run, progress):
+    def fail():
+        raise ValueError("no room\nand a long trace")
+
+    with pytest.raises(ValueError, match="no room"), run.recorded(progress):
+        progress.step("churn", fail)
+
+    assert rows(run.lake, "step, outcome, error") == [
+        ("churn", "failed", "ValueError: no room"),
+        ("nightly", "failed", "ValueError: no room"),
+    ]
+
+
+def test_steps_of_an_earlier_run_of_the_same_process_are_not_its_own(run, progress):
+    progress.step("churn", lambda: None)
+
+    with run.recorded(progress):
+        progress.step("timeline", lambda: None)
+
+    assert rows(run.lake, "step") == [("nightly",), ("timeline",)]
+
+
+def test_the_summary_says_what_came_and_what_it_cost(run, frame):
+    run.written = {"offsets_records": 6994, "quarantine": 2}
+    latency = {"group_id": "g\x1b[2J", "generation": 1, "total_ms": 1200}
+    outside = {"group_id": "h", "generation": 1, "event_date": date(2026, 11, 20)}
+    wasted = latency | {"generation": 2, "outcome": "superseded", "total_ms": 4000}
+    run.lake.replace("rebalance_latency", frame("rebalance_latency", [latency, wasted, outside]))
+
+    assert summary(run).splitlines() == [
+        "c, 2026-11-21 to 2026-11-21: 6,994 records and 0 log lines new,"
+        " 2 unreadable ones in quarantine",
+        "1 groups, 1 rebalances, and 1 that led nowhere;"
+        " 5.2 s not stable, longest 4.0 s (g\\x1b[2J)",
+        "most: g\\x1b[2J 1",
+        f"run {run.run_id}, see table runs",
+    ]
