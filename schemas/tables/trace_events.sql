@@ -3,7 +3,7 @@
 -- Partitioned by: (cluster_id)
 -- Written by: jobs.ingest
 cluster_id    STRING  NOT NULL COMMENT 'cluster the trace was read for',
-trace_id      STRING  NOT NULL COMMENT 'hash of the trace''s bytes: the same trace under another name is the same',
+trace_id      STRING  NOT NULL COMMENT 'hash of the file''s name and bytes: the same trace in another folder is the same',
 position      BIGINT  NOT NULL COMMENT 'byte position of the line: the only order there is',
 event         STRING  NOT NULL COMMENT 'start, response, record or state; in a real broker''s trace also log, no_response or skipped',
 at_ms         BIGINT           COMMENT 'ms since the scenario began; null for start',

@@ -102,22 +102,23 @@ def test_every_line_of_kafka_s_own_traces_is_an_event(tmp_path):
     assert [row["kind"] for row in rows] == ["event"] * len(lines) + ["file"]
 
 
-def test_traces_once_whatever_their_name_and_counts_that_add_up(lake, tmp_path):
+def test_traces_once_whichever_their_folder_and_counts_that_add_up(lake, tmp_path):
     (tmp_path / "scenario.json").write_text(json.dumps(SCENARIO))
     assert play("4.1", None, str(tmp_path / "out"), [str(tmp_path / "scenario.json")]) == 0
     [trace] = (tmp_path / "out").rglob("*.jsonl")
     whole = trace.read_bytes()
     damaged = tmp_path / "damaged.jsonl"
     damaged.write_bytes(whole + b"\nhalf a li")
-    again = tmp_path / "again.jsonl"
+    again, twin = tmp_path / trace.name, tmp_path / "twin.jsonl"
     again.write_bytes(whole)
-    for files in ([str(trace), str(damaged)], [str(again)]):
+    twin.write_bytes(whole)
+    for files in ([str(trace), str(damaged)], [str(again), str(twin)]):
         run(lake, Inputs(traces=files))
 
     lines = whole.count(b"\n")
     events = lake.read("trace_events").orderBy("position").collect()
     told = [row for row in events if row["file"] == str(trace)]
-    assert len(events) == 2 * len(told) == 2 * lines
+    assert len(events) == 3 * len(told) == 3 * lines
     assert [(r["event"], r["at_ms"], r["group_id"], r["state"]) for r in told if r["state"]] == [
         ("state", 0, "g", "PreparingRebalance"),
         ("state", 0, "g", "CompletingRebalance"),
@@ -129,6 +130,7 @@ def test_traces_once_whatever_their_name_and_counts_that_add_up(lake, tmp_path):
     ) == [
         (str(again), lines, 0, 0),
         (str(damaged), lines + 2, 1, 1),
+        (str(twin), lines, 0, 0),
     ]
     [bad] = lake.read("quarantine").collect()
     assert (bad["source"], bad["position"], bytes(bad["bytes"])) == (
