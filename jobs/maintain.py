@@ -13,30 +13,18 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from delta.exceptions import (
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-)
 from delta.tables import DeltaTable
 
 from jobs.arguments import run_script
 from jobs.config import Config, load_config
 from jobs.errors import UsageError
 from jobs.session import build_session
-from jobs.tables import Lake
+from jobs.tables import Lake, again_if_overtaken
 from schemas import table_names, table_partitioning
 
 # Delta's own default: a reader's snapshot, or a transaction, may be that old.
 VACUUM_HOURS = 168
 COLUMNS = ["table", "oldest_kept", "rows_removed", "files_before", "files_after", "files_deleted"]
-# A nightly run that commits meanwhile wins; compaction then starts over.
-TRIES = 3
-OVERTAKEN = (
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-)
 
 
 @dataclass(frozen=True)
@@ -96,23 +84,13 @@ def _maintained(table: DeltaTable, name: str, oldest: date | None, request: Requ
     if oldest and is_dated(name):
         # Whole partitions: no file is rewritten.  What has no time is on day 0, and stays.
         old = f"event_date < DATE'{oldest}' AND event_date > DATE'1970-01-01'"
-        _again_if_overtaken(lambda: table.delete(old))
+        again_if_overtaken(lambda: table.delete(old))
         removed = _last_operation(table).get("numDeletedRows", 0)
     before = _file_count(table)
-    _again_if_overtaken(lambda: table.optimize().executeCompaction())
+    again_if_overtaken(lambda: table.optimize().executeCompaction())
     after = _file_count(table)
     table.vacuum(request.vacuum_hours)
     return [removed, before, after, _last_operation(table).get("numDeletedFiles", 0)]
-
-
-def _again_if_overtaken(act: Any) -> None:
-    for left in reversed(range(TRIES)):
-        try:
-            act()
-            return
-        except OVERTAKEN:
-            if not left:
-                raise
 
 
 def _file_count(table: DeltaTable) -> int:

@@ -68,22 +68,20 @@ def _version(lake: Lake, table: str) -> int:
 
 
 def _changed(lake: Lake, table: str, known: int, now: int) -> frozenset[date]:
-    """Dates of this cluster to which commits after version ``known`` added or changed anything."""
+    """Dates of this cluster to which commits after version ``known`` added anything."""
     commits = [
         f"{lake.path(table)}/_delta_log/{version:020}.json" for version in range(known + 1, now + 1)
     ]
     if not commits:
         return frozenset()
-    place = "STRUCT<dataChange: BOOLEAN, partitionValues: MAP<STRING, STRING>>"
-    actions = lake.spark.read.schema(f"add {place}, remove {place}").json(commits)
-    dates = frozenset[date]()
-    for kind in ("add", "remove"):
-        values = F.col(f"{kind}.partitionValues")
-        found = (
-            actions.where(F.col(f"{kind}.dataChange"))
-            .where(F.coalesce(values["cluster_id"], F.lit(lake.cluster_id)) == lake.cluster_id)
-            .select(F.to_date(values["event_date"]).alias("day"))
-            .distinct()
-        )
-        dates |= frozenset(row.day for row in found.where("day IS NOT NULL").collect())
-    return dates
+    # Files that went, and nothing in their place, are of dates that nobody keeps any more.
+    added = "add STRUCT<dataChange: BOOLEAN, partitionValues: MAP<STRING, STRING>>"
+    values = F.col("add.partitionValues")
+    found = (
+        lake.spark.read.schema(added)
+        .json(commits)
+        .where(F.col("add.dataChange") & (values["cluster_id"] == lake.cluster_id))
+        .select(F.to_date(values["event_date"]).alias("day"))
+        .distinct()
+    )
+    return frozenset(row.day for row in found.collect())

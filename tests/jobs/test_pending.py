@@ -73,6 +73,15 @@ def test_compaction_is_no_news(lake, write_lake, add):
     assert pending(lake).dates == frozenset()
 
 
+def test_a_date_that_is_kept_no_more_is_no_news(lake, write_lake, add):
+    add("offsets_records", record(1, TUESDAY))
+    write_lake(lake.root, {"runs": [run({"offsets_records": 1})]})
+
+    DeltaTable.forPath(lake.spark, lake.path("offsets_records")).delete(f"event_date < '{TUESDAY}'")
+
+    assert pending(lake).dates == frozenset()
+
+
 def test_the_newest_good_run_counts_and_only_of_this_version(lake, write_lake, add):
     add("offsets_records", record(1, TUESDAY))
     newest = run({"offsets_records": 1}, at=2)
