@@ -8,7 +8,7 @@ BROKER_JARS := .jars/broker/.resolved
 DEMO := .demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format clean cluster account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job bench-decode
+.PHONY: help setup demo test lint format clean package cluster account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job bench-decode bench-scale
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -47,6 +47,10 @@ format: setup  ## rewrite the sources in the project's format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+package: setup  ## the project's packages as build/regroup.zip, for spark-submit --py-files
+	@mkdir -p build
+	@$(BIN)/python -m tools.package build/regroup.zip
+
 cluster: setup  ## the nightly run by spark-submit on a standalone cluster on loopback, equal to the local one?
 	@$(BIN)/python -m tools.standalone_cluster $(INCIDENT)
 
@@ -82,8 +86,9 @@ bench-assignors: setup  ## the assignors beside Java, franz-go and kafka-python 
 bench-decode: setup $(BROKER_JARS)  ## decoding beside Kafka's own readers and beside passing records on untouched
 	@$(BIN)/python -m bench.decode
 
-bench-assign-job: setup  ## 10,000 small groups through Spark and in one process
+bench-assign-job: setup  ## the re-run through Spark: 10,000 small groups; 100,000 generations, even and skewed
 	@$(BIN)/python -m bench.assign_job
+	@$(BIN)/python -m bench.assign_job --large
 
 SIZES ?= 0.01 0.04 0.16
 bench-scale: setup  ## time and memory of each job as the day grows; size 1 is 250,000 generations

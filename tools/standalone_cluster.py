@@ -16,7 +16,6 @@ import sys
 import sysconfig
 import tempfile
 import time
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,9 +24,9 @@ import pyspark
 
 from jobs.sql import query
 from schemas import table_names
+from tools.package import packaged
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("jobs", "coordinator_core", "schemas")
 INCIDENT = ROOT / "examples" / "mixed-clients-4.1.2"
 SPARK_BIN = Path(pyspark.__file__).parent / "bin"
 START_SECONDS = 60
@@ -44,16 +43,6 @@ def main() -> int:
         local = [ROOT / ".venv/bin/regroup", "nightly", *arguments(incident, work / "local")]
         run(local, os.environ)
         return differences(str(work / "local"), str(work / "cluster"))
-
-
-def packaged(target: Path) -> Path:
-    """The three packages as one zip, what --py-files takes."""
-    with zipfile.ZipFile(target, "w") as archive:
-        for package in PACKAGES:
-            for file in sorted((ROOT / package).rglob("*")):
-                if file.suffix in (".py", ".json", ".sql"):
-                    archive.write(file, file.relative_to(ROOT))
-    return target
 
 
 @contextmanager
