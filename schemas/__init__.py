@@ -29,6 +29,12 @@ def table_ddl(table: str) -> str:
     return "\n".join(line for line in lines if not line.startswith(_HEADER))
 
 
+def table_columns(table: str) -> list[str]:
+    """Names in the table's order."""
+    lines = table_ddl(table).splitlines()
+    return [line.split()[0] for line in lines if line and not line[0].isspace()]
+
+
 def table_key(table: str) -> list[str]:
     """The columns that name a row, from the header line ``-- Key: (...)``."""
     return _header_list("tables", table, "Key")
