@@ -35,9 +35,10 @@ def group_days(
     carried: dict[str, DataFrame] | None = None,
 ) -> DataFrame:
     """``carried``: the lists of the row before, by column, as `Lake.carried` gives them."""
-    days = _with_places(_dates(timeline), _told(timeline))
+    # Small, and in every branch of what follows: without their history, or plans grow large.
+    days = _with_places(_dates(timeline), _told(timeline)).localCheckpoint()
     recorded = _recorded(generations)
-    contexts = _contexts(days, recorded)
+    contexts = _contexts(days, recorded).localCheckpoint()
     lists = {
         "ownerless": _ownerless(contexts, recorded, assignments, carried),
         "shared_clients": _shared_clients(contexts, generation_members, carried),

@@ -54,10 +54,15 @@ def rebalance_causes(
     told = _departures(timeline).unionByName(_arrivals(timeline, generation_members))
     causes = told.unionByName(_other_starts(generations, told))
     seen = _seen_before(generations, generation_members, gone_processes)
-    named = _named(causes, generation_members).join(seen, on=[*GENERATION, "member_id"], how="left")
+    # Small, and in every branch of what follows: without its history, or plans grow large.
+    named = (
+        _named(causes, generation_members)
+        .join(seen, on=[*GENERATION, "member_id"], how="left")
+        .localCheckpoint()
+    )
     silent = _silent_before_leaving(named, assignments, committed_offsets)
     watched = named.join(silent, on=[*LIFE, "member_id"], how="left").join(
-        _heard_again(named, timeline), on=[*LIFE, "replaces"], how="left"
+        _heard_again(timeline), on=[*LIFE, "replaces"], how="left"
     )
     with_story = _story(watched, churn)
     return _numbered(_with_role(with_story, generations))
@@ -234,13 +239,15 @@ def _silent_before_leaving(
     )
 
 
-def _heard_again(causes: DataFrame, timeline: DataFrame) -> DataFrame:
+def _heard_again(timeline: DataFrame) -> DataFrame:
     """Replaced static members that went on asking: their process was not restarted but doubled."""
     fenced = timeline.where("sign = 'STATIC_FENCED'").select(
         *LIFE, F.col("member_id").alias("replaces"), "sign_time"
     )
-    replaced = causes.where("replaces IS NOT NULL").select(*LIFE, "replaces", "event_time")
-    since_ms = F.unix_millis("sign_time") - F.unix_millis("event_time")
+    replaced = timeline.where("sign = 'STATIC_REPLACED'").select(
+        *LIFE, F.col("old_member_id").alias("replaces"), F.col("sign_time").alias("replaced_time")
+    )
+    since_ms = F.unix_millis("sign_time") - F.unix_millis("replaced_time")
     return (
         replaced.join(fenced, on=[*LIFE, "replaces"], how="inner")
         .where(since_ms <= HEARD_AGAIN_MS)

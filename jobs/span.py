@@ -9,21 +9,24 @@ generation recorded before D on.  Everything older is settled.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cached_property
+from threading import RLock
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.tables import Lake, conform, dates_in, schema_of
-from schemas import table_key
+from schemas import table_key, table_partitioning
 
 GROUP = ["cluster_id", "group_id"]
 # Where records without a time are filed; they may belong anywhere in a group's history.
 TIMELESS = date(1970, 1, 1)
 SILVER = ("group_metadata", "group_events")
+# Read by several jobs of a run.
+KEPT = ("timeline", "generations", "generation_members", "churn")
 _DAY = timedelta(days=1)
 
 
@@ -39,13 +42,13 @@ def of_dates(lake: Lake, first: date | None, last: date | None) -> Lake:
 @dataclass(frozen=True)
 class Scope:
     """``groups``: the groups touched; ``its``: the open_* and context_* of each (null: everything),
-    and ``known_on``, the date whose row of group_days says so.
-    ``dates``: on which they left anything to look at.  ``known_on``: all of those.
+    and ``known_on``, the date of the row of group_days that says so.  ``known``: those rows.
+    ``dates``: on which the groups left anything to look at.
     """
 
     groups: DataFrame
     dates: frozenset[date]
-    known_on: frozenset[date]
+    known: DataFrame
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,8 @@ class Span(Lake):
 
     first: date
     last: date
+    _kept: dict[str, DataFrame] = field(default_factory=dict, compare=False)
+    _lock: RLock = field(default_factory=RLock, compare=False)
 
     def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
         return super().read(table).where(self._dated(before, after))
@@ -86,9 +91,17 @@ class Span(Lake):
 
     def read(self, table: str) -> DataFrame:
         """Of the groups touched, what they left from their context generation on."""
+        if "event_date" not in table_partitioning(table):
+            return super().read(table)
+        if table not in KEPT:
+            return self._of_scope(table)
+        with self._lock:
+            if table not in self._kept:
+                self._kept[table] = self._of_scope(table).persist(StorageLevel.MEMORY_AND_DISK)
+            return self._kept[table]
+
+    def _of_scope(self, table: str) -> DataFrame:
         rows = super().read(table)
-        if "event_date" not in rows.columns:
-            return rows
         of_dates = rows.where(f"event_date IN {dates_in(self.scope.dates)}")
         seen = of_dates.join(F.broadcast(self.scope.groups), on=GROUP, how="inner")
         return seen.where(_from_context(rows.columns)).select(*rows.columns)
@@ -112,10 +125,8 @@ class Span(Lake):
         )
 
     def carried(self, column: str) -> DataFrame:
-        days = super().read("group_days").where(f"event_date IN {dates_in(self.scope.known_on)}")
-        own = self.scope.groups.select(*GROUP, F.col("known_on").alias("event_date"))
-        told = days.join(F.broadcast(own), on=[*GROUP, "event_date"], how="inner")
-        entries = told.withColumn("entry", F.explode(column))
+        entry = F.explode(column).alias("entry")
+        entries = self.scope.known.select(*GROUP, "context_incarnation", entry)
         return entries.select(*GROUP, "context_incarnation", "entry.*")
 
     def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
@@ -126,6 +137,7 @@ class Span(Lake):
             asked_for = self._dated()
             super().replace(table, made.where(asked_for), where=f"({asked_for}) AND ({where})")
             others = self.scope.dates - self._own_dates()
+            self._forget(table)
             if others:
                 on_others = f"event_date IN {dates_in(others)}"
                 stored = super().read(table).where(on_others).where(where)
@@ -133,26 +145,37 @@ class Span(Lake):
         finally:
             made.unpersist()
 
+    def _forget(self, table: str) -> None:
+        with self._lock:
+            kept = self._kept.pop(table, None)
+        if kept is not None:
+            kept.unpersist()
+
     @cached_property
     def scope(self) -> Scope:
         """Found once, when the tables that tell of groups are written."""
         days = super().read("group_days")
         touched = self._touched(days)
         of_touched = days.join(F.broadcast(touched), on=GROUP, how="inner")
-        known = of_touched.select(
+        positions = of_touched.select(
             *GROUP, "event_date", F.struct(*_POSITIONS).alias("position")
         ).persist(StorageLevel.MEMORY_AND_DISK)
-        settled = self._last_known(known).join(touched.where("timeless"), on=GROUP, how="left_anti")
-        groups = touched.join(settled, on=GROUP, how="left").persist()
+        settled = self._settled(positions, touched)
+        # Without its history: every plan that reads anything holds this one.
+        groups = touched.join(settled, on=GROUP, how="left").localCheckpoint()
         later = F.col("event_date") > F.lit(self.last)
         in_context = F.coalesce(F.col("event_date") >= F.col("its.context_date"), F.lit(True))
-        dates = known.join(groups, on=GROUP, how="inner").where(later | in_context)
-        found = frozenset(
-            _column(dates.select("event_date")) | self._own_dates() | {TIMELESS},
-        )
+        dates = positions.join(groups, on=GROUP, how="inner").where(later | in_context)
+        found = _column(dates.select("event_date")) | self._own_dates()
         known_on = _column(groups.where("known_on IS NOT NULL").select("known_on"))
-        known.unpersist()
-        return Scope(groups, found, frozenset(known_on | {TIMELESS}))
+        own = groups.select(*GROUP, F.col("known_on").alias("event_date"))
+        known = (
+            days.where(f"event_date IN {dates_in(known_on | {TIMELESS})}")
+            .join(F.broadcast(own), on=[*GROUP, "event_date"], how="left_semi")
+            .localCheckpoint()
+        )
+        positions.unpersist()
+        return Scope(groups, found, known)
 
     def _touched(self, days: DataFrame) -> DataFrame:
         """Groups with a sign on the dates.  If the day after is there already, all of that day:
@@ -166,7 +189,7 @@ class Span(Lake):
             .groupBy(*GROUP).agg(F.max("timeless").alias("timeless"))
         )  # fmt: skip
 
-    def _last_known(self, known: DataFrame) -> DataFrame:
+    def _settled(self, known: DataFrame, touched: DataFrame) -> DataFrame:
         """Of a group with records that have no time, nothing is known for good."""
         before = F.col("event_date") < F.lit(self.first)
         last = known.groupBy(*GROUP).agg(
@@ -175,8 +198,10 @@ class Span(Lake):
             F.max(F.when(before, F.col("event_date"))).alias("known_on"),
             F.max(F.col("event_date") == F.lit(TIMELESS)).alias("was_timeless"),
         )  # fmt: skip
-        return last.where("NOT was_timeless").select(
-            *GROUP, "known_on", F.col("position").alias("its")
+        return (
+            last.where("NOT was_timeless")
+            .select(*GROUP, "known_on", F.col("position").alias("its"))
+            .join(touched.where("timeless"), on=GROUP, how="left_anti")
         )
 
     def _open(self, rows: DataFrame) -> DataFrame:
@@ -197,9 +222,9 @@ class Span(Lake):
         key = [*table_key(table), *({"event_date"} - set(table_key(table)))]
         columns = schema_of(table).names
         content = F.xxhash64(*columns)
-        old = stored.select(*key, content.alias("was"))
-        new = made.withColumn("is", content)
-        changed = new.join(old, on=key, how="full").where("NOT is <=> was").persist()
+        old = stored.select(*key, content.alias("stored_hash"))
+        new = made.withColumn("made_hash", content)
+        changed = new.join(old, on=key, how="full").where("NOT made_hash <=> stored_hash").persist()
         try:
             dates = _column(changed.select("event_date"))
             if dates:
@@ -208,7 +233,7 @@ class Span(Lake):
                     table,
                     changed,
                     lambda merge: (
-                        merge.whenMatchedDelete("n.is IS NULL")
+                        merge.whenMatchedDelete("n.made_hash IS NULL")
                         .whenMatchedUpdate(set=row)
                         .whenNotMatchedInsert(values=row)
                     ),

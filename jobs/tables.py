@@ -64,14 +64,14 @@ class Lake:
 
     @contextmanager
     def alone(self, work: str) -> Iterator[None]:
-        """One at a time does such work on this cluster's tables; another process waits its turn.
+        """One at a time does the work on this lake; another process waits its turn.
 
         Only where the lake is a folder: an object store has no locks.
         """
         if "://" in self.root:
             yield
             return
-        name = sha256(f"{work} {self.cluster_id}".encode()).hexdigest()[:16]
+        name = sha256(work.encode()).hexdigest()[:16]
         os.makedirs(self.root, exist_ok=True)
         with open(os.path.join(self.root, f".{name}.lock"), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel lets go of it, however the process ends
@@ -116,7 +116,7 @@ class Lake:
 
     def insert_new(self, table: str, df: DataFrame) -> None:
         """Add the rows whose key is not there yet: read twice, written once."""
-        with self.alone("insert"):
+        with self.alone(f"fill {table}"):
             is_new = not self.has(table)
             if is_new:
                 self._create(table)
@@ -199,9 +199,9 @@ class Lake:
             self._add_new_columns(table)
             return DeltaTable.forPath(self.spark, path)
         builder = DeltaTable.createIfNotExists(self.spark).location(path)
-        return (
-            builder.addColumns(schema_of(table)).partitionedBy(*table_partitioning(table)).execute()
-        )
+        columns = builder.addColumns(schema_of(table))
+        with self.alone("create"):
+            return columns.partitionedBy(*table_partitioning(table)).execute()
 
 
 def _missing(found: StructType, table: str) -> list[StructField]:
