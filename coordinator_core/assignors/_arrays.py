@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import chain
 from operator import itemgetter
 from struct import pack
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from coordinator_core.assignors.model import Assignment, Member, TopicPartition,
 
 Ints = NDArray[np.int64]
 _DENSE = 32
+_FEW = 3
+"""Partitions up to which a loop is faster than a getter of them all: measured."""
 
 
 class Runs(NamedTuple):
@@ -73,40 +75,37 @@ class ClaimArrays(NamedTuple):
 
 def read_claims(topics: Topics, ordered: Sequence[Member]) -> ClaimArrays | None:
     """None if a code is claimed twice or lies beyond its topic: plain rules settle that."""
-    arrays, members = topics.arrays, len(ordered)
-    owned = list(map(_owned, ordered))
-    flat: list[Any] = list(chain.from_iterable(chain.from_iterable(owned)))
-    names, claimed_in = flat[::2], flat[1::2]
-    if not names:
+    codes_read: list[int] = []
+    ends = [0]
+    if any(map(_owned, ordered)):
+        code_of = topics.code_of
+        for owned in map(_owned, ordered):
+            for topic, partitions in owned:
+                try:
+                    its_codes = code_of[topic]
+                    if len(partitions) > _FEW:
+                        codes_read += itemgetter(*partitions)(its_codes)
+                    else:
+                        for partition in partitions:
+                            codes_read.append(its_codes[partition])
+                except KeyError:
+                    if topic in code_of:
+                        return None
+            ends.append(len(codes_read))
+    if not codes_read:
         none = np.empty(0, dtype=np.int64)
-        return ClaimArrays(none, none, np.zeros(members, np.int64), np.arange(topics.total))
-    sizes = _ints(list(map(len, claimed_in)))
-    numbers = _ints(list(chain.from_iterable(claimed_in)))
-    ranks = np.repeat(np.repeat(np.arange(members), list(map(len, owned))), sizes)
-    firsts = _ints(_firsts(topics, names))
-    codes = np.repeat(firsts, sizes)
-    if firsts.min() < 0:
-        known = codes >= 0
-        codes, ranks, numbers = codes[known], ranks[known], numbers[known]
-    codes += numbers
+        return ClaimArrays(none, none, np.zeros(len(ordered), np.int64), np.arange(topics.total))
+    codes = _ints(codes_read)
     claimed = np.bincount(codes, minlength=topics.total)
-    if len(claimed) > topics.total or claimed.max(initial=0) > 1:
+    if claimed.max() > 1:
         return None
-    if (arrays.partition[codes] != numbers).any():
-        return None
-    counts = np.bincount(ranks, minlength=members)
-    return ClaimArrays(codes, ranks, counts, np.flatnonzero(claimed == 0))
+    counts = np.diff(np.array(ends))
+    return ClaimArrays(
+        codes, np.repeat(np.arange(len(ordered)), counts), counts, np.flatnonzero(claimed == 0)
+    )
 
 
 _owned = itemgetter(Member._fields.index("owned"))
-
-
-def _firsts(topics: Topics, names: Sequence[str]) -> Sequence[int]:
-    """Each topic's first code, -1 for one that is not among ``topics``."""
-    try:
-        return in_one_step(topics.start, names)
-    except KeyError:
-        return [topics.start.get(topic, -1) for topic in names]
 
 
 def _ints(numbers: Sequence[int]) -> Ints:
@@ -143,13 +142,24 @@ class Subscribers:
         if len(topics.names) * self._members <= _DENSE * len(cells):
             self._is_one = np.zeros(len(topics.names) * self._members, dtype=bool)
             self._is_one[cells] = True
-            self._cells: Ints = np.flatnonzero(self._is_one)
+            self.counts: Ints = self._is_one.reshape(-1, self._members).sum(axis=1)
         else:
             self._cells = np.unique(cells)
-        edges = np.arange(len(topics.names) + 1) * self._members
-        self.bounds: Ints = np.searchsorted(self._cells, edges)
-        self.counts: Ints = np.diff(self.bounds)
-        self.ranks: Ints = self._cells - np.repeat(edges[:-1], self.counts)
+            self.counts = np.bincount(self._cells // self._members, minlength=len(topics.names))
+
+    @cached_property
+    def _cells(self) -> Ints:
+        """Topic times members plus rank, of every subscription."""
+        assert self._is_one is not None
+        return np.flatnonzero(self._is_one)
+
+    @cached_property
+    def bounds(self) -> Ints:
+        return run_bounds(self.counts)
+
+    @cached_property
+    def ranks(self) -> Ints:
+        return self._cells - np.repeat(np.arange(len(self.counts)) * self._members, self.counts)
 
     def of(self, topic: int) -> Ints:
         return self.ranks[self.bounds[topic] : self.bounds[topic + 1]]

@@ -22,7 +22,7 @@ from coordinator_core.assignors._arrays import (
     run_bounds,
 )
 from coordinator_core.assignors._balancing import balance_score
-from coordinator_core.assignors._moves import Moves
+from coordinator_core.assignors._levels import Leveling, Levels, masks_of
 from coordinator_core.assignors.model import Topics
 
 
@@ -150,7 +150,6 @@ class Unequal:
     ) -> None:
         self._topics, self._arrays = topics, topics.arrays
         self._subscribers, self._members = subscribers, members
-        self._moves = Moves(topics)
         self._moved: dict[int, None] = {}
         self._order: Ints = np.argsort(subscribers.counts, kind="stable")
         codes, ranks = claims.codes, claims.ranks
@@ -162,6 +161,8 @@ class Unequal:
         self._owner[codes] = ranks
         self._free = self._owner < 0
         self._load: Ints = np.bincount(ranks, minlength=members)
+        self._masks = masks_of(subscribers.rows(np.arange(len(topics.names))))
+        self._levels = Levels(self._load)
         self._sequence = np.concatenate((codes, self._fill()))
         if self._load.max() - self._load.min() > 1:
             self._balance(new_first=not gave_up, was_empty=not len(codes))
@@ -184,23 +185,27 @@ class Unequal:
         free = free[np.argsort(places, kind="stable")]
         counts = np.bincount(places, minlength=len(place))
         filled = np.flatnonzero(counts)
-        levels = _Levels(self._load, _masks(self._subscribers.rows(self._order[filled])))
-        takers = levels.take(counts[filled].tolist())
+        masks = [self._masks[topic] for topic in self._order[filled].tolist()]
+        takers = self._levels.take(masks, counts[filled].tolist())
         self._owner[free] = takers
         self._load += np.bincount(takers, minlength=self._members)
         return free
 
     def _balance(self, new_first: bool, was_empty: bool) -> None:
-        owner, load = self._owner.copy(), self._load.copy()
+        leveling = Leveling(self._topics, self._masks, self._levels, self._load, self._owner)
+        order = self._order.tolist()
         if new_first:
-            self._reassign(self._free)
-        changed = self._reassign(np.ones(len(owner), dtype=bool))
+            free = self._free.tolist()
+            leveling.reassign(order, free)
         # Only a move that went another way may have been of no help; see ``_balancing``.
-        if changed and not was_empty and self._moves.went_back:
+        if leveling.reassign(order) and not was_empty and leveling.went_back:
             takes_part = ~self._fixed_members()
-            before = balance_score(load[takes_part].tolist())
-            if balance_score(self._load[takes_part].tolist()) >= before:
-                self._owner, self._moved = owner, {}
+            before = balance_score(self._load[takes_part].tolist())
+            if balance_score(np.array(leveling.load)[takes_part].tolist()) >= before:
+                return
+        self._moved = leveling.moved
+        for code in self._moved:
+            self._owner[code] = leveling.owner[code]
 
     def _fixed_members(self) -> NDArray[np.bool_]:
         """Who has all it can get, and nothing that anybody else could get."""
@@ -210,140 +215,3 @@ class Unequal:
         full: NDArray[np.bool_] = self._load >= most
         full[shared] = False
         return full
-
-    def _reassign(self, candidates: NDArray[np.bool_]) -> bool:
-        """Passes over the candidate codes until one changes nothing."""
-        changed = False
-        while self._pass(candidates):
-            changed = True
-        return changed
-
-    def _pass(self, candidates: NDArray[np.bool_]) -> bool:
-        changed = False
-        place = self._next(candidates, 0)
-        while place is not None:
-            changed |= self._balance_topic(int(self._order[place]), candidates)
-            place = self._next(candidates, place + 1)
-        return changed
-
-    def _next(self, candidates: NDArray[np.bool_], place: int) -> int | None:
-        """The next place in order whose topic has a candidate that should move.
-
-        Asks all topics at once while that is cheaper than taking the rest one by one.
-        """
-        rest = len(self._order) - place
-        if place and rest * 2000 < len(self._subscribers.ranks) + len(self._owner):
-            return place if rest else None
-        least = np.minimum.reduceat(
-            self._load.take(self._subscribers.ranks), self._subscribers.bounds[:-1]
-        )
-        if least.min() + 1 >= self._load.max():
-            return None
-        loads = self._load.take(self._owner)
-        loads *= candidates
-        highest = np.maximum.reduceat(loads, self._arrays.starts)
-        improvable = np.flatnonzero((highest > least + 1)[self._order[place:]])
-        return place + int(improvable[0]) if len(improvable) else None
-
-    def _balance_topic(self, topic: int, candidates: NDArray[np.bool_]) -> bool:
-        start = int(self._arrays.starts[topic])
-        end = start + self._topics.sizes[topic]
-        ranks = self._subscribers.of(topic)
-        least = int(self._load[ranks].min())
-        loads = self._load[self._owner[start:end]]
-        heavy = np.flatnonzero(candidates[start:end] & (loads > least + 1))
-        if not len(heavy):
-            return False
-        # Loads of this topic's owners only fall while the least load only rises, but for a
-        # partition that goes back another way: so nobody light here becomes heavy.
-        mine = self._load[ranks]
-        place = {rank: i for i, rank in enumerate(ranks.tolist())}
-        changed = False
-        for code in (start + heavy).tolist():
-            lightest = int(mine.argmin())
-            if self._load[self._owner[code]] > mine[lightest] + 1:
-                mine[place[self._move(code, int(ranks[lightest]))]] -= 1
-                mine[lightest] += 1
-                changed = True
-        return changed
-
-    def _move(self, code: int, to: int) -> int:
-        """Moves ``code``, or what rather moves, to ``to``; returns who had it."""
-        code = self._moves.instead_of(code, int(self._owner[code]), to)
-        old = int(self._owner[code])
-        self._moves.record(code, old, to)
-        self._owner[code] = to
-        self._load[old] -= 1
-        self._load[to] += 1
-        self._moved.pop(code, None)
-        self._moved[code] = None
-        return old
-
-
-class _Levels:
-    """Members by load, each level a bit mask: the least loaded of a set is a few integer ands.
-
-    Partitions are handed out in turns. In a turn everybody of the topic on the lowest level
-    takes one, by id, and so stands one level higher; only a topic's last turn may be cut short.
-    """
-
-    def __init__(self, load: Ints, topics: Sequence[int]) -> None:
-        self._members, self._topics = len(load), topics
-        self._at: dict[int, int] = {}
-        for level in np.unique(load).tolist():
-            self._at[level] = _masks((load == level)[np.newaxis])[0]
-
-    def take(self, counts: Sequence[int]) -> Ints:
-        """Ranks that take each topic's ``counts`` partitions, topic after topic."""
-        turns: list[int] = []
-        for subscribers, count in zip(self._topics, counts, strict=True):
-            turns += self._turns(subscribers, count)
-        return _bits(turns, self._members)
-
-    def _turns(self, subscribers: int, count: int) -> list[int]:
-        turns, at = [], self._at
-        level = min(at)
-        while count:
-            turn = at.get(level, 0) & subscribers
-            if turn:
-                size = turn.bit_count()
-                if size > count:
-                    turn = _lowest_bits(turn, count)
-                    size = count
-                count -= size
-                turns.append(turn)
-                at[level] ^= turn
-                if not at[level]:
-                    del at[level]
-                at[level + 1] = at.get(level + 1, 0) | turn
-            level += 1
-        return turns
-
-
-def _lowest_bits(mask: int, count: int) -> int:
-    """The ``count`` lowest of the bits set in ``mask``."""
-    low, low_count, high, high_count = 0, 0, mask.bit_length(), mask.bit_count()
-    while high_count != count:
-        # As if the bits were spread evenly: mostly two or three guesses.
-        middle = low + (count - low_count) * (high - low) // (high_count - low_count)
-        middle = max(middle, low + 1)
-        found = (mask & ((1 << middle) - 1)).bit_count()
-        if found < count:
-            low, low_count = middle, found
-        else:
-            high, high_count = middle, found
-    return mask & ((1 << high) - 1)
-
-
-def _masks(rows: NDArray[np.bool_]) -> list[int]:
-    """Each row as an integer, its first element the lowest bit."""
-    packed = np.packbits(rows, axis=1, bitorder="little")
-    return [int.from_bytes(row.tobytes(), "little") for row in packed]
-
-
-def _bits(masks: Sequence[int], members: int) -> Ints:
-    """Positions of the bits set in each mask, ascending, mask after mask."""
-    width = (members + 7) // 8
-    packed = np.frombuffer(b"".join([m.to_bytes(width, "little") for m in masks]), dtype=np.uint8)
-    found = np.flatnonzero(np.unpackbits(packed, bitorder="little").view(bool))
-    return found % (width * 8)

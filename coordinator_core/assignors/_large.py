@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from coordinator_core.assignors import _kernels
 from coordinator_core.assignors._arrays import Runs, Subscribers, named, read_claims, without
-from coordinator_core.assignors.members import same_topics
+from coordinator_core.assignors.members import same_topics, some_generation_is_older
 from coordinator_core.assignors.model import Assignment, Member, Topics
 
 LARGE_GROUP = 600
@@ -53,7 +53,7 @@ def sticky(
             return None
         runs = _kernels.equal(topics, claims, len(ordered), map_order)
     else:
-        if _some_generation_is_older(ordered):
+        if some_generation_is_older(ordered):
             return None
         topics, subscribers = _subscribers(topics, ordered)
         claims = read_claims(topics, ordered)
@@ -63,14 +63,6 @@ def sticky(
     if cooperative and len(claims.codes):
         runs = without(runs, _kernels.lost_claims(claims, runs))
     return Coded(topics, ids, runs)
-
-
-def _some_generation_is_older(members: Sequence[Member]) -> bool:
-    return len({member.generation for member in members if member.owned}) > 1 or (
-        max(member.generation for member in members)
-        > max((member.generation for member in members if member.owned), default=-1)
-        and any(member.owned for member in members)
-    )
 
 
 def _subscribers(topics: Topics, ordered: Sequence[Member]) -> tuple[Topics, Subscribers]:

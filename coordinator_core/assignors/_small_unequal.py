@@ -11,19 +11,18 @@ from collections.abc import Iterable, Sequence
 from heapq import heapify, heapreplace
 from operator import itemgetter
 
-from coordinator_core.assignors.members import in_one_step
+from coordinator_core.assignors.members import in_one_step, some_generation_is_older
 from coordinator_core.assignors.model import Assignment, Member, Topics
 
 Candidates = Iterable[tuple[int, Sequence[int]]]
 
 _id = itemgetter(Member._fields.index("member_id"))
 _topics = itemgetter(Member._fields.index("topics"))
-_generation = itemgetter(Member._fields.index("generation"))
 
 
 def assign(topics: Topics, ordered: Sequence[Member], cooperative: bool) -> Assignment | None:
     """None if some claim or move is not ordinary. ``ordered`` by id."""
-    if _some_generation_is_older(ordered):
+    if some_generation_is_older(ordered):
         return None
     try:
         ranks = _subscribers(topics, ordered)
@@ -38,15 +37,6 @@ def assign(topics: Topics, ordered: Sequence[Member], cooperative: bool) -> Assi
     group.hand_over(cooperative)
     table, ids = topics.table, map(_id, ordered)
     return {m: [*in_one_step(table, codes)] for m, codes in zip(ids, lists, strict=True)}
-
-
-def _some_generation_is_older(ordered: Sequence[Member]) -> bool:
-    """Whether some claimant's generation is behind the newest."""
-    generations = list(map(_generation, ordered))
-    newest = max(generations)
-    if generations.count(newest) == len(generations):
-        return False
-    return any(member.owned and member.generation < newest for member in ordered)
 
 
 def _subscribers(topics: Topics, ordered: Iterable[Member]) -> list[list[int]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
+from itertools import repeat
+from operator import is_, itemgetter
 from typing import Protocol, TypeVar
 
 from coordinator_core.assignors._java_order import hash_order, java_sorted, utf16
@@ -14,6 +15,7 @@ V = TypeVar("V", covariant=True)
 
 _id = itemgetter(Member._fields.index("member_id"))
 _instance_id = itemgetter(Member._fields.index("instance_id"))
+_generation = itemgetter(Member._fields.index("generation"))
 _topics = itemgetter(Member._fields.index("topics"))
 
 
@@ -47,13 +49,22 @@ def same_topics(members: Sequence[Member]) -> bool:
     if not members:
         return True
     first = members[0].topics
-    if list(map(_topics, members)).count(first) == len(members):
+    if all(map(is_, map(_topics, members), repeat(first))):
         return True
     wanted = set(first)
     for topics in map(_topics, members):  # rather than all(): mostly the first one differs
-        if len(topics) != len(wanted) or not wanted.issuperset(topics):
+        if topics != first and (len(topics) != len(wanted) or not wanted.issuperset(topics)):
             return False
     return True
+
+
+def some_generation_is_older(ordered: Sequence[Member]) -> bool:
+    """Whether some claimant's generation is behind the newest."""
+    generations = list(map(_generation, ordered))
+    newest = max(generations)
+    if generations.count(newest) == len(generations):
+        return False
+    return any(member.owned and member.generation < newest for member in ordered)
 
 
 def subscribed(members: Sequence[Member]) -> set[str]:

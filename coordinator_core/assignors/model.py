@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate, chain, repeat
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from coordinator_core.assignors._java_order import hash_order_of_all, java_sorted
@@ -64,11 +64,10 @@ class Topics:
     @cached_property
     def table(self) -> list[TopicPartition]:
         """(topic, partition) of every code."""
-        return [
-            (topic, partition)
-            for topic, count in zip(self.names, self.sizes, strict=True)
-            for partition in range(count)
-        ]
+        table: list[TopicPartition] = []
+        for topic, count in zip(self.names, self.sizes, strict=True):
+            table += zip(repeat(topic, count), range(count), strict=True)
+        return table
 
     @cached_property
     def arrays(self) -> TopicArrays:
@@ -107,6 +106,27 @@ class Topics:
         for place, code in enumerate(chain.from_iterable(codes)):
             places[code] = place
         return places
+
+    @cached_property
+    def start_by_id(self) -> dict[str, int]:
+        """Every topic's first place when topics go as given, which is by topic id."""
+        starts = accumulate(self.partitions.values(), initial=0)
+        return dict(zip(self.partitions, starts, strict=False))
+
+    @cached_property
+    def table_by_id(self) -> list[TopicPartition]:
+        """(topic, partition) of every such place."""
+        if self.place_by_id is None:
+            return self.table
+        starts = [(self.start[topic], count) for topic, count in self.partitions.items()]
+        slices = (self.table[start : start + count] for start, count in starts)
+        return [*chain.from_iterable(slices)]
+
+    @cached_property
+    def numbers(self) -> dict[str, tuple[int, ...]]:
+        """Every topic's partitions."""
+        of_size = {size: tuple(range(size)) for size in set(self.sizes)}
+        return {topic: of_size[size] for topic, size in self.partitions.items()}
 
     @cached_property
     def hash_order(self) -> list[str] | None:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from operator import itemgetter
 
 from coordinator_core.assignors import _large, _small, _small_unequal
 from coordinator_core.assignors._claims import Claims
 from coordinator_core.assignors._equal import EqualGroup
+from coordinator_core.assignors._java_order import hash_order
 from coordinator_core.assignors._racks import Racks
 from coordinator_core.assignors._unequal import UnequalGroup
 from coordinator_core.assignors.members import (
     by_id,
-    in_hash_order,
     in_one_step,
     same_topics,
     subscribed,
 )
 from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
 
+_id = itemgetter(Member._fields.index("member_id"))
 _topics = itemgetter(Member._fields.index("topics"))
 _owned = itemgetter(Member._fields.index("owned"))
 
@@ -109,16 +110,16 @@ class _MapOrder:
     def __init__(self, members: Sequence[Member], ordered: Sequence[Member], hashed: bool) -> None:
         self._members, self._ordered, self._hashed = members, ordered, hashed
 
-    def _ranks(self, members: Sequence[Member]) -> list[int]:
-        rank_of = {member.member_id: rank for rank, member in enumerate(self._ordered)}
-        return [rank_of[member.member_id] for member in members]
+    def _ranks(self, ids: Iterable[str]) -> list[int]:
+        rank_of = dict(zip(map(_id, self._ordered), range(len(self._ordered)), strict=True))
+        return list(map(rank_of.__getitem__, ids))
 
     def of_members(self) -> list[int]:
         """The assignor's own maps: hash maps, however the subscriptions came."""
-        return self._ranks(in_hash_order(self._members))
+        return self._ranks(hash_order(map(_id, self._members)))
 
     def of_subscriptions(self) -> list[int]:
-        return self.of_members() if self._hashed else self._ranks(self._members)
+        return self.of_members() if self._hashed else self._ranks(map(_id, self._members))
 
     def counts_as_equal(self) -> bool:
         """Kafka compares with the first subscription that is not empty, from there on only."""

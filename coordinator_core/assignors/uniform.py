@@ -23,9 +23,6 @@ def assign(topics: Topics, members: Sequence[Member], hashed: bool = False) -> A
         members = in_hash_order(members)
     if same_topics(members):
         require_metadata(topics, members[:1])
-        topics = topics.only(members[0].topics)
-        codes = _uniform_equal.assign(topics, members)
-    else:
-        require_metadata(topics, members)
-        codes = _uniform_unequal.assign(topics, members)
-    return in_topic_order(topics, codes)
+        return _uniform_equal.assign(topics.only(members[0].topics), members)
+    require_metadata(topics, members)
+    return in_topic_order(topics, _uniform_unequal.assign(topics, members))
