@@ -79,11 +79,13 @@ AGREEMENTS = [
                           UNION ALL BY NAME
                           SELECT * EXCLUDE (group_id), UNNEST(groups) AS group_id
                           FROM broker_log_events WHERE group_id IS NULL)))
+        ANTI JOIN pending USING (cluster_id, event_date)
         WHERE copy = 1""",
         f"""
         SELECT e.cluster_id, e.file_id || ' ' || e.position || ' ' || e.group_id AS place,
             {_said(*(f"e.{name}" for name in _EVENT))} AS said
-        FROM group_events e LEFT JOIN broker_log_events b ON b.cluster_id = e.cluster_id
+        FROM group_events e ANTI JOIN pending USING (cluster_id, event_date)
+        LEFT JOIN broker_log_events b ON b.cluster_id = e.cluster_id
             AND b.file_id = e.file_id AND b.position = e.position AND b.broker_id = e.broker_id
         -- A line about a static member names no group: whose it is, its neighbours say.
         WHERE e.source = 'broker_log' AND (b.group_id IS NOT NULL OR b.groups IS NOT NULL

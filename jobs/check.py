@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
 from typing import Any
+
+import duckdb
 
 from jobs.agreement import AGREEMENTS
 from jobs.damage import damages, tables_there
 from jobs.pipeline import JOBS
+from jobs.sources.files import list_files, open_file
 from jobs.sql import open_lake, query
 from schemas import table_key, table_names
 
@@ -22,6 +28,7 @@ LANDS_IN = {
     "broker_log": "broker_log_events",
     "trace": "trace_events",
 }
+BRONZE = ("offsets_records", "broker_log_events")
 DERIVED = sorted({*JOBS, "assignor_quality", "seen_partitions"} - {"assign_partitions"})
 # The time whose UTC date is the row's event_date; of rows without one, 1970-01-01.
 TIMES = {
@@ -68,7 +75,34 @@ _PER_DATE = """
         UNNEST(MAP_KEYS(kept_by_date)) AS event_date, UNNEST(MAP_VALUES(kept_by_date)) AS kept
     FROM ingested_files"""
 
+
+def _nothing_lost(table: str, sources: str) -> Law:
+    """Dates that retention removed are the oldest: of a later one something must be there."""
+    sql = f"""
+        WITH files AS ({_PER_DATE}), there AS (
+            SELECT DISTINCT cluster_id, event_date FROM {table}),
+        oldest AS (SELECT cluster_id, MIN(event_date) AS oldest FROM there
+                   WHERE event_date > DATE '1970-01-01' GROUP BY cluster_id)
+        SELECT f.cluster_id, '{table} of ' || f.event_date, SUM(f.kept), 'nothing'
+        FROM files f LEFT JOIN oldest USING (cluster_id)
+        ANTI JOIN there USING (cluster_id, event_date)
+        SEMI JOIN runs r ON r.cluster_id = f.cluster_id AND r.step = 'nightly'
+            AND r.outcome = 'done'
+            AND f.event_date BETWEEN COALESCE(r.first_date, DATE '1970-01-01')
+                AND COALESCE(r.last_date, DATE '9999-12-31')
+        WHERE f.source IN ({sources}) AND f.kept > 0
+            AND (f.event_date > oldest OR oldest IS NULL OR f.event_date = DATE '1970-01-01')
+        GROUP BY f.cluster_id, f.event_date"""
+    return Law(
+        "of every date that was asked for something is there",
+        ("ingested_files", table, "runs"),
+        sql,
+    )
+
+
 LAWS = [
+    _nothing_lost("offsets_records", "'segments', 'dump', 'kafka'"),
+    _nothing_lost("broker_log_events", "'broker_log'"),
     *(_unique(table) for table in table_names()),
     Law(
         "a file's inputs are kept, quarantined or skipped",
@@ -116,7 +150,9 @@ LAWS = [
         SELECT cluster_id, file || ' ' || event_date, 'at least ' || kept, n
         FROM counted
         -- Of kafka every date is ingested, of files those that were asked for.
-        WHERE n < kept AND (n > 0 OR source = 'kafka')""",
+        WHERE n < kept AND (n > 0 OR source = 'kafka' AND event_date >= (
+            SELECT COALESCE(MIN(r.event_date), DATE '1970-01-01') FROM offsets_records r
+            WHERE r.cluster_id = counted.cluster_id AND r.event_date > DATE '1970-01-01'))""",
     ),
     Law(
         "what is said to be in quarantine is there",
@@ -137,9 +173,11 @@ LAWS = [
         ("offsets_records", "group_metadata"),
         """
         SELECT r.cluster_id, 'group_metadata ' || r.topic_partition, r.n, COALESCE(m.n, 0)
-        FROM (SELECT cluster_id, topic_partition, COUNT(*) AS n FROM offsets_records
+        FROM (SELECT cluster_id, topic_partition, COUNT(*) AS n
+              FROM offsets_records ANTI JOIN pending USING (cluster_id, event_date)
               WHERE key_type = 2 GROUP BY cluster_id, topic_partition) r
-        LEFT JOIN (SELECT cluster_id, topic_partition, COUNT(*) AS n FROM group_metadata
+        LEFT JOIN (SELECT cluster_id, topic_partition, COUNT(*) AS n
+              FROM group_metadata ANTI JOIN pending USING (cluster_id, event_date)
               GROUP BY cluster_id, topic_partition) m
             ON m.cluster_id = r.cluster_id AND m.topic_partition = r.topic_partition
         WHERE r.n <> COALESCE(m.n, 0)""",
@@ -149,9 +187,11 @@ LAWS = [
         ("offsets_records", "committed_offsets"),
         """
         SELECT r.cluster_id, 'committed_offsets ' || r.topic_partition, r.n, COALESCE(c.n, 0)
-        FROM (SELECT cluster_id, topic_partition, COUNT(*) AS n FROM offsets_records
+        FROM (SELECT cluster_id, topic_partition, COUNT(*) AS n
+              FROM offsets_records ANTI JOIN pending USING (cluster_id, event_date)
               WHERE key_type IN (0, 1) GROUP BY cluster_id, topic_partition) r
-        LEFT JOIN (SELECT cluster_id, topic_partition, COUNT(*) AS n FROM committed_offsets
+        LEFT JOIN (SELECT cluster_id, topic_partition, COUNT(*) AS n
+              FROM committed_offsets ANTI JOIN pending USING (cluster_id, event_date)
               GROUP BY cluster_id, topic_partition) c
             ON c.cluster_id = r.cluster_id AND c.topic_partition = r.topic_partition
         WHERE r.n <> COALESCE(c.n, 0)""",
@@ -248,10 +288,49 @@ def broken_laws(root: str) -> tuple[list[str], list[tuple[Any, ...]]]:
             whole.add(table)
     rows += [(COMPLETE, None, table, "a table", "none") for table in _missing(root, there, whole)]
     lake = open_lake(root, " ".join(sorted(whole)))
+    lake.execute("CREATE TABLE pending (cluster_id VARCHAR, event_date DATE)")
+    if news := pending_dates(root, lake) if whole.issuperset(["runs", *BRONZE]) else []:
+        lake.executemany("INSERT INTO pending VALUES (?, ?)", news)
     for law in LAWS:
         if whole.issuperset(law.tables):
             rows += [(law.name, *row) for row in lake.execute(law.sql).fetchall()]
     return COLUMNS, rows
+
+
+def pending_dates(root: str, lake: duckdb.DuckDBPyConnection) -> list[tuple[str, date]]:
+    """(cluster, date) of what came into bronze since the run that worked out the other tables."""
+    found: set[tuple[str, date]] = set()
+    for table in BRONZE:
+        dates = f"SELECT DISTINCT cluster_id, event_date FROM {table}"
+        known = lake.execute(f"""
+            SELECT cluster_id, MAX_BY(bronze_versions, started_at)['{table}'] FROM runs
+            WHERE bronze_versions IS NOT NULL AND outcome = 'done' GROUP BY cluster_id""")
+        versions = dict(known.fetchall())
+        there = lake.execute(dates).fetchall()
+        found |= {(cluster_id, day) for cluster_id, day in there if cluster_id not in versions}
+        for version, cluster_id, day in _commits(root, table):
+            if version > versions.get(cluster_id, -1):
+                found.add((cluster_id, day))
+    return sorted(found)
+
+
+def _commits(root: str, table: str) -> list[tuple[int, str, date]]:
+    """(version, cluster, date) of each file that the Delta log still says was added."""
+    log = f"{root.rstrip('/')}/{table}/_delta_log"
+    added = []
+    is_local = "://" not in root
+    files = (
+        Path(log).glob("*.json")
+        if is_local
+        else list_files(f"{log}/*.json", "--lake", name_like="*")
+    )
+    for file in map(str, files):
+        with open_file(file) as stream:
+            actions = [json.loads(line).get("add") for line in stream]
+        version = int(Path(file).stem)
+        values = [a["partitionValues"] for a in actions if a and a["dataChange"]]
+        added += [(version, v["cluster_id"], date.fromisoformat(v["event_date"])) for v in values]
+    return added
 
 
 def _missing(root: str, there: list[str], whole: set[str]) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jobs.errors import UsageError
-from schemas import table_names, view_names, view_sql
+from schemas import table_columns, table_names, view_names, view_sql
 
 if TYPE_CHECKING:
     import duckdb
@@ -123,6 +123,10 @@ def _register(connection: duckdb.DuckDBPyConnection, root: str, table: str) -> N
         f"{f.name}::TIMESTAMP AS {f.name}" if types[f.name] == "TIMESTAMP" else f.name
         for f in fields
     )
+    # A table of an older version has null in the columns that came since.
+    for name in table_columns(table):
+        if name not in types:
+            columns += f", NULL AS {name}"
     connection.execute(f"CREATE VIEW {table} AS SELECT {columns} FROM {source}")
 
 

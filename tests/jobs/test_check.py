@@ -9,7 +9,10 @@ from jobs.check import LAWS, broken_laws
 from jobs.errors import UsageError
 from schemas import table_names
 
-EVE, DAY, NO_TIME = date(2026, 11, 20), date(2026, 11, 21), date(1970, 1, 1)
+EVE, DAY, NEXT, NO_TIME = (
+    date(2026, 11, 20), date(2026, 11, 21), date(2026, 11, 22), date(1970, 1, 1)
+)  # fmt: skip
+VERSIONS = [("offsets_records", 0), ("broker_log_events", 0)]
 LOG = {"source": "broker_log", "file": "f", "topic_partition": None}
 DUMP = {"source": "dump", "path": "d"}
 TRACE = {"source": "trace", "topic_partition": None}
@@ -105,7 +108,7 @@ SOUND = {
     "rebalance_causes": [PLACE | {"cause_seq": 1, "cause": "MEMBER_NEW"}],
     "assignor_quality": [PLACE | {"assignor": "actual", "partitions_assigned": 1}],
     "runs": [{"run_id": "r", "step": "nightly", "started_at": T, "seconds": 1.0,
-              "outcome": "done"}],
+              "outcome": "done", "bronze_versions": VERSIONS}],
     "seen_partitions": [{"topic": "t", "partitions": 1, "since": 5}],
     "topic_partitions": [{"topic": "t", "partitions": 3}],
 }  # fmt: skip
@@ -137,6 +140,7 @@ COMMITS = "every offset commit is decoded once"
 TIMES_IN_ORDER = "a generation is prepared, joined, stable and over in this order"
 IN_A_LIFE = "generations of a life come one after the other"
 KNOWN = "what is said of a generation is said of a known one"
+ASKED_FOR = "of every date that was asked for something is there"
 DATED = "a row is filed under the date of its time"
 OF_FILE = "every record came by a listed file"
 OF_LOG = "every line came by a listed log"
@@ -190,8 +194,8 @@ BROKEN = {
         [(TRACES, "c", "t", 1, 0)],
     ),
     "all records of a date that a consumer got": (
-        changed("ingested_files", 4, inputs=6, kept_by_date={DAY: 2, EVE: 3}),
-        [(RECORDS, "c", "__consumer_offsets-0 2026-11-20", "at least 3", 0)],
+        changed("ingested_files", 4, inputs=6, kept_by_date={DAY: 2, NEXT: 3}),
+        [(RECORDS, "c", "__consumer_offsets-0 2026-11-22", "at least 3", 0)],
     ),
     "a stretch of bytes in quarantine stands for no record": (
         changed("quarantine", 0, log_offset=-1),
@@ -227,6 +231,14 @@ BROKEN = {
     "an assignment of no generation": (
         changed("assignments", 0, incarnation=2),
         [(KNOWN, "c", "g generation 1", "a generation", "none")],
+    ),
+    "all records of a date that was asked for": (
+        changed("ingested_files", 0, inputs=6, kept_by_date={DAY: 2, NEXT: 3}),
+        [(ASKED_FOR, "c", "offsets_records of 2026-11-22", 3, "nothing")],
+    ),
+    "all lines of a date that was asked for": (
+        changed("ingested_files", 1, inputs=10, kept_by_date={DAY: 4, NEXT: 2}),
+        [(ASKED_FOR, "c", "broker_log_events of 2026-11-22", 2, "nothing")],
     ),
     "a cause of no generation": (
         changed("rebalance_causes", 0, generation=8),
@@ -357,6 +369,19 @@ def test_laws_of_other_clusters_rows_are_their_own(laws_broken):
             for table, rows in SOUND.items()}  # fmt: skip
 
     assert laws_broken(twin) == []
+
+
+def test_dates_that_retention_removed_break_no_law(laws_broken):
+    change = changed("ingested_files", 4, inputs=6, kept_by_date={DAY: 2, EVE: 3})
+
+    assert laws_broken(change) == []
+
+
+def test_what_no_run_worked_out_yet_breaks_no_law(laws_broken):
+    """The records came with version 0, and the last good run had not seen that."""
+    news = changed("runs", 0, bronze_versions=[("offsets_records", -1), ("broker_log_events", 0)])
+
+    assert laws_broken(news | without("committed_offsets")) == []
 
 
 def test_bronze_alone_breaks_no_law(write_lake, tmp_path):

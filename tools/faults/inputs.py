@@ -1,0 +1,136 @@
+"""Inputs with a fault planted: segments and broker logs, each beside the sound one it was.
+
+A fault is a function of the sound bytes; the same seed plants it in the same place.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import struct
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import crc32c
+
+from coordinator_core.records import encode_key
+from jobs.segments.frames import Frame, frames
+
+Fault = Callable[[bytes, random.Random], bytes]
+_LINE_TIME = re.compile(rb"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),", re.MULTILINE)
+_HEADER = 61  # bytes of a record batch before its records
+
+
+def some_batch(data: bytes, chance: random.Random) -> tuple[int, int]:
+    """Where a batch that is neither the first nor the last begins, and where it ends."""
+    found = [frame for frame in frames(memoryview(data)) if isinstance(frame, Frame)]
+    frame = chance.choice(found[1:-1])
+    return frame.position, frame.position + frame.size
+
+
+def truncated(data: bytes, chance: random.Random) -> bytes:
+    """In the middle of a batch."""
+    first, end = some_batch(data, chance)
+    return data[: chance.randrange(first + 12, end)]
+
+
+def flipped_bit(data: bytes, chance: random.Random) -> bytes:
+    first, end = some_batch(data, chance)
+    damaged = bytearray(data)
+    damaged[chance.randrange(first + _HEADER, end)] ^= 1 << chance.randrange(8)
+    return bytes(damaged)
+
+
+def two_gib_batch(data: bytes, chance: random.Random) -> bytes:
+    """A batch that says it is 2 GiB long."""
+    first, _ = some_batch(data, chance)
+    return data[: first + 8] + struct.pack(">i", 2**31 - 1) + data[first + 12 :]
+
+
+def endless_array(data: bytes, chance: random.Random) -> bytes:
+    """One batch more, its checksum right, of a group that says it has 2**31 - 1 members."""
+    value = struct.pack(">hh8sihhqi", 3, 8, b"consumer", 1, -1, -1, 0, 2**31 - 1)
+    return data + batch(encode_key(2, {"group": "endless"}), value, next_offset(data))
+
+
+def endless_key(data: bytes, chance: random.Random) -> bytes:
+    """One batch more, its checksum right, of a record whose key says it has 2 GiB."""
+    claimed = b"\x00\x00\x00\x00" + varint(2**31 - 1) + b"\x00\x02"
+    return data + batch_of(varint(len(claimed)) + claimed, next_offset(data))
+
+
+def zero_bytes(data: bytes, chance: random.Random) -> bytes:
+    return b""
+
+
+def next_offset(data: bytes) -> int:
+    last = [frame for frame in frames(memoryview(data)) if isinstance(frame, Frame)][-1]
+    base, delta = struct.unpack_from(">q15xi", data, last.position)
+    return int(base + delta + 1)
+
+
+def batch(key: bytes, value: bytes, offset: int) -> bytes:
+    record = b"\x00\x00\x00" + varint(len(key)) + key + varint(len(value)) + value + b"\x00"
+    return batch_of(varint(len(record)) + record, offset)
+
+
+def batch_of(records: bytes, offset: int) -> bytes:
+    """A batch v2 of one record."""
+    now = 1_795_219_200_000
+    body = struct.pack(">hiqqqhii", 0, 0, now, now, -1, -1, -1, 1) + records
+    whole = struct.pack(">ibI", 0, 2, crc32c.crc32c(body)) + body
+    return struct.pack(">qi", offset, len(whole)) + whole
+
+
+def varint(number: int) -> bytes:
+    """Zigzag, seven bits a byte, the lowest first."""
+    left, out = number << 1 ^ number >> 63, bytearray()
+    while left > 0x7F:
+        out.append(left & 0x7F | 0x80)
+        left >>= 7
+    return bytes([*out, left])
+
+
+SEGMENTS: dict[str, Fault] = {
+    "truncated in a batch": truncated,
+    "a flipped bit": flipped_bit,
+    "a batch of 2 GiB": two_gib_batch,
+    "an array of 2**31 - 1": endless_array,
+    "a key of 2 GiB": endless_key,
+    "zero bytes": zero_bytes,
+}
+
+
+# Broker logs ----------------------------------------------------------------------------------
+
+
+def encrypted(data: bytes, chance: random.Random) -> bytes:
+    return chance.randbytes(len(data))
+
+
+def utf_16(data: bytes, chance: random.Random) -> bytes:
+    return data.decode().encode("utf-16")
+
+
+def cut_off(data: bytes, chance: random.Random) -> bytes:
+    """In the middle of a line, a few lines before the end."""
+    return data[: data.rindex(b" INFO ", 0, len(data) - 2000) + 40]
+
+
+def clock_set_back(data: bytes, chance: random.Random) -> bytes:
+    """From the middle on, the broker's clock is ten minutes behind what it was."""
+    middle = data.index(b"\n[", len(data) // 2) + 1
+
+    def earlier(found: re.Match[bytes]) -> bytes:
+        moved = datetime.fromisoformat(found[1].decode()) - timedelta(minutes=10)
+        return f"[{moved:%Y-%m-%d %H:%M:%S},".encode()
+
+    return data[:middle] + _LINE_TIME.sub(earlier, data[middle:])
+
+
+LOGS: dict[str, Fault] = {
+    "encrypted": encrypted,
+    "UTF-16": utf_16,
+    "cut off in a line": cut_off,
+    "clock set back": clock_set_back,
+}
