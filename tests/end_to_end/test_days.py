@@ -2,6 +2,7 @@
 
 import re
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -61,17 +62,17 @@ def run(root, incident, **dates):
 def tables(root):
     return {
         table: sorted(map(repr, query(str(root), f"SELECT * FROM {table}")[1]))
-        for table in table_names()
+        for table in set(table_names()) - {"runs"}  # which tells of the runs, not of the groups
         if (Path(root) / table).is_dir()
     }
 
 
-def test_by_day_together_or_again_the_tables_are_the_same(incident, tmp_path):
+def test_at_once_together_or_again_the_tables_are_the_same(incident, tmp_path):
     first, last = DAYS
     run(tmp_path / "together", incident, first=first, last=last)
     together = tables(tmp_path / "together")
-    for day in DAYS:
-        run(tmp_path / "by day", incident, date=day)
+    with ThreadPoolExecutor() as at_once:
+        list(at_once.map(lambda day: run(tmp_path / "by day", incident, date=day), DAYS))
     by_day = tables(tmp_path / "by day")
     run(tmp_path / "by day", incident, date=first)
     first_day_again = tables(tmp_path / "by day")
