@@ -20,17 +20,16 @@ import numpy as np
 from coordinator_core.records import BadRecord
 from coordinator_core.records import decode as decode_record
 from jobs.segments import BadBatch, EndMarkers, Quarantined, partition_of
-from jobs.segments.columns import Columns, read_columns
+from jobs.segments.columns import Columns
 from jobs.segments.commit_lines import CommitLines
 from jobs.segments.control import control_type
-from jobs.segments.frames import RUN_BYTES, Frame, Gap, Run, frames, runs
+from jobs.segments.frames import Frame, Gap, frames
+from jobs.segments.pieces import pieces
 from jobs.segments.reader import quarantined, read_batch, view_of
 from jobs.segments.record_batch import CONTROL, TRANSACTIONAL, read_header
 
 Line = dict[str, Any]
 Text = str | memoryview
-
-MIN_RUN = 8  # batches, below which columns are not worth their set-up
 
 _SEGMENT_NAME = re.compile(r"\d{20}\.log")
 
@@ -146,25 +145,14 @@ class Log:
     def texts(self, segment: Segment) -> Iterator[Text]:
         """The segment's lines, one or many at a time."""
         view = view_of_file(segment.path)
-        for run in longer(runs(view)):
-            if isinstance(run, Gap):
-                for item in quarantined(view, run, file=segment.path):
+        for piece in pieces(view):
+            if isinstance(piece, Gap):
+                for item in quarantined(view, piece, file=segment.path):
                     yield text_of(quarantined_line(item))
+            elif isinstance(piece, Frame):
+                yield from map(text_of, self.batch_lines(view, segment.path, piece))
             else:
-                yield from self._run_texts(view, segment.path, run)
-
-    def _run_texts(self, view: memoryview, path: str, run: list[Frame]) -> Iterator[Text]:
-        """In bulk where that is possible, else by halves, in the end batch by batch."""
-        columns = columns_of(view, run)
-        if columns is not None:
-            yield from self._column_texts(columns, path)
-        elif len(run) < MIN_RUN or run[0].magic < 2:
-            for frame in run:
-                yield from map(text_of, self.batch_lines(view, path, frame))
-        else:
-            middle = len(run) // 2
-            yield from self._run_texts(view, path, run[:middle])
-            yield from self._run_texts(view, path, run[middle:])
+                yield from self._column_texts(piece, segment.path)
 
     def batch_lines(self, view: memoryview, path: str, frame: Frame) -> Iterator[Line]:
         """The reference: one batch, record by record."""
@@ -242,37 +230,6 @@ class Log:
 
     def _sample_line(self, offset: int, timestamp: int, key: bytes, value: bytes | None) -> str:
         return text_of(record_line(Place(self._partition, "", 0), offset, timestamp, key, value))
-
-
-def longer(found: Iterable[Run | Gap]) -> Iterator[Run | Gap]:
-    """Runs joined up to RUN_BYTES: where segments were strung together, the offsets start again
-    and again, and each run by itself would cost the set-up of its columns."""
-    held: Run = []
-    size = 0
-    for item in found:
-        if isinstance(item, Gap):
-            if held:
-                yield held
-            held, size = [], 0
-            yield item
-            continue
-        if held and (size >= RUN_BYTES or (item[0].magic < 2) != (held[0].magic < 2)):
-            yield held
-            held, size = [], 0
-        held += item
-        size += sum(frame.size for frame in item)
-    if held:
-        yield held
-
-
-def columns_of(view: memoryview, run: list[Frame]) -> Columns | None:
-    """The run in bulk, or None where it is not worth it or not possible."""
-    if len(run) < MIN_RUN or run[0].magic < 2:
-        return None
-    try:
-        return read_columns(view, run)
-    except BadBatch:
-        return None
 
 
 def end_markers(segments: list[Segment]) -> EndMarkers:

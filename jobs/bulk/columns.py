@@ -149,19 +149,28 @@ def _numbers(data: Data, column: Numbers) -> pa.Array:
 
 
 def _sized(data: Data, column: Sized) -> pa.Array:
-    """All in one gather: the bytes are taken for an array whose every second element is wanted."""
-    size = len(column.start)
-    is_null = column.length < 0
+    return slices(data.bytes, column.start, column.length, pa.string() if column.text else None)
+
+
+def slices(
+    data: np.ndarray, start: np.ndarray, length: np.ndarray, type_: pa.DataType | None = None
+) -> pa.Array:
+    """Stretches of ``data`` in its order, null where the length is negative; binary, if no other
+    type is told.
+
+    All in one gather: the bytes are taken for an array whose every second element is wanted.
+    """
+    size = len(start)
+    is_null = length < 0
     bounds = np.empty(2 * size + 1, np.int32)
-    bounds[0:-1:2] = column.start
-    bounds[1::2] = column.end
+    bounds[0:-1:2] = start
+    bounds[1::2] = start + np.maximum(length, 0)
     bounds[-1] = bounds[-2] if size else 0
-    pieces = from_buffers(pa.binary(), 2 * size, [None, bounds, data.bytes])
-    wanted = pieces.take(from_buffers(pa.int64(), size, [None, np.arange(0, 2 * size, 2)]))
+    parts = from_buffers(pa.binary(), 2 * size, [None, bounds, data])
+    wanted = parts.take(from_buffers(pa.int64(), size, [None, np.arange(0, 2 * size, 2)]))
     _, taken_bounds, taken = wanted.buffers()
     validity = bitmap(~is_null) if is_null.any() else None
-    type_ = pa.string() if column.text else pa.binary()
-    return from_buffers(type_, size, [validity, taken_bounds, taken])
+    return from_buffers(type_ or pa.binary(), size, [validity, taken_bounds, taken])
 
 
 def list_array(count: np.ndarray, values: pa.Array) -> pa.ListArray:

@@ -72,11 +72,14 @@ def _bytes(data: np.ndarray, start: int, length: int) -> bytes | None:
     return None if length < 0 else data[start : start + length].tobytes()
 
 
-def read_columns(view: memoryview, run: list[Frame]) -> Columns | None:
+def read_columns(
+    view: memoryview, run: list[Frame], max_inflated: int = MAX_INFLATED
+) -> Columns | None:
     """The records of consecutive frames of magic 2; None when one is not plain sailing.
 
-    Raises BadBatch for what cannot be decompressed. Record headers, and anything that the
-    reference would refuse, are left to the reference.
+    Raises BadBatch for what cannot be decompressed, or has more than ``max_inflated`` bytes a
+    batch or MAX_INFLATED in all. Record headers, and anything that the reference would refuse, are
+    left to the reference.
     """
     positions = np.array([frame.position for frame in run], np.int64)
     ends = positions + np.array([frame.size for frame in run], np.int64)
@@ -84,7 +87,7 @@ def read_columns(view: memoryview, run: list[Frame]) -> Columns | None:
     headers = at_any_byte(file, HEADERS)[positions]
     data, starts = file, positions + HEADER_SIZE
     if (headers["attributes"] & CODEC_MASK).any():
-        data, starts, ends = _decompressed(view, run)
+        data, starts, ends = _decompressed(view, run, max_inflated)
     counts = headers["record_count"].astype(np.int64)
     if (counts < 0).any() or (counts * MIN_RECORD_SIZE > ends - starts).any():
         return None
@@ -99,13 +102,16 @@ def at_any_byte(data: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return np.ndarray((count,), dtype, buffer=data, strides=(1,))
 
 
-def _decompressed(view: memoryview, run: list[Frame]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _decompressed(
+    view: memoryview, run: list[Frame], max_inflated: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The records' bytes end to end, and where those of each batch start and end."""
     parts: list[bytes] = []
     left = MAX_INFLATED  # for the whole run: one of bombs ends batch by batch
     for frame in run:
         payload = bytes(view[frame.position + HEADER_SIZE : frame.position + frame.size])
-        parts.append(records_of(read_header(view, frame.position), payload, left))
+        limit = min(left, max_inflated)
+        parts.append(records_of(read_header(view, frame.position), payload, limit))
         left -= len(parts[-1])
     ends = np.cumsum([len(part) for part in parts])
     data = np.frombuffer(b"".join(parts), np.uint8)

@@ -37,12 +37,21 @@ def read_segment(
     for found in frames(view):
         if isinstance(found, Gap):
             yield from quarantined(view, found, file=file)
-            continue
-        try:
-            yield read_batch(view, found, partition=partition, file=file, max_inflated=max_inflated)
-        except BadBatch as error:
-            gap = Gap(found.position, found.size, str(error))
-            yield from quarantined(view, gap, file=file)
+        else:
+            yield from read_frame(
+                view, found, partition=partition, file=file, max_inflated=max_inflated
+            )
+
+
+def read_frame(
+    view: memoryview, frame: Frame, *, partition: int, file: str, max_inflated: int
+) -> Iterator[Batch | Quarantined]:
+    """The frame's batch, or the frame quarantined when its content cannot be read."""
+    try:
+        yield read_batch(view, frame, partition=partition, file=file, max_inflated=max_inflated)
+    except BadBatch as error:
+        gap = Gap(frame.position, frame.size, str(error))
+        yield from quarantined(view, gap, file=file)
 
 
 def read_batch(

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from jobs.bulk.judge import unreadable_records
 from jobs.sources.rows import DateRange
-from jobs.sources.segments import TOPIC, unreadable
+from jobs.sources.segments import TOPIC
 
 # topic may be null: it is ours then.  aborted: known to be of an aborted transaction.
 #  unread_bytes: of a stretch that is no record, else null.
@@ -102,13 +104,18 @@ def counts(rows: DataFrame, size: Callable[[str], Column] = F.max) -> DataFrame:
 
 def _judged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        columns = (batch.column(name).to_pylist() for name in ("topic", "reason", "key", "value"))
-        reasons = [
-            reason or (unreadable(key, value) if topic in (None, TOPIC) else None)
-            for topic, reason, key, value in zip(*columns, strict=True)
-        ]
+        reasons = batch.column("reason").to_pylist()
+        to_judge = pc.and_(batch.column("reason").is_null(), _are_ours(batch.column("topic")))
+        rows = pc.indices_nonzero(to_judge)
+        found = unreadable_records(batch.column("key").take(rows), batch.column("value").take(rows))
+        for index, reason in found.items():
+            reasons[rows[index].as_py()] = reason
         at = batch.schema.get_field_index("reason")
         yield batch.set_column(at, batch.schema.field(at), pa.array(reasons, pa.string()))
+
+
+def _are_ours(topics: pa.Array) -> pa.BooleanArray:
+    return pc.fill_null(pc.equal(topics, TOPIC), True)
 
 
 def _kind(dates: DateRange) -> Column:

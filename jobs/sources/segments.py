@@ -12,17 +12,22 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from coordinator_core.records import BadRecord, decode
-from jobs.segments import Batch, Quarantined, partition_of, read_segment
+from jobs.bulk.columns import number_array
+from jobs.bulk.data import Data
+from jobs.bulk.judge import unreadable_records
+from jobs.segments import Quarantined, partition_of
+from jobs.segments.arrow_records import arrow_records
 from jobs.segments.compression import MAX_INFLATED
 from jobs.sources.files import open_file
-from jobs.sources.rows import DateRange, RowBuffer, day_of
+from jobs.sources.rows import DateRange, RowBuffer
 
 TOPIC = "__consumer_offsets"
 FILES_LIKE = "*.log"
+LAST_TIME_MS = 253_402_300_799_999  # the year 9999 ends: what is later is no time
 MAX_INFLATED_SETTING = "spark.regroup.segments.maxInflatedBytes"  # of one batch
 
 # One row is a record, something quarantined, or (last of each file) the file's counts.
@@ -74,20 +79,20 @@ def segment_rows(
     """Arrow batches of ROWS for one file."""
     partition = partition_of(file)
     counts = _Counts(file, f"{TOPIC}-{partition}")
-    buffer = RowBuffer(ROWS)
+    others = RowBuffer(ROWS)
     with open_file(file) as stream:
         data, counts.row["bytes"] = _mapped(stream)
-        found_in = read_segment(data, partition=partition, file=file, max_inflated=max_inflated)
-        for found in found_in:
-            if isinstance(found, Quarantined):
-                buffer.add(counts.quarantine_bytes(found))
-            else:
-                for row in _record_rows(found, counts, dates):
-                    buffer.add(row)
-            if buffer.is_full:
-                yield buffer.take()
-    buffer.add(counts.close())
-    yield buffer.take()
+        for found in arrow_records(
+            memoryview(data), partition=partition, file=file, max_inflated=max_inflated
+        ):
+            if isinstance(found, pa.RecordBatch):
+                yield _rows(found, counts, dates)
+                continue
+            others.add(counts.quarantine_bytes(found))
+            if others.is_full:
+                yield others.take()
+    others.add(counts.close())
+    yield others.take()
 
 
 def _mapped(stream: Any) -> tuple[Any, int]:
@@ -102,43 +107,73 @@ def _mapped(stream: Any) -> tuple[Any, int]:
         return stream.read(), size
 
 
-def _record_rows(batch: Batch, counts: _Counts, dates: DateRange) -> Iterator[dict[str, Any]]:
-    common = {
-        "kind": "record",
-        "file": batch.file,
-        "position": batch.position,
-        "topic_partition": counts.row["topic_partition"],
-        "magic": batch.magic,
-        "is_transactional": batch.is_transactional,
-        "producer_id": batch.producer_id,
-        "control": batch.control,
+def _rows(records: pa.RecordBatch, counts: _Counts, dates: DateRange) -> pa.RecordBatch:
+    """A row for each record that is wanted, or is to be quarantined."""
+    is_data = records.column("control").is_null()
+    reasons = _reasons(records, is_data)
+    is_bad = reasons.is_valid()
+    times = _times(records.column("time_ms"))
+    days = _days(times)
+    counts.see(records.column("log_offset"), days.filter(pc.invert(is_bad)), reasons)
+    is_plain = pc.and_not(is_data, is_bad)
+    columns = {name: records.column(name) for name in records.schema.names if name in _AS_READ}
+    columns |= {name: pa.repeat(pa.scalar(counts.row[name]), len(days)) for name in _OF_FILE}
+    columns |= {
+        "kind": pc.if_else(is_bad, "quarantined", "record"),
+        "append_time": times,
+        "key_type": pc.if_else(is_plain, _key_types(records.column("key")), None),
+        "reason": reasons,
+        "length": pc.if_else(is_bad, _lengths(records), None),
     }
-    columns = (batch.offsets, batch.timestamps, batch.keys, batch.values)
-    for offset, timestamp, key, value in zip(*columns, strict=True):
-        time_us = timestamp * 1000 if timestamp >= 0 else None
-        counts.see(offset)
-        row = common | {"log_offset": offset, "append_time": time_us, "key": key, "value": value}
-        reason = None if batch.control else unreadable(key, value)
-        if reason is None:
-            day = counts.keep(timestamp)
-            if dates.has(day):
-                key_type = None if batch.control else int.from_bytes(key[:2], "big", signed=True)
-                yield row | {"key_type": key_type}
-        else:
-            counts.row["quarantined"] += 1
-            length = len(key or b"") + len(value or b"")
-            yield row | {"kind": "quarantined", "reason": reason, "length": length}
+    arrays = [
+        columns[field.name].cast(field.type)
+        if field.name in columns
+        else pa.nulls(len(days), field.type)
+        for field in ROWS
+    ]
+    rows = pa.RecordBatch.from_arrays(arrays, schema=ROWS)
+    return rows.filter(pc.or_(is_bad, _are_in(dates, days)))
 
 
-def unreadable(key: bytes | None, value: bytes | None) -> str | None:
-    """Why the record cannot be understood, or None."""
-    if key is None:
-        return "a record of __consumer_offsets without a key"
-    try:
-        decode(key, value)
-    except BadRecord as error:
-        return str(error)
-    return None
+_OF_FILE = ("file", "topic_partition")
+_OF_BATCH = ("magic", "is_transactional", "producer_id", "control")
+_AS_READ = ("position", "log_offset", "key", "value", *_OF_BATCH)
+
+
+def _reasons(records: pa.RecordBatch, is_data: pa.BooleanArray) -> pa.StringArray:
+    """Why a record cannot be understood, or null. A marker is none to judge."""
+    rows = pc.indices_nonzero(is_data)
+    data = records if len(rows) == records.num_rows else records.take(rows)
+    reasons: list[str | None] = [None] * records.num_rows
+    for index, reason in unreadable_records(data.column("key"), data.column("value")).items():
+        reasons[rows[index].as_py()] = reason
+    return pa.array(reasons, pa.string())
+
+
+def _times(times_ms: pa.Int64Array) -> pa.TimestampArray:
+    there_is = pc.and_(pc.greater_equal(times_ms, 0), pc.less_equal(times_ms, LAST_TIME_MS))
+    return pc.multiply(pc.if_else(there_is, times_ms, None), 1000).cast(pa.timestamp("us", "UTC"))
+
+
+def _days(times: pa.TimestampArray) -> pa.Int32Array:
+    """Since the epoch, in UTC; 0 where there is no time."""
+    return pc.fill_null(times.cast(pa.date32()).cast(pa.int32()), 0)
+
+
+def _are_in(dates: DateRange, days: pa.Int32Array) -> pa.BooleanArray:
+    wanted = [day for day in days.unique().to_pylist() if dates.has(day)]
+    return pc.is_in(days, pa.array(wanted, pa.int32()))
+
+
+def _key_types(keys: pa.BinaryArray) -> pa.Int32Array:
+    """Of keys that have two bytes at least, which every readable one has."""
+    data = Data(keys)
+    return number_array(data.int16s(data.start))
+
+
+def _lengths(records: pa.RecordBatch) -> pa.Int32Array:
+    key, value = (pc.fill_null(pc.binary_length(records.column(n)), 0) for n in ("key", "value"))
+    return pc.add(key, value)
 
 
 class _Counts:
@@ -150,16 +185,16 @@ class _Counts:
         self.row["topic_partition"] = topic_partition
         self._kept_by_date: Counter[int] = Counter()
 
-    def see(self, offset: int) -> None:
-        self.row["inputs"] += 1
-        self.row.setdefault("first_offset", offset)
-        self.row["last_offset"] = offset
-
-    def keep(self, time_ms: int) -> int:
-        """Count a readable record; the day it belongs to comes back."""
-        day = day_of(time_ms)
-        self._kept_by_date[day] += 1
-        return day
+    def see(self, offsets: pa.Array, kept_days: pa.Array, reasons: pa.Array) -> None:
+        """``kept_days``: a day for each record that can be read."""
+        if not len(offsets):
+            return
+        self.row["inputs"] += len(offsets)
+        self.row["quarantined"] += len(offsets) - reasons.null_count
+        self.row.setdefault("first_offset", offsets[0].as_py())
+        self.row["last_offset"] = offsets[-1].as_py()
+        for entry in kept_days.value_counts().to_pylist():
+            self._kept_by_date[entry["values"]] += entry["counts"]
 
     def close(self) -> dict[str, Any]:
         return self.row | {"kept_by_date": sorted(self._kept_by_date.items())}

@@ -9,9 +9,8 @@ import cramjam
 import crc32c
 import pytest
 
-from jobs import decode as decode_module
 from jobs.decode import decode
-from jobs.segments import Batch, Quarantined, columns, read_segment
+from jobs.segments import Batch, Quarantined, columns, pieces, read_segment
 from jobs.segments.compression import CODECS
 
 LIMIT = 1 << 20
@@ -103,9 +102,9 @@ def test_many_that_are_none_alone_are_decoded_batch_by_batch(monkeypatch, tmp_pa
     bulk = []
     monkeypatch.setattr(columns, "MAX_INFLATED", 10 * len(RECORD))
     monkeypatch.setattr(
-        decode_module,
+        pieces,
         "read_columns",
-        lambda view, run: bulk.append(len(run)) or columns.read_columns(view, run),
+        lambda view, run, limit: bulk.append(len(run)) or columns.read_columns(view, run, limit),
     )
 
     assert lines() == whole

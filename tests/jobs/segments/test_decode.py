@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs import decode as decode_module
-from jobs.decode import columns_of, decode
+from jobs.decode import decode
+from jobs.segments import pieces
+from jobs.segments.columns import read_columns
 
 CAPTURES = ["compacted", "transactions", "killed", "cut", "gzip", "snappy", "lz4", "zstd"]
 NAME = "00000000000000000000.log"
@@ -28,7 +29,7 @@ def lines_of(*paths):
 
 def by_reference(monkeypatch, *paths):
     with monkeypatch.context() as patch:
-        patch.setattr(decode_module, "MIN_RUN", 1 << 60)
+        patch.setattr(pieces, "MIN_RUN", 1 << 60)
         return decoded(*paths)
 
 
@@ -296,7 +297,7 @@ def test_bulk_lines_are_the_references_whatever_the_records(tmp_path_factory, ba
     segment(folder, *made)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(decode_module, "MIN_RUN", 2)
+        patch.setattr(pieces, "MIN_RUN", 2)
         assert decoded(folder) == by_reference(patch, folder)
 
 
@@ -310,9 +311,9 @@ def test_segments_strung_together_are_decoded_in_long_runs(captured, tmp_path, m
     records = [line for line in once if "quarantined" not in line]
     runs = []
     monkeypatch.setattr(
-        decode_module,
-        "columns_of",
-        lambda view, run: runs.append(len(run)) or columns_of(view, run),
+        pieces,
+        "read_columns",
+        lambda view, run, limit: runs.append(len(run)) or read_columns(view, run, limit),
     )
 
     assert decoded(folder / NAME).splitlines() == records * 6

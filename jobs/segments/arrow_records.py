@@ -1,0 +1,139 @@
+"""The records of a segment as Arrow batches, a stretch of the file each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from jobs.bulk.columns import slices
+from jobs.segments.batch import Batch, Quarantined
+from jobs.segments.columns import Columns
+from jobs.segments.compression import MAX_INFLATED
+from jobs.segments.control import control_type
+from jobs.segments.frames import Gap
+from jobs.segments.pieces import pieces
+from jobs.segments.reader import quarantined, read_frame
+from jobs.segments.record_batch import CONTROL, TRANSACTIONAL
+
+# `position` is the byte position of the record's batch; time_ms is -1 where there is none.
+SCHEMA = pa.schema(
+    [
+        ("position", pa.int64()),
+        ("log_offset", pa.int64()),
+        ("time_ms", pa.int64()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("magic", pa.int32()),
+        ("is_transactional", pa.bool_()),
+        ("producer_id", pa.int64()),
+        ("control", pa.string()),
+    ]
+)
+ROWS = 20_000  # of a batch, at most
+HELD_BYTES = 4 << 20  # of keys and values that come batch by batch
+
+
+def arrow_records(
+    view: memoryview, *, partition: int, file: str, max_inflated: int = MAX_INFLATED
+) -> Iterator[pa.RecordBatch | Quarantined]:
+    """Batches of SCHEMA and quarantined stretches, in file order."""
+    held = _Held()
+    for piece in pieces(view, max_inflated):
+        if isinstance(piece, Columns):
+            yield from held.take()
+            yield from _of_columns(piece)
+        elif isinstance(piece, Gap):
+            yield from held.take()
+            yield from quarantined(view, piece, file=file)
+        else:
+            for found in read_frame(
+                view, piece, partition=partition, file=file, max_inflated=max_inflated
+            ):
+                yield from held.add(found)
+    yield from held.take()
+
+
+def _of_columns(columns: Columns) -> Iterator[pa.RecordBatch]:
+    controls = pa.array(_controls(columns), pa.string())
+    for first in range(0, len(columns.offsets), ROWS):
+        rows = slice(first, first + ROWS)
+        batch = columns.batch[rows]
+        headers = columns.headers[batch]
+        yield _record_batch(
+            columns.positions[batch],
+            columns.offsets[rows],
+            columns.timestamps[rows],
+            _bytes(columns.data, columns.key_start[rows], columns.key_length[rows]),
+            _bytes(columns.data, columns.value_start[rows], columns.value_length[rows]),
+            np.full(len(batch), 2, np.int32),
+            headers["attributes"] & TRANSACTIONAL != 0,
+            headers["producer_id"].astype(np.int64),
+            controls.take(pa.array(batch)),
+        )
+
+
+def _bytes(data: np.ndarray, start: np.ndarray, length: np.ndarray) -> pa.BinaryArray:
+    """Arrow counts to 2 GiB, which a file may exceed."""
+    base, end = int(start[0]), int(start[-1] + max(length[-1], 0))
+    return slices(data[base:end], start - base, length)
+
+
+def _controls(columns: Columns) -> list[str | None]:
+    """What each batch says, if it is a marker."""
+    controls: list[str | None] = [None] * len(columns.headers)
+    for index in np.flatnonzero(columns.headers["attributes"] & CONTROL).tolist():
+        first, end = np.searchsorted(columns.batch, [index, index + 1]).tolist()
+        controls[index] = control_type([columns.key(row) for row in range(first, end)])
+    return controls
+
+
+class _Held:
+    """What was read batch by batch, until there is enough for an Arrow batch."""
+
+    def __init__(self) -> None:
+        self._batches: list[Batch] = []
+        self._rows = self._bytes = 0
+
+    def add(self, found: Batch | Quarantined) -> Iterator[pa.RecordBatch | Quarantined]:
+        if isinstance(found, Quarantined):
+            yield from self.take()
+            yield found
+            return
+        self._batches.append(found)
+        self._rows += len(found.keys)
+        self._bytes += sum(len(data or b"") for data in (*found.keys, *found.values))
+        if self._rows >= ROWS or self._bytes >= HELD_BYTES:
+            yield from self.take()
+
+    def take(self) -> Iterator[pa.RecordBatch]:
+        batches, self._batches, self._rows, self._bytes = self._batches, [], 0, 0
+        if not batches:
+            return
+        counts = [len(batch.keys) for batch in batches]
+        yield _record_batch(
+            np.repeat([batch.position for batch in batches], counts),
+            _longs([offset for batch in batches for offset in batch.offsets]),
+            _longs([time for batch in batches for time in batch.timestamps]),
+            pa.array([key for batch in batches for key in batch.keys], pa.binary()),
+            pa.array([value for batch in batches for value in batch.values], pa.binary()),
+            np.repeat([batch.magic for batch in batches], counts).astype(np.int32),
+            np.repeat([batch.is_transactional for batch in batches], counts),
+            np.repeat([batch.producer_id for batch in batches], counts),
+            pa.array([batch.control for batch in batches for _ in batch.keys], pa.string()),
+        )
+
+
+def _longs(numbers: list[int]) -> np.ndarray:
+    """As Java's: what is too large wraps round."""
+    try:
+        return np.array(numbers, np.int64)
+    except OverflowError:
+        wrapped = [(number + 2**63) % 2**64 - 2**63 for number in numbers]
+        return np.array(wrapped, np.int64)
+
+
+def _record_batch(*columns: np.ndarray | pa.Array) -> pa.RecordBatch:
+    arrays = [c if isinstance(c, pa.Array) else pa.array(c) for c in columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
