@@ -85,8 +85,17 @@ def wait_for(pattern: str, log: Path, process: subprocess.Popen[bytes]) -> str:
 
 
 def submit(master: str, package: Path, incident: Path, work: Path) -> float:
-    """The README's spark-submit line, sized for two cores; seconds it took."""
+    """Seconds it took."""
     began = time.monotonic()
+    command, environment = submit_line(master, package, work, arguments(incident, work / "cluster"))
+    run(command, environment, cwd=work)
+    return time.monotonic() - began
+
+
+def submit_line(
+    master: str, package: Path, work: Path, nightly: list[str]
+) -> tuple[list[str], dict[str, str]]:
+    """The README's spark-submit line, sized for two cores, and its environment."""
     quiet = f"-Dlog4j2.configurationFile={ROOT / 'conf' / 'log4j2.properties'}"
     command = [
         SPARK_BIN / "spark-submit", "--master", master,
@@ -94,16 +103,14 @@ def submit(master: str, package: Path, incident: Path, work: Path) -> float:
         "--conf", "spark.sql.shuffle.partitions=2", "--driver-java-options", quiet,
         "--conf", "spark.databricks.delta.snapshotPartitions=1",
         "--properties-file", ROOT / "conf" / "spark-defaults.conf", "--py-files", package,
-        ROOT / "jobs" / "nightly.py", "--conf", ROOT / "conf" / "cluster.toml",
-        *arguments(incident, work / "cluster"),
+        ROOT / "jobs" / "nightly.py", "--conf", ROOT / "conf" / "cluster.toml", *nightly,
     ]  # fmt: skip
     environment = {
         **os.environ,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": str(without_this_tree(work / "python")),
     }
-    run(command, environment, cwd=work)
-    return time.monotonic() - began
+    return list(map(str, command)), environment
 
 
 def without_this_tree(target: Path) -> Path:
