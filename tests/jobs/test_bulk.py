@@ -25,6 +25,7 @@ from jobs.bulk import plan
 from jobs.segments import Batch, read_segment
 
 DATA = Path(__file__).parents[1] / "data/records"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 QUICK = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 JOBS = {1: committed_offsets, 2: group_metadata}
 
@@ -38,8 +39,10 @@ def captured():
     """Every record there is of a real broker."""
     told = [(r["key"], r["value"]) for r in lines("captured.jsonl.gz")]
     records = [(b64decode(k), None if v is None else b64decode(v)) for k, v in told]
-    for path in sorted(DATA.parent.rglob("*.log.gz")):
-        data = gzip.decompress(path.read_bytes())
+    packed, plain = DATA.parent.rglob("*.log.gz"), EXAMPLES.rglob("__consumer_offsets-*/*.log")
+    for path in sorted((*packed, *plain)):
+        data = path.read_bytes()
+        data = gzip.decompress(data) if path.suffix == ".gz" else data
         for batch in read_segment(data, partition=0, file=path.name):
             if isinstance(batch, Batch) and batch.control is None:
                 records += zip(batch.keys, batch.values, strict=True)
