@@ -6,12 +6,12 @@ behind the border: what a kernel gives, and what a column of a data frame takes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
 from struct import pack
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,10 @@ from coordinator_core.assignors.model import Assignment, Member, TopicPartition,
 
 Ints = NDArray[np.int64]
 _DENSE = 32
-_FEW = 3
-"""Partitions up to which a loop is faster than a getter of them all: measured."""
+_AT_ONCE = 16
+_FEW = 5
+"""Partitions of one claim up to which a loop is faster than steps over all: measured."""
+_IN_CACHE = 5000
 
 
 class Runs(NamedTuple):
@@ -75,37 +77,71 @@ class ClaimArrays(NamedTuple):
 
 def read_claims(topics: Topics, ordered: Sequence[Member]) -> ClaimArrays | None:
     """None if a code is claimed twice or lies beyond its topic: plain rules settle that."""
-    codes_read: list[int] = []
-    ends = [0]
-    if any(map(_owned, ordered)):
-        code_of = topics.code_of
-        for owned in map(_owned, ordered):
-            for topic, partitions in owned:
-                try:
-                    its_codes = code_of[topic]
-                    if len(partitions) > _FEW:
-                        codes_read += itemgetter(*partitions)(its_codes)
-                    else:
-                        for partition in partitions:
-                            codes_read.append(its_codes[partition])
-                except KeyError:
-                    if topic in code_of:
-                        return None
-            ends.append(len(codes_read))
-    if not codes_read:
+    owned = list(map(_owned, ordered))
+    groups = sum(map(len, owned))
+    if not groups:
         none = np.empty(0, dtype=np.int64)
-        return ClaimArrays(none, none, np.zeros(len(ordered), np.int64), np.arange(topics.total))
-    codes = _ints(codes_read)
-    claimed = np.bincount(codes, minlength=topics.total)
-    if claimed.max() > 1:
+        return ClaimArrays(none, none, np.zeros(len(owned), np.int64), np.arange(topics.total))
+    in_cache = topics.total < _IN_CACHE and groups * _FEW > topics.total
+    read = _one_by_one(topics, owned) if in_cache else _group_by_group(topics, owned)
+    if read is None:
         return None
-    counts = np.diff(np.array(ends))
-    return ClaimArrays(
-        codes, np.repeat(np.arange(len(ordered)), counts), counts, np.flatnonzero(claimed == 0)
-    )
+    codes, counts = read
+    claimed = np.bincount(codes, minlength=topics.total)
+    if claimed.max(initial=0) > 1:
+        return None
+    ranks = np.repeat(np.arange(len(owned)), counts)
+    return ClaimArrays(codes, ranks, counts, np.flatnonzero(claimed == 0))
+
+
+Owned = Sequence[tuple[str, Sequence[int]]]
+
+
+def _one_by_one(topics: Topics, owned: Iterable[Owned]) -> tuple[Ints, Ints] | None:
+    """Codes and everybody's number of them; None if one lies beyond its topic."""
+    codes: list[int] = []
+    ends = [0]
+    code_of = topics.code_of
+    for groups in owned:
+        for topic, partitions in groups:
+            if topic in code_of:
+                its_codes = code_of[topic]
+                try:
+                    for partition in partitions:
+                        codes.append(its_codes[partition])
+                except KeyError:
+                    return None
+        ends.append(len(codes))
+    return _ints(codes), np.diff(np.array(ends))
+
+
+def _group_by_group(topics: Topics, owned: Sequence[Owned]) -> tuple[Ints, Ints] | None:
+    """The same, by steps over all groups at once."""
+    flat: list[Any] = list(chain.from_iterable(chain.from_iterable(owned)))
+    names, claimed_in = flat[::2], flat[1::2]
+    sizes = _ints(list(map(len, claimed_in)))
+    numbers = _ints(list(chain.from_iterable(claimed_in)))
+    firsts = _ints(_firsts(topics, names))
+    codes = np.repeat(firsts, sizes)
+    ends = run_bounds(sizes)[run_bounds(_ints(list(map(len, owned))))]
+    if firsts.min() < 0:
+        known = codes >= 0
+        codes, numbers, ends = codes[known], numbers[known], run_bounds(known)[ends]
+    codes += numbers
+    if codes.max(initial=0) >= topics.total or (topics.arrays.partition[codes] != numbers).any():
+        return None
+    return codes, np.diff(ends)
 
 
 _owned = itemgetter(Member._fields.index("owned"))
+
+
+def _firsts(topics: Topics, names: Sequence[str]) -> Sequence[int]:
+    """Each topic's first code, -1 for one that is not among ``topics``."""
+    try:
+        return in_one_step(topics.start, names)
+    except KeyError:
+        return [topics.start.get(topic, -1) for topic in names]
 
 
 def _ints(numbers: Sequence[int]) -> Ints:
@@ -130,11 +166,11 @@ class Subscribers:
         packed = topics.arrays.packed
         self.others = False
         try:
-            wanted = b"".join(in_one_step(packed, list(chain.from_iterable(names))))
+            wanted = _joined(packed, names)
         except KeyError:
             self.others = True
             names = [[topic for topic in mine if topic in packed] for mine in names]
-            wanted = b"".join(in_one_step(packed, list(chain.from_iterable(names))))
+            wanted = _joined(packed, names)
         row_sizes = _ints(list(map(len, names)))
         topic = np.frombuffer(wanted, dtype=width).astype(np.int64)
         cells = topic * self._members + np.repeat(np.arange(self._members), row_sizes)
@@ -181,6 +217,13 @@ class Subscribers:
         for row, topic in zip(rows, topics.tolist(), strict=True):
             row[self.of(topic)] = True
         return rows
+
+
+def _joined(packed: Mapping[str, bytes], names: Sequence[Sequence[str]]) -> bytes:
+    """Some members at a time: so many names as a processor's cache holds."""
+    parts = (names[first : first + _AT_ONCE] for first in range(0, len(names), _AT_ONCE))
+    wanted = (in_one_step(packed, list(chain.from_iterable(part))) for part in parts)
+    return b"".join(map(b"".join, wanted))
 
 
 def by_member(codes: Ints, ranks: Ints, members: int) -> Runs:

@@ -143,7 +143,8 @@ class Leveling:
 
 def _lowest_bits(mask: int, count: int) -> int:
     """The ``count`` lowest of the bits set in ``mask``."""
-    low, low_count, high, high_count = 0, 0, mask.bit_length(), mask.bit_count()
+    low, low_count = (mask & -mask).bit_length() - 1, 0
+    high, high_count = mask.bit_length(), mask.bit_count()
     while high_count - count > _NEAR:
         # As if the bits were spread evenly: mostly one guess, or two.
         middle = low + (count - low_count) * (high - low) // (high_count - low_count) + 2
