@@ -113,12 +113,15 @@ class ArrayStep:
         rows.bad |= bad
         count[bad] = 0
         rows.at = np.minimum(start, rows.end)
-        array = Array(count, Struct(0, {}))
-        owner = array.owner
-        inner = Rows(self._starts(data, rows, count), rows.end[owner], rows.version[owner])
+        owner = Array(count, Struct(0, {})).owner
+        at_most_one = count.max(initial=0) <= 1  # mostly so: consumers of one topic
+        starts = rows.at[owner] if at_most_one else self._starts(data, rows, count)
+        inner = Rows(starts, rows.end[owner], rows.version[owner])
         column = self.element.read(data, inner)
         inner.bad |= inner.at > inner.end
         rows.bad[owner[inner.bad]] = True
+        if at_most_one:
+            rows.at[owner] = np.minimum(inner.at, inner.end)
         return Array(count, column)
 
     def _starts(self, data: Data, rows: Rows, count: np.ndarray) -> np.ndarray:
@@ -140,9 +143,10 @@ class ArrayStep:
         order = np.argsort(-count, kind="stable")  # so that rows with a next element come first
         walk, slot = rows.some(order), first[order]
         widths = np.searchsorted(-count[order], -np.arange(int(count.max(initial=0))), "left")
+        can_skip = self.element.can_skip
         step = 0
         for step, width in enumerate(widths.tolist()):
-            if width < NARROW or not self.element.can_skip:
+            if width < NARROW or not can_skip:
                 break
             part = Rows(walk.at[:width], walk.end[:width], walk.version[:width])
             starts[slot[:width] + step] = part.at
