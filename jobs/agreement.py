@@ -153,6 +153,12 @@ AGREEMENTS = [
                 FIRST(sign_time ORDER BY seq) FILTER (sign = 'ASSIGNMENT_RECEIVED') AS assigned,
                 FIRST(sign_time ORDER BY seq) FILTER (sign = 'RECORD') AS stored,
                 FIRST(member_id ORDER BY seq) FILTER (sign = 'RECORD') AS leader,
+                COALESCE(
+                    FIRST(member_count ORDER BY seq) FILTER (sign = 'JOIN_COMPLETE'),
+                    FIRST(member_count ORDER BY seq) FILTER (sign = 'ASSIGNMENT_RECEIVED'),
+                    FIRST(member_count ORDER BY seq) FILTER (sign = 'RECORD'),
+                    CASE WHEN COUNT(*) FILTER (sign IN ('GROUP_EMPTY', 'RECORD_EMPTY')) > 0
+                        THEN 0 END) AS member_count,
                 FIRST(protocol ORDER BY seq) FILTER (sign = 'RECORD') AS protocol,
                 FIRST(sign_time ORDER BY seq) FILTER (sign = 'OVER') AS over_at,
                 MIN(log_offset) AS first_offset, MAX(log_offset) AS last_offset
@@ -165,6 +171,7 @@ AGREEMENTS = [
                 "COALESCE(assigned, stored)",
                 "over_at",
                 "leader",
+                "member_count",
                 "protocol",
                 "first_offset",
                 "last_offset",
@@ -182,6 +189,7 @@ AGREEMENTS = [
                 "stable_time",
                 "ended_time",
                 "CASE WHEN protocol IS NOT NULL THEN leader END",
+                "member_count",
                 "protocol",
                 "first_offset",
                 "last_offset",

@@ -13,6 +13,7 @@ import duckdb
 from jobs.agreement import AGREEMENTS
 from jobs.damage import damages, tables_there
 from jobs.pipeline import JOBS
+from jobs.reread import DECODED, decoded_otherwise
 from jobs.sources.files import list_files, open_file
 from jobs.sql import open_lake, query
 from schemas import table_key, table_names
@@ -20,6 +21,7 @@ from schemas import table_key, table_names
 COLUMNS = ["law", "cluster_id", "where", "expected", "found"]
 
 WHOLE = "every table is as it was written"
+SAYS = "what a record says stands in its table"
 COMPLETE = "a run writes every table"
 LANDS_IN = {
     "segments": "offsets_records",
@@ -238,6 +240,15 @@ LAWS = [
             AND f.incarnation = s.incarnation AND s.generation < f.first""",
     ),
     Law(
+        "whom something is assigned is a member",
+        ("assignments", "generation_members"),
+        """
+        SELECT DISTINCT cluster_id, group_id || ' generation ' || generation || ' ' || assignor,
+            'a member and its process', member_id || ' ' || process
+        FROM assignments ANTI JOIN generation_members
+            USING (cluster_id, group_id, incarnation, generation, member_id, process)""",
+    ),
+    Law(
         "every record came by a listed file",
         ("ingested_files", "offsets_records"),
         """
@@ -294,6 +305,8 @@ def broken_laws(root: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     for law in LAWS:
         if whole.issuperset(law.tables):
             rows += [(law.name, *row) for row in lake.execute(law.sql).fetchall()]
+    for table in sorted(whole & DECODED) if "offsets_records" in whole else ():
+        rows += [(SAYS, *row) for row in decoded_otherwise(root, table, lake)]
     return COLUMNS, rows
 
 

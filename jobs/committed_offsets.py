@@ -57,7 +57,7 @@ def _outcome(marker: Column) -> Column:
 
 def committed_offsets(offsets_records: DataFrame) -> DataFrame:
     commits = with_outcome(offsets_records).where(F.col("key_type").isin(*KEY_TYPES))
-    return decode_into("committed_offsets", commits, CARRIED, Decoder(_row, _columns))
+    return decode_into("committed_offsets", commits, CARRIED, DECODER)
 
 
 # In bulk --------------------------------------------------------------------------------------
@@ -110,6 +110,9 @@ def _row(key: bytes, value: bytes | None) -> dict[str, Any]:
 
 def _micros(time_ms: int | None) -> int | None:
     return None if time_ms is None or not 0 <= time_ms <= LAST_TIME else time_ms * 1000
+
+
+DECODER = Decoder(_row, _columns)
 
 
 def run(lake: Lake) -> None:

@@ -41,7 +41,7 @@ CARRIED = ("cluster_id", "topic_partition", "log_offset", "event_date", "append_
 
 def group_metadata(offsets_records: DataFrame) -> DataFrame:
     records = offsets_records.where(F.col("key_type") == KEY_TYPE)
-    return decode_into("group_metadata", records, CARRIED, Decoder(_row, _columns))
+    return decode_into("group_metadata", records, CARRIED, DECODER)
 
 
 # In bulk --------------------------------------------------------------------------------------
@@ -166,6 +166,9 @@ def _topics(partitions: Iterable[tuple[str, list[int]]] | None) -> list[dict[str
 
 def _if_set(number: int | None) -> int | None:
     return None if number is None or number < 0 else number
+
+
+DECODER = Decoder(_row, _columns)
 
 
 def run(lake: Lake) -> None:

@@ -105,7 +105,9 @@ def read_log(
     last = reader.flush(breaks_off=not blocks.ends_in_newline)
     if last is not None:
         yield last
-    if blocks.damage is not None:
+    if reader.is_no_text:
+        yield reader.broken_off("no text: encrypted, or packed in a way that is not known", 0)
+    elif blocks.damage is not None:
         yield reader.broken_off(blocks.damage, blocks.position)
     yield reader.counts
 
@@ -282,6 +284,12 @@ class _Reader:
         self._had_head = False
         self._had_logger = False
         self._time_ms: int | None = None
+        self._unreadable_text = 0
+
+    @property
+    def is_no_text(self) -> bool:
+        """Whether no line began like a log's, and most are no characters either."""
+        return not self._had_head and 2 * self._unreadable_text > self.counts.lines
 
     def take(self, number: int, position: int, raw: bytes) -> LogEntry | Unreadable | None:
         """The next line in; out comes what the one before it turned out to be."""
@@ -303,6 +311,8 @@ class _Reader:
 
     def _follow(self, body: bytes) -> None:
         """A line that begins nothing: part of the one before, or nobody's."""
+        if not self._had_head and not _is_utf8(body):
+            self._unreadable_text += 1
         is_trace = self._had_head and _TRACE_LINE.match(body) is not None
         pending = self._pending
         if pending and (is_trace or len(pending.following) < _MOST_WRAPS):
@@ -426,6 +436,14 @@ def _json_date(value: Any) -> str | None:
         seconds = value / 1000 if value > 1e11 else value
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return value if isinstance(value, str) else None
+
+
+def _is_utf8(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _text(body: bytes) -> str:

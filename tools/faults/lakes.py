@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -23,7 +24,7 @@ def tables_of(lake: str) -> dict[str, list[str]]:
     return {
         table: sorted(map(repr, query(lake, f"SELECT * FROM {table}")[1]))
         for table in table_names()
-        if table != OF_THE_RUN and Path(lake, table, "_delta_log").is_dir()
+        if table != OF_THE_RUN and DeltaTable.is_deltatable(f"{lake}/{table}")
     }
 
 
@@ -98,7 +99,7 @@ def _other(cell: Any) -> Any:
         return cell[:-1] + bytes([cell[-1] ^ 1])
     if isinstance(cell, bool):
         return not cell
-    return cell + 1
+    return cell + (timedelta(seconds=1) if isinstance(cell, datetime) else 1)
 
 
 DAMAGES: dict[str, Callable[[str, str], None]] = {

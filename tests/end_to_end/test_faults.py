@@ -1,0 +1,289 @@
+"""Faults: what is untouched is read as ever, what is lost is in quarantine, and damage done to a
+lake by hand is found.  `make faults` tries many more."""
+
+import gzip
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobs import ingest
+from jobs.check import broken_laws
+from jobs.config import load_config
+from jobs.nightly import Request, inputs_of, nightly
+from jobs.session import build_session
+from jobs.sql import query
+from jobs.tables import Lake
+from tools.faults import inputs as faults
+from tools.faults import lakes as damage
+
+INCIDENT = Path(__file__).parents[2] / "examples" / "mixed-clients-4.1.2"
+SEGMENT = INCIDENT / "segments" / "__consumer_offsets-2" / "00000000000000000000.log"
+SEED = 7
+SOUND = 0
+PARTITIONS = dict(enumerate(faults.SEGMENTS, start=SOUND + 1))
+TOPIC = "__consumer_offsets"
+WITHOUT_BATCH = ["a flipped bit", "a batch of 2 GiB"]
+ADDED = ["an array of 2**31 - 1", "a key of 2 GiB"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A partition and a log for each fault, sound ones, and what is none of ours beside them."""
+    root = tmp_path_factory.mktemp("left-behind")
+    data = SEGMENT.read_bytes()
+    for partition, name in PARTITIONS.items():
+        put(root / f"{TOPIC}-{partition}" / "0.log", faults.SEGMENTS[name](data, chance()))
+    put(root / f"{TOPIC}-{SOUND}" / "0.log", data)
+    put(root / "backup" / f"{TOPIC}-{SOUND}" / "1.log", data)
+    put(root / "orders-0" / "0.log", data)
+    for name in ("sound", *faults.LOGS):
+        # A log is known by its first line.
+        log = f"[2026-11-21 00:40:00,000] INFO {name} (kafka.Kafka$)\n".encode() + log_bytes()
+        damaged = faults.LOGS[name](log, chance()) if name in faults.LOGS else log
+        put(root / "logs" / f"{name}.log", damaged)
+    put(
+        root / "logs" / "rolled" / "sound.log.gz",
+        gzip.compress((root / "logs" / "sound.log").read_bytes()),
+    )
+    return root
+
+
+def put(path, data):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def log_bytes():
+    return (INCIDENT / "server.log").read_bytes()
+
+
+def chance():
+    return random.Random(SEED)
+
+
+@pytest.fixture(scope="module")
+def ingested(folder, tmp_path_factory):
+    """A lake of all of it; read in the other order, nothing changes."""
+    root = str(tmp_path_factory.mktemp("lake"))
+    given = Request(root, "c", segments=str(folder), broker_log=str(folder / "logs"))
+    config = load_config(None)
+    inputs = inputs_of(given, config)
+    lake = Lake(build_session(config), root, "c")
+    ingest.run(lake, inputs)
+    before = damage.tables_of(root)
+    backwards = replace(
+        inputs, segments=inputs.segments[::-1], broker_logs=inputs.broker_logs[::-1]
+    )
+    ingest.run(lake, backwards)
+    return root, before
+
+
+def records(ingested, partition):
+    return query(
+        ingested[0],
+        "SELECT log_offset, append_time, key, value FROM offsets_records"
+        f" WHERE topic_partition = '{TOPIC}-{partition}' ORDER BY log_offset",
+    )[1]
+
+
+def quarantined(ingested, partition):
+    return query(
+        ingested[0],
+        "SELECT position, log_offset, length, bytes, reason FROM quarantine"
+        f" WHERE topic_partition = '{TOPIC}-{partition}' ORDER BY position",
+    )[1]
+
+
+def partition_of(fault):
+    return next(partition for partition, name in PARTITIONS.items() if name == fault)
+
+
+def lines(ingested, log):
+    return query(
+        ingested[0],
+        "SELECT event_time, line FROM broker_log_events e JOIN ingested_files f"
+        f" ON f.file = e.file_id WHERE f.path LIKE '%/{log}.log%' ORDER BY ALL",
+    )[1]
+
+
+def test_read_again_in_another_order_nothing_changes(ingested):
+    root, before = ingested
+    after = damage.tables_of(root)
+
+    assert len(before["offsets_records"]) > 1000
+    assert len(before["broker_log_events"]) > 500
+    for table in ("offsets_records", "broker_log_events", "quarantine"):
+        assert after[table] == before[table]
+
+
+def test_every_input_is_accounted_for(ingested):
+    assert broken_laws(ingested[0])[1] == []
+
+
+def test_other_topics_are_none_of_ours(ingested):
+    files = query(ingested[0], "SELECT path FROM ingested_files")[1]
+
+    assert len(files) > len(PARTITIONS)
+    assert not any("orders-0" in path for (path,) in files)
+
+
+@pytest.mark.parametrize("fault", WITHOUT_BATCH)
+def test_a_damaged_batch_costs_itself_alone(ingested, folder, fault):
+    first, end = faults.some_batch(SEGMENT.read_bytes(), chance())
+    damaged = (folder / f"{TOPIC}-{partition_of(fault)}" / "0.log").read_bytes()
+
+    ((position, offset, length, data, reason),) = quarantined(ingested, partition_of(fault))
+    kept = records(ingested, partition_of(fault))
+    lost = set(records(ingested, SOUND)) - set(kept)
+
+    assert (position, offset, length) == (first, -1, end - first)
+    assert data == damaged[first:end]
+    assert reason
+    assert set(kept) < set(records(ingested, SOUND))
+    assert max(lost)[0] - min(lost)[0] == len(lost) - 1
+
+
+def test_a_segment_is_read_up_to_where_it_is_cut(ingested, folder):
+    partition = partition_of("truncated in a batch")
+    damaged = (folder / f"{TOPIC}-{partition}" / "0.log").read_bytes()
+    first, _ = faults.some_batch(SEGMENT.read_bytes(), chance())
+
+    kept, sound = records(ingested, partition), records(ingested, SOUND)
+    ((position, _, length, data, _),) = quarantined(ingested, partition)
+
+    assert 0 < len(kept) < len(sound)
+    assert kept == sound[: len(kept)]
+    assert (position, length, data) == (first, len(damaged) - first, damaged[first:])
+
+
+@pytest.mark.parametrize("fault", ADDED)
+def test_what_claims_to_be_endless_is_quarantined(ingested, fault):
+    end = SEGMENT.stat().st_size
+
+    assert records(ingested, partition_of(fault)) == records(ingested, SOUND)
+    assert [row[0] for row in quarantined(ingested, partition_of(fault))] == [end]
+
+
+def test_nothing_comes_of_nothing(ingested):
+    partition = partition_of("zero bytes")
+
+    assert records(ingested, partition) == quarantined(ingested, partition) == []
+
+
+def test_a_log_in_utf_16_says_the_same(ingested):
+    assert len(lines(ingested, "sound")) > 100
+    assert lines(ingested, "UTF-16") == lines(ingested, "sound")
+
+
+def test_a_log_that_is_cut_off_says_what_came_before(ingested):
+    whole, kept = lines(ingested, "sound"), lines(ingested, "cut off in a line")
+
+    assert 0 < len(kept) < len(whole)
+    assert kept == whole[: len(kept)]
+
+
+def test_a_clock_set_back_loses_no_line(ingested):
+    def messages(log):
+        return sorted(line[25:] for _, line in lines(ingested, log))
+
+    assert messages("clock set back") == messages("sound")
+    assert lines(ingested, "clock set back") != lines(ingested, "sound")
+
+
+def test_an_encrypted_log_is_no_quiet_one(ingested):
+    assert lines(ingested, "encrypted") == []
+    assert query(
+        ingested[0], "SELECT source, position, reason FROM quarantine WHERE reason LIKE 'no text%'"
+    )[1] == [("broker_log", 0, "no text: encrypted, or packed in a way that is not known")]
+
+
+# A lake damaged by hand -----------------------------------------------------------------------
+
+CLUSTER = INCIDENT.name
+
+
+@pytest.fixture(scope="module")
+def whole(lakes):
+    lakes.run(CLUSTER, INCIDENT)
+    return lakes.root
+
+
+@pytest.fixture
+def copy(whole, tmp_path):
+    return shutil.copytree(whole, tmp_path / "lake")
+
+
+@pytest.mark.parametrize(
+    ("how", "table"),
+    [
+        ("a data file deleted", "assignments"),
+        ("bytes of a data file flipped", "churn"),
+        ("an entry of the Delta log deleted", "timeline"),
+        ("the table dropped", "generations"),
+        ("a row deleted", "group_metadata"),
+        ("a row doubled", "group_events"),
+        ("a column less", "generation_members"),
+    ],
+)
+def test_damage_by_hand_is_found(copy, how, table):
+    damage.DAMAGES[how](str(copy), table)
+
+    said = broken_laws(str(copy))[1]
+
+    assert any(table in f"{law} {where}" for law, _, where, *_ in said)
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("broker_log_events", "member_id"),
+        ("offsets_records", "value"),
+        ("group_metadata", "leader"),
+        ("generations", "member_count"),
+        ("generation_members", "client_host"),
+        ("assignments", "process"),
+        ("rebalance_latency", "join_ms"),
+    ],
+)
+def test_a_value_changed_by_hand_is_found(copy, table, column):
+    damage.value_changed(str(copy), table, column)
+
+    assert broken_laws(str(copy))[1] != []
+
+
+# A run that is killed -------------------------------------------------------------------------
+
+
+def test_a_run_that_is_killed_and_started_again_leaves_the_same_tables(whole, tmp_path):
+    given = {
+        "segments": str(INCIDENT / "segments"),
+        "broker_log": str(INCIDENT / "server.log"),
+    }
+    where = ["--lake", str(tmp_path), "--cluster-id", CLUSTER]
+    read = ["--segments", given["segments"], "--broker-log", given["broker_log"]]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "jobs.cli", "nightly", *where, *read],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert any(line.startswith("group_metadata") for line in run.stderr)
+    finally:
+        os.killpg(run.pid, signal.SIGKILL)  # the JVM and its workers too
+        run.wait()
+    readable = query(str(tmp_path), "SELECT COUNT(*) FROM offsets_records")[1]
+    nightly(Request(str(tmp_path), CLUSTER, **given), load_config(None))
+
+    assert readable[0][0] > 0
+    assert broken_laws(str(tmp_path))[1] == []
+    undisturbed = damage.tables_of(whole)
+    for table, rows in damage.tables_of(str(tmp_path)).items():
+        assert rows == [row for row in undisturbed[table] if f"('{CLUSTER}'," in row], table
