@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 
 from jobs.bulk.judge import unreadable_records
 from jobs.sources.rows import DateRange
-from jobs.sources.segments import TOPIC
+from jobs.sources.segments import LAST_TIME_MS, TOPIC
 
 # topic may be null: it is ours then.  aborted: known to be of an aborted transaction.
 #  unread_bytes: of a stretch that is no record, else null.
@@ -146,7 +146,8 @@ def _is_wanted(dates: DateRange) -> Column:
 
 
 def _append_time() -> Column:
-    return F.when(F.col("time_ms") >= 0, F.timestamp_millis("time_ms"))
+    there_is = F.col("time_ms").between(0, LAST_TIME_MS)
+    return F.when(there_is, F.timestamp_millis("time_ms"))
 
 
 def _event_date() -> Column:
