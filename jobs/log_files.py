@@ -288,8 +288,8 @@ class _Reader:
 
     @property
     def is_no_text(self) -> bool:
-        """Whether no line began like a log's, and most are no characters either."""
-        return not self._had_head and 2 * self._unreadable_text > self.counts.lines
+        """Whether no line is a coordinator's, and most are no characters either."""
+        return not self.counts.events and 2 * self._unreadable_text > self.counts.lines
 
     def take(self, number: int, position: int, raw: bytes) -> LogEntry | Unreadable | None:
         """The next line in; out comes what the one before it turned out to be."""
@@ -311,7 +311,7 @@ class _Reader:
 
     def _follow(self, body: bytes) -> None:
         """A line that begins nothing: part of the one before, or nobody's."""
-        if not self._had_head and not _is_utf8(body):
+        if not self.counts.events and not _is_utf8(body):
             self._unreadable_text += 1
         is_trace = self._had_head and _TRACE_LINE.match(body) is not None
         pending = self._pending
