@@ -42,7 +42,7 @@ def test_an_empty_file_leaves_the_defaults(conf):
     assert load_config(conf("")) == Config({}, "UTC", {}, "ERROR")
 
 
-@pytest.mark.parametrize("name", ["local.toml", "cluster.toml"])
+@pytest.mark.parametrize("name", ["local.toml", "large.toml", "cluster.toml"])
 def test_the_files_that_come_along_can_be_read(name):
     assert load_config(str(CONF / name)).log_timezone == "UTC"
 
