@@ -86,11 +86,11 @@ def read_claims(topics: Topics, ordered: Sequence[Member]) -> ClaimArrays | None
     read = _one_by_one(topics, owned) if in_cache else _group_by_group(topics, owned)
     if read is None:
         return None
-    codes, counts = read
+    codes, ranks = read
     claimed = np.bincount(codes, minlength=topics.total)
     if claimed.max(initial=0) > 1:
         return None
-    ranks = np.repeat(np.arange(len(owned)), counts)
+    counts = np.bincount(ranks, minlength=len(owned))
     return ClaimArrays(codes, ranks, counts, np.flatnonzero(claimed == 0))
 
 
@@ -98,7 +98,7 @@ Owned = Sequence[tuple[str, Sequence[int]]]
 
 
 def _one_by_one(topics: Topics, owned: Iterable[Owned]) -> tuple[Ints, Ints] | None:
-    """Codes and everybody's number of them; None if one lies beyond its topic."""
+    """Codes and who claims them; None if one lies beyond its topic."""
     codes: list[int] = []
     ends = [0]
     code_of = topics.code_of
@@ -112,7 +112,7 @@ def _one_by_one(topics: Topics, owned: Iterable[Owned]) -> tuple[Ints, Ints] | N
                 except KeyError:
                     return None
         ends.append(len(codes))
-    return _ints(codes), np.diff(np.array(ends))
+    return _ints(codes), np.repeat(np.arange(len(ends) - 1), np.diff(np.array(ends)))
 
 
 def _group_by_group(topics: Topics, owned: Sequence[Owned]) -> tuple[Ints, Ints] | None:
@@ -123,14 +123,14 @@ def _group_by_group(topics: Topics, owned: Sequence[Owned]) -> tuple[Ints, Ints]
     numbers = _ints(list(chain.from_iterable(claimed_in)))
     firsts = _ints(_firsts(topics, names))
     codes = np.repeat(firsts, sizes)
-    ends = run_bounds(sizes)[run_bounds(_ints(list(map(len, owned))))]
+    ranks = np.repeat(np.repeat(np.arange(len(owned)), list(map(len, owned))), sizes)
     if firsts.min() < 0:
         known = codes >= 0
-        codes, numbers, ends = codes[known], numbers[known], run_bounds(known)[ends]
+        codes, numbers, ranks = codes[known], numbers[known], ranks[known]
     codes += numbers
     if codes.max(initial=0) >= topics.total or (topics.arrays.partition[codes] != numbers).any():
         return None
-    return codes, np.diff(ends)
+    return codes, ranks
 
 
 _owned = itemgetter(Member._fields.index("owned"))

@@ -82,12 +82,11 @@ def equal(
         keeps_high[ordered[np.cumsum(keeps_high[ordered]) > extra]] = False
     quota = np.minimum(claims.counts, np.where(keeps_high, high, low))
     kept, free = _partition_first(topics, claims), claims.free
-    if (claims.counts > quota).any():
-        place = np.arange(len(kept)) - np.repeat(run_bounds(claims.counts)[:-1], claims.counts)
-        kept = kept[place < np.repeat(quota, claims.counts)]
-        taken = np.zeros(topics.total, dtype=bool)
-        taken[kept] = True
-        free = np.flatnonzero(~taken)
+    excess = claims.counts - quota
+    if excess.any():
+        dropped = np.repeat(run_bounds(claims.counts)[1:], excess) - 1 - _in_run(excess)
+        free = np.sort(np.concatenate((free, kept[dropped])))
+        kept = kept[_all_but(dropped, len(kept))]
     at_low = np.flatnonzero((quota == low) & (claims.counts >= low))
     takers = _in_turns(low - quota, at_low if keeps_high.sum() < extra else at_low[:0])
     return _appended(kept, quota, by_member(free, takers[: len(free)], members))
@@ -115,8 +114,7 @@ def _in_turns(short: Ints, at_low: Ints) -> Ints:
     if missing.max(initial=0) <= 1:
         return np.concatenate((under, at_low, under))
     takers = np.repeat(under, missing)
-    turn = np.arange(len(takers)) - np.repeat(run_bounds(missing)[:-1], missing)
-    by_turn = takers[np.argsort(turn, kind="stable")]
+    by_turn = takers[np.argsort(_in_run(missing), kind="stable")]
     done_in_order = under[np.argsort(missing, kind="stable")]
     return np.concatenate((by_turn, at_low, done_in_order))
 
@@ -127,10 +125,24 @@ def _appended(kept: Ints, counts: Ints, new: Runs) -> Runs:
         return Runs(kept, run_bounds(counts))
     new_counts = np.diff(new.bounds)
     bounds = run_bounds(counts + new_counts)
+    places = np.repeat(run_bounds(counts)[1:], new_counts) + np.arange(len(new.codes))
     codes = np.empty(int(bounds[-1]), dtype=np.int64)
-    codes[np.arange(len(kept)) + np.repeat(new.bounds[:-1], counts)] = kept
-    codes[np.arange(len(new.codes)) + np.repeat(run_bounds(counts)[1:], new_counts)] = new.codes
+    codes[places] = new.codes
+    codes[_all_but(places, len(codes))] = kept
     return Runs(codes, bounds)
+
+
+def _in_run(counts: Ints) -> Ints:
+    """0, 1, 2 and so on as far as each count."""
+    bounds = run_bounds(counts)
+    places: Ints = np.arange(int(bounds[-1])) - np.repeat(bounds[:-1], counts)
+    return places
+
+
+def _all_but(places: Ints, total: int) -> NDArray[np.bool_]:
+    others = np.ones(total, dtype=bool)
+    others[places] = False
+    return others
 
 
 def lost_claims(claims: ClaimArrays, runs: Runs) -> NDArray[np.bool_]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from coordinator_core.assignors import _kernels
@@ -12,6 +13,10 @@ from coordinator_core.assignors.model import Assignment, Member, Topics
 
 LARGE_GROUP = 600
 """Members and partitions together from which arrays are faster than Python objects: measured."""
+
+
+_id = itemgetter(Member._fields.index("member_id"))
+_topics = itemgetter(Member._fields.index("topics"))
 
 
 class TopicOrder(Protocol):
@@ -43,9 +48,9 @@ def sticky(
     cooperative: bool,
 ) -> Coded | None:
     """``ordered`` by id; ``map_order`` is asked if the answer rests on it."""
-    if not all(member.topics for member in ordered):
+    if not all(map(_topics, ordered)):
         return None
-    ids = [member.member_id for member in ordered]
+    ids = list(map(_id, ordered))
     if equal:
         topics = topics.only(ordered[0].topics)
         claims = read_claims(topics, ordered)

@@ -25,7 +25,9 @@ def assign(topics: Topics, members: Sequence[Member]) -> Assignment:
     unfilled: list[tuple[list[Run], int]] = []
     for left, mine in zip(range(len(members), 0, -1), lists, strict=True):
         extra = extras > 0
-        room = share + extra - sum([end - begin for begin, end in mine])
+        room = share + extra
+        for begin, end in mine:
+            room -= end - begin
         if room < 0:
             free += _cut(mine, -room)
         elif room and extra and left > extras:
@@ -45,9 +47,10 @@ def _claims(topics: Topics, owned: Owned) -> list[Run]:
     start_of, numbers_of = topics.start_by_id, topics.numbers
     for topic, partitions in owned:
         if topic in start_of and partitions:
-            start, first, count = start_of[topic], partitions[0], len(partitions)
-            if count > 1 and partitions == numbers_of[topic][first : first + count]:
-                runs.append((start + first, start + first + count))
+            start, first = start_of[topic], partitions[0]
+            end = first + len(partitions)
+            if partitions == numbers_of[topic][first:end]:
+                runs.append((start + first, start + end))
             else:
                 size = topics.partitions[topic]
                 runs += [(start + p, start + p + 1) for p in partitions if 0 <= p < size]
@@ -93,7 +96,10 @@ def _hand_out(free: Iterable[Run], unfilled: Iterable[tuple[list[Run], int]]) ->
             room -= taken
 
 
-def _names(table: Sequence[TopicPartition], runs: list[Run]) -> list[TopicPartition]:
+def _names(table: list[TopicPartition], runs: list[Run]) -> list[TopicPartition]:
+    if len(runs) == 1:
+        begin, end = runs[0]
+        return table[begin:end]
     names: list[TopicPartition] = []
     for begin, end in sorted(runs):
         names += table[begin:end]
