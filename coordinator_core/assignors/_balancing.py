@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from coordinator_core.assignors._moves import Moves
+from coordinator_core.assignors._moves import Moves, Rounds
 from coordinator_core.assignors.model import Member, NullPointer, Topics
 
 Candidates = Sequence[tuple[int, Sequence[int]]]
@@ -87,10 +87,14 @@ class Balancing:
         return balance_score(n for rank, n in enumerate(loads) if rank not in self._fixed)
 
     def _reassign(self, candidates: Candidates) -> bool:
-        """Passes over ``candidates`` until one changes nothing; True if any changed something."""
-        changed = False
+        """Passes over ``candidates`` until one changes nothing; True if any changed something.
+
+        Endless if there is no such pass.
+        """
+        changed, rounds = False, Rounds()
         while self._pass(candidates):
             changed = True
+            rounds.another(self._owner)
         return changed
 
     def _pass(self, candidates: Candidates) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coordinator_core.assignors._arrays import Ints
-from coordinator_core.assignors._moves import Moves
+from coordinator_core.assignors._moves import Moves, Rounds
 from coordinator_core.assignors.model import Topics
 
 
@@ -73,11 +73,13 @@ class Leveling:
     def reassign(self, order: Sequence[int], candidates: Sequence[bool] | None = None) -> bool:
         """Passes over topics in ``order`` until one changes nothing; whether any changed anything.
 
-        ``candidates`` says of each code whether it may move, None that all may.
+        ``candidates`` says of each code whether it may move, None that all may.  Endless if there
+        is no such pass.
         """
-        changed = False
+        changed, rounds = False, Rounds()
         while self._pass(order, candidates):
             changed = True
+            rounds.another(self.owner)
         return changed
 
     def _pass(self, order: Sequence[int], candidates: Sequence[bool] | None) -> bool:

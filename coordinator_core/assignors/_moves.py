@@ -5,8 +5,11 @@ Source: AbstractStickyAssignor.PartitionMovements.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from coordinator_core.assignors._java_order import table_capacity
-from coordinator_core.assignors.model import Topics
+from coordinator_core.assignors.model import Endless, Topics
 from coordinator_core.java import string_hash
 
 
@@ -32,6 +35,28 @@ class _HashSet:
             return (hashed ^ hashed >> 16) & mask
 
         return min(self.codes, key=bucket)
+
+
+class Rounds:
+    """Passes of balancing, counted: Endless once they only come back to where they were.
+
+    Members with different subscriptions can do that to Kafka's own passes.
+    """
+
+    _SURELY_ENDING, _TIMES = 64, 8
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._seen: Counter[int] = Counter()
+
+    def another(self, owner: Sequence[int]) -> None:
+        """``owner`` of each code after a pass that changed something."""
+        self._count += 1
+        if self._count > self._SURELY_ENDING:
+            state = hash(tuple(owner))
+            self._seen[state] += 1
+            if self._seen[state] > self._TIMES:
+                raise Endless("sticky: balancing goes round in circles, as Kafka's does")
 
 
 class Moves:

@@ -200,3 +200,9 @@ class PartitionAssignorError(AssignorError):
     """A server side assignor met a topic without metadata."""
 
     kafka_name = "PartitionAssignorException"
+
+
+class Endless(AssignorError):
+    """Kafka's sticky assignor would move the same partitions round and round, and never answer."""
+
+    kafka_name = "none, for it does not end"
