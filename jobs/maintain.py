@@ -24,6 +24,8 @@ from schemas import table_names, table_partitioning
 
 # Delta's own default: a reader's snapshot, or a transaction, may be that old.
 VACUUM_HOURS = 168
+# What a group's next life begins from, however long ago the last one was.
+KEPT = {"group_days"}
 COLUMNS = ["table", "oldest_kept", "rows_removed", "files_before", "files_after", "files_deleted"]
 
 
@@ -70,7 +72,7 @@ def maintain(request: Request, config: Config, today: date | None = None) -> lis
 
 
 def is_dated(table: str) -> bool:
-    return "event_date" in table_partitioning(table)
+    return "event_date" in table_partitioning(table) and table not in KEPT
 
 
 def _tables(lake: Lake) -> Iterator[tuple[str, DeltaTable]]:

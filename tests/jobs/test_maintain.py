@@ -57,6 +57,15 @@ def test_dates_beyond_retention_go_and_records_without_a_time_stay(spark, lake):
     assert generations(lake) == [2, 3, 4, 5, 6]
 
 
+def test_what_later_dates_need_of_a_group_outlives_its_rows(spark, tmp_path, write_lake):
+    write_lake(tmp_path, {"group_days": [{"group_id": "g", "event_date": OLD}]})
+
+    rows = told(maintain(Request(str(tmp_path), keep_days=1), Config(), TODAY))
+
+    assert rows["group_days"]["rows_removed"] == 0
+    assert query(str(tmp_path), "SELECT event_date FROM group_days")[1] == [(OLD,)]
+
+
 def test_files_of_versions_that_a_reader_may_still_have_stay(spark, lake):
     before = DeltaTable(f"{lake}/churn").version()
 
