@@ -8,7 +8,7 @@ BROKER_JARS := .jars/broker/.resolved
 DEMO := .demo
 
 .DEFAULT_GOAL := help
-.PHONY: faults help setup demo test lint format clean package cluster account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job bench-decode bench-scale
+.PHONY: faults help setup demo test lint format clean days package cluster account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job bench-decode bench-scale
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -46,6 +46,9 @@ lint: setup  ## ruff and mypy
 format: setup  ## rewrite the sources in the project's format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+days: setup  ## an incident cut into days: night after night, late, again and as a backfill (slow)
+	@$(BIN)/python -m pytest -q tools/days
 
 package: setup  ## the project's packages as build/regroup.zip, for spark-submit --py-files
 	@mkdir -p build
