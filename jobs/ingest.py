@@ -76,15 +76,18 @@ def quarantined_records(rows: DataFrame, cluster_id: str, source: str = SEGMENTS
     )
 
 
-def quarantined_lines(rows: DataFrame, cluster_id: str) -> DataFrame:
+def quarantined_lines(
+    rows: DataFrame, cluster_id: str, source: str, file: str, reason: str
+) -> DataFrame:
+    """``file``, ``reason``: the columns that name the file and say why."""
     return rows.where("kind = 'quarantined'").select(
         F.lit(cluster_id).alias("cluster_id"),
-        F.lit("broker_log").alias("source"),
-        F.col("file_id").alias("file"),
+        F.lit(source).alias("source"),
+        F.col(file).alias("file"),
         "position",
         F.lit(-1).cast("long").alias("log_offset"),
         F.lit(None).cast("string").alias("topic_partition"),
-        F.col("reason_unreadable").alias("reason"),
+        F.col(reason).alias("reason"),
         F.length("raw").cast("long").alias("length"),
         F.col("raw").alias("bytes"),
         F.lit(None).cast("binary").alias("value"),
@@ -173,22 +176,6 @@ def trace_events(rows: DataFrame, cluster_id: str) -> DataFrame:
     )
 
 
-def quarantined_trace_lines(rows: DataFrame, cluster_id: str) -> DataFrame:
-    return rows.where("kind = 'quarantined'").select(
-        F.lit(cluster_id).alias("cluster_id"),
-        F.lit("trace").alias("source"),
-        F.col("trace_id").alias("file"),
-        "position",
-        F.lit(-1).cast("long").alias("log_offset"),
-        F.lit(None).cast("string").alias("topic_partition"),
-        "reason",
-        F.length("raw").cast("long").alias("length"),
-        F.col("raw").alias("bytes"),
-        F.lit(None).cast("binary").alias("value"),
-        F.lit(None).cast("timestamp").alias("append_time"),
-    )
-
-
 def trace_files(rows: DataFrame, cluster_id: str) -> DataFrame:
     """Virtual time has no date: all is of the one where times are unknown."""
     no_date = F.lit("1970-01-01").cast("date")
@@ -249,7 +236,10 @@ def run(lake: Lake, inputs: Inputs) -> None:
         )
         with _kept(rows):
             _land(lake, "broker_log_events", broker_log_events(rows, lake.cluster_id))
-            _land(lake, "quarantine", quarantined_lines(rows, lake.cluster_id))
+            bad = quarantined_lines(
+                rows, lake.cluster_id, "broker_log", file="file_id", reason="reason_unreadable"
+            )
+            _land(lake, "quarantine", bad)
             _land_counts(lake, log_files(rows, lake.cluster_id))
 
 
@@ -306,7 +296,8 @@ def _run_traces(lake: Lake, files: list[str]) -> None:
     rows = trace.read_traces(lake.spark, files)
     with _kept(rows):
         _land(lake, "trace_events", trace_events(rows, lake.cluster_id))
-        _land(lake, "quarantine", quarantined_trace_lines(rows, lake.cluster_id))
+        bad = quarantined_lines(rows, lake.cluster_id, "trace", file="trace_id", reason="reason")
+        _land(lake, "quarantine", bad)
         _land_counts(lake, trace_files(rows, lake.cluster_id))
 
 

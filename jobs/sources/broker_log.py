@@ -10,16 +10,15 @@ import gzip
 import hashlib
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from jobs.log_files import LogCounts, LogEntry, Unreadable, read_log
 from jobs.sources.files import open_file
-from jobs.sources.rows import DateRange, RowBuffer, day_of
+from jobs.sources.rows import DateRange, RowBuffer, day_of, rows_of_files
 
 FILES_LIKE = "*.log*"
 _GZIP = b"\x1f\x8b"
@@ -79,15 +78,7 @@ def read_broker_logs(
     spark: SparkSession, files: list[str], timezone: str, dates: DateRange
 ) -> DataFrame:
     """ROWS of all ``files``, one task a file.  ``timezone``: of the brokers' wall clock."""
-
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for path in batch.column("path").to_pylist():
-                yield from log_rows(path, timezone, dates)
-
-    paths = spark.createDataFrame([(file,) for file in files], "path string")
-    spread = paths.repartition(min(len(files), 10_000), "path")
-    return spread.mapInArrow(read, from_arrow_schema(ROWS))
+    return rows_of_files(spark, files, lambda path: log_rows(path, timezone, dates), ROWS)
 
 
 def log_rows(path: str, timezone: str, dates: DateRange) -> Iterator[pa.RecordBatch]:

@@ -6,7 +6,7 @@ A dump is told by its content, its columns by their names (jobs.sources.dump_col
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -30,7 +30,7 @@ from jobs.sources.dump_files import (
 )
 from jobs.sources.files import list_files, open_file
 from jobs.sources.raw_records import RAW
-from jobs.sources.rows import RowBuffer
+from jobs.sources.rows import RowBuffer, rows_of_files
 
 READERS: dict[str, Callable[[str, Columns], Iterator[dict[str, Any]]]] = {
     "json": json_rows,
@@ -211,16 +211,7 @@ def _local(uri: Column) -> Column:
 def _read_by_python(
     spark: SparkSession, files: list[str], format_: str, columns: Mapping[str, Any]
 ) -> DataFrame:
-    """One task a file."""
-
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for file in batch.column("file").to_pylist():
-                yield from file_rows(file, format_, columns)
-
-    paths = spark.createDataFrame([(file,) for file in files], "file string")
-    spread = paths.repartition(min(len(files), 10_000), "file")
-    return spread.mapInArrow(read, from_arrow_schema(RAW))
+    return rows_of_files(spark, files, lambda file: file_rows(file, format_, columns), RAW)
 
 
 def file_rows(file: str, format_: str, columns: Columns) -> Iterator[pa.RecordBatch]:

@@ -1,16 +1,39 @@
-"""What the file sources share: rows gathered into Arrow batches, and the dates asked for."""
+"""What the file sources share: a task a file, rows in Arrow batches, and the dates asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 ROWS_PER_BATCH = 10_000
+MOST_TASKS = 10_000
 _DAY_MS = 86_400_000
 _EPOCH = date(1970, 1, 1)
+
+
+def rows_of_files(
+    spark: SparkSession,
+    files: list[str],
+    read_file: Callable[[str], Iterator[pa.RecordBatch]],
+    schema: pa.Schema,
+    most_tasks: int = MOST_TASKS,
+) -> DataFrame:
+    """What ``read_file`` gives of each path, batches of ``schema``; up to so many tasks."""
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for file in batch.column("file").to_pylist():
+                yield from read_file(file)
+
+    paths = spark.createDataFrame([(file,) for file in files], "file string")
+    spread = paths.repartition(min(len(files), most_tasks), "file")
+    return spread.mapInArrow(read, from_arrow_schema(schema))
 
 
 def day_of(time_ms: int) -> int:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import mmap
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from jobs.bulk.columns import number_array
 from jobs.bulk.data import Data
@@ -23,7 +22,7 @@ from jobs.segments import Quarantined, partition_of
 from jobs.segments.arrow_records import arrow_records
 from jobs.segments.compression import MAX_INFLATED
 from jobs.sources.files import open_file
-from jobs.sources.rows import DateRange, RowBuffer
+from jobs.sources.rows import DateRange, RowBuffer, rows_of_files
 
 TOPIC = "__consumer_offsets"
 FILES_LIKE = "*.log"
@@ -62,15 +61,7 @@ ROWS = pa.schema(
 def read_segments(spark: SparkSession, files: list[str], dates: DateRange) -> DataFrame:
     """ROWS of all ``files``, one task a file."""
     max_inflated = int(spark.conf.get(MAX_INFLATED_SETTING, str(MAX_INFLATED)))
-
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for file in batch.column("file").to_pylist():
-                yield from segment_rows(file, dates, max_inflated)
-
-    paths = spark.createDataFrame([(file,) for file in files], "file string")
-    spread = paths.repartition(min(len(files), 10_000), "file")
-    return spread.mapInArrow(read, from_arrow_schema(ROWS))
+    return rows_of_files(spark, files, lambda file: segment_rows(file, dates, max_inflated), ROWS)
 
 
 def segment_rows(

@@ -5,16 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from coordinator_core.records import decode
 from jobs.sources.files import open_file
-from jobs.sources.rows import RowBuffer
+from jobs.sources.rows import RowBuffer, rows_of_files
 
 FILES_LIKE = "*.jsonl"
 LINE_LIMIT = 64 << 20
@@ -67,16 +66,7 @@ ROWS = pa.schema(
 
 def read_traces(spark: SparkSession, files: list[str]) -> DataFrame:
     """ROWS of all ``files``."""
-
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for path in batch.column("path").to_pylist():
-                yield from trace_rows(path)
-
-    paths = spark.createDataFrame([(file,) for file in files], "path string")
-    return paths.repartition(min(len(files), TASKS), "path").mapInArrow(
-        read, from_arrow_schema(ROWS)
-    )
+    return rows_of_files(spark, files, trace_rows, ROWS, most_tasks=TASKS)
 
 
 def trace_rows(path: str) -> Iterator[pa.RecordBatch]:
