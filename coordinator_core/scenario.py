@@ -6,7 +6,7 @@ has the next one fail.
 
 from __future__ import annotations
 
-from binascii import a2b_base64, b2a_base64
+from binascii import a2b_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import sha256
@@ -17,30 +17,21 @@ from coordinator_core.era import Config, Era
 from coordinator_core.errors import Errors
 from coordinator_core.messages import (
     Append,
-    BareError,
-    CommitResponse,
     DeleteGroup,
-    DeleteResponse,
     DescribeGroup,
-    DescribeResponse,
     Effect,
     Event,
-    FetchResponse,
     Heartbeat,
-    HeartbeatResponse,
     JoinGroup,
-    JoinResponse,
     LeaveGroup,
     Leaver,
-    LeaveResponse,
     OffsetCommit,
     OffsetFetch,
     Request,
     Respond,
-    Response,
     SyncGroup,
-    SyncResponse,
 )
+from coordinator_core.trace_events import record_event, response_event, state_event
 from coordinator_core.turn import MemberIds
 
 Json = Any
@@ -60,11 +51,6 @@ _BY_TOPIC = frozenset({"3.9", "4.1"})  # by requests, in which each topic stands
 @lru_cache(maxsize=4096)
 def _decoded(text: str) -> bytes:
     return a2b_base64(text)
-
-
-@lru_cache(maxsize=4096)
-def _encoded(data: bytes) -> str:
-    return b2a_base64(data, newline=False).decode()
 
 
 def given_ids(ids: Iterable[str]) -> MemberIds:
@@ -218,21 +204,13 @@ class _Player:
         if self.max_record_bytes is not None and _size(append) > self.max_record_bytes:
             return Errors.MESSAGE_TOO_LARGE
         for key, value in append.records:
-            self.trace.append(
-                {
-                    "at_ms": at_ms,
-                    "event": "record",
-                    "key": _encoded(key),
-                    "value": None if value is None else _encoded(value),
-                }
-            )
+            self.trace.append(record_event(at_ms, key, value))
         return Errors.NONE
 
     def _respond(self, effect: Respond, at_ms: int) -> None:
         request_id, response = effect
         op = self.ops[request_id]
-        event = {"at_ms": at_ms, "event": "response", "to": request_id, "op": op}
-        event.update(_FIELDS[type(response)](response))
+        event = response_event(at_ms, request_id, op, response)
         self.trace.append(event)
         if op == "join":
             self.answers["@" + request_id] = (event["member"], event["generation"])
@@ -251,18 +229,7 @@ class _Player:
             if now == last:
                 continue
             self.shown[group_id] = now
-            members = [] if group is None else [m.member_id for m in group.in_order()]
-            self.trace.append(
-                {
-                    "at_ms": at_ms,
-                    "event": "state",
-                    "group": group_id,
-                    "state": now[0],
-                    "generation": now[1],
-                    "leader": None if group is None else group.leader,
-                    "members": members,
-                }
-            )
+            self.trace.append(state_event(at_ms, group_id, now, group))
 
     # -- steps to requests -----------------------------------------------------------------------
 
@@ -369,77 +336,4 @@ _REQUESTS: Mapping[str, Callable[[_Player, Step], Request]] = {
     "fetch": _Player.fetch,
     "describe": _Player.describe,
     "delete": _Player.delete,
-}
-
-
-# -- answers to trace events ---------------------------------------------------------------------
-
-
-def _join_fields(response: JoinResponse) -> dict[str, Json]:
-    fields = {
-        "error": response.error.name,
-        "generation": response.generation,
-        "protocol_type": response.protocol_type,
-        "protocol_name": response.protocol_name,
-        "leader": response.leader,
-        "member": response.member_id,
-    }
-    if response.skip_assignment:
-        fields["skip_assignment"] = True
-    fields["members"] = [[who, inst, _encoded(data)] for who, inst, data in response.members]
-    return fields
-
-
-def _sync_fields(response: SyncResponse) -> dict[str, Json]:
-    return {
-        "error": response.error.name,
-        "protocol_type": response.protocol_type,
-        "protocol_name": response.protocol_name,
-        "assignment": _encoded(response.assignment),
-    }
-
-
-def _leave_fields(response: LeaveResponse) -> dict[str, Json]:
-    members = [[who, inst, error.name] for who, inst, error in response.members]
-    return {"error": response.error.name, "members": members}
-
-
-def _commit_fields(response: CommitResponse) -> dict[str, Json]:
-    errors = {error for _, _, error in response.partitions}
-    error = errors.pop() if len(errors) == 1 else Errors.NONE
-    partitions = [[topic, partition, error.name] for topic, partition, error in response.partitions]
-    return {"error": error.name, "partitions": partitions}
-
-
-def _fetch_fields(response: FetchResponse) -> dict[str, Json]:
-    partitions = [[*found[:4], found[4].name] for found in response.partitions]
-    return {"error": response.error.name, "partitions": partitions}
-
-
-def _describe_fields(response: DescribeResponse) -> dict[str, Json]:
-    return {
-        "error": response.error.name,
-        "state": response.state,
-        "protocol_type": response.protocol_type,
-        "protocol_name": response.protocol_name,
-        "members": [
-            [*member[:4], _encoded(member[4]), _encoded(member[5])] for member in response.members
-        ],
-    }
-
-
-def _error_field(response: Any) -> dict[str, Json]:
-    return {"error": response.error.name}
-
-
-_FIELDS: Mapping[type[Response], Callable[[Any], dict[str, Json]]] = {
-    JoinResponse: _join_fields,
-    SyncResponse: _sync_fields,
-    LeaveResponse: _leave_fields,
-    CommitResponse: _commit_fields,
-    FetchResponse: _fetch_fields,
-    DescribeResponse: _describe_fields,
-    HeartbeatResponse: _error_field,
-    DeleteResponse: _error_field,
-    BareError: _error_field,
 }
