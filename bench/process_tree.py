@@ -18,7 +18,7 @@ EVERY_S = 0.5
 
 @dataclass
 class Used:
-    """``mib``: the most at a time; ``cpu_s``: so far, processes that have ended included."""
+    """While watched: ``mib``, the most at a time; ``cpu_s``, ended processes' included."""
 
     mib: float = 0.0
     cpu_s: float = 0.0
@@ -30,26 +30,36 @@ class Watch:
     def __init__(self, root: int) -> None:
         self.used: dict[str, Used] = defaultdict(Used)
         self._root, self._done = root, threading.Event()
-        self._thread = threading.Thread(target=self._sample, daemon=True)
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Watch:
+        self._before = {name: used.cpu_s for name, used in _used_by(self._root).items()}
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
+        self._sample()
+
+    def _run(self) -> None:
+        while not self._done.wait(EVERY_S):
+            self._sample()
 
     def _sample(self) -> None:
-        while not self._done.wait(EVERY_S):
-            now: dict[str, Used] = defaultdict(Used)
-            for pid, (name, cpu_s) in _descendants(self._root).items():
-                name = name.rstrip(".0123456789")  # python3.11
-                now[name].mib += _pss_mib(pid)
-                now[name].cpu_s += cpu_s
-            for name, used in now.items():
-                most = self.used[name]
-                most.mib, most.cpu_s = max(most.mib, used.mib), max(most.cpu_s, used.cpu_s)
+        for name, used in _used_by(self._root).items():
+            most, cpu_s = self.used[name], used.cpu_s - self._before.get(name, 0.0)
+            most.mib, most.cpu_s = max(most.mib, used.mib), max(most.cpu_s, cpu_s)
+
+
+def _used_by(root: int) -> dict[str, Used]:
+    """Of the processes below ``root`` now, by name; what has ended is in its parent's time."""
+    found: dict[str, Used] = defaultdict(Used)
+    for pid, (name, cpu_s) in _descendants(root).items():
+        name = name.rstrip(".0123456789")  # python3.11
+        found[name].mib += _pss_mib(pid)
+        found[name].cpu_s += cpu_s
+    return found
 
 
 def _descendants(root: int) -> dict[int, tuple[str, float]]:

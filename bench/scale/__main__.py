@@ -95,7 +95,8 @@ def _date(time_ms: int) -> date:
 
 
 def run_one(root: str) -> None:
-    """Every job in this process; one JSON line a stage: name, seconds, MiB of JVM and workers."""
+    """Every job in this process; one JSON line a stage: its name, seconds by the clock and of the
+    processors, MiB of JVM and workers."""
     lake = Lake(build_session(load_config(CONF)), root, CLUSTER)
     for name in JOBS:
         with Watch(os.getpid()) as watch:
@@ -105,7 +106,13 @@ def run_one(root: str) -> None:
         jvm, workers = (
             sum(u.mib for n, u in watch.used.items() if n.startswith(p)) for p in ("java", "python")
         )
-        told = {"stage": name, "seconds": seconds, "jvm_mib": jvm, "workers_mib": workers}
+        told = {
+            "stage": name,
+            "seconds": seconds,
+            "cpu_s": sum(used.cpu_s for used in watch.used.values()),
+            "jvm_mib": jvm,
+            "workers_mib": workers,
+        }
         print(json.dumps(told), flush=True)
 
 
@@ -120,18 +127,28 @@ def measured(scale: float, folder: str, *, skewed: bool) -> list[dict[str, Any]]
 
 
 def print_table(runs: dict[str, list[dict[str, Any]]], sizes: dict[str, float]) -> None:
-    """A row a stage; for each run its seconds, and the last line beside linear growth."""
-    print("| stage | " + " | ".join(f"{name}: s, JVM / workers MiB" for name in runs) + " |")
+    """A row a stage, of each run its seconds; then what it is beside linear growth."""
+    heads = (f"{name}: s, CPU s, JVM / workers MiB" for name in runs)
+    print("| stage | " + " | ".join(heads) + " |")
     print("|---|" + "---|" * len(runs))
     for rows in zip(*runs.values(), strict=True):
-        cells = (f"{r['seconds']:.1f}, {r['jvm_mib']:.0f} / {r['workers_mib']:.0f}" for r in rows)
-        print(f"| {rows[0]['stage']} | " + " | ".join(cells) + " |")
-    totals = {name: sum(r["seconds"] for r in rows) for name, rows in runs.items()}
-    print("| all | " + " | ".join(f"{total:.0f}" for total in totals.values()) + " |")
-    names = list(runs)
-    for before, after in itertools.pairwise(names):
-        linear = totals[before] * sizes[after] / sizes[before]
-        print(f"{before} -> {after}: {totals[after] / linear:.2f} x linear")
+        print(f"| {rows[0]['stage']} | " + " | ".join(map(_cell, rows)) + " |")
+    totals = {name: _total(rows) for name, rows in runs.items()}
+    print("| all | " + " | ".join(map(_cell, totals.values())) + " |")
+    for before, after in itertools.pairwise(runs):
+        by = sizes[after] / sizes[before]
+        clock, cpu = (totals[after][k] / totals[before][k] / by for k in ("seconds", "cpu_s"))
+        print(f"{before} -> {after}: {clock:.2f} x linear by the clock, {cpu:.2f} x in CPU time")
+
+
+def _cell(row: dict[str, Any]) -> str:
+    seconds, cpu = row["seconds"], row["cpu_s"]
+    return f"{seconds:.0f}, {cpu:.0f}, {row['jvm_mib']:.0f} / {row['workers_mib']:.0f}"
+
+
+def _total(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    sums = {key: sum(row[key] for row in rows) for key in ("seconds", "cpu_s")}
+    return sums | {key: max(row[key] for row in rows) for key in ("jvm_mib", "workers_mib")}
 
 
 def main() -> None:
