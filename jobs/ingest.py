@@ -235,7 +235,7 @@ def run(lake: Lake, inputs: Inputs) -> None:
             lake.spark, inputs.broker_logs, inputs.log_timezone, inputs.dates
         )
         with _kept(rows):
-            _land(lake, "broker_log_events", broker_log_events(rows, lake.cluster_id))
+            _land_lines(lake, broker_log_events(rows, lake.cluster_id))
             bad = quarantined_lines(
                 rows, lake.cluster_id, "broker_log", file="file_id", reason="reason_unreadable"
             )
@@ -329,6 +329,16 @@ def _has_other_sources(lake: Lake) -> bool:
 def _land(lake: Lake, table: str, rows: DataFrame) -> None:
     # The same record or line may come by two files; their keys say so.
     lake.insert_new(table, rows.dropDuplicates(table_key(table)))
+
+
+def _land_lines(lake: Lake, rows: DataFrame) -> None:
+    """A log read again in another time zone has its lines at other times: the last word holds."""
+    table = "broker_log_events"
+    if lake.has(table):
+        new = rows.dropDuplicates(table_key(table))
+        lake.upsert(table, new, if_="NOT t.event_time <=> n.event_time")
+    else:
+        _land(lake, table, rows)
 
 
 def _land_counts(lake: Lake, files: DataFrame) -> None:

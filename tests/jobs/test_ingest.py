@@ -3,7 +3,7 @@
 import gzip
 import struct
 import zlib
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
@@ -75,13 +75,15 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runs(spark, folder, tmp_path_factory):
-    """What the tables held after a run over one date, and after one over all with a grown log."""
+    """What the tables held after a run over one date, after one over all with a grown log, and
+    after one that knows the brokers' true time zone."""
     lake = Lake(spark, str(tmp_path_factory.mktemp("lake")), "c")
     segments = sorted(str(path) for path in folder.rglob("0.log"))
     logs = [str(folder / "server.log"), str(folder / "server.log.1.gz")]
     states = []
-    for dates in (DateRange(DAY, DAY), DateRange()):
-        run(lake, Inputs(segments, logs, "Europe/Berlin", dates))
+    berlin = "Europe/Berlin"
+    for dates, zone in ((DateRange(DAY, DAY), berlin), (DateRange(), berlin), (DateRange(), "UTC")):
+        run(lake, Inputs(segments, logs, zone, dates))
         states.append({table: lake.read(table).collect() for table in TABLES} | {"lake": lake})
         with open(folder / "server.log", "a") as log:
             log.write(GROWN)
@@ -133,6 +135,16 @@ def test_a_rolled_log_is_the_same_log(runs):
     ]
 
 
+def test_read_again_in_another_time_zone_the_same_lines_have_other_times(runs):
+    columns = ("generation", "event_date", "event_time")
+    assert rows(runs[2], "broker_log_events", *columns) == [
+        (1, DAY, datetime(2026, 11, 21, 0, 30)),
+        (2, DAY, datetime(2026, 11, 21, 1, 0)),
+        (3, DAY, datetime(2026, 11, 21, 1, 0, 0, 3000)),
+        (3, DAY, datetime(2026, 11, 21, 1, 0, 0, 3000)),
+    ]
+
+
 def test_what_cannot_be_read_is_kept_where_it_lay_once_a_file(runs):
     columns = ("source", "position", "log_offset", "bytes", "value", "reason")
     at = len(SEGMENT) - len(UNKNOWN)
@@ -161,4 +173,4 @@ def test_counts_of_every_file_add_up(runs, folder):
 
 
 def test_the_lake_keeps_its_laws(runs):
-    assert broken_laws(runs[1]["lake"].root)[1] == []
+    assert broken_laws(runs[2]["lake"].root)[1] == []
