@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from coordinator_core.records import encode_key, encode_value
-from jobs.check import LAWS, broken_laws
+from jobs.check import broken_laws
+from jobs.laws import LAWS
 from jobs.errors import UsageError
 from schemas import table_names
 
