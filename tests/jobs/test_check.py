@@ -7,8 +7,8 @@ import pytest
 
 from coordinator_core.records import encode_key, encode_value
 from jobs.check import broken_laws
-from jobs.laws import LAWS
 from jobs.errors import UsageError
+from jobs.laws import LAWS
 from schemas import table_names
 
 EVE, DAY, NEXT, NO_TIME = (
