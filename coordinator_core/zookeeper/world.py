@@ -1,0 +1,125 @@
+"""Virtual time and the ways between processes; whoever runs a world passes the delays in.
+
+    world = World(delay_ms=lambda source, target: 1)
+    world.add("zk1", Server("zk1", ["zk1"]))
+    world.perform("c1", consumer.start(world.now_ms))
+    world.run(until_ms=60_000)
+
+Messages of one sender to one target arrive in order.  Two things due in the same millisecond happen
+in the order in which they were planned, so a world is a function of its delays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush
+from typing import Any, Protocol
+
+from coordinator_core.zookeeper.messages import Send
+
+DelayMs = Callable[[str, str], int]  # (sender, target) -> how long this message is under way
+Observer = Callable[[int, str, Any], None]  # (now, whose, effect), Sends included
+
+
+class Process(Protocol):
+    def received(self, source: str, message: Any, now_ms: int) -> Sequence[Any]: ...
+
+    def advance(self, now_ms: int) -> Sequence[Any]: ...
+
+    def next_deadline_ms(self) -> int | None: ...
+
+
+class World:
+    def __init__(self, delay_ms: DelayMs, observers: Iterable[Observer] = ()) -> None:
+        self.now_ms = 0
+        self._delay_ms = delay_ms
+        self._observers = list(observers)
+        self._processes: dict[str, Process] = {}
+        self._cut: dict[str, set[str]] = {}
+        self._paused_until_ms: dict[str, int] = {}
+        self._arrivals_ms: dict[tuple[str, str], int] = {}
+        self._timers_ms: dict[str, int] = {}
+        self._planned: list[tuple[int, int, Callable[[], None]]] = []
+        self._count = 0
+
+    def add(self, name: str, process: Process) -> None:
+        self._processes[name] = process
+        self._set_timer(name)
+
+    def remove(self, name: str) -> None:
+        """The process is gone; what it sent is still under way."""
+        del self._processes[name]
+
+    def cut(self, name: str, others: Iterable[str]) -> None:
+        """From now on nothing that is sent between these gets through, until ``heal``."""
+        self._cut.setdefault(name, set()).update(others)
+
+    def heal(self, name: str) -> None:
+        self._cut.pop(name, None)
+
+    def pause(self, name: str, until_ms: int) -> None:
+        """A stop of the whole process, as for garbage collection: all waits, nothing is lost."""
+        self._paused_until_ms[name] = until_ms
+
+    def at(self, at_ms: int, action: Callable[[], None]) -> None:
+        self._count += 1
+        heappush(self._planned, (at_ms, self._count, action))
+
+    def perform(self, name: str, effects: Iterable[Any]) -> None:
+        """Carry out what a process asked for by itself, as when it was told to start."""
+        for effect in effects:
+            for observe in self._observers:
+                observe(self.now_ms, name, effect)
+            if isinstance(effect, Send):
+                self._carry(name, effect)
+        self._set_timer(name)
+
+    def run(self, until_ms: int) -> None:
+        """All that happens up to and including ``until_ms``."""
+        while self._planned and self._planned[0][0] <= until_ms:
+            self.now_ms, _, action = heappop(self._planned)
+            action()
+        self.now_ms = max(self.now_ms, until_ms)
+
+    def _carry(self, source: str, send: Send) -> None:
+        way = source, send.target
+        arrival_ms = self.now_ms + self._delay_ms(*way)
+        self._arrivals_ms[way] = arrival_ms = max(arrival_ms, self._arrivals_ms.get(way, 0))
+        if not self._is_cut(*way):
+            self.at(arrival_ms, lambda: self._deliver(source, send))
+
+    def _is_cut(self, source: str, target: str) -> bool:
+        return target in self._cut.get(source, ()) or source in self._cut.get(target, ())
+
+    def _deliver(self, source: str, send: Send) -> None:
+        process = self._processes.get(send.target)
+        if process is None:
+            return
+        paused_until_ms = self._paused_until_ms.get(send.target, 0)
+        if paused_until_ms > self.now_ms:
+            self.at(paused_until_ms, lambda: self._deliver(source, send))
+            return
+        self.perform(send.target, process.received(source, send.message, self.now_ms))
+
+    def _set_timer(self, name: str) -> None:
+        """At most one timer of a process counts: that of the earliest deadline it has named."""
+        process = self._processes.get(name)
+        deadline_ms = process.next_deadline_ms() if process is not None else None
+        planned_ms = self._timers_ms.get(name)
+        if deadline_ms is None or (planned_ms is not None and planned_ms <= deadline_ms):
+            return
+        self._timers_ms[name] = deadline_ms
+        self.at(max(deadline_ms, self.now_ms), lambda: self._wake(name, deadline_ms))
+
+    def _wake(self, name: str, planned_ms: int) -> None:
+        process = self._processes.get(name)
+        if process is None or self._timers_ms.get(name) != planned_ms:
+            return
+        paused_until_ms = self._paused_until_ms.get(name, 0)
+        if paused_until_ms > self.now_ms:
+            self.at(paused_until_ms, lambda: self._wake(name, planned_ms))
+            return
+        del self._timers_ms[name]
+        deadline_ms = process.next_deadline_ms()
+        is_due = deadline_ms is not None and deadline_ms <= self.now_ms
+        self.perform(name, process.advance(self.now_ms) if is_due else [])

@@ -1,0 +1,359 @@
+"""One consumer's life: registration, rebalance, commits, shutdown, expiry, giving up."""
+
+import json
+
+import pytest
+
+from coordinator_core.zookeeper import paths
+from coordinator_core.zookeeper.connector import (
+    Claimed,
+    ClaimRefused,
+    FetchersStarted,
+    FetchersStopped,
+    RebalanceBegan,
+    RebalanceEnded,
+    RebalanceFailed,
+    Registered,
+    Released,
+    SessionExpired,
+    ShutDown,
+    WatchFired,
+)
+from coordinator_core.zookeeper.messages import (
+    Create,
+    Delete,
+    Exists,
+    GetChildren,
+    GetData,
+    Ping,
+    Request,
+    SetData,
+    WatchType,
+)
+
+CHILDREN_CHANGED = WatchType.NODE_CHILDREN_CHANGED
+IDS = "/consumers/g/ids"
+OWNERS = ("/consumers/g", "/consumers/g/owners", "/consumers/g/owners/t")
+
+
+def test_the_first_consumer_registers_listens_and_takes_all(make_group):
+    group = make_group({"t": 2})
+
+    group.start("c")
+    group.run_for(1000)
+
+    assert [event for _, _, event in group.events] == [
+        Registered(),
+        RebalanceBegan(0),
+        Claimed("t", 0),
+        Claimed("t", 1),
+        FetchersStarted((("t", 0), ("t", 1))),
+        RebalanceEnded(0, True),
+    ]
+    assert group.owners("t") == {0: "c-0", 1: "c-0"}
+    assert json.loads(group.node(f"{IDS}/c")) == {
+        "version": 1, "subscription": {"t": 1}, "pattern": "static", "timestamp": "0",
+    }  # fmt: skip
+
+
+def test_what_a_rebalance_asks_for_in_this_order(make_group):
+    """With nodes in place: broker by broker twice, consumer by consumer, partition by partition."""
+    group = make_group({"t": 1})
+    group.start("a")
+    group.run_for(1000)
+    del group.sent[:]
+
+    group.start("b")
+    group.run_for(1000)
+
+    asked = [m.op for _, who, _, m in group.sent if who == "a" and isinstance(m, Request)]
+    me = f"{IDS}/a"
+    assert asked == [
+        Exists(IDS, watch=True), GetChildren(IDS, watch=True),
+        GetChildren("/brokers/ids"), GetData("/brokers/ids/1"), GetData(me),
+        GetChildren("/brokers/ids"), GetData("/brokers/ids/1"),
+        Delete("/consumers/g/owners/t/0"),
+        GetData(me), GetData("/brokers/topics/t", watch=True),
+        GetChildren(IDS, watch=True), GetData(me), GetData(f"{IDS}/b"),
+        GetChildren(IDS, watch=True),
+        GetData("/consumers/g/offsets/t/0"),
+        Create("/consumers/g/owners/t/0", "a-0", is_ephemeral=True),
+    ]  # fmt: skip
+
+
+def test_a_second_consumer_wakes_the_first_and_each_takes_its_share(make_group):
+    group = make_group({"t": 4})
+    group.start("a")
+    group.run_for(1000)
+    del group.events[:]
+
+    group.start("b")
+    group.run_for(5000)
+
+    first = [event for _, who, event in group.events if who == "a"]
+    assert first[:3] == [
+        WatchFired(CHILDREN_CHANGED, IDS),
+        RebalanceBegan(0),
+        FetchersStopped((("t", 0), ("t", 1), ("t", 2), ("t", 3))),
+    ]
+    assert first[3:7] == [Released("t", n) for n in range(4)]
+    assert group.owners("t") == {0: "a-0", 1: "a-0", 2: "b-0", 3: "b-0"}
+    assert group.fetching() == {"a": [("t", 0), ("t", 1)], "b": [("t", 2), ("t", 3)]}
+
+
+def test_changes_while_a_consumer_rebalances_are_one_more_rebalance_after_it(make_group):
+    group = make_group({"t": 6})
+    group.start("a")
+    group.run_for(1000)
+    del group.events[:]
+
+    for after_ms, name in ((0, "b"), (25, "c"), (40, "d")):
+        group.world.at(1000 + after_ms, lambda name=name: group.start(name))
+    group.run_for(10_000)
+
+    woken = [event for _, who, event in group.events if who == "a"]
+    assert woken.count(WatchFired(CHILDREN_CHANGED, IDS)) == 3
+    assert woken.count(RebalanceEnded(0, True)) == 2
+    assert group.ownership.all_owned_once
+
+
+def test_a_claim_that_is_refused_gives_back_the_others_and_is_tried_again_later(make_group):
+    """Somebody else's node is in the way for three seconds: two attempts fail, the third does."""
+    group = make_group({"t": 2})
+    group.write(*map(Create, OWNERS), Create("/consumers/g/owners/t/1", "other-0"))
+    group.run_for(100)
+    group.world.at(3000, lambda: group.write(Delete("/consumers/g/owners/t/1")))
+
+    group.start("c")
+    group.run_for(10_000)
+
+    failed = [Claimed("t", 0), ClaimRefused("t", 1, "other-0"), Released("t", 0)]
+    assert [event for _, _, event in group.events] == [
+        Registered(),
+        RebalanceBegan(0), *failed, RebalanceEnded(0, False),
+        RebalanceBegan(1), *failed, RebalanceEnded(1, False),
+        RebalanceBegan(2), Claimed("t", 0), Claimed("t", 1),
+        FetchersStarted((("t", 0), ("t", 1))), RebalanceEnded(2, True),
+    ]  # fmt: skip
+    began = [at for at, _, _ in group.events_of(RebalanceBegan)]
+    ended = [at for at, _, _ in group.events_of(RebalanceEnded)]
+    assert [begin - end for begin, end in zip(began[1:], ended, strict=False)] == [2000, 2000]
+
+
+@pytest.mark.parametrize(
+    ("config", "attempts", "apart_ms"),
+    [
+        ({}, 4, 2000),
+        ({"rebalance_max_retries": 2}, 2, 2000),
+        ({"zookeeper_sync_time_ms": 500}, 4, 500),
+        ({"zookeeper_sync_time_ms": 500, "rebalance_backoff_ms": 700}, 4, 700),
+    ],
+)
+def test_after_the_last_attempt_it_gives_up_until_something_changes(
+    make_group, config, attempts, apart_ms
+):
+    group = make_group({"t": 1})
+    group.write(*map(Create, OWNERS), Create("/consumers/g/owners/t/0", "other-0"))
+    group.run_for(100)
+
+    group.start("c", **config)
+    group.run_for(60_000)
+
+    began = [at for at, _, _ in group.events_of(RebalanceBegan)]
+    assert [event for _, _, event in group.events_of(RebalanceFailed)] == [
+        RebalanceFailed(attempts)
+    ]
+    assert len(began) == attempts
+    assert began[1] - group.events_of(RebalanceEnded)[0][0] == apart_ms
+    assert group.fetching() == {"c": []}
+
+    group.write(Delete("/consumers/g/owners/t/0"))
+    group.start("d")
+    group.run_for(10_000)
+    assert group.owners("t") == {0: "c-0"}
+
+
+def test_offsets_that_moved_are_committed_in_time_and_before_letting_go(make_group):
+    group = make_group({"t": 2})
+    group.start("a", auto_commit_interval_ms=5000)
+    group.run_for(1000)
+    group.consumers["a"].consumed({("t", 0): 10, ("t", 1): 20, ("other", 0): 1})
+    group.run_for(4500)
+
+    assert group.node(paths.offset("g", "t", 0)) == "10"
+    assert group.node(paths.offset("g", "t", 1)) == "20"
+    assert group.node("/consumers/g/offsets/other") is None
+
+    group.consumers["a"].consumed({("t", 1): 25})
+    del group.sent[:]
+    group.start("b", auto_commit_interval_ms=5000)
+    group.run_for(1000)
+
+    asked = [m.op for _, who, _, m in group.sent if who == "a" and isinstance(m, Request)]
+    commit = asked.index(SetData(paths.offset("g", "t", 1), "25"))
+    assert commit < asked.index(Delete(paths.owner("g", "t", 1)))
+    assert [op for op in asked if isinstance(op, SetData)] == [asked[commit]]  # 0 did not move
+
+
+def test_without_auto_commit_nothing_is_committed(make_group):
+    group = make_group({"t": 1})
+    group.start("a", auto_commit_enable=False)
+    group.run_for(1000)
+    group.consumers["a"].consumed({("t", 0): 10})
+    group.run_for(100_000)
+    group.leave("a")
+    group.run_for(1000)
+
+    assert group.node("/consumers/g/offsets") is None
+
+
+def test_a_new_owner_goes_on_from_what_was_committed(make_group):
+    group = make_group({"t": 1})
+    group.start("b")
+    group.run_for(1000)
+    group.consumers["b"].consumed({("t", 0): 10})
+    group.start("a")
+    group.run_for(5000)
+    del group.sent[:]
+
+    group.consumers["a"].consumed({("t", 0): 11})
+    group.leave("a")
+    group.run_for(5000)
+
+    assert group.node(paths.offset("g", "t", 0)) == "11"
+    assert group.fetching() == {"b": [("t", 0)]}
+
+
+def test_leaving_stops_commits_and_takes_all_its_nodes_away(make_group):
+    group = make_group({"t": 2})
+    group.start("c")
+    group.run_for(1000)
+    group.consumers["c"].consumed({("t", 0): 10})
+    del group.events[:]
+
+    group.leave("c")
+    group.run_for(60_000)
+
+    assert [event for _, _, event in group.events if not isinstance(event, WatchFired)] == [
+        FetchersStopped((("t", 0), ("t", 1))),
+        ShutDown(),
+    ]
+    assert group.owners("t") == {0: None, 1: None}
+    assert group.ensemble[0].tree.nodes[IDS].children == set()
+    assert group.node(paths.offset("g", "t", 0)) == "10"
+
+
+def test_who_leaves_while_it_rebalances_finishes_that_first(make_group):
+    group = make_group({"t": 2})
+    group.start("c")
+    group.run_for(5)
+    group.leave("c")
+    group.run_for(5000)
+
+    assert group.events[-1][2] == ShutDown()
+    assert group.owners("t") == {0: None, 1: None}
+
+
+def test_a_killed_consumers_partitions_are_taken_when_its_session_has_ended(make_group):
+    """Last heard of at 8,0xx ms, by a ping: the session ends at the first tick after 14,0xx."""
+    group = make_group({"t": 4})
+    group.start("a")
+    group.start("b")
+    group.run_for(10_000)
+    assert group.owners("t")[0] == "a-0"
+    pinged_ms = [at for at, who, _, m in group.sent if who == "a" and isinstance(m, Ping)][-1]
+
+    group.kill("a")
+    group.run_for(10_000)
+
+    assert 8000 < pinged_ms < 9000
+    assert group.owners("t") == dict.fromkeys(range(4), "b-0")
+    assert 15_000 < group.events_of(FetchersStarted)[-1][0] < 15_100
+
+
+def test_more_partitions_wake_everybody(make_group):
+    group = make_group({"t": 2})
+    group.start("a")
+    group.start("b")
+    group.run_for(10_000)
+    del group.events[:]
+
+    group.ownership.add([("t", 2), ("t", 3)], group.world.now_ms)
+    group.write(SetData(paths.topic("t"), paths.topic_data({p: [1] for p in range(4)})))
+    group.run_for(10_000)
+
+    told = [(who, event) for _, who, event in group.events_of(WatchFired)]
+    assert sorted(told) == [
+        (name, WatchFired(WatchType.NODE_DATA_CHANGED, paths.topic("t"))) for name in "ab"
+    ]
+    assert group.node(paths.owner("g", "t", 3)) == "b-0"
+
+
+def test_without_brokers_it_owns_nothing_and_waits_for_one(make_group):
+    group = make_group({"t": 1})
+    group.write(Delete(paths.broker(1)))
+    group.run_for(100)
+    group.start("c")
+    group.run_for(10_000)
+    assert group.fetching() == {"c": []}
+    assert group.events_of(RebalanceEnded)[-1][2] == RebalanceEnded(0, True)
+
+    group.write(Create(paths.broker(2), paths.broker_data("b", 9092)))
+    group.run_for(10_000)
+
+    assert group.fetching() == {"c": [("t", 0)]}
+
+
+def test_a_consumer_whose_session_expired_starts_anew_and_fetches_until_then(make_group):
+    group = make_group({"t": 1})
+    group.start("c")
+    group.run_for(1000)
+    del group.events[:]
+
+    group.world.cut("c", ["zk"])
+    group.run_for(20_000)
+    assert group.node(f"{IDS}/c") is None
+    assert group.fetching() == {"c": [("t", 0)]}
+    assert group.events == []
+    group.world.heal("c")
+    group.run_for(20_000)
+
+    events = [event for _, _, event in group.events]
+    assert events[:4] == [
+        SessionExpired(),
+        Registered(),
+        RebalanceBegan(0),
+        FetchersStopped((("t", 0),)),
+    ]
+    assert group.fetching() == {"c": [("t", 0)]}
+    assert group.owners("t") == {0: "c-0"}
+
+
+def test_two_expiries_in_a_row_leave_a_consumer_deaf(make_group):
+    """KAFKA-1387: it registers for the first expiry, and for the second it waits for that node,
+    which is of its own live session, to go away; meanwhile it hears of nothing."""
+    group = make_group({"t": 2})
+    group.start("c")
+    group.run_for(1000)
+    group.world.cut("c", ["zk"])
+    group.run_for(20_000)
+    group.world.heal("c")
+    while not group.events_of(SessionExpired):
+        group.run_for(1)
+    group.run_for(1)  # the second session is open, the answer on its way
+    group.world.cut("c", ["zk"])
+    group.run_for(20_000)
+    group.world.heal("c")
+    group.run_for(20_000)
+    assert len(group.events_of(SessionExpired)) == 2
+    assert group.fetching() == {"c": [("t", 0), ("t", 1)]}
+    del group.sent[:]
+
+    group.start("d")
+    group.run_for(60_000)
+
+    tries = [at for at, who, _, m in group.sent if who == "c" and isinstance(m, Request)
+             and isinstance(m.op, Create)]  # fmt: skip
+    assert len(tries) == 10
+    assert group.events_of(RebalanceFailed)[-1][1] == "d"
+    assert group.fetching() == {"c": [("t", 0), ("t", 1)], "d": []}

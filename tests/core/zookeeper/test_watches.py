@@ -1,0 +1,119 @@
+"""Watches: which change fires which, once, and what is made of them after a reconnect."""
+
+import pytest
+
+from coordinator_core.zookeeper.messages import (
+    NO_SESSION,
+    Create,
+    Delete,
+    Exists,
+    GetChildren,
+    GetData,
+    SetData,
+    SetWatches,
+    WatchType,
+)
+from coordinator_core.zookeeper.tree import Change, Tree
+from coordinator_core.zookeeper.watches import Watches
+
+ME = ("c", 1)
+CREATED, DELETED = WatchType.NODE_CREATED, WatchType.NODE_DELETED
+DATA, CHILDREN = WatchType.NODE_DATA_CHANGED, WatchType.NODE_CHILDREN_CHANGED
+
+
+class Watched:
+    """A tree with /a and /a/b, and one watcher."""
+
+    def __init__(self):
+        self.tree, self.watches = Tree(), Watches()
+        self.write(Create("/a"))
+        self.write(Create("/a/b"))
+
+    def read(self, op, watcher=ME):
+        self.watches.leave(watcher, op, self.tree.read(op))
+
+    def write(self, op):
+        changes = self.tree.apply(op, NO_SESSION, self.tree.zxid + 1)
+        return self.watches.fire(changes)
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "fired"),
+    [
+        (GetData("/a", True),       SetData("/a", "x"), [(DATA, "/a")]),
+        (GetData("/a", True),       Create("/a/c"),     []),
+        (GetData("/a", False),      SetData("/a", "x"), []),
+        (GetData("/a/b", True),     Delete("/a/b"),     [(DELETED, "/a/b")]),
+        (GetData("/n", True),       Create("/n"),       []),  # a read that failed leaves none
+        (Exists("/n", True),        Create("/n"),       [(CREATED, "/n")]),
+        (Exists("/a", True),        SetData("/a", "x"), [(DATA, "/a")]),
+        (Exists("/a/b", True),      Delete("/a/b"),     [(DELETED, "/a/b")]),
+        (GetChildren("/a", True),   Create("/a/c"),     [(CHILDREN, "/a")]),
+        (GetChildren("/a", True),   Delete("/a/b"),     [(CHILDREN, "/a")]),
+        (GetChildren("/a", True),   SetData("/a", "x"), []),
+        (GetChildren("/a", True),   SetData("/a/b", ""), []),
+        (GetChildren("/a/b", True), Delete("/a/b"),     [(DELETED, "/a/b")]),
+    ],
+)  # fmt: skip
+def test_which_change_fires_which_watch(read, write, fired):
+    watched = Watched()
+    watched.read(read)
+
+    assert watched.write(write) == [(ME, Change(*change)) for change in fired]
+
+
+def test_a_watch_fires_once():
+    watched = Watched()
+    watched.read(GetChildren("/a", True))
+
+    assert len(watched.write(Create("/a/c"))) == 1
+    assert watched.write(Create("/a/d")) == []
+
+
+def test_who_watches_twice_is_told_once_and_everybody_who_watches_is_told():
+    watched = Watched()
+    watched.read(GetData("/a/b", True))
+    watched.read(GetChildren("/a/b", True))
+    watched.read(GetData("/a/b", True), ("d", 1))
+
+    fired = watched.write(Delete("/a/b"))
+
+    assert fired == [(ME, Change(DELETED, "/a/b")), (("d", 1), Change(DELETED, "/a/b"))]
+
+
+def test_a_connection_takes_its_watches_with_it():
+    watched = Watched()
+    watched.read(GetChildren("/a", True))
+    watched.watches.drop(ME)
+
+    assert watched.write(Create("/a/c")) == []
+
+
+def test_after_a_reconnect_what_was_missed_is_told_and_the_rest_watched_again():
+    watched = Watched()
+    seen = watched.tree.zxid
+    watched.write(Create("/n"))
+    watched.write(SetData("/a", "x"))
+    watched.write(Delete("/a/b"))
+
+    missed = watched.watches.restore(
+        ME, SetWatches(seen, data=("/a", "/a/b"), exist=("/n", "/m"), children=("/a", "/n")),
+        watched.tree,
+    )  # fmt: skip
+
+    assert missed == [
+        Change(DATA, "/a"),
+        Change(DELETED, "/a/b"),
+        Change(CREATED, "/n"),
+        Change(CHILDREN, "/a"),
+        Change(CHILDREN, "/n"),
+    ]
+    assert watched.write(Create("/m")) == [(ME, Change(CREATED, "/m"))]
+
+
+def test_a_watch_on_what_did_not_change_is_left_again_not_fired():
+    watched = Watched()
+    again = SetWatches(watched.tree.zxid, data=(), exist=(), children=("/a",))
+
+    assert watched.watches.restore(ME, again, watched.tree) == []
+    assert watched.write(Create("/a/c")) == [(ME, Change(CHILDREN, "/a"))]
