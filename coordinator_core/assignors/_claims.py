@@ -43,7 +43,7 @@ class Claims:
         different = topics.total - len(self.unclaimed) + len(self.beyond)
         if different < sum(map(len, self.lists)):
             self.read = [self.read[rank] for rank in map_order()]
-            self.lists = codes_by_rank(self._settled(ordered), len(ordered))
+            self.lists = codes_by_rank(self._settled(ordered).items(), len(ordered))
 
     def _codes(self, member: Member, rank: int) -> list[int]:
         codes: list[int] = []

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import itemgetter
+from typing import TypeVar
 
+from coordinator_core.assignors.members import in_one_step_each
 from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
 
 MapOrder = Callable[[], Iterable[int]]
+P = TypeVar("P")
+"""A partition: its code or its name."""
 
 
 class PartitionFirst:
@@ -34,11 +38,6 @@ class PartitionFirst:
         ordered = sorted(codes)
         ordered.sort(key=self._width.__rmod__)
         return ordered
-
-    def names(self, codes: Sequence[int]) -> list[TopicPartition]:
-        if len(codes) > 1:
-            return [*itemgetter(*codes)(self.name_of)]
-        return [self.name_of[code] for code in codes]
 
     def claims(self, ordered: Iterable[Member]) -> list[list[int]]:
         """Everybody's claimed codes, ascending; KeyError if one lies beyond its topic."""
@@ -69,31 +68,48 @@ def assign(
         lists = table.claims(ordered)
     except KeyError:
         return None
-    free: Collection[int] = table.all.difference(*lists)
-    counts = list(map(len, lists))
+    counts = [*map(len, lists)]
+    free = table.all.difference(*lists)
     if len(free) + sum(counts) > topics.total:
         return None
-    low, extra = divmod(topics.total, len(lists))
-    given_up: dict[int, int] = {}
+    level(lists, counts, free, topics.total, table.by_name, map_order, cooperative)
+    names = in_one_step_each(table.name_of, lists)
+    return dict(zip(map(_id, ordered), names, strict=True))
+
+
+def level(
+    lists: list[list[P]],
+    counts: list[int],
+    free: Collection[P],
+    total: int,
+    by_name: Callable[[Iterable[P]], list[P]],
+    map_order: MapOrder,
+    cooperative: bool,
+) -> None:
+    """Cuts everybody's kept partitions, ``counts`` of them, to the quotas; fills who is short."""
+    low, extra = divmod(total, len(lists))
+    given_up: dict[P, int] = {}
     if max(counts) > low:
         given_up, extra = _cut(lists, counts, low, extra, map_order)
         free = [*free, *given_up]
-    if free:
-        new = zip(table.by_name(free), _takers(counts, low, extra), strict=False)
-        for code, rank in new:
-            if not cooperative or given_up.get(code, rank) == rank:
-                lists[rank].append(code)
-    return dict(zip(map(_id, ordered), map(table.names, lists), strict=True))
+    if not free:
+        return
+    new: Iterable[tuple[P, int]]
+    new = zip(by_name(free), _takers(counts, low, extra), strict=False)
+    if cooperative and given_up:
+        new = (pair for pair in new if given_up.get(pair[0], pair[1]) == pair[1])
+    for partition, rank in new:
+        lists[rank].append(partition)
 
 
 def _cut(
-    lists: list[list[int]], counts: list[int], low: int, extra: int, map_order: MapOrder
-) -> tuple[dict[int, int], int]:
+    lists: list[list[P]], counts: list[int], low: int, extra: int, map_order: MapOrder
+) -> tuple[dict[P, int], int]:
     """Cuts lists and counts to the quotas; returns who gave what up, and the extras left."""
     rich = [rank for rank, count in enumerate(counts) if count > low]
     if len(rich) > extra > 0:
         rich = [rank for rank in map_order() if counts[rank] > low]
-    given_up: dict[int, int] = {}
+    given_up: dict[P, int] = {}
     for rank in rich:
         counts[rank] = quota = low + (extra > 0)
         extra -= extra > 0
@@ -108,8 +124,10 @@ def _takers(counts: Sequence[int], low: int, extra: int) -> list[int]:
     under = [rank for rank, count in enumerate(counts) if count < low]
     takers = done_in_order = under
     if min(counts) < low - 1:
-        turns = [(turn, rank) for rank in under for turn in range(low - counts[rank])]
-        takers = [rank for _, rank in sorted(turns)]
+        takers = under * (low - counts[under[0]])
+        if len(under) > 1:
+            turns = [(turn, rank) for rank in under for turn in range(low - counts[rank])]
+            takers = [rank for _, rank in sorted(turns)]
         done_in_order = sorted(under, key=counts.__getitem__, reverse=True)
     if extra:
         at_low = [rank for rank, count in enumerate(counts) if count == low]

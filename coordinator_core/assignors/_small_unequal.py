@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from heapq import heapify, heapreplace
 from operator import itemgetter
 
-from coordinator_core.assignors.members import in_one_step, some_generation_is_older
+from coordinator_core.assignors.members import in_one_step_each, some_generation_is_older
 from coordinator_core.assignors.model import Assignment, Member, Topics
 
 Candidates = Iterable[tuple[int, Sequence[int]]]
@@ -35,8 +35,7 @@ def assign(topics: Topics, ordered: Sequence[Member], cooperative: bool) -> Assi
     if not (group.fill() and group.balance()):
         return None
     group.hand_over(cooperative)
-    table, ids = topics.table, map(_id, ordered)
-    return {m: [*in_one_step(table, codes)] for m, codes in zip(ids, lists, strict=True)}
+    return dict(zip(map(_id, ordered), in_one_step_each(topics.table, lists), strict=True))
 
 
 def _subscribers(topics: Topics, ordered: Iterable[Member]) -> list[list[int]]:

@@ -9,39 +9,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from operator import itemgetter
 
+from coordinator_core.assignors._consecutive import Owned, Run, claimed_runs, gaps
 from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
 
-Run = tuple[int, int]
-"""Begin and end of consecutive places."""
-Owned = Sequence[tuple[str, Sequence[int]]]
+_id = itemgetter(Member._fields.index("member_id"))
+_owned = itemgetter(Member._fields.index("owned"))
 
 
 def assign(topics: Topics, members: Sequence[Member]) -> Assignment:
     """``topics`` are those that everybody subscribes to."""
-    lists = [_claims(topics, member.owned) if member.owned else [] for member in members]
+    lists = claimed_runs(topics.start_by_id, topics.numbers, map(_owned, members))
+    if lists is None:
+        lists = [_one_by_one(topics, owned) for owned in map(_owned, members)]
     share, extras = divmod(topics.total, len(members))
-    free = _gaps(chain.from_iterable(lists), topics.total)
+    free = gaps(chain.from_iterable(lists), topics.total)
     unfilled: list[tuple[list[Run], int]] = []
     for left, mine in zip(range(len(members), 0, -1), lists, strict=True):
-        extra = extras > 0
-        room = share + extra
+        room = share
         for begin, end in mine:
             room -= end - begin
+        # The extra goes to a later member while enough of them are left.
+        if extras and (room < 0 or left <= extras):
+            room += 1
+            extras -= 1
         if room < 0:
             free += _cut(mine, -room)
-        elif room and extra and left > extras:
-            room -= 1  # the extra goes to a later member while enough of them are left
-            extra = False
-        extras -= extra
-        if room > 0:
+        elif room:
             unfilled.append((mine, room))
     _hand_out(free, unfilled)
     table = topics.table_by_id
-    return {m.member_id: _names(table, mine) for m, mine in zip(members, lists, strict=True)}
+    names = [
+        table[mine[0][0] : mine[0][1]] if len(mine) == 1 else _joined(table, mine) for mine in lists
+    ]
+    return dict(zip(map(_id, members), names, strict=True))
 
 
-def _claims(topics: Topics, owned: Owned) -> list[Run]:
+def _one_by_one(topics: Topics, owned: Owned) -> list[Run]:
     """What is still subscribed and exists, in the order given."""
     runs: list[Run] = []
     start_of, numbers_of = topics.start_by_id, topics.numbers
@@ -55,18 +60,6 @@ def _claims(topics: Topics, owned: Owned) -> list[Run]:
                 size = topics.partitions[topic]
                 runs += [(start + p, start + p + 1) for p in partitions if 0 <= p < size]
     return runs
-
-
-def _gaps(runs: Iterable[Run], total: int) -> list[Run]:
-    """What is in none of ``runs``, ascending."""
-    gaps, reached = [], 0
-    for begin, end in sorted(runs):
-        if begin > reached:
-            gaps.append((reached, begin))
-        reached = max(reached, end)
-    if reached < total:
-        gaps.append((reached, total))
-    return gaps
 
 
 def _cut(runs: list[Run], count: int) -> list[Run]:
@@ -87,20 +80,18 @@ def _hand_out(free: Iterable[Run], unfilled: Iterable[tuple[list[Run], int]]) ->
     runs: Iterator[Run] = iter(free)
     begin = end = 0
     for mine, room in unfilled:
-        while room:
-            if begin == end:
-                begin, end = next(runs)
-            taken = min(room, end - begin)
-            mine.append((begin, begin + taken))
-            begin += taken
-            room -= taken
+        while room > end - begin:
+            if begin < end:
+                mine.append((begin, end))
+                room -= end - begin
+            begin, end = next(runs)
+        mine.append((begin, begin + room))
+        begin += room
 
 
-def _names(table: list[TopicPartition], runs: list[Run]) -> list[TopicPartition]:
-    if len(runs) == 1:
-        begin, end = runs[0]
-        return table[begin:end]
+def _joined(table: list[TopicPartition], runs: list[Run]) -> list[TopicPartition]:
+    runs.sort()
     names: list[TopicPartition] = []
-    for begin, end in sorted(runs):
+    for begin, end in runs:
         names += table[begin:end]
     return names

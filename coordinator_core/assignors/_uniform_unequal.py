@@ -1,81 +1,98 @@
 """Uniform for members with different topics: fill topic by topic, then balance topic by topic.
 
-Source: UniformHeterogeneousAssignmentBuilder.
+Partitions are places in ``Topics.table_by_id``. Source: UniformHeterogeneousAssignmentBuilder.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from operator import itemgetter
 
-from coordinator_core.assignors.members import subscribers
-from coordinator_core.assignors.model import Member, Topics
+from coordinator_core.assignors._server import require_metadata
+from coordinator_core.assignors.members import in_one_step, subscribers
+from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
 
 _NOBODY = -1
 _MOST_ROUNDS = 16
 
+_id = itemgetter(Member._fields.index("member_id"))
+_topics = itemgetter(Member._fields.index("topics"))
 
-def assign(topics: Topics, members: Sequence[Member]) -> dict[str, list[int]]:
-    """Codes by member id."""
-    group = _Group(topics, members)
+
+def assign(topics: Topics, members: Sequence[Member]) -> Assignment:
+    """Raises PartitionAssignorError if a subscribed topic does not exist."""
+    ranks = subscribers(topics, members)
+    if sum(map(len, ranks)) < sum(map(len, map(_topics, members))):
+        require_metadata(topics, members)
+    group = _Group(topics, members, ranks)
     group.fill()
     group.balance()
-    codes: dict[str, list[int]] = {member.member_id: [] for member in members}
-    for code, rank in enumerate(group.owner):
-        if rank != _NOBODY:
-            codes[members[rank].member_id].append(code)
-    return codes
+    lists: list[list[TopicPartition]] = [[] for _ in range(len(members) + 1)]  # the last: nobody's
+    for partition, rank in zip(topics.table_by_id, group.owner, strict=True):
+        lists[rank].append(partition)
+    return dict(zip(map(_id, members), lists, strict=False))
 
 
 class _Group:
     """Owners and loads while topics are filled and balanced; ranks are places among members."""
 
-    def __init__(self, topics: Topics, members: Sequence[Member]) -> None:
-        self._start, self._sizes = topics.start, topics.partitions
-        ranks = subscribers(topics, members)
+    def __init__(
+        self, topics: Topics, members: Sequence[Member], ranks: Sequence[list[int]]
+    ) -> None:
+        self._sizes, self._start = topics.partitions, topics.start_by_id
         self._subscribers = {t: r for t, r in zip(topics.names, ranks, strict=True) if r}
         self.owner = [_NOBODY] * topics.total
         self._load = [0] * len(members)
-        for rank, member in enumerate(members):
-            for topic, partitions in member.owned:
-                if topic in topics.partitions and topic in member.topics:
-                    self._keep(topic, [p for p in partitions if p < self._sizes[topic]], rank)
-        place = {topic: index for index, topic in enumerate(topics.partitions)}
+        self._keep(members)
         self._order = sorted(
             self._subscribers,
             key=lambda topic: (
                 -self._sizes[topic] / len(self._subscribers[topic]),
                 len(self._subscribers[topic]),
-                place[topic],
+                self._start[topic],
             ),
         )
 
-    def _keep(self, topic: str, partitions: Sequence[int], rank: int) -> None:
-        self._load[rank] += len(partitions)
-        for partition in partitions:
-            self.owner[self._start[topic] + partition] = rank
-
-    def _codes(self, topic: str) -> range:
-        return range(self._start[topic], self._start[topic] + self._sizes[topic])
-
-    def _give(self, code: int, rank: int) -> None:
-        if self.owner[code] != _NOBODY:
-            self._load[self.owner[code]] -= 1
-        self.owner[code] = rank
-        self._load[rank] += 1
+    def _keep(self, members: Sequence[Member]) -> None:
+        """What members owned, still subscribe to and still exists."""
+        owner, start_of, size_of = self.owner, self._start, self._sizes
+        for rank, member in enumerate(members):
+            if not member.owned:
+                continue
+            subscribed, kept = {*member.topics}, 0
+            for topic, partitions in member.owned:
+                if topic in subscribed and topic in start_of:
+                    start, size = start_of[topic], size_of[topic]
+                    for partition in partitions:
+                        if 0 <= partition < size:
+                            owner[start + partition] = rank
+                            kept += 1
+            self._load[rank] = kept
 
     def fill(self) -> None:
+        owner, load = self.owner, self._load
         for topic in self._order:
-            free = [code for code in self._codes(topic) if self.owner[code] == _NOBODY]
-            if free:
-                balancer = _Balancer(self._subscribers[topic], self._load)
-                for code in free:
-                    self._give(code, balancer.next_least_loaded())
+            start, end = self._start[topic], self._start[topic] + self._sizes[topic]
+            owners = owner[start:end]
+            free = owners.count(_NOBODY)
+            if not free:
+                continue
+            takers = _least_loaded(self._subscribers[topic], load, free)
+            for rank in takers:
+                load[rank] += 1
+            if free < len(owners):
+                left = iter(takers)
+                takers = [next(left) if rank == _NOBODY else rank for rank in owners]
+            owner[start:end] = takers
 
     def balance(self) -> None:
         """Round after round over shared topics, until one whole round since the last change."""
         shared = [topic for topic in self._order if len(self._subscribers[topic]) > 1]
         last_changed = _NOBODY
         for _ in range(_MOST_ROUNDS if shared else 0):
+            if max(self._load) - min(self._load) <= 1:
+                return
             for index, topic in enumerate(shared):
                 if index == last_changed:
                     return
@@ -84,12 +101,14 @@ class _Group:
 
     def _balance(self, topic: str) -> bool:
         """Moves partitions of one topic from the most to the least loaded of its subscribers."""
-        balancer = _Balancer(self._subscribers[topic], self._load)
-        if balancer.spread <= 1:
+        loads = in_one_step(self._load, self._subscribers[topic])
+        if max(loads) - min(loads) <= 1:
             return False
+        balancer = _Balancer(self._subscribers[topic], self._load)
         held: dict[int, list[int]] = {}
-        for code in self._codes(topic):
-            held.setdefault(self.owner[code], []).append(code)
+        start = self._start[topic]
+        for place in range(start, start + self._sizes[topic]):
+            held.setdefault(self.owner[place], []).append(place)
         changed = False
         while not balancer.balanced():
             most = balancer.next_most_loaded()
@@ -98,13 +117,33 @@ class _Group:
                 most = balancer.next_most_loaded()
             if most is None:
                 break
-            code = held[most].pop()
+            place = held[most].pop()
             least = balancer.next_least_loaded()
             if balancer.balanced():
                 break
-            self._give(code, least)
+            self.owner[place] = least
+            self._load[most] -= 1
+            self._load[least] += 1
             changed = True
         return changed
+
+
+def _least_loaded(ranks: Sequence[int], load: Sequence[int], count: int) -> list[int]:
+    """Who takes ``count`` partitions, one each from the least loaded upwards, level by level."""
+    loads = in_one_step(load, ranks)
+    level = min(loads)
+    takers: list[int] = []
+    if loads.count(level) >= count:
+        place = -1
+        for _ in range(count):
+            place = loads.index(level, place + 1)
+            takers.append(ranks[place])
+        return takers
+    by_load, levels = sorted(ranks, key=load.__getitem__), sorted(loads)
+    while len(takers) < count:
+        takers += by_load[: bisect_right(levels, level)]
+        level += 1
+    return takers[:count]
 
 
 class _Balancer:
@@ -115,9 +154,8 @@ class _Balancer:
 
     def __init__(self, ranks: Sequence[int], load: Sequence[int]) -> None:
         self._load = load
-        self._sorted = sorted(ranks, key=lambda rank: (load[rank], rank))
+        self._sorted = sorted(ranks, key=load.__getitem__)
         lowest, highest = load[self._sorted[0]], load[self._sorted[-1]]
-        self.spread = highest - lowest
         self._low_level, self._low_end, self._low_next = lowest - 1, 0, 0
         self._high_level, self._high_next = highest + 1, len(self._sorted) - 1
         self._high_start = self._high_end = len(self._sorted)

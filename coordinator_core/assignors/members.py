@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import repeat
-from operator import is_, itemgetter
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Protocol, TypeVar
 
 from coordinator_core.assignors._java_order import hash_order, java_sorted, utf16
@@ -49,7 +48,7 @@ def same_topics(members: Sequence[Member]) -> bool:
     if not members:
         return True
     first = members[0].topics
-    if all(map(is_, map(_topics, members), repeat(first))):
+    if [*map(_topics, members)].count(first) == len(members):
         return True
     wanted = set(first)
     for topics in map(_topics, members):  # rather than all(): mostly the first one differs
@@ -83,10 +82,18 @@ def in_one_step(values: _Values[K, V], keys: Sequence[K]) -> Sequence[V]:
     return [values[key] for key in keys]
 
 
-def codes_by_rank(owner: dict[int, int], members: int) -> list[list[int]]:
-    """Each rank's codes, in the order of ``owner``."""
+def in_one_step_each(values: _Values[K, V], lists: Iterable[Sequence[K]]) -> list[list[V]]:
+    """The same for keys in lists, as lists."""
+    return [
+        [*itemgetter(*keys)(values)] if len(keys) > 1 else [values[key] for key in keys]
+        for keys in lists
+    ]
+
+
+def codes_by_rank(owners: Iterable[tuple[int, int]], members: int) -> list[list[int]]:
+    """Each rank's codes, in the order of ``owners``, pairs of code and rank."""
     lists: list[list[int]] = [[] for _ in range(members)]
-    for code, rank in owner.items():
+    for code, rank in owners:
         lists[rank].append(code)
     return lists
 

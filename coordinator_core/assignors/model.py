@@ -97,17 +97,6 @@ class Topics:
         }
 
     @cached_property
-    def place_by_id(self) -> list[int] | None:
-        """Of every code its place when topics go as given; None if that is its own."""
-        if self.names == list(self.partitions):
-            return None
-        places = [0] * self.total
-        codes = (self.code_of[topic].values() for topic in self.partitions)
-        for place, code in enumerate(chain.from_iterable(codes)):
-            places[code] = place
-        return places
-
-    @cached_property
     def start_by_id(self) -> dict[str, int]:
         """Every topic's first place when topics go as given, which is by topic id."""
         starts = accumulate(self.partitions.values(), initial=0)
@@ -116,7 +105,7 @@ class Topics:
     @cached_property
     def table_by_id(self) -> list[TopicPartition]:
         """(topic, partition) of every such place."""
-        if self.place_by_id is None:
+        if self.names == list(self.partitions):
             return self.table
         starts = [(self.start[topic], count) for topic, count in self.partitions.items()]
         slices = (self.table[start : start + count] for start, count in starts)
@@ -157,6 +146,8 @@ class Topics:
 
     def only(self, subscribed: Collection[str]) -> Topics:
         """Without the topics nobody subscribes to; the last answer is kept for the next round."""
+        if [*subscribed] == self.names:
+            return self
         wanted = frozenset(subscribed)
         if wanted.issuperset(self.names):
             return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from operator import itemgetter
 
-from coordinator_core.assignors import _large, _small, _small_unequal
+from coordinator_core.assignors import _equal_runs, _large, _small, _small_unequal
 from coordinator_core.assignors._claims import Claims
 from coordinator_core.assignors._equal import EqualGroup
 from coordinator_core.assignors._java_order import hash_order
@@ -60,6 +60,11 @@ def _without_racks(
     """By the quickest way that knows the case; None if there is only the general one."""
     if equal and not any(map(_owned, ordered)):
         return _first_shares(topics.only(ordered[0].topics), ordered)
+    if equal and _equal_runs.are_few(topics, ordered):
+        only = topics.only(ordered[0].topics)
+        given = _equal_runs.assign(only, ordered, map_order.of_members, cooperative)
+        if given is not None:
+            return given
     if _large.is_large(topics, ordered):
         coded = _large.sticky(topics, ordered, map_order.of_members, equal, cooperative)
         return coded.names() if coded else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coordinator_core.assignors import _uniform_equal, _uniform_unequal
-from coordinator_core.assignors._server import in_topic_order, require_metadata
+from coordinator_core.assignors._server import require_metadata
 from coordinator_core.assignors.members import in_hash_order, same_topics
 from coordinator_core.assignors.model import Assignment, Member, Topics
 
@@ -24,5 +24,4 @@ def assign(topics: Topics, members: Sequence[Member], hashed: bool = False) -> A
     if same_topics(members):
         require_metadata(topics, members[:1])
         return _uniform_equal.assign(topics.only(members[0].topics), members)
-    require_metadata(topics, members)
-    return in_topic_order(topics, _uniform_unequal.assign(topics, members))
+    return _uniform_unequal.assign(topics, members)

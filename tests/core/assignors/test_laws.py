@@ -11,6 +11,7 @@ from coordinator_core.assignors import (
     CLIENT_ASSIGNORS,
     AssignorError,
     Topics,
+    _equal_runs,
     _large,
     sticky,
 )
@@ -170,11 +171,71 @@ def test_kernels_give_what_the_plain_rules_give(assignor, conflicts, data):
         from_kernels = answer(assignor, *group)
         patch.setattr(_large, "LARGE_GROUP", 10**9)
         in_few_steps = answer(assignor, *group)
+        patch.setattr(_equal_runs, "_SHORT", 0)
+        by_runs = answer(assignor, *group)
         patch.setattr(sticky, "_without_racks", lambda *_: None)
         from_rules = answer(assignor, *group)
 
     assert from_kernels == from_rules
     assert in_few_steps == from_rules
+    assert by_runs == from_rules
+
+
+@st.composite
+def groups_given_runs(draw):
+    """Equal subscriptions; uniform assigned, then members left and joined, and topics grew."""
+    partitions, _, consumers = draw(groups(members=12, equal=True))
+    subscribed = draw(st.permutations(consumers[0]["topics"]))
+    ids = [consumer["member_id"] for consumer in consumers]
+    were = draw(st.lists(st.sampled_from(ids), min_size=1, unique=True))
+    are = [*draw(st.lists(st.sampled_from(ids), unique=True)), were[0]]
+    given = ASSIGNORS["uniform"](
+        Topics({topic: partitions[topic] for topic in subscribed}),
+        [as_sent("uniform", member, subscribed) for member in were],
+    )
+    grown = {topic: count + draw(st.integers(0, 2)) for topic, count in partitions.items()}
+    members = [
+        {"member_id": m, "topics": subscribed, "owned": given.get(m, ()), "generation": 3}
+        for m in dict.fromkeys(are)
+    ]
+    return grown, {}, members
+
+
+@pytest.mark.parametrize("assignor", ["sticky", "cooperative-sticky"])
+@given(group=groups_given_runs())
+@laws
+def test_owned_runs_are_kept_and_cut_as_partitions_one_by_one(assignor, group):
+    answered = []
+    assign_runs = _equal_runs.assign
+
+    def noted(*arguments):
+        answered.append(assign_runs(*arguments))
+        return answered[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_equal_runs, "_SHORT", 0)
+        patch.setattr(_equal_runs, "assign", noted)
+        by_runs = answer(assignor, *group)
+        patch.setattr(sticky, "_without_racks", lambda *_: None)
+        from_rules = answer(assignor, *group)
+
+    assert by_runs == from_rules
+    assert answered == [from_rules] or not any(member["owned"] for member in group[2])
+
+
+@given(group=groups_given_runs())
+@laws
+def test_uniform_takes_runs_as_it_takes_partitions_one_by_one(group):
+    partitions, _, consumers = group
+    members = [as_sent("uniform", **consumer) for consumer in consumers]
+    apart = [
+        member._replace(owned=[(topic, [p]) for topic, owned in member.owned for p in owned])
+        for member in members
+    ]
+
+    by_runs, one_by_one = (ASSIGNORS["uniform"](Topics(partitions), ms) for ms in (members, apart))
+
+    assert by_runs == one_by_one
 
 
 @pytest.mark.parametrize("size", [1, 4, 9, 40])
