@@ -133,6 +133,17 @@ class Coordinator:
         unload(self._turn, partition)
         return effects
 
+    def expect_heartbeats(self, group_id: str, heard_ms: Mapping[str, int], now_ms: int) -> None:
+        """Members of a stable group will be heard of until these times, and nothing else of it:
+        their sessions stand as after the heartbeats that will not be handed in.
+        """
+        self._begin(now_ms)
+        group = self._turn.groups[group_id]
+        for member_id, last_ms in sorted(heard_ms.items(), key=lambda heard: heard[1]):
+            member = group.members[member_id]
+            timeout_ms = last_ms - now_ms + member.session_timeout_ms
+            self._turn.era.renew_session(self._turn, group, member, timeout_ms)
+
     def next_deadline_ms(self) -> int | None:
         """When the earliest timer is due; None without timers."""
         return self._turn.wheel.next_deadline_ms()

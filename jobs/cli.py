@@ -239,6 +239,22 @@ def assign(
         raise UsageError(f"{file or 'stdin'}: not UTF-8; give JSON Lines in UTF-8") from None
 
 
+@app.command()
+def simulate(
+    spec: Annotated[str, typer.Option(help="A fleet: TOML, as in examples/fleets.")],
+    out: Annotated[str, typer.Option(help="Folder for what the brokers leave behind.")],
+    seed: Annotated[int | None, typer.Option(help="Another seed than the spec's.")] = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Play a fleet of groups: segments, server.log, a trace, and the truth about them."""
+    from jobs.simulate import COLUMNS, totals
+    from jobs.simulate import simulate as run
+
+    rows = run(spec, out, seed)
+    print_rows(COLUMNS, rows, format)
+    print(totals(rows), file=sys.stderr)
+
+
 scenario = typer.Typer(help="Scenarios of requests through the coordinator model.")
 app.add_typer(scenario, name="scenario")
 

@@ -1,0 +1,279 @@
+"""A broker: a coordinator with its log partitions, its timers on the agenda, and its server.log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from coordinator_core.broker_lines import line_of
+from coordinator_core.coordinator import Coordinator
+from coordinator_core.era import Config, Era
+from coordinator_core.errors import Errors
+from coordinator_core.group import Group
+from coordinator_core.java import partition_for
+from coordinator_core.log_lines import render_line
+from coordinator_core.messages import (
+    Append,
+    BareError,
+    Effect,
+    Event,
+    Request,
+    Respond,
+    Response,
+)
+from coordinator_core.simulation.agenda import Agenda, Phase
+from coordinator_core.simulation.chance import between
+from coordinator_core.simulation.log import Partition
+from coordinator_core.simulation.outputs import Line
+from coordinator_core.turn import MemberIds
+
+_TOPIC = "__consumer_offsets"
+_TELL_OF_STATIC_MEMBERS = frozenset({"2.5"})  # and of no others when they load a group
+
+
+class Surroundings(Protocol):
+    """What a broker has around it, and tells of what it does."""
+
+    agenda: Agenda
+    partitions: list[Partition]
+    append_ms: tuple[int, int]
+    load_ms: int
+    key: int
+
+    def append_error(self, broker: Broker, append: Append, now_ms: int) -> Errors: ...
+    def note(self, group_id: str, at_ms: int, phase: Phase, actor: int, act: Act) -> None: ...
+    def answer(self, request_id: str, response: Response, now_ms: int) -> None: ...
+    def printed(self, line: Line) -> None: ...
+    def appended(self, broker: Broker, append: Append, now_ms: int) -> None: ...
+    def happened(self, broker: Broker, event: Event, now_ms: int) -> None: ...
+    def handled(self, broker: Broker, now_ms: int) -> None: ...
+
+
+Act = Callable[[int], None]
+
+
+class Broker:
+    """``is_up``: takes connections.  Partitions that it still loads answer nothing but that."""
+
+    def __init__(
+        self, broker_id: int, config: Config, era: Era, ids: MemberIds, world: Surroundings
+    ) -> None:
+        self.broker_id = broker_id
+        self.era = era
+        self.is_up = True
+        self.coordinator = Coordinator(config, era, ids)
+        self._config = config
+        self._ids = ids
+        self._world = world
+        self._in_flight: dict[int, list[tuple[Append, Errors]]] = {}
+        self._loading: set[int] = set()
+        self._wake_ms: int | None = None
+
+    # -- requests ------------------------------------------------------------------------------
+
+    def take(self, request: Request, now_ms: int) -> None:
+        """A request of a group; one that is another broker's, or not loaded yet, is turned away."""
+        number = partition_for(request.group_id, self._config.offsets_topic_partitions)
+        error = self._error_of(number)
+        if error is not Errors.NONE:
+            self._world.answer(request.request_id, BareError(error), now_ms)
+            return
+        self._catch_up(now_ms)
+        self._perform(self.coordinator.handle(request, now_ms), now_ms)
+        self._done(now_ms)
+
+    def _error_of(self, partition: int) -> Errors:
+        if self._world.partitions[partition].leader != self.broker_id:
+            return Errors.NOT_COORDINATOR
+        if partition in self._loading:
+            return Errors.COORDINATOR_LOAD_IN_PROGRESS
+        return Errors.NONE
+
+    def group(self, group_id: str) -> Group | None:
+        return self.coordinator.groups.get(group_id)
+
+    # -- the coordinator's effects -------------------------------------------------------------
+
+    def _catch_up(self, now_ms: int) -> None:
+        """Timers due by now come before anything else of this moment."""
+        coordinator = self.coordinator
+        while (due_ms := coordinator.next_deadline_ms()) is not None and due_ms <= now_ms:
+            self._perform(coordinator.fire_next(now_ms) or [], now_ms)
+
+    def _done(self, now_ms: int) -> None:
+        self._world.handled(self, now_ms)
+        due_ms = self.coordinator.next_deadline_ms()
+        if due_ms is not None and (self._wake_ms is None or due_ms < self._wake_ms):
+            self._wake_ms = due_ms
+            self._world.agenda.note(due_ms, Phase.TIMERS, self.broker_id, self._wake)
+
+    def _wake(self, now_ms: int) -> None:
+        if self._wake_ms != now_ms:
+            return  # there was an earlier one
+        self._wake_ms = None
+        self._catch_up(now_ms)
+        self._done(now_ms)
+
+    def _perform(self, effects: Iterable[Effect], now_ms: int) -> None:
+        for effect in effects:
+            if type(effect) is Respond:
+                self._world.answer(effect.request_id, effect.response, now_ms)
+            elif type(effect) is Append:
+                self._append(effect, now_ms)
+            else:
+                assert type(effect) is Event
+                self._tell(effect, now_ms)
+
+    def _tell(self, event: Event, now_ms: int) -> None:
+        self._world.happened(self, event, now_ms)
+        partitions = self._config.offsets_topic_partitions
+        text = line_of(
+            event, self.era, local_ms=now_ms, broker_id=self.broker_id, partitions=partitions
+        )
+        if text is not None:
+            self._world.printed(Line(now_ms, self.broker_id, text))
+
+    def _append(self, append: Append, now_ms: int) -> None:
+        world, partition = self._world, self._world.partitions[append.partition]
+        error = world.append_error(self, append, now_ms)
+        took_ms = between(*world.append_ms, world.key, partition.number, partition.end_offset)
+        if error is Errors.NONE:
+            world.appended(self, append, now_ms)
+        partition.acked_ms = max(partition.acked_ms, now_ms + took_ms)
+        if partition.acked_ms == now_ms:
+            self._perform(self.coordinator.appended(append, error, now_ms), now_ms)
+            return
+        self._in_flight.setdefault(append.partition, []).append((append, error))
+        world.note(
+            append.group_id,
+            partition.acked_ms,
+            Phase.LOG,
+            append.partition,
+            lambda at_ms: self._acknowledge(append, error, at_ms),
+        )
+
+    def _acknowledge(self, append: Append, error: Errors, now_ms: int) -> None:
+        waiting = self._in_flight.get(append.partition, [])
+        if (append, error) not in waiting:
+            return  # the partition went to another broker meanwhile
+        waiting.remove((append, error))
+        self._catch_up(now_ms)
+        self._perform(self.coordinator.appended(append, error, now_ms), now_ms)
+        self._done(now_ms)
+
+    # -- partitions come and go ----------------------------------------------------------------
+
+    def start(self, now_ms: int) -> None:
+        """Up, with nothing in memory; partitions come by ``elected``."""
+        self.is_up = True
+        self.coordinator = Coordinator(self._config, self.era, self._ids)
+        self._in_flight.clear()
+        self._loading.clear()
+        self._wake_ms = None
+        for step in ("starting_up", "startup_complete"):
+            self._print("OTHER", now_ms, step=step)
+
+    def stop(self, now_ms: int) -> None:
+        """Killed: nothing is said, nobody is answered."""
+        self.is_up = False
+        self._in_flight.clear()
+        self._wake_ms = None
+
+    def elected(self, partition: int, now_ms: int) -> None:
+        epoch = self._world.partitions[partition].epoch
+        self._loading.add(partition)
+        self._print("PARTITION_LOAD", now_ms, partition, step="elected", epoch=epoch)
+        self._print("PARTITION_LOAD", now_ms, partition, step="scheduled", epoch=epoch)
+
+        def load(at_ms: int) -> None:
+            if epoch == self._world.partitions[partition].epoch and self.is_up:
+                self._load(partition, at_ms)
+
+        self._world.agenda.note(now_ms + self._world.load_ms, Phase.WORLD, self.broker_id, load)
+
+    def _load(self, number: int, now_ms: int) -> None:
+        partition = self._world.partitions[number]
+        records = partition.records()
+        self._catch_up(now_ms)
+        effects = self.coordinator.load(records, now_ms)
+        loaded = [e.group_id for e in effects if type(e) is Event and e.kind == "LOADED"]
+        for group_id in loaded:
+            self._print_members(self.coordinator.groups[group_id], now_ms)
+        self._perform(effects, now_ms)
+        self._print(
+            "PARTITION_LOAD",
+            now_ms,
+            number,
+            step="finished",
+            epoch=partition.epoch,
+            duration_ms=self._world.load_ms,
+            scheduler_ms=0,
+            count=len(records),
+            byte_count=sum(len(key) + len(value or b"") for key, value in records),
+        )
+        self._loading.discard(number)
+        self._done(now_ms)
+
+    def resigned(self, partition: int, now_ms: int) -> None:
+        """Another broker leads; who waits for an append or an answer is sent there."""
+        epoch = self._world.partitions[partition].epoch
+        self._loading.discard(partition)
+        self._catch_up(now_ms)
+        self._print("PARTITION_LOAD", now_ms, partition, step="resigned", epoch=epoch)
+        for step in ("scheduled", "started"):
+            self._print("PARTITION_UNLOAD", now_ms, partition, step=step, epoch=epoch)
+        groups = [g for g in self.coordinator.groups.values() if g.partition == partition]
+        waiting = self._in_flight.pop(partition, [])
+        if self.era.is_new_coordinator:
+            self._perform(self.coordinator.unload(now_ms, partition), now_ms)
+        self._fail(waiting, now_ms)
+        if not self.era.is_new_coordinator:
+            self._perform(self.coordinator.unload(now_ms, partition), now_ms)
+        self._print(
+            "PARTITION_UNLOAD",
+            now_ms,
+            partition,
+            step="finished",
+            epoch=epoch,
+            count=sum(len(group.offsets) for group in groups),
+            group_count=len(groups),
+        )
+        self._done(now_ms)
+
+    def _fail(self, waiting: list[tuple[Append, Errors]], now_ms: int) -> None:
+        """What was written stays written; nobody hears of it here."""
+        for append, _ in waiting:
+            error = Errors.NOT_LEADER_OR_FOLLOWER
+            self._perform(self.coordinator.appended(append, error, now_ms), now_ms)
+
+    # -- lines that are not of a group's own doing ---------------------------------------------
+
+    def _print(
+        self, event: str, now_ms: int, partition: int | None = None, **fields: object
+    ) -> None:
+        given = fields | {"broker_id": self.broker_id}
+        if partition is not None:
+            given["topic_partition"] = f"{_TOPIC}-{partition}"
+        text = render_line(event, self.era.name, local_ms=now_ms, **given)
+        if text is not None:
+            self._world.printed(Line(now_ms, self.broker_id, text))
+
+    def _print_members(self, group: Group, now_ms: int) -> None:
+        for member in group.in_order():
+            if self.era.name in _TELL_OF_STATIC_MEMBERS and member.instance_id is None:
+                continue
+            self._print(
+                "LOADED",
+                now_ms,
+                step="member",
+                group_id=group.group_id,
+                generation=group.generation,
+                member_id=member.member_id,
+                instance_id=member.instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                session_timeout_ms=member.session_timeout_ms,
+                rebalance_timeout_ms=member.rebalance_timeout_ms,
+                protocols=tuple(name for name, _ in member.protocols),
+                _=f"memberId={member.member_id}, groupInstanceId=Some({member.instance_id})",
+            )

@@ -1,0 +1,300 @@
+"""A process with a consumer in it: started, stopped, killed, frozen, slow, cut off; and restarted
+by whoever watches over it when it fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from coordinator_core.client import (
+    LIBRARIES,
+    ClientEffect,
+    ClientRequest,
+    ClientResponse,
+    Closed,
+    Consumer,
+    ConsumerConfig,
+    Disconnect,
+    ListenerCall,
+    Measured,
+    Raised,
+    Send,
+)
+from coordinator_core.messages import TopicPartition
+from coordinator_core.simulation.agenda import Phase
+from coordinator_core.simulation.chance import key_of, mixed, share
+from coordinator_core.simulation.channels import Channel, Wire
+from coordinator_core.simulation.plans import Act, Action, ProcessSpec
+from coordinator_core.simulation.spec import GroupSpec, Network
+
+_JITTER = 1 << 40  # apart from what is drawn by time
+_COMMIT = "offset commit"
+Deliver = Callable[[int], None]
+
+
+class Around(Protocol):
+    """What a process has around it."""
+
+    start_ms: int
+
+    def note(self, group_id: str, at_ms: int, phase: Phase, actor: int, act: Deliver) -> None: ...
+    def wake(self, process: Process, at_ms: int) -> None: ...
+    def send(
+        self, process: Process, request: ClientRequest, node: int | None, now_ms: int
+    ) -> None: ...
+    def called(self, process: Process, call: ListenerCall, now_ms: int) -> None: ...
+    def ended(self, process: Process, how: str, now_ms: int) -> None: ...
+    def measured(self, process: Process, measured: Measured) -> None: ...
+    def rate_of(self, topic: str) -> int: ...
+
+
+class Process:
+    """``number`` orders processes; ``life`` counts its starts; ``consumer`` None: it does not run.
+
+    ``reason``: what was last done to it, in the words of a plan.
+    """
+
+    def __init__(
+        self,
+        spec: ProcessSpec,
+        group: GroupSpec,
+        number: int,
+        seed: int,
+        network: Network,
+        world: Around,
+    ) -> None:
+        self.name = spec.name
+        self.group = group
+        self.number = number
+        self.instance_id = spec.instance_of if group.static else None
+        self.key = key_of(seed, group.name, spec.name)
+        self.host = "/10.{}.{}.{}".format(*(mixed(self.key, n) % 250 for n in range(3)))
+        self.wire = Wire(network, self.key)
+        self.consumer: Consumer | None = None
+        self.life = 0
+        self.channels: dict[tuple[int, bool], Channel] = {}
+        self.wake_ms: int | None = None
+        self.is_away = False
+        self.frozen_until_ms = 0
+        self.cut_until_ms = 0
+        self._inbox: list[Deliver] = []
+        self._jitters = 0
+        self._failure = ""
+        self._world = world
+
+    # -- what is done to it --------------------------------------------------------------------
+
+    def act(self, action: Action, now_ms: int) -> None:
+        if action.act is Act.START:
+            self.start(now_ms)
+        elif self.consumer is not None:
+            _ACTS[action.act](self, now_ms, now_ms + action.length_ms)
+
+    def start(self, now_ms: int) -> None:
+        if self.consumer is not None:
+            return
+        self.life += 1
+        group = self.group
+        commits = group.commit_interval_ms is not None
+        config = ConsumerConfig(
+            group_id=group.name,
+            client_id=self.name,
+            name=f"{self.name}#{self.life}",
+            client_host=self.host,
+            instance_id=self.instance_id,
+            assignors=group.assignors,
+            session_timeout_ms=group.session_timeout_ms,
+            heartbeat_interval_ms=group.heartbeat_interval_ms,
+            max_poll_interval_ms=group.max_poll_interval_ms,
+            enable_auto_commit=commits,
+            auto_commit_interval_ms=group.commit_interval_ms or 5000,
+            metadata_max_age_ms=group.metadata_max_age_ms,
+        )
+        self.channels = {}
+        self._failure = ""
+        self.is_away = False
+        self.frozen_until_ms = 0
+        self.consumer = Consumer(config, LIBRARIES[group.client], self._jitter)
+        self._perform(self.consumer.subscribe(group.topics, now_ms), now_ms)
+        if self.consumer is not None:
+            self._perform(self.consumer.poll(now_ms), now_ms)
+
+    def stop(self, now_ms: int, _: int) -> None:
+        if self.consumer is not None and not self._is_frozen(now_ms, self.stop):
+            self._consume(now_ms)
+            self._perform(self.consumer.close(now_ms), now_ms)
+
+    def kill(self, now_ms: int, _: int) -> None:
+        self._end("killed", now_ms)
+
+    def freeze(self, now_ms: int, until_ms: int) -> None:
+        if until_ms <= self.frozen_until_ms:
+            return
+        self.frozen_until_ms = until_ms
+        life = self.life
+        self._note(until_ms, lambda at_ms: self._thaw(at_ms) if life == self.life else None)
+
+    def be_slow(self, now_ms: int, until_ms: int) -> None:
+        """The application is away from poll until then."""
+        consumer = self.consumer
+        if consumer is None or self.is_away or self._is_frozen(now_ms, self.be_slow):
+            return
+        self.is_away = True
+        self._perform(consumer.process(now_ms), now_ms)
+        self._later(until_ms, self._come_back)
+
+    def cut(self, now_ms: int, until_ms: int) -> None:
+        self.cut_until_ms = max(self.cut_until_ms, until_ms)
+
+    def _come_back(self, now_ms: int) -> None:
+        self.is_away = False
+        if self.consumer is not None and not self.consumer.is_closed:
+            self._perform(self.consumer.poll(now_ms), now_ms)
+
+    def _thaw(self, now_ms: int) -> None:
+        if now_ms < self.frozen_until_ms:
+            return  # frozen again meanwhile
+        inbox, self._inbox = self._inbox, []
+        for deliver in inbox:
+            deliver(now_ms)
+        self.advance(now_ms)
+
+    def _is_frozen(self, now_ms: int, act: Callable[[int, int], None]) -> bool:
+        """What is done to a frozen process happens when it runs again."""
+        if now_ms >= self.frozen_until_ms:
+            return False
+        self._inbox.append(lambda at_ms: act(at_ms, at_ms))
+        return True
+
+    # -- what comes in -------------------------------------------------------------------------
+
+    def received(self, request_id: str, response: ClientResponse, now_ms: int) -> None:
+        self._deliver(now_ms, lambda consumer, at: consumer.received(request_id, response, at))
+
+    def disconnected(self, node: int, now_ms: int) -> None:
+        self._deliver(now_ms, lambda consumer, at: consumer.disconnected(node, at))
+
+    def lost(self, request_id: str, now_ms: int) -> None:
+        self._deliver(now_ms, lambda consumer, at: consumer.lost(request_id, at))
+
+    def _deliver(
+        self, now_ms: int, tell: Callable[[Consumer, int], Iterable[ClientEffect]]
+    ) -> None:
+        if now_ms < self.frozen_until_ms:
+            self._inbox.append(lambda at_ms: self._deliver(at_ms, tell))
+        elif self.consumer is not None:
+            self._consume(now_ms)
+            self._perform(tell(self.consumer, now_ms), now_ms)
+
+    def advance(self, now_ms: int) -> None:
+        if self.consumer is not None and now_ms >= self.frozen_until_ms:
+            self._consume(now_ms)
+            self._perform(self.consumer.advance(now_ms), now_ms)
+
+    def set_wake(self) -> None:
+        """Come back when the consumer's next timer is due."""
+        due_ms = None if self.consumer is None else self.consumer.next_deadline_ms()
+        if due_ms is not None and due_ms != self.wake_ms:
+            self._world.wake(self, due_ms)
+        self.wake_ms = due_ms
+
+    # -- what goes out -------------------------------------------------------------------------
+
+    def _perform(self, effects: Iterable[ClientEffect], now_ms: int) -> None:
+        for effect in effects:
+            if self.consumer is None:
+                break
+            if type(effect) is Send:
+                self._world.send(self, effect.request, effect.node, now_ms)
+            elif type(effect) is ListenerCall:
+                self._listen(effect, now_ms)
+            elif type(effect) is Disconnect:
+                self.close_channels(effect.node)
+            elif type(effect) is Measured:
+                self._world.measured(self, effect)
+            elif type(effect) is Raised:
+                self._fail(effect, now_ms)
+            elif type(effect) is Closed:
+                self._end(self._failure or "closed", now_ms)
+        self.set_wake()
+
+    def _listen(self, call: ListenerCall, now_ms: int) -> None:
+        self._world.called(self, call, now_ms)
+        if not self.group.listener_ms:
+            self._listened(now_ms)
+        else:
+            self._later(now_ms + self.group.listener_ms, self._listened)
+
+    def _listened(self, now_ms: int) -> None:
+        if self.consumer is not None:
+            self._perform(self.consumer.listened(now_ms), now_ms)
+
+    def _fail(self, raised: Raised, now_ms: int) -> None:
+        """What poll throws ends the application, which closes its consumer on the way out; a
+        commit that failed it only logs.
+        """
+        if self.consumer is None or self._failure or raised.text.startswith(_COMMIT):
+            return
+        self._failure = f"failed: {raised.error.name if raised.error else raised.text}"
+        if self.group.restart_ms is not None:
+            self._note(now_ms + self.group.restart_ms, self.start)
+        self._perform(self.consumer.close(now_ms), now_ms)
+
+    def _end(self, how: str, now_ms: int) -> None:
+        if self.consumer is None:
+            return
+        self.consumer = None
+        self.wake_ms = None
+        self._inbox.clear()
+        for node in {broker_id for broker_id, _ in self.channels}:
+            self.close_channels(node)
+        self._world.ended(self, how, now_ms)
+
+    def close_channels(self, node: int) -> None:
+        for is_group in (False, True):
+            channel = self.channels.pop((node, is_group), None)
+            if channel is not None:
+                channel.is_open = False
+
+    def _later(self, at_ms: int, act: Deliver) -> None:
+        """In this life, and not while frozen."""
+        life = self.life
+
+        def due(now_ms: int) -> None:
+            if life != self.life:
+                return
+            if now_ms < self.frozen_until_ms:
+                self._inbox.append(due)
+            else:
+                act(now_ms)
+
+        self._note(at_ms, due)
+
+    def _note(self, at_ms: int, act: Deliver) -> None:
+        self._world.note(self.group.name, at_ms, Phase.CLIENT, self.number, act)
+
+    def _jitter(self) -> float:
+        self._jitters += 1
+        return 2 * share(self.key, _JITTER, self._jitters) - 1
+
+    def _consume(self, now_ms: int) -> None:
+        """Read on to where a consumer that keeps up is: what a commit says next."""
+        consumer = self.consumer
+        if consumer is None or self.is_away or self.group.commit_interval_ms is None:
+            return
+        since_ms = now_ms - self._world.start_ms
+        positions: dict[TopicPartition, int] = {
+            (topic, partition): since_ms * self._world.rate_of(topic) // 1000
+            for topic, partition in consumer.owned
+        }
+        consumer.consumed(positions)
+
+
+_ACTS: dict[Act, Callable[[Process, int, int], None]] = {
+    Act.STOP: Process.stop,
+    Act.KILL: Process.kill,
+    Act.FREEZE: Process.freeze,
+    Act.SLOW: Process.be_slow,
+    Act.CUT: Process.cut,
+}

@@ -1,0 +1,174 @@
+"""Fleets by number: any mixture of eras, clients, lives and faults, for laws that hold of all."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from coordinator_core.java import partition_for
+from coordinator_core.simulation.chance import between, key_of, share
+
+_T = TypeVar("_T")
+Values = dict[str, Any]
+
+# Which clients talked to which brokers, and the assignors these had.
+CLIENTS: Mapping[str, tuple[str, ...]] = {
+    "0.9": ("java-0.9",),
+    "0.10": ("java-0.10", "java-0.9"),
+    "2.0": ("java-2.0", "java-1.0"),
+    "2.5": ("java-2.5", "java-2.3", "java-2.0", "librdkafka-2"),
+    "3.9": ("java-3.9", "java-2.5", "librdkafka-2", "kafka-python-3"),
+    "4.1": ("java-4.1", "java-3.9", "librdkafka-2", "kafka-python-3"),
+}
+_HAS_STATIC = {"java-2.3", "java-2.5", "java-3.9", "java-4.1", "librdkafka-2", "kafka-python-3"}
+_HAS_COOPERATIVE = {"java-2.5", "java-3.9", "java-4.1", "librdkafka-2"}
+_PLANS = (
+    "deploy", "deploy", "surge", "kill", "kill", "scale", "crash_loop", "slow_poll", "freeze",
+    "cut", "twin", "autoscale",
+)  # fmt: skip
+_FAULTS = ("leadership_moves", "append_error", "broker_stops")
+
+
+class _Draws:
+    """Numbers for one fleet, one after the other."""
+
+    def __init__(self, seed: int) -> None:
+        self._key = key_of("random fleet", seed)
+        self._drawn = 0
+
+    def number(self, lowest: int, highest: int) -> int:
+        self._drawn += 1
+        return between(lowest, highest, self._key, self._drawn)
+
+    def one_of(self, choices: Sequence[_T]) -> _T:
+        return choices[self.number(0, len(choices) - 1)]
+
+    def is_so(self, probability: float) -> bool:
+        self._drawn += 1
+        return share(self._key, self._drawn) < probability
+
+
+def random_fleet(
+    seed: int,
+    *,
+    eras: Sequence[str] = tuple(CLIENTS),
+    minutes: int = 20,
+    faults: bool = True,
+    partitions: tuple[range, int] = (range(3), 3),
+) -> Values:
+    """A spec's values, as ``fleet_of`` reads them; ``minutes``: how long it is played.
+
+    ``partitions``: those of `__consumer_offsets` that the groups are in, and how many there are:
+    fleets that share none can be read as one cluster.
+    """
+    draws = _Draws(seed)
+    era = draws.one_of(eras)
+    topics: list[Values] = [
+        {"name": name, "partitions": draws.number(1, 16)} for name in ("orders", "payments")
+    ]
+    if draws.is_so(0.3):
+        grown = topics[0]["partitions"] + draws.number(1, 6)
+        topics[0]["grows"] = [{"at": f"{draws.number(3, minutes - 3)}m", "to": grown}]
+    brokers = draws.number(1, 3)
+    names = _names(f"fleet-{seed}", *partitions)
+    groups = [
+        _group(draws, name, era, minutes)
+        for name, _ in zip(names, range(draws.number(1, 3)), strict=False)
+    ]
+    network: Values = {"latency": f"{draws.number(1, 5)}ms", "jitter": f"{draws.number(0, 20)}ms"}
+    if faults and draws.is_so(0.2):
+        network |= {"loss": 0.002, "duplication": 0.002, "reordering": 0.01}
+    return {
+        "name": f"random-{seed}",
+        "length": f"{minutes}m",
+        "seed": seed,
+        "cluster": {
+            "era": era,
+            "brokers": brokers,
+            "append": ["0ms", f"{draws.number(0, 8)}ms"],
+            "load": f"{draws.number(1, 200)}ms",
+            "config": {
+                "group_initial_rebalance_delay_ms": draws.one_of((0, 3000)),
+                "offsets_topic_partitions": partitions[1],
+            },
+        },
+        "network": network,
+        "topics": topics,
+        "groups": groups,
+        "faults": [
+            _fault(draws, brokers, minutes) for _ in range(draws.number(0, 2) if faults else 0)
+        ],
+    }
+
+
+def _names(prefix: str, wanted: range, count: int) -> Iterator[str]:
+    """Names of groups that are in the wanted partitions."""
+    for n in itertools.count(1):
+        name = f"{prefix}-{n}"
+        if partition_for(name, count) in wanted:
+            yield name
+
+
+def _group(draws: _Draws, name: str, era: str, minutes: int) -> Values:
+    client = draws.one_of(CLIENTS[era])
+    static = client in _HAS_STATIC and era in ("2.5", "3.9", "4.1") and draws.is_so(0.3)
+    assignors = ["range", "roundrobin"]
+    if client in _HAS_COOPERATIVE and draws.is_so(0.4):
+        assignors = ["cooperative-sticky"]
+    session_s = draws.number(10, 45)
+    processes = draws.number(1, 7)
+    group: Values = {
+        "name": name,
+        "topics": ["orders", "payments"] if draws.is_so(0.5) else ["orders"],
+        "processes": processes,
+        "client": client,
+        "assignors": assignors,
+        "static": static,
+        "session_timeout": f"{session_s}s",
+        "max_poll_interval": f"{max(session_s, draws.number(20, 90))}s",
+        "metadata_max_age": "60s",
+        "listener": f"{draws.one_of((0, 0, 50, 400))}ms",
+        "restart": "5s",
+        "plans": [{"kind": "start", "at": "1s", "spread": f"{draws.number(0, 8000)}ms"}],
+    }
+    if draws.is_so(0.4):
+        group["commit_interval"] = f"{draws.number(5, 60)}s"
+    for _ in range(draws.number(1, 4)):
+        group["plans"].append(_plan(draws, processes, minutes))
+    return group
+
+
+def _plan(draws: _Draws, processes: int, minutes: int) -> Values:
+    kind = draws.one_of(_PLANS)
+    plan: Values = {"kind": kind, "at": f"{draws.number(60, 60 * minutes - 120)}s"}
+    if kind in ("deploy", "surge"):
+        plan |= {"kind": "deploy", "gap": f"{draws.number(1, 30)}s"}
+        plan |= {"down": f"{draws.number(1, 8)}s"}
+        if kind == "surge":
+            plan["overlap"] = f"{draws.number(2, 20)}s"
+    elif kind == "kill":
+        plan |= {"pick": draws.number(1, 2), "down": f"{draws.number(1, 60)}s"}
+    elif kind == "scale":
+        plan["to"] = draws.number(1, 9)
+    elif kind == "autoscale":
+        plan |= {"every": "90s", "times": 6, "low": processes, "high": processes + 3}
+    elif kind == "crash_loop":
+        plan |= {"pick": 1, "loops": draws.number(2, 4), "life": f"{draws.number(1, 20)}s"}
+        plan["down"] = f"{draws.number(1, 10)}s"
+    elif kind == "twin":
+        plan |= {"pick": 1, "length": f"{draws.number(20, 90)}s"}
+    else:
+        plan |= {"pick": 1, "length": f"{draws.number(1, 120)}s"}
+    return plan
+
+
+def _fault(draws: _Draws, brokers: int, minutes: int) -> Values:
+    kind = draws.one_of(_FAULTS)
+    fault: Values = {"kind": kind, "at": f"{draws.number(60, 60 * minutes - 180)}s"}
+    if kind == "append_error":
+        errors = ("NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT", "MESSAGE_TOO_LARGE")
+        fault |= {"error": draws.one_of(errors), "length": f"{draws.number(1, 20)}s"}
+    elif kind == "broker_stops":
+        fault |= {"broker": draws.number(1, brokers), "length": f"{draws.number(2, 60)}s"}
+    return fault

@@ -1,0 +1,97 @@
+"""Record batches (magic 2) and segment files as a broker writes them for its coordinator.
+
+One uncompressed batch an append, without a producer; its records all have the batch's time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from struct import Struct
+from typing import BinaryIO
+
+import crc32c
+
+from jobs.segments.record_batch import CRC_START
+
+_BEFORE_CHECKSUM = Struct(">qiibI")
+_COVERED = Struct(">hiqqqhii")
+_MAGIC = 2
+_NO_PRODUCER = -1
+
+Pair = tuple[bytes | None, bytes | None]
+
+
+def record_batch(
+    base_offset: int, leader_epoch: int, time_ms: int, records: Sequence[Pair]
+) -> bytes:
+    """The batch's bytes; ``records``: key and value, None is a tombstone's."""
+    payload = b"".join([_record(index, *record) for index, record in enumerate(records)])
+    covered = (
+        _COVERED.pack(
+            0,  # attributes: CreateTime, no compression
+            len(records) - 1,
+            time_ms,
+            time_ms,
+            _NO_PRODUCER,
+            _NO_PRODUCER,
+            _NO_PRODUCER,
+            len(records),
+        )
+        + payload
+    )
+    length = CRC_START - 12 + len(covered)
+    checksum = crc32c.crc32c(covered)
+    return _BEFORE_CHECKSUM.pack(base_offset, length, leader_epoch, _MAGIC, checksum) + covered
+
+
+def _record(index: int, key: bytes | None, value: bytes | None) -> bytes:
+    body = b"\x00\x00" + _varint(index) + _sized(key) + _sized(value) + b"\x00"
+    return _varint(len(body)) + body
+
+
+def _sized(data: bytes | None) -> bytes:
+    return _varint(-1) if data is None else _varint(len(data)) + data
+
+
+def _varint(number: int) -> bytes:
+    """Zigzag-coded."""
+    left = number << 1 ^ number >> 31
+    if 0 <= left < 0x80:
+        return _ONE_BYTE[left]
+    found = bytearray()
+    while left > 0x7F:
+        found.append(left & 0x7F | 0x80)
+        left >>= 7
+    found.append(left)
+    return bytes(found)
+
+
+_ONE_BYTE = [bytes([number]) for number in range(0x80)]
+
+
+class SegmentWriter:
+    """One partition's log under ``folder``: FOLDER/TOPIC-N/OFFSET.log, rolled by size.
+
+    To be closed.
+    """
+
+    def __init__(self, folder: Path, topic_partition: str, segment_bytes: int) -> None:
+        self._folder = folder / topic_partition
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._segment_bytes = segment_bytes
+        self._stream: BinaryIO | None = None
+        self._size = 0
+
+    def append(self, base_offset: int, batch: bytes) -> None:
+        if self._stream is None or self._size + len(batch) > self._segment_bytes:
+            self.close()
+            self._stream = (self._folder / f"{base_offset:020}.log").open("wb")
+            self._size = 0
+        self._stream.write(batch)
+        self._size += len(batch)
+
+    def close(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None

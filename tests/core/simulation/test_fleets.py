@@ -1,0 +1,169 @@
+"""Each fleet of examples/fleets shows what it is named after, in its numbers."""
+
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from coordinator_core.simulation import Line, Told, fleet_of, simulate
+
+FLEETS = Path(__file__).parents[3] / "examples" / "fleets"
+START_MS = 1_795_161_600_000
+
+
+class Played:
+    def __init__(self, name, changed):
+        values = tomllib.loads((FLEETS / f"{name}.toml").read_text(encoding="utf-8"))
+        values.pop("start")
+        assert values["name"] == name
+        outputs = list(simulate(fleet_of(values | changed), START_MS, traces=False))
+        told = [output.truth for output in outputs if isinstance(output, Told)]
+        self.lines = [output.text for output in outputs if isinstance(output, Line)]
+        self.generations = [each for each in told if each["truth"] == "generation"]
+        self.groups = [each for each in told if each["truth"] == "group"]
+        self.ends = Counter(each["how"] for each in told if each["truth"] == "end")
+        self.actions = Counter(each["action"] for each in told if each["truth"] == "action")
+
+    def total(self, name):
+        return sum(group[name] for group in self.groups)
+
+    def causes(self):
+        return Counter(each["cause"] for each in self.generations)
+
+    def outcomes(self):
+        return Counter(each["outcome"] for each in self.generations)
+
+
+@pytest.fixture(scope="module")
+def played():
+    known = {}
+
+    def play(name, **changed):
+        if (name, *changed) not in known:
+            known[name, *changed] = Played(name, changed)
+        return known[name, *changed]
+
+    return play
+
+
+def test_there_is_a_test_of_every_fleet():
+    tested = {name for name in globals() if name.startswith("test_")}
+
+    assert {path.stem.replace("-", "_") for path in FLEETS.glob("*.toml")} <= {
+        name.removeprefix("test_") for name in tested
+    }
+
+
+def test_rolling_deploy_storm(played):
+    """Six processes replaced: twelve rebalances, and far more partitions move than there are."""
+    fleet = played("rolling-deploy-storm")
+
+    assert fleet.actions == {"start": 12, "stop": 6}
+    assert fleet.causes() == {"LEAVE": 6, "MEMBER_NEW": 7}
+    assert fleet.total("partitions_moved") > 4 * 24
+
+
+def test_flapping_member(played):
+    """Each of fourteen cuts is an expiry and a return; the other members revoke every time, and
+    the one that is cut off goes on as an owner of what others were given.
+    """
+    fleet = played("flapping-member")
+
+    assert fleet.actions["cut"] == 14
+    assert fleet.total("members_expired") == 14
+    assert fleet.causes() == {"HEARTBEAT_EXPIRY": 14, "MEMBER_NEW": 15}
+    assert fleet.total("double_owned_partition_ms") > 14 * 4 * 5_000
+
+
+def test_slow_poll_loop(played):
+    """Polls of 90 s under max.poll.interval.ms of 60 s: out of the group, in again, each time; the
+    tenth begins when the fleet ends.
+    """
+    fleet = played("slow-poll-loop")
+
+    assert fleet.actions["slow"] == 10
+    assert fleet.causes()["LEAVE_POLL_TIMEOUT"] == 9
+    assert fleet.causes()["MEMBER_NEW"] == 10
+    assert fleet.total("members_expired") == 0
+
+
+def test_stuck_leader(played):
+    """Joined, never assigned: nobody owns anything until the leader's session is over."""
+    fleet = played("stuck-leader")
+    first, second, _ = fleet.generations
+
+    assert (first["outcome"], second["outcome"]) == ("superseded", "stable")
+    assert first["assigned_ms"] is None
+    assert second["assigned_ms"] - first["joined_ms"] > 44_000
+    assert second["member_count"] == 3
+
+
+def test_cooperative_ping_pong(played):
+    """A process more, a process less, 36 times: a member that leaves is one round, one that comes
+    is two, and few partitions move in each.
+    """
+    fleet = played("cooperative-ping-pong")
+    generations = len(fleet.generations)
+
+    assert fleet.causes()["LEAVE"] == 18
+    assert fleet.causes()["MEMBER_NEW"] == 19
+    assert generations > 18 + 19 + 15
+    assert fleet.total("partitions_moved") <= 36 * 4
+
+
+def test_static_twins_fencing(played):
+    """Two processes and one instance id: each start ends the other, without a single rebalance."""
+    fleet = played("static-twins-fencing")
+
+    assert fleet.ends["failed: FENCED_INSTANCE_ID"] > 60
+    assert fleet.total("generations") == 1
+    assert sum("Replacing previously mapped member" in line for line in fleet.lines) > 60
+    assert fleet.total("double_owned_partition_ms") > 0
+
+
+def test_group_max_size_lockout(played):
+    """Whoever is refused fails and is refused again; worse, a member that is refused while it
+    rejoins is missed by nobody: the rebalance waits for its timeout.
+    """
+    fleet = played("group-max-size-lockout")
+
+    assert fleet.ends["failed: GROUP_MAX_SIZE_REACHED"] > 50
+    assert max(each["member_count"] or 0 for each in fleet.generations) == 4
+    assert max(each["join_ms"] or 0 for each in fleet.generations) == 300_000
+
+
+def test_coordinator_failover_storm(played):
+    """The same deployment without the brokers' trouble: nine generations of each group; with it no
+    rebalance gets through for a minute and a half, and each try to join leaves a member id behind.
+    """
+    fleet, calm = (
+        played("coordinator-failover-storm"),
+        played("coordinator-failover-storm", faults=[]),
+    )
+
+    assert sum("Finished loading" in line for line in fleet.lines) == 5 + 45 * 5 + 10
+    assert calm.total("generations") == 4 * 9
+    assert fleet.total("generations") == 4 * 2
+    assert fleet.total("member_ids") > 10 * calm.total("member_ids")
+    assert fleet.total("unowned_partition_ms") > 50 * calm.total("unowned_partition_ms")
+
+
+def test_thundering_start_with_initial_delay(played):
+    """Thirty starts in twenty seconds are one generation, 24 s later: each new member extends the
+    wait, and nothing moves.
+    """
+    fleet = played("thundering-start-with-initial-delay")
+
+    assert fleet.outcomes() == {"stable": 1}
+    assert fleet.generations[0]["member_count"] == 30
+    assert fleet.generations[0]["join_ms"] == 24_000
+    assert fleet.total("partitions_moved") == 0
+
+
+def test_thundering_start_without_initial_delay(played):
+    """Without the wait the first are given what the next take away, heartbeat by heartbeat."""
+    fleet = played("thundering-start-without-initial-delay")
+
+    assert fleet.total("generations") == 8
+    assert fleet.total("partitions_moved") > 4 * 60

@@ -1,0 +1,138 @@
+"""Laws of every simulation, on random fleets of all eras and clients."""
+
+from collections import Counter
+
+import pytest
+
+from coordinator_core.records import decode
+from coordinator_core.simulation import Line, Told, Traced, World, Written, fleet_of, simulate
+from coordinator_core.simulation.random_fleets import CLIENTS, random_fleet
+
+START_MS = 1_795_161_600_000
+SEEDS = range(12)
+
+
+def is_of_a_partition(output):
+    """A broker's own start is told by each part."""
+    return isinstance(output, Written) or (isinstance(output, Line) and " Start" not in output.text)
+
+
+def outputs_of(values, **options):
+    return list(simulate(fleet_of(values), START_MS, **options))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_skipping_idle_time_changes_nothing(seed):
+    fleet = random_fleet(seed, minutes=12)
+
+    assert outputs_of(fleet) == outputs_of(fleet, skips_idle=False)
+
+
+@pytest.mark.parametrize("era", CLIENTS)
+def test_most_of_a_calm_day_is_skipped_and_the_rest_is_as_if_played(era):
+    fleet = random_fleet(1, eras=[era], minutes=4, faults=False)
+    for group in fleet["groups"]:
+        group.pop("commit_interval", None)
+        group["metadata_max_age"] = "30m"
+        group["plans"] = [
+            {"kind": "start", "at": "1s", "spread": "2s"},
+            {"kind": "kill", "at": "50m", "pick": 1, "down": "30s"},
+        ]
+    fleet["length"] = "1h"
+    played, skipped = (
+        World(fleet_of(fleet), START_MS, 1, skips_idle=False),
+        World(fleet_of(fleet), START_MS, 1),
+    )
+
+    assert list(skipped.run()) == list(played.run())
+    assert skipped.idle.skipped_ms > 0.9 * 3_600_000 * len(fleet["groups"])
+
+
+def test_the_same_seed_gives_the_same_and_another_seed_does_not():
+    fleet = random_fleet(3, minutes=6)
+
+    assert outputs_of(fleet) == outputs_of(fleet)
+    assert outputs_of(fleet) != outputs_of(fleet, seed=4)
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_a_group_fares_the_same_alone_and_among_others(seed):
+    fleet = random_fleet(seed, minutes=8)
+    fleet["groups"] += [
+        group | {"name": f"{group['name']}-more-{n}"} for group in fleet["groups"] for n in range(4)
+    ]
+
+    together = outputs_of(fleet)
+    apart = [outputs_of(fleet, partitions=frozenset([n])) for n in range(3)]
+
+    assert Counter(filter(is_of_a_partition, together)) == Counter(
+        output for outputs in apart for output in outputs if is_of_a_partition(output)
+    )
+    for n in range(3):
+        assert [o for o in together if isinstance(o, Written) and o.partition == n] == [
+            o for o in apart[n] if isinstance(o, Written)
+        ]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_offsets_follow_on_and_times_never_run_back(seed):
+    outputs = outputs_of(random_fleet(seed, minutes=8))
+    ends, times = Counter(), {}
+
+    for output in outputs:
+        if isinstance(output, Written):
+            assert output.base_offset == ends[output.partition]
+            ends[output.partition] += len(output.records)
+        if isinstance(output, Written | Line):
+            key = type(output), getattr(output, "broker_id", 0)
+            assert output.at_ms >= times.get(key, START_MS)
+            times[key] = output.at_ms
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_the_trace_says_was_written_is_what_was_written(seed):
+    outputs = outputs_of(random_fleet(seed, minutes=8))
+    traced = [o.event for o in outputs if isinstance(o, Traced) and o.event["event"] == "record"]
+    written = [
+        (output.at_ms - START_MS, *record)
+        for output in outputs
+        if isinstance(output, Written)
+        for record in output.records
+    ]
+
+    assert [(e["at_ms"], e["key"] is None) for e in traced] == [
+        (at_ms, False) for at_ms, _, _ in written
+    ]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_generation_with_a_record_is_told_with_the_records_members(seed):
+    outputs = outputs_of(random_fleet(seed, minutes=8))
+    told = {
+        (o.truth["group"], o.truth["incarnation"], o.truth["generation"]): o.truth
+        for o in outputs
+        if isinstance(o, Told) and o.truth["truth"] == "generation"
+    }
+    by_group = {}
+    for (group, _, generation), truth in told.items():
+        by_group.setdefault((group, generation), []).append(truth)
+
+    records = [decode(*record) for o in outputs if isinstance(o, Written) for record in o.records]
+    for record in records:
+        if record.name != "GroupMetadata" or not (record.value and record.value["members"]):
+            continue
+        found = by_group[record.key["group"], record.value["generation"]]
+        ids = {member["member_id"] for member in record.value["members"]}
+        assert any(ids <= {m["member_id"] for m in truth["members"]} for truth in found)
+
+
+def test_two_generations_of_one_group_are_never_told_under_one_number():
+    for seed in SEEDS:
+        outputs = outputs_of(random_fleet(seed, minutes=8), traces=False)
+        told = Counter(
+            (o.truth["group"], o.truth["incarnation"], o.truth["generation"])
+            for o in outputs
+            if isinstance(o, Told) and o.truth["truth"] == "generation"
+        )
+
+        assert max(told.values()) == 1, f"seed {seed}"

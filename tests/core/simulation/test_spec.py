@@ -1,0 +1,183 @@
+"""Specs: what they may say, and what is said of those that say something else."""
+
+import copy
+
+import pytest
+
+from coordinator_core.simulation import SpecError, duration_ms, fleet_of
+from coordinator_core.simulation.plans import Act, Action, Plan, lives_of
+
+SPEC = {
+    "name": "small",
+    "length": "10m",
+    "topics": [{"name": "orders", "partitions": 4, "grows": [{"at": "5m", "to": 6}]}],
+    "groups": [{"name": "g", "topics": ["orders"], "processes": 2}],
+}
+
+
+def spec_with(path, value):
+    """The small spec with one thing changed: ``groups.0.client``."""
+    changed = copy.deepcopy(SPEC)
+    *way, last = path.split(".")
+    table = changed
+    for name in way:
+        table = table[int(name)] if name.isdigit() else table.setdefault(name, {})
+    table[last] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [("90s", 90_000), ("1h30m", 5_400_000), ("250ms", 250), ("1.5s", 1_500), ("2d", 172_800_000)],
+)
+def test_durations(text, ms):
+    assert duration_ms(text) == ms
+
+
+@pytest.mark.parametrize("text", ["", "90", "5 m", "-1s", "1x", "s"])
+def test_what_is_no_duration(text):
+    with pytest.raises(ValueError, match="is no duration"):
+        duration_ms(text)
+
+
+def test_a_spec_that_says_little():
+    fleet = fleet_of(SPEC)
+
+    assert (fleet.length_ms, fleet.cluster.era, fleet.cluster.brokers) == (600_000, "4.1", 1)
+    assert fleet.topics[0].partitions_at(299_999) == 4
+    assert fleet.topics[0].partitions_at(300_000) == 6
+
+
+def test_groups_by_count_have_numbered_names():
+    fleet = fleet_of(spec_with("groups.0.count", 3))
+
+    assert [group.name for group in fleet.groups] == ["g-1", "g-2", "g-3"]
+
+
+def test_a_fault_repeats():
+    fault = {"kind": "leadership_moves", "at": "1m", "every": "4m"}
+
+    fleet = fleet_of(spec_with("faults", [fault]))
+
+    assert [fault.at_ms for fault in fleet.faults] == [60_000, 300_000, 540_000]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("length", "ten", r"length: 'ten' is no duration; write it as 90s"),
+        ("length", 10, r"length: a duration is wanted"),
+        ("colour", 1, r"the spec: unknown colour; known: "),
+        ("cluster.era", "1.1", r"cluster.era: one of 0.10, 0.9, 2.0, 2.5, 3.9, 4.1 is wanted"),
+        ("cluster.config.max", 1, r"cluster.config.max: a whole number for one of group_"),
+        ("cluster.append", ["3ms", "1ms"], r"cluster.append: two durations, the shorter first"),
+        ("network.loss", 2, r"network.loss: a probability, 0 to 1 is wanted"),
+        ("groups", [], r"groups: at least one is wanted"),
+        ("groups.0.topics", ["other"], r"groups\[1\].topics: no topic other among topics"),
+        ("groups.0.client", "ruby", r"groups\[1\].client: one of .* is wanted"),
+        ("groups.0.processes", 0, r"groups\[1\].processes: a whole number from 1 on is wanted"),
+        ("groups.0.plans", [{"kind": "freeze", "at": "1m"}], r"plans\[1\].length: a duration"),
+        ("groups.0.plans", [{"kind": "kill"}], r"plans\[1\].at is missing"),
+        ("faults", [{"kind": "broker_stops", "at": "1m"}], r"faults\[1\].broker: the broker that"),
+        ("faults", [{"kind": "flood", "at": "1m"}], r"faults\[1\].kind: one of append_error, "),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(path, value, message):
+    with pytest.raises(SpecError, match=message):
+        fleet_of(spec_with(path, value))
+
+
+# -- plans: what is done to whom, and when -------------------------------------------------------
+
+START, STOP, KILL = Act.START, Act.STOP, Act.KILL
+
+
+@pytest.mark.parametrize(
+    ("plan", "actions"),
+    [
+        pytest.param(
+            Plan("kill", 60_000, processes=(2,), down_ms=5_000),
+            [(60_000, KILL, "g-2"), (65_000, START, "g-2")],
+            id="killed and back",
+        ),
+        pytest.param(
+            Plan("deploy", 60_000, gap_ms=10_000, down_ms=4_000),
+            [
+                (60_000, STOP, "g-1"), (64_000, START, "g-1"),
+                (70_000, STOP, "g-2"), (74_000, START, "g-2"),
+            ],
+            id="deployed one after the other",
+        ),
+        pytest.param(
+            Plan("deploy", 60_000, gap_ms=10_000, overlap_ms=3_000),
+            [
+                (60_000, START, "g-1-v2"), (63_000, STOP, "g-1"),
+                (70_000, START, "g-2-v2"), (73_000, STOP, "g-2"),
+            ],
+            id="deployed with surge: new names come first",
+        ),
+        pytest.param(
+            Plan("scale", 60_000, to=4),
+            [(60_000, START, "g-3"), (60_000, START, "g-4")],
+            id="scaled out",
+        ),
+        pytest.param(
+            Plan("autoscale", 60_000, every_ms=10_000, times=4, low=2, high=3),
+            [
+                (60_000, START, "g-3"), (70_000, STOP, "g-3"),
+                (80_000, START, "g-3"), (90_000, STOP, "g-3"),
+            ],
+            id="up and down",
+        ),
+        pytest.param(
+            Plan("crash_loop", 60_000, processes=(1,), loops=3, life_ms=2_000, down_ms=1_000),
+            [
+                (60_000, KILL, "g-1"), (61_000, START, "g-1"),
+                (63_000, KILL, "g-1"), (65_000, START, "g-1"),
+                (67_000, KILL, "g-1"), (71_000, START, "g-1"),
+            ],
+            id="the wait doubles",
+        ),
+        pytest.param(
+            Plan("twin", 60_000, processes=(1,), length_ms=9_000),
+            [(60_000, START, "g-1-twin"), (69_000, STOP, "g-1-twin")],
+            id="a second process under one instance id",
+        ),
+        pytest.param(
+            Plan("freeze", 60_000, every_ms=100_000, processes=(1,), length_ms=7_000, times=2),
+            [(60_000, Act.FREEZE, "g-1"), (160_000, Act.FREEZE, "g-1")],
+            id="again and again",
+        ),
+    ],
+)  # fmt: skip
+def test_plans_come_to_actions(plan, actions):
+    _, found = lives_of("g", 2, (plan,), 1, 600_000)
+
+    assert [action[:3] for action in found] == [(0, START, "g-1"), (0, START, "g-2"), *actions]
+
+
+def test_a_second_surge_replaces_the_processes_of_the_first():
+    plan = Plan("deploy", 60_000, every_ms=60_000, times=2, overlap_ms=3_000)
+
+    processes, found = lives_of("g", 1, (plan,), 1, 600_000)
+
+    assert [(action.act, action.process) for action in found[1:]] == [
+        (START, "g-1-v2"), (STOP, "g-1"), (START, "g-1-v3"), (STOP, "g-1-v2"),
+    ]  # fmt: skip
+    assert {process.instance_of for process in processes} == {"g-1"}
+
+
+def test_random_choices_follow_from_the_seed():
+    plan = Plan("kill", 60_000, every_ms=60_000, pick=2, spread_ms=20_000, probability=0.7)
+    found = [lives_of("g", 9, (plan,), seed, 3_600_000)[1] for seed in (1, 1, 2)]
+
+    assert found[0] == found[1] != found[2]
+    kills = [action for action in found[0] if action.act is KILL]
+    assert 30 < len(kills) / 2 < 59 * 0.9
+    assert all(0 <= action.at_ms % 60_000 <= 20_000 for action in kills)
+
+
+def test_what_is_due_after_the_end_is_not_done():
+    _, found = lives_of("g", 1, (Plan("kill", 50_000, down_ms=20_000),), 1, 60_000)
+
+    assert found == [Action(0, START, "g-1"), Action(50_000, KILL, "g-1")]
