@@ -87,8 +87,22 @@ def _has_joined_leader(turn: Turn, group: Group) -> bool:
         turn.event("LEADER_LOST", group, **who)
         return False
     group.leader = joined.member_id
-    turn.event("LEADER_REPLACED", group, new_leader_id=joined.member_id, **who)
+    turn.event("LEADER_REPLACED", group, **who, **_shown_as_new_leader(group, joined))
     return True
+
+
+def _shown_as_new_leader(group: Group, member: Member) -> dict[str, Any]:
+    """All that the line prints of it."""
+    return {
+        "new_leader_id": member.member_id,
+        "new_leader_instance_id": member.instance_id,
+        "new_leader_client_id": member.client_id,
+        "new_leader_client_host": member.client_host,
+        "new_leader_session_timeout_ms": member.session_timeout_ms,
+        "new_leader_rebalance_timeout_ms": member.rebalance_timeout_ms,
+        "new_leader_protocol_type": group.protocol_type,
+        "new_leader_protocols": tuple(name for name, _ in member.protocols),
+    }
 
 
 def _next_generation(turn: Turn, group: Group) -> None:
