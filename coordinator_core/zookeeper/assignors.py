@@ -5,7 +5,7 @@ Threads of a topic are ordered by their name, ``CONSUMER-NUMBER``; so -10 comes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import cycle
 from typing import NamedTuple
 
@@ -74,7 +74,6 @@ def round_robin(view: View) -> Decision | None:
     return {tp: str(thread) for tp, thread in turns if thread.consumer_id == view.consumer_id}
 
 
-ASSIGNORS: Mapping[str, Callable[[View], Decision | None]] = {
-    "range": range_,
-    "roundrobin": round_robin,
-}
+def decide(strategy: str, view: View) -> Decision | None:
+    """By partition.assignment.strategy, of which every name but "roundrobin" means range."""
+    return round_robin(view) if strategy == "roundrobin" else range_(view)

@@ -200,11 +200,10 @@ class Consumer:
         if is_topic and answer.error is not ZkError.OK:
             return  # a topic was deleted, which 0.8 does not take note of
         self._is_triggered = True
-        if self._watcher.steps is None and not self._watcher.jobs:
-            self._add_job(self._watcher, self._rebalance_while_triggered)
+        self._add_job(self._watcher, self._rebalance_if_triggered)
 
-    def _rebalance_while_triggered(self) -> Steps[None]:
-        while self._is_triggered and not self._state.is_shutting_down:
+    def _rebalance_if_triggered(self) -> Steps[None]:
+        if self._is_triggered and not self._state.is_shutting_down:
             self._is_triggered = False
             yield from synced_rebalance(self._state)
 

@@ -8,7 +8,7 @@ Source: ZookeeperConsumerConnector of 0.8.2, syncedRebalance and below.
 from __future__ import annotations
 
 from coordinator_core.zookeeper import paths
-from coordinator_core.zookeeper.assignors import ASSIGNORS, Decision, TopicPartition, View
+from coordinator_core.zookeeper.assignors import Decision, TopicPartition, View, decide
 from coordinator_core.zookeeper.connector import (
     Claimed,
     ClaimRefused,
@@ -73,7 +73,7 @@ def _rebalance(state: State) -> Steps[bool]:
     view = yield from _read_group(state)
     if view is None:
         return False
-    decision = ASSIGNORS[config.partition_assignment_strategy](view)
+    decision = decide(config.partition_assignment_strategy, view)
     if decision is None:
         return False
     offsets = yield from _fetch_offsets(config.group_id, decision)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator_core.zookeeper.assignors import ASSIGNORS, View
+from coordinator_core.zookeeper.assignors import View, decide
 
 ONE_EACH = {"a": {"t": 1}, "b": {"t": 1}, "c": {"t": 1}}
 
@@ -14,13 +14,13 @@ ONE_EACH = {"a": {"t": 1}, "b": {"t": 1}, "c": {"t": 1}}
 def test_range_gives_the_first_the_extra_ones(consumer, taken):
     view = View(consumer, ONE_EACH, {"t": list(range(7))})
 
-    assert ASSIGNORS["range"](view) == {("t", p): f"{consumer}-0" for p in taken}
+    assert decide("range", view) == {("t", p): f"{consumer}-0" for p in taken}
 
 
 def test_range_goes_by_threads_and_their_names():
     view = View("a", {"a": {"t": 11}, "b": {"t": 1}}, {"t": list(range(12))})
 
-    decision = ASSIGNORS["range"](view)
+    decision = decide("range", view)
 
     assert decision == {
         ("t", 0): "a-0", ("t", 1): "a-1", ("t", 2): "a-10", ("t", 3): "a-2", ("t", 4): "a-3",
@@ -30,18 +30,18 @@ def test_range_goes_by_threads_and_their_names():
 
 
 def test_range_gives_nothing_to_whom_nothing_is_left():
-    assert ASSIGNORS["range"](View("c", ONE_EACH, {"t": [0, 1]})) == {}
+    assert decide("range", View("c", ONE_EACH, {"t": [0, 1]})) == {}
 
 
 @pytest.mark.parametrize("strategy", ["range", "roundrobin"])
 def test_who_subscribes_to_no_topic_of_others_is_not_given_any(strategy):
     view = View("a", {"a": {"t": 1}, "b": {"t": 1}}, {})
 
-    assert ASSIGNORS[strategy](view) == {}
+    assert decide(strategy, view) == {}
 
 
 def test_range_fails_for_a_consumer_that_is_not_in_its_own_view():
-    assert ASSIGNORS["range"](View("d", ONE_EACH, {"t": [0, 1]})) is None
+    assert decide("range", View("d", ONE_EACH, {"t": [0, 1]})) is None
 
 
 def test_roundrobin_goes_by_the_hash_of_the_partitions_name():
@@ -49,10 +49,10 @@ def test_roundrobin_goes_by_the_hash_of_the_partitions_name():
     members = {"a": {"t": 1, "u": 1}, "b": {"t": 1, "u": 1}}
     partitions = {"u": [0, 1], "t": [0, 1, 2]}
 
-    assert ASSIGNORS["roundrobin"](View("a", members, partitions)) == {
+    assert decide("roundrobin", View("a", members, partitions)) == {
         ("t", 0): "a-0", ("t", 2): "a-0", ("u", 1): "a-0",
     }  # fmt: skip
-    assert ASSIGNORS["roundrobin"](View("b", members, partitions)) == {
+    assert decide("roundrobin", View("b", members, partitions)) == {
         ("t", 1): "b-0", ("u", 0): "b-0",
     }  # fmt: skip
 
@@ -60,4 +60,10 @@ def test_roundrobin_goes_by_the_hash_of_the_partitions_name():
 def test_roundrobin_fails_unless_all_topics_have_the_same_threads():
     members = {"a": {"t": 1, "u": 1}, "b": {"t": 1}}
 
-    assert ASSIGNORS["roundrobin"](View("a", members, {"t": [0], "u": [0]})) is None
+    assert decide("roundrobin", View("a", members, {"t": [0], "u": [0]})) is None
+
+
+def test_any_other_strategy_is_range():
+    view = View("b", ONE_EACH, {"t": [0, 1, 2]})
+
+    assert decide("fair", view) == decide("range", view) == {("t", 1): "b-0"}

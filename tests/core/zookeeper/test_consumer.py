@@ -243,14 +243,23 @@ def test_leaving_stops_commits_and_takes_all_its_nodes_away(make_group):
     assert group.node(paths.offset("g", "t", 0)) == "10"
 
 
-def test_who_leaves_while_it_rebalances_finishes_that_first(make_group):
+def test_who_leaves_while_it_rebalances_claims_nothing_more(make_group):
+    """The attempt fails, and the wait after it is not cut short."""
     group = make_group({"t": 2})
     group.start("c")
-    group.run_for(5)
+    while not group.events_of(RebalanceBegan):
+        group.run_for(1)
     group.leave("c")
     group.run_for(5000)
 
-    assert group.events[-1][2] == ShutDown()
+    assert [event for _, _, event in group.events] == [
+        Registered(),
+        RebalanceBegan(0),
+        RebalanceEnded(0, False),
+        WatchFired(CHILDREN_CHANGED, IDS),  # that it left
+        ShutDown(),
+    ]
+    assert group.events[3][0] - group.events[2][0] > 2000
     assert group.owners("t") == {0: None, 1: None}
 
 
@@ -327,6 +336,28 @@ def test_a_consumer_whose_session_expired_starts_anew_and_fetches_until_then(mak
     ]
     assert group.fetching() == {"c": [("t", 0)]}
     assert group.owners("t") == {0: "c-0"}
+
+
+def test_a_session_that_expires_before_the_consumer_listens_is_not_noticed(make_group):
+    """Its registration is asked for again in the next session, as if nothing had been."""
+    group = make_group({"t": 1})
+    group.start("c")
+    group.run_for(2)  # connected
+    group.world.cut("c", ["zk"])
+    group.run_for(20_000)
+    group.world.heal("c")
+    group.run_for(20_000)
+
+    assert [event for _, _, event in group.events[:3]] == [
+        SessionExpired(),
+        Registered(),
+        RebalanceBegan(0),
+    ]
+    assert len(group.events_of(Registered)) == 1
+    assert group.fetching() == {"c": [("t", 0)]}
+    group.start("b")
+    group.run_for(20_000)
+    assert group.fetching() == {"c": [], "b": [("t", 0)]}
 
 
 def test_two_expiries_in_a_row_leave_a_consumer_deaf(make_group):

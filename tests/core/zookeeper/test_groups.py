@@ -192,8 +192,8 @@ def test_split_brain_a_follower_that_lags_shows_a_group_that_is_no_more(make_gro
 
 
 def test_a_delete_that_outlives_its_session_takes_a_new_owners_node_away(make_group):
-    """Cut off while it lets go of its partitions, a asks again in its next session."""
-    group = make_group({"t": 4})
+    """Cut off while it lets go of t, a asks again in its next session; u it has forgotten."""
+    group = make_group({"t": 4, "u": 2})
     group.start("a")
     group.start("b")
     group.run_for(10_000)
@@ -203,14 +203,16 @@ def test_a_delete_that_outlives_its_session_takes_a_new_owners_node_away(make_gr
     group.world.cut("a", ["zk"])
     group.run_for(20_000)
     assert group.owners("t") == {0: "b-0", 1: "b-0", 2: "c-0", 3: "c-0"}
+    assert group.owners("u") == {0: "b-0", 1: "c-0"}
 
     group.world.heal("a")
     while not group.events_of(SessionExpired):
         group.run_for(1)
-    group.run_for(5)
+    group.run_for(8)
 
     assert group.owners("t") == {0: "b-0", 1: None, 2: "c-0", 3: "c-0"}
-    assert group.fetching()["b"] == [("t", 0), ("t", 1)]
+    assert group.owners("u") == {0: "b-0", 1: "c-0"}
+    assert group.fetching()["b"] == [("t", 0), ("t", 1), ("u", 0)]
 
 
 def test_a_consumer_that_stood_still_for_longer_than_its_session_comes_back_to_the_group(

@@ -5,10 +5,16 @@ import pytest
 from coordinator_core.zookeeper.client import Answered, Client, Expired, Fired
 from coordinator_core.zookeeper.messages import (
     Answer,
+    Closed,
+    Connect,
     Create,
     Exists,
+    Forward,
     GetChildren,
     GetData,
+    OpenSession,
+    Origin,
+    Send,
     SetData,
     WatchType,
     ZkError,
@@ -209,18 +215,12 @@ def test_a_client_cut_off_for_longer_than_its_session_is_told_when_it_is_back():
     assert all("/e" not in server.tree.nodes for server in servers)
 
 
-def test_a_server_that_knows_less_than_the_client_sends_it_on():
-    world, _ = ensemble(lambda source, target: 9000 if (source, target) == ("zk-1", "zk-2") else 1)
-    shell = connected(world, "c", ["zk-1", "zk-2"])
-    shell.ask(Create("/n"), GetData("/n"))
-    world.run(200)
+def test_a_server_that_knows_less_than_the_client_sends_it_away():
+    follower = Server("zk-2", ["zk-1", "zk-2"], TICK_MS, nodes=[Create("/a")])
 
-    world.cut("c", ["zk-1"])
-    world.run(4500)
-    world.heal("c")
-    world.run(8000)
-
-    assert shell.client.is_connected
-    shell.ask(Exists("/n"))
-    world.run(8100)
-    assert shell.heard[-1][1].answer.error is ZkError.OK
+    assert follower.received("c", Connect(3, 7, SESSION_MS, last_zxid=2), 0) == [
+        Send("c", Closed(3))
+    ]
+    assert follower.received("c", Connect(4, 0, SESSION_MS, last_zxid=1), 0) == [
+        Send("zk-1", Forward(0, OpenSession(), Origin("zk-2", "c", 4, 0), SESSION_MS))
+    ]
