@@ -1,0 +1,114 @@
+"""Consumers that watch ZooKeeper beside consumers with a coordinator, as the group grows.
+
+One member joins, one leaves, one crashes, in virtual time with 1 to 3 ms for every message: how
+many are told, what everybody asks, how long it takes until all partitions are consumed, and how
+long partitions are consumed by nobody.  Then a consumer of the old kind is cut off from ZooKeeper.
+Tables go to stdout, the plot to ``--plot``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+
+from bench.herd.coordinator_group import CoordinatorGroup
+from bench.herd.measure import CHANGES, SESSION_TIMEOUT_MS, MakeGroup, Outcome, changes
+from bench.herd.plot import svg
+from bench.herd.split import MEMBERS, split
+from bench.herd.zookeeper_group import ZooKeeperGroup
+
+SIZES = (2, 5, 10, 20, 50, 100, 200)
+CUTS_MS = (2_000, 5_000, 10_000, 20_000, 40_000)
+ERAS = ("0.9", "0.10", "2.0", "2.5", "4.1")
+SYSTEMS: dict[str, MakeGroup] = {"ZooKeeper": ZooKeeperGroup}
+SYSTEMS |= {era: partial(CoordinatorGroup, era) for era in ERAS}
+Outcomes = dict[tuple[str, int, str], Outcome]  # change, members, system
+
+METRICS: dict[str, Callable[[Outcome], int | None]] = {
+    "notifications (watches fired; heartbeats that told of the rebalance)": (
+        lambda outcome: outcome.notifications
+    ),
+    "requests (without pings and heartbeats that were told nothing)": (
+        lambda outcome: outcome.requests
+    ),
+    "ms until everybody consumes what is theirs": lambda outcome: outcome.settled_ms,
+    "partition-ms consumed by nobody": lambda outcome: outcome.unowned_ms,
+    "partition-ms consumed twice": lambda outcome: outcome.doubly_ms,
+}
+
+
+def main() -> None:
+    options = _options()
+    outcomes: Outcomes = {}
+    for size in options.sizes:
+        for system, make_group in SYSTEMS.items():
+            print(f"{size} members, {system}", file=sys.stderr)
+            runs = [
+                changes(make_group, size, options.partitions, seed)
+                for seed in range(1, options.seeds + 1)
+            ]
+            for change in CHANGES:
+                outcomes[change, size, system] = Outcome.of_many([run[change] for run in runs])
+    print(
+        f"{options.partitions} partitions, sessions of {SESSION_TIMEOUT_MS} ms, range;"
+        f" median of {options.seeds} runs"
+    )
+    for title, metric in METRICS.items():
+        print(_table(title, metric, outcomes, options.sizes))
+    failed = sum(outcome.failed for outcome in outcomes.values())
+    print(f"\nconsumers that gave up after rebalance.max.retries: {failed}")
+    print(_splits(options.partitions, options.seeds))
+    if options.plot:
+        options.plot.write_text(svg(outcomes, options.sizes, options.partitions), "utf-8")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench.herd")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--partitions", type=int, default=400)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--plot", type=Path, help="where to write the plot, an SVG")
+    return parser.parse_args()
+
+
+def _table(
+    title: str, metric: Callable[[Outcome], int | None], outcomes: Outcomes, sizes: Sequence[int]
+) -> str:
+    lines = ["", title, _line("change", "members", SYSTEMS)]
+    for change in CHANGES:
+        for size in sizes:
+            values = (metric(outcomes[change, size, system]) for system in SYSTEMS)
+            cells = ("never" if value is None else f"{value:,}" for value in values)
+            lines.append(_line(change, str(size), cells))
+    return "\n".join(lines)
+
+
+def _line(change: str, size: str, cells: Iterable[str]) -> str:
+    return f"{change:<8}{size:>8}" + "".join(f"{cell:>12}" for cell in cells)
+
+
+def _splits(partitions: int, seeds: int) -> str:
+    """Seed by seed the worst, for a split brain is no matter of the median."""
+    lines = [
+        "",
+        f"one of {MEMBERS} consumers cut off from ZooKeeper, not from the brokers",
+        f"{'cut off ms':>10}{'partition-ms twice':>20}{'for ms':>9}{'by nobody':>12}"
+        f"{'claims refused':>16}",
+    ]
+    for cut_ms in CUTS_MS:
+        worst = max(
+            (split(cut_ms, partitions, seed) for seed in range(1, seeds + 1)),
+            key=lambda s: s.doubly_ms,
+        )
+        lines.append(
+            f"{cut_ms:>10,}{worst.doubly_ms:>20,}{worst.for_ms:>9,}"
+            f"{worst.unowned_ms:>12,}{worst.claims_refused:>16,}"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""A group of well-behaved consumers and a coordinator of some era, in one world.
+
+The members do what a Java consumer with the range assignor does while nothing goes wrong with its
+requests: find the coordinator, join, sync, fetch offsets, heartbeat; commit and rejoin when told.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import count
+from typing import Any, NamedTuple
+
+from bench.herd.measure import GROUP, SESSION_TIMEOUT_MS, TOPIC, delays
+from bench.herd.member import Find, Found, Member, answer_is_news
+from coordinator_core.coordinator import Coordinator
+from coordinator_core.era import Config
+from coordinator_core.eras import ERAS
+from coordinator_core.errors import Errors
+from coordinator_core.messages import Append, Effect, Heartbeat, Request, Respond
+from coordinator_core.zookeeper.counting import Ownership
+from coordinator_core.zookeeper.messages import Send
+from coordinator_core.zookeeper.world import World
+
+BROKER = "broker-1"
+APPEND_MS = 2
+
+
+class CoordinatorGroup:
+    def __init__(self, era: str, partitions: int, rng: random.Random) -> None:
+        self.ownership = Ownership((TOPIC, partition) for partition in range(partitions))
+        self._counts: Counter[str] = Counter()
+        self.world = World(delays(rng), [self.ownership, self._observe])
+        self._partitions = partitions
+        self._knows_ids = era in ("2.5", "3.9", "4.1")  # KIP-394
+        self._members: dict[str, Member] = {}
+        self.world.add(BROKER, Broker(era))
+
+    def start(self, name: str) -> None:
+        member = self._members[name] = Member(
+            name, BROKER, GROUP, {TOPIC: self._partitions}, SESSION_TIMEOUT_MS, self._knows_ids
+        )
+        self.world.add(name, member)
+        self.world.perform(name, member.start())
+
+    def leave(self, name: str) -> None:
+        self.world.perform(name, self._members.pop(name).leave())
+
+    def crash(self, name: str) -> None:
+        member = self._members.pop(name)
+        self.world.remove(name)
+        self.ownership.stop(name, member.fetching, self.world.now_ms)
+
+    def owns(self, name: str) -> bool:
+        return bool(self._members[name].fetching)
+
+    def counts(self) -> Counter[str]:
+        return Counter(self._counts)
+
+    def _observe(self, now_ms: int, whose: str, effect: Any) -> None:
+        """Heartbeats that were told nothing are left out, as pings are on the other side."""
+        if not isinstance(effect, Send):
+            return
+        if isinstance(effect.message, Answered):
+            request, response = effect.message
+            told = isinstance(request, Heartbeat) and answer_is_news(response)
+            self._counts["notifications"] += told
+            self._counts["requests"] += told
+        elif not isinstance(effect.message, Heartbeat):
+            self._counts["requests"] += whose != BROKER
+
+
+class Answered(NamedTuple):
+    request: Any
+    response: Any
+
+
+class Broker:
+    """The coordinator as a process: it answers, and its log takes some time for an append."""
+
+    def __init__(self, era: str) -> None:
+        numbers = count(1)
+        self._coordinator = Coordinator(
+            Config(), ERAS[era], lambda _group, client: f"{client}-{next(numbers):06}"
+        )
+        self._asked: dict[str, tuple[str, Request]] = {}
+        self._appends: list[tuple[int, Append]] = []
+
+    def received(self, source: str, message: Request | Find, now_ms: int) -> list[Send]:
+        if isinstance(message, Find):
+            return [Send(source, Answered(message, Found(Errors.NONE)))]
+        self._asked[message.request_id] = source, message
+        effects = self._coordinator.advance(now_ms)
+        return self._perform(effects + self._coordinator.handle(message, now_ms), now_ms)
+
+    def advance(self, now_ms: int) -> list[Send]:
+        effects = self._coordinator.advance(now_ms)
+        while self._appends and self._appends[0][0] <= now_ms:
+            append = self._appends.pop(0)[1]
+            effects += self._coordinator.appended(append, Errors.NONE, now_ms)
+        return self._perform(effects, now_ms)
+
+    def next_deadline_ms(self) -> int | None:
+        deadlines = [self._coordinator.next_deadline_ms(), *(at for at, _ in self._appends[:1])]
+        return min((at for at in deadlines if at is not None), default=None)
+
+    def _perform(self, effects: list[Effect], now_ms: int) -> list[Send]:
+        sends = []
+        for effect in effects:
+            if isinstance(effect, Respond):
+                source, request = self._asked.pop(effect.request_id)
+                sends.append(Send(source, Answered(request, effect.response)))
+            elif isinstance(effect, Append):
+                self._appends.append((now_ms + APPEND_MS, effect))
+        return sends

@@ -1,0 +1,131 @@
+"""The workload, and what a change in the group costs until everybody owns what is theirs.
+
+A group of some size forms, its members started 10 ms apart; then one member joins, one leaves and
+one crashes, each after the group has come to rest.  Both sides run in virtual time with the same
+kind of delays.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from statistics import median
+from typing import NamedTuple, Protocol
+
+from coordinator_core.zookeeper.counting import Ownership
+from coordinator_core.zookeeper.world import DelayMs, World
+
+TOPIC = "orders"
+GROUP = "billing"
+SESSION_TIMEOUT_MS = 6000
+CONSUMED_EVERY_MS = 1000
+APART_MS = 10
+QUIET_MS = 10_000  # longer than a session lives
+GIVE_UP_MS = 180_000
+CHANGES = ("form", "join", "leave", "crash")
+
+
+class Group(Protocol):
+    """A consumer group of either kind in a world of its own."""
+
+    world: World
+    ownership: Ownership
+
+    def start(self, name: str) -> None: ...
+
+    def leave(self, name: str) -> None: ...
+
+    def crash(self, name: str) -> None: ...
+
+    def owns(self, name: str) -> bool: ...
+
+    def counts(self) -> Counter[str]:
+        """``notifications`` and ``requests`` since the beginning, and what else there is."""
+        ...
+
+
+MakeGroup = Callable[[int, random.Random], Group]  # (partitions, delays' randomness)
+
+
+class Outcome(NamedTuple):
+    """``settled_ms`` None: within three minutes not everybody owned what is theirs."""
+
+    notifications: int
+    requests: int
+    settled_ms: int | None
+    unowned_ms: int
+    doubly_ms: int
+    failed: int
+
+    @classmethod
+    def of_many(cls, outcomes: list[Outcome]) -> Outcome:
+        """The median of each; the worst where one never settled."""
+        settled = [outcome.settled_ms for outcome in outcomes]
+        times = [ms for ms in settled if ms is not None]
+        return cls(
+            int(median(outcome.notifications for outcome in outcomes)),
+            int(median(outcome.requests for outcome in outcomes)),
+            int(median(times)) if len(times) == len(settled) else None,
+            int(median(outcome.unowned_ms for outcome in outcomes)),
+            int(median(outcome.doubly_ms for outcome in outcomes)),
+            sum(outcome.failed for outcome in outcomes),
+        )
+
+
+def delays(rng: random.Random) -> DelayMs:
+    """1 to 3 ms for each message."""
+    return lambda _source, _target: rng.randint(1, 3)
+
+
+def changes(make_group: MakeGroup, size: int, partitions: int, seed: int) -> dict[str, Outcome]:
+    """What each change costs a group of ``size`` members, the one that joins not counted."""
+    rng = random.Random(seed)  # of the plan; the delays have their own
+    group = make_group(partitions, random.Random(seed))
+    names = [f"member-{n:03}" for n in range(size + 1)]
+    rng.shuffle(names)
+    members = names[:-1]
+
+    def start_all() -> None:
+        for n, name in enumerate(members):
+            group.world.at(group.world.now_ms + n * APART_MS, partial(group.start, name))
+
+    outcomes = {"form": _change(group, start_all, members)}
+    if outcomes["form"].settled_ms is None:
+        raise RuntimeError(f"a group of {size} did not form with seed {seed}")
+    for change, act, who, live in (
+        ("join", group.start, names[-1], names),
+        ("leave", group.leave, names[0], names[1:]),
+        ("crash", group.crash, names[1], names[2:]),
+    ):
+        group.world.run(group.world.now_ms + rng.randrange(SESSION_TIMEOUT_MS))
+        outcomes[change] = _change(group, partial(act, who), live)
+    return outcomes
+
+
+def _change(group: Group, act: Callable[[], None], live: Sequence[str]) -> Outcome:
+    begin_ms = group.world.now_ms
+    before, uncovered = group.counts(), group.ownership.until(begin_ms)
+    act()
+    settled_ms = _settle(group, live)
+    counts, now = group.counts() - before, group.ownership.until(group.world.now_ms)
+    return Outcome(
+        counts["notifications"],
+        counts["requests"],
+        None if settled_ms is None else settled_ms - begin_ms,
+        now.unowned_ms - uncovered.unowned_ms,
+        now.doubly_ms - uncovered.doubly_ms,
+        counts["failed"],
+    )
+
+
+def _settle(group: Group, live: Sequence[str]) -> int | None:
+    """When everybody owned what is theirs, and nothing happened for long after that."""
+    give_up_ms = group.world.now_ms + GIVE_UP_MS
+    while group.world.now_ms < give_up_ms:
+        group.world.run(group.world.now_ms + CONSUMED_EVERY_MS)
+        is_settled = group.ownership.all_owned_once and all(map(group.owns, live))
+        if is_settled and group.world.now_ms >= group.ownership.changed_ms + QUIET_MS:
+            return group.ownership.changed_ms
+    return None

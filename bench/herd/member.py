@@ -1,0 +1,212 @@
+"""A member of a group with a coordinator, eager, range-assigned, nothing going wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from coordinator_core.assignors import model
+from coordinator_core.assignors.range import assign
+from coordinator_core.errors import Errors
+from coordinator_core.messages import (
+    BareError,
+    Heartbeat,
+    JoinGroup,
+    JoinResponse,
+    LeaveGroup,
+    Leaver,
+    OffsetCommit,
+    OffsetFetch,
+    SyncGroup,
+    SyncResponse,
+)
+from coordinator_core.records.consumer_protocol import (
+    Assignment,
+    Subscription,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from coordinator_core.zookeeper.assignors import TopicPartition
+from coordinator_core.zookeeper.connector import FetchersStarted, FetchersStopped
+from coordinator_core.zookeeper.messages import Send
+
+REBALANCE_TIMEOUT_MS = 300_000
+_OUT = (Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION)
+
+
+class Find(NamedTuple):
+    """FindCoordinator, which the broker that coordinates answers itself."""
+
+    group_id: str
+
+
+class Found(NamedTuple):
+    error: Errors
+
+
+def answer_is_news(response: Any) -> bool:
+    return response.error is not Errors.NONE
+
+
+class Member:
+    """``partitions``: their number by topic; every one of them is consumed while it is owned.
+
+    It heartbeats as the defaults do, every 3 s of a session of 10.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        broker: str,
+        group_id: str,
+        partitions: Mapping[str, int],
+        session_timeout_ms: int,
+        knows_member_id_required: bool,
+    ) -> None:
+        self.fetching: tuple[TopicPartition, ...] = ()
+        self._name, self._broker, self._group_id = name, broker, group_id
+        self._topics = model.Topics(partitions)
+        self._session_timeout_ms = session_timeout_ms
+        self._knows_member_id_required = knows_member_id_required
+        self._member_id, self._generation = "", -1
+        self._assigned: tuple[TopicPartition, ...] = ()
+        self._sent = 0
+        self._heartbeat_ms: int | None = None
+        self._is_leaving = False
+        self._now_ms = 0
+        self._effects: list[Any] = []
+
+    def start(self) -> list[Any]:
+        self._effects = []
+        self._send(Find(self._group_id))
+        return self._effects
+
+    def leave(self) -> list[Any]:
+        """Commit, then say so; both requests at once, as one connection keeps their order."""
+        self._effects = []
+        self._is_leaving, self._heartbeat_ms = True, None
+        self._stop()
+        self._send(self._commit())
+        leaver = Leaver(self._member_id)
+        self._send(LeaveGroup(self._request_id(), self._group_id, (leaver,)))
+        return self._effects
+
+    def received(self, source: str, message: Any, now_ms: int) -> list[Any]:
+        self._effects, self._now_ms = [], now_ms
+        if not self._is_leaving:
+            self._hear(*message)
+        return self._effects
+
+    def advance(self, now_ms: int) -> list[Any]:
+        self._effects, self._now_ms = [], now_ms
+        self._heartbeat_ms = None
+        beat = Heartbeat(self._request_id(), self._group_id, self._member_id, self._generation)
+        self._send(beat)
+        return self._effects
+
+    def next_deadline_ms(self) -> int | None:
+        return self._heartbeat_ms
+
+    def _hear(self, request: Any, response: Any) -> None:
+        match request:
+            case Find():
+                self._join()
+            case JoinGroup():
+                self._joined(response)
+            case SyncGroup():
+                self._synced(response)
+            case OffsetFetch():
+                self.fetching = self._assigned
+                self._effects.append(FetchersStarted(self.fetching))
+                self._beat_later()
+            case Heartbeat() if response.error is Errors.NONE:
+                self._beat_later()
+            case Heartbeat():
+                self._told(response.error)
+            case OffsetCommit():
+                self._join()
+
+    def _told(self, error: Errors) -> None:
+        """A rebalance, or the member was given up: it stops, commits if it may, and joins."""
+        self._stop()
+        if error is Errors.REBALANCE_IN_PROGRESS:
+            self._send(self._commit())
+        elif error in _OUT:
+            self._member_id = "" if error is Errors.UNKNOWN_MEMBER_ID else self._member_id
+            self._join()
+        else:
+            raise RuntimeError(f"{self._name} was told {error!r}, which this workload never does")
+
+    def _join(self) -> None:
+        subscription = encode_subscription(Subscription(0, list(self._topics.names)))
+        join = JoinGroup(
+            self._request_id(), self._group_id, self._member_id, None, self._name, "/127.0.0.1",
+            self._session_timeout_ms, REBALANCE_TIMEOUT_MS, "consumer", (("range", subscription),),
+            requires_known_member_id=self._knows_member_id_required,
+        )  # fmt: skip
+        self._send(join)
+
+    def _joined(self, response: JoinResponse | BareError) -> None:
+        if isinstance(response, JoinResponse) and response.error is Errors.MEMBER_ID_REQUIRED:
+            self._member_id = response.member_id
+            self._join()
+            return
+        if not isinstance(response, JoinResponse) or response.error is not Errors.NONE:
+            self._told(response.error)
+            return
+        self._member_id, self._generation = response.member_id, response.generation
+        sync = SyncGroup(
+            self._request_id(), self._group_id, self._member_id, self._generation,
+            assignments=self._assign(response) if response.leader == self._member_id else {},
+        )  # fmt: skip
+        self._send(sync)
+
+    def _assign(self, response: JoinResponse) -> dict[str, bytes]:
+        members = [
+            model.Member(member_id, decode_subscription(metadata).topics)
+            for member_id, _, metadata in response.members
+        ]
+        return {
+            member_id: encode_assignment(Assignment(0, _by_topic(given)))
+            for member_id, given in assign(self._topics, members).items()
+        }
+
+    def _synced(self, response: SyncResponse | BareError) -> None:
+        if not isinstance(response, SyncResponse) or response.error is not Errors.NONE:
+            if response.error is Errors.REBALANCE_IN_PROGRESS:
+                self._join()
+            else:
+                self._told(response.error)
+            return
+        given = decode_assignment(response.assignment).partitions
+        self._assigned = tuple((topic, p) for topic, numbers in given for p in numbers)
+        self._send(OffsetFetch(self._request_id(), self._group_id, self._assigned))
+
+    def _commit(self) -> OffsetCommit:
+        offsets = tuple((topic, p, self._now_ms, "") for topic, p in self._assigned)
+        return OffsetCommit(
+            self._request_id(), self._group_id, self._member_id, self._generation, offsets
+        )
+
+    def _stop(self) -> None:
+        if self.fetching:
+            self._effects.append(FetchersStopped(self.fetching))
+            self.fetching = ()
+
+    def _beat_later(self) -> None:
+        self._heartbeat_ms = self._now_ms + self._session_timeout_ms * 3 // 10
+
+    def _send(self, request: Any) -> None:
+        self._effects.append(Send(self._broker, request))
+
+    def _request_id(self) -> str:
+        self._sent += 1
+        return f"{self._name}:{self._sent}"
+
+
+def _by_topic(given: list[TopicPartition]) -> list[tuple[str, list[int]]]:
+    return [(topic, [p for _, p in found]) for topic, found in groupby(given, itemgetter(0))]

@@ -1,0 +1,53 @@
+"""Split brain: one consumer cut off from ZooKeeper, but not from the brokers it fetches from."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from typing import NamedTuple
+
+from bench.herd.measure import APART_MS, QUIET_MS
+from bench.herd.zookeeper_group import SERVERS, ZooKeeperGroup
+
+MEMBERS = 10
+LATER_MS = 60_000
+STEP_MS = 10
+
+
+class Split(NamedTuple):
+    """``doubly_ms``, ``unowned_ms``: partition-ms; ``for_ms``: while any was consumed twice."""
+
+    cut_ms: int
+    doubly_ms: int
+    for_ms: int
+    unowned_ms: int
+    claims_refused: int
+
+
+def split(cut_ms: int, partitions: int, seed: int) -> Split:
+    """A group of ten at rest; one of them does not reach the ensemble for ``cut_ms``."""
+    group = ZooKeeperGroup(partitions, random.Random(seed))
+    names = [f"member-{n:03}" for n in range(MEMBERS)]
+    for n, name in enumerate(names):
+        group.world.at(n * APART_MS, partial(group.start, name))
+    while not (
+        group.ownership.all_owned_once
+        and group.world.now_ms > group.ownership.changed_ms + QUIET_MS
+    ):
+        group.world.run(group.world.now_ms + QUIET_MS)
+    begin_ms = group.world.now_ms
+    before, refused = group.ownership.until(begin_ms), group.counts()["claims_refused"]
+    group.world.cut(names[0], SERVERS)
+    group.world.at(begin_ms + cut_ms, partial(group.world.heal, names[0]))
+    doubled_ms = 0
+    for now_ms in range(begin_ms, begin_ms + cut_ms + LATER_MS, STEP_MS):
+        group.world.run(now_ms)
+        doubled_ms += STEP_MS if group.ownership.doubled else 0
+    after = group.ownership.until(group.world.now_ms)
+    return Split(
+        cut_ms,
+        after.doubly_ms - before.doubly_ms,
+        doubled_ms,
+        after.unowned_ms - before.unowned_ms,
+        group.counts()["claims_refused"] - refused,
+    )
