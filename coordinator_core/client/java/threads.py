@@ -1,0 +1,46 @@
+"""What the application's thread yields where Kafka's blocks, and how it ends a poll."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from coordinator_core.errors import Errors
+
+EXCEPTIONS = {
+    Errors.NETWORK_EXCEPTION: "DisconnectException",
+    Errors.REQUEST_TIMED_OUT: "TimeoutException",
+    Errors.UNKNOWN_SERVER_ERROR: "KafkaException",
+}
+
+
+class Wait(NamedTuple):
+    """``until`` it is so, or ``deadline_ms`` has come."""
+
+    until: Callable[[], bool]
+    deadline_ms: int | None = None
+
+
+Thread = Iterator[Wait]
+
+
+class Thrown(Exception):
+    """An exception on its way to the application."""
+
+    def __init__(self, error: Errors | None, text: str, is_fatal: bool = False) -> None:
+        super().__init__(text)
+        self.error, self.text, self.is_fatal = error, text, is_fatal
+
+
+def exception_name(error: Errors) -> str:
+    """Of the class that the Java client throws for an error."""
+    words = (word.capitalize() for word in error.name.split("_"))
+    return EXCEPTIONS.get(error, "".join(words) + "Exception")
+
+
+def always() -> bool:
+    return True
+
+
+def never() -> bool:
+    return False

@@ -1,0 +1,27 @@
+"""What a consumer counts of itself, as the Java client and as librdkafka define it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Metrics:
+    """Counters since the consumer was made; latencies in ms.
+
+    ``rebalance_latencies_ms``: Java's rebalance-latency: from the first JoinGroup sent since the
+    last success to the answer to SyncGroup, listener calls left out.  ``rebalance_cnt``:
+    librdkafka's: lists handed to the listener, so about twice a rebalance of an eager group.
+    """
+
+    joins: int = 0
+    syncs: int = 0
+    heartbeats: int = 0
+    commits: int = 0
+    rebalances: int = 0
+    failed_rebalances: int = 0
+    rebalance_latencies_ms: list[int] = field(default_factory=list)
+    rebalance_cnt: int = 0
+    listener_calls: dict[str, int] = field(default_factory=dict)
+    listener_ms: dict[str, int] = field(default_factory=dict)
+    last_rebalance_end_ms: int | None = None

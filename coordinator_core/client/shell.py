@@ -1,0 +1,177 @@
+"""What both kinds of consumer work with: time, requests in flight, timers, effects so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from coordinator_core.assignors import Assignor
+from coordinator_core.client.config import ClientLibrary, ConsumerConfig
+from coordinator_core.client.messages import (
+    ClientEffect,
+    ClientRequest,
+    Disconnect,
+    ListenerCall,
+    Measured,
+    MemberState,
+    MemberStateChanged,
+    Raised,
+    Send,
+)
+from coordinator_core.client.metrics import Metrics
+from coordinator_core.errors import CoordinatorBug, Errors
+from coordinator_core.messages import TopicPartition
+
+
+class Generation(NamedTuple):
+    """What a member knows of itself in the group; as Kafka, -1, "" and None before a join."""
+
+    generation: int = -1
+    member_id: str = ""
+    protocol: str | None = None
+
+
+class InFlight(NamedTuple):
+    """A request that waits for its answer; ``sent_as``: the member's generation when it was sent.
+
+    ``node`` None: any broker.  ``what`` is the sender's own.
+    """
+
+    request: ClientRequest
+    node: int | None
+    sent_ms: int
+    deadline_ms: int
+    sent_as: Generation
+    what: Any
+
+
+class Shell:
+    """One consumer's dealings with the world; it knows no rule of any library."""
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        library: ClientLibrary,
+        jitter: Callable[[], float],
+        assignors: Mapping[str, Assignor],
+    ) -> None:
+        self.config = config
+        self.library = library
+        self.jitter = jitter
+        self.assignors = assignors
+        self.name = config.name or config.client_id
+        self.protocols = library.assignors if config.assignors is None else config.assignors
+        own_ms = config.session_timeout_ms
+        self.session_timeout_ms = library.session_timeout_ms if own_ms is None else own_ms
+
+        self.now_ms = 0
+        self.effects: list[ClientEffect] = []
+        self.in_flight: dict[str, InFlight] = {}
+        self.timers: dict[str, int] = {}
+        self.requests = 0
+
+        self.state = MemberState.UNJOINED
+        self.generation = Generation()
+        self.coordinator: int | None = None
+        self.topics: tuple[str, ...] = ()
+        self.partitions: dict[str, int] = {}  # counts of the topics that are known
+        self.owned: tuple[TopicPartition, ...] = ()
+        self.positions: dict[TopicPartition, int] = {}
+        self.unfetched: set[TopicPartition] = set()  # owned, without a position yet
+        self.listener_call: tuple[ListenerCall, int] | None = None  # and when it began
+        self.is_closed = False
+        self.metrics = Metrics()
+
+    def begin(self, now_ms: int) -> list[ClientEffect]:
+        if now_ms < self.now_ms:
+            raise CoordinatorBug(f"time runs backwards: {self.now_ms} -> {now_ms}")
+        self.now_ms = now_ms
+        self.effects = []
+        return self.effects
+
+    # Requests.
+
+    def next_id(self) -> str:
+        self.requests += 1
+        return f"{self.name}:{self.requests}"
+
+    def send(
+        self, request: ClientRequest, node: int | None, timeout_ms: int, what: Any = None
+    ) -> None:
+        """``request`` has an id of ``next_id``."""
+        deadline_ms = self.now_ms + timeout_ms
+        self.in_flight[request.request_id] = InFlight(
+            request, node, self.now_ms, deadline_ms, self.generation, what
+        )
+        self.effects.append(Send(request, node))
+
+    def waits_for(self, kind: type[ClientRequest]) -> bool:
+        return any(type(each.request) is kind for each in self.in_flight.values())
+
+    def take_in_flight_of(self, node: int) -> list[InFlight]:
+        """What was in flight to the node, which is so no longer, in the order it was sent."""
+        dead = [key for key, each in self.in_flight.items() if each.node == node]
+        return [self.in_flight.pop(key) for key in dead]
+
+    def disconnect(self, node: int) -> None:
+        self.effects.append(Disconnect(node))
+
+    # Timers.
+
+    def next_deadline_ms(self) -> int | None:
+        deadlines = [each.deadline_ms for each in self.in_flight.values()]
+        return min([*self.timers.values(), *deadlines], default=None)
+
+    def set_timer(self, name: str, deadline_ms: int | None) -> None:
+        if deadline_ms is None:
+            self.timers.pop(name, None)
+        else:
+            self.timers[name] = deadline_ms
+
+    # What happens to the member.
+
+    def move(self, state: MemberState, reason: str | None = None) -> None:
+        self.state = state
+        self.tell_state(reason)
+
+    def tell_state(self, reason: str | None = None) -> None:
+        generation, member_id, _ = self.generation
+        self.effects.append(MemberStateChanged(self.state, generation, member_id, reason))
+
+    def measure(self, step: str, start_ms: int, detail: str = "") -> None:
+        self.effects.append(
+            Measured(step, start_ms, self.now_ms, self.generation.generation, detail)
+        )
+
+    def raise_(self, error: Errors | None, text: str, is_fatal: bool = False) -> None:
+        self.effects.append(Raised(error, text, is_fatal))
+
+    def call_listener(self, kind: str, partitions: Iterable[TopicPartition]) -> None:
+        call = ListenerCall(kind, tuple(sorted(partitions)))
+        self.listener_call = call, self.now_ms
+        self.metrics.rebalance_cnt += 1
+        self.effects.append(call)
+
+    def listener_returned(self) -> None:
+        if self.listener_call is None:
+            raise ValueError("no listener call is open")
+        (kind, partitions), start_ms = self.listener_call
+        self.listener_call = None
+        calls, ms = self.metrics.listener_calls, self.metrics.listener_ms
+        calls[kind] = calls.get(kind, 0) + 1
+        ms[kind] = ms.get(kind, 0) + self.now_ms - start_ms
+        self.measure("listener", start_ms, f"{kind} {len(partitions)}")
+
+    def own(self, partitions: Iterable[TopicPartition]) -> None:
+        """Those that were not owned before have no position yet."""
+        self.owned = tuple(sorted(partitions))
+        owned = set(self.owned)
+        self.positions = {p: at for p, at in self.positions.items() if p in owned}
+        self.unfetched = owned - self.positions.keys()
+
+    def rebalanced(self, start_ms: int) -> None:
+        """The answer to SyncGroup is in; ``start_ms``: the first JoinGroup that led there."""
+        self.metrics.rebalances += 1
+        self.metrics.rebalance_latencies_ms.append(self.now_ms - start_ms)
+        self.metrics.last_rebalance_end_ms = self.now_ms
+        self.measure("rebalance", start_ms)

@@ -1,0 +1,110 @@
+"""Real groups' lives, as scripts that our consumers and coordinator play."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import defaultdict, deque
+from itertools import count
+from pathlib import Path
+
+from coordinator_core.assignors import CLIENT_ASSIGNORS
+from coordinator_core.client import LIBRARIES, Consumer, ConsumerConfig
+from tests.core.client.world import World
+
+TIMERS_LATE_MS = 14  # of three seconds: real threads wake up late, and that adds up
+DATA = Path(__file__).parents[2] / "data" / "clients" / "incidents.jsonl.gz"
+
+
+def incidents():
+    with gzip.open(DATA, "rt", encoding="utf-8") as lines:
+        return {row["name"]: row for row in map(json.loads, lines)}
+
+
+def recorded_ids(member_ids):
+    """The ids that the real coordinator gave, in its order; made up where there are no more."""
+    left = {prefix: deque(ids) for prefix, ids in member_ids.items()}
+    more = count(1)
+
+    def next_id(group_id, prefix):
+        found = left.get(prefix)
+        return f"{prefix}-{found.popleft() if found else f'more-{next(more)}'}"
+
+    return next_id
+
+
+def recorded_assignor(world, incident):
+    """The real leader's own choice for this generation, where the recorded members are those."""
+    recorded = incident["assignments"]
+
+    def assign(topics, members, hashed=True):
+        generation = world.coordinator.groups[incident["group"]].generation
+        chosen = recorded.get(str(generation), {})
+        return {
+            m.member_id: [(t, p) for t, ps in chosen.get(m.member_id, {}).items() for p in ps]
+            for m in members
+        }
+
+    return assign
+
+
+def play(incident, delay_ms=1):
+    """Callbacks of every life, in the order of ``lives``, as [kind, {topic: partitions}, ms]."""
+    world = World(
+        incident["era"],
+        incident["topics"],
+        delay_ms,
+        recorded_ids(incident["member_ids"]),
+        group_initial_rebalance_delay_ms=incident["initial_delay_ms"],
+    )
+    assignors = CLIENT_ASSIGNORS
+    if "assignments" in incident:
+        assignors = {**assignors, "cooperative-sticky": recorded_assignor(world, incident)}
+    for number, life in enumerate(incident["lives"]):
+        script(world, incident, f"{life['process']}#{number}", life, assignors)
+    for ms, topic, partitions in incident["grows"]:
+        world.at(ms, world.topics.__setitem__, topic, partitions)
+    world.run(max(life["end_ms"] for life in incident["lives"]) + 40_000)
+    return world, [
+        calls(world, f"{life['process']}#{number}") for number, life in enumerate(incident["lives"])
+    ]
+
+
+def script(world, incident, name, life, assignors):
+    config = dict(life["config"])
+    config.setdefault("heartbeat_interval_ms", 3000)
+    config["heartbeat_interval_ms"] += TIMERS_LATE_MS
+    if "assignors" in config:
+        config["assignors"] = tuple(config["assignors"])
+    client_id = life["process"]
+    consumer = Consumer(
+        ConsumerConfig(group_id=incident["group"], client_id=client_id, name=name, **config),
+        LIBRARIES[incident["library"]],
+        assignors=assignors,
+    )
+    round_trips = 2 if incident["library"].startswith("librdkafka") else 1
+    start_ms = life["join_ms"] - (2 * round_trips + 1) * world.delay_ms
+    world.at(start_ms, world.add, consumer, name, sorted(incident["topics"]))
+    for from_ms, to_ms in life["slow"]:
+        world.at(from_ms, world.call, name, "process")
+        world.at(to_ms, world.call, name, "poll")
+    if life["end"] == "close":
+        world.at(life["end_ms"], world.call, name, "close")
+    else:
+        world.at(life["end_ms"], crash, world, name)
+
+
+def crash(world, name):
+    if name in world.consumers:
+        world.crash(name)
+
+
+def calls(world, name):
+    found = []
+    for ms, whose, effect in world.log:
+        if whose == name and type(effect).__name__ == "ListenerCall":
+            by_topic = defaultdict(list)
+            for topic, partition in effect.partitions:
+                by_topic[topic].append(partition)
+            found.append([effect.kind, dict(by_topic), ms])
+    return found
