@@ -242,17 +242,31 @@ def assign(
 @app.command()
 def simulate(
     spec: Annotated[str, typer.Option(help="A fleet: TOML, as in examples/fleets.")],
-    out: Annotated[str, typer.Option(help="Folder for what the brokers leave behind.")],
+    out: Annotated[
+        str | None, typer.Option(help="Folder for what the brokers leave behind.")
+    ] = None,
+    lake: Annotated[
+        str | None, typer.Option(help="Straight into a lake's bronze tables instead, by Spark.")
+    ] = None,
+    cluster_id: Annotated[str | None, typer.Option(help="Its name in the lake.")] = None,
+    groups: Annotated[
+        int | None, typer.Option(help="So many groups, of the spec's kinds (with --lake).")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Another seed than the spec's.")] = None,
+    conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Play a fleet of groups: segments, server.log, a trace, and the truth about them."""
-    from jobs.simulate import COLUMNS, totals
-    from jobs.simulate import simulate as run
+    from jobs import simulate as job
 
-    rows = run(spec, out, seed)
-    print_rows(COLUMNS, rows, format)
-    print(totals(rows), file=sys.stderr)
+    if out is not None and lake is None and groups is None:
+        rows = job.simulate(spec, out, seed)
+        print_rows(job.COLUMNS, rows, format)
+        print(job.totals(rows), file=sys.stderr)
+    elif lake is not None and cluster_id and out is None:
+        print(job.simulate_into(lake, cluster_id, spec, seed, groups, conf), file=sys.stderr)
+    else:
+        raise UsageError("give --out, or --lake and --cluster-id with or without --groups")
 
 
 scenario = typer.Typer(help="Scenarios of requests through the coordinator model.")

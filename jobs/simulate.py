@@ -11,7 +11,7 @@ import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -85,16 +85,48 @@ def simulate(path: str, out: str, seed: int | None) -> list[list[Any]]:
     return write(spec, folder, spec.fleet.seed if seed is None else seed)
 
 
+def simulate_into(
+    lake: str,
+    cluster_id: str,
+    path: str,
+    seed: int | None,
+    groups: int | None,
+    conf: str | None,
+) -> str:
+    """Plays the spec, with so many groups, into the lake's bronze tables; one sentence about it."""
+    from jobs.config import load_config
+    from jobs.session import build_session
+    from jobs.simulate_lake import of_size, run
+    from jobs.tables import Lake
+
+    if groups is not None and groups < 1:
+        raise UsageError(f"--groups {groups}: at least one is wanted")
+    spec, config = read_spec(path), load_config(conf)
+    if groups is not None:
+        spec = replace(spec, fleet=of_size(spec.fleet, groups))
+    opened = Lake(build_session(config), lake, cluster_id)
+    counts = run(opened, spec, spec.fleet.seed if seed is None else seed)
+    return f"{counts.groups} groups: {counts.records} records, {counts.lines} coordinator lines"
+
+
 def write(
     spec: Spec,
     folder: Path,
     seed: int,
     *,
     skips_idle: bool = True,
+    traces: bool = True,
     only: frozenset[int] | None = None,
 ) -> list[list[Any]]:
     """As ``simulate``; ``only`` these partitions, as World takes them."""
-    world = World(spec.fleet, spec.start_ms, seed, skips_idle=skips_idle, partitions=only)
+    world = World(
+        spec.fleet,
+        spec.start_ms,
+        seed,
+        skips_idle=skips_idle,
+        traces=traces,
+        partitions=only,
+    )
     with ExitStack() as stack:
         writer = stack.enter_context(_Writer(folder, spec.fleet))
         for output in world.run():
@@ -150,7 +182,11 @@ class _Writer:
                 self._fleet.cluster.segment_bytes,
             )
         batch = record_batch(
-            written.base_offset, written.leader_epoch, written.at_ms, written.records
+            written.base_offset,
+            written.leader_epoch,
+            written.at_ms,
+            written.records,
+            written.base_sequence,
         )
         segment.append(written.base_offset, batch)
 
@@ -169,8 +205,10 @@ class _Writer:
 
 def _finish_trace(folder: Path, world: World) -> None:
     """The first line has all member ids, and these are known last."""
-    assert world.tracing is not None
     fleet, part = world.fleet, folder / "trace.part"
+    if world.tracing is None:
+        part.unlink()
+        return
     runner = f"regroup simulate, fleet {fleet.name}, era {fleet.cluster.era}"
     start = {"event": "start", "runner": runner, "member_ids": world.tracing.member_ids}
     with (folder / "trace.jsonl").open("w", encoding="utf-8", newline="\n") as trace:

@@ -10,7 +10,6 @@ from coordinator_core.coordinator import Coordinator
 from coordinator_core.era import Config, Era
 from coordinator_core.errors import Errors
 from coordinator_core.group import Group
-from coordinator_core.java import partition_for
 from coordinator_core.log_lines import render_line
 from coordinator_core.messages import (
     Append,
@@ -39,7 +38,9 @@ class Surroundings(Protocol):
     append_ms: tuple[int, int]
     load_ms: int
     key: int
+    tells_of_brokers: bool
 
+    def partition_of(self, group_id: str) -> int: ...
     def append_error(self, broker: Broker, append: Append, now_ms: int) -> Errors: ...
     def note(self, group_id: str, at_ms: int, phase: Phase, actor: int, act: Act) -> None: ...
     def answer(self, request_id: str, response: Response, now_ms: int) -> None: ...
@@ -73,8 +74,7 @@ class Broker:
 
     def take(self, request: Request, now_ms: int) -> None:
         """A request of a group; one that is another broker's, or not loaded yet, is turned away."""
-        number = partition_for(request.group_id, self._config.offsets_topic_partitions)
-        error = self._error_of(number)
+        error = self._error_of(self._world.partition_of(request.group_id))
         if error is not Errors.NONE:
             self._world.answer(request.request_id, BareError(error), now_ms)
             return
@@ -170,8 +170,9 @@ class Broker:
         self._in_flight.clear()
         self._loading.clear()
         self._wake_ms = None
-        for step in ("starting_up", "startup_complete"):
-            self._print("OTHER", now_ms, step=step)
+        if self._world.tells_of_brokers:
+            for step in ("starting_up", "startup_complete"):
+                self._print("OTHER", now_ms, step=step)
 
     def stop(self, now_ms: int) -> None:
         """Killed: nothing is said, nobody is answered."""

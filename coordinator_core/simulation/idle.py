@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from coordinator_core.simulation.process import Process
     from coordinator_core.simulation.world import GroupWorld, World
 
-_PLAYED = 2  # heartbeats before the quiet ends
-_WORTH_IT = 4  # fewer are not worth the look
+_PLAYED = 1  # heartbeat of each before the quiet ends
+_WORTH_IT = 3  # fewer are not worth the look
 
 
 class Idle:
@@ -45,13 +45,13 @@ class Idle:
         fault_ms = self._world.faults.quiet_until(now_ms)
         if fault_ms is None:
             return None
-        ends = [fault_ms]
+        ends = [fault_ms, *group.later_ms]
         if group.next_action_ms is not None:
             ends.append(self._world.start_ms + group.next_action_ms)
         for process in running:
             consumer = process.consumer
             assert consumer is not None
-            away = process.is_away or now_ms < max(process.frozen_until_ms, process.cut_until_ms)
+            away = now_ms < max(process.frozen_until_ms, process.cut_until_ms)
             if away or not consumer.is_idle:
                 return None
             other_ms = consumer.next_other_deadline_ms()

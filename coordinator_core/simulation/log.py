@@ -21,8 +21,8 @@ class Partition:
     acked_ms: int = 0
     latest: dict[bytes, bytes] = field(default_factory=dict)
 
-    def append(self, records: tuple[Record, ...], now_ms: int) -> Written:
-        written = Written(now_ms, self.number, self.end_offset, self.epoch, records)
+    def append(self, records: tuple[Record, ...], now_ms: int, base_sequence: int) -> Written:
+        written = Written(now_ms, self.number, self.end_offset, self.epoch, base_sequence, records)
         self.end_offset += len(records)
         for key, value in records:
             self.latest.pop(key, None)

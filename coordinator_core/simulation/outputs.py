@@ -11,13 +11,15 @@ from coordinator_core.messages import Record
 class Written(NamedTuple):
     """One append to a partition of `__consumer_offsets`: one record batch, its records' time one.
 
-    The first record has ``base_offset``; ``leader_epoch`` is the partition's.
+    The first record has ``base_offset``; ``leader_epoch`` is the partition's; ``base_sequence`` is
+    0 or, of what Scala coordinators store beside commits, -1.
     """
 
     at_ms: int
     partition: int
     base_offset: int
     leader_epoch: int
+    base_sequence: int
     records: tuple[Record, ...]
 
 

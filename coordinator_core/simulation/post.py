@@ -14,7 +14,7 @@ from coordinator_core.client import (
     MetadataResponse,
 )
 from coordinator_core.errors import Errors
-from coordinator_core.messages import Heartbeat, Response, SyncGroup
+from coordinator_core.messages import Response, SyncGroup
 from coordinator_core.simulation.agenda import Phase
 from coordinator_core.simulation.chance import mixed
 from coordinator_core.simulation.channels import Channel
@@ -162,7 +162,7 @@ class Post:
         def arrives(at_ms: int) -> None:
             if channel.is_open and asked.life == process.life:
                 process.received(request_id, answered, at_ms)
-                if self._world.idle is not None and isinstance(asked.request, Heartbeat):
+                if self._world.idle is not None:
                     self._world.idle.consider(self._world.groups[process.group.name], at_ms)
 
         group_id = process.group.name

@@ -22,7 +22,6 @@ from coordinator_core.client import (
     Send,
 )
 from coordinator_core.messages import TopicPartition
-from coordinator_core.simulation.agenda import Phase
 from coordinator_core.simulation.chance import key_of, mixed, share
 from coordinator_core.simulation.channels import Channel, Wire
 from coordinator_core.simulation.plans import Act, Action, ProcessSpec
@@ -38,7 +37,7 @@ class Around(Protocol):
 
     start_ms: int
 
-    def note(self, group_id: str, at_ms: int, phase: Phase, actor: int, act: Deliver) -> None: ...
+    def later(self, process: Process, at_ms: int, act: Deliver) -> None: ...
     def wake(self, process: Process, at_ms: int) -> None: ...
     def send(
         self, process: Process, request: ClientRequest, node: int | None, now_ms: int
@@ -272,7 +271,7 @@ class Process:
         self._note(at_ms, due)
 
     def _note(self, at_ms: int, act: Deliver) -> None:
-        self._world.note(self.group.name, at_ms, Phase.CLIENT, self.number, act)
+        self._world.later(self, at_ms, act)
 
     def _jitter(self) -> float:
         self._jitters += 1

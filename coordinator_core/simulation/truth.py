@@ -200,7 +200,7 @@ class GroupTruth:
                     "stable_ms": now.stable_ms,
                     "ended_ms": ended_ms,
                     "join_ms": _less(now.joined_ms, now.preparing_ms),
-                    "sync_ms": _less(now.assigned_ms, now.joined_ms),
+                    "sync_ms": 0 if now.empty else _less(now.assigned_ms, now.joined_ms),
                     "protocol": now.protocol,
                     "leader": now.leader,
                     "member_count": now.member_count,

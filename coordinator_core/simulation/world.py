@@ -36,12 +36,16 @@ from coordinator_core.simulation.spec import Fleet, GroupSpec
 from coordinator_core.simulation.tracing import Tracing
 from coordinator_core.simulation.truth import GroupTruth, Ownership
 
+_MOST_PROCESSES = 1_000_000  # of a group, to number them apart from the next group's
+_OFFSET_COMMIT = b"\x00\x01"
 _GROUP_RECORD = b"\x00\x02"
 
 
 @dataclass
 class GroupWorld:
-    """``open``: entries of the agenda that are about the group, but for its consumers' timers."""
+    """``open``: messages on their way and appends not through; ``later_ms``: when something is due
+    that its processes have before them.
+    """
 
     spec: GroupSpec
     partition: int
@@ -52,6 +56,7 @@ class GroupWorld:
     open: int = 0
     ids: int = 0
     owned: Ownership = field(default_factory=Ownership)
+    later_ms: list[int] = field(default_factory=list)
     idle_not_before_ms: int = 0
 
     @property
@@ -110,6 +115,7 @@ class World:
         ids = range(1, cluster.brokers + 1)
         self.partitions = [Partition(n, 1 + n % cluster.brokers) for n in range(count)]
         self.shown = partitions if partitions is not None else frozenset(range(count))
+        self.tells_of_brokers = 0 in self.shown  # once, where partitions are played apart
         era = ERAS[cluster.era]
         self.brokers = {n: Broker(n, cluster.config, era, self._member_id, self) for n in ids}
         self.groups: dict[str, GroupWorld] = {}
@@ -121,20 +127,18 @@ class World:
         self._populate()
 
     def _populate(self) -> None:
-        number = 0
-        for spec in self.fleet.groups:
+        for place, spec in enumerate(self.fleet.groups):
             partition = partition_for(spec.name, len(self.partitions))
+            if partition not in self.shown:
+                continue
             processes, actions = lives_of(
                 spec.name, spec.processes, spec.plans, self._seed, self.fleet.length_ms
             )
-            first, number = number, number + len(processes)
-            if partition not in self.shown:
-                continue
             truth = GroupTruth(spec.name, self.outputs.append)
             group = GroupWorld(spec, partition, truth, actions=actions)
             network = self.fleet.network
             group.processes = [
-                Process(each, spec, first + n, self._seed, network, self)
+                Process(each, spec, place * _MOST_PROCESSES + n, self._seed, network, self)
                 for n, each in enumerate(processes)
             ]
             self.groups[spec.name] = group
@@ -206,6 +210,17 @@ class World:
 
         self.agenda.note(at_ms, phase, actor, due)
 
+    def later(self, process: Process, at_ms: int, act: Act) -> None:
+        """Something that a process will do, or that will be done to it."""
+        later_ms = self.groups[process.group.name].later_ms
+        later_ms.append(at_ms)
+
+        def due(now_ms: int) -> None:
+            later_ms.remove(at_ms)
+            act(now_ms)
+
+        self.agenda.note(at_ms, Phase.CLIENT, process.number, due)
+
     def wake(self, process: Process, at_ms: int) -> None:
         def due(now_ms: int) -> None:
             if process.wake_ms == now_ms:
@@ -257,13 +272,19 @@ class World:
     def answer(self, request_id: str, response: Response, now_ms: int) -> None:
         self.post.answer(request_id, response, now_ms)
 
+    def partition_of(self, group_id: str) -> int:
+        return self.groups[group_id].partition
+
     def append_error(self, broker: Broker, append: Append, now_ms: int) -> Errors:
         if self.partitions[append.partition].leader != broker.broker_id:
             return Errors.NOT_LEADER_OR_FOLLOWER
         return self.faults.append_error(append, now_ms)
 
     def appended(self, broker: Broker, append: Append, now_ms: int) -> None:
-        self.outputs.append(self.partitions[append.partition].append(append.records, now_ms))
+        (key, value), partition = append.records[0], self.partitions[append.partition]
+        is_commit = key[:2] == _OFFSET_COMMIT and value is not None
+        sequence = 0 if is_commit or broker.era.is_new_coordinator else -1
+        self.outputs.append(partition.append(append.records, now_ms, sequence))
         if self.tracing is not None:
             self.tracing.written(append, now_ms)
         group = broker.group(append.group_id)

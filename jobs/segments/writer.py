@@ -23,7 +23,11 @@ Pair = tuple[bytes | None, bytes | None]
 
 
 def record_batch(
-    base_offset: int, leader_epoch: int, time_ms: int, records: Sequence[Pair]
+    base_offset: int,
+    leader_epoch: int,
+    time_ms: int,
+    records: Sequence[Pair],
+    base_sequence: int = 0,
 ) -> bytes:
     """The batch's bytes; ``records``: key and value, None is a tombstone's."""
     payload = b"".join([_record(index, *record) for index, record in enumerate(records)])
@@ -35,7 +39,7 @@ def record_batch(
             time_ms,
             _NO_PRODUCER,
             _NO_PRODUCER,
-            _NO_PRODUCER,
+            base_sequence,
             len(records),
         )
         + payload

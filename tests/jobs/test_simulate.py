@@ -1,0 +1,248 @@
+"""Simulated brokers leave behind what the pipeline reads, and it says what the simulation knows."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.simulation.against_truth import differences, play, run_nightly, tables
+from coordinator_core.simulation import fleet_of
+from coordinator_core.simulation.random_fleets import random_fleet
+from jobs import ingest, simulate_lake
+from jobs.check import broken_laws
+from jobs.decode import decode
+from jobs.errors import UsageError
+from jobs.segments.reader import read_segment
+from jobs.segments.writer import SegmentWriter, record_batch
+from jobs.simulate import Spec, read_spec, simulate, write
+from jobs.tables import Lake
+
+FLEETS = Path(__file__).parents[2] / "examples" / "fleets"
+START_MS = 1_795_161_600_000
+SMALL = """
+name = "small"
+start = 2026-11-20T08:00:00Z
+length = "2m"
+[cluster]
+era = "3.9"
+brokers = {brokers}
+[[topics]]
+name = "orders"
+partitions = 6
+[[groups]]
+name = "billing"
+topics = ["orders"]
+processes = 2
+client = "java-3.9"
+commit_interval = "20s"
+"""
+
+
+@pytest.fixture
+def small(tmp_path):
+    def make(brokers=1):
+        path = tmp_path / "small.toml"
+        path.write_text(SMALL.format(brokers=brokers), encoding="utf-8")
+        return str(path)
+
+    return make
+
+
+# -- segments ------------------------------------------------------------------------------------
+
+
+def test_a_batch_as_a_broker_writes_it():
+    batch = record_batch(258, 3, 1_000, [(b"key", b"value"), (b"k", None)])
+
+    assert (
+        batch.hex(" ")
+        == " ".join(
+            (
+                "00 00 00 00 00 00 01 02",  # base offset
+                "00 00 00 48",  # length of what follows
+                "00 00 00 03 02",  # leader epoch, magic
+                batch[17:21].hex(" "),  # checksum: see the next test
+                "00 00 00 00 00 01",  # attributes, last offset delta
+                "00 00 00 00 00 00 03 e8 00 00 00 00 00 00 03 e8",  # first and largest time
+                "ff ff ff ff ff ff ff ff ff ff 00 00 00 00 00 00 00 02",  # no producer, two records
+                "1c 00 00 00 06 6b 65 79 0a 76 61 6c 75 65 00",
+                "0e 00 00 02 02 6b 01 00",
+            )
+        )
+    )
+
+
+@pytest.mark.parametrize(("version", "several_times"), [("3.9.1", 0), ("4.1.2", 64)])
+def test_a_real_brokers_batches_are_written_back_byte_for_byte(version, several_times):
+    """But for the few of 4.1 that hold several appends, each with its own time."""
+    folder = FLEETS.parent / f"mixed-clients-{version}" / "segments"
+    count = Counter()
+
+    for file in sorted(folder.glob("*/*.log")):
+        data = file.read_bytes()
+        for batch in read_segment(data, partition=0, file=str(file)):
+            count[len(set(batch.timestamps)) == 1] += 1
+            if len(set(batch.timestamps)) > 1:
+                continue
+            written = record_batch(
+                batch.base_offset,
+                batch.leader_epoch,
+                batch.timestamps[0],
+                list(zip(batch.keys, batch.values, strict=True)),
+                batch.base_sequence,
+            )
+            assert written == data[batch.position : batch.position + batch.size]
+
+    assert count[True] > 1_000
+    assert count[False] == several_times
+
+
+@given(
+    st.lists(
+        st.tuples(st.binary(max_size=300), st.none() | st.binary(max_size=20_000)),
+        min_size=1,
+        max_size=70,
+    ),
+    st.integers(0, 1 << 40),
+)
+def test_what_is_written_is_read_back(records, base_offset):
+    data = record_batch(base_offset, 7, 1_795_161_600_000, records)
+
+    (batch,) = read_segment(data, partition=3, file="f")
+
+    assert list(zip(batch.keys, batch.values, strict=True)) == records
+    assert batch.offsets == list(range(base_offset, base_offset + len(records)))
+    assert set(batch.timestamps) == {1_795_161_600_000}
+
+
+def test_segments_roll_by_size_and_are_named_after_their_first_offset(tmp_path):
+    writer = SegmentWriter(tmp_path, "__consumer_offsets-4", 100)
+    for offset in range(3):
+        writer.append(offset * 10, b"x" * 45)
+    writer.close()
+
+    sizes = {path.name: path.stat().st_size for path in tmp_path.glob("*/*.log")}
+    assert sizes == {"00000000000000000000.log": 90, "00000000000000000020.log": 45}
+
+
+# -- the command ---------------------------------------------------------------------------------
+
+
+def test_what_is_written(small, tmp_path):
+    rows = simulate(small(), str(tmp_path / "out"), None)
+
+    written = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*")}
+    assert written == {
+        "server.log",
+        "trace.jsonl",
+        "truth.jsonl",
+        "segments/__consumer_offsets-4/00000000000000000000.log",
+    }
+    assert [row[:4] for row in rows] == [["billing", 2, 2, 1]]
+
+
+def test_several_brokers_have_a_log_each(small, tmp_path):
+    simulate(small(brokers=2), str(tmp_path / "out"), None)
+
+    assert sorted(path.name for path in (tmp_path / "out").glob("server*")) == [
+        "server-1.log",
+        "server-2.log",
+    ]
+
+
+def test_the_same_spec_and_seed_give_the_same_bytes(small, tmp_path):
+    spec = small()
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        simulate(spec, str(tmp_path / name), seed)
+
+    a, b, c = (
+        {p.relative_to(tmp_path / n): p.read_bytes() for p in (tmp_path / n).rglob("*.*")}
+        for n in "abc"
+    )
+    assert a == b != c
+
+
+def test_decode_reads_all_that_was_written_and_the_trace_has_the_same_records(small, tmp_path):
+    simulate(small(), str(tmp_path / "out"), None)
+    with (tmp_path / "decoded").open("w+", encoding="utf-8") as decoded:
+        assert decode([str(tmp_path / "out" / "segments")], decoded) == 0
+        decoded.seek(0)
+        lines = [json.loads(line) for line in decoded]
+    trace = [json.loads(line) for line in (tmp_path / "out" / "trace.jsonl").open()]
+
+    assert [(line["key"], line["value"]) for line in lines] == [
+        (event["key"], event["value"]) for event in trace if event["event"] == "record"
+    ]
+    assert Counter(line["type"] for line in lines) == {"GroupMetadata": 1, "OffsetCommit": 30}
+    assert trace[0]["event"] == "start"
+    assert len(trace[0]["member_ids"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name = ", "not TOML"),
+        ("start = 2026-11-20", "start wants a time with its zone"),
+        ('name = "n"', "length is missing"),
+        ('name = "n"\nlength = "2m"', "groups: at least one is wanted"),
+    ],
+)
+def test_a_wrong_spec_is_a_usage_error(tmp_path, text, message):
+    path = tmp_path / "wrong.toml"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(UsageError, match=message):
+        read_spec(path)
+
+
+def test_nothing_is_written_over(small, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").touch()
+
+    with pytest.raises(UsageError, match="not empty"):
+        simulate(small(), str(tmp_path / "out"), None)
+
+
+# -- through the pipeline ------------------------------------------------------------------------
+
+
+def test_tables_say_what_the_simulations_know(spark, tmp_path):
+    """A slice of `python -m bench.simulation.against_truth`."""
+    played = play(range(1, 7), tmp_path / "fleets", minutes=6, faults=False)
+    run_nightly(tmp_path / "fleets", tmp_path / "lake")
+
+    assert len(played.truth) > 30
+    assert differences(played, tables(tmp_path / "lake")) == []
+    assert broken_laws(str(tmp_path / "lake"))[1] == []
+
+
+def test_straight_into_bronze_is_as_by_files(spark, tmp_path):
+    values = random_fleet(4, minutes=5, faults=False)
+    spec = Spec(simulate_lake.of_size(fleet_of(values), 5), START_MS)
+    write(spec, tmp_path / "out", 1)
+    by_files, direct = (Lake(spark, str(tmp_path / name), "c") for name in ("files", "direct"))
+
+    counts = simulate_lake.run(direct, spec, 1)
+    ingest.run(
+        by_files,
+        ingest.Inputs(
+            segments=sorted(map(str, (tmp_path / "out").glob("segments/*/*.log"))),
+            broker_logs=sorted(map(str, (tmp_path / "out").glob("server*.log"))),
+        ),
+    )
+
+    apart_in = {"offsets_records": [], "broker_log_events": ["file_id", "position"]}
+    for table, apart in apart_in.items():
+        found, expected = (
+            lake.read(table).drop("file", *apart).toPandas() for lake in (direct, by_files)
+        )
+        order = list(found.columns)
+        assert sorted(map(repr, found.itertuples(index=False))) == sorted(
+            map(repr, expected[order].itertuples(index=False))
+        )
+    assert counts.groups == 5
+    assert counts.records == by_files.read("offsets_records").count() > 0
+    assert broken_laws(str(tmp_path / "direct"))[1] == []
