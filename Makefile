@@ -8,7 +8,7 @@ BROKER_JARS := .jars/broker/.resolved
 DEMO := .demo
 
 .DEFAULT_GOAL := help
-.PHONY: faults help setup demo test lint format clean days package cluster account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job bench-decode bench-scale
+.PHONY: faults help setup demo test lint format clean days package cluster account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job bench-decode bench-scale bench-herd
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -96,6 +96,9 @@ bench-assign-job: setup  ## the re-run through Spark: 10,000 small groups; 100,0
 SIZES ?= 0.01 0.04 0.16
 bench-scale: setup  ## time and memory of each job as the day grows; size 1 is 250,000 generations
 	@$(BIN)/python -m bench.scale --sizes $(SIZES) --skewed
+
+bench-herd: setup  ## the consumer of ZooKeeper's days beside the coordinator, as a group grows; writes docs/herd.svg
+	@$(BIN)/python -m bench.herd --plot docs/herd.svg
 
 KIND ?=
 faults: setup  ## every fault tried and counted: KIND="kill worker executor disk lake", ARGS="--tries N --seed S"
