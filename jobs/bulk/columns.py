@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from jobs.bulk.data import Data
 
@@ -32,6 +33,16 @@ class Numbers:
     type: str
     dtype: np.dtype
     at: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Of each row ``count`` values, one behind the other from ``start``."""
+
+    type: str
+    dtype: np.dtype
+    start: np.ndarray
+    count: np.ndarray
 
 
 @dataclass(slots=True)
@@ -80,7 +91,7 @@ class Partial:
     column: Column
 
 
-Column = Numbers | Sized | Array | Struct | Partial
+Column = Numbers | Runs | Sized | Array | Struct | Partial
 
 
 # To Arrow -------------------------------------------------------------------------------------
@@ -90,7 +101,9 @@ def arrow_array(data: Data, column: Column) -> pa.Array:
     """Numbers, text, bytes, lists and structs; ids of topics as their 16 bytes."""
     match column:
         case Numbers():
-            return _numbers(data, column)
+            return _numbers(column.type, data.numbers(column.dtype, column.at))
+        case Runs():
+            return _runs(data, column)
         case Sized():
             if column.array is None:
                 column.array = _sized(data, column)
@@ -113,23 +126,33 @@ def bad_text(data: Data, column: Column) -> np.ndarray:
             inner = bad_text(data, column.element)
             return column.owner[inner] if len(inner) else inner
         case Struct():
-            return np.concatenate([_NO_ROWS, *(bad_text(data, f) for f in column.fields.values())])
+            return np.concatenate([NO_ROWS, *(bad_text(data, f) for f in column.fields.values())])
         case Partial():
             return column.rows[bad_text(data, column.column)]
         case _:
-            return _NO_ROWS
+            return NO_ROWS
 
 
-_NO_ROWS = np.empty(0, np.int64)
+ASCII = 0x80  # and above it is not
+NO_ROWS = np.empty(0, np.int64)
 
 
 def _not_utf8(array: pa.StringArray) -> np.ndarray:
+    if _is_ascii(array):
+        return NO_ROWS
     try:
         array.validate(full=True)
     except pa.ArrowInvalid:
         words = array.cast(pa.binary()).to_pylist()
         return np.array([i for i, word in enumerate(words) if word and not _is_text(word)])
-    return _NO_ROWS
+    return NO_ROWS
+
+
+def _is_ascii(array: pa.StringArray) -> bool:
+    """As nearly all are: ids, addresses, names of topics."""
+    _, bounds, content = array.buffers()
+    size = int(np.frombuffer(bounds, np.int32)[len(array)]) if len(array) and content else 0
+    return size == 0 or int(np.frombuffer(content, np.uint8, size).max()) < ASCII
 
 
 def _is_text(word: bytes) -> bool:
@@ -140,12 +163,18 @@ def _is_text(word: bytes) -> bool:
     return True
 
 
-def _numbers(data: Data, column: Numbers) -> pa.Array:
-    values = data.numbers(column.dtype, column.at)
-    if column.type == "bool":
+def _numbers(type_: str, values: np.ndarray) -> pa.Array:
+    if type_ == "bool":
         return from_buffers(pa.bool_(), len(values), [None, bitmap(values != 0)])
-    native = np.ascontiguousarray(values, column.dtype.newbyteorder("="))
-    return from_buffers(_ARROW_TYPES[column.type], len(native), [None, native.view(np.uint8)])
+    native = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
+    return from_buffers(_ARROW_TYPES[type_], len(native), [None, native.view(np.uint8)])
+
+
+def _runs(data: Data, column: Runs) -> pa.Array:
+    taken = slices(data.bytes, column.start, column.count * column.dtype.itemsize)
+    return _numbers(
+        column.type, np.frombuffer(taken.buffers()[2], column.dtype, column.count.sum())
+    )
 
 
 def _sized(data: Data, column: Sized) -> pa.Array:
@@ -161,15 +190,17 @@ def slices(
     All in one gather: the bytes are taken for an array whose every second element is wanted.
     """
     size = len(start)
-    is_null = length < 0
+    if size and length.max() < 0:
+        return pa.nulls(size, type_ or pa.binary())
+    has_null = length.min(initial=0) < 0
     bounds = np.empty(2 * size + 1, np.int32)
     bounds[0:-1:2] = start
-    bounds[1::2] = start + np.maximum(length, 0)
+    np.add(start, np.maximum(length, 0) if has_null else length, out=bounds[1::2], casting="unsafe")
     bounds[-1] = bounds[-2] if size else 0
     parts = from_buffers(pa.binary(), 2 * size, [None, bounds, data])
-    wanted = parts.take(from_buffers(pa.int64(), size, [None, np.arange(0, 2 * size, 2)]))
-    _, taken_bounds, taken = wanted.buffers()
-    validity = bitmap(~is_null) if is_null.any() else None
+    every_second = from_buffers(pa.int64(), size, [None, np.arange(0, 2 * size, 2)])
+    _, taken_bounds, taken = pc.array_take(parts, every_second, boundscheck=False).buffers()
+    validity = bitmap(length >= 0) if has_null else None
     return from_buffers(type_ or pa.binary(), size, [validity, taken_bounds, taken])
 
 
@@ -190,6 +221,8 @@ def spread(array: pa.Array, rows: np.ndarray, size: int) -> pa.Array:
     """``array`` at ``rows``, ascending, of ``size`` rows; the others are null."""
     if len(rows) == size:
         return array
+    if array.null_count == len(array):
+        return pa.nulls(size, array.type)
     if pa.types.is_list(array.type) and not array.offset:  # what is in the lists need not move
         count = np.full(size, -1)
         count[rows] = np.where(_is_valid(array), np.diff(_bounds(array)), -1)

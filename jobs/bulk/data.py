@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 PADDING = 64
-"""Zero bytes behind the end, so that a read that begins before it need not be checked: more than
-any layout's numbers in a row take."""
+"""Bytes behind the end, whatever they are, so that a read that begins before it need not be
+checked: more than any layout's numbers in a row take."""
 MAX_VARINT_BYTES = 5
 TOO_LONG = 1 << 40  # what a varint of more than 32 bits reads as: longer than anything
 
@@ -22,11 +22,7 @@ class Data:
         width = np.int64 if pa.types.is_large_binary(column.type) else np.int32
         bounds = np.frombuffer(column.buffers()[1], width)
         bounds = bounds[column.offset : column.offset + len(column) + 1].astype(np.int64)
-        size = int(bounds[-1] - bounds[0])
-        self.bytes = np.zeros(size + PADDING, np.uint8)
-        if size:
-            content = np.frombuffer(column.buffers()[2], np.uint8)
-            self.bytes[:size] = content[int(bounds[0]) : int(bounds[-1])]
+        self.bytes = _padded(column.buffers()[2], int(bounds[0]), int(bounds[-1]))
         self.start = bounds[:-1] - bounds[0]
         self.end = bounds[1:] - bounds[0]
 
@@ -38,22 +34,13 @@ class Data:
         return _Views(self.bytes)
 
     def int16s(self, at: np.ndarray) -> np.ndarray:
-        return self._views[INT16][at].astype(np.int64)
+        word = self.bytes.take(at, mode="clip").astype(np.uint16)
+        word <<= 8
+        word |= self.bytes[1:].take(at, mode="clip")
+        return word.view(np.int16).astype(np.int64)
 
     def int32s(self, at: np.ndarray) -> np.ndarray:
         return self._views[INT32][at].astype(np.int64)
-
-    # Lengths, -1 for null, and the positions behind them
-
-    def int16_lengths(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.int16s(at), at + 2
-
-    def int32_lengths(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.int32s(at), at + 4
-
-    def compact_lengths(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        value, after = self.varints(at)
-        return value - 1, after
 
     def varints(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Unsigned 32-bit varints; TOO_LONG for more."""
@@ -71,6 +58,16 @@ class Data:
         value[longer] = TOO_LONG
         value[value > 0xFFFFFFFF] = TOO_LONG
         return value, after
+
+
+def _padded(buffer: pa.Buffer | None, start: int, end: int) -> np.ndarray:
+    """Copied only where the buffer ends too early: the last slice of a batch, mostly."""
+    if buffer is not None and end + PADDING <= buffer.size:
+        return np.frombuffer(buffer, np.uint8)[start : end + PADDING]
+    padded = np.zeros(end - start + PADDING, np.uint8)
+    if end > start:
+        padded[: end - start] = np.frombuffer(buffer, np.uint8)[start:end]
+    return padded
 
 
 class _Views(dict[np.dtype, np.ndarray]):

@@ -6,9 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from coordinator_core.records import BadRecord, decode
-from jobs.bulk.records import read_records
-
-IN_BULK = (1, 2)  # key types: offset commits and groups, nearly all there is
+from jobs.bulk.records import key_types, read_records
 
 
 def unreadable_records(keys: pa.Array, values: pa.Array) -> dict[int, str]:
@@ -17,7 +15,7 @@ def unreadable_records(keys: pa.Array, values: pa.Array) -> dict[int, str]:
     What bulk decoding reads is readable; the rest is the reference's to judge.
     """
     is_left = np.ones(len(keys), bool)
-    for type_ in IN_BULK:
+    for type_ in key_types(keys):
         for records in read_records(type_, keys, values):
             is_left[records.rows] = False
     told = ((row, _reason(keys, values, row)) for row in np.flatnonzero(is_left).tolist())

@@ -40,6 +40,14 @@ class Records:
         return arrow_array(self.value_data, self.values[name])
 
 
+def key_types(keys: pa.Array) -> list[int]:
+    """The types at hand that layouts describe, ascending."""
+    data = Data(keys)
+    sized = data.start[data.end - data.start >= HEADER]
+    at_hand = np.unique(data.int16s(sized)).tolist()
+    return [type_ for type_ in at_hand if type_ in _known_types()]
+
+
 def read_records(type_: int, keys: pa.Array, values: pa.Array) -> Iterator[Records]:
     """Binary columns; rows that are in none of the results are the reference's to read."""
     key_data, value_data = Data(keys), Data(values)
@@ -108,6 +116,11 @@ def _by_encoding(
     yield False, known[~is_new]
     if is_new.any():
         yield True, known[is_new]
+
+
+@cache
+def _known_types() -> frozenset[int | None]:
+    return frozenset(layout.api_key for layout in layouts() if layout.type == "coordinator-key")
 
 
 @cache

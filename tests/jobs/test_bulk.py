@@ -5,6 +5,7 @@ import json
 from base64 import b64decode
 from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -21,7 +22,7 @@ from coordinator_core.records import (
     encode_value,
 )
 from jobs import committed_offsets, group_metadata
-from jobs.bulk import plan
+from jobs.bulk import jumps
 from jobs.segments import Batch, read_segment
 
 DATA = Path(__file__).parents[1] / "data/records"
@@ -171,19 +172,23 @@ def damaged(record):
     return changed | st.integers(0, len(data)).map(lambda size: data[:size]) | st.just(data + b"x")
 
 
+@pytest.mark.parametrize("narrow", [0, 1000])
 @pytest.mark.parametrize("type_", JOBS)
 @QUICK
 @given(data=st.data())
-def test_any_records_of_any_versions_together(type_, data):
-    in_bulk, by_reference = assert_equal(type_, data.draw(st.lists(RECORDS[type_], max_size=6)))
+def test_any_records_of_any_versions_together(type_, narrow, data):
+    records = data.draw(st.lists(RECORDS[type_], max_size=6))
+    with patch.object(jumps, "NARROW", narrow):
+        in_bulk, by_reference = assert_equal(type_, records)
 
     assert in_bulk == by_reference
 
 
+@pytest.mark.parametrize("narrow", [0, 1000])
 @pytest.mark.parametrize("type_", JOBS)
-@settings(QUICK, max_examples=80)
+@settings(QUICK, max_examples=60)
 @given(data=st.data())
-def test_damaged_ones_among_them_are_left_to_the_reference(type_, data):
+def test_damaged_ones_among_them_are_left_to_the_reference(type_, narrow, data):
     records = data.draw(st.lists(RECORDS[type_], min_size=1, max_size=4))
     row = data.draw(st.integers(0, len(records) - 1))
     key, value = records[row]
@@ -191,13 +196,68 @@ def test_damaged_ones_among_them_are_left_to_the_reference(type_, data):
         st.tuples(st.just(key), damaged(value)) | st.tuples(damaged(key), st.just(value))
     )
 
-    assert_equal(type_, records)
+    with patch.object(jumps, "NARROW", narrow):
+        assert_equal(type_, records)
+
+
+# Members one after the other -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("narrow", [0, 2, 1000])
 def test_members_are_the_same_array_by_array_and_one_by_one(monkeypatch, narrow):
-    monkeypatch.setattr(plan, "NARROW", narrow)
+    monkeypatch.setattr(jumps, "NARROW", narrow)
     records = [(key, value) for key, value in captured() if key[:2] == b"\0\2"]
 
     in_bulk, by_reference = assert_equal(2, records)
     assert in_bulk == by_reference
+
+
+def member(name="m", instance=None, client="c", subscription=b"", assignment=b""):
+    return {
+        "member_id": name,
+        "group_instance_id": instance,
+        "client_id": client,
+        "client_host": "/127.0.0.1",
+        "rebalance_timeout": 300_000,
+        "session_timeout": 45_000,
+        "subscription": subscription,
+        "assignment": assignment,
+    }
+
+
+@pytest.mark.parametrize("narrow", [0, 1000])
+@pytest.mark.parametrize(
+    "others",
+    [
+        pytest.param([member("m" * size) for size in (254, 255, 256, 32_767)], id="long ids"),
+        pytest.param([member(instance="i"), member(), member(instance="")], id="instance ids"),
+        pytest.param([member(client=""), member(client="cc")], id="empty and longer strings"),
+        pytest.param([member(subscription=bytes(size)) for size in (1, 255, 256)], id="bytes"),
+        pytest.param(
+            [member(assignment=bytes(size)) for size in (65_279, 65_280)], id="many bytes"
+        ),
+        pytest.param(
+            [member(assignment=bytes(size)) for size in (65_535, 70_000)], id="more bytes"
+        ),
+        pytest.param([member("\uffff" * 300, "\uffff", "", bytes(70_000))], id="all of it"),
+    ],
+)
+def test_members_may_be_unlike_the_first_ones(monkeypatch, narrow, others):
+    monkeypatch.setattr(jumps, "NARROW", narrow)
+    first, key = member(), encode_key(2, {"group": "g"})
+    groups = [[first, *others], [first] * 5, [*others, first], [first, first, *others]]
+    values = [
+        encode_value(2, version, GROUP | {"members": m}) for m in groups for version in (0, 3)
+    ]
+
+    in_bulk, by_reference = assert_equal(2, [(key, value) for value in values])
+    assert in_bulk == by_reference == 8
+
+
+GROUP = {
+    "protocol_type": "connect",
+    "generation": 1,
+    "protocol": "range",
+    "leader": "m",
+    "current_state_timestamp": 1,
+}

@@ -1,0 +1,158 @@
+"""The judge says of every record what the reference codec says, and asks it of few."""
+
+from datetime import date
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from coordinator_core.records import BadRecord, decode, encode_key, encode_value
+from coordinator_core.records.compiler import snake_case
+from jobs.bulk.judge import unreadable_records
+from jobs.bulk.records import key_types, read_records
+from jobs.sources.raw_records import RAW, record_rows
+from jobs.sources.rows import DateRange
+from schemas.record_layouts import layouts
+
+QUICK = settings(max_examples=10, deadline=None, derandomize=True, database=None)
+TODAY = {
+    (layout.api_key, layout.type): layout
+    for layout in layouts()
+    if layout.api_key is not None and not layout.written_until
+}
+TYPES = sorted({type_ for type_, _ in TODAY})
+PLAIN = {
+    "int8": st.integers(-(2**7), 2**7 - 1),
+    "int16": st.integers(-(2**15), 2**15 - 1),
+    "uint16": st.integers(0, 2**16 - 1),
+    "int32": st.integers(-(2**31), 2**31 - 1),
+    "uint32": st.integers(0, 2**32 - 1),
+    "int64": st.integers(-(2**63), 2**63 - 1),
+    "float64": st.floats(allow_nan=False),
+    "bool": st.booleans(),
+    "string": st.text(max_size=4),
+    "bytes": st.binary(max_size=4),
+    "uuid": st.sampled_from(["AAAAAAAAAAAAAAAAAAAAAA", "aB3-_aB3-_aB3-_aB3-_aA"]),
+}
+
+
+def values_of(field, version, type_name=None):
+    """Any value that the field may have in the version."""
+    name = type_name or field.type
+    if name.startswith("[]"):
+        found = st.lists(values_of(field, version, name[2:]), max_size=3)
+    else:
+        found = PLAIN[name] if name in PLAIN else fields_of(field.fields, version)
+    may_be_null = not type_name and field.nullable_versions and version in field.nullable_versions
+    return st.none() | found if may_be_null else found
+
+
+def fields_of(fields, version):
+    """Tagged fields and those with a default are there or not."""
+    mine = [field for field in fields if version in field.versions]
+    chosen = {snake_case(field.name): values_of(field, version) for field in mine}
+    optional = {snake_case(f.name) for f in mine if f.tag is not None or f.has_default}
+    return st.fixed_dictionaries(
+        {name: value for name, value in chosen.items() if name not in optional},
+        optional={name: value for name, value in chosen.items() if name in optional},
+    )
+
+
+def records_of(type_):
+    key, value = TODAY[type_, "coordinator-key"], TODAY[type_, "coordinator-value"]
+    versions = st.integers(0, value.valid_versions.highest)
+    return st.tuples(
+        fields_of(key.fields, 0).map(lambda fields: encode_key(type_, fields)),
+        st.none()
+        | versions.flatmap(
+            lambda v: fields_of(value.fields, v).map(lambda fields: encode_value(type_, v, fields))
+        ),
+    )
+
+
+def columns(records):
+    return pa.array([k for k, _ in records], pa.binary()), pa.array(
+        [v for _, v in records], pa.binary()
+    )
+
+
+def told_by_reference(records):
+    found = {}
+    for row, record in enumerate(records):
+        try:
+            decode(*record)
+        except BadRecord as error:
+            found[row] = str(error)
+    return found
+
+
+def damaged(data):
+    """One byte another, some missing, some more."""
+    changed = st.tuples(st.integers(0, max(len(data) - 1, 0)), st.integers(0, 255)).map(
+        lambda change: data[: change[0]] + bytes((change[1],)) + data[change[0] + 1 :]
+    )
+    return changed | st.integers(0, len(data)).map(lambda size: data[:size]) | st.just(data + b"x")
+
+
+@pytest.mark.parametrize("type_", TYPES)
+@QUICK
+@given(data=st.data())
+def test_records_as_brokers_write_them_are_all_read_in_bulk(type_, data):
+    keys, values = columns(data.draw(st.lists(records_of(type_), min_size=1, max_size=6)))
+    in_bulk = [row for found in read_records(type_, keys, values) for row in found.rows.tolist()]
+
+    assert key_types(keys) == [type_]
+    assert sorted(in_bulk) == list(range(len(keys)))
+    assert unreadable_records(keys, values) == {}
+
+
+@pytest.mark.parametrize("type_", TYPES)
+@QUICK
+@given(data=st.data())
+def test_a_damaged_one_is_told_as_by_the_reference(type_, data):
+    records = data.draw(st.lists(records_of(type_), min_size=1, max_size=4))
+    row = data.draw(st.integers(0, len(records) - 1))
+    key, value = records[row]
+    records[row] = data.draw(
+        st.tuples(st.just(key), damaged(value or b"")) | st.tuples(damaged(key), st.just(value))
+    )
+
+    assert unreadable_records(*columns(records)) == told_by_reference(records)
+
+
+def test_types_together_and_what_has_none():
+    group, commit = encode_key(2, {"group": "g"}), b"\0\1\0\1g\0\1t\0\0\0\0"
+    records = [(commit, None), (b"\0\x63", b""), (group, b"\0"), (b"\2", None), (group, None)]
+
+    assert unreadable_records(*columns([*records, (None, b"\0\0")])) == {
+        **told_by_reference(records),
+        5: "a record of __consumer_offsets without a key",
+    }
+
+
+LAST_MS = 253_402_300_799_999  # of the year 9999
+TIMES = [  # of a dump's record, as a TIMESTAMP, its date, and what becomes of the record
+    (None,         None,                      "1970-01-01", "record"),
+    (-1,           None,                      "1970-01-01", "record"),
+    (LAST_MS,      "9999-12-31 23:59:59.999", "9999-12-31", "other date"),
+    (LAST_MS + 1,  None,                      "1970-01-01", "record"),
+    (2**63 - 1,    None,                      "1970-01-01", "record"),
+]  # fmt: skip
+
+
+def test_a_time_beyond_the_year_9999_is_none_and_keeps_no_record_back(spark):
+    group = {"key": bytearray(encode_key(2, {"group": "g"})), "value": None}
+    rows = [
+        tuple(({"time_ms": time_ms, "log_offset": offset} | group).get(f.name) for f in RAW)
+        for offset, (time_ms, *_) in enumerate(TIMES)
+    ]
+    raw = spark.createDataFrame(rows, from_arrow_schema(RAW))
+    found = record_rows(raw, DateRange(date(2026, 11, 21), date(2026, 11, 21)))
+    told = found.selectExpr(
+        "log_offset", "string(append_time)", "string(event_date)", "kind", "reason"
+    ).collect()
+
+    expected = [(offset, *of, None) for offset, (_, *of) in enumerate(TIMES)]
+    assert sorted(map(tuple, told)) == expected
