@@ -16,7 +16,6 @@ from coordinator_core.records import BadRecord, decode_assignment
 from coordinator_core.simulation.outputs import Told
 
 _POLL_TIMEOUT = "consumer poll timeout has expired."
-_DEPARTURES = {"LEFT": "left", "HEARTBEAT_EXPIRED": "expired"}
 
 
 @dataclass
@@ -131,7 +130,11 @@ class GroupTruth:
         if event.kind == "HEARTBEAT_EXPIRED":
             self.expired += 1
         elif event.fields.get("client_reason") == _POLL_TIMEOUT:
-            self._left_slowly.add(event.fields["member_id"])
+            member_id = event.fields["member_id"]
+            self._left_slowly.add(member_id)
+            started = self._next or self._now  # some coordinators tell of a leave after its effect
+            if started and (started.cause, started.culprit) == ("LEAVE", member_id):
+                started.cause = "LEAVE_POLL_TIMEOUT"
 
     def _unloads(self, event: Event, group: Group | None, now_ms: int) -> None:
         self._is_unloading = True

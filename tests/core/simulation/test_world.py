@@ -1,0 +1,229 @@
+"""What befalls processes, connections and brokers, and what the group makes of it."""
+
+import pytest
+
+from coordinator_core.simulation import Line, Told, Traced, Written, fleet_of, simulate
+from coordinator_core.simulation.channels import Wire
+from coordinator_core.simulation.spec import Network
+from coordinator_core.simulation.truth import Ownership
+
+START_MS = 1_795_161_600_000
+
+
+class Play:
+    """Three Java consumers of six partitions on a 3.9 broker for five minutes, but for changes."""
+
+    def __init__(self, plans=(), group=None, topics=None, **changed):
+        start = {"kind": "start", "at": "0s", "gap": "100ms"}
+        values = {
+            "name": "play",
+            "length": "5m",
+            "cluster": {"era": "3.9"},
+            "topics": topics or [{"name": "orders", "partitions": 6}],
+            "groups": [
+                {
+                    "name": "g",
+                    "topics": ["orders"],
+                    "processes": 3,
+                    "client": "java-3.9",
+                    "assignors": ["range"],
+                    "session_timeout": "10s",
+                    "plans": [start, *plans],
+                }
+                | (group or {})
+            ],
+        } | changed
+        self.outputs = list(simulate(fleet_of(values), START_MS))
+        told = [output.truth for output in self.outputs if isinstance(output, Told)]
+        self.generations = [each for each in told if each["truth"] == "generation"]
+        self.callbacks = [each for each in told if each["truth"] == "callback"]
+        self.ends = [each for each in told if each["truth"] == "end"]
+        self.group = next(each for each in told if each["truth"] == "group")
+        self.lines = [output for output in self.outputs if isinstance(output, Line)]
+        self.trace = [output.event for output in self.outputs if isinstance(output, Traced)]
+
+    def starts(self):
+        """(seconds since the start, cause) of each rebalance."""
+        return [
+            ((each["preparing_ms"] - START_MS) / 1000, each["cause"]) for each in self.generations
+        ]
+
+    def lines_with(self, text):
+        return [(line.broker_id, (line.at_ms - START_MS) / 1000) for line in self.lines
+                if text in line.text]  # fmt: skip
+
+
+# what is done, and what it makes the group do after the first generation
+LIVES = [
+    pytest.param({"kind": "stop"}, [(60, "LEAVE")], id="a stopped process leaves"),
+    pytest.param({"kind": "kill"}, [(67, "HEARTBEAT_EXPIRY")], id="a killed one expires"),
+    pytest.param(
+        {"kind": "kill", "down": "2s"},
+        [(62, "MEMBER_NEW")],
+        id="one that is back first comes as another member",
+    ),
+    pytest.param({"kind": "freeze", "length": "5s"}, [], id="a short freeze is noticed by nobody"),
+    pytest.param(
+        {"kind": "freeze", "length": "20s"},
+        [(67, "HEARTBEAT_EXPIRY"), (80, "MEMBER_NEW")],
+        id="a long one costs the session",
+    ),
+    pytest.param(
+        {"kind": "slow_poll", "length": "90s"},
+        [(120, "LEAVE_POLL_TIMEOUT"), (150, "MEMBER_NEW")],
+        id="beyond max.poll.interval.ms a consumer leaves, and comes back with its poll",
+    ),
+    pytest.param({"kind": "slow_poll", "length": "50s"}, [], id="within it nothing happens"),
+    pytest.param({"kind": "cut", "length": "4s"}, [], id="a short cut only delays heartbeats"),
+    pytest.param(
+        {"kind": "cut", "length": "20s"},
+        [(67, "HEARTBEAT_EXPIRY"), (80, "MEMBER_NEW")],
+        id="a long one costs the session",
+    ),
+]
+
+
+@pytest.mark.parametrize(("plan", "expected"), LIVES)
+def test_lives(plan, expected):
+    play = Play([plan | {"at": "1m", "processes": [3]}], {"max_poll_interval": "60s"})
+
+    # Sessions end ten seconds after a heartbeat that came up to three seconds earlier.
+    slack = {"HEARTBEAT_EXPIRY": 1.6}
+    found = play.starts()[1:]
+    assert [cause for _, cause in found] == [cause for _, cause in expected]
+    for (at, cause), (wanted, _) in zip(found, expected, strict=True):
+        assert at == pytest.approx(wanted + slack.get(cause, 0), abs=slack.get(cause, 0.1) + 0.1)
+
+
+def test_a_dynamic_restart_is_two_rebalances_a_static_one_is_none():
+    restart = {"kind": "stop", "at": "1m", "processes": [3], "down": "3s"}
+
+    assert [cause for _, cause in Play([restart]).starts()] == ["MEMBER_NEW", "LEAVE", "MEMBER_NEW"]
+    assert [cause for _, cause in Play([restart], {"static": True}).starts()] == ["MEMBER_NEW"]
+
+
+def test_a_slow_listener_keeps_everybody_waiting():
+    kill = {"kind": "stop", "at": "1m", "processes": [3]}
+
+    quick, slow = Play([kill]), Play([kill], {"listener": "4s"})
+
+    assert quick.generations[1]["join_ms"] < 3_100
+    assert slow.generations[1]["join_ms"] > 4_000
+
+
+def test_a_topic_that_grows_is_seen_by_the_leader_and_given_out():
+    topics = [{"name": "orders", "partitions": 6, "grows": [{"at": "1m", "to": 9}]}]
+
+    play = Play(group={"metadata_max_age": "30s"}, topics=topics)
+
+    first, second = play.generations
+    assert second["cause"] == "LEADER_REJOIN"
+    assert sum(map(len, first["assignment"].values())) == 6
+    assert sum(map(len, second["assignment"].values())) == 9
+
+
+def test_a_fatal_error_ends_the_process_and_it_comes_back_where_it_is_watched():
+    limit = {"era": "4.1", "config": {"group_max_size": 2}}
+
+    alone, watched = Play(cluster=limit), Play(cluster=limit, group={"restart": "20s"})
+
+    assert [end["how"] for end in alone.ends] == ["failed: GROUP_MAX_SIZE_REACHED"]
+    assert len(watched.ends) == 15
+
+
+# -- brokers -------------------------------------------------------------------------------------
+
+THREE = {"era": "3.9", "brokers": 3, "failover": "2s", "load": "100ms"}
+
+
+def test_a_broker_that_stops_hands_its_groups_over_and_gets_them_back():
+    stop = {"kind": "broker_stops", "at": "1m", "broker": 1, "length": "30s"}
+
+    play = Play(group={"name": "g"}, cluster=THREE, faults=[stop])
+
+    loaded = play.lines_with("Loading group metadata for g with generation 1")
+    assert loaded == [(2, 62.1), (1, 92.1)]
+    assert play.lines_with("Unloading group metadata for g ") == [(2, 92.0)]
+    assert play.group["generations"] == 1
+
+
+def test_leadership_that_moves_amid_a_rebalance_has_it_begin_again():
+    stop = {"kind": "stop", "at": "1m", "processes": [3]}
+    move = {"kind": "leadership_moves", "at": "60100ms", "group": "g"}
+
+    moved = Play([stop], cluster=THREE, faults=[move])
+
+    assert moved.lines_with("Unloading group metadata for g ") == [(1, 60.1)]
+    assert moved.lines_with("Loading group metadata for g ") == [(2, 60.2)]
+    stayed = [member["client_id"] for member in moved.generations[1]["members"]]
+    assert stayed == ["g-1", "g-2"]
+    epochs = {output.leader_epoch for output in moved.outputs if isinstance(output, Written)}
+    assert epochs == {0, 1}
+
+
+@pytest.mark.parametrize("era", ["2.5", "3.9", "4.1"])
+def test_an_assignment_that_cannot_be_stored_is_asked_for_again(era):
+    fault = {"kind": "append_error", "at": "1m", "length": "5s", "error": "NOT_ENOUGH_REPLICAS"}
+    stop = {"kind": "stop", "at": "1m", "processes": [3]}
+    client = {"client": "java-2.5" if era == "2.5" else "java-3.9"}
+
+    play = Play([stop], client, cluster={"era": era}, faults=[fault])
+
+    outcomes = [each["outcome"] for each in play.generations]
+    assert outcomes[0] == "stable"
+    assert outcomes[1] == "failed"
+    assert outcomes[-1] == "stable"
+    assert play.starts()[2][1] == "STORE_ERROR"
+
+
+# -- the network ---------------------------------------------------------------------------------
+
+
+def test_messages_of_a_connection_arrive_in_order():
+    wire = Wire(Network(1, 50), 7)
+    last_ms = 0
+
+    for now_ms in range(1_000):
+        last_ms, before_ms = wire.transit(now_ms, last_ms).arrives_ms, last_ms
+        assert before_ms <= last_ms <= now_ms + 51 or last_ms == before_ms
+
+
+def test_with_reordering_some_overtake():
+    wire = Wire(Network(1, 50, reordering=0.5), 7)
+
+    arrived = [wire.transit(now_ms, now_ms + 100).arrives_ms - now_ms for now_ms in range(400)]
+
+    assert 150 < sum(delay < 100 for delay in arrived) < 250
+
+
+def test_so_many_get_lost_and_double():
+    wire = Wire(Network(loss=0.1, duplication=0.2), 7)
+    found = [wire.transit(now_ms, 0) for now_ms in range(4_000)]
+
+    assert 300 < sum(each.arrives_ms is None for each in found) < 500
+    assert 600 < sum(each.copy_ms is not None for each in found) < 850
+
+
+@pytest.mark.parametrize(
+    "network", [{"loss": 0.005}, {"duplication": 1.0}, {"reordering": 0.3, "jitter": "200ms"}]
+)
+def test_a_group_forms_on_a_bad_network_too(network):
+    play = Play(group={"session_timeout": "45s"}, network=network, length="15m")
+
+    assert play.generations[-1]["outcome"] == "stable"
+    assert len(play.generations[-1]["assignment"]) == 3
+
+
+# -- who owned what ------------------------------------------------------------------------------
+
+
+def test_time_without_an_owner_and_with_two():
+    owned = Ownership()
+    owned.gained("a", ("t", 0), 1_000)
+    owned.gained("a", ("t", 1), 1_000)
+    owned.gained("b", ("t", 1), 1_400)  # both, for 100 ms
+    owned.let_go("a", ("t", 1), 1_500)
+    owned.gone("a", 2_000)  # ("t", 0) is nobody's from here on
+    owned.close(2_700)
+
+    assert (owned.unowned_ms, owned.double_ms, owned.moves) == (700, 100, 1)
