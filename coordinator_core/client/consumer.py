@@ -38,6 +38,7 @@ class Rules(Protocol):
     def commit(self) -> None: ...
     def close(self) -> None: ...
     def answered(self, sent: InFlight, response: ClientResponse | None) -> None: ...
+    def disconnected(self, node: int) -> None: ...
     def settle(self) -> None: ...
     def skip_heartbeats(self, to_ms: int) -> int | None: ...
 
@@ -64,9 +65,15 @@ class Consumer:
 
     # What the application does.
 
-    def subscribe(self, topics: Iterable[str], now_ms: int) -> list[ClientEffect]:
-        """Instead of the topics subscribed so far."""
+    def subscribe(
+        self, topics: Iterable[str], now_ms: int, *, is_pattern: bool = False
+    ) -> list[ClientEffect]:
+        """Instead of the topics subscribed so far.
+
+        ``is_pattern``: they are what a pattern matches; who knows it looks at topics before a join.
+        """
         effects = self._begin(now_ms)
+        self._shell.has_pattern = is_pattern
         self._shell.topics = tuple(sorted(set(topics)))
         self._rules.subscribe()
         return effects
@@ -129,6 +136,7 @@ class Consumer:
         effects = self._begin(now_ms)
         for sent in self._shell.take_in_flight_of(node):
             self._rules.answered(sent, None)
+        self._rules.disconnected(node)
         return effects
 
     def lost(self, request_id: str, now_ms: int) -> list[ClientEffect]:

@@ -29,7 +29,7 @@ class Reaction(Enum):
 
     GO_ON = "goes on"
     RETRY = "tries again after the backoff"
-    FIND = "looks for the coordinator, then tries again after the backoff"
+    FIND = "looks for the coordinator and tries again, after the backoff"
     REJOIN = "joins again at once as the member it is"
     RESET = "forgets the generation, keeps the member id, joins again; what it owned is lost"
     RENEW = "forgets generation and member id, joins again as a new member; what it owned is lost"
@@ -78,7 +78,7 @@ JAVA: Table = {
 LIBRDKAFKA: Table = {
     #                                   FIND    JOIN    SYNC    BEAT    COMMIT  FETCH   LEAVE
     E.NONE:                         row(GO_ON,  GO_ON,  GO_ON,  GO_ON,  GO_ON,  GO_ON,  GO_ON),
-    E.NETWORK_EXCEPTION:            row(RETRY,  RETRY,  RETRY,  FIND,   FIND,   RETRY,  IGNORE),
+    E.NETWORK_EXCEPTION:            row(RETRY,  RETRY,  RETRY,  FIND,   FIND,   FIND,   IGNORE),
     E.COORDINATOR_LOAD_IN_PROGRESS: row(RETRY,  RETRY,  RETRY,  RETRY,  RETRY,  RETRY,  IGNORE),
     E.COORDINATOR_NOT_AVAILABLE:    row(RETRY,  FIND,   FIND,   FIND,   FIND,   FIND,   IGNORE),
     E.NOT_COORDINATOR:              row(RETRY,  FIND,   FIND,   FIND,   FIND,   FIND,   IGNORE),

@@ -74,6 +74,7 @@ class Shell:
         self.generation = Generation()
         self.coordinator: int | None = None
         self.topics: tuple[str, ...] = ()
+        self.has_pattern = False  # the topics are those that matched one
         self.partitions: dict[str, int] = {}  # counts of the topics that are known
         self.owned: tuple[TopicPartition, ...] = ()
         self.positions: dict[TopicPartition, int] = {}

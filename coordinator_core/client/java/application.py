@@ -33,6 +33,7 @@ class Application:
         self.member = member
         self.shell = member.shell
         self.rebalance = rebalance
+        self.metadata = rebalance.metadata
         self.commits = commits
         self.heartbeat = heartbeat
         self.is_away = True
@@ -51,6 +52,8 @@ class Application:
 
     def serve(self) -> None:
         """Go on as far as it is possible now."""
+        if self.runs:
+            self.commits.tell_outcomes()
         while self.runs and not self.shell.is_closed and self._is_over(self.wait):
             self.wait = next(self.thread)
             self._change_thread()
@@ -88,11 +91,13 @@ class Application:
 
     def _poll_once(self) -> Thread:
         self._throw_failures()
-        self.commits.tell_outcomes()
         if not self.shell.topics:
             return
         if self.shell.coordinator is None:
             yield from self._find_coordinator()
+        if self.shell.has_pattern and self.rebalance.is_needed():
+            self.metadata.want()
+            yield Wait(lambda: not self.metadata.is_wanted)
         while self.rebalance.is_needed():
             if self.shell.coordinator is None:
                 yield from self._find_coordinator()
@@ -105,7 +110,6 @@ class Application:
         return (
             self.heartbeat.fatal is not None
             or self.member.fenced_commit
-            or any(commit.is_done for commit in self.commits.asked_for)
             or (bool(self.shell.topics) and self._has_group_work())
         )
 

@@ -69,6 +69,11 @@ class JavaConsumer:
         self.network.append((sent, response))
         self.settle()
 
+    def disconnected(self, node: int) -> None:
+        if node == self.shell.coordinator:
+            self.member.forget_coordinator(connection_is_lost=True)
+        self.settle()
+
     def settle(self) -> None:
         """Let everything happen that can happen now."""
         while not self.shell.is_closed:

@@ -7,7 +7,8 @@ from typing import Any
 
 from coordinator_core.assignors import AssignorError
 from coordinator_core.client.librdkafka.group import Group
-from coordinator_core.client.librdkafka.partitions import MAX_RETRIES, Commit, Fetch
+from coordinator_core.client.librdkafka.heartbeat import Heartbeats
+from coordinator_core.client.librdkafka.offset_answers import OffsetAnswers
 from coordinator_core.client.librdkafka.states import WAIT_CALL, JoinState, Problem
 from coordinator_core.client.messages import (
     ClientResponse,
@@ -38,18 +39,18 @@ Handler = Callable[[InFlight, Any, Errors, Reaction], None]
 
 
 class Answers:
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: Group, heartbeats: Heartbeats) -> None:
         self.group = group
         self.shell = group.shell
-        self.heartbeat_in_flight = False
-        self.heartbeat_again_ms: int | None = None
+        self.heartbeats = heartbeats
+        offsets = OffsetAnswers(group)
         self.handlers: dict[type, Handler] = {
             FindCoordinator: self._found,
             JoinGroup: self._joined,
             SyncGroup: self._synced,
             Heartbeat: self._beat,
-            OffsetCommit: self._committed,
-            OffsetFetch: self._fetched,
+            OffsetCommit: offsets.committed,
+            OffsetFetch: offsets.fetched,
             LeaveGroup: self._left,
         }
 
@@ -60,21 +61,10 @@ class Answers:
             self._described(sent, response)
             return
         if response is None and sent.node is not None and sent.node == shell.coordinator:
-            self._forget_coordinator()
+            shell.coordinator = None
         error = error_of(response)
         what = reaction(LIBRDKAFKA, sent.request, error)
         self.handlers[type(sent.request)](sent, response, error, what)
-
-    def _forget_coordinator(self) -> None:
-        self.shell.coordinator = None
-
-    def _find_again(self) -> None:
-        """It stays in use until the answer names another one."""
-        shell = self.shell
-        if not shell.waits_for(FindCoordinator):
-            self.group.query_interval.take(shell.now_ms)
-            request = FindCoordinator(shell.next_id(), shell.config.group_id)
-            shell.send(request, None, shell.config.request_timeout_ms)
 
     def _found(
         self, sent: InFlight, response: FindCoordinatorResponse, error: Errors, what: Reaction
@@ -148,18 +138,13 @@ class Answers:
         shell.metrics.failed_rebalances += 1
         group.join_interval.backoff_ms = JOIN_BACKOFF_MS
         if what is Reaction.FIND:
-            self._find_again()
+            self.group.find_coordinator()
         elif what is Reaction.RAISE:
             group.queue.append(Problem(error, f"JoinGroup failed: {error.name}"))
-        elif what is Reaction.FENCED:
-            self._fail(error)
-        elif what is Reaction.RENEW:
-            group.set_member_id("")
-        elif what is Reaction.RESET:
-            group.forget_generation()
         elif what is Reaction.ADOPT:
             group.set_member_id(response.member_id)
             group.join_interval.reset()
+        group.forget(error, what)
         if group.is_cooperative and what in (Reaction.RESET, Reaction.ADOPT):
             group.revoke_all_and_rejoin("JoinGroup error", is_lost=True)
         else:
@@ -239,13 +224,8 @@ class Answers:
         group = self.group
         self.shell.metrics.failed_rebalances += 1
         if what is Reaction.FIND:
-            self._find_again()
-        elif what is Reaction.FENCED:
-            self._fail(error)
-        elif what is Reaction.RESET:
-            group.forget_generation()
-        elif what is Reaction.RENEW:
-            group.set_member_id("")
+            self.group.find_coordinator()
+        group.forget(error, what)
         if group.is_cooperative and what in (Reaction.RESET, Reaction.RENEW):
             group.revoke_all_and_rejoin("SyncGroup error", is_lost=True)
         else:
@@ -253,7 +233,7 @@ class Answers:
 
     def _beat(self, sent: InFlight, response: Any, error: Errors, what: Reaction) -> None:
         group = self.group
-        self.heartbeat_in_flight = False
+        self.heartbeats.is_in_flight = False
         if response is not None:
             self.shell.measure("heartbeat", sent.sent_ms)
         if what is Reaction.GO_ON:
@@ -267,72 +247,16 @@ class Answers:
         ):
             return  # it was about a generation that is over
         if what is Reaction.FIND:
-            self._find_again()
+            self.group.find_coordinator()
         elif what is Reaction.RETRY:
-            self.heartbeat_again_ms = self.shell.now_ms + self.shell.config.retry_backoff_ms
+            self.heartbeats.repeat()
         elif what is Reaction.REJOIN:
             group.renew_session(revives=False)
             if group.join_state not in WAIT_CALL:
                 group.group_is_rebalancing()
         elif what in (Reaction.RESET, Reaction.RENEW, Reaction.FENCED):
-            self._forget(error, what)
+            group.forget(error, what)
             group.revoke_all_and_rejoin_unless_rebalancing(error.name, is_lost=True)
-
-    def _forget(self, error: Errors, what: Reaction) -> None:
-        if what is Reaction.RESET:
-            self.group.forget_generation()
-        elif what is Reaction.RENEW:
-            self.group.set_member_id("")
-        else:
-            self._fail(error)
-
-    def _committed(self, sent: InFlight, response: Any, error: Errors, what: Reaction) -> None:
-        group, commit = self.group, sent.what
-        assert isinstance(commit, Commit)
-        if response is not None:
-            self.shell.measure("commit", sent.sent_ms, error.name)
-        if what is Reaction.GO_ON:
-            self.shell.metrics.commits += 1
-        elif what is Reaction.FIND:
-            self._forget_coordinator()
-            self._find_again()
-            group.partitions.deferred.append(commit)
-            return
-        elif what is Reaction.RETRY and commit.retries < MAX_RETRIES:
-            group.partitions.retry(commit)
-            return
-        elif what is Reaction.RENEW or (what is Reaction.RESET and not group.is_rebalancing):
-            self._forget(error, what)
-            group.revoke_all_and_rejoin_unless_rebalancing(
-                f"OffsetCommit error: {error.name}", is_lost=True
-            )
-        elif what is Reaction.FENCED:
-            self._fail(error)
-        if what is not Reaction.GO_ON and commit.is_manual:
-            group.queue.append(Problem(error, f"Commit failed: {error.name}"))
-        group.partitions.committed()
-
-    def _fetched(self, sent: InFlight, response: Any, error: Errors, what: Reaction) -> None:
-        group, shell, fetch = self.group, self.shell, sent.what
-        assert isinstance(fetch, Fetch)
-        group.partitions.fetches -= 1
-        if what is Reaction.GO_ON:
-            shell.measure("offset-fetch", sent.sent_ms, f"{len(fetch.partitions)} partitions")
-            for topic, partition, offset, _, _ in response.partitions:
-                if (topic, partition) in shell.unfetched:
-                    shell.positions[topic, partition] = max(offset, 0)
-                    shell.unfetched.discard((topic, partition))
-        elif what is Reaction.FIND:
-            self._find_again()
-        elif what is Reaction.RAISE:
-            group.queue.append(Problem(error, f"Failed to fetch committed offsets: {error.name}"))
-            shell.unfetched.difference_update(fetch.partitions)
-        group.partitions.serve()
 
     def _left(self, sent: InFlight, response: Any, error: Errors, what: Reaction) -> None:
         self.group.waits_for_leave = False
-
-    def _fail(self, error: Errors) -> None:
-        """For good: no callbacks, no requests any more."""
-        self.group.fatal = error
-        self.group.queue.append(Problem(error, f"Fatal consumer error: {error.name}", True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from coordinator_core.client.librdkafka.answers import Answers
 from coordinator_core.client.librdkafka.group import Group
+from coordinator_core.client.librdkafka.heartbeat import Heartbeats
 from coordinator_core.client.librdkafka.states import HEARTBEATING, Call, JoinState, Problem
 from coordinator_core.client.messages import (
     ClientResponse,
@@ -12,7 +13,7 @@ from coordinator_core.client.messages import (
 )
 from coordinator_core.client.shell import InFlight, Shell
 from coordinator_core.client.subscription import subscriptions
-from coordinator_core.messages import Heartbeat, JoinGroup
+from coordinator_core.messages import JoinGroup
 
 PROTOCOL_TYPE = "consumer"
 POLL_CHECK_MS = 500
@@ -27,7 +28,8 @@ class LibrdkafkaConsumer:
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
         self.group = Group(shell)
-        self.answers = Answers(self.group)
+        self.heartbeats = Heartbeats(self.group)
+        self.answers = Answers(self.group, self.heartbeats)
         self.polls = False
         self.away_ms: int | None = None  # since when the application does not poll
         self.watched_ms: int | None = None  # since when the poll interval is watched
@@ -115,6 +117,11 @@ class LibrdkafkaConsumer:
         self.answers.take(sent, response)
         self.settle()
 
+    def disconnected(self, node: int) -> None:
+        if node == self.shell.coordinator:
+            self.shell.coordinator = None
+        self.settle()
+
     # The main thread.
 
     def settle(self) -> None:
@@ -161,10 +168,10 @@ class LibrdkafkaConsumer:
             if group.join_state is JoinState.INIT:
                 self._join()
             elif group.join_state in HEARTBEATING:
-                self._heartbeat()
+                self.heartbeats.serve()
         self._commit_now_and_then()
         self._look_at_topics_now_and_then()
-        if group.partitions.retries or group.partitions.deferred:
+        if group.partitions.has_retries:
             group.partitions.serve()
 
     def _poll_deadline_ms(self) -> int | None:
@@ -203,10 +210,8 @@ class LibrdkafkaConsumer:
 
     def _find_coordinator(self) -> None:
         shell = self.shell
-        if shell.waits_for(FindCoordinator) or not self.group.query_interval.take(shell.now_ms):
-            return
-        request = FindCoordinator(shell.next_id(), shell.config.group_id)
-        shell.send(request, None, shell.config.request_timeout_ms)
+        if not shell.waits_for(FindCoordinator) and self.group.query_interval.take(shell.now_ms):
+            self.group.find_coordinator()
 
     def _join(self) -> None:
         group, shell = self.group, self.shell
@@ -252,29 +257,6 @@ class LibrdkafkaConsumer:
         )
         shell.send(request, shell.coordinator, config.max_poll_interval_ms + JOIN_GRACE_MS)
 
-    def _heartbeat(self) -> None:
-        """The interval runs on while none may be sent."""
-        group, shell, answers = self.group, self.shell, self.answers
-        if not shell.topics:
-            return
-        again_ms = answers.heartbeat_again_ms
-        due = group.heartbeat_interval.take(shell.now_ms)
-        due = due or (again_ms is not None and again_ms <= shell.now_ms)
-        if not due or answers.heartbeat_in_flight or group.left_for_poll:
-            return
-        answers.heartbeat_again_ms = None
-        answers.heartbeat_in_flight = True
-        shell.metrics.heartbeats += 1
-        generation, member_id, _ = shell.generation
-        request = Heartbeat(
-            shell.next_id(),
-            shell.config.group_id,
-            member_id,
-            generation,
-            shell.config.instance_id,
-        )
-        shell.send(request, shell.coordinator, shell.session_timeout_ms)
-
     def _commit_now_and_then(self) -> None:
         """Not while it rebalances, for then the generation is about to change."""
         shell = self.shell
@@ -302,7 +284,7 @@ class LibrdkafkaConsumer:
         set_timer(POLL_INTERVAL, self._poll_deadline_ms())
         joins = alive and known and state is JoinState.INIT and self._may_join
         set_timer(JOIN, group.join_interval.due_ms(now_ms) if joins else None)
-        set_timer(HEARTBEAT, self._heartbeat_ms() if alive and known else None)
+        set_timer(HEARTBEAT, self.heartbeats.due_ms() if alive and known else None)
         set_timer(COMMIT, self.commit_ms)
         set_timer(TOPICS, self.topics_ms if shell.topics else None)
         set_timer(RETRY, group.partitions.next_retry_ms() if known else None)
@@ -318,24 +300,7 @@ class LibrdkafkaConsumer:
             return None
         return self.group.query_interval.due_ms(self.shell.now_ms)
 
-    def _heartbeat_ms(self) -> int | None:
-        group = self.group
-        if not self.shell.topics or group.join_state not in HEARTBEATING:
-            return None
-        due_ms = group.heartbeat_interval.due_ms(self.shell.now_ms)
-        again_ms = self.answers.heartbeat_again_ms
-        return due_ms if again_ms is None else min(due_ms, again_ms)
-
     def skip_heartbeats(self, to_ms: int) -> int | None:
-        group, shell = self.group, self.shell
-        due_ms = self._heartbeat_ms()
-        if due_ms is None or due_ms >= to_ms:
-            return None
-        interval_ms = shell.config.heartbeat_interval_ms
-        skipped = (to_ms - 1 - due_ms) // interval_ms + 1
-        last_ms = due_ms + (skipped - 1) * interval_ms
-        group.heartbeat_interval.last_ms = last_ms
-        group.session_ms = last_ms + shell.session_timeout_ms
-        shell.metrics.heartbeats += skipped
+        last_ms = self.heartbeats.skip(to_ms)
         self._set_timers()
         return last_ms

@@ -16,7 +16,8 @@ from coordinator_core.client.librdkafka.states import (
     JoinState,
     Problem,
 )
-from coordinator_core.client.messages import NO_GENERATION, Closed
+from coordinator_core.client.messages import NO_GENERATION, Closed, FindCoordinator
+from coordinator_core.client.reactions import Reaction
 from coordinator_core.client.shell import Shell
 from coordinator_core.client.subscription import LastAssignment, is_cooperative
 from coordinator_core.errors import Errors
@@ -56,7 +57,6 @@ class Group:
         self.session_ms: int | None = None
         self.join_interval = Interval(JOIN_INTERVAL_MS)
         self.query_interval = Interval(QUERY_INTERVAL_MS)
-        self.heartbeat_interval = Interval(shell.config.heartbeat_interval_ms)
         self.rebalance_start_ms: int | None = None
         self.prepare_start_ms: int | None = None
 
@@ -79,13 +79,32 @@ class Group:
     def set_member_id(self, member_id: str) -> None:
         self.shell.generation = self.shell.generation._replace(member_id=member_id)
 
-    def forget_generation(self) -> None:
-        self.shell.generation = self.shell.generation._replace(generation=NO_GENERATION)
-
     def renew_session(self, *, revives: bool) -> None:
         """An expired session is over until the next assignment."""
         if revives or self.session_ms is not None:
             self.session_ms = self.shell.now_ms + self.shell.session_timeout_ms
+
+    def find_coordinator(self) -> None:
+        """Ask, unless it is asked already; the one that is known stays in use until then."""
+        shell = self.shell
+        if not shell.waits_for(FindCoordinator):
+            self.query_interval.last_ms = shell.now_ms
+            request = FindCoordinator(shell.next_id(), shell.config.group_id)
+            shell.send(request, None, shell.config.request_timeout_ms)
+
+    def fail(self, error: Errors) -> None:
+        """For good: no callbacks, no requests any more."""
+        self.fatal = error
+        self.queue.append(Problem(error, f"Fatal consumer error: {error.name}", True))
+
+    def forget(self, error: Errors, what: Reaction) -> None:
+        """What RESET and RENEW forget; FENCED is the end."""
+        if what is Reaction.RESET:
+            self.shell.generation = self.shell.generation._replace(generation=NO_GENERATION)
+        elif what is Reaction.RENEW:
+            self.set_member_id("")
+        elif what is Reaction.FENCED:
+            self.fail(error)
 
     # Towards a rejoin.
 

@@ -34,6 +34,7 @@ class Partitions:
         self.deferred: list[Commit] = []  # wait for a coordinator
         self.retries: list[tuple[int, Commit]] = []  # and when
         self.fetches = 0
+        self.fetch_ms = 0  # not before
 
     @property
     def is_busy(self) -> bool:
@@ -63,7 +64,7 @@ class Partitions:
         self.serve()
 
     def retry(self, commit: Commit) -> None:
-        """After the backoff; False if it was tried often enough."""
+        """After the backoff."""
         again = commit._replace(retries=commit.retries + 1)
         self.retries.append((self.shell.now_ms + self.shell.config.retry_backoff_ms, again))
 
@@ -73,17 +74,25 @@ class Partitions:
         if shell.coordinator is not None:
             for commit in self._now_due():
                 self._send(commit)
-            if shell.unfetched and self.commits == 0 and self.fetches == 0:
+            idle = self.commits == 0 and self.fetches == 0
+            if shell.unfetched and idle and self.fetch_ms <= shell.now_ms:
                 self._fetch()
         if not self.is_busy:
             self.on_done()
 
-    def next_retry_ms(self) -> int | None:
-        return min((at for at, _ in self.retries), default=None)
+    def fetch_again(self) -> None:
+        """After the backoff."""
+        self.fetch_ms = self.shell.now_ms + self.shell.config.retry_backoff_ms
 
-    def drop_all(self) -> None:
-        """Nobody waits for anything any more."""
-        self.commits, self.deferred, self.retries = 0, [], []
+    @property
+    def has_retries(self) -> bool:
+        return bool(self.retries or self.deferred or (self.shell.unfetched and not self.fetches))
+
+    def next_retry_ms(self) -> int | None:
+        moments = [at for at, _ in self.retries]
+        if self.shell.unfetched and self.fetches == 0 and self.fetch_ms > self.shell.now_ms:
+            moments.append(self.fetch_ms)
+        return min(moments, default=None)
 
     def _now_due(self) -> list[Commit]:
         due = [commit for at, commit in self.retries if at <= self.shell.now_ms]

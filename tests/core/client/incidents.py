@@ -84,7 +84,8 @@ def script(world, incident, name, life, assignors):
     )
     round_trips = 2 if incident["library"].startswith("librdkafka") else 1
     start_ms = life["join_ms"] - (2 * round_trips + 1) * world.delay_ms
-    world.at(start_ms, world.add, consumer, name, sorted(incident["topics"]))
+    pattern = life.get("pattern", False)
+    world.at(start_ms, world.add, consumer, name, sorted(incident["topics"]), True, pattern)
     for from_ms, to_ms in life["slow"]:
         world.at(from_ms, world.call, name, "process")
         world.at(to_ms, world.call, name, "poll")

@@ -27,6 +27,8 @@ from coordinator_core.errors import Errors
 from coordinator_core.messages import Append, Event, Respond
 
 NODE = 1
+LOST = "lost"  # instead of an answer
+NEVER = "never"  # nothing comes, not even that
 
 
 class Connection:
@@ -61,10 +63,10 @@ class World:
         numbers = count(1)
         return lambda group_id, prefix: f"{prefix}-{next(numbers)}"
 
-    def add(self, consumer, name, topics=("orders",), polls=True):
+    def add(self, consumer, name, topics=("orders",), polls=True, is_pattern=False):
         self.consumers[name] = consumer
         self.connections[name] = Connection()
-        self.do(name, consumer.subscribe(topics, self.now_ms))
+        self.do(name, consumer.subscribe(topics, self.now_ms, is_pattern=is_pattern))
         if polls:
             self.do(name, consumer.poll(self.now_ms))
         return consumer
@@ -123,7 +125,8 @@ class World:
     def _arrive(self, name, send):
         request = send.request
         if self.intercept and (answer := self.intercept(name, request)) is not None:
-            self.later(self._answer, name, request.request_id, answer)
+            if answer is not NEVER:
+                self.later(self._answer, name, request.request_id, answer)
         elif isinstance(request, FindCoordinator):
             found = FindCoordinatorResponse(Errors.NONE, NODE)
             self.later(self._answer, name, request.request_id, found)
@@ -160,9 +163,12 @@ class World:
         self._work(connection)
 
     def _answer(self, name, request_id, response):
-        if name in self.consumers:
-            consumer = self.consumers[name]
-            self.do(name, consumer.received(request_id, response, self.now_ms))
+        if name not in self.consumers:
+            return
+        if response is LOST:
+            self.do(name, self.consumers[name].lost(request_id, self.now_ms))
+        else:
+            self.do(name, self.consumers[name].received(request_id, response, self.now_ms))
 
     def calls(self, name):
         """The listener's calls: (kind, partitions)."""
@@ -176,3 +182,20 @@ class World:
     def asked(self, name):
         """The kinds of its requests, in order."""
         return [type(r).__name__ for _, n, r in self.requests if n == name]
+
+    def consume(self, name, offset=7):
+        """Every partition that has a position is read up to ``offset``."""
+        consumer = self.consumers[name]
+        consumer.consumed(dict.fromkeys(consumer.positions, offset))
+
+
+def once(kind, answer, after=0):
+    """An ``intercept``: the request of that kind after so many others gets this answer."""
+    seen = count()
+
+    def intercept(name, request):
+        if isinstance(request, kind) and next(seen) == after:
+            return answer(request) if callable(answer) else answer
+        return None
+
+    return intercept

@@ -1,0 +1,251 @@
+"""Every cell of the error tables: a consumer is driven there, and does what the cell says."""
+
+import pytest
+
+from coordinator_core.client import (
+    LIBRARIES,
+    Closed,
+    Consumer,
+    ConsumerConfig,
+    FindCoordinator,
+    FindCoordinatorResponse,
+    Raised,
+)
+from coordinator_core.client.reactions import (
+    ADOPT,
+    COLUMNS,
+    FAIL,
+    FENCED,
+    FIND,
+    IGNORE,
+    JAVA,
+    LIBRDKAFKA,
+    OTHER,
+    RAISE,
+    REJOIN,
+    RENEW,
+    RESET,
+    RETRY,
+    Reaction,
+)
+from coordinator_core.errors import Errors
+from coordinator_core.messages import (
+    CommitResponse,
+    FetchResponse,
+    Heartbeat,
+    HeartbeatResponse,
+    JoinGroup,
+    JoinResponse,
+    LeaveGroup,
+    LeaveResponse,
+    OffsetCommit,
+    OffsetFetch,
+    SyncGroup,
+    SyncResponse,
+)
+from tests.core.client.world import LOST, World, once
+
+ANSWERS = {
+    FindCoordinator: lambda request, error: FindCoordinatorResponse(error),
+    JoinGroup: lambda request, error: JoinResponse(error, member_id="c-given"),
+    SyncGroup: lambda request, error: SyncResponse(error),
+    Heartbeat: lambda request, error: HeartbeatResponse(error),
+    OffsetCommit: lambda request, error: CommitResponse(
+        tuple((topic, partition, error) for topic, partition, _, _ in request.offsets)
+    ),
+    OffsetFetch: lambda request, error: FetchResponse(error, ()),
+    LeaveGroup: lambda request, error: LeaveResponse(error),
+}
+OTHERS = [Errors.UNKNOWN_SERVER_ERROR, Errors.GROUP_AUTHORIZATION_FAILED]
+# A JoinGroup that fails is the second one: the first was told its id.
+AFTER = {JoinGroup: 1}
+
+
+def cells(table):
+    return list(every_cell(table))
+
+
+def every_cell(table):
+    for error, row in table.items():
+        if error is Errors.NONE:
+            continue
+        for column, reaction in row.items():
+            for each in OTHERS if error is OTHER else [error]:
+                yield pytest.param(
+                    column, each, reaction, id=f"{column.__name__}-{each.name}-{reaction.name}"
+                )
+
+
+def driven(library, column, error):
+    """A member alone in its group, whose request of that kind gets the error; and the moment."""
+    world = World("4.1", group_initial_rebalance_delay_ms=0)
+    told = []
+
+    def answer(request):
+        told.append((world.now_ms, len(world.log), request))
+        return LOST if error is Errors.NETWORK_EXCEPTION else ANSWERS[column](request, error)
+
+    config = ConsumerConfig(group_id="g", client_id="c", session_timeout_ms=10000)
+    world.add(Consumer(config, LIBRARIES[library]), "c")
+    world.intercept = once(column, answer, AFTER.get(column, 0))
+    if column is OffsetCommit:
+        world.at(1000, world.consume, "c")
+    if column is LeaveGroup:
+        world.at(1000, world.call, "c", "close")
+    world.run(20000)
+    assert told, "the request was never sent"
+    return Aftermath(world, *told[0])
+
+
+class Aftermath:
+    """What happened since the error was answered: its kinds of requests, and when."""
+
+    def __init__(self, world, at_ms, logged, request):
+        self.sent = [(ms - at_ms - 1, r) for ms, _, r in world.requests if ms > at_ms]
+        self.log = [effect for _, _, effect in world.log[logged:]]
+        self.request = request
+
+    def first(self, kind):
+        return next(((ms, r) for ms, r in self.sent if isinstance(r, kind)), (None, None))
+
+    @property
+    def raised(self):
+        return [(e.error, e.is_fatal) for e in self.log if isinstance(e, Raised)]
+
+    @property
+    def listener(self):
+        return [e.kind for e in self.log if type(e).__name__ == "ListenerCall"][:1]
+
+
+def again(kind, ms):
+    """The same request once more after so long, and nothing else happened to the member."""
+    return lambda seen, error: seen.first(kind)[0] == ms and seen.raised == []
+
+
+def found_again(kind, ms=0):
+    def check(seen, error):
+        asked_ms, repeated_ms = seen.first(FindCoordinator)[0], seen.first(kind)[0]
+        return asked_ms == ms and repeated_ms >= ms + 2 and seen.raised == []
+
+    return check
+
+
+def rejoins(member_id, ms=0, listener=()):
+    """``member_id``: as the failed request's (None), or this."""
+
+    def check(seen, error):
+        joined_ms, join = seen.first(JoinGroup)
+        expected = seen.request.member_id if member_id is None else member_id
+        return (joined_ms, join.member_id) == (ms, expected) and seen.listener == list(listener)
+
+    return check
+
+
+def raises(is_fatal=False):
+    return lambda seen, error: seen.raised == [(error, is_fatal)]
+
+
+def goes_on_as_if_nothing_had_been(seen, error):
+    return seen.raised == [] and seen.first(JoinGroup)[0] is None
+
+
+def closes(seen, error):
+    return isinstance(seen.log[-1], Closed) and seen.raised == []
+
+
+JAVA_DOES = {
+    (FindCoordinator, RETRY): again(FindCoordinator, 100),
+    (FindCoordinator, RAISE): raises(),
+    (JoinGroup, RETRY): again(JoinGroup, 100),
+    (JoinGroup, FIND): found_again(JoinGroup, ms=100),
+    (JoinGroup, REJOIN): rejoins(None, listener=["assigned"]),
+    (JoinGroup, RENEW): rejoins("", listener=["assigned"]),
+    (JoinGroup, ADOPT): rejoins("c-given", listener=["assigned"]),
+    (JoinGroup, RAISE): raises(),
+    (JoinGroup, FENCED): raises(is_fatal=True),
+    (SyncGroup, FIND): found_again(JoinGroup),
+    (SyncGroup, REJOIN): rejoins(None, listener=["assigned"]),
+    (SyncGroup, RESET): rejoins(None, listener=["assigned"]),
+    (SyncGroup, RENEW): rejoins("", listener=["assigned"]),
+    (SyncGroup, RAISE): raises(),
+    (SyncGroup, FENCED): raises(is_fatal=True),
+    (Heartbeat, RETRY): again(Heartbeat, 100),
+    (Heartbeat, FIND): found_again(Heartbeat),
+    (Heartbeat, REJOIN): rejoins(None, ms=2, listener=["revoked"]),  # it commits first
+    (Heartbeat, RESET): rejoins(None, listener=["lost"]),
+    (Heartbeat, RENEW): rejoins("", listener=["lost"]),
+    (Heartbeat, FENCED): raises(is_fatal=True),
+    (OffsetCommit, RETRY): again(OffsetCommit, 100),
+    (OffsetCommit, FIND): found_again(OffsetCommit),
+    (OffsetCommit, REJOIN): rejoins(None, ms=2, listener=["revoked"]),
+    (OffsetCommit, RESET): rejoins(None, listener=["lost"]),
+    (OffsetCommit, RENEW): rejoins("", listener=["lost"]),
+    (OffsetCommit, FAIL): goes_on_as_if_nothing_had_been,
+    (OffsetCommit, FENCED): raises(is_fatal=True),
+    (OffsetFetch, RETRY): again(OffsetFetch, 100),
+    (OffsetFetch, FIND): found_again(OffsetFetch),
+    (OffsetFetch, RAISE): raises(),
+    (LeaveGroup, IGNORE): closes,
+}
+
+
+def raises_and_asks_again(kind, ms):
+    return lambda seen, error: seen.raised == [(error, False)] and seen.first(kind)[0] == ms
+
+
+# Joins come a second apart, two after an error.  The sync follows the join by four milliseconds.
+LIBRDKAFKA_DOES = {
+    (FindCoordinator, RETRY): lambda seen, error: seen.first(FindCoordinator)[0] in range(498, 500),
+    (FindCoordinator, RAISE): raises_and_asks_again(FindCoordinator, 498),
+    (JoinGroup, RETRY): again(JoinGroup, 1998),
+    (JoinGroup, FIND): found_again(JoinGroup),
+    (JoinGroup, RESET): rejoins(None, ms=1998, listener=["assigned"]),
+    (JoinGroup, RENEW): rejoins("", ms=1998, listener=["assigned"]),
+    (JoinGroup, ADOPT): rejoins("c-given", listener=["assigned"]),
+    (JoinGroup, RAISE): raises_and_asks_again(JoinGroup, 1998),
+    (JoinGroup, FENCED): raises(is_fatal=True),
+    (SyncGroup, RETRY): again(JoinGroup, 994),
+    (SyncGroup, FIND): found_again(JoinGroup),
+    (SyncGroup, REJOIN): rejoins(None, ms=994, listener=["assigned"]),
+    (SyncGroup, RESET): rejoins(None, ms=994, listener=["assigned"]),
+    (SyncGroup, RENEW): rejoins("", ms=994, listener=["assigned"]),
+    (SyncGroup, FENCED): raises(is_fatal=True),
+    (Heartbeat, RETRY): again(Heartbeat, 100),
+    (Heartbeat, FIND): found_again(Heartbeat),
+    (Heartbeat, REJOIN): rejoins(None, ms=2, listener=["revoked"]),  # it commits first
+    (Heartbeat, RESET): rejoins(None, listener=["lost"]),
+    (Heartbeat, RENEW): rejoins("", listener=["lost"]),
+    (Heartbeat, FENCED): raises(is_fatal=True),
+    (Heartbeat, IGNORE): goes_on_as_if_nothing_had_been,
+    (OffsetCommit, RETRY): again(OffsetCommit, 100),
+    (OffsetCommit, FIND): found_again(OffsetCommit),
+    (OffsetCommit, RESET): rejoins(None, listener=["lost"]),
+    (OffsetCommit, RENEW): rejoins("", listener=["lost"]),
+    (OffsetCommit, FAIL): goes_on_as_if_nothing_had_been,
+    (OffsetCommit, FENCED): raises(is_fatal=True),
+    (OffsetFetch, RETRY): again(OffsetFetch, 100),
+    (OffsetFetch, FIND): found_again(OffsetFetch),
+    (OffsetFetch, RAISE): raises(),
+    (LeaveGroup, IGNORE): closes,
+}
+
+
+@pytest.mark.parametrize(("column", "error", "reaction"), cells(JAVA))
+def test_java_does_what_its_table_says(column, error, reaction):
+    seen = driven("java-4.1", column, error)
+
+    assert JAVA_DOES[column, reaction](seen, error), (seen.sent[:4], seen.log[:6])
+
+
+@pytest.mark.parametrize(("column", "error", "reaction"), cells(LIBRDKAFKA))
+def test_librdkafka_does_what_its_table_says(column, error, reaction):
+    seen = driven("librdkafka-2", column, error)
+
+    assert LIBRDKAFKA_DOES[column, reaction](seen, error), (seen.sent[:4], seen.log[:6])
+
+
+@pytest.mark.parametrize("table", [JAVA, LIBRDKAFKA])
+def test_a_table_has_a_reaction_for_everything(table):
+    assert all(set(row) == set(COLUMNS) for row in table.values())
+    assert {OTHER, Errors.NONE, Errors.NETWORK_EXCEPTION} < table.keys()
+    assert set(table[Errors.NONE].values()) == {Reaction.GO_ON}
