@@ -1,11 +1,14 @@
 """Specs: what they may say, and what is said of those that say something else."""
 
 import copy
+from pathlib import Path
 
 import pytest
 
 from coordinator_core.simulation import SpecError, duration_ms, fleet_of
-from coordinator_core.simulation.plans import Act, Action, Plan, lives_of
+from coordinator_core.simulation.plans import KINDS, Act, Action, Plan, lives_of
+from coordinator_core.simulation.reading import Table
+from coordinator_core.simulation.spec import FAULTS
 
 SPEC = {
     "name": "small",
@@ -181,3 +184,24 @@ def test_what_is_due_after_the_end_is_not_done():
     _, found = lives_of("g", 1, (Plan("kill", 50_000, down_ms=20_000),), 1, 60_000)
 
     assert found == [Action(0, START, "g-1"), Action(50_000, KILL, "g-1")]
+
+
+def test_every_key_and_kind_of_a_spec_is_in_the_docs(monkeypatch):
+    asked = set(KINDS) | set(FAULTS)
+    close = Table.close
+
+    def noting(table):
+        asked.update(table._asked)
+        close(table)
+
+    monkeypatch.setattr(Table, "close", noting)
+    fleet_of(
+        spec_with("faults", [{"kind": "append_error", "at": "1m"}])
+        | {"groups": [SPEC["groups"][0] | {"plans": [{"kind": "kill", "at": "1m"}]}]}
+    )
+    docs = (Path(__file__).parents[3] / "docs" / "simulation.md").read_text(encoding="utf-8")
+
+    tables = {"cluster", "network", "topics", "groups", "faults"}
+    assert {name for name in asked - tables if f"`{name}`" not in docs} == set()
+    assert {name for name in tables if f"[{name}]" not in docs} == set()
+    assert len(asked) > 60
