@@ -45,7 +45,6 @@ class Member:
         self.rejoin_needed = True
         self.rejoin_reason: str | None = None
         self.needs_join_prepare = True
-        self.has_joined_before = False
         self.join: Future | None = None
         self.rebalance_start_ms: int | None = None
         self.joined_topics: tuple[str, ...] | None = None

@@ -16,7 +16,7 @@ from coordinator_core.client.librdkafka.states import (
     JoinState,
     Problem,
 )
-from coordinator_core.client.messages import NO_GENERATION, Closed, FindCoordinator
+from coordinator_core.client.messages import NO_GENERATION, Closed, FindCoordinator, MemberState
 from coordinator_core.client.reactions import Reaction
 from coordinator_core.client.shell import Shell
 from coordinator_core.client.subscription import LastAssignment, is_cooperative
@@ -95,6 +95,7 @@ class Group:
     def fail(self, error: Errors) -> None:
         """For good: no callbacks, no requests any more."""
         self.fatal = error
+        self.shell.move(MemberState.UNJOINED, error.name)
         self.queue.append(Problem(error, f"Fatal consumer error: {error.name}", True))
 
     def forget(self, error: Errors, what: Reaction) -> None:

@@ -18,8 +18,8 @@ class OffsetAnswers:
         self.shell = group.shell
 
     def committed(self, sent: InFlight, response: Any, error: Errors, what: Reaction) -> None:
-        group, commit = self.group, sent.what
-        assert isinstance(commit, Commit)
+        group = self.group
+        commit: Commit = sent.what
         if response is not None:
             self.shell.measure("commit", sent.sent_ms, error.name)
         if what is Reaction.GO_ON:
@@ -44,8 +44,8 @@ class OffsetAnswers:
         group.partitions.committed()
 
     def fetched(self, sent: InFlight, response: Any, error: Errors, what: Reaction) -> None:
-        group, shell, fetch = self.group, self.shell, sent.what
-        assert isinstance(fetch, Fetch)
+        group, shell = self.group, self.shell
+        fetch: Fetch = sent.what
         group.partitions.fetches -= 1
         if what is Reaction.GO_ON:
             shell.measure("offset-fetch", sent.sent_ms, f"{len(fetch.partitions)} partitions")

@@ -1,0 +1,39 @@
+"""docs/client.md has the tables of the code."""
+
+from pathlib import Path
+
+import pytest
+
+from coordinator_core.client import LIBRARIES
+from coordinator_core.client.java.application import Application
+from coordinator_core.client.librdkafka.states import MEMBER_STATES, JoinState
+from coordinator_core.client.messages import MemberState
+from coordinator_core.client.reactions import COLUMNS, JAVA, LIBRDKAFKA, Reaction
+
+DOCS = (Path(__file__).parents[3] / "docs" / "client.md").read_text()
+
+
+def markdown(table):
+    yield "| error | " + " | ".join(column.__name__ for column in COLUMNS) + " |"
+    yield "|---" * (len(COLUMNS) + 1) + "|"
+    for error, row in table.items():
+        name = "any other" if error is None else error.name
+        yield f"| {name} | " + " | ".join(row[column].name for column in COLUMNS) + " |"
+
+
+@pytest.mark.parametrize("table", [JAVA, LIBRDKAFKA])
+def test_the_error_tables_are_those_of_the_code(table):
+    assert "\n".join(markdown(table)) in DOCS
+
+
+def test_every_reaction_is_explained():
+    assert all(f"| {reaction.name} | {reaction.value} |" in DOCS for reaction in Reaction)
+
+
+def test_every_library_and_state_is_named():
+    states = [*MemberState, *JoinState]
+
+    assert [name for name in LIBRARIES if name not in DOCS] == []
+    assert [state.name for state in states if state.name not in DOCS] == []
+    assert set(MEMBER_STATES) == set(JoinState)
+    assert Application.__name__ in DOCS

@@ -1,0 +1,134 @@
+"""Whatever happens to a group, it comes to rest: everybody stable, every partition owned once."""
+
+import random
+
+import pytest
+
+from coordinator_core.client import (
+    LIBRARIES,
+    Consumer,
+    ConsumerConfig,
+    Disconnect,
+    MemberState,
+    Raised,
+)
+from coordinator_core.errors import Errors
+from coordinator_core.messages import JoinResponse, OffsetFetch
+from tests.core.client.test_reactions import ANSWERS
+from tests.core.client.world import LOST, NEVER, NODE, World
+
+PASSING = [
+    Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_COORDINATOR,
+    Errors.COORDINATOR_LOAD_IN_PROGRESS,
+    Errors.REBALANCE_IN_PROGRESS,
+    Errors.ILLEGAL_GENERATION,
+    Errors.UNKNOWN_MEMBER_ID,
+    Errors.REQUEST_TIMED_OUT,
+]
+KINDS = [
+    ("java-4.1", ("range",)),
+    ("java-4.1", ("cooperative-sticky",)),
+    ("java-2.0", ("range", "roundrobin")),
+    ("librdkafka-2", ("range",)),
+    ("librdkafka-2", ("cooperative-sticky",)),
+]
+
+
+def faulty(dice):
+    """Now and then an answer is an error, or lost; offset fetches are left alone."""
+
+    def intercept(name, request):
+        kind = type(request)
+        if kind not in ANSWERS or kind is OffsetFetch or dice.random() > 0.03:
+            return None
+        chance = dice.random()
+        if chance < 0.1:
+            return NEVER
+        if chance < 0.3:
+            return LOST
+        answer = ANSWERS[kind](request, dice.choice(PASSING))
+        return answer._replace(member_id="") if isinstance(answer, JoinResponse) else answer
+
+    return intercept
+
+
+def troubles(world, dice, names):
+    """A minute in which applications dawdle and connections break."""
+    for _ in range(25):
+        at_ms, name = dice.randrange(60_000), dice.choice(names)
+        what = dice.choice(["slow", "disconnect", "commit"])
+        if what == "slow":
+            world.at(at_ms, world.call, name, "process")
+            world.at(at_ms + dice.choice([50, 2000, 20_000]), world.call, name, "poll")
+        elif what == "commit":
+            world.at(at_ms, world.call, name, "commit")
+        else:
+            world.at(at_ms, cut, world, name)
+
+
+def cut(world, name):
+    if name in world.consumers:
+        effects = world.consumers[name].disconnected(NODE, world.now_ms)
+        world.do(name, [Disconnect(NODE), *effects])
+
+
+def has_ended(world, name, library):
+    """librdkafka is done with after a fatal error, as of a static member without its member id."""
+    fatal = any(raised.is_fatal for raised in world.of(name, Raised))
+    return fatal and library == "librdkafka-2"
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_group_comes_to_rest(seed):
+    dice = random.Random(seed)
+    library, assignors = KINDS[seed % len(KINDS)]
+    world = World("4.1" if dice.random() < 0.5 else "3.9", {"orders": 7})
+    names = [f"c{n}" for n in range(3)]
+    for number, name in enumerate(names):
+        config = ConsumerConfig(
+            group_id="g",
+            client_id=name,
+            assignors=assignors,
+            session_timeout_ms=6000,
+            max_poll_interval_ms=10_000,
+            instance_id=f"i{number}" if number == 0 and library != "java-2.0" else None,
+        )
+        world.listener_ms[name] = dice.choice([0, 0, 300])
+        consumer = Consumer(config, LIBRARIES[library])
+        world.at(dice.randrange(5000), world.add, consumer, name)
+    world.intercept = faulty(dice)
+    troubles(world, dice, names)
+    world.run(65_000)
+
+    world.intercept = None
+    for name in names:
+        world.call(name, "poll")
+    world.run(200_000)
+
+    consumers = [c for name, c in world.consumers.items() if not has_ended(world, name, library)]
+    owned = [partition for consumer in consumers for partition in consumer.owned]
+    assert {c.state for c in consumers} == {MemberState.STABLE}, f"seed {seed}"
+    assert sorted(owned) == [("orders", n) for n in range(7)], f"seed {seed}"
+    assert len({c.generation for c in consumers}) == 1
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_group_ends(seed):
+    """After the same minute all can close, and have given up everything."""
+    dice = random.Random(1000 + seed)
+    library, assignors = KINDS[seed % len(KINDS)]
+    world = World("4.1", {"orders": 7})
+    names = [f"c{n}" for n in range(3)]
+    for name in names:
+        config = ConsumerConfig(
+            group_id="g", client_id=name, assignors=assignors, session_timeout_ms=6000
+        )
+        world.add(Consumer(config, LIBRARIES[library]), name)
+    world.intercept = faulty(dice)
+    troubles(world, dice, names)
+    for name in names:
+        world.at(dice.randrange(20_000, 60_000), world.call, name, "close")
+    world.run(200_000)
+
+    assert world.consumers == {}, f"seed {seed}"
