@@ -224,6 +224,7 @@ def totals(rows: Sequence[Sequence[Any]]) -> str:
     generations, rebalance_ms = sum(row[3] for row in rows), sum(row[4] for row in rows)
     unowned_ms = sum(row[7] for row in rows)
     return (
-        f"{len(rows)} groups, {generations} generations, {rebalance_ms / 1000:.1f} s of rebalances,"
+        f"groups: {len(rows)}, generations: {generations};"
+        f" {rebalance_ms / 1000:.1f} s of rebalances,"
         f" {unowned_ms / 1000:.1f} partition-seconds without an owner"
     )
