@@ -159,12 +159,27 @@ def store(lake: Lake, told: DataFrame) -> None:
 
 
 def run(lake: Lake, assignors: tuple[str, ...] = tuple(ASSIGNORS)) -> None:
-    timeline, group_metadata, members, topics, _ = map(lake.read, READS)
-    lake.add_to("seen_partitions", seen_partitions(group_metadata), if_="n.since < t.since")
-    counts = partition_counts(topics, lake.read("seen_partitions"))
-    frames = 1 + timeline.where("sign = 'RECORD'").count() // FRAME
-    chunks = in_chunks(recorded(timeline, group_metadata, members))
-    store(lake, rerun(chunks, assignors, counts, frames))
+    later = lake.later()
+    known = None if later is None else _counts(lake)
+    seen = seen_partitions(lake.read("group_metadata"))
+    lake.add_to("seen_partitions", seen, if_="n.since < t.since")
+    counts = _counts(lake)
+    _run_again(lake, assignors, counts)
+    # What came late may show that a topic had more partitions than the dates after it knew.
+    if later is not None and known is not None and counts.differ_from(known, later.begins_ms):
+        _run_again(later, assignors, counts)
+
+
+def _counts(lake: Lake) -> PartitionCounts:
+    return partition_counts(lake.read("topic_partitions"), lake.read("seen_partitions"))
+
+
+def _run_again(lake: Lake, assignors: tuple[str, ...], counts: PartitionCounts) -> None:
+    tables = {
+        name: lake.read(name) for name in ("timeline", "group_metadata", "generation_members")
+    }
+    frames = 1 + tables["timeline"].where("sign = 'RECORD'").count() // FRAME
+    store(lake, rerun(in_chunks(recorded(**tables)), assignors, counts, frames))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ TABLE, ASSIGNMENTS = "table", "assignments"
 
 Said = tuple[str, int, int]
 """Topic, partitions, and since when, in ms since the epoch."""
+Known = dict[str, tuple[list[int], list[int]]]
+"""By topic: times in order, and the number of partitions from each on."""
 
 
 class PartitionCounts:
@@ -39,8 +41,18 @@ class PartitionCounts:
                 known[topic] = count
         return known, known_by
 
+    def differ_from(self, other: PartitionCounts, time_ms: int) -> bool:
+        """Whether these say of any topic something else, at that time or later."""
+        return any(
+            _at(mine, topic, at) != _at(theirs, topic, at)
+            for mine, theirs in ((self._told, other._told), (self._seen, other._seen))
+            for topic in {*mine, *theirs}
+            for at in {time_ms, *_changes(mine, topic), *_changes(theirs, topic)}
+            if at >= time_ms
+        )
 
-def _by_time(said: Iterable[Said]) -> dict[str, tuple[list[int], list[int]]]:
+
+def _by_time(said: Iterable[Said]) -> Known:
     changes: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for topic, partitions, since_ms in said:
         changes[topic].append((since_ms, partitions))
@@ -50,7 +62,12 @@ def _by_time(said: Iterable[Said]) -> dict[str, tuple[list[int], list[int]]]:
     }
 
 
-def _at(known: dict[str, tuple[list[int], list[int]]], topic: str, time_ms: int) -> int | None:
+def _changes(known: Known, topic: str) -> list[int]:
+    since, _ = known.get(topic, ([], []))
+    return since
+
+
+def _at(known: Known, topic: str, time_ms: int) -> int | None:
     since, counts = known.get(topic, ([], []))
     place = bisect_right(since, time_ms)
     return counts[place - 1] if place else None

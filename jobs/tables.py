@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
 from hashlib import sha256
+from pathlib import Path
 
 from delta.exceptions import (
     ConcurrentAppendException,
@@ -107,6 +109,15 @@ class Lake:
         """The table's rows of the generations with which histories are taken up."""
         return None
 
+    def later(self) -> Lake | None:
+        """The lake as a run for all dates after these would see it; none if there are none."""
+        return None
+
+    @property
+    def begins_ms(self) -> int:
+        """Midnight before the dates a run is for, in ms since the epoch; here the first of all."""
+        return 0
+
     def carried(self, column: str) -> DataFrame | None:
         """What group_days keeps of the past that ``read`` leaves out, a row an entry.
 
@@ -198,10 +209,18 @@ class Lake:
         if self.has(table):
             self._add_new_columns(table)
             return DeltaTable.forPath(self.spark, path)
-        builder = DeltaTable.createIfNotExists(self.spark).location(path)
-        columns = builder.addColumns(schema_of(table))
         with self.alone("create"):
+            self._remove_unborn(table)
+            builder = DeltaTable.createIfNotExists(self.spark).location(path)
+            columns = builder.addColumns(schema_of(table))
             return columns.partitionedBy(*table_partitioning(table)).execute()
+
+    def _remove_unborn(self, table: str) -> None:
+        """The log's folder without a commit in it, left by a kill: Delta would neither read it nor
+        make a table there."""
+        log = Path(self.path(table), "_delta_log")
+        if "://" not in self.root and log.is_dir() and not any(log.glob("*.json")):
+            shutil.rmtree(log)
 
 
 def _missing(found: StructType, table: str) -> list[StructField]:
