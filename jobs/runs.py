@@ -9,7 +9,7 @@ import platform
 import secrets
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from importlib.metadata import version
@@ -63,9 +63,18 @@ class Run:
         try:
             with whole.timed():
                 yield
+        except BaseException:
+            # What ended the run says more than what may keep its rows from being written.
+            with suppress(Exception):
+                self._end([*progress.steps[before:], whole])
+            raise
+        self._end([*progress.steps[before:], whole])
+
+    def _end(self, steps: list[Step]) -> None:
+        try:
+            self._write(steps)
         finally:
-            self._write([*progress.steps[before:], whole])
-            spark.conf.unset(_USER_METADATA)
+            self.lake.spark.conf.unset(_USER_METADATA)
 
     def _write(self, steps: list[Step]) -> None:
         self.written = self._written()

@@ -73,6 +73,18 @@ def test_a_run_that_fails_is_kept_with_its_reason(run, progress):
     ]
 
 
+def test_what_ended_a_run_is_not_hidden_by_what_keeps_its_rows_from_being_written(
+    run, progress, monkeypatch
+):
+    def no_session(*_):
+        raise OSError("connection refused")
+
+    monkeypatch.setattr(run.lake.spark, "createDataFrame", no_session)
+
+    with pytest.raises(ValueError, match="out of disk"), run.recorded(progress):
+        raise ValueError("out of disk")
+
+
 def test_steps_of_an_earlier_run_of_the_same_process_are_not_its_own(run, progress):
     progress.step("churn", lambda: None)
 
