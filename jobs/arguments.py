@@ -1,13 +1,16 @@
-"""Every job as a script for spark-submit: ``job.py --lake URI --cluster-id ID``."""
+"""Every job as a script for spark-submit: ``job.py --lake URI --cluster-id ID [--date D]``."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from datetime import date
 
 from jobs.config import load_config
 from jobs.errors import RunFailed, UsageError, fail, fail_unforeseen
 from jobs.session import build_session
+from jobs.sources.rows import DateRange
+from jobs.span import of_dates
 from jobs.tables import Lake
 
 
@@ -18,13 +21,44 @@ def main(about: str | None, run: Callable[[Lake], None]) -> None:
     )
     parser.add_argument("--lake", required=True, help="folder or URI of the Delta tables")
     parser.add_argument("--cluster-id", required=True, help="cluster whose rows to compute")
+    add_dates(parser)
     parser.add_argument("--conf", help="TOML file with settings (default: conf/local.toml)")
     given = parser.parse_args()
 
     def act() -> None:
-        run(Lake(build_session(load_config(given.conf)), given.lake, given.cluster_id))
+        dates = date_range(given.date, given.first, given.last)
+        lake = Lake(build_session(load_config(given.conf)), given.lake, given.cluster_id)
+        run(of_dates(lake, dates.first, dates.last))
 
     run_script(act)
+
+
+def add_dates(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--date", help="only this UTC date")
+    parser.add_argument("--from", dest="first", help="first UTC date of a range")
+    parser.add_argument("--to", dest="last", help="last UTC date of a range")
+
+
+def date_range(day: str | None, first: str | None, last: str | None) -> DateRange:
+    """One date, or both ends of a range, or neither; UsageError for anything else."""
+    if day and (first or last):
+        raise UsageError("--date and --from/--to: give one date or a range, not both")
+    if bool(first) != bool(last):
+        raise UsageError("--from and --to: give both ends of the range")
+    begin = _date(day or first, "--date" if day else "--from")
+    end = _date(day or last, "--date" if day else "--to")
+    if begin and end and begin > end:
+        raise UsageError(f"--from {begin} is after --to {end}: swap them")
+    return DateRange(begin, end)
+
+
+def _date(text: str | None, option: str) -> date | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{option} {text}: not a date; write it as 2026-11-21") from None
 
 
 def run_script(act: Callable[[], None]) -> None:

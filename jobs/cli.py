@@ -11,7 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 from jobs.errors import RunFailed, UsageError, fail, fail_unforeseen
-from jobs.pipeline import JOBS, Progress, job
+from jobs.pipeline import JOBS, Progress, run_all
 from jobs.printing import Format, print_rows
 
 app = typer.Typer(
@@ -36,6 +36,9 @@ KafkaOption = Annotated[
     str | None,
     typer.Option(help="Brokers to read __consumer_offsets from: HOST:PORT[,HOST:PORT...]."),
 ]
+DateOption = Annotated[str | None, typer.Option(help="Only this UTC date.")]
+FromOption = Annotated[str | None, typer.Option("--from", help="First UTC date of a range.")]
+ToOption = Annotated[str | None, typer.Option("--to", help="Last UTC date of a range.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
 
 
@@ -55,9 +58,9 @@ def nightly(
     log_timezone: Annotated[
         str | None, typer.Option(help="Time zone of the log lines, e.g. Europe/Berlin.")
     ] = None,
-    date: Annotated[str | None, typer.Option(help="Only this UTC date.")] = None,
-    first: Annotated[str | None, typer.Option("--from", help="First UTC date of a range.")] = None,
-    last: Annotated[str | None, typer.Option("--to", help="Last UTC date of a range.")] = None,
+    date: DateOption = None,
+    first: FromOption = None,
+    last: ToOption = None,
     anew: Annotated[
         bool, typer.Option("--anew", help="Work out every date again, news or not.")
     ] = False,
@@ -123,16 +126,25 @@ def ingest(
 
 
 def _add_job(name: str) -> None:
-    def command(lake: LakeOption, cluster_id: ClusterOption, conf: ConfOption = None) -> None:
+    def command(
+        lake: LakeOption,
+        cluster_id: ClusterOption,
+        date: DateOption = None,
+        first: FromOption = None,
+        last: ToOption = None,
+        conf: ConfOption = None,
+    ) -> None:
+        from jobs.arguments import date_range
         from jobs.config import load_config
         from jobs.session import build_session
+        from jobs.span import of_dates
         from jobs.tables import Lake
 
-        config = load_config(conf)
+        config, dates = load_config(conf), date_range(date, first, last)
         if "://" not in lake and not Path(lake).is_dir():
             raise UsageError(f"--lake {lake}: no such folder; `regroup nightly` makes one")
         opened = Lake(build_session(config), lake, cluster_id)
-        Progress().step(name, lambda: job(name).run(opened))
+        run_all(of_dates(opened, dates.first, dates.last), Progress(), [name])
 
     app.command(name, help=f"Run the job {name} alone.")(command)
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict, dataclass
-from datetime import date
 
 from jobs import ingest
-from jobs.arguments import run_script
+from jobs.arguments import add_dates, date_range, run_script
 from jobs.config import Config, known_timezone, load_config
 from jobs.errors import UsageError
 from jobs.pending import pending
@@ -22,7 +21,6 @@ from jobs.sources import broker_log, segments, trace
 from jobs.sources.dump import Dump
 from jobs.sources.files import list_files
 from jobs.sources.kafka import Kafka
-from jobs.sources.rows import DateRange
 from jobs.span import of_dates
 from jobs.tables import Lake
 
@@ -57,7 +55,7 @@ def inputs_of(request: Request, config: Config) -> ingest.Inputs:
         segments=_segments(request.segments),
         broker_logs=_files(request.broker_log, "--broker-log", broker_log.FILES_LIKE),
         log_timezone=known_timezone(request.log_timezone or config.log_timezone),
-        dates=_dates(request),
+        dates=date_range(request.date, request.first, request.last),
         dump=None if request.dump is None else Dump(request.dump),
         traces=_files(request.trace, "--trace", trace.FILES_LIKE),
         kafka=None if request.kafka is None else Kafka(request.kafka, config.kafka),
@@ -85,27 +83,6 @@ def _files(pattern: str | None, option: str, name_like: str) -> list[str]:
     return list_files(pattern, option, name_like=name_like) if pattern else []
 
 
-def _dates(request: Request) -> DateRange:
-    if request.date and (request.first or request.last):
-        raise UsageError("--date and --from/--to: give one date or a range, not both")
-    if bool(request.first) != bool(request.last):
-        raise UsageError("--from and --to: give both ends of the range")
-    first = _date(request.date or request.first, "--date" if request.date else "--from")
-    last = _date(request.date or request.last, "--date" if request.date else "--to")
-    if first and last and first > last:
-        raise UsageError(f"--from {first} is after --to {last}: swap them")
-    return DateRange(first, last)
-
-
-def _date(text: str | None, option: str) -> date | None:
-    if text is None:
-        return None
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"{option} {text}: not a date; write it as 2026-11-21") from None
-
-
 def main() -> None:
     """The script for spark-submit; `regroup nightly` is the same with more comfort."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -117,9 +94,7 @@ def main() -> None:
     parser.add_argument("--broker-log", help="server.log files: path, folder, glob or URI")
     parser.add_argument("--trace", help="an engine's traces: path, folder, glob or URI")
     parser.add_argument("--log-timezone", help="time zone of the log lines")
-    parser.add_argument("--date", help="only this UTC date")
-    parser.add_argument("--from", dest="first", help="first UTC date of a range")
-    parser.add_argument("--to", dest="last", help="last UTC date of a range")
+    add_dates(parser)
     parser.add_argument("--anew", action="store_true", help="every date, news or not")
     parser.add_argument("--conf", help="TOML file with settings (default: conf/local.toml)")
     given = vars(parser.parse_args())
