@@ -47,8 +47,8 @@ format: setup  ## rewrite the sources in the project's format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-days: setup  ## an incident cut into days: night after night, late, again and as a backfill (slow)
-	@$(BIN)/python -m pytest -q tools/days
+days: setup  ## a month night after night (late, again, at once, killed) beside a backfill and one run: equal?
+	@$(BIN)/python -m tools.days $(ARGS)
 
 package: setup  ## the project's packages as build/regroup.zip, for spark-submit --py-files
 	@mkdir -p build
