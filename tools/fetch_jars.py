@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 from pyspark.java_gateway import launch_gateway
@@ -87,10 +88,11 @@ def main(which: str = "spark") -> int:
     if done.exists() and done.read_text() == wanted:
         return 0
     folder.mkdir(parents=True, exist_ok=True)
-    fetched = {Path(jar).name: Path(jar) for jar in resolve(wanted.split())}
-    for name, jar in fetched.items():
-        if not (folder / name).exists():
-            shutil.copy(jar, folder / name)
+    with tempfile.TemporaryDirectory(prefix="regroup-jars-") as home:
+        fetched = {Path(jar).name: Path(jar) for jar in resolve(wanted.split(), home)}
+        for name, jar in fetched.items():
+            if not (folder / name).exists():
+                shutil.copy(jar, folder / name)
     for jar in folder.glob("*.jar"):
         if jar.name not in fetched:
             jar.unlink()
@@ -98,9 +100,13 @@ def main(which: str = "spark") -> int:
     return 0
 
 
-def resolve(coordinates: list[str]) -> list[str]:
-    """Paths of exactly these jars in the resolver's cache, fetched if they are not there yet."""
+def resolve(coordinates: list[str], home: str) -> list[str]:
+    """Paths of exactly these jars, fetched to below ``home``.
+
+    Not to the user's home: where Maven left a jar's POM there without its jar, the resolver stops.
+    """
     jvm = launch_gateway().jvm
+    jvm.java.lang.System.setProperty("user.home", home)
     maven, nothing = jvm.org.apache.spark.util.MavenUtils, jvm.scala.Option.empty()
     quiet = jvm.java.io.PrintStream(jvm.java.io.OutputStream.nullOutputStream())
     settings = maven.buildIvySettings(nothing, nothing, True, quiet)
