@@ -4,7 +4,8 @@
 
 Every fleet is a cluster of its own era with its own partitions of `__consumer_offsets`, so that
 all can be read at once as one.  Every field of every generation is compared; what the era's
-brokers do not say (a cause before 2.1, say) is left out on both sides.
+brokers do not say is left out: before 2.1 causes, and that an assignment could not be stored;
+before 2.8 how many joined, and before 3.0 who led, where no assignment was stored.
 """
 
 from __future__ import annotations
@@ -174,6 +175,8 @@ _NOT_TOLD = object()
 def _as_told(truth: dict[str, Any], name: str, era: str) -> Any:
     """What the era's brokers can tell of a field, or _NOT_TOLD."""
     if name in ("cause", "culprit") and era in _SAYS_NO_CAUSE:
+        return _NOT_TOLD
+    if name == "outcome" and truth[name] == "failed" and era in _SAYS_NO_CAUSE:
         return _NOT_TOLD
     is_stored = truth["outcome"] == "stable"
     if name == "member_count" and era in _COUNTS_NO_MEMBERS and not is_stored:

@@ -119,8 +119,8 @@ class GroupTruth:
             self._now.stable_ms = now_ms
         elif event.state == "Dead" and not self._is_unloading:
             self._over(now_ms)
+            self._give_up()
             self._died = True
-            self._next = None
 
     def _failed(self, event: Event, group: Group | None, now_ms: int) -> None:
         if self._now is not None:
@@ -185,11 +185,9 @@ class GroupTruth:
 
     def _say(self, now: Generation, ended_ms: int | None) -> None:
         self.generations += 1
-        end_ms = {"empty": now.joined_ms, "stable": now.assigned_ms}.get(
-            now.outcome(is_over=ended_ms is not None), ended_ms
-        )
-        if now.preparing_ms is not None and end_ms is not None:
-            self.rebalance_ms += end_ms - now.preparing_ms
+        outcome = now.outcome(is_over=ended_ms is not None)
+        settled_ms = {"empty": now.joined_ms, "stable": now.assigned_ms}.get(outcome, ended_ms)
+        self.rebalance_ms += _less(settled_ms, now.preparing_ms) or 0
         self._tell(
             Told(
                 {
@@ -203,13 +201,13 @@ class GroupTruth:
                     "stable_ms": now.stable_ms,
                     "ended_ms": ended_ms,
                     "join_ms": _less(now.joined_ms, now.preparing_ms),
-                    "sync_ms": 0 if now.empty else _less(now.assigned_ms, now.joined_ms),
+                    "sync_ms": _less(settled_ms, now.joined_ms),
                     "protocol": now.protocol,
                     "leader": now.leader,
                     "member_count": now.member_count,
                     "cause": now.cause,
                     "culprit": now.culprit,
-                    "outcome": now.outcome(is_over=ended_ms is not None),
+                    "outcome": outcome,
                     "members": sorted(now.members.values(), key=lambda m: str(m["member_id"])),
                     "assignment": {
                         member_id: _partitions(given)
@@ -223,8 +221,13 @@ class GroupTruth:
     def close(self) -> None:
         """The simulation is over, and the last generation lasts."""
         self._over(None)
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """A generation that was prepared, and that nobody will see."""
         if self._next is not None:
             self._say(self._next, None)
+            self._next = None
 
 
 _ON: Mapping[str, Callable[[GroupTruth, Event, Group | None, int], None]] = {
