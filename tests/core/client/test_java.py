@@ -17,9 +17,17 @@ from coordinator_core.client import (
     MemberStateChanged,
     Metadata,
     Raised,
+    Send,
 )
 from coordinator_core.errors import Errors
-from coordinator_core.messages import Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, SyncGroup
+from coordinator_core.messages import (
+    Heartbeat,
+    HeartbeatResponse,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    SyncGroup,
+)
 from coordinator_core.records import decode_subscription
 from tests.core.client.world import LOST, NEVER, World, once
 
@@ -198,6 +206,38 @@ def test_a_session_without_answers_makes_it_look_for_the_coordinator():
 
     assert [(ms, e.node) for ms, _, e in world.log if isinstance(e, Disconnect)] == [(10106, 1)]
     assert world.asked("a")[-1] == "FindCoordinator"
+
+
+def test_a_request_that_times_out_takes_its_connection_with_it():
+    world = world_of("a", to_ms=1000, session_timeout_ms=45000, request_timeout_ms=5000)
+    world.intercept = once(Heartbeat, NEVER)
+    world.run(9000)
+
+    assert [(ms, e.node) for ms, _, e in world.log if isinstance(e, Disconnect)] == [(8106, 1)]
+    assert world.asked("a").count("FindCoordinator") == 2
+
+
+def test_a_heartbeat_between_join_and_sync_is_told_nothing_new():
+    world = World("4.1", group_initial_rebalance_delay_ms=0)
+    world.add(consumer(), "a")
+    held = []
+
+    def intercept(name, request):
+        if isinstance(request, SyncGroup):
+            held.append(request)
+            return NEVER
+        return (
+            HeartbeatResponse(Errors.REBALANCE_IN_PROGRESS) if type(request) is Heartbeat else None
+        )
+
+    world.intercept = intercept
+    world.run(4000)
+    world.intercept = None
+    world._arrive("a", Send(held[0], 1))
+    world.run(5000)
+
+    assert world.calls("a") == [("assigned", ALL)]
+    assert len(world.of("a", JoinGroup)) == 2
 
 
 def test_an_application_that_does_not_poll_leaves_the_group():

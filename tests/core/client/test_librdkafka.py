@@ -10,9 +10,9 @@ from coordinator_core.client import (
     Raised,
 )
 from coordinator_core.errors import Errors
-from coordinator_core.messages import Heartbeat, JoinGroup, LeaveGroup, OffsetCommit
+from coordinator_core.messages import Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, OffsetFetch
 from coordinator_core.records import decode_subscription
-from tests.core.client.world import World
+from tests.core.client.world import NEVER, World, once
 
 ALL = tuple(("orders", n) for n in range(4))
 COOPERATIVE = {"assignors": ("cooperative-sticky",)}
@@ -134,6 +134,29 @@ def test_a_session_without_answers_is_given_up_by_itself():
 
     assert world.calls("a")[1:] == [("lost", ALL)]
     assert world.consumers["a"].member_id == ""
+
+
+def test_one_heartbeat_is_under_way_at_a_time():
+    world = world_of("a")
+    world.intercept = once(Heartbeat, NEVER)
+    world.run(10000)
+
+    assert [ms for ms, _, r in world.requests if isinstance(r, Heartbeat)] == [112, 3112]
+
+
+def test_offsets_are_fetched_when_commits_have_ended():
+    world = world_of("a", "b", to_ms=8000, **COOPERATIVE)
+    world.consume("a")
+    world.intercept = once(OffsetCommit, NEVER)
+    world.run(13000)
+    fetched = len(world.of("a", OffsetFetch))
+    world.call("b", "close")
+    world.run(20000)
+
+    assert world.calls("a")[-1] == ("assigned", (ALL[1], ALL[3]))
+    assert len(world.of("a", OffsetFetch)) == fetched
+    world.run(60000)
+    assert len(world.of("a", OffsetFetch)) == fetched + 1
 
 
 def test_close_revokes_commits_and_leaves():
