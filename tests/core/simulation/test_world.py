@@ -131,6 +131,25 @@ def test_a_fatal_error_ends_the_process_and_it_comes_back_where_it_is_watched():
     assert len(watched.ends) == 15
 
 
+@pytest.mark.parametrize("era", ["2.5", "3.9", "4.1"])
+def test_a_static_leader_that_does_not_rejoin_is_replaced_and_the_line_names_both(era):
+    group = {"static": True, "session_timeout": "45s", "max_poll_interval": "15s"}
+    group["client"] = "java-2.5" if era == "2.5" else "java-3.9"
+    plans = [
+        {"kind": "kill", "at": "1m", "processes": [2]},
+        {"kind": "scale", "at": "61s", "to": 4},
+    ]
+
+    play = Play(plans, group, cluster={"era": era})
+
+    former, leader = (each["leader"] for each in play.generations[:2])
+    assert former.startswith("g-2-")
+    (line,) = [line.text for line in play.lines if "rebalance timeout" in line.text]
+    assert former in line
+    assert leader in line
+    assert leader != former
+
+
 # -- brokers -------------------------------------------------------------------------------------
 
 THREE = {"era": "3.9", "brokers": 3, "failover": "2s", "load": "100ms"}
