@@ -39,6 +39,7 @@ from coordinator_core.messages import (
     Response,
     SyncGroup,
 )
+from coordinator_core.purgatory import DelayedOperation
 from coordinator_core.turn import MemberIds, Turn
 
 
@@ -143,6 +144,10 @@ class Coordinator:
             member = group.members[member_id]
             timeout_ms = last_ms - now_ms + member.session_timeout_ms
             self._turn.era.renew_session(self._turn, group, member, timeout_ms)
+
+    def delayed_joins(self, group_id: str) -> tuple[DelayedOperation, ...]:
+        """What waits for the group's members to join; to look at, not to complete."""
+        return self._turn.joins.watched(group_id)
 
     def next_deadline_ms(self) -> int | None:
         """When the earliest timer is due; None without timers."""

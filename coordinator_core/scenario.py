@@ -110,10 +110,12 @@ def play(
 
     ``on_event`` is called with the time in ms and each event of a group, as they happen.
     """
-    return _Player(scenario, era, member_ids, on_event).play(runner)
+    return Player(scenario, era, member_ids, on_event).play(runner)
 
 
-class _Player:
+class Player:
+    """One playing of one scenario."""
+
     def __init__(
         self,
         scenario: Mapping[str, Json],
@@ -231,8 +233,6 @@ class _Player:
             self.shown[group_id] = now
             self.trace.append(state_event(at_ms, group_id, now, group))
 
-    # -- steps to requests -----------------------------------------------------------------------
-
     def member(self, text: str) -> str:
         """A member id, or the one that the answer to the step referred to carried."""
         answer = self.answers.get(text)
@@ -327,13 +327,13 @@ def _by_topic(rows: Iterable[list[Json]]) -> Iterator[list[Json]]:
     return (row for rows_ in topics.values() for row in rows_)
 
 
-_REQUESTS: Mapping[str, Callable[[_Player, Step], Request]] = {
-    "join": _Player.join,
-    "sync": _Player.sync,
-    "heartbeat": _Player.heartbeat,
-    "leave": _Player.leave,
-    "commit": _Player.commit,
-    "fetch": _Player.fetch,
-    "describe": _Player.describe,
-    "delete": _Player.delete,
+_REQUESTS: Mapping[str, Callable[[Player, Step], Request]] = {
+    "join": Player.join,
+    "sync": Player.sync,
+    "heartbeat": Player.heartbeat,
+    "leave": Player.leave,
+    "commit": Player.commit,
+    "fetch": Player.fetch,
+    "describe": Player.describe,
+    "delete": Player.delete,
 }

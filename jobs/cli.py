@@ -302,6 +302,23 @@ def scenario_run(
     raise typer.Exit(run(era, ids_from, out, paths))
 
 
+@scenario.command("diagram")
+def scenario_diagram(
+    file: Annotated[str, typer.Argument(help="A scenario (JSON), or a trace (.jsonl) by itself.")],
+    era: Annotated[
+        str | None, typer.Option(help="Kafka era: 0.9, 0.10, 2.0, 2.5, 3.9 or 4.1.")
+    ] = None,
+    kind: Annotated[str, typer.Option("--as", help="text or mermaid.")] = "text",
+    trace: Annotated[
+        str | None, typer.Option(help="Draw what this trace of the scenario has; no --era then.")
+    ] = None,
+) -> None:
+    """Draw who asks what of the coordinator, what it answers, and what it waits for."""
+    from jobs.scenario import diagram
+
+    sys.stdout.write(diagram(file, era, trace, kind))
+
+
 def main() -> None:
     """Exit 0 done, 1 the answer is no or it failed, 2 a wrong argument or configuration.
 

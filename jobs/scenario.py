@@ -1,7 +1,7 @@
-"""``regroup scenario run``: scenario files through the coordinator model, traces out.
+"""``regroup scenario``: scenario files through the coordinator model, traces or diagrams out.
 
-reads   scenarios (a JSON file each) and, for member ids, the start lines of existing traces
-writes  a trace (JSON Lines) for each, to a folder or to standard output
+reads   scenarios (a JSON file each) and existing traces (for member ids, or to draw them)
+writes  a trace (JSON Lines) for each, to a folder or to standard output, or a diagram
 """
 
 from __future__ import annotations
@@ -12,12 +12,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from coordinator_core.diagram import as_mermaid, as_text, draw, recall, watch
+from coordinator_core.diagram.entries import Story
 from coordinator_core.era import Era
 from coordinator_core.eras import ERAS, of_scala_2_12
 from coordinator_core.scenario import Trace, derived_ids, given_ids, play
 from jobs.errors import UsageError
 
 SCALA_2_12 = "kafka_2.12"  # in what a trace says ran it
+
+DIAGRAMS = {"text": as_text, "mermaid": as_mermaid}
 
 _compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
@@ -29,19 +33,60 @@ def run(era: str, ids_from: str | None, out: str | None, paths: list[str]) -> in
     member ids; without it ids are made up, always the same.  ``out``: a folder for the traces,
     NAME.jsonl; without it they go to standard output.  Raises UsageError with what to change.
     """
-    if era not in ERAS:
-        raise UsageError(f"--era {era}: not one of {', '.join(sorted(ERAS))}")
+    known = _era(era)
     folder = None if out is None else Path(out)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     for path in _files(paths):
-        name, trace = _played(path, ERAS[era], ids_from)
+        name, trace = _played(path, known, ids_from)
         text = "".join([_compact(event) + "\n" for event in trace])
         if folder is None:
             sys.stdout.write(text)
         else:
             (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
     return 0
+
+
+def diagram(path: str, era: str | None, trace: str | None, kind: str) -> str:
+    """The sequence diagram of a scenario, played in the era, or of a trace, as ``kind``.
+
+    ``path``: a scenario, or a trace by itself.  ``trace``: what a scenario led to somewhere else.
+    Raises UsageError with what to change.
+    """
+    if kind not in DIAGRAMS:
+        raise UsageError(f"--as {kind}: not one of {', '.join(DIAGRAMS)}")
+    file = next(_files([path]))
+    if file.suffix == ".jsonl":
+        trace, scenario = str(file), None
+    else:
+        scenario = _read(file)
+    if trace is None and era is None:
+        raise UsageError(f"{path}: give --era to play it in, or --trace with what came of it")
+    try:
+        return DIAGRAMS[kind](draw(_story(scenario, era, trace)))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{trace or path}: cannot be drawn: {error!r}") from error
+
+
+def _story(scenario: Any, era: str | None, trace: str | None) -> Story:
+    if trace is not None:
+        return recall(_lines(Path(trace)), scenario)
+    assert era is not None
+    return watch(scenario, _era(era), derived_ids())
+
+
+def _lines(path: Path) -> list[Any]:
+    try:
+        with path.open(encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines]
+    except OSError as error:
+        raise UsageError(f"{path}: no such trace ({error.strerror})") from error
+
+
+def _era(name: str) -> Era:
+    if name not in ERAS:
+        raise UsageError(f"--era {name}: not one of {', '.join(sorted(ERAS))}")
+    return ERAS[name]
 
 
 def _files(paths: list[str]) -> Iterator[Path]:

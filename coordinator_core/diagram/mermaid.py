@@ -1,0 +1,43 @@
+"""A diagram in Mermaid, as code hosts and editors draw it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from coordinator_core.diagram.drawing import Arrow, Diagram, Note, Row
+from coordinator_core.diagram.words import seconds
+
+# Mermaid ends a statement at these, or reads them as markup.
+_ESCAPED = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "\n": " "}
+
+
+def as_mermaid(diagram: Diagram) -> str:
+    """Lines of a sequenceDiagram, each ended; without the fence."""
+    return "".join(line + "\n" for line in _lines(diagram))
+
+
+def _lines(diagram: Diagram) -> Iterator[str]:
+    ids = {name: f"p{number}" for number, name in enumerate(diagram.columns)}
+    yield "sequenceDiagram"
+    for name, participant in ids.items():
+        yield f"    participant {participant} as {_escaped(name)}"
+    all_of_them = f"p0,p{len(ids) - 1}"
+    for row in diagram.rows:
+        yield f"    {_statement(row, ids, all_of_them)}"
+
+
+def _statement(row: Row, ids: dict[str, str], all_of_them: str) -> str:
+    if isinstance(row, Arrow):
+        arrow = "-->>" if row.is_answer else "->>"
+        return f"{ids[row.source]}{arrow}{ids[row.target]}: {_timed(row)}"
+    if isinstance(row, Note):
+        return f"Note over {ids['coordinator']}: {_timed(row)}"
+    return f"Note over {all_of_them}: {seconds(row.ms)} later"
+
+
+def _timed(row: Arrow | Note) -> str:
+    return f"{seconds(row.at_ms)} {_escaped(row.text)}"
+
+
+def _escaped(text: str) -> str:
+    return "".join(_ESCAPED.get(character, character) for character in text)

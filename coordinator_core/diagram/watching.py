@@ -1,0 +1,109 @@
+"""A scenario played in an era, with all that a diagram shows: what is decided, and what waits."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from coordinator_core.delayed import InitialDelayedJoin, InitialJoinTimer
+from coordinator_core.diagram.entries import (
+    Asked,
+    Entry,
+    Fired,
+    Line,
+    Said,
+    Story,
+    Told,
+    Waits,
+)
+from coordinator_core.diagram.words import seconds
+from coordinator_core.era import Era
+from coordinator_core.messages import Effect, Event, Respond
+from coordinator_core.purgatory import DelayedOperation
+from coordinator_core.scenario import Player, Step, config_of
+from coordinator_core.states import GroupState
+from coordinator_core.turn import MemberIds
+
+
+def watch(scenario: Line, era: Era, member_ids: MemberIds) -> Story:
+    """Play the scenario and tell all of it; KeyError, TypeError, ValueError as ``play``."""
+    watcher = _Watcher(scenario, era, member_ids)
+    watcher.play("")
+    watcher.note_lines()
+    delay_ms = config_of(scenario.get("config", {})).group_initial_rebalance_delay_ms
+    delay = f", initial delay {seconds(delay_ms)}" if era.has_initial_delay else ""
+    return Story(
+        f"{scenario['name']}, era {era.name}{delay}",
+        {step["id"]: step for step in scenario["steps"]},
+        tuple(watcher.entries),
+        tuple(watcher.made_ids),
+        True,
+        ("session", "rebalance") if era.has_rebalance_timeout else ("session",),
+        {state.value: name for state, name in era.state_names.items()},
+    )
+
+
+class _Wait(NamedTuple):
+    operation: DelayedOperation
+    awaited: tuple[str, ...]
+
+
+class _Watcher(Player):
+    def __init__(self, scenario: Line, era: Era, member_ids: MemberIds) -> None:
+        super().__init__(scenario, era, member_ids, self._hear)
+        self.entries: list[Entry] = []
+        self.noted = 0  # lines of the trace that are among the entries
+        self.waits: dict[str, _Wait] = {}
+        self.step: Step | None = None
+        self.depth = 0
+
+    def note_lines(self) -> None:
+        self.entries += [Said(line["at_ms"], line) for line in self.trace[self.noted :]]
+        self.noted = len(self.trace)
+
+    def _hear(self, at_ms: int, event: Event) -> None:
+        self.note_lines()
+        self.entries.append(Told(at_ms, event))
+
+    def _take(self, step: Step, at_ms: int) -> None:
+        if step["op"] != "wait":
+            self.entries.append(Asked(at_ms, step["id"]))
+        self.step = step
+        super()._take(step, at_ms)
+        self.note_lines()
+        self.step = None
+
+    def _perform(self, effects: list[Effect], at_ms: int, own: str | None = None) -> list[Respond]:
+        if self.step is None and not self.depth:
+            self.entries.append(Fired(at_ms))
+        self.depth += 1
+        held = super()._perform(effects, at_ms, own)
+        self.depth -= 1
+        self.note_lines()
+        if not self.depth:
+            self._note_waits(at_ms)
+        return held
+
+    def _note_waits(self, at_ms: int) -> None:
+        for group_id, group in self.coordinator.groups.items():
+            joins = self.coordinator.delayed_joins(group_id)
+            if not joins or group.state is not GroupState.PREPARING_REBALANCE:
+                self.waits.pop(group_id, None)
+                continue
+            operation, last = joins[-1], self.waits.get(group_id)
+            is_initial = isinstance(operation, InitialDelayedJoin | InitialJoinTimer)
+            late = [m.member_id for m in group.in_order() if m.awaiting_join is None]
+            awaited = () if is_initial else (*late, *group.pending)
+            wait = self.waits[group_id] = _Wait(operation, awaited)
+            if wait == last and not self._is_waiting_join_of(group_id):
+                continue
+            is_longer = last is not None and last.operation is not operation
+            deadline_ms = operation.deadline_ms
+            self.entries.append(
+                Waits(at_ms, group_id, last is None, is_initial, is_longer, deadline_ms, awaited)
+            )
+
+    def _is_waiting_join_of(self, group_id: str) -> bool:
+        step = self.step
+        if step is None or step["op"] != "join" or step["group"] != group_id:
+            return False
+        return not self.trace or self.trace[-1].get("to") != step["id"]

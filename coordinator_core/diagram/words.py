@@ -1,0 +1,243 @@
+"""What arrows say: requests, answers and records in few words."""
+
+from __future__ import annotations
+
+from binascii import a2b_base64
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from coordinator_core.diagram.entries import Line
+from coordinator_core.diagram.names import Names
+from coordinator_core.records import BadRecord, decode, decode_assignment, decode_subscription
+
+NONE = "NONE"
+Step = Mapping[str, Any]
+
+_REQUESTS = {
+    "join": "JoinGroup",
+    "sync": "SyncGroup",
+    "heartbeat": "Heartbeat",
+    "leave": "LeaveGroup",
+    "commit": "OffsetCommit",
+    "fetch": "OffsetFetch",
+    "describe": "DescribeGroups",
+    "delete": "DeleteGroups",
+}
+
+
+def seconds(ms: int) -> str:
+    """As much of it as there is: 3 s, 0.3 s, 6.001 s."""
+    return f"{ms / 1000:.3f}".rstrip("0").rstrip(".") + " s"
+
+
+def op_name(op: str) -> str:
+    return _REQUESTS[op]
+
+
+class Requests:
+    """The words of requests; it remembers what was answered, to which steps refer."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._answers: dict[str, tuple[str, int]] = {}  # "@step" -> member id, generation
+        self._shown: dict[str, str] = {}  # participant -> the protocols last said
+
+    def hear(self, line: Line) -> None:
+        if line.get("op") == "join":
+            self._answers["@" + line["to"]] = line["member"], line["generation"]
+
+    def text(self, step: Step) -> str:
+        say: Callable[[Requests, Step], list[str]] = _SAY[step["op"]]
+        return ", ".join([_REQUESTS[step["op"]], *say(self, step)])
+
+    def who(self, member: str) -> str:
+        answer = self._answers.get(member)
+        return self._names.of_member(member if answer is None else answer[0])
+
+    def _as_who(self, step: Step) -> list[str]:
+        """Said where it is not the first member id of the one that asks."""
+        who = self.who(step["member"])
+        instance_id = step.get("instance_id")
+        return [
+            *(
+                [f"as member {who}"]
+                if step["member"] and who != self._names.of_step(step["id"])
+                else []
+            ),
+            *([] if instance_id is None else [f"instance {instance_id}"]),
+        ]
+
+    def _generation(self, step: Step) -> list[str]:
+        said = step["generation"]
+        answer = self._answers.get(said) if isinstance(said, str) else (None, said)
+        return [f"generation {-1 if answer is None else answer[1]}"]
+
+    def join(self, step: Step) -> list[str]:
+        asks = self._names.of_step(step["id"])
+        who = f"member {self.who(step['member'])}" if step["member"] else "no member id"
+        instance_id = step.get("instance_id")
+        instance = [] if instance_id is None else [f"instance {instance_id}"]
+        protocols = "; ".join(f"{name} for {wanted(data)}" for name, data in step["protocols"])
+        is_same, self._shown[asks] = self._shown.get(asks) == protocols, protocols
+        return [who, *instance, "protocols as before" if is_same else protocols or "no protocols"]
+
+    def sync(self, step: Step) -> list[str]:
+        given = [
+            f"{self.who(who)} gets {partitions(data)}" for who, data in step.get("assignments", ())
+        ]
+        return [*self._as_who(step), *self._generation(step), *given]
+
+    def heartbeat(self, step: Step) -> list[str]:
+        return [*self._as_who(step), *self._generation(step)]
+
+    def leave(self, step: Step) -> list[str]:
+        return [self._leaver(*member) for member in step["members"]]
+
+    def _leaver(self, member: str, instance_id: str | None) -> str:
+        who = [self.who(member)] if member else []
+        return " of ".join([*who, *([] if instance_id is None else [f"instance {instance_id}"])])
+
+    def commit(self, step: Step) -> list[str]:
+        offsets = [f"{topic}-{number} at {offset}" for topic, number, offset, _ in step["offsets"]]
+        return [*self._as_who(step), *self._generation(step), *offsets]
+
+    def fetch(self, step: Step) -> list[str]:
+        if step["offsets"] is None:
+            return ["of all partitions"]
+        return [f"{topic}-{number}" for topic, number, *_ in step["offsets"]]
+
+    def nothing(self, step: Step) -> list[str]:
+        return []
+
+
+_SAY: Mapping[str, Callable[[Requests, Step], list[str]]] = {
+    "join": Requests.join,
+    "sync": Requests.sync,
+    "heartbeat": Requests.heartbeat,
+    "leave": Requests.leave,
+    "commit": Requests.commit,
+    "fetch": Requests.fetch,
+    "describe": Requests.nothing,
+    "delete": Requests.nothing,
+}
+
+
+# -- answers -------------------------------------------------------------------------------------
+
+
+def answer(line: Line, names: Names) -> str:
+    op, error = line["op"], line["error"]
+    said = _ANSWERS[op](line, names) if op in _ANSWERS else []
+    return f"{_REQUESTS[op]}: " + ", ".join([*([] if error == NONE and said else [error]), *said])
+
+
+def _join_answer(line: Line, names: Names) -> list[str]:
+    if line["error"] == "MEMBER_ID_REQUIRED":
+        return [f"your id is {names.of_member(line['member'])}"]
+    if line["error"] != NONE:
+        return []
+    member, leader = line["member"], line["leader"]
+    you = [] if names.is_first(member) else [f"you are {names.of_member(member)}"]
+    if leader != member:
+        return [f"generation {line['generation']}", *you, f"{names.of_member(leader)} leads"]
+    skips = ["skip the assignment"] * bool(line.get("skip_assignment"))
+    members = names.of_members(each for each, *_ in line["members"])
+    return [f"generation {line['generation']}", *you, f"you lead {members}", *skips]
+
+
+def _sync_answer(line: Line, names: Names) -> list[str]:
+    return [] if line["error"] != NONE else [partitions(line["assignment"])]
+
+
+def _leave_answer(line: Line, names: Names) -> list[str]:
+    return [
+        f"{names.of_member(who)} {error}"
+        for who, _, error in line.get("members", ())
+        if error != NONE
+    ]
+
+
+def _commit_answer(line: Line, names: Names) -> list[str]:
+    found = line.get("partitions", ())
+    if len({error for _, _, error in found}) < 2:
+        return []
+    return [f"{topic}-{number} {error}" for topic, number, error in found]
+
+
+def _fetch_answer(line: Line, names: Names) -> list[str]:
+    found = line.get("partitions", ())
+    return [f"{topic}-{number} at {offset}" for topic, number, offset, *_ in found]
+
+
+def _describe_answer(line: Line, names: Names) -> list[str]:
+    if line["error"] != NONE or not line.get("state"):
+        return []
+    members = names.of_members(each[0] for each in line["members"])
+    return [line["state"], members or "no members"]
+
+
+_ANSWERS: Mapping[str, Callable[[Line, Names], list[str]]] = {
+    "join": _join_answer,
+    "sync": _sync_answer,
+    "leave": _leave_answer,
+    "commit": _commit_answer,
+    "fetch": _fetch_answer,
+    "describe": _describe_answer,
+}
+
+
+# -- what members and records carry --------------------------------------------------------------
+
+
+def record(line: Line, names: Names) -> str:
+    try:
+        read = decode(a2b_base64(line["key"]), _bytes_or_none(line["value"]))
+    except BadRecord:
+        return "a record that cannot be read"
+    value = read.value
+    if read.name == "GroupMetadata":
+        return "tombstone of the group" if value is None else _group_record(value, names)
+    if read.name != "OffsetCommit":
+        return f"{read.name} record"
+    where = f"{read.key['topic']}-{read.key['partition']}"
+    return f"tombstone of {where}" if value is None else f"offset of {where}: {value['offset']}"
+
+
+def _group_record(value: Mapping[str, Any], names: Names) -> str:
+    members = [
+        f"{names.of_member(member['member_id'])} has {partitions(member['assignment'])}"
+        for member in value["members"]
+    ]
+    said = ", ".join(sorted(members)) or "no members"
+    return f"group record: generation {value['generation']}, {said}"
+
+
+def _bytes_or_none(text: str | None) -> bytes | None:
+    return None if text is None else a2b_base64(text)
+
+
+def partitions(assignment: str | bytes) -> str:
+    """The partitions of an assignment, as it stands in a record or, in base64, elsewhere."""
+    data = a2b_base64(assignment) if isinstance(assignment, str) else assignment
+    if not data:
+        return "nothing"
+    try:
+        return _listed(decode_assignment(data).partitions) or "no partitions"
+    except BadRecord:
+        return f"{len(data)} bytes"
+
+
+def wanted(metadata: str) -> str:
+    """Topics of a subscription, and what its member owns."""
+    data = a2b_base64(metadata)
+    try:
+        subscription = decode_subscription(data)
+    except BadRecord:
+        return f"{len(data)} bytes"
+    owned = _listed(subscription.owned_partitions)
+    topics = "+".join(subscription.topics)
+    return f"{topics}, owns {owned}" if owned else topics
+
+
+def _listed(pairs: Iterable[tuple[str, list[int]]]) -> str:
+    return " ".join(f"{topic}-{','.join(map(str, numbers))}" for topic, numbers in pairs if numbers)

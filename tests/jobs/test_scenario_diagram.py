@@ -1,0 +1,66 @@
+"""`regroup scenario diagram`: a scenario or a trace in, a diagram out, or what to change."""
+
+import json
+
+import pytest
+
+from coordinator_core.eras import ERAS
+from coordinator_core.scenario import derived_ids, play
+from jobs.errors import UsageError
+from jobs.scenario import diagram
+from tools.situations import SITUATIONS
+
+FILE = SITUATIONS / "01-first-member.json"
+
+
+@pytest.fixture
+def trace(tmp_path):
+    lines = play(json.loads(FILE.read_bytes()), ERAS["2.0"], derived_ids(), "r")
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_a_scenario_is_played_in_the_era():
+    text = diagram(str(FILE), "0.10", None, "text")
+
+    assert text.startswith("01-first-member, era 0.10 (session timeout 20 s, rebalance")
+    assert "makes the delayed join and completes it at once" in text
+
+
+def test_mermaid_of_it():
+    assert diagram(str(FILE), "2.0", None, "mermaid").startswith("sequenceDiagram\n")
+
+
+def test_a_trace_of_a_scenario_needs_no_era(trace):
+    text = diagram(str(FILE), None, str(trace), "text")
+
+    assert "JoinGroup, no member id, range for orders" in text
+    assert "3 s" in text
+
+
+def test_a_trace_by_itself(trace):
+    assert "JoinGroup: generation 1, you lead a" in diagram(str(trace), None, None, "text")
+
+
+@pytest.mark.parametrize(
+    ("era", "trace_file", "kind", "says"),
+    [
+        (None, None, "text", "give --era to play it in, or --trace"),
+        ("1.0", None, "text", "--era 1.0: not one of"),
+        ("2.0", None, "svg", "--as svg: not one of text, mermaid"),
+        (None, "/nowhere", "text", "/nowhere: no such trace"),
+        (None, str(FILE), "text", "cannot be drawn"),
+    ],
+)
+def test_what_to_change_is_said(era, trace_file, kind, says):
+    with pytest.raises(UsageError, match=says):
+        diagram(str(FILE), era, trace_file, kind)
+
+
+def test_what_is_no_scenario_is_said(tmp_path):
+    other = tmp_path / "x.json"
+    other.write_text('{"name": "x", "steps": [{"op": "sing"}]}')
+
+    with pytest.raises(UsageError, match=r"x\.json: cannot be drawn"):
+        diagram(str(other), "2.0", None, "text")
