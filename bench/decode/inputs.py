@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from struct import Struct
 
 import cramjam
-import crc32c
 
 from coordinator_core.records import (
     Assignment,
@@ -18,13 +16,12 @@ from coordinator_core.records import (
     encode_value,
 )
 from jobs.segments.compression import LZ4_MAGIC, xxh32_short
+from jobs.segments.writer import framed, records_bytes
 
 Record = tuple[bytes, bytes | None]
 
 NOW = 1_790_000_000_000
 COMPRESSION = {"none": 0, "lz4": 3}
-_BODY = Struct(">hiqqqhii")
-_HEAD = Struct(">qiibI")
 
 
 def group_records(count: int, seed: int = 1) -> Iterator[Record]:
@@ -98,12 +95,10 @@ def segment(size: int, compression: str) -> Iterator[bytes]:
 
 
 def _batch(records: list[Record], compression: str) -> bytes:
-    payload = b"".join(_record(index, *record) for index, record in enumerate(records))
+    payload = records_bytes(records)
     if compression == "lz4":
         payload = _lz4(payload)
-    attributes, last = COMPRESSION[compression], len(records) - 1
-    body = _BODY.pack(attributes, last, NOW, NOW, -1, -1, -1, len(records)) + payload
-    return _HEAD.pack(0, 9 + len(body), 0, 2, crc32c.crc32c(body)) + body
+    return framed(0, 0, NOW, payload, len(records), -1, COMPRESSION[compression])
 
 
 def _lz4(payload: bytes) -> bytes:
@@ -113,18 +108,3 @@ def _lz4(payload: bytes) -> bytes:
     block = bytes(cramjam.lz4.compress_block(payload, store_size=False))
     size = len(block).to_bytes(4, "little")
     return b"".join((LZ4_MAGIC, descriptor, bytes((checksum,)), size, block, bytes(4)))
-
-
-def _record(index: int, key: bytes, value: bytes | None) -> bytes:
-    body = b"\0\0" + _varint(index) + _varint(len(key)) + key
-    body += _varint(-1) if value is None else _varint(len(value)) + value
-    return _varint(len(body) + 1) + body + b"\0"
-
-
-def _varint(number: int) -> bytes:
-    left = number << 1 ^ number >> 63
-    out = bytearray()
-    while left > 0x7F:
-        out.append(left & 0x7F | 0x80)
-        left >>= 7
-    return bytes((*out, left))

@@ -18,6 +18,7 @@ _BEFORE_CHECKSUM = Struct(">qiibI")
 _COVERED = Struct(">hiqqqhii")
 _MAGIC = 2
 _NO_PRODUCER = -1
+_ONE_BYTE = [bytes([number]) for number in range(0x80)]
 
 Pair = tuple[bytes | None, bytes | None]
 
@@ -30,17 +31,35 @@ def record_batch(
     base_sequence: int = 0,
 ) -> bytes:
     """The batch's bytes; ``records``: key and value, None is a tombstone's."""
-    payload = b"".join([_record(index, *record) for index, record in enumerate(records)])
+    payload, count = records_bytes(records), len(records)
+    return framed(base_offset, leader_epoch, time_ms, payload, count, base_sequence)
+
+
+def records_bytes(records: Sequence[Pair]) -> bytes:
+    """What follows a batch's header."""
+    return b"".join([_record(index, *record) for index, record in enumerate(records)])
+
+
+def framed(
+    base_offset: int,
+    leader_epoch: int,
+    time_ms: int,
+    payload: bytes,
+    count: int,
+    base_sequence: int = 0,
+    attributes: int = 0,
+) -> bytes:
+    """``payload`` of ``count`` records behind a header; ``attributes`` say how it is compressed."""
     covered = (
         _COVERED.pack(
-            0,  # attributes: CreateTime, no compression
-            len(records) - 1,
+            attributes,
+            count - 1,
             time_ms,
             time_ms,
             _NO_PRODUCER,
             _NO_PRODUCER,
             base_sequence,
-            len(records),
+            count,
         )
         + payload
     )
@@ -69,9 +88,6 @@ def _varint(number: int) -> bytes:
         left >>= 7
     found.append(left)
     return bytes(found)
-
-
-_ONE_BYTE = [bytes([number]) for number in range(0x80)]
 
 
 class SegmentWriter:
