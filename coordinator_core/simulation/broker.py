@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Protocol
 
 from coordinator_core.broker_lines import line_of
@@ -20,7 +20,7 @@ from coordinator_core.messages import (
     Respond,
     Response,
 )
-from coordinator_core.simulation.agenda import Agenda, Phase
+from coordinator_core.simulation.agenda import Act, Agenda, Phase
 from coordinator_core.simulation.chance import between
 from coordinator_core.simulation.log import Partition
 from coordinator_core.simulation.outputs import Line
@@ -48,9 +48,6 @@ class Surroundings(Protocol):
     def appended(self, broker: Broker, append: Append, now_ms: int) -> None: ...
     def happened(self, broker: Broker, event: Event, now_ms: int) -> None: ...
     def handled(self, broker: Broker, now_ms: int) -> None: ...
-
-
-Act = Callable[[int], None]
 
 
 class Broker:
