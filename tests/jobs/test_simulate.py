@@ -214,9 +214,32 @@ def test_tables_say_what_the_simulations_know(spark, tmp_path):
     played = play(range(1, 7), tmp_path / "fleets", minutes=6, faults=False)
     run_nightly(tmp_path / "fleets", tmp_path / "lake")
 
+    found = tables(tmp_path / "lake")
+
     assert len(played.truth) > 30
-    assert differences(played, tables(tmp_path / "lake")) == []
+    assert differences(played, found) == []
     assert broken_laws(str(tmp_path / "lake"))[1] == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("joined_ms", 1), ("outcome", "empty"), ("members", []), ("assignment", {"m": [["t", 0]]})],
+)
+def test_whatever_differs_is_found(tmp_path, field, value):
+    played = play([4], tmp_path, minutes=4, faults=False)
+    same = {key: told | _without_empty(told) for key, told in played.truth.items()}
+    key = next(key for key, told in same.items() if told["outcome"] == "stable")
+
+    assert differences(played, same) == []
+    (found,) = differences(played, same | {key: same[key] | {field: value}})
+    assert (found.key, found.field, found.table) == (key, field, value)
+    (found,) = differences(played, {other: same[other] for other in same if other != key})
+    assert (found.key, found.field) == (key, "generation")
+
+
+def _without_empty(told):
+    """A member that was given nothing has no row."""
+    return {"assignment": {who: given for who, given in told["assignment"].items() if given}}
 
 
 def test_straight_into_bronze_is_as_by_files(spark, tmp_path):
