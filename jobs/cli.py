@@ -304,7 +304,7 @@ def scenario_run(
 
 @scenario.command("diagram")
 def scenario_diagram(
-    file: Annotated[str, typer.Argument(help="A scenario (JSON), or a trace (.jsonl) by itself.")],
+    file: Annotated[str, typer.Argument(help="A scenario, consumers, or a trace (.jsonl).")],
     era: Annotated[
         str | None, typer.Option(help="Kafka era: 0.9, 0.10, 2.0, 2.5, 3.9 or 4.1.")
     ] = None,

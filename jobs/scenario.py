@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from coordinator_core.diagram import as_mermaid, as_text, draw, recall, watch
+from coordinator_core.diagram import as_mermaid, as_text, draw, live, recall, watch
 from coordinator_core.diagram.entries import Story
 from coordinator_core.era import Era
 from coordinator_core.eras import ERAS, of_scala_2_12
@@ -48,7 +48,7 @@ def run(era: str, ids_from: str | None, out: str | None, paths: list[str]) -> in
 
 
 def diagram(path: str, era: str | None, trace: str | None, kind: str) -> str:
-    """The sequence diagram of a scenario, played in the era, or of a trace, as ``kind``.
+    """The sequence diagram of a scenario or of consumers in an era, or of a trace, as ``kind``.
 
     ``path``: a scenario, or a trace by itself.  ``trace``: what a scenario led to somewhere else.
     Raises UsageError with what to change.
@@ -72,6 +72,8 @@ def _story(scenario: Any, era: str | None, trace: str | None) -> Story:
     if trace is not None:
         return recall(_lines(Path(trace)), scenario)
     assert era is not None
+    if "consumers" in scenario:
+        return live(scenario, _era(era), derived_ids())
     return watch(scenario, _era(era), derived_ids())
 
 

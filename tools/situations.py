@@ -14,12 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from coordinator_core.diagram import as_mermaid, draw, watch
+from coordinator_core.diagram import as_mermaid, draw, live, watch
 from coordinator_core.eras import ERAS
 from coordinator_core.scenario import derived_ids, play
 
 ROOT = Path(__file__).resolve().parent.parent
 SITUATIONS = ROOT / "examples" / "situations"
+CONSUMERS = ROOT / "examples" / "consumers"
 PAGE = ROOT / "docs" / "situations.md"
 ERAS_IN_ORDER = ("0.9", "0.10", "2.0", "2.5", "3.9", "4.1")
 COMPARED = ("at_ms", "to", "error", "generation", "leader", "member", "assignment", "partitions")
@@ -35,7 +36,9 @@ from runnable scenarios ([examples/situations](../examples/situations)). Made by
 
     .venv/bin/regroup scenario diagram --era 0.10 examples/situations/15-new-member-first.json
 
-It draws any scenario, and what a real broker made of one (`--trace FILE`).
+It draws any scenario, and what a real broker made of one (`--trace FILE`). In 36 to 40 nobody wrote
+down the requests: consumers of the client model do what they do, and the notes over them are their
+rebalance listeners ([examples/consumers](../examples/consumers)).
 
 How to read them: a, b and c are consumers; a2 is a's second member id. Times are virtual. Notes
 tell the group's state and generation when they change, and the delayed join: who makes it, whom it
@@ -62,6 +65,12 @@ Who makes the delayed join (10 to 15 and 19), in every era:
 def situations() -> tuple[Situation, ...]:
     """In the order of their numbers."""
     return tuple(json.loads(path.read_bytes()) for path in sorted(SITUATIONS.glob("*.json")))
+
+
+@cache
+def stories() -> tuple[Situation, ...]:
+    """Those in which consumers do by themselves what they do."""
+    return tuple(json.loads(path.read_bytes()) for path in sorted(CONSUMERS.glob("*.json")))
 
 
 def answers(situation: Situation, era: str) -> list[tuple[Any, ...]]:
@@ -93,9 +102,10 @@ def _needs_kip_345(situation: Situation) -> bool:
 
 
 def page() -> str:
-    found = situations()
+    found = situations() + stories()
     contents = "".join(f"- [{_title(each)}](#{_anchor(each)})\n" for each in found)
-    return HEAD + contents + "".join(_section(each) for each in found)
+    sections = [_section(each) for each in situations()] + [_story(each) for each in stories()]
+    return HEAD + contents + "".join(sections)
 
 
 def _title(situation: Situation) -> str:
@@ -122,6 +132,17 @@ def _eras(situation: Situation) -> Iterator[str]:
         yield f"`regroup scenario diagram --era {era} {file}`\n\n```mermaid\n{drawn}```\n"
 
 
+def _story(story: Situation) -> str:
+    era, file = story["era"], f"examples/consumers/{story['name']}.json"
+    drawn = as_mermaid(draw(live(story, ERAS[era], derived_ids())))
+    libraries = ", ".join(sorted({each["library"] for each in story["consumers"].values()}))
+    return (
+        f"\n## {_title(story)}\n\n{story['about']}\n\n"
+        f"**Era {era}**, consumers {libraries}\n\n"
+        f"`regroup scenario diagram --era {era} {file}`\n\n```mermaid\n{drawn}```\n"
+    )
+
+
 def _recorded(situation: Situation) -> str:
     recorded = situation.get("recorded")
     if recorded is None:
@@ -133,4 +154,4 @@ def _recorded(situation: Situation) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
-    print(f"{PAGE.relative_to(ROOT)}: {len(situations())} situations")
+    print(f"{PAGE.relative_to(ROOT)}: {len(situations() + stories())} situations")

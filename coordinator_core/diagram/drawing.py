@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from coordinator_core.diagram.entries import Asked, Entry, Fired, Said, Story, Told, Waits
+from coordinator_core.diagram.entries import Asked, Entry, Felt, Fired, Said, Story, Told, Waits
 from coordinator_core.diagram.names import COORDINATOR, LOG, Names
 from coordinator_core.diagram.notes import Notes
 from coordinator_core.diagram.words import Requests, answer, op_name, record, seconds
@@ -30,8 +30,11 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Note:
+    """``over``: the column that it is of."""
+
     at_ms: int
     text: str
+    over: str = COORDINATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,8 @@ class _Drawing:
             return None
         if isinstance(entry, Said):
             return self._said(entry)
+        if isinstance(entry, Felt):
+            return Note(entry.at_ms, entry.text, entry.who)
         text = self.notes.text(entry)
         if text is None:
             return None

@@ -55,7 +55,15 @@ class Waits(NamedTuple):
     awaited: tuple[str, ...]
 
 
-Entry = Asked | Fired | Said | Told | Waits
+class Felt(NamedTuple):
+    """Something that a participant's application hears, or that happens to its process."""
+
+    at_ms: int
+    who: str
+    text: str
+
+
+Entry = Asked | Fired | Said | Told | Waits | Felt
 
 
 class Story(NamedTuple):

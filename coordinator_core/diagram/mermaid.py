@@ -31,7 +31,7 @@ def _statement(row: Row, ids: dict[str, str], all_of_them: str) -> str:
         arrow = "-->>" if row.is_answer else "->>"
         return f"{ids[row.source]}{arrow}{ids[row.target]}: {_timed(row)}"
     if isinstance(row, Note):
-        return f"Note over {ids['coordinator']}: {_timed(row)}"
+        return f"Note over {ids[row.over]}: {_timed(row)}"
     return f"Note over {all_of_them}: {seconds(row.ms)} later"
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from coordinator_core.diagram.entries import Asked, Entry, Said, Steps, Story, Told
+from coordinator_core.diagram.entries import Asked, Said, Steps, Story, Told
 
 COORDINATOR, LOG, ADMIN = "coordinator", "log", "admin"
 _ADMIN_OPS = frozenset({"describe", "delete"})
@@ -22,7 +22,7 @@ class Names:
 
     def __init__(self, story: Story) -> None:
         self._participants = _participants(story)
-        self._members = _numbered(self._owners(story.entries), story.member_ids)
+        self._members = _numbered(self._owners(story), story.member_ids)
         self.columns = _columns(self._participants, story)
 
     def of_step(self, step_id: str) -> str:
@@ -39,15 +39,15 @@ class Names:
     def of_members(self, member_ids: Iterable[str]) -> str:
         return ", ".join(sorted(map(self.of_member, member_ids)))
 
-    def _owners(self, entries: Iterable[Entry]) -> dict[str, str]:
-        """Member id -> participant, as events and answers tell."""
+    def _owners(self, story: Story) -> dict[str, str]:
+        """Member id -> participant, as answers tell, and the engine of joins without an answer."""
         found: dict[str, str] = {}
-        step_id = None
-        for entry in entries:
+        step_id = ""
+        for entry in story.entries:
             if isinstance(entry, Asked):
                 step_id = entry.step_id
-            elif isinstance(entry, Told) and entry.event.kind in ("MEMBER_JOIN", "STATIC_REPLACED"):
-                if step_id is not None:
+            elif isinstance(entry, Told) and story.is_seen_inside:
+                if entry.event.kind in ("MEMBER_JOIN", "STATIC_REPLACED"):
                     found.setdefault(entry.event.fields["member_id"], self._participants[step_id])
             elif isinstance(entry, Said) and entry.line.get("op") == "join":
                 found.setdefault(entry.line["member"], self._participants[entry.line["to"]])

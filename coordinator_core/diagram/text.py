@@ -61,7 +61,7 @@ def _row(row: Row, columns: tuple[str, ...], places: list[int]) -> tuple[str, st
     if isinstance(row, Pause):
         return "".join(line), f"… {seconds(row.ms)} …"
     if isinstance(row, Note):
-        line[places[-2]] = "●"
+        line[places[columns.index(row.over)]] = "●"
         return "".join(line), row.text
     source, target = (places[columns.index(name)] for name in (row.source, row.target))
     _draw_arrow(line, row, source, target)

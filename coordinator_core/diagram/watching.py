@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from coordinator_core.coordinator import Coordinator
 from coordinator_core.delayed import InitialDelayedJoin, InitialJoinTimer
 from coordinator_core.diagram.entries import (
     Asked,
@@ -29,17 +31,25 @@ def watch(scenario: Line, era: Era, member_ids: MemberIds) -> Story:
     watcher = _Watcher(scenario, era, member_ids)
     watcher.play("")
     watcher.note_lines()
-    delay_ms = config_of(scenario.get("config", {})).group_initial_rebalance_delay_ms
-    delay = f", initial delay {seconds(delay_ms)}" if era.has_initial_delay else ""
     return Story(
-        f"{scenario['name']}, era {era.name}{delay}",
+        title_of(scenario, era),
         {step["id"]: step for step in scenario["steps"]},
         tuple(watcher.entries),
         tuple(watcher.made_ids),
         True,
-        ("session", "rebalance") if era.has_rebalance_timeout else ("session",),
+        timeouts_of(era),
         {state.value: name for state, name in era.state_names.items()},
     )
+
+
+def title_of(scenario: Line, era: Era) -> str:
+    delay_ms = config_of(scenario.get("config", {})).group_initial_rebalance_delay_ms
+    delay = f", initial delay {seconds(delay_ms)}" if era.has_initial_delay else ""
+    return f"{scenario['name']}, era {era.name}{delay}"
+
+
+def timeouts_of(era: Era) -> tuple[str, ...]:
+    return ("session", "rebalance") if era.has_rebalance_timeout else ("session",)
 
 
 class _Wait(NamedTuple):
@@ -47,12 +57,38 @@ class _Wait(NamedTuple):
     awaited: tuple[str, ...]
 
 
+class JoinWatch:
+    """The delayed joins of a coordinator, as they are made, and as fewer members are missing."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+        self._waits: dict[str, _Wait] = {}
+
+    def look(self, at_ms: int, joining: str | None) -> Iterator[Waits]:
+        """After a turn.  ``joining``: the group of its JoinGroup, if that waits now."""
+        for group_id, group in self._coordinator.groups.items():
+            joins = self._coordinator.delayed_joins(group_id)
+            if not joins or group.state is not GroupState.PREPARING_REBALANCE:
+                self._waits.pop(group_id, None)
+                continue
+            operation, last = joins[-1], self._waits.get(group_id)
+            is_initial = isinstance(operation, InitialDelayedJoin | InitialJoinTimer)
+            late = [m.member_id for m in group.in_order() if m.awaiting_join is None]
+            wait = _Wait(operation, () if is_initial else (*late, *group.pending))
+            self._waits[group_id] = wait
+            if wait == last and group_id != joining:
+                continue
+            is_longer = last is not None and last.operation is not operation
+            deadline_ms, is_new = operation.deadline_ms, last is None
+            yield Waits(at_ms, group_id, is_new, is_initial, is_longer, deadline_ms, wait.awaited)
+
+
 class _Watcher(Player):
     def __init__(self, scenario: Line, era: Era, member_ids: MemberIds) -> None:
         super().__init__(scenario, era, member_ids, self._hear)
         self.entries: list[Entry] = []
         self.noted = 0  # lines of the trace that are among the entries
-        self.waits: dict[str, _Wait] = {}
+        self.joins = JoinWatch(self.coordinator)
         self.step: Step | None = None
         self.depth = 0
 
@@ -80,30 +116,12 @@ class _Watcher(Player):
         self.depth -= 1
         self.note_lines()
         if not self.depth:
-            self._note_waits(at_ms)
+            self.entries += self.joins.look(at_ms, self._joining())
         return held
 
-    def _note_waits(self, at_ms: int) -> None:
-        for group_id, group in self.coordinator.groups.items():
-            joins = self.coordinator.delayed_joins(group_id)
-            if not joins or group.state is not GroupState.PREPARING_REBALANCE:
-                self.waits.pop(group_id, None)
-                continue
-            operation, last = joins[-1], self.waits.get(group_id)
-            is_initial = isinstance(operation, InitialDelayedJoin | InitialJoinTimer)
-            late = [m.member_id for m in group.in_order() if m.awaiting_join is None]
-            awaited = () if is_initial else (*late, *group.pending)
-            wait = self.waits[group_id] = _Wait(operation, awaited)
-            if wait == last and not self._is_waiting_join_of(group_id):
-                continue
-            is_longer = last is not None and last.operation is not operation
-            deadline_ms = operation.deadline_ms
-            self.entries.append(
-                Waits(at_ms, group_id, last is None, is_initial, is_longer, deadline_ms, awaited)
-            )
-
-    def _is_waiting_join_of(self, group_id: str) -> bool:
+    def _joining(self) -> str | None:
         step = self.step
-        if step is None or step["op"] != "join" or step["group"] != group_id:
-            return False
-        return not self.trace or self.trace[-1].get("to") != step["id"]
+        if step is None or step["op"] != "join":
+            return None
+        is_answered = bool(self.trace) and self.trace[-1].get("to") == step["id"]
+        return None if is_answered else step["group"]

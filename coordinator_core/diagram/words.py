@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from binascii import a2b_base64
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from coordinator_core.diagram.entries import Line
@@ -104,7 +104,7 @@ class Requests:
     def fetch(self, step: Step) -> list[str]:
         if step["offsets"] is None:
             return ["of all partitions"]
-        return [f"{topic}-{number}" for topic, number, *_ in step["offsets"]]
+        return [_grouped(step["offsets"])]
 
     def nothing(self, step: Step) -> list[str]:
         return []
@@ -166,7 +166,9 @@ def _commit_answer(line: Line, names: Names) -> list[str]:
 
 def _fetch_answer(line: Line, names: Names) -> list[str]:
     found = line.get("partitions", ())
-    return [f"{topic}-{number} at {offset}" for topic, number, offset, *_ in found]
+    known = [f"{topic}-{number} at {offset}" for topic, number, offset, *_ in found if offset >= 0]
+    unknown = [row for row in found if row[2] < 0]
+    return [*known, *([f"none of {_grouped(unknown)}"] if unknown else [])]
 
 
 def _describe_answer(line: Line, names: Names) -> list[str]:
@@ -237,6 +239,14 @@ def wanted(metadata: str) -> str:
     owned = _listed(subscription.owned_partitions)
     topics = "+".join(subscription.topics)
     return f"{topics}, owns {owned}" if owned else topics
+
+
+def _grouped(rows: Iterable[Sequence[Any]]) -> str:
+    """Rows that begin with topic and partition: orders-0,1 payments-3."""
+    topics: dict[str, list[int]] = {}
+    for topic, number, *_ in rows:
+        topics.setdefault(topic, []).append(number)
+    return _listed(topics.items())
 
 
 def _listed(pairs: Iterable[tuple[str, list[int]]]) -> str:

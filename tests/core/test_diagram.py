@@ -11,7 +11,7 @@ from coordinator_core.diagram import as_mermaid, as_text, draw, recall, watch
 from coordinator_core.diagram.drawing import Arrow, Diagram, Note, Pause
 from coordinator_core.eras import ERAS
 from coordinator_core.scenario import derived_ids, given_ids, play
-from tools.situations import situations
+from tools.situations import PAGE, situations, stories
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"
 ORDERS = "AAAAAAABAAZvcmRlcnP/////"  # subscribed to orders
@@ -267,6 +267,25 @@ def test_a_brokers_trace_is_drawn_with_its_log_lines():
     assert diagram.columns == ("a", "b", "c", "admin", "coordinator", "log")
 
 
+@pytest.mark.parametrize("version", ["0.9.0.1", "2.0.1", "2.5.1", "3.9.1", "4.1.2"])
+def test_all_that_brokers_answered_can_be_drawn(version):
+    scenarios = {each["name"]: each for each in rows("broker-scenarios.jsonl.gz")}
+    for row in rows(f"broker-{version}.jsonl.gz"):
+        diagram = draw(recall(row["trace"], scenarios[row["name"]]))
+
+        answered = [line for line in row["trace"] if line["event"] == "response"]
+        assert sum(drawn_answers(each) for each in diagram.rows) == len(answered)
+        assert malformed(as_mermaid(diagram)) == []
+
+
+def drawn_answers(row):
+    """How many answers a row has; heartbeats may be folded into one."""
+    if not isinstance(row, Arrow) or not (row.is_answer or row.is_both_ways):
+        return 0
+    times = re.search(r"\((\d+) times until", row.text)
+    return int(times[1]) if times else 1
+
+
 @pytest.mark.parametrize("era", ["2.5", "4.1"])
 def test_a_trace_tells_the_same_answers_and_records_as_the_scenario_played(era):
     for situation in situations():
@@ -330,6 +349,13 @@ def test_the_grammar_finds_what_is_malformed():
     assert malformed(good + "\n    p0->>p9: x") == ["    p0->>p9: x"]
     assert malformed(good + "\n    p0->>p0: x; y") == ["    p0->>p0: x; y"]
     assert malformed(good + "\n    p0=>p0: x") == ["    p0=>p0: x"]
+
+
+def test_the_page_is_well_formed():
+    drawn = re.findall(r"```mermaid\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+    assert len(drawn) >= len(situations()) + len(stories())
+    assert [line for each in drawn for line in malformed(each)] == []
 
 
 def test_every_named_scenario_can_be_drawn():
