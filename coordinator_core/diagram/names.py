@@ -86,7 +86,11 @@ def _participant(step: Mapping[str, Any], steps: Steps) -> str:
     while (reference := _reference(step)) in steps and reference not in seen:
         seen.add(reference)
         step = steps[reference]
-    return ADMIN if step["op"] in _ADMIN_OPS else _letters(step["id"])
+    letters = _letters(step["id"])
+    if step["op"] == "fetch":  # says nothing of a member
+        joined = {_letters(each["id"]) for each in steps.values() if each["op"] == "join"}
+        return letters if letters in joined else ADMIN
+    return ADMIN if step["op"] in _ADMIN_OPS else letters
 
 
 def _reference(step: Mapping[str, Any]) -> str:
