@@ -8,6 +8,7 @@ import pytest
 
 from coordinator_core.simulation import Line, Told, fleet_of, simulate
 
+DOCS = Path(__file__).parents[3] / "docs" / "simulation.md"
 FLEETS = Path(__file__).parents[3] / "examples" / "fleets"
 START_MS = 1_795_161_600_000
 
@@ -167,3 +168,20 @@ def test_thundering_start_without_initial_delay(played):
 
     assert fleet.total("generations") == 8
     assert fleet.total("partitions_moved") > 4 * 60
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FLEETS.glob("*.toml")))
+def test_the_docs_have_the_numbers(played, name):
+    fleet = played(name)
+    (row,) = [
+        line.split("|")
+        for line in DOCS.read_text(encoding="utf-8").splitlines()
+        if line.startswith(f"| {name} |")
+    ]
+    seconds = ("rebalance_ms", "unowned_partition_ms", "double_owned_partition_ms")
+
+    assert [float(cell) for cell in row[4:9]] == [
+        fleet.total("generations"),
+        *(round(fleet.total(column) / 1000, 1) for column in seconds),
+        fleet.total("member_ids"),
+    ]
