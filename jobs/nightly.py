@@ -120,7 +120,7 @@ def _derive(run: Run, progress: Progress, *, anew: bool) -> None:
     news = pending(run.lake)
     run.bronze_versions = news.after(run.first, run.last)
     first, last = run.first, run.last
-    if not (anew or first or last or news.dates is None):
+    if not (anew or news.anew or first or last or news.dates is None):
         if not news.dates:
             return
         first, last = min(news.dates), max(news.dates)

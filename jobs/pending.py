@@ -24,12 +24,14 @@ BRONZE = ("offsets_records", "broker_log_events")
 class Pending:
     """``dates``: those with news; None stands for all there are.
 
-    ``versions``: of the bronze tables, as they are now.  ``known``: as the last good run had them.
+    ``versions``: of the bronze tables, as they are now.  ``known``: as the last good run had them;
+    -1 where nobody knows any.  ``anew``: whether everything is to be worked out, news or not.
     """
 
     dates: frozenset[date] | None
     versions: dict[str, int]
     known: dict[str, int]
+    anew: bool = False
 
     def after(self, first: date | None, last: date | None) -> dict[str, int]:
         """Up to which versions everything is worked out, once the dates asked for are."""
@@ -41,16 +43,16 @@ class Pending:
 
 def pending(lake: Lake) -> Pending:
     versions = {name: _version(lake, name) for name in BRONZE if lake.has(name)}
-    known = _known(lake)
-    if known is None:
-        return Pending(None, versions, {})
+    last = _known(lake)
+    known = {name: (last or {}).get(name, -1) for name in versions}
+    anew = last is None
     try:
         dates = frozenset[date]().union(
-            *(_changed(lake, name, known.get(name, -1), now) for name, now in versions.items())
+            *(_changed(lake, name, known[name], now) for name, now in versions.items())
         )
     except AnalysisException:  # the log no longer reaches back so far
-        return Pending(None, versions, known)
-    return Pending(None if TIMELESS in dates else dates, versions, known)
+        return Pending(None, versions, known, anew)
+    return Pending(None if TIMELESS in dates else dates, versions, known, anew)
 
 
 def _known(lake: Lake) -> dict[str, int] | None:

@@ -45,10 +45,22 @@ def add(frame, lake):
 
 
 def test_without_a_good_run_everything_is_pending(lake, write_lake):
-    assert pending(lake) == Pending(None, {"offsets_records": 0}, {})
+    everything = Pending(
+        frozenset({MONDAY}), {"offsets_records": 0}, {"offsets_records": -1}, anew=True
+    )
+    assert pending(lake) == everything
 
     write_lake(lake.root, {"runs": [run({"offsets_records": 0}, outcome="failed")]})
-    assert pending(lake).dates is None
+    assert pending(lake) == everything
+
+
+def test_a_first_run_for_all_dates_there_are_leaves_nothing_pending(lake, add):
+    assert pending(lake).after(MONDAY, MONDAY) == {"offsets_records": 0}
+
+    add("offsets_records", record(1, TUESDAY))
+
+    assert pending(lake).after(MONDAY, TUESDAY) == {"offsets_records": 1}
+    assert pending(lake).after(TUESDAY, TUESDAY) == {"offsets_records": -1}
 
 
 def test_after_a_good_run_only_dates_that_got_something_are(lake, write_lake, add):
@@ -88,8 +100,10 @@ def test_the_newest_good_run_counts_and_only_of_this_version(lake, write_lake, a
     write_lake(lake.root, {"runs": [run({"offsets_records": 0}, at=1), newest]})
     assert pending(lake).dates == frozenset()
 
+    assert not pending(lake).anew
+
     add("runs", run({"offsets_records": 1}, at=3, version="0.0.1"))
-    assert pending(lake).dates is None
+    assert pending(lake).anew
 
 
 def test_records_without_a_time_may_belong_anywhere(lake, write_lake, add):
