@@ -190,10 +190,16 @@ def _arrivals(timeline: DataFrame, generation_members: DataFrame) -> DataFrame:
 
 
 def _other_starts(generations: DataFrame, told: DataFrame) -> DataFrame:
-    """What began a rebalance and is neither an arrival nor a departure found above."""
+    """What began a rebalance and is neither an arrival nor a departure found above; of one without
+    a start in the log (its members went, or came again), if nothing else is."""
+    starts = generations.where("cause IS NOT NULL")
     known = told.select(*GENERATION, F.col("member_id").alias("culprit_member_id")).distinct()
-    starts = generations.where("preparing_time IS NOT NULL AND cause IS NOT NULL")
-    return starts.join(known, on=[*GENERATION, "culprit_member_id"], how="left_anti").select(
+    by_log = starts.where("preparing_time IS NOT NULL").join(
+        known, on=[*GENERATION, "culprit_member_id"], how="left_anti"
+    )
+    by_records = starts.where("preparing_time IS NULL").join(known, on=GENERATION, how="left_anti")
+    evidence = F.when(F.col("preparing_time").isNull(), "records").otherwise("log")
+    return by_log.unionByName(by_records).select(
         *GENERATION,
         F.col("culprit_member_id").alias("member_id"),
         F.col("preparing_time").alias("event_time"),
@@ -202,7 +208,7 @@ def _other_starts(generations: DataFrame, told: DataFrame) -> DataFrame:
         F.lit(None).cast("string").alias("replaces"),
         "reason",
         "client_reason",
-        F.lit("log").alias("evidence"),
+        evidence.alias("evidence"),
     )
 
 

@@ -91,6 +91,27 @@ CASES = {
             (1, 2, "contributing", "MEMBER_NEW", "start", "b", "records"),
         ],
     ),
+    "records alone: nobody came; the generation's own cause is all there is": (
+        {
+            "made": [
+                made(1, "MEMBER_NEW"),
+                made(2, "MEMBER_GONE", "b"),
+                made(3, "REJOIN"),
+            ],
+            "members": [
+                member(1, "a", "joined"),
+                member(1, "b", "joined", gone=True),
+                member(2, "a"),
+                member(3, "a"),
+            ],
+        },
+        [
+            (1, 1, "trigger", "MEMBER_NEW", "start", "a", "records"),
+            (1, 2, "contributing", "MEMBER_NEW", "start", "b", "records"),
+            (2, 1, "trigger", "MEMBER_GONE", None, "b", "records"),
+            (3, 1, "trigger", "REJOIN", "rejoin", None, "records"),
+        ],
+    ),
     "left and back within a minute: a restart, then a return": (
         {
             "made": [
