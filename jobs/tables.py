@@ -7,8 +7,9 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -58,6 +59,8 @@ class Lake:
     spark: SparkSession
     root: str
     cluster_id: str
+    # Asking Delta costs more than it looks, and what is there stays.
+    _there: set[str] = field(default_factory=set, compare=False, repr=False, kw_only=True)
 
     def path(self, table: str) -> str:
         """Where the table lies; a local one from the file system's root, as Delta wants it."""
@@ -81,7 +84,9 @@ class Lake:
 
     def has(self, table: str) -> bool:
         """Whether anybody wrote the table."""
-        return DeltaTable.isDeltaTable(self.spark, self.path(table))
+        if table not in self._there and DeltaTable.isDeltaTable(self.spark, self.path(table)):
+            self._there.add(table)
+        return table in self._there
 
     def read(self, table: str) -> DataFrame:
         """This cluster's rows; an empty frame of the table's schema where nothing was written."""
@@ -228,20 +233,20 @@ def _missing(found: StructType, table: str) -> list[StructField]:
 
     RunFailed if it has one of another type, or one that schemas/ does not know.
     """
-    wanted = {field.name: field for field in schema_of(table)}
-    for field in found:
-        if field.name not in wanted:
+    wanted = {column.name: column for column in schema_of(table)}
+    for column in found:
+        if column.name not in wanted:
             raise RunFailed(
-                f"table {table} has a column {field.name} that this version does not know:"
+                f"table {table} has a column {column.name} that this version does not know:"
                 " the lake was written by a newer Regroup, run that"
             )
-        expected = wanted[field.name].dataType
-        if field.dataType.simpleString() != expected.simpleString():
+        expected = wanted[column.name].dataType
+        if column.dataType.simpleString() != expected.simpleString():
             raise RunFailed(
-                f"table {table}: column {field.name} is {field.dataType.simpleString()},"
+                f"table {table}: column {column.name} is {column.dataType.simpleString()},"
                 f" not {expected.simpleString()}: write it anew, into another folder"
             )
-    return [field for name, field in wanted.items() if name not in found.names]
+    return [column for name, column in wanted.items() if name not in found.names]
 
 
 def again_if_overtaken(act: Callable[[], None]) -> None:
@@ -266,6 +271,7 @@ def _dates_near(df: DataFrame) -> list[date]:
     return sorted({day + timedelta(days=by) for day in days for by in (-1, 0, 1)})
 
 
+@cache
 def schema_of(table: str) -> StructType:
     return StructType.fromDDL(table_ddl(table))
 
