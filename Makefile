@@ -8,7 +8,7 @@ BROKER_JARS := .jars/broker/.resolved
 DEMO := .demo
 
 .DEFAULT_GOAL := help
-.PHONY: faults help setup demo test lint format clean days package cluster account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job bench-decode bench-scale bench-herd
+.PHONY: faults help setup demo test lint format clean days package cluster account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job bench-decode bench-scale bench-herd bench-simulation simulation-truth
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -36,7 +36,7 @@ demo: setup  ## the main job on two real incidents, on a lake under .demo/, and 
 	@$(BIN)/python -m jobs.demo --lake $(DEMO)/lake
 
 test: setup $(BROKER_JARS)  ## all tests, one of them against a Kafka broker
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
 lint: setup  ## ruff and mypy
 	@$(BIN)/ruff check .
@@ -99,6 +99,12 @@ bench-scale: setup  ## time and memory of each job as the day grows; size 1 is 2
 
 bench-herd: setup  ## the consumer of ZooKeeper's days beside the coordinator, as a group grows; writes docs/herd.svg
 	@$(BIN)/python -m bench.herd --plot docs/herd.svg
+
+simulation-truth: setup  ## 100 simulated fleets through one nightly: do the tables say what the simulations know?
+	@$(BIN)/python -m bench.simulation.against_truth --fleets $(or $(FLEETS),100)
+
+bench-simulation: setup  ## group-days a second, in one process and by Spark
+	@$(BIN)/python -m bench.simulation --groups $(or $(GROUPS),500)
 
 KIND ?=
 faults: setup  ## every fault tried and counted: KIND="kill worker executor disk lake", ARGS="--tries N --seed S"
