@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 LIFE = "cluster_id, group_id, incarnation"
 PLACE = "group_id || ' ' || incarnation || '/' || generation"
+KNOWN = "role = 'trigger' AND cause <> 'UNKNOWN'"
 MADE_BY = (
     "sign IN ('RECORD', 'RECORD_EMPTY', 'JOIN_COMPLETE', 'ASSIGNMENT_RECEIVED', 'GROUP_EMPTY')"
 )
@@ -319,9 +320,9 @@ AGREEMENTS = [
         FROM generations WHERE cause IS NOT NULL""",
         f"""
         SELECT cluster_id, {PLACE} AS place,
-            {_said("MAX(cause) FILTER (role = 'trigger')", "COUNT(*) = MAX(cause_seq)")} AS said
+            {_said(f"MAX(cause) FILTER ({KNOWN})", "COUNT(*) = MAX(cause_seq)")} AS said
         FROM rebalance_causes GROUP BY cluster_id, place
-        HAVING COUNT(*) FILTER (role = 'trigger') > 0 OR COUNT(*) < MAX(cause_seq) - 1""",
+        HAVING COUNT(*) FILTER ({KNOWN}) > 0 OR COUNT(*) < MAX(cause_seq) - 1""",
     ),
     Agreement(
         "assignor_quality",

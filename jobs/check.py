@@ -70,7 +70,7 @@ def pending_dates(root: str, lake: duckdb.DuckDBPyConnection) -> list[tuple[str,
         there = lake.execute(dates).fetchall()
         found |= {(cluster_id, day) for cluster_id, day in there if cluster_id not in versions}
         for version, cluster_id, day in _commits(root, table):
-            if version > versions.get(cluster_id, -1):
+            if (since := versions.get(cluster_id)) is None or version > since:
                 found.add((cluster_id, day))
     return sorted(found)
 

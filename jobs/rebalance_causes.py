@@ -26,6 +26,10 @@ READS = (
 
 PARTITION = ["topic", "partition"]
 
+# What begins a rebalance, but no departure: whoever it names and leaves before all have joined did
+# both.
+NO_DEPARTURE = [*REJOINS, "STORE_ERROR"]
+
 # A leave and a join of the same process within this time is a restart.
 RESTART_MS = 60_000
 # One that comes later than so many days after it went is new.
@@ -193,10 +197,11 @@ def _other_starts(generations: DataFrame, told: DataFrame) -> DataFrame:
     """What began a rebalance and is neither an arrival nor a departure found above; of one without
     a start in the log (its members went, or came again), if nothing else is."""
     starts = generations.where("cause IS NOT NULL")
-    known = told.select(*GENERATION, F.col("member_id").alias("culprit_member_id")).distinct()
-    by_log = starts.where("preparing_time IS NOT NULL").join(
-        known, on=[*GENERATION, "culprit_member_id"], how="left_anti"
-    )
+    known = told.select(*GENERATION, "kind", F.col("member_id").alias("culprit_member_id"))
+    logged = starts.where("preparing_time IS NOT NULL").alias("start")
+    tells = (F.col("kind") != "departure") | ~F.col("cause").isin(NO_DEPARTURE)
+    same = [F.col(f"start.{n}") == F.col(f"known.{n}") for n in [*GENERATION, "culprit_member_id"]]
+    by_log = logged.join(known.alias("known"), on=[*same, tells], how="left_anti")
     by_records = starts.where("preparing_time IS NULL").join(known, on=GENERATION, how="left_anti")
     evidence = F.when(F.col("preparing_time").isNull(), "records").otherwise("log")
     return by_log.unionByName(by_records).select(
@@ -332,7 +337,9 @@ def _with_role(causes: DataFrame, generations: DataFrame) -> DataFrame:
     in_order = Window.partitionBy(*GENERATION).orderBy(
         F.col("event_time").asc_nulls_last(), "kind", "member_id"
     )
-    named = F.col("member_id").eqNullSafe(F.col("culprit_member_id"))
+    named = F.col("member_id").eqNullSafe(F.col("culprit_member_id")) & ~F.coalesce(
+        (F.col("kind") == "departure") & F.col("start_cause").isin(NO_DEPARTURE), F.lit(False)
+    )
     after_the_barrier = F.coalesce(F.col("event_time") > F.col("joined_time"), F.lit(False))
     absorbed = (F.col("cause") == "STATIC_REPLACED") & after_the_barrier
     first_of_unknown = F.col("culprit_member_id").isNull() & (F.row_number().over(in_order) == 1)

@@ -112,6 +112,18 @@ CASES = {
             (3, 1, "trigger", "REJOIN", "rejoin", None, "records"),
         ],
     ),
+    "whom a start names for something else may leave as well": (
+        {
+            "made": [A_IN_1[1], made(2, "STORE_ERROR", "a", 1000, 9000)],
+            "members": [A_IN_1[0]],
+            "signs": [A_CAME, line(5000, "HEARTBEAT_EXPIRED", 2, "a")],
+        },
+        [
+            A_STARTED,
+            (2, 1, "trigger", "STORE_ERROR", None, "a", "log"),
+            (2, 2, "contributing", "HEARTBEAT_EXPIRY", "crash", "a", "log"),
+        ],
+    ),
     "left and back within a minute: a restart, then a return": (
         {
             "made": [
