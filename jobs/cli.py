@@ -281,6 +281,37 @@ def simulate(
         raise UsageError("give --out, or --lake and --cluster-id with or without --groups")
 
 
+@app.command()
+def replay(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    group: Annotated[
+        str | None,
+        typer.Option(help="Consumer group; without it all, by Spark, into incident_replay."),
+    ] = None,
+    first: Annotated[
+        str | None, typer.Option("--from", help="Generations that end from this UTC time on.")
+    ] = None,
+    last: Annotated[
+        str | None, typer.Option("--to", help="Generations that begin up to this UTC time.")
+    ] = None,
+    era: Annotated[
+        str | None, typer.Option(help="Kafka era; default: told from what the broker wrote.")
+    ] = None,
+    conf: ConfOption = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Play an incident again from its evidence.  Exit 1 if a generation comes out differently."""
+    from jobs import incident_replay as job
+
+    if group is not None:
+        request = job.Request(lake, cluster_id, group, first, last, era)
+        raise typer.Exit(job.run_one(request, format))
+    if first or last or era:
+        raise UsageError("--from, --to and --era: give a --group, too")
+    raise typer.Exit(job.run_all(lake, cluster_id, conf, format))
+
+
 scenario = typer.Typer(help="Scenarios of requests through the coordinator model.")
 app.add_typer(scenario, name="scenario")
 

@@ -1,0 +1,161 @@
+"""What production left behind of one life of a group: log events and records, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from coordinator_core.records import encode_value
+
+Row = Mapping[str, Any]
+
+
+class LogEvent(NamedTuple):
+    """A row of group_events.  ``where``: broker, log file and byte position of the line."""
+
+    seq: int
+    at_ms: int
+    event: str
+    where: str
+    generation: int | None = None
+    member_id: str | None = None
+    instance_id: str | None = None
+    old_member_id: str | None = None
+    step: str | None = None
+    reason: str | None = None
+    client_reason: str | None = None
+    cause: str | None = None
+    member_count: int | None = None
+    members: tuple[str, ...] = ()
+
+
+class RecordedMember(NamedTuple):
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    subscription: bytes
+    assignment: bytes
+
+
+class GroupRecord:
+    """A row of group_metadata that is no tombstone."""
+
+    def __init__(self, row: Row) -> None:
+        self.topic_partition: str = row["topic_partition"]
+        self.log_offset: int = row["log_offset"]
+        self.version: int = row["value_version"]
+        self.generation: int = row["generation"]
+        self.protocol_type: str = row["protocol_type"]
+        self.protocol: str | None = row["protocol"]
+        self.leader: str | None = row["leader"]
+        timestamp_ms: int | None = row["state_timestamp_ms"]
+        self.state_timestamp_ms = -1 if timestamp_ms is None else timestamp_ms
+        self.at_ms: int = self.state_timestamp_ms if row["at_ms"] is None else row["at_ms"]
+        self.members = tuple([_member(each) for each in row["members"]])
+
+    @cached_property
+    def where(self) -> str:
+        return f"{self.topic_partition}@{self.log_offset}"
+
+    @cached_property
+    def by_id(self) -> dict[str, RecordedMember]:
+        return {member.member_id: member for member in self.members}
+
+    @property
+    def joined_ms(self) -> int:
+        """When the join completed, as the record has it; else when it was written."""
+        return self.state_timestamp_ms if self.state_timestamp_ms > 0 else self.at_ms
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether a coordinator could have written it: the leader is a member."""
+        return self.leader in self.by_id if self.members else True
+
+    def value(self, state_timestamp_ms: int) -> bytes:
+        """The record's bytes, with this state timestamp in place of its own."""
+        members = [
+            {
+                "member_id": member.member_id,
+                "group_instance_id": member.instance_id,
+                "client_id": member.client_id,
+                "client_host": member.client_host,
+                "rebalance_timeout": member.rebalance_timeout_ms,
+                "session_timeout": member.session_timeout_ms,
+                "subscription": member.subscription,
+                "assignment": member.assignment,
+            }
+            for member in self.members
+        ]
+        fields = {
+            "protocol_type": self.protocol_type,
+            "generation": self.generation,
+            "protocol": self.protocol,
+            "leader": self.leader,
+            "current_state_timestamp": state_timestamp_ms,
+            "members": members,
+        }
+        return encode_value("GroupMetadata", self.version, fields)
+
+
+class Life(NamedTuple):
+    """One incarnation of a group; events in the order of the log, records by offset."""
+
+    group_id: str
+    incarnation: int
+    events: tuple[LogEvent, ...]
+    records: tuple[GroupRecord, ...]
+
+
+def lives(group_id: str, events: Iterable[Row], records: Iterable[Row]) -> list[Life]:
+    """The group's lives in order.
+
+    Rows are those of group_events and group_metadata, each with its ``incarnation`` and with
+    ``at_ms`` (event_time, append_time) in ms since the epoch.  Tombstones tell the lives apart
+    already, and are passed over.
+    """
+    told: dict[int, tuple[list[LogEvent], list[GroupRecord]]] = {}
+    for row in sorted(events, key=lambda each: each["event_seq"]):
+        told.setdefault(row["incarnation"], ([], []))[0].append(_event(row))
+    for row in sorted(records, key=lambda each: (each["topic_partition"], each["log_offset"])):
+        if not row["tombstone"]:
+            told.setdefault(row["incarnation"], ([], []))[1].append(GroupRecord(row))
+    return [
+        Life(group_id, number, tuple(found[0]), tuple(found[1]))
+        for number, found in sorted(told.items())
+    ]
+
+
+def _event(row: Row) -> LogEvent:
+    return LogEvent(
+        row["event_seq"],
+        row["at_ms"],
+        row["event"],
+        f"broker {row['broker_id']} log {row['file_id']}:{row['position']}",
+        row["generation"],
+        row["member_id"],
+        row["instance_id"],
+        row["old_member_id"],
+        row["step"],
+        row["reason"],
+        row["client_reason"],
+        row["cause"],
+        row["member_count"],
+        tuple(row["members"] or ()),
+    )
+
+
+def _member(row: Row) -> RecordedMember:
+    return RecordedMember(
+        row["member_id"],
+        row["instance_id"],
+        row["client_id"],
+        row["client_host"],
+        row["rebalance_timeout_ms"],
+        row["session_timeout_ms"],
+        bytes(row["subscription"]),
+        bytes(row["assignment"]),
+    )

@@ -1,0 +1,151 @@
+"""What the records tell of a life's members: their settings, protocols, metadata, new ids."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from coordinator_core.incident.evidence import GroupRecord, Life, RecordedMember
+from coordinator_core.messages import Protocols
+
+# A broker may log a join after it began to append its record.
+_LOGGED_LATE_MS = 100
+_DEFAULT_SESSION_MS, _DEFAULT_REBALANCE_MS = 45_000, 300_000
+
+
+class Members:
+    """Of one life.  Members that are in no record are given the settings most have."""
+
+    def __init__(self, life: Life) -> None:
+        self._records = life.records
+        self._seen: dict[str, list[tuple[GroupRecord, RecordedMember]]] = {}
+        for record in life.records:
+            for member in record.members:
+                self._seen.setdefault(member.member_id, []).append((record, member))
+        self._preferred = _preferences(life.records)
+        self.protocol_type = next((r.protocol_type for r in life.records if r.protocol_type), "")
+        self._usual = self._most_usual()
+
+    def __contains__(self, member_id: str) -> bool:
+        return member_id in self._seen
+
+    def at(self, member_id: str, generation: int) -> RecordedMember:
+        """The member as the first record from the generation on has it, else as the last has."""
+        seen = self._seen.get(member_id)
+        if seen is None:
+            name = client_of(member_id)
+            return self._usual._replace(member_id=member_id, client_id=name)
+        return next((m for record, m in seen if record.generation >= generation), seen[-1][1])
+
+    def protocols(self, member_id: str, generation: int) -> Protocols:
+        """Those it was seen with, most wanted first, each with the metadata of then or after."""
+        seen = self._seen.get(member_id)
+        if seen is None:
+            record = self._near(generation)
+            return ((record.protocol or "", b""),) if record is not None else (("", b""),)
+        return tuple(
+            (name, _metadata(seen, name, generation)) for name in self._preferred[member_id]
+        )
+
+    def replacement(self, instance_id: str, old_member_id: str, at_ms: int) -> str | None:
+        """The id that a static member had after this moment, by the next record that has one."""
+        for record in self._records:
+            if record.at_ms + _LOGGED_LATE_MS < at_ms:
+                continue
+            for member in record.members:
+                if member.instance_id == instance_id and member.member_id != old_member_id:
+                    return member.member_id
+        return None
+
+    def was_seen_before(self, member_id: str, record: GroupRecord) -> bool:
+        """Whether an earlier record has the member id."""
+        first = self._seen[member_id][0][0] if member_id in self._seen else record
+        return first.log_offset < record.log_offset
+
+    def _near(self, generation: int) -> GroupRecord | None:
+        with_protocol = [record for record in self._records if record.protocol]
+        after = (record for record in with_protocol if record.generation >= generation)
+        return next(after, with_protocol[-1] if with_protocol else None)
+
+    def _most_usual(self) -> RecordedMember:
+        kinds = Counter(
+            (member.client_host, member.rebalance_timeout_ms, member.session_timeout_ms)
+            for seen in self._seen.values()
+            for _, member in seen[-1:]
+        )
+        default = ("", _DEFAULT_REBALANCE_MS, _DEFAULT_SESSION_MS)
+        host, rebalance_ms, session_ms = kinds.most_common(1)[0][0] if kinds else default
+        return RecordedMember("", None, "", host, rebalance_ms, session_ms, b"", b"")
+
+
+def client_of(member_id: str) -> str:
+    """A member id is the client's (or the instance's) and a UUID of 36 characters."""
+    return member_id[:-37] if len(member_id) > 37 else member_id
+
+
+def _metadata(
+    seen: list[tuple[GroupRecord, RecordedMember]], protocol: str, generation: int
+) -> bytes:
+    under = [(record, member) for record, member in seen if record.protocol == protocol]
+    after = (member for record, member in under if record.generation >= generation)
+    last = under[-1][1].subscription if under else b""  # it was never chosen with this member
+    return next((member.subscription for member in after), last)
+
+
+def _preferences(records: tuple[GroupRecord, ...]) -> dict[str, list[str]]:
+    """The protocols that each member was seen with; what won over others comes first.
+
+    A protocol wins where all members of a generation were seen, then or another time, with another
+    one, too: then it was the vote that chose, and not the want of another.  Where that does not
+    tell, what was chosen more often comes first; what was chosen once amid others, last.
+    """
+    generations = _generations(records)
+    seen = _supported(records, generations)
+    wins: Counter[tuple[str, str]] = Counter()
+    for protocol, members in _choices(records):
+        if len(set.intersection(*(set(seen[each]) for each in members))) > 1:
+            wins.update((each, protocol) for each in members)
+
+    def wanted(member_id: str, name: str) -> tuple[bool, int, int]:
+        often = len(generations[name])
+        return often == 1, -wins[member_id, name], -often
+
+    return {
+        member_id: sorted(names, key=lambda name: wanted(member_id, name))
+        for member_id, names in seen.items()
+    }
+
+
+def _generations(records: tuple[GroupRecord, ...]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for record in records:
+        if record.protocol is not None:
+            found.setdefault(record.protocol, set()).add(record.generation)
+    return found
+
+
+def _supported(
+    records: tuple[GroupRecord, ...], generations: dict[str, set[int]]
+) -> dict[str, dict[str, None]]:
+    """The protocols that each member is known or taken to support.
+
+    Members have one configuration as long as nothing else is known: of a generation that alone
+    has its protocol, amid others of some of its members, all support that of the others, too.
+    """
+    seen: dict[str, dict[str, None]] = {}
+    for protocol, members in _choices(records):
+        for member_id in members:
+            seen.setdefault(member_id, {})[protocol] = None
+    usual = max(generations, key=lambda name: len(generations[name]), default=None)
+    for protocol, members in _choices(records):
+        is_alone = len(generations[protocol]) == 1 and protocol != usual
+        if usual is not None and is_alone and any(usual in seen[each] for each in members):
+            for member_id in members:
+                seen[member_id][usual] = None
+    return seen
+
+
+def _choices(records: tuple[GroupRecord, ...]) -> Iterator[tuple[str, list[str]]]:
+    for record in records:
+        if record.protocol is not None and record.members:
+            yield record.protocol, [member.member_id for member in record.members]

@@ -1,0 +1,206 @@
+"""A group's incident played again: every generation reproduced, or diverged and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from coordinator_core.era import Config, Era
+from coordinator_core.eras import ERAS
+from coordinator_core.incident.chapters import Chapter, chapters
+from coordinator_core.incident.comparison import Outcome, compare
+from coordinator_core.incident.evidence import GroupRecord, Life
+from coordinator_core.incident.from_records import RecordReader, before_first_start
+from coordinator_core.incident.hindsight import later
+from coordinator_core.incident.inference import LogReader
+from coordinator_core.incident.members import Members
+from coordinator_core.incident.player import Happened, Player
+from coordinator_core.incident.settings import DelayFound, EraFound, era_of, initial_delay
+from coordinator_core.incident.stimuli import Silence, Stimulus
+from coordinator_core.messages import Record
+from coordinator_core.records import encode_key
+
+_FOREVER_MS = 1 << 62
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A chapter, what was inferred from it, and the next one's beginning."""
+
+    chapter: Chapter
+    stimuli: Sequence[Stimulus]
+    silences: Sequence[Silence]
+    ends_ms: int
+
+    @property
+    def is_logged(self) -> bool:
+        return self.chapter.start is not None
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One generation's verdict.  ``happened``: what the engine said and wrote."""
+
+    incarnation: int
+    explained: Explained
+    outcome: Outcome
+    happened: Sequence[Happened]
+
+    @property
+    def number(self) -> int:
+        return self.explained.chapter.generation
+
+    @property
+    def is_reproduced(self) -> bool:
+        return self.outcome.difference is None
+
+    @property
+    def inferred(self) -> Sequence[Stimulus]:
+        return self.explained.stimuli
+
+    @property
+    def evidence(self) -> str:
+        """As in the table generations: records, log, both."""
+        chapter = self.explained.chapter
+        if chapter.start is None:
+            return "records"
+        return "both" if chapter.records else "log"
+
+
+@dataclass(frozen=True)
+class Replay:
+    """``taken_up``: (incarnation, generation) that the evidence begins with, not judged: the
+    replay goes on from them.  ``members``: of each incarnation.
+    """
+
+    group_id: str
+    era: EraFound
+    config: Config
+    generations: Sequence[Generation]
+    taken_up: Sequence[tuple[int, int]]
+    members: Mapping[int, Members]
+    delay: DelayFound
+
+
+def replay(
+    lives: Sequence[Life],
+    *,
+    era: str | None = None,
+    from_ms: int = 0,
+    to_ms: int = _FOREVER_MS,
+    offset_versions: Iterable[int] = (),
+) -> Replay:
+    """Play all lives of a group; judge the generations that end in from_ms .. to_ms.
+
+    Without ``era`` it is told from what the broker wrote.
+    """
+    found = era_of(lives, offset_versions) if era is None else EraFound(era, "as asked for")
+    rules = ERAS[found.name]
+    told = [(life, chapters(life), Members(life)) for life in lives]
+    delay = initial_delay((parts, members) for _, parts, members in told)
+    config = Config(group_initial_rebalance_delay_ms=delay.delay_ms, offsets_topic_partitions=1)
+    judged: list[Generation] = []
+    taken_up: list[tuple[int, int]] = []
+    for life, parts, members in told:
+        scene = _Scene(life, members, rules, config)
+        for generation in scene.play(parts, from_ms, to_ms):
+            judged.append(generation)
+        taken_up += scene.taken_up
+    known = {life.incarnation: members for life, _, members in told}
+    group_id = lives[0].group_id if lives else ""
+    return Replay(group_id, found, config, judged, taken_up, known, delay)
+
+
+class _Scene:
+    def __init__(self, life: Life, members: Members, era: Era, config: Config) -> None:
+        self.life, self.members, self.era, self.config = life, members, era, config
+        self.taken_up: list[tuple[int, int]] = []
+
+    def play(self, parts: list[Chapter], from_ms: int, to_ms: int) -> list[Generation]:
+        wanted = [each for each in parts if each.begins_ms <= to_ms]
+        first = next((n for n, each in enumerate(wanted) if each.ends_ms >= from_ms), len(wanted))
+        while 0 < first < len(wanted) and not wanted[first - 1].records:
+            first -= 1
+        explained = self.explain(wanted[max(first - 1, 0) :])
+        if not explained:
+            return []
+        last_heard = {
+            silence.member_id: silence.last_heard_ms
+            for each in explained
+            for silence in each.silences
+        }
+        player = Player(self.life.group_id, self.era, self.config, self.members, last_heard)
+        judged = []
+        for place, each in enumerate(explained):
+            if place == 0 and self._is_unseen_before(each.chapter, first):
+                self.taken_up.append((self.life.incarnation, each.chapter.generation))
+                self._go_on_from(player, each.chapter)
+            else:
+                judged += self._judge(player, each)
+        return [each for each in judged if each.explained.chapter.ends_ms >= from_ms]
+
+    def _is_unseen_before(self, chapter: Chapter, first: int) -> bool:
+        """Whether the story begins in the middle: at a window's edge, or with what is left."""
+        if chapter.generation == 0 or not chapter.records:
+            return False
+        return first > 0 or (chapter.generation > 1 and chapter.start is None)
+
+    def _go_on_from(self, player: Player, chapter: Chapter) -> None:
+        sound = [record for record in chapter.records if record.is_sound]
+        if sound:
+            player.take_up(self._as_written(sound[-1]), sound[-1].at_ms)
+
+    def _judge(self, player: Player, each: Explained) -> list[Generation]:
+        begin = len(player.happened)
+        for stimulus in each.stimuli:
+            player.play(stimulus)
+        player.pass_to(each.ends_ms)
+        happened = player.happened[begin:]
+        if each.chapter.generation == 0:
+            return []
+        outcome = compare(each.chapter, happened, self.era, with_times=each.is_logged)
+        if outcome.difference is not None:
+            self._go_on_from(player, each.chapter)  # what follows is judged on its own
+        return [Generation(self.life.incarnation, each, outcome, happened)]
+
+    def _as_written(self, record: GroupRecord) -> Record:
+        key = encode_key("GroupMetadata", {"group": self.life.group_id})
+        return key, record.value(record.state_timestamp_ms)
+
+    # -- explaining ------------------------------------------------------------------------------
+
+    def explain(self, parts: list[Chapter]) -> list[Explained]:
+        delay_ms = self.config.group_initial_rebalance_delay_ms
+        later_ = later(parts, self.members)
+        asked: dict[str, int] = {}
+        before: tuple[str, ...] = ()
+        generation, since_ms = 0, 0
+        found: list[Explained] = []
+        for chapter in parts:
+            stimuli: list[Stimulus] = []
+            silences: list[Silence] = []
+            if chapter.start is not None:
+                read = LogReader(chapter, before, asked, self.members, later_, delay_ms).read()
+                stimuli, silences, before = read
+            elif chapter.generation > 0 and chapter.records:
+                reader = RecordReader(
+                    chapter, before, generation, since_ms, self.members, self.era, delay_ms
+                )
+                stimuli, silences, before = reader.read()
+                stimuli = stimuli + before_first_start(chapter, asked)
+            else:
+                stimuli = before_first_start(chapter, asked)
+            generation, since_ms = chapter.generation, chapter.ends_ms
+            found.append(Explained(chapter, stimuli, silences, chapter.ends_ms))
+        return _until_next(found)
+
+
+def _until_next(found: list[Explained]) -> list[Explained]:
+    """A chapter lasts at most until the next one's first stimulus."""
+    ends = []
+    for each, following in zip(found, [*found[1:], None], strict=True):
+        end_ms = each.chapter.ends_ms
+        if following is not None and following.stimuli:
+            end_ms = min(end_ms, min(s.at_ms for s in following.stimuli) - 1)
+        ends.append(Explained(each.chapter, each.stimuli, each.silences, end_ms))
+    return ends

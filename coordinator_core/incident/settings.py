@@ -1,0 +1,112 @@
+"""The broker's settings and era, as far as the evidence tells them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from coordinator_core.incident.chapters import Chapter
+from coordinator_core.incident.evidence import Life
+from coordinator_core.incident.members import Members
+
+DEFAULT_DELAY_MS = 3000
+_DELAY_SLACK_MS = 300
+
+_JAVA_WORDS = re.compile(
+    r"explicit `LeaveGroup` request|heartbeat expiration\.$|instance id null"
+    r"|is joining group during|assignmentduring"
+)
+_SCALA_3_WORDS = re.compile(r"; client reason: |^(Leader|Removing member) ")
+
+
+class EraFound(NamedTuple):
+    name: str
+    why: str
+
+
+def era_of(lives: Iterable[Life], offset_versions: Iterable[int] = ()) -> EraFound:
+    """The engine's era nearest to the broker, by what it wrote.
+
+    ``offset_versions``: value versions of the group's offset commits.
+    """
+    told = list(lives)
+    versions = {record.version for life in told for record in life.records}
+    reasons = [each.reason for life in told for each in life.events if each.reason]
+    newest = max(versions, default=3)
+    if any(map(_JAVA_WORDS.search, reasons)):
+        return EraFound("4.1", "the log's words are the Java coordinator's")
+    if 4 in set(offset_versions):
+        return EraFound("4.1", "offset commits are in version 4")
+    if any(record.generation == 0 for life in told for record in life.records):
+        return EraFound("4.1", "the group has a record of generation 0")
+    if any(map(_SCALA_3_WORDS.search, reasons)):
+        return EraFound("3.9", "the log's words are the Scala coordinator's, from 3.0 on")
+    if newest >= 3 and reasons:
+        return EraFound("2.5", "group records are in version 3, the log's words of before 3.0")
+    if newest >= 3:
+        return EraFound("3.9", "group records are in version 3; no log tells more")
+    if newest == 2:
+        return EraFound("2.5", "group records are in version 2")
+    if newest == 1:
+        return EraFound("2.0", "group records are in version 1")
+    return EraFound("0.9", "group records are in version 0")
+
+
+class DelayFound(NamedTuple):
+    delay_ms: int
+    why: str
+
+
+def initial_delay(told: Iterable[tuple[list[Chapter], Members]]) -> DelayFound:
+    """group.initial.rebalance.delay.ms, by how long a new group waited for its members.
+
+    ``told``: the chapters of each life.  Kafka's default where that explains it as well.
+    """
+    for chapters, members in told:
+        for chapter in chapters:
+            found = _delay_of_first(chapter, members)
+            if found is not None:
+                return found
+    return DelayFound(DEFAULT_DELAY_MS, "no log has a group's first rebalance; Kafka's default")
+
+
+def _delay_of_first(chapter: Chapter, members: Members) -> DelayFound | None:
+    start, joined = chapter.start, chapter.first("JOIN_COMPLETE")
+    if chapter.generation != 1 or start is None or joined is None:
+        return None
+    first = start.member_id or (chapter.records[0].leader if chapter.records else None)
+    if first is None:
+        return None
+    waited_ms = joined.at_ms - start.at_ms
+    later = [
+        each.at_ms - start.at_ms
+        for each in chapter.events
+        if each.event in ("MEMBER_JOIN", "STATIC_NEW") and start.seq < each.seq < joined.seq
+    ]
+    longest_ms = members.at(first, 1).rebalance_timeout_ms
+    candidates = [DEFAULT_DELAY_MS, *(round(waited_ms / n, -2) for n in range(1, 6))]
+    tells_joins = any(each.event in ("MEMBER_JOIN", "STATIC_NEW") for each in chapter.events)
+    if not tells_joins and waited_ms % DEFAULT_DELAY_MS < _DELAY_SLACK_MS < waited_ms:
+        return None  # Kafka's default, for so many rounds
+    for delay_ms in map(int, candidates):
+        slack_ms = _DELAY_SLACK_MS
+        if 0 <= waited_ms - waited(delay_ms, longest_ms, later) < slack_ms or waited_ms < slack_ms:
+            found_ms = 0 if waited_ms < slack_ms else delay_ms
+            why = f"generation 1 formed {waited_ms} ms after its start ({start.where})"
+            return DelayFound(found_ms, why)
+    return None
+
+
+def waited(delay_ms: int, rebalance_timeout_ms: int, joins_ms: Iterable[int]) -> int:
+    """How long a new group waits (KIP-134) if members join so long after its start."""
+    ends_ms, round_ms = 0, delay_ms
+    remaining_ms = max(rebalance_timeout_ms - delay_ms, 0)
+    joins = sorted(joins_ms)
+    while True:
+        begins_ms, ends_ms = ends_ms, ends_ms + round_ms
+        if not remaining_ms or not any(begins_ms <= each < ends_ms for each in joins):
+            return ends_ms
+        round_ms, remaining_ms = min(delay_ms, remaining_ms), max(remaining_ms - round_ms, 0)
+        if not round_ms:
+            return ends_ms

@@ -1,0 +1,121 @@
+"""Evidence that was altered does not come again: the engine decides, and the record disagrees."""
+
+import pytest
+
+from coordinator_core.incident import lives, replay
+from tests.core.incident.evidence_of import of_example
+
+GROUPS = [
+    (version, group)
+    for version in ("3.9.1", "4.1.2")
+    for group in ("billing-eager", "analytics-cooperative", "inventory-static", "reports-java")
+]
+
+
+def without(member_id, row):
+    return row | {"members": [each for each in row["members"] if each["member_id"] != member_id]}
+
+
+def another_leader(row):
+    others = (each["member_id"] for each in row["members"] if each["member_id"] != row["leader"])
+    return row | {"leader": next(others)}
+
+
+def without_follower(row):
+    followers = [each["member_id"] for each in row["members"] if each["member_id"] != row["leader"]]
+    return without(followers[-1], row)
+
+
+def with_a_ghost(row):
+    ghost = row["members"][0] | {"member_id": f"ghost-{'0' * 36}", "instance_id": None}
+    return row | {"members": [*row["members"], ghost]}
+
+
+def another_order(row):
+    first, second, *others = row["members"]
+    return row | {"members": [second, first, *others]}
+
+
+# what is changed in a record of several members
+ALTERATIONS = {
+    "another leader": another_leader,
+    "no leader among the members": lambda row: without(row["leader"], row),
+    "a follower is missing": without_follower,
+    "a member that never was": with_a_ghost,
+    "members in another order": another_order,
+    "another protocol": lambda row: row | {"protocol": "altered"},
+    "another generation": lambda row: row | {"generation": row["generation"] + 1},
+    "another value version": lambda row: row | {"value_version": 2},
+}
+
+
+@pytest.mark.parametrize("change", ALTERATIONS)
+@pytest.mark.parametrize(("version", "group"), GROUPS)
+def test_an_altered_record_diverges(version, group, change):
+    """Whichever record of the group it is."""
+    evidence = of_example(version)
+    records, events = evidence.records[group], evidence.events[group]
+    several = [place for place, row in enumerate(records) if len(row.get("members", ())) > 1]
+
+    for place in several:
+        altered = [*records[:place], ALTERATIONS[change](records[place]), *records[place + 1 :]]
+        found = replay(lives(group, events, altered), era=version[:3])
+        assert any(not each.is_reproduced for each in found.generations), records[place]
+
+
+# what is changed in the log, and which generation comes out differently
+LINES = {
+    "another leader brings the assignment": (
+        "ASSIGNMENT_RECEIVED", {"member_id": "somebody-" + "0" * 36},
+    ),
+    "the join had other members": ("JOIN_COMPLETE", {"member_count": 9}),
+    "the join took a minute longer": ("JOIN_COMPLETE", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", LINES)
+def test_an_altered_line_diverges_in_its_generation(change):
+    evidence = of_example("3.9.1")
+    event, values = LINES[change]
+    events = list(evidence.events["billing-eager"])
+    place = next(
+        n for n, row in enumerate(events) if row["event"] == event and row["generation"] == 5
+    )
+    values = values or {"at_ms": events[place]["at_ms"] + 60_000}
+    events[place] = events[place] | values
+
+    found = replay(lives("billing-eager", events, evidence.records["billing-eager"]))
+
+    assert [each.number for each in found.generations if not each.is_reproduced] == [5]
+
+
+def test_a_divergence_names_its_record_and_both_sides():
+    evidence = of_example("3.9.1")
+    records = list(evidence.records["inventory-static"])
+    place = next(n for n, row in enumerate(records) if row["generation"] == 3)
+    leader = records[place]["leader"]
+    records[place] = another_leader(records[place])
+
+    found = replay(lives("inventory-static", evidence.events["inventory-static"], records))
+
+    first = next(each for each in found.generations if not each.is_reproduced)
+    assert first.number == 3
+    assert first.outcome.difference == (
+        "leader",
+        records[place]["leader"],
+        leader,
+        f"{records[place]['topic_partition']}@{records[place]['log_offset']}",
+    )
+
+
+def test_what_follows_a_divergence_is_judged_on_its_own():
+    """The replay goes on from the record, as a coordinator would that takes the group over."""
+    evidence = of_example("4.1.2")
+    events = [
+        row for row in evidence.events["billing-eager"]
+        if not (row["event"] == "JOIN_COMPLETE" and row["generation"] == 4)
+    ]  # fmt: skip
+
+    found = replay(lives("billing-eager", events, evidence.records["billing-eager"]))
+
+    assert [each.number for each in found.generations if not each.is_reproduced] == [4]

@@ -1,0 +1,88 @@
+"""Real incidents, real clients, unmodified brokers: every generation of every group comes again."""
+
+import pytest
+
+from coordinator_core.incident import lives, replay
+from tests.core.incident.evidence_of import of_example, of_twins
+
+# group, and how many generations it had on 3.9.1 and 4.1.2
+MIXED = """
+    analytics-cooperative   8   9
+    audit-python            6   6
+    billing-eager          16  18
+    inventory-static        5   5
+    reports-java            7   6
+"""
+TWINS = """
+    clicks-base            16  16
+    clicks-cooperative     23  22
+    clicks-static           5   4
+    invoices-base          14  14
+    invoices-cooperative   22  19
+    invoices-static         4   3
+    orders-base            22  22
+    orders-cooperative     26  26
+    orders-delay           22  22
+    orders-session         21  21
+    orders-static           4   4
+    orders-static+session   1   1
+"""
+
+
+def rows(table):
+    return [
+        (name, int(old), int(new)) for name, old, new in map(str.split, table.split("\n")[1:-1])
+    ]
+
+
+def found_in(version):
+    """Evidence by group."""
+    all_ = [of_example(version), *of_twins(version)]
+    return {group: each for each in all_ for group in each.groups()}
+
+
+def played(version, group, *, with_log):
+    evidence = found_in(version)[group]
+    events = evidence.events[group] if with_log else []
+    return replay(lives(group, events, evidence.records[group]))
+
+
+@pytest.mark.parametrize(("group", "old", "new"), rows(MIXED) + rows(TWINS))
+@pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
+def test_from_logs_and_records(version, group, old, new):
+    found = played(version, group, with_log=True)
+
+    assert found.era.name == version[:3]
+    assert found.delay.delay_ms == (6000 if group == "orders-delay" else 3000)
+    assert [
+        str(each.outcome.difference) for each in found.generations if not each.is_reproduced
+    ] == []
+    assert [each.number for each in found.generations] == list(
+        range(1, 1 + (old if version == "3.9.1" else new))
+    )
+
+
+@pytest.mark.parametrize(("group", "old", "new"), rows(MIXED) + rows(TWINS))
+@pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
+def test_from_records_alone(version, group, old, new):
+    """Times aside: no record tells when a rebalance began."""
+    found = played(version, group, with_log=False)
+
+    assert [
+        str(each.outcome.difference) for each in found.generations if not each.is_reproduced
+    ] == []
+    assert {each.evidence for each in found.generations} == {"records"}
+
+
+def test_most_records_come_again_to_the_last_bit():
+    """Where no timer of the broker's had a say, timestamps and all."""
+    groups = [("3.9.1", group) for group, *_ in rows(MIXED)]
+    generations = [
+        each
+        for version, group in groups
+        for each in played(version, group, with_log=True).generations
+    ]
+
+    exact = sum(each.outcome.exact for each in generations)
+    assert exact / len(generations) > 0.8
+    assert max(abs(each.outcome.late_ms) for each in generations) < 50

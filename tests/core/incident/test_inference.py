@@ -1,0 +1,105 @@
+"""What is taken to have reached the coordinator: from which evidence, and how surely."""
+
+from collections import Counter
+
+from coordinator_core.incident import lives, replay
+from coordinator_core.incident.reasons import likely_reason
+from coordinator_core.incident.stimuli import Act, Basis
+from coordinator_core.incident.story import story
+from tests.core.incident.evidence_of import of_example
+
+SESSION_MS = 10_000
+
+
+def played(group, version="3.9.1", **options):
+    evidence = of_example(version)
+    return replay(lives(group, evidence.events[group], evidence.records[group]), **options)
+
+
+def generation(found, number):
+    return next(each for each in found.generations if each.number == number)
+
+
+def test_a_leave_and_the_rejoins_it_makes():
+    """billing-1 leaves in the rolling restart: its line, and five members that must rejoin."""
+    made = generation(played("billing-eager"), 2)
+
+    acts = Counter((each.act, each.basis) for each in made.inferred)
+    assert acts == {
+        (Act.LEAVE, Basis.LOG): 1,
+        (Act.REJOIN, Basis.RECORD): 5,
+        (Act.SYNC, Basis.ASSUMED): 4,  # of followers nothing tells
+        (Act.SYNC, Basis.LOG): 1,
+        (Act.ASK_ID, Basis.LOG): 1,  # billing-1 again, for the next
+    }
+
+
+def test_a_stimulus_has_its_evidence_and_its_uncertainty():
+    """A line is exact but for its delay; a rejoin was between two lines, 754 ms apart."""
+    made = generation(played("billing-eager"), 2)
+    leave = next(each for each in made.inferred if each.act is Act.LEAVE)
+    rejoin = next(each for each in made.inferred if each.act is Act.REJOIN)
+
+    assert leave.evidence.startswith("broker 1 log ")
+    assert leave.uncertainty_ms == 10
+    assert rejoin.evidence.startswith("__consumer_offsets-3@")
+    assert 700 < rejoin.uncertainty_ms < 760
+    assert rejoin.earliest_ms <= rejoin.at_ms <= rejoin.latest_ms
+
+
+def test_who_expires_is_silent_and_no_more():
+    """The engine's own timer puts billing-3 out, a session after it was last heard of."""
+    made = generation(played("billing-eager"), 13)
+    silence = made.explained.silences[0]
+    expired = next(e for e in made.happened if e.event and e.event.kind == "HEARTBEAT_EXPIRED")
+
+    assert silence.member_id.startswith("billing-3-")
+    assert expired.at_ms == silence.last_heard_ms + SESSION_MS
+    assert not any(each.act is Act.LEAVE for each in made.inferred)
+
+
+def test_a_window_is_taken_up_from_the_record_before():
+    """That record is not judged: nothing of what made it is looked at."""
+    whole = played("billing-eager")
+    first, last = generation(whole, 5), generation(whole, 7)
+
+    found = played(
+        "billing-eager",
+        from_ms=first.explained.chapter.begins_ms,
+        to_ms=last.explained.chapter.begins_ms,
+    )
+
+    numbers = [each.number for each in found.generations]
+    assert numbers[-1] == 7
+    assert numbers[0] in (4, 5)
+    assert found.taken_up == [(1, numbers[0] - 1)]
+    assert all(each.is_reproduced for each in found.generations)
+
+
+def test_another_era_plays_by_other_rules():
+    """The log and records of 4.1 are not 3.9's: the new coordinator writes another birth."""
+    found = played("billing-eager", "4.1.2", era="3.9")
+
+    diverged = [each for each in found.generations if not each.is_reproduced]
+    assert found.era.why == "as asked for"
+    assert diverged
+    assert all(likely_reason(each) for each in diverged)
+
+
+def test_the_story_names_processes_and_waits():
+    lines = [line.text for line in story(played("inventory-static"))]
+
+    assert "a new process comes as inventory-pod-1 and takes its place, no rebalance" in lines
+    assert "inventory-pod-2 (127.0.0.1) was not heard of for 20.0 s: put out" in lines
+    assert "generation 2 has 3 members, all there after 2.6 s" in lines
+    assert (
+        "its leader inventory-pod-1 (127.0.0.1) brings the assignment after 14 ms;"
+        " everybody waited 2.6 s" in lines
+    )
+    assert lines[-1] == "nobody is left: generation 5 is empty"
+
+
+def test_no_evidence_is_no_generation():
+    found = replay([])
+
+    assert list(found.generations) == []

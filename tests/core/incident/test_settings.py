@@ -1,0 +1,72 @@
+"""The broker's era and its initial delay, by what it left behind."""
+
+import pytest
+
+from coordinator_core.incident.evidence import GroupRecord, Life, LogEvent
+from coordinator_core.incident.settings import era_of, waited
+
+
+def record(version, generation=1):
+    return GroupRecord(
+        {
+            "topic_partition": "__consumer_offsets-0",
+            "log_offset": 0,
+            "at_ms": 0,
+            "value_version": version,
+            "generation": generation,
+            "protocol_type": "consumer",
+            "protocol": None,
+            "leader": None,
+            "state_timestamp_ms": None,
+            "members": [],
+        }
+    )
+
+
+def start(reason):
+    return LogEvent(1, 0, "REBALANCE_START", "log:0", generation=0, reason=reason)
+
+
+# what there is: value versions of group records, of commits, a reason in the log -> era
+ERAS = [
+    ((0,), (), None, "0.9"),
+    ((1,), (), None, "2.0"),
+    ((2,), (), None, "2.5"),
+    ((3,), (), None, "3.9"),
+    ((3,), (3,), None, "3.9"),
+    ((3,), (4,), None, "4.1"),
+    ((3,), (), "Adding new member m with group instance id Some(i)", "2.5"),
+    ((3,), (), "Adding new member m with group instance id None; client reason: x", "3.9"),
+    ((3,), (), "removing member m on heartbeat expiration.", "4.1"),
+    ((3,), (), "explicit `LeaveGroup` request for (m) members.", "4.1"),
+]
+
+
+@pytest.mark.parametrize(("versions", "commits", "reason", "era"), ERAS)
+def test_era(versions, commits, reason, era):
+    events = (start(reason),) if reason else ()
+    life = Life("g", 1, events, tuple(map(record, versions)))
+
+    assert era_of([life], commits).name == era
+
+
+def test_a_record_of_generation_0_is_a_new_coordinators():
+    assert era_of([Life("g", 1, (), (record(3, generation=0),))]).name == "4.1"
+
+
+# delay, rebalance timeout, joins after the first -> how long a new group waits (KIP-134)
+WAITS = [
+    (3000, 60_000, [], 3000),
+    (3000, 60_000, [100], 6000),
+    (3000, 60_000, [3000], 3000),
+    (3000, 60_000, [100, 3100], 9000),
+    (3000, 60_000, [100, 6100], 6000),
+    (3000, 5000, [100, 3100], 5000),
+    (3000, 3000, [100], 3000),
+    (0, 60_000, [100], 0),
+]
+
+
+@pytest.mark.parametrize(("delay", "timeout", "joins", "waits"), WAITS)
+def test_initial_delay(delay, timeout, joins, waits):
+    assert waited(delay, timeout, joins) == waits

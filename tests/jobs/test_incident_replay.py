@@ -1,0 +1,187 @@
+"""incident_replay: a group's verdicts as rows, as JSON and as an exit code."""
+
+import json
+import sys
+
+import pytest
+
+from coordinator_core.incident import lives, replay
+from jobs.cli import main
+from jobs.incident_replay import READS, Request, as_json, incident_replay, replayed, rows_of
+from jobs.tables import conform
+from tests.core.incident.evidence_of import of_example
+
+GROUP = "inventory-static"
+EVENT = (
+    "event_seq", "event", "generation", "member_id", "instance_id", "old_member_id", "step",
+    "reason", "client_reason", "cause", "member_count", "broker_id", "file_id", "position",
+)  # fmt: skip
+
+
+def tables(groups=(GROUP,), change=lambda record: record):
+    """The lake's rows of real groups; ``change`` alters records."""
+    evidence = of_example("3.9.1")
+    found = {name: [] for name in READS}
+    for group in groups:
+        for row in evidence.events[group]:
+            told = {name: row[name] for name in EVENT} | {
+                "group_id": group,
+                "event_time": row["at_ms"],
+                "members": list(row["members"]),
+                "source": "broker_log",
+            }
+            found["group_events"].append(told)
+            sign = {"seq": row["event_seq"], "sign": row["event"], "incarnation": 1}
+            found["timeline"].append({"group_id": group} | sign)
+        for place, row in enumerate(evidence.records[group]):
+            row = change({name: value for name, value in row.items() if name != "incarnation"})
+            written = row | {"group_id": group, "append_time": row["at_ms"]}
+            del written["at_ms"]
+            found["group_metadata"].append(written)
+            at = {name: row[name] for name in ("topic_partition", "log_offset")}
+            sign = {"seq": (1 << 40) + place, "sign": "RECORD", "incarnation": 1}
+            found["timeline"].append({"group_id": group} | at | sign)
+    return found
+
+
+def another_leader(record):
+    others = [each["member_id"] for each in record["members"]]
+    if record["generation"] != 3:
+        return record
+    return record | {"leader": next(each for each in others if each != record["leader"])}
+
+
+@pytest.fixture
+def regroup(monkeypatch, capsys):
+    """``regroup(*arguments)``: exit code, stdout, stderr."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["regroup", *arguments])
+        with pytest.raises(SystemExit) as left:
+            main()
+        return left.value.code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def sound(write_lake, tmp_path_factory):
+    return write_lake(tmp_path_factory.mktemp("sound"), tables())
+
+
+@pytest.fixture(scope="module")
+def altered(write_lake, tmp_path_factory):
+    return write_lake(tmp_path_factory.mktemp("altered"), tables(change=another_leader))
+
+
+def test_all_reproduced_is_exit_0(regroup, sound):
+    code, out, err = regroup(
+        "replay", "--lake", sound, "--cluster-id", "c", "--group", GROUP, "--format", "json"
+    )
+
+    said = json.loads(out)
+    assert (code, err) == (0, "")
+    assert (said["generations"], said["reproduced"], said["diverged"]) == (5, 5, 0)
+    assert said["divergences"] == []
+    assert said["era"] == "3.9"
+    assert [row["generation"] for row in said["verdicts"]] == [1, 2, 3, 4, 5]
+    assert {row["verdict"] for row in said["verdicts"]} == {"reproduced"}
+    assert said["story"][-1]["text"] == "nobody is left: generation 5 is empty"
+    assert all(s["evidence"] and s["uncertainty_ms"] >= 0 for s in said["stimuli"])
+
+
+def test_a_divergence_is_exit_1_and_told(regroup, altered):
+    arguments = ("replay", "--lake", altered, "--cluster-id", "c", "--group", GROUP)
+
+    code, out, err = regroup(*arguments, "--format", "json")
+
+    said = json.loads(out)
+    first = said["divergences"][0]
+    assert (code, err) == (1, "")
+    assert said["diverged"] == len(said["divergences"]) > 0
+    assert (first["generation"], first["what"]) == (3, "leader")
+    assert first["production"] != first["replay"]
+    assert first["evidence"] == "__consumer_offsets-4@697"
+    assert first["likely"]
+
+
+def test_the_story_is_a_table(regroup, sound):
+    code, out, _ = regroup("replay", "--lake", sound, "--cluster-id", "c", "--group", GROUP)
+
+    assert code == 0
+    assert "00:48:43.593" in out
+    assert "inventory-pod-2 (127.0.0.1) was not heard of for 20.0 s: put out" in out
+    assert "5 of 5 generations reproduced by the coordinator of era 3.9" in out
+
+
+def test_verdicts_are_csv(regroup, altered):
+    code, out, _ = regroup(
+        "replay", "--lake", altered, "--cluster-id", "c", "--group", GROUP, "--format", "csv"
+    )
+
+    header, *rows = out.splitlines()
+    assert code == 1
+    assert header.startswith("cluster_id,group_id,incarnation,generation,event_date,verdict")
+    assert len(rows) == 5
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "judged"),
+    [
+        (None, None, [1, 2, 3, 4, 5]),
+        ("2026-11-21", "2026-11-21", [1, 2, 3, 4, 5]),
+        ("2026-11-21T00:48:00", None, [2, 3, 4, 5]),
+        (None, "2026-11-21T00:48:50", [1, 2]),
+        ("2026-11-22", None, []),
+    ],
+)
+def test_a_window(sound, first, last, judged):
+    found = replayed(Request(sound, "c", GROUP, first, last))
+
+    assert [each.number for each in found.generations] == judged
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--group", "nobody"], "--group nobody: nothing of it in"),
+        (["--group", GROUP, "--era", "9.9"], "--era 9.9: not one of 0.10, 0.9, 2.0, 2.5, 3.9, 4.1"),
+        (["--group", GROUP, "--from", "noon"], "--from noon: not a time; write it in UTC"),
+        (["--from", "2026-11-21"], "--from, --to and --era: give a --group, too"),
+    ],
+)
+def test_a_wrong_argument_is_one_line_and_exit_2(regroup, sound, options, said):
+    code, out, err = regroup("replay", "--lake", sound, "--cluster-id", "c", *options)
+
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_the_job_gives_the_rows_of_each_group(frame):
+    """The same as one group by itself."""
+    groups = ("audit-python", GROUP)
+    rows = tables(groups)
+
+    made = incident_replay(*(frame(name, rows[name]) for name in READS))
+
+    evidence = of_example("3.9.1")
+    expected = [
+        (group, row["generation"], row["verdict"], row["evidence"], row["stimuli"])
+        for group in groups
+        for row in rows_of(
+            "c", replay(lives(group, evidence.events[group], evidence.records[group]))
+        )
+    ]
+    columns = ["group_id", "generation", "verdict", "evidence", "stimuli"]
+    found = conform(made, "incident_replay").select(*columns)
+    assert sorted(map(tuple, found.collect())) == sorted(expected)
+    assert len(expected) == 11
+
+
+def test_json_has_what_was_assumed_of_the_broker(sound):
+    said = as_json("c", replayed(Request(sound, "c", GROUP)))
+
+    assert said["initial_rebalance_delay_ms"] == 3000
+    assert said["initial_rebalance_delay_by"].startswith("generation 1 formed")
+    assert said["era_by"] == "the log's words are the Scala coordinator's, from 3.0 on"
