@@ -37,6 +37,7 @@ from schemas import table_columns
 READS = ("timeline", "group_events", "group_metadata", "committed_offsets")
 
 Row = dict[str, Any]
+_FOREVER_MS = 1 << 62
 
 _EVENT = (
     "event_seq", "event", "generation", "member_id", "instance_id", "old_member_id", "step",
@@ -85,19 +86,21 @@ def replayed(request: Request) -> Replay:
         raise UsageError(f"--era {request.era}: not one of {', '.join(sorted(ERAS))}")
     begin_ms = _moment("--from", request.first, is_end=False)
     end_ms = _moment("--to", request.last, is_end=True)
-    events, records, versions = _read(request)
+    events, records, committed = _read(request, begin_ms, end_ms)
     if not events and not records:
         raise UsageError(f"--group {request.group_id}: nothing of it in {request.lake}")
     return replay(
         lives(request.group_id, events, records),
         era=request.era,
-        from_ms=0 if begin_ms is None else begin_ms,
-        to_ms=(1 << 62) if end_ms is None else end_ms,
-        offset_versions=versions,
+        from_ms=begin_ms,
+        to_ms=end_ms,
+        offset_versions={row["value_version"] for row in committed},
+        committed=committed,
     )
 
 
-def _read(request: Request) -> tuple[list[Row], list[Row], list[int]]:
+def _read(request: Request, begin_ms: int, end_ms: int) -> tuple[list[Row], list[Row], list[Row]]:
+    """Rows of group_events and group_metadata, and the window's commits."""
     mine = f"cluster_id = {_text(request.cluster_id)} AND group_id = {_text(request.group_id)}"
     lives_of = f"(SELECT seq, log_offset, topic_partition, incarnation FROM timeline WHERE {mine})"
     events = _rows(
@@ -115,11 +118,15 @@ def _read(request: Request) -> tuple[list[Row], list[Row], list[int]]:
             JOIN {lives_of} t ON t.topic_partition = r.topic_partition
                 AND t.log_offset = r.log_offset""",
     )
-    versions = _rows(
+    committed = _rows(
         request.lake,
-        f"SELECT DISTINCT value_version FROM committed_offsets WHERE {mine}",
+        f"""SELECT topic_partition, log_offset, topic, partition, tombstone, outcome, value_version,
+                committed_offset, epoch_ms(commit_time) AS at_ms
+            FROM committed_offsets
+            WHERE {mine} AND NOT tombstone AND outcome = 'plain'
+                AND epoch_ms(commit_time) BETWEEN {begin_ms} AND {end_ms}""",
     )
-    return events, records, [row["value_version"] for row in versions]
+    return events, records, committed
 
 
 def _rows(lake: str, sql: str) -> list[Row]:
@@ -131,10 +138,10 @@ def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _moment(option: str, text: str | None, *, is_end: bool) -> int | None:
-    """In ms since the epoch; a date alone is its first moment, or its last."""
+def _moment(option: str, text: str | None, *, is_end: bool) -> int:
+    """In ms since the epoch; a date alone is its first moment, or its last; without text, all."""
     if text is None:
-        return None
+        return _FOREVER_MS if is_end else 0
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -272,7 +279,10 @@ def incident_replay(
     group_metadata: DataFrame,
     committed_offsets: DataFrame,
 ) -> DataFrame:
-    """A task plays whole groups: what a generation is hangs on all before it."""
+    """A task plays whole groups: what a generation is hangs on all before it.
+
+    Without commits: they are many, and make no generation.
+    """
     place = ["cluster_id", "group_id", "topic_partition", "log_offset"]
     # An alias each: both sides of a cogroup may not have a column of the same origin.
     life = F.col("incarnation").alias("incarnation")

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 from coordinator_core.broker_lines import line_of
 from coordinator_core.era import Era
+from coordinator_core.errors import Errors
 from coordinator_core.incident.chapters import Chapter
 from coordinator_core.incident.evidence import GroupRecord, LogEvent
 from coordinator_core.incident.player import Happened
+from coordinator_core.incident.stimuli import Stimulus
 from coordinator_core.messages import Event
 from coordinator_core.records import decode
 
@@ -68,7 +70,7 @@ def compare(
 ) -> Outcome:
     """``with_times``: the log says when things happened; records alone do not."""
     all_ = list(happened)
-    differences: list[Difference] = []
+    differences = [_refusal(*each.refused) for each in all_ if each.refused is not None]
     late = [0]
     if chapter.start is not None:
         differences += _events(chapter, _told_of(chapter, all_, era), late)
@@ -87,6 +89,11 @@ def compare(
         shown = f"{late_ms} ms later"
         differences.append(Difference("time", shown, "on time", chapter.last_where))
     return Outcome(differences[0] if differences else None, late_ms, exact)
+
+
+def _refusal(commit: Stimulus, error: Errors) -> Difference:
+    shown = f"a commit of {commit.member_id}"
+    return Difference("commit", f"{shown} stored", f"refused: {error.name}", commit.evidence)
 
 
 # -- lines ---------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from coordinator_core.incident.members import Members
 from coordinator_core.incident.stimuli import Act, Stimulus
 from coordinator_core.messages import (
     Append,
+    CommitResponse,
     DeleteGroup,
     Effect,
     Event,
@@ -25,6 +26,7 @@ from coordinator_core.messages import (
     JoinResponse,
     LeaveGroup,
     Leaver,
+    OffsetCommit,
     Record,
     Request,
     Respond,
@@ -37,11 +39,12 @@ _UNSEEN_PROTOCOL = "(in no record)"
 
 
 class Happened(NamedTuple):
-    """Something that the engine said or wrote."""
+    """Something that the engine said or wrote; or a commit that it refused, and why."""
 
     at_ms: int
     event: Event | None = None
     record: Record | None = None
+    refused: tuple[Stimulus, Errors] | None = None
 
 
 class Player:
@@ -70,7 +73,9 @@ class Player:
         self._has_id: set[str] = set()  # clients that were told to join again with this id
         self._generation: dict[str, int] = {}  # what a client was answered to its last join
         self._joining: dict[str, str] = {}  # request id -> member
+        self._committing: dict[str, Stimulus] = {}
         self._changes: dict[str, int] = {}
+        self._taken_up_generation = -1  # what members knew when the story began
         self._leader = ""  # the last that was told to lead
         self._append_error = Errors.NONE
         self._requests = 0
@@ -90,6 +95,8 @@ class Player:
         self._renew()
         self._now_ms = max(self._now_ms, at_ms)
         self._coordinator.load(self._log, self._now_ms)
+        group = self.group()
+        self._taken_up_generation = -1 if group is None else group.generation
 
     def play(self, stimulus: Stimulus) -> None:
         self.pass_to(stimulus.at_ms)
@@ -146,8 +153,9 @@ class Player:
             self.pass_to(due_ms)
 
     def _load(self) -> None:
-        log = self._log
+        log, known = self._log, self._generation
         self._renew()
+        self._generation = known  # clients forget nothing
         self._perform(self._coordinator.load(log, self._now_ms))
 
     def _perform(self, effects: list[Effect]) -> None:
@@ -166,6 +174,11 @@ class Player:
     def _answered(self, effect: Respond) -> None:
         member_id = self._joining.pop(effect.request_id, None)
         response = effect.response
+        commit = self._committing.pop(effect.request_id, None)
+        if commit is not None and isinstance(response, CommitResponse):
+            error = next((e for _, _, e in response.partitions if e is not Errors.NONE), None)
+            if error is not None:
+                self.happened.append(Happened(self._now_ms, refused=(commit, error)))
         if member_id is not None and isinstance(response, JoinResponse):
             if response.error is Errors.MEMBER_ID_REQUIRED:
                 self._has_id.add(response.member_id)
@@ -238,6 +251,18 @@ class Player:
         leavers = tuple([Leaver(each, None, stimulus.reason) for each in stimulus.leavers])
         return LeaveGroup(self._request_id(), self.group_id, leavers)
 
+    def commit(self, stimulus: Stimulus) -> Request:
+        request_id = self._request_id()
+        self._committing[request_id] = stimulus
+        return OffsetCommit(
+            request_id,
+            self.group_id,
+            stimulus.member_id,
+            self._generation.get(stimulus.member_id, self._taken_up_generation),
+            tuple([(*offset, None) for offset in stimulus.offsets]),
+            stimulus.instance_id,
+        )
+
     def delete(self, stimulus: Stimulus) -> Request:
         return DeleteGroup(self._request_id(), self.group_id)
 
@@ -248,5 +273,6 @@ _REQUESTS = {
     Act.REJOIN: Player.rejoin,
     Act.SYNC: Player.sync,
     Act.LEAVE: Player.leave,
+    Act.COMMIT: Player.commit,
     Act.DELETE: Player.delete,
 }

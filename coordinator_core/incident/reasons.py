@@ -10,6 +10,7 @@ _OF_RECORDS_ALONE = {
     "record": "generations before it left no record; what happened in them is assumed",
 }
 _BY_KIND = {
+    "commit": "another than the partition's owner made it, or the group was elsewhere by then",
     "what happened": "somebody came, went or held the join up of whom no line and no record tells",
     "time": "the broker's timer fired late, or its clock was set, or another timeout was in force",
     "leader": "the join that made it leader is not in the log, or the record is not as written",

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coordinator_core.era import Config, Era
 from coordinator_core.eras import ERAS
 from coordinator_core.incident.chapters import Chapter, chapters
+from coordinator_core.incident.commits import commit_stimuli, commits
 from coordinator_core.incident.comparison import Outcome, compare
-from coordinator_core.incident.evidence import GroupRecord, Life
+from coordinator_core.incident.evidence import GroupRecord, Life, Row
 from coordinator_core.incident.from_records import RecordReader, before_first_start
 from coordinator_core.incident.hindsight import later
 from coordinator_core.incident.inference import LogReader
 from coordinator_core.incident.members import Members
 from coordinator_core.incident.player import Happened, Player
 from coordinator_core.incident.settings import DelayFound, EraFound, era_of, initial_delay
-from coordinator_core.incident.stimuli import Silence, Stimulus
+from coordinator_core.incident.stimuli import Act, Silence, Stimulus
 from coordinator_core.messages import Record
 from coordinator_core.records import encode_key
 
@@ -89,20 +91,23 @@ def replay(
     from_ms: int = 0,
     to_ms: int = _FOREVER_MS,
     offset_versions: Iterable[int] = (),
+    committed: Iterable[Row] = (),
 ) -> Replay:
     """Play all lives of a group; judge the generations that end in from_ms .. to_ms.
 
-    Without ``era`` it is told from what the broker wrote.
+    Without ``era`` it is told from what the broker wrote.  ``committed``: rows of
+    committed_offsets with ``at_ms``, their commit_time; their commits are played, too.
     """
     found = era_of(lives, offset_versions) if era is None else EraFound(era, "as asked for")
     rules = ERAS[found.name]
     told = [(life, chapters(life), Members(life)) for life in lives]
     delay = initial_delay((parts, members) for _, parts, members in told)
     config = Config(group_initial_rebalance_delay_ms=delay.delay_ms, offsets_topic_partitions=1)
+    taken = commits(committed)
     judged: list[Generation] = []
     taken_up: list[tuple[int, int]] = []
     for life, parts, members in told:
-        scene = _Scene(life, members, rules, config)
+        scene = _Scene(life, members, rules, config, commit_stimuli(life, taken))
         for generation in scene.play(parts, from_ms, to_ms):
             judged.append(generation)
         taken_up += scene.taken_up
@@ -112,7 +117,10 @@ def replay(
 
 
 class _Scene:
-    def __init__(self, life: Life, members: Members, era: Era, config: Config) -> None:
+    def __init__(
+        self, life: Life, members: Members, era: Era, config: Config, committed: list[Stimulus]
+    ) -> None:
+        self.committed = committed
         self.life, self.members, self.era, self.config = life, members, era, config
         self.taken_up: list[tuple[int, int]] = []
 
@@ -192,7 +200,36 @@ class _Scene:
                 stimuli = before_first_start(chapter, asked)
             generation, since_ms = chapter.generation, chapter.ends_ms
             found.append(Explained(chapter, stimuli, silences, chapter.ends_ms))
-        return _until_next(found)
+        return _until_next(self._with_commits(found))
+
+    def _with_commits(self, found: list[Explained]) -> list[Explained]:
+        """Each where it was made; of one millisecond the commit comes before what ends a phase."""
+        begins = [_begins_ms(each) for each in found]
+        mine: dict[int, list[Stimulus]] = {}
+        for commit in self.committed:
+            place = bisect_left(begins, commit.at_ms) - 1
+            mine.setdefault(max(place, 0), []).append(commit)
+        return [
+            replace(each, stimuli=_in_order(mine.get(place, []), each.stimuli))
+            for place, each in enumerate(found)
+        ]
+
+
+def _begins_ms(each: Explained) -> int:
+    lines = [line.at_ms for line in each.chapter.events[:1]] if each.is_logged else []
+    return min([*lines, *(stimulus.at_ms for stimulus in each.stimuli)], default=0)
+
+
+def _in_order(commits_: list[Stimulus], stimuli: Sequence[Stimulus]) -> list[Stimulus]:
+    """A commit behind a generation's record in the log comes after the sync that made it."""
+    synced = max((s.at_ms for s in stimuli if s.act is Act.SYNC), default=None)
+
+    def place(stimulus: Stimulus) -> tuple[int, int]:
+        if stimulus.act is not Act.COMMIT:
+            return stimulus.at_ms, 1
+        return stimulus.at_ms, 2 if stimulus.at_ms == synced else 0
+
+    return sorted([*commits_, *stimuli], key=place)
 
 
 def _until_next(found: list[Explained]) -> list[Explained]:

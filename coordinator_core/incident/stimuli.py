@@ -17,6 +17,7 @@ class Act(Enum):
     REJOIN = "rejoined"
     SYNC = "synced"
     LEAVE = "left"
+    COMMIT = "committed offsets"
     DELETE = "deleted the group"
     LOAD = "the coordinator took the group over"
     UNLOAD = "the coordinator gave the group up"
@@ -52,6 +53,7 @@ class Stimulus:
     assignments: Mapping[str, bytes] | None = None  # a leader's sync has them
     append_error: Errors = Errors.NONE  # what becomes of the record it makes
     reason: str | None = None  # the client's own words
+    offsets: tuple[tuple[str, int, int], ...] = ()  # committed: topic, partition, offset
 
     @property
     def uncertainty_ms(self) -> int:

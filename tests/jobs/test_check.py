@@ -82,6 +82,8 @@ SOUND = {
         DUMP_ROW | {"position": 5, "log_offset": -1},
         KAFKA | {"position": -1, "log_offset": 2, "reason": "bad"},
     ],
+    "incident_replay": [PLACE | {"verdict": "reproduced", "evidence": "both", "exact": True,
+                                 "stimuli": 1, "assumed": 0, "era": "3.9"}],
     "group_metadata": [RECORD | {"log_offset": 0, "generation": 1, "members": [MEMBER]}],
     "committed_offsets": [
         {"group_id": "g", "log_offset": 1, "partition": 0, "append_time": T + 3000,

@@ -23,10 +23,12 @@ FIELDS = (
 
 
 class Evidence:
-    """``events``, ``records``: rows of group_events and group_metadata by group."""
+    """``events``, ``records``, ``commits``: rows of group_events, group_metadata and
+    committed_offsets by group.
+    """
 
     def __init__(self):
-        self.events, self.records = {}, {}
+        self.events, self.records, self.commits = {}, {}, {}
         self._lives, self._dead = {}, set()
 
     def groups(self):
@@ -50,6 +52,8 @@ class Evidence:
 
     def add_record(self, partition, offset, at_ms, key, value):
         record = decode(key, value)
+        if record.name == "OffsetCommit" and value is not None:
+            self._add_commit(partition, offset, record)
         if record.name != "GroupMetadata":
             return
         group_id = record.key["group"]
@@ -63,6 +67,19 @@ class Evidence:
         if value is not None:
             row |= _group(record)
         self.records.setdefault(group_id, []).append(row)
+
+    def _add_commit(self, partition, offset, record):
+        row = {
+            "topic_partition": f"__consumer_offsets-{partition}",
+            "log_offset": offset,
+            "topic": record.key["topic"],
+            "partition": record.key["partition"],
+            "tombstone": False,
+            "outcome": "plain",
+            "committed_offset": record.value["offset"],
+            "at_ms": record.value["commit_timestamp"],
+        }
+        self.commits.setdefault(record.key["group"], []).append(row)
 
     def _life(self, group_id, ends):
         if group_id in self._dead and not ends:
@@ -112,7 +129,7 @@ def _of_files(segments, log):
     text = io.StringIO()
     assert decode_segments([str(segments)], text) == 0
     for row in map(json.loads, text.getvalue().splitlines()):
-        if row.get("type") == "GroupMetadata":
+        if row.get("type") in ("GroupMetadata", "OffsetCommit"):
             value = None if row["value"] is None else b64decode(row["value"])
             key = b64decode(row["key"])
             found.add_record(row["partition"], row["offset"], row["timestamp"], key, value)

@@ -44,7 +44,8 @@ def found_in(version):
 def played(version, group, *, with_log):
     evidence = found_in(version)[group]
     events = evidence.events[group] if with_log else []
-    return replay(lives(group, events, evidence.records[group]))
+    commits = evidence.commits.get(group, [])
+    return replay(lives(group, events, evidence.records[group]), committed=commits)
 
 
 @pytest.mark.parametrize(("group", "old", "new"), rows(MIXED) + rows(TWINS))

@@ -86,6 +86,35 @@ def test_another_era_plays_by_other_rules():
     assert all(likely_reason(each) for each in diverged)
 
 
+def test_a_commit_is_its_partitions_owners():
+    """Each comes from the member that the last record gives the partition to, and is taken."""
+    evidence = of_example("3.9.1")
+    commits = evidence.commits["billing-eager"]
+
+    found = played("billing-eager", committed=commits)
+
+    made = [each for g in found.generations for each in g.inferred if each.act is Act.COMMIT]
+    assert sum(len(each.offsets) for each in made) == len(commits)
+    assert all(each.is_reproduced for each in found.generations)
+
+
+def test_a_commit_between_join_and_sync_is_refused():
+    """Production cannot have taken it: the row was altered, or the group was elsewhere by then."""
+    evidence = of_example("3.9.1")
+    synced = next(row for row in evidence.records["billing-eager"] if row["generation"] == 6)
+    commits = list(evidence.commits["billing-eager"])
+    place = max(n for n, row in enumerate(commits) if row["log_offset"] < synced["log_offset"])
+    commits[place] = commits[place] | {"at_ms": synced["state_timestamp_ms"] + 5}
+
+    found = played("billing-eager", committed=commits)
+
+    diverged = [each for each in found.generations if not each.is_reproduced]
+    difference = diverged[0].outcome.difference
+    assert diverged[0].number == 6
+    assert (difference.what, difference.replay) == ("commit", "refused: REBALANCE_IN_PROGRESS")
+    assert difference.evidence == f"__consumer_offsets-3@{commits[place]['log_offset']}"
+
+
 def test_the_story_names_processes_and_waits():
     lines = [line.text for line in story(played("inventory-static"))]
 
