@@ -139,24 +139,21 @@ class _Scene:
         }
         player = Player(self.life.group_id, self.era, self.config, self.members, last_heard)
         judged = []
-        for place, each in enumerate(explained):
-            if place == 0 and self._is_unseen_before(each.chapter, first):
-                self.taken_up.append((self.life.incarnation, each.chapter.generation))
-                self._go_on_from(player, each.chapter)
-            else:
+        is_unseen = first > 0 or _begins_in_the_middle(wanted)
+        for each in explained:
+            if not is_unseen:
                 judged += self._judge(player, each)
+            elif each.chapter.generation > 0 and self._go_on_from(player, each.chapter):
+                self.taken_up.append((self.life.incarnation, each.chapter.generation))
+                is_unseen = False
         return [each for each in judged if each.explained.chapter.ends_ms >= from_ms]
 
-    def _is_unseen_before(self, chapter: Chapter, first: int) -> bool:
-        """Whether the story begins in the middle: at a window's edge, or with what is left."""
-        if chapter.generation == 0 or not chapter.records:
-            return False
-        return first > 0 or (chapter.generation > 1 and chapter.start is None)
-
-    def _go_on_from(self, player: Player, chapter: Chapter) -> None:
+    def _go_on_from(self, player: Player, chapter: Chapter) -> bool:
+        """As a coordinator that takes the group over with the chapter's last record, if it can."""
         sound = [record for record in chapter.records if record.is_sound]
         if sound:
             player.take_up(self._as_written(sound[-1]), sound[-1].at_ms)
+        return bool(sound)
 
     def _judge(self, player: Player, each: Explained) -> list[Generation]:
         begin = len(player.happened)
@@ -213,6 +210,11 @@ class _Scene:
             replace(each, stimuli=_in_order(mine.get(place, []), each.stimuli))
             for place, each in enumerate(found)
         ]
+
+
+def _begins_in_the_middle(parts: list[Chapter]) -> bool:
+    """What is left of a life, by compaction or by a log that was rolled away."""
+    return next((each.generation for each in parts if each.generation > 0), 1) > 1
 
 
 def _begins_ms(each: Explained) -> int:

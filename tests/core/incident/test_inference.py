@@ -76,6 +76,23 @@ def test_a_window_is_taken_up_from_the_record_before():
     assert all(each.is_reproduced for each in found.generations)
 
 
+def test_what_is_left_of_a_life_is_taken_up_from_its_first_record():
+    """The topic was compacted, the log rolled: the story begins with the start of generation 5."""
+    evidence = of_example("3.9.1")
+    start = next(row for row in evidence.events["billing-eager"]
+                 if row["event"] == "REBALANCE_START" and row["generation"] == 4)  # fmt: skip
+    events = [
+        row for row in evidence.events["billing-eager"] if row["position"] >= start["position"]
+    ]
+    records = [row for row in evidence.records["billing-eager"] if (row.get("generation") or 9) > 4]
+
+    found = replay(lives("billing-eager", events, records))
+
+    assert found.taken_up == [(1, 5)]
+    assert [each.number for each in found.generations] == list(range(6, 17))
+    assert all(each.is_reproduced for each in found.generations)
+
+
 def test_another_era_plays_by_other_rules():
     """The log and records of 4.1 are not 3.9's: the new coordinator writes another birth."""
     found = played("billing-eager", "4.1.2", era="3.9")
