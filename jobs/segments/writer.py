@@ -12,12 +12,13 @@ from typing import BinaryIO
 
 import crc32c
 
+from jobs.segments.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from jobs.segments.record_batch import CRC_START
 
 _BEFORE_CHECKSUM = Struct(">qiibI")
 _COVERED = Struct(">hiqqqhii")
 _MAGIC = 2
-_NO_PRODUCER = -1
+NO_PRODUCER = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
 _ONE_BYTE = [bytes([number]) for number in range(0x80)]
 
 Pair = tuple[bytes | None, bytes | None]
@@ -48,16 +49,18 @@ def framed(
     count: int,
     base_sequence: int = 0,
     attributes: int = 0,
+    producer: tuple[int, int] = NO_PRODUCER,
 ) -> bytes:
-    """``payload`` of ``count`` records behind a header; ``attributes`` say how it is compressed."""
+    """``payload`` of ``count`` records behind a header; ``attributes``: how it is compressed,
+    whether it is a transaction's or its marker; ``producer``: id and epoch.
+    """
     covered = (
         _COVERED.pack(
             attributes,
             count - 1,
             time_ms,
             time_ms,
-            _NO_PRODUCER,
-            _NO_PRODUCER,
+            *producer,
             base_sequence,
             count,
         )
@@ -69,16 +72,16 @@ def framed(
 
 
 def _record(index: int, key: bytes | None, value: bytes | None) -> bytes:
-    body = b"\x00\x00" + _varint(index) + _sized(key) + _sized(value) + b"\x00"
-    return _varint(len(body)) + body
+    body = b"\x00\x00" + varint(index) + _sized(key) + _sized(value) + b"\x00"
+    return varint(len(body)) + body
 
 
 def _sized(data: bytes | None) -> bytes:
-    return _varint(-1) if data is None else _varint(len(data)) + data
+    return varint(-1) if data is None else varint(len(data)) + data
 
 
-def _varint(number: int) -> bytes:
-    """Zigzag-coded."""
+def varint(number: int) -> bytes:
+    """Zigzag, seven bits a byte, the lowest first."""
     left = number << 1 ^ number >> 31
     if 0 <= left < 0x80:
         return _ONE_BYTE[left]

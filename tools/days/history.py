@@ -12,7 +12,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import struct
 from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Iterator
@@ -21,10 +20,9 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import crc32c
-
 from coordinator_core.records import decode, encode_value
 from jobs.decode import decode as decode_files
+from jobs.segments.writer import framed, records_bytes
 
 INCIDENT = Path(__file__).resolve().parents[2] / "examples" / "mixed-clients-4.1.2"
 FIRST = date(2026, 10, 1)
@@ -211,24 +209,10 @@ def batch(offset: int, record: Record) -> bytes:
         attributes = 0x10
     if record.marker is not None:
         attributes, key, value = 0x30, bytes((0, 0, 0, record.marker)), bytes(6)
-    body = b"\x00\x00\x00" + _sized(key) + _sized(value) + b"\x00"
-    times = (record.time_ms, record.time_ms)
-    numbers = (attributes, 0, *times, record.producer_id, 0, -1, 1)
-    covered = struct.pack(">hiqqqhii", *numbers) + varint(len(body)) + body
-    return struct.pack(">qiibI", offset, 9 + len(covered), 0, 2, crc32c.crc32c(covered)) + covered
-
-
-def _sized(data: bytes | None) -> bytes:
-    return varint(-1) if data is None else varint(len(data)) + data
-
-
-def varint(number: int) -> bytes:
-    """Zigzag, seven bits a byte, the lowest first."""
-    left, out = number << 1 ^ number >> 63, bytearray()
-    while left > 0x7F:
-        out.append(left & 0x7F | 0x80)
-        left >>= 7
-    return bytes((*out, left))
+    return framed(
+        offset, 0, record.time_ms, records_bytes([(key, value)]), 1,
+        base_sequence=-1, attributes=attributes, producer=(record.producer_id, 0),
+    )  # fmt: skip
 
 
 # Lines ---------------------------------------------------------------------------------------

@@ -11,10 +11,9 @@ import struct
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-import crc32c
-
 from coordinator_core.records import encode_key
 from jobs.segments.frames import Frame, frames
+from jobs.segments.writer import framed, records_bytes, varint
 
 Fault = Callable[[bytes, random.Random], bytes]
 _LINE_TIME = re.compile(rb"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),", re.MULTILINE)
@@ -50,13 +49,14 @@ def two_gib_batch(data: bytes, chance: random.Random) -> bytes:
 def endless_array(data: bytes, chance: random.Random) -> bytes:
     """One batch more, its checksum right, of a group that says it has 2**31 - 1 members."""
     value = struct.pack(">hh8sihhqi", 3, 8, b"consumer", 1, -1, -1, 0, 2**31 - 1)
-    return data + batch(encode_key(2, {"group": "endless"}), value, next_offset(data))
+    record = records_bytes([(encode_key(2, {"group": "endless"}), value)])
+    return data + one_batch(record, next_offset(data))
 
 
 def endless_key(data: bytes, chance: random.Random) -> bytes:
     """One batch more, its checksum right, of a record whose key says it has 2 GiB."""
     claimed = b"\x00\x00\x00\x00" + varint(2**31 - 1) + b"\x00\x02"
-    return data + batch_of(varint(len(claimed)) + claimed, next_offset(data))
+    return data + one_batch(varint(len(claimed)) + claimed, next_offset(data))
 
 
 def zero_bytes(data: bytes, chance: random.Random) -> bytes:
@@ -69,26 +69,9 @@ def next_offset(data: bytes) -> int:
     return int(base + delta + 1)
 
 
-def batch(key: bytes, value: bytes, offset: int) -> bytes:
-    record = b"\x00\x00\x00" + varint(len(key)) + key + varint(len(value)) + value + b"\x00"
-    return batch_of(varint(len(record)) + record, offset)
-
-
-def batch_of(records: bytes, offset: int) -> bytes:
-    """A batch v2 of one record."""
-    now = 1_795_219_200_000
-    body = struct.pack(">hiqqqhii", 0, 0, now, now, -1, -1, -1, 1) + records
-    whole = struct.pack(">ibI", 0, 2, crc32c.crc32c(body)) + body
-    return struct.pack(">qi", offset, len(whole)) + whole
-
-
-def varint(number: int) -> bytes:
-    """Zigzag, seven bits a byte, the lowest first."""
-    left, out = number << 1 ^ number >> 63, bytearray()
-    while left > 0x7F:
-        out.append(left & 0x7F | 0x80)
-        left >>= 7
-    return bytes([*out, left])
+def one_batch(payload: bytes, offset: int) -> bytes:
+    """The bytes of one record behind a batch's header."""
+    return framed(offset, 0, 1_795_219_200_000, payload, 1, base_sequence=-1)
 
 
 SEGMENTS: dict[str, Fault] = {
