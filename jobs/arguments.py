@@ -28,7 +28,8 @@ def main(about: str | None, run: Callable[[Lake], None]) -> None:
     def act() -> None:
         dates = date_range(given.date, given.first, given.last)
         lake = Lake(build_session(load_config(given.conf)), given.lake, given.cluster_id)
-        run(of_dates(lake, dates.first, dates.last))
+        with lake.turn():
+            run(of_dates(lake, dates.first, dates.last))
 
     run_script(act)
 

@@ -91,11 +91,8 @@ class Progress:
 
 
 def run_all(lake: Lake, progress: Progress, jobs: Iterable[str] = JOBS) -> None:
-    """Each job once everything it reads is there.  The first failure ends the run.
-
-    What a date's rows are rests on the dates before: a cluster's runs take turns.
-    """
-    with lake.alone(f"derive {lake.cluster_id}"):
+    """Each job once everything it reads is there.  The first failure ends the run."""
+    with lake.turn():
         _run_all(lake, progress, jobs)
 
 

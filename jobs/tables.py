@@ -6,7 +6,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cache
@@ -81,6 +81,11 @@ class Lake:
         with open(os.path.join(self.root, f".{name}.lock"), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel lets go of it, however the process ends
             yield
+
+    def turn(self) -> AbstractContextManager[None]:
+        """To work tables out of others: what a date's rows are rests on the dates before, so a
+        cluster's runs take turns."""
+        return self.alone(f"derive {self.cluster_id}")
 
     def has(self, table: str) -> bool:
         """Whether anybody wrote the table."""
