@@ -77,6 +77,20 @@ def _nothing_lost(table: str, sources: str) -> Law:
     )
 
 
+def _decoded_once(name: str, table: str, key_types: str) -> Law:
+    counted = """
+        SELECT cluster_id, topic_partition, COUNT(*) AS n
+        FROM {} ANTI JOIN pending USING (cluster_id, event_date)
+        WHERE {} GROUP BY cluster_id, topic_partition"""
+    records = counted.format("offsets_records", f"key_type IN ({key_types})")
+    sql = f"""
+        SELECT r.cluster_id, '{table} ' || r.topic_partition, r.n, COALESCE(t.n, 0)
+        FROM ({records}) r LEFT JOIN ({counted.format(table, "true")}) t
+            ON t.cluster_id = r.cluster_id AND t.topic_partition = r.topic_partition
+        WHERE r.n <> COALESCE(t.n, 0)"""
+    return Law(name, ("offsets_records", table), sql)
+
+
 LAWS = [
     _nothing_lost("offsets_records", "'segments', 'dump', 'kafka'"),
     _nothing_lost("broker_log_events", "'broker_log'"),
@@ -145,34 +159,8 @@ LAWS = [
         GROUP BY f.cluster_id, f.file, f.path, f.quarantined
         HAVING COUNT(q.reason) < f.quarantined""",
     ),
-    Law(
-        "every group record is decoded once",
-        ("offsets_records", "group_metadata"),
-        """
-        SELECT r.cluster_id, 'group_metadata ' || r.topic_partition, r.n, COALESCE(m.n, 0)
-        FROM (SELECT cluster_id, topic_partition, COUNT(*) AS n
-              FROM offsets_records ANTI JOIN pending USING (cluster_id, event_date)
-              WHERE key_type = 2 GROUP BY cluster_id, topic_partition) r
-        LEFT JOIN (SELECT cluster_id, topic_partition, COUNT(*) AS n
-              FROM group_metadata ANTI JOIN pending USING (cluster_id, event_date)
-              GROUP BY cluster_id, topic_partition) m
-            ON m.cluster_id = r.cluster_id AND m.topic_partition = r.topic_partition
-        WHERE r.n <> COALESCE(m.n, 0)""",
-    ),
-    Law(
-        "every offset commit is decoded once",
-        ("offsets_records", "committed_offsets"),
-        """
-        SELECT r.cluster_id, 'committed_offsets ' || r.topic_partition, r.n, COALESCE(c.n, 0)
-        FROM (SELECT cluster_id, topic_partition, COUNT(*) AS n
-              FROM offsets_records ANTI JOIN pending USING (cluster_id, event_date)
-              WHERE key_type IN (0, 1) GROUP BY cluster_id, topic_partition) r
-        LEFT JOIN (SELECT cluster_id, topic_partition, COUNT(*) AS n
-              FROM committed_offsets ANTI JOIN pending USING (cluster_id, event_date)
-              GROUP BY cluster_id, topic_partition) c
-            ON c.cluster_id = r.cluster_id AND c.topic_partition = r.topic_partition
-        WHERE r.n <> COALESCE(c.n, 0)""",
-    ),
+    _decoded_once("every group record is decoded once", "group_metadata", "2"),
+    _decoded_once("every offset commit is decoded once", "committed_offsets", "0, 1"),
     Law(
         "a generation is prepared, joined, stable and over in this order",
         ("generations",),
