@@ -114,6 +114,10 @@ class Shell:
         dead = [key for key, each in self.in_flight.items() if each.node == node]
         return [self.in_flight.pop(key) for key in dead]
 
+    def has_lost_coordinator(self, sent: InFlight, response: object) -> bool:
+        """Whether it was asked, and no answer came."""
+        return response is None and sent.node is not None and sent.node == self.coordinator
+
     def disconnect(self, node: int) -> None:
         self.effects.append(Disconnect(node))
 

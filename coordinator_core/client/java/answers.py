@@ -72,7 +72,7 @@ class Answers:
             self._assign_if_waiting()
             return
         error = error_of(response)
-        if response is None and sent.node is not None and sent.node == self.shell.coordinator:
+        if self.shell.has_lost_coordinator(sent, response):
             self.member.forget_coordinator(connection_is_lost=True)
         self.handlers[type(request)](sent, response, error, reaction(JAVA, request, error))
 

@@ -60,7 +60,7 @@ class Answers:
         if isinstance(sent.request, Metadata):
             self._described(sent, response)
             return
-        if response is None and sent.node is not None and sent.node == shell.coordinator:
+        if shell.has_lost_coordinator(sent, response):
             shell.coordinator = None
         error = error_of(response)
         what = reaction(LIBRDKAFKA, sent.request, error)

@@ -153,21 +153,10 @@ def closes(seen, error):
     return isinstance(seen.log[-1], Closed) and seen.raised == []
 
 
-JAVA_DOES = {
-    (FindCoordinator, RETRY): again(FindCoordinator, 100),
-    (FindCoordinator, RAISE): raises(),
-    (JoinGroup, RETRY): again(JoinGroup, 100),
-    (JoinGroup, FIND): found_again(JoinGroup, ms=100),
-    (JoinGroup, REJOIN): rejoins(None, listener=["assigned"]),
-    (JoinGroup, RENEW): rejoins("", listener=["assigned"]),
+BOTH_DO = {
     (JoinGroup, ADOPT): rejoins("c-given", listener=["assigned"]),
-    (JoinGroup, RAISE): raises(),
     (JoinGroup, FENCED): raises(is_fatal=True),
     (SyncGroup, FIND): found_again(JoinGroup),
-    (SyncGroup, REJOIN): rejoins(None, listener=["assigned"]),
-    (SyncGroup, RESET): rejoins(None, listener=["assigned"]),
-    (SyncGroup, RENEW): rejoins("", listener=["assigned"]),
-    (SyncGroup, RAISE): raises(),
     (SyncGroup, FENCED): raises(is_fatal=True),
     (Heartbeat, RETRY): again(Heartbeat, 100),
     (Heartbeat, FIND): found_again(Heartbeat),
@@ -177,7 +166,6 @@ JAVA_DOES = {
     (Heartbeat, FENCED): raises(is_fatal=True),
     (OffsetCommit, RETRY): again(OffsetCommit, 100),
     (OffsetCommit, FIND): found_again(OffsetCommit),
-    (OffsetCommit, REJOIN): rejoins(None, ms=2, listener=["revoked"]),
     (OffsetCommit, RESET): rejoins(None, listener=["lost"]),
     (OffsetCommit, RENEW): rejoins("", listener=["lost"]),
     (OffsetCommit, FAIL): goes_on_as_if_nothing_had_been,
@@ -188,45 +176,40 @@ JAVA_DOES = {
     (LeaveGroup, IGNORE): closes,
 }
 
+JAVA_DOES = BOTH_DO | {
+    (FindCoordinator, RETRY): again(FindCoordinator, 100),
+    (FindCoordinator, RAISE): raises(),
+    (JoinGroup, RETRY): again(JoinGroup, 100),
+    (JoinGroup, FIND): found_again(JoinGroup, ms=100),
+    (JoinGroup, REJOIN): rejoins(None, listener=["assigned"]),
+    (JoinGroup, RENEW): rejoins("", listener=["assigned"]),
+    (JoinGroup, RAISE): raises(),
+    (SyncGroup, REJOIN): rejoins(None, listener=["assigned"]),
+    (SyncGroup, RESET): rejoins(None, listener=["assigned"]),
+    (SyncGroup, RENEW): rejoins("", listener=["assigned"]),
+    (SyncGroup, RAISE): raises(),
+    (OffsetCommit, REJOIN): rejoins(None, ms=2, listener=["revoked"]),
+}
+
 
 def raises_and_asks_again(kind, ms):
     return lambda seen, error: seen.raised == [(error, False)] and seen.first(kind)[0] == ms
 
 
 # Joins come a second apart, two after an error.  The sync follows the join by four milliseconds.
-LIBRDKAFKA_DOES = {
+LIBRDKAFKA_DOES = BOTH_DO | {
     (FindCoordinator, RETRY): lambda seen, error: seen.first(FindCoordinator)[0] in range(498, 500),
     (FindCoordinator, RAISE): raises_and_asks_again(FindCoordinator, 498),
     (JoinGroup, RETRY): again(JoinGroup, 1998),
     (JoinGroup, FIND): found_again(JoinGroup),
     (JoinGroup, RESET): rejoins(None, ms=1998, listener=["assigned"]),
     (JoinGroup, RENEW): rejoins("", ms=1998, listener=["assigned"]),
-    (JoinGroup, ADOPT): rejoins("c-given", listener=["assigned"]),
     (JoinGroup, RAISE): raises_and_asks_again(JoinGroup, 1998),
-    (JoinGroup, FENCED): raises(is_fatal=True),
     (SyncGroup, RETRY): again(JoinGroup, 994),
-    (SyncGroup, FIND): found_again(JoinGroup),
     (SyncGroup, REJOIN): rejoins(None, ms=994, listener=["assigned"]),
     (SyncGroup, RESET): rejoins(None, ms=994, listener=["assigned"]),
     (SyncGroup, RENEW): rejoins("", ms=994, listener=["assigned"]),
-    (SyncGroup, FENCED): raises(is_fatal=True),
-    (Heartbeat, RETRY): again(Heartbeat, 100),
-    (Heartbeat, FIND): found_again(Heartbeat),
-    (Heartbeat, REJOIN): rejoins(None, ms=2, listener=["revoked"]),  # it commits first
-    (Heartbeat, RESET): rejoins(None, listener=["lost"]),
-    (Heartbeat, RENEW): rejoins("", listener=["lost"]),
-    (Heartbeat, FENCED): raises(is_fatal=True),
     (Heartbeat, IGNORE): goes_on_as_if_nothing_had_been,
-    (OffsetCommit, RETRY): again(OffsetCommit, 100),
-    (OffsetCommit, FIND): found_again(OffsetCommit),
-    (OffsetCommit, RESET): rejoins(None, listener=["lost"]),
-    (OffsetCommit, RENEW): rejoins("", listener=["lost"]),
-    (OffsetCommit, FAIL): goes_on_as_if_nothing_had_been,
-    (OffsetCommit, FENCED): raises(is_fatal=True),
-    (OffsetFetch, RETRY): again(OffsetFetch, 100),
-    (OffsetFetch, FIND): found_again(OffsetFetch),
-    (OffsetFetch, RAISE): raises(),
-    (LeaveGroup, IGNORE): closes,
 }
 
 
