@@ -312,6 +312,28 @@ def replay(
     raise typer.Exit(job.run_all(lake, cluster_id, conf, format))
 
 
+@app.command()
+def doctor(
+    lake: Annotated[
+        str | None, typer.Option("--lake", help="Folder or URI of the Delta tables.")
+    ] = None,
+    kafka: KafkaOption = None,
+    broker_log: Annotated[
+        str | None, typer.Option(help="Brokers' server.log files: path, folder or glob.")
+    ] = None,
+    log_timezone: Annotated[
+        str | None, typer.Option(help="Time zone of the log lines, e.g. Europe/Berlin.")
+    ] = None,
+    conf: ConfOption = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """What a run needs, looked at before one starts.  Exit 1 if something would fail."""
+    from jobs import doctor as job
+
+    findings = job.examine(job.Request(lake, kafka, broker_log, log_timezone, conf))
+    raise typer.Exit(job.show(findings, format))
+
+
 scenario = typer.Typer(help="Scenarios of requests through the coordinator model.")
 app.add_typer(scenario, name="scenario")
 
