@@ -62,13 +62,14 @@ class Process:
         seed: int,
         network: Network,
         world: Around,
+        host: str | None = None,
     ) -> None:
         self.name = spec.name
         self.group = group
         self.number = number
         self.instance_id = spec.instance_of if group.static else None
         self.key = key_of(seed, group.name, spec.name)
-        self.host = "/10.{}.{}.{}".format(*(mixed(self.key, n) % 250 for n in range(3)))
+        self.host = host or "/10.{}.{}.{}".format(*(mixed(self.key, n) % 250 for n in range(3)))
         self.wire = Wire(network, self.key)
         self.consumer: Consumer | None = None
         self.life = 0
@@ -230,10 +231,12 @@ class Process:
             self._perform(self.consumer.listened(now_ms), now_ms)
 
     def _fail(self, raised: Raised, now_ms: int) -> None:
-        """What poll throws ends the application, which closes its consumer on the way out; a
-        commit that failed it only logs.
+        """What poll throws ends the application, which closes its consumer on the way out.  A
+        commit that failed it only logs, and so it does with what librdkafka hands out as an event.
         """
         if self.consumer is None or self._failure or raised.text.startswith(_COMMIT):
+            return
+        if LIBRARIES[self.group.client].is_librdkafka and not raised.is_fatal:
             return
         self._failure = f"failed: {raised.error.name if raised.error else raised.text}"
         if self.group.restart_ms is not None:

@@ -14,7 +14,7 @@ from coordinator_core.client import LIBRARIES
 from coordinator_core.era import Config
 from coordinator_core.eras import ERAS
 from coordinator_core.errors import Errors
-from coordinator_core.simulation.plans import Plan, plan_of
+from coordinator_core.simulation.plans import Action, Plan, ProcessSpec, plan_of
 from coordinator_core.simulation.reading import SpecError, Table
 
 ALL = "all"
@@ -83,13 +83,27 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
+class Script:
+    """Processes and all that is done to them in order of time, known one by one.
+
+    ``own``: of a process that has other settings than its group; ``hosts``: addresses; each by the
+    process's name.
+    """
+
+    processes: tuple[ProcessSpec, ...]
+    actions: tuple[Action, ...]
+    own: Mapping[str, GroupSpec]
+    hosts: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class GroupSpec:
     """A consumer group and its processes, numbered from 1.
 
     ``client``: a name of LIBRARIES.  ``static``: each process has a group.instance.id, its name.
     ``commit_interval_ms`` None: nothing is committed.  ``listener_ms``: how long the application's
     rebalance listener takes.  ``restart_ms``: how long after a fatal error the process is started
-    again; None: never.
+    again; None: never.  ``script``: in place of ``processes`` and ``plans``.
     """
 
     name: str
@@ -106,6 +120,7 @@ class GroupSpec:
     listener_ms: int
     restart_ms: int | None
     plans: tuple[Plan, ...]
+    script: Script | None = None
 
 
 @dataclass(frozen=True, slots=True)

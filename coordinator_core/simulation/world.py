@@ -32,7 +32,7 @@ from coordinator_core.simulation.outputs import Line, Output, Told
 from coordinator_core.simulation.plans import Action, lives_of
 from coordinator_core.simulation.post import Post
 from coordinator_core.simulation.process import Process
-from coordinator_core.simulation.spec import Fleet, GroupSpec
+from coordinator_core.simulation.spec import Fleet, GroupSpec, Script
 from coordinator_core.simulation.tracing import Tracing
 from coordinator_core.simulation.truth import GroupTruth, Ownership
 
@@ -131,19 +131,25 @@ class World:
             partition = partition_for(spec.name, len(self.partitions))
             if partition not in self.shown:
                 continue
-            processes, actions = lives_of(
-                spec.name, spec.processes, spec.plans, self._seed, self.fleet.length_ms
-            )
+            script = spec.script or self._script(spec)
             truth = GroupTruth(spec.name, self.outputs.append)
-            group = GroupWorld(spec, partition, truth, actions=actions)
+            group = GroupWorld(spec, partition, truth, actions=list(script.actions))
             network = self.fleet.network
             group.processes = [
-                Process(each, spec, place * _MOST_PROCESSES + n, self._seed, network, self)
-                for n, each in enumerate(processes)
+                Process(
+                    each,
+                    script.own.get(each.name, spec),
+                    place * _MOST_PROCESSES + n,
+                    self._seed,
+                    network,
+                    self,
+                    script.hosts.get(each.name),
+                )
+                for n, each in enumerate(script.processes)
             ]
             self.groups[spec.name] = group
             by_name = {process.name: process for process in group.processes}
-            for action in actions:
+            for action in group.actions:
                 process = by_name[action.process]
                 self.agenda.note(
                     self.start_ms + action.at_ms,
@@ -151,6 +157,12 @@ class World:
                     process.number,
                     partial(self._do, group, process, action),
                 )
+
+    def _script(self, spec: GroupSpec) -> Script:
+        processes, actions = lives_of(
+            spec.name, spec.processes, spec.plans, self._seed, self.fleet.length_ms
+        )
+        return Script(tuple(processes), tuple(actions), {}, {})
 
     def run(self) -> Iterator[Output]:
         for broker in self.brokers.values():
