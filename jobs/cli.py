@@ -334,6 +334,34 @@ def doctor(
     raise typer.Exit(job.show(findings, format))
 
 
+@app.command()
+def alerts(
+    lake: LakeOption,
+    cluster_id: Annotated[
+        str | None, typer.Option("--cluster-id", help="Only this cluster; default: all.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(help="How far back to look: 90s, 15m, 1h, 7d (default: [alerts] window, 1h)."),
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option(help="UTC time that counts as now; default: the lake's last.")
+    ] = None,
+    prometheus: Annotated[
+        str | None, typer.Option(help="Write them to this file, too, for the textfile collector.")
+    ] = None,
+    conf: ConfOption = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """What is wrong with groups now: storms, stuck ones, flapping.  Exit 1 if there is anything."""
+    from jobs.alerts.alerting import Request
+    from jobs.alerts.command import run
+    from jobs.config import load_config
+
+    request = Request(lake, cluster_id, since, at)
+    raise typer.Exit(run(request, load_config(conf).alerts, prometheus, format))
+
+
 scenario = typer.Typer(help="Scenarios of requests through the coordinator model.")
 app.add_typer(scenario, name="scenario")
 

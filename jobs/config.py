@@ -1,4 +1,4 @@
-"""Settings from a TOML file: Spark's, the logs' time zone, Kafka's."""
+"""Settings from a TOML file: Spark's, the logs' time zone, Kafka's, thresholds of alerts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from jobs.alerts.settings import AlertSettings, read_settings
 from jobs.errors import UsageError
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
-SECTIONS = {"spark": dict, "logs": dict, "kafka": dict, "log_level": str}
+SECTIONS = {"spark": dict, "logs": dict, "kafka": dict, "alerts": dict, "log_level": str}
 # A run decides these itself.
 NOT_FOR_KAFKA = {
     "auto.offset.reset",
@@ -31,13 +32,15 @@ class Config:
 
     ``spark``: Spark settings, name to text.  ``log_timezone``: zone of the brokers' log lines.
     ``kafka``: settings of Kafka's consumers (security, mostly), and two of Spark's Kafka source:
-    maxOffsetsPerTrigger and minPartitions.  Never shown: they may hold passwords.
+    maxOffsetsPerTrigger and minPartitions.  Never shown: they may hold passwords.  ``alerts``:
+    thresholds of `regroup alerts`.
     """
 
     spark: dict[str, str] = field(default_factory=dict)
     log_timezone: str = "UTC"
     kafka: dict[str, str] = field(default_factory=dict, repr=False)
     log_level: str = "ERROR"
+    alerts: AlertSettings = field(default_factory=AlertSettings)
 
 
 def load_config(path: str | None) -> Config:
@@ -62,6 +65,7 @@ def load_config(path: str | None) -> Config:
         log_timezone=known_timezone(logs.get("timezone", "UTC")),
         kafka=_kafka(_texts(settings.get("kafka", {})), file),
         log_level=settings.get("log_level", "ERROR"),
+        alerts=read_settings(settings.get("alerts", {}), f"--conf {file}:"),
     )
 
 

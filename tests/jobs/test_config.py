@@ -56,7 +56,7 @@ def test_without_a_file_local_toml():
     [
         ("[spark", "not TOML"),
         (b"\xff\xfe", "not TOML"),
-        ("[sparc]\na = 1", "unknown setting 'sparc'; known: spark, logs, kafka, log_level"),
+        ("[sparc]\na = 1", "unknown setting 'sparc'; known: spark, logs, kafka, alerts, log_level"),
         ("spark = 1", "unknown setting 'spark'"),
         ("log_level = 3", "unknown setting 'log_level'"),
         ('[logs]\nzone = "UTC"', "[logs] knows only 'timezone', not ['zone']"),

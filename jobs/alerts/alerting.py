@@ -1,0 +1,161 @@
+"""Run the checks over a lake, at a time, for a cluster or all of them.
+
+reads   rebalance_latency, generations   rebalances, their phases
+        rebalance_causes, generation_members, churn
+        timeline, committed_offsets      the lake's last time
+writes  nothing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from jobs.alerts.checks import CHECKS, Alert, Check
+from jobs.alerts.settings import NAMES, AlertSettings, span_s
+from jobs.errors import UsageError
+from jobs.sql import open_lake
+
+if TYPE_CHECKING:
+    import duckdb
+
+COLUMNS = Alert._fields
+LOOKBACK = timedelta(days=7)  # before the window: a storm or a phase may have begun long ago
+# The tables' own last dates first: then a date's files are read, not all.
+LAST_TIMES = """
+    SELECT cluster_id, MAX(sign_time) FROM timeline WHERE event_date >= $since GROUP BY ALL
+    UNION ALL
+    SELECT cluster_id, MAX(append_time) FROM committed_offsets WHERE event_date >= $since
+    GROUP BY ALL"""
+LAST_DATES = """
+    SELECT cluster_id, MAX(event_date) FROM timeline GROUP BY ALL
+    UNION ALL
+    SELECT cluster_id, MAX(event_date) FROM committed_offsets GROUP BY ALL"""
+SPANS = """
+    CREATE TEMP VIEW spans AS
+    SELECT r.cluster_id, r.group_id, r.incarnation, r.generation, r.cause, r.outcome,
+        COALESCE(r.preparing_time, r.end_time) AS began,
+        COALESCE(r.end_time, r.preparing_time) AS ended
+    FROM rebalance_latency r JOIN clock k ON k.cluster_id = r.cluster_id
+    WHERE r.{dates} AND COALESCE(r.preparing_time, r.end_time) <= k.now"""
+PHASES = """
+    CREATE TEMP VIEW phases AS
+    SELECT *, LEAD(COALESCE(preparing_time, joined_time, stable_time)) OVER (
+        PARTITION BY cluster_id, group_id ORDER BY incarnation, generation) AS next_time
+    FROM generations WHERE {dates}"""
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line of `regroup alerts`, as given."""
+
+    lake: str
+    cluster_id: str | None = None
+    since: str | None = None
+    at: str | None = None
+
+
+@dataclass(frozen=True)
+class Window:
+    """Of a cluster: from when on, and up to when, the checks looked; UTC."""
+
+    cluster_id: str
+    start: datetime
+    now: datetime
+
+
+def find_alerts(request: Request, settings: AlertSettings) -> tuple[list[Alert], list[Window]]:
+    """What the checks raise, in the order of their names and groups; and where they looked."""
+    length_s = span_s(request.since or settings.window, "--since")
+    at = None if request.at is None else _moment(request.at)
+    texts = [LAST_TIMES, SPANS, PHASES, *(check.sql for check in CHECKS)]
+    lake = open_lake(request.lake, " ".join(texts))
+    windows = [
+        Window(cluster_id, now - timedelta(seconds=length_s), now)
+        for cluster_id, now in sorted(_last_times(lake, request, at).items())
+    ]
+    if not windows:
+        return [], []
+    dates = _dates(windows)
+    _prepare(lake, windows, settings, dates)
+    found = [alert for check in CHECKS for alert in _raised(check, lake, dates)]
+    return sorted(found, key=_place), windows
+
+
+def _raised(check: Check, lake: duckdb.DuckDBPyConnection, dates: str) -> Iterator[Alert]:
+    for row in lake.execute(_dated(check.sql, dates)).fetchall():
+        cluster_id, group_id, process, first, last, value, threshold, what = row
+        said = check.says(value, threshold, what)
+        yield Alert(check.name, cluster_id, group_id, process, first, last, value, threshold, said)
+
+
+def _place(alert: Alert) -> tuple[str, str, str, str, datetime]:
+    process = alert.process or ""
+    return (alert.cluster_id, alert.group_id, alert.alert, process, alert.first_time)
+
+
+def _last_times(
+    lake: duckdb.DuckDBPyConnection, request: Request, at: datetime | None
+) -> dict[str, datetime]:
+    """Of each cluster asked for the time that counts as now."""
+    days = dict[str, date]()
+    for cluster_id, day in lake.execute(LAST_DATES).fetchall():
+        days[cluster_id] = max(day, days.get(cluster_id, day))
+    if request.cluster_id is not None:
+        if request.cluster_id not in days:
+            known = ", ".join(sorted(days)) or "none"
+            raise UsageError(f"--cluster-id {request.cluster_id}: not in this lake; there: {known}")
+        days = {request.cluster_id: days[request.cluster_id]}
+    if at is not None or not days:
+        return dict.fromkeys(days, at) if at else {}
+    times = dict[str, datetime]()
+    for cluster_id, last in lake.execute(LAST_TIMES, {"since": min(days.values())}).fetchall():
+        if cluster_id in days and last is not None:
+            times[cluster_id] = max(last, times.get(cluster_id, last))
+    return times
+
+
+def _prepare(
+    lake: duckdb.DuckDBPyConnection, windows: list[Window], settings: AlertSettings, dates: str
+) -> None:
+    """What the checks read besides tables: clock, spans, phases, limits."""
+    lake.execute(
+        "CREATE TEMP TABLE clock (cluster_id VARCHAR, window_start TIMESTAMP, now TIMESTAMP)"
+    )
+    clock = [(window.cluster_id, window.start, window.now) for window in windows]
+    lake.executemany("INSERT INTO clock VALUES (?, ?, ?)", clock)
+    lake.execute(_dated(SPANS, dates))
+    lake.execute(_dated(PHASES, dates))
+    groups = lake.execute("SELECT DISTINCT group_id FROM phases").fetchall()
+    columns = ", ".join(f"{name} BIGINT" for name in NAMES)
+    lake.execute(f"CREATE TEMP TABLE limits (group_id VARCHAR, {columns})")
+    if groups:
+        marks = ", ".join("?" for _ in range(len(NAMES) + 1))
+        rows = [
+            [group_id, *(getattr(settings.of_group(group_id), name) for name in NAMES)]
+            for (group_id,) in groups
+        ]
+        lake.executemany(f"INSERT INTO limits VALUES ({marks})", rows)
+
+
+def _dates(windows: list[Window]) -> str:
+    """The dates whose files are read, as a condition on a table's event_date."""
+    first = min(window.start for window in windows) - LOOKBACK
+    last = max(window.now for window in windows)
+    return f"event_date BETWEEN DATE '{first:%Y-%m-%d}' AND DATE '{last:%Y-%m-%d}'"
+
+
+def _dated(sql: str, dates: str) -> str:
+    return sql.replace("{dates}", dates)
+
+
+def _moment(text: str) -> datetime:
+    """UTC without a zone on it, as the lake's times are."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        example = "2026-11-21T00:46:00"
+        raise UsageError(f"--at {text}: not a time; write it in UTC, as {example}") from None
+    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found

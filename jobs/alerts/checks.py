@@ -1,0 +1,182 @@
+"""The checks: each a SELECT over the lake, and the sentence that says what it found.
+
+They read `spans` (rebalances up to now), `clock` (cluster_id, window_start, now) and `limits` (a
+group's thresholds), which alerting.py makes, and tables of the lake.  Each gives cluster_id,
+group_id, process, first_time, last_time, value, threshold, what (a word for the sentence); its
+rows have something to say in the window, or at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+
+class Alert(NamedTuple):
+    """``value``: what was counted, or seconds; ``first_time``, ``last_time``: UTC, of the first and
+    the last thing counted, or of the state; ``last_time`` is now where it lasts."""
+
+    alert: str
+    cluster_id: str
+    group_id: str
+    process: str | None
+    first_time: datetime
+    last_time: datetime
+    value: int
+    threshold: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Check:
+    name: str
+    about: str
+    sql: str
+    says: Callable[[int, int, str], str]  # value, threshold, what
+
+
+# The SQL of `storms`, with pauses as a group's settings have them.
+STORM = """
+    SELECT cluster_id, group_id, NULL AS process, MIN(began) AS first_time,
+        CASE WHEN now < MAX(ended) + TO_SECONDS(pause_s) THEN now ELSE MAX(ended) END AS last_time,
+        COUNT(*) AS value, storm_rebalances AS threshold,
+        COALESCE(MODE(cause ORDER BY began), '') AS what
+    FROM (
+        SELECT *, SUM(CASE WHEN began < ended_before + TO_SECONDS(pause_s) THEN 0 ELSE 1 END) OVER (
+            PARTITION BY cluster_id, group_id ORDER BY incarnation, generation
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS run
+        FROM (
+            SELECT s.*, k.now, k.window_start, l.storm_pause_s AS pause_s, l.storm_rebalances,
+                LAG(s.ended) OVER (
+                    PARTITION BY s.cluster_id, s.group_id ORDER BY s.incarnation, s.generation
+                ) AS ended_before
+            FROM spans s
+            JOIN clock k ON k.cluster_id = s.cluster_id
+            JOIN limits l ON l.group_id = s.group_id
+            WHERE l.storm_rebalances > 0
+        )
+    )
+    GROUP BY cluster_id, group_id, run, now, window_start, pause_s, storm_rebalances
+    HAVING COUNT(*) >= storm_rebalances AND MAX(ended) > window_start"""
+
+# A phase ends with the next one, with the next rebalance, or with the group.  Where the end was
+# not seen yet at the time asked for, it lasts.
+STUCK = """
+    SELECT cluster_id, group_id, NULL AS process, since AS first_time, until AS last_time,
+        CAST(FLOOR(EPOCH(until - since)) AS BIGINT) AS value, stuck_s AS threshold, phase AS what
+    FROM (
+        SELECT p.cluster_id, p.group_id, p.phase, p.since, k.window_start, l.stuck_s,
+            CASE WHEN p.over <= k.now THEN p.over ELSE k.now END AS until
+        FROM (
+            SELECT *, 'PreparingRebalance' AS phase, preparing_time AS since,
+                COALESCE(joined_time, stable_time, ended_time, next_time) AS over
+            FROM phases WHERE preparing_time IS NOT NULL
+            UNION ALL
+            SELECT *, 'CompletingRebalance', joined_time,
+                COALESCE(stable_time, ended_time, next_time)
+            FROM phases WHERE joined_time IS NOT NULL AND outcome <> 'empty'
+        ) p
+        JOIN clock k ON k.cluster_id = p.cluster_id
+        JOIN limits l ON l.group_id = p.group_id
+        WHERE p.since <= k.now AND l.stuck_s > 0
+    )
+    WHERE until > window_start AND until - since >= TO_SECONDS(stuck_s)"""
+
+# Who came back, with the new place in a rebalance or without one (a static member).
+FLAPPING = """
+    SELECT cluster_id, group_id, process, MIN(came) AS first_time, MAX(came) AS last_time,
+        COUNT(*) AS value, flaps AS threshold,
+        COALESCE(MAX(story) FILTER (story = 'takeover'), '') AS what
+    FROM (
+        SELECT c.cluster_id, c.group_id, c.story, l.flaps,
+            COALESCE(m.process, c.instance_id, c.member_id) AS process,
+            COALESCE(c.event_time, s.began) AS came
+        FROM rebalance_causes c
+        JOIN spans s ON s.cluster_id = c.cluster_id AND s.group_id = c.group_id
+            AND s.incarnation = c.incarnation AND s.generation = c.generation
+        JOIN clock k ON k.cluster_id = c.cluster_id
+        JOIN limits l ON l.group_id = c.group_id
+        LEFT JOIN (
+            SELECT cluster_id, group_id, incarnation, member_id, ANY_VALUE(process) AS process
+            FROM generation_members WHERE {dates} GROUP BY ALL
+        ) m ON m.cluster_id = c.cluster_id AND m.group_id = c.group_id
+            AND m.incarnation = c.incarnation AND m.member_id = c.member_id
+        WHERE c.{dates} AND l.flaps > 0
+            AND (c.cause = 'MEMBER_NEW' AND c.story = 'return'
+                OR c.cause = 'STATIC_REPLACED' AND c.story IN ('restart', 'takeover'))
+            AND COALESCE(c.event_time, s.began) > k.window_start
+            AND COALESCE(c.event_time, s.began) <= k.now
+    )
+    GROUP BY cluster_id, group_id, process, flaps
+    HAVING COUNT(*) >= flaps"""
+
+MOVED_NOTHING = """
+    SELECT s.cluster_id, s.group_id, NULL AS process, MIN(s.began) AS first_time,
+        MAX(s.ended) AS last_time, COUNT(*) AS value, l.moved_nothing AS threshold,
+        COALESCE(MODE(s.cause ORDER BY s.began), '') AS what
+    FROM spans s
+    JOIN churn c ON c.cluster_id = s.cluster_id AND c.group_id = s.group_id
+        AND c.incarnation = s.incarnation AND c.generation = s.generation
+    JOIN clock k ON k.cluster_id = s.cluster_id
+    JOIN limits l ON l.group_id = s.group_id
+    WHERE c.{dates} AND l.moved_nothing > 0 AND s.outcome = 'stable' AND s.ended <= k.now
+        AND s.ended > k.window_start
+        AND c.partitions_moved = 0 AND c.partitions_orphaned = 0 AND c.partitions_new = 0
+    GROUP BY s.cluster_id, s.group_id, l.moved_nothing
+    HAVING COUNT(*) >= l.moved_nothing"""
+
+OVER_BUDGET = """
+    SELECT s.cluster_id, s.group_id, NULL AS process, MIN(s.began) AS first_time,
+        MAX(s.began) AS last_time, COUNT(*) AS value, l.rebalances_per_day AS threshold,
+        COALESCE(MODE(s.cause ORDER BY s.began), '') AS what
+    FROM spans s
+    JOIN clock k ON k.cluster_id = s.cluster_id
+    JOIN limits l ON l.group_id = s.group_id
+    WHERE l.rebalances_per_day > 0 AND s.began > k.now - INTERVAL 1 DAY
+    GROUP BY s.cluster_id, s.group_id, l.rebalances_per_day
+    HAVING COUNT(*) > l.rebalances_per_day"""
+
+
+def _mostly(cause: str) -> str:
+    return f", mostly {cause}" if cause else ""
+
+
+CHECKS = (
+    Check(
+        "storm",
+        "rebalances one after another, with hardly a pause",
+        STORM,
+        lambda value, _, cause: f"{value} rebalances in a row{_mostly(cause)}",
+    ),
+    Check(
+        "stuck",
+        "a rebalance that does not get on",
+        STUCK,
+        lambda value, _, phase: f"in {phase} for {value} s",
+    ),
+    Check(
+        "flapping",
+        "a process that leaves and comes back over and over",
+        FLAPPING,
+        lambda value, _, story: (
+            f"came back {value} times"
+            + (", taking the instance id from a living process" if story == "takeover" else "")
+        ),
+    ),
+    Check(
+        "moved_nothing",
+        "rebalances that changed no owner",
+        MOVED_NOTHING,
+        lambda value, _, cause: f"{value} rebalances moved no partition{_mostly(cause)}",
+    ),
+    Check(
+        "over_budget",
+        "more rebalances in 24 hours than allowed",
+        OVER_BUDGET,
+        lambda value, threshold, cause: (
+            f"{value} rebalances in 24 hours, {threshold} allowed{_mostly(cause)}"
+        ),
+    ),
+)

@@ -1,0 +1,554 @@
+"""Alerts: what each check raises and what it does not, thresholds, and Prometheus' text format."""
+
+import json
+import sys
+from datetime import UTC, datetime
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from jobs import cli
+from jobs.alerts import prometheus
+from jobs.alerts.alerting import Request, Window, find_alerts
+from jobs.alerts.checks import CHECKS, Alert
+from jobs.alerts.settings import AlertSettings, Thresholds, read_settings, span_s
+from jobs.config import load_config
+from jobs.errors import UsageError
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+NOON_MS = int(NOON.timestamp() * 1000)
+
+
+def ms(seconds):
+    """Seconds after noon, as the tables' times are given."""
+    return NOON_MS + round(seconds * 1000)
+
+
+def at(seconds):
+    return datetime.fromtimestamp(ms(seconds) / 1000, UTC).replace(tzinfo=None)
+
+
+@pytest.fixture(scope="module")
+def plant(write_lake, tmp_path_factory):
+    """``plant(rebalances, ends=S, **tables)``: a lake that ends S seconds after noon.
+
+    ``rebalances``: rows of (group, generation, began s, joined s, stable s), None where the log
+    says nothing; more columns of generations and rebalance_latency as a dict at the end.
+    """
+
+    def write(rebalances=(), ends=3600, **tables):
+        generations, latency = [], []
+        for group, generation, began, joined, stable, *more in rebalances:
+            own = more[0] if more else {}
+            times = {"preparing_time": began, "joined_time": joined, "stable_time": stable}
+            place = {"group_id": group, "generation": generation, "cause": "LEAVE"} | own
+            known = {k: ms(v) for k, v in times.items() if v is not None}
+            generations.append(place | known)
+            ended = stable if stable is not None else joined
+            latency.append(
+                place | ({"preparing_time": ms(began)} if began is not None else {})
+                | ({"end_time": ms(ended)} if ended is not None else {})
+            )  # fmt: skip
+        last = {"group_id": "any", "seq": 1, "sign_time": ms(ends), "sign": "RECORD"}
+        whole = {
+            "generations": generations,
+            "rebalance_latency": latency,
+            "timeline": [last],
+            "committed_offsets": [],
+            "rebalance_causes": [],
+            "generation_members": [],
+            "churn": [],
+        }
+        return write_lake(tmp_path_factory.mktemp("lake"), whole | tables)
+
+    return write
+
+
+def raised(lake, since="1h", at=None, **thresholds):
+    """(alert, group, process, first second, last second, value) of each alert."""
+    nothing = dict.fromkeys(Thresholds.__dataclass_fields__, 0)
+    settings = AlertSettings(thresholds=Thresholds(**(nothing | thresholds)))
+    alerts, _ = find_alerts(Request(lake, since=since, at=at), settings)
+    return [
+        (a.alert, a.group_id, a.process, *map(_second, (a.first_time, a.last_time)), a.value)
+        for a in alerts
+    ]
+
+
+def _second(moment):
+    return (moment.replace(tzinfo=UTC) - NOON).total_seconds()
+
+
+STORM = {"storm_rebalances": 3, "storm_pause_s": 60}
+
+
+@pytest.mark.parametrize(
+    ("rebalances", "ends", "expected"),
+    [
+        # three in a row, less than 60 s between one's end and the next one's start
+        ([(0, 10), (69, 80), (130, 140)], 150, [(0, 150, 3)]),
+        # over for longer than a pause: it has an end
+        ([(0, 10), (69, 80), (130, 140)], 600, [(0, 140, 3)]),
+        # one pause of 60 s, and it is none
+        ([(0, 10), (70, 80), (130, 140)], 150, []),
+        # two are not three
+        ([(0, 10), (20, 30)], 40, []),
+        # of two storms each
+        ([(0, 1), (2, 3), (4, 5), (500, 501), (502, 503), (504, 505)], 506,
+         [(0, 5, 3), (500, 506, 3)]),
+        # a storm that ended before the last hour began
+        ([(0, 1), (2, 3), (4, 5)], 3605, []),
+        ([(0, 1), (2, 3), (4, 5)], 3604, [(0, 5, 3)]),
+        # one that began before it
+        ([(0, 1), (2, 3), (4, 3650)], 3700, [(0, 3700, 3)]),
+    ],
+)  # fmt: skip
+def test_a_storm_is_rebalances_with_hardly_a_pause(plant, rebalances, ends, expected):
+    rows = [("g", n, began, end, end) for n, (began, end) in enumerate(rebalances, start=1)]
+
+    found = raised(plant(rows, ends), **STORM)
+
+    assert found == [("storm", "g", None, *what) for what in expected]
+
+
+def test_a_storm_is_of_one_group(plant):
+    rows = [("a", 1, 0, 1, 1), ("b", 1, 2, 3, 3), ("a", 2, 4, 5, 5), ("b", 2, 6, 7, 7)]
+
+    assert raised(plant(rows), **STORM) == []
+
+
+def test_a_storm_by_records_alone(plant):
+    rows = [("g", n, None, n, n) for n in (1, 2, 3)]
+
+    assert raised(plant(rows), **STORM) == [("storm", "g", None, 1, 3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("rebalances", "ends", "expected"),
+    [
+        # begun, and nobody heard of it again
+        ([("g", 1, 0, None, None, {"outcome": "unknown"})], 300, [(0, 300, 300)]),
+        ([("g", 1, 0, None, None, {"outcome": "unknown"})], 299.9, []),
+        # it took long, within the last hour
+        ([("g", 1, 0, 400, 401)], 500, [(0, 400, 400)]),
+        ([("g", 1, 0, 400, 401)], 4000.5, []),
+        # the leader's assignment does not come
+        ([("g", 1, 0, 5, None, {"outcome": "unknown"})], 310, [(5, 310, 305)]),
+        # nobody is left, so nothing is waited for
+        ([("g", 1, 0, 5, None, {"outcome": "empty"})], 900, []),
+        # the next rebalance took over
+        ([("g", 1, 0, 5, None, {"outcome": "superseded"}), ("g", 2, 100, 101, 102)], 900, []),
+        # its end is in a record, its start is not logged
+        ([("g", 1, None, 5, 6)], 900, []),
+    ],
+    ids=lambda value: "" if isinstance(value, list) else str(value),
+)
+def test_a_rebalance_that_does_not_get_on_is_stuck(plant, rebalances, ends, expected):
+    found = raised(plant(rebalances, ends), stuck_s=300)
+
+    assert found == [("stuck", "g", None, *what) for what in expected]
+
+
+def test_stuck_says_in_which_state(plant):
+    lake = plant(
+        [
+            ("a", 1, 0, None, None, {"outcome": "unknown"}),
+            ("b", 1, 0, 2, None, {"outcome": "unknown"}),
+        ]
+    )
+
+    alerts, _ = find_alerts(Request(lake), AlertSettings())
+
+    assert [(a.group_id, a.message) for a in alerts] == [
+        ("a", "in PreparingRebalance for 3600 s"),
+        ("b", "in CompletingRebalance for 3598 s"),
+    ]
+
+
+def test_a_group_that_died_is_not_stuck(plant):
+    died = {"outcome": "unknown", "ended_time": ms(100)}
+    row = {"group_id": "g", "generation": 1, "preparing_time": ms(0)} | died
+    lake = plant(generations=[row])
+
+    assert raised(lake, stuck_s=300) == []
+
+
+def cause(group, generation, second, member, story, cause="MEMBER_NEW", **more):
+    return {
+        "group_id": group,
+        "generation": generation,
+        "cause_seq": 1,
+        "event_time": ms(second),
+        "cause": cause,
+        "member_id": member,
+        "story": story,
+    } | more
+
+
+def member(group, generation, member_id, process):
+    return {
+        "group_id": group,
+        "generation": generation,
+        "member_id": member_id,
+        "process": process,
+    }
+
+
+def test_a_process_that_comes_back_over_and_over_flaps(plant):
+    """Under a new member id each time; coming for the first time is not coming back."""
+    came = [("start", "m0"), ("return", "m1"), ("return", "m2"), ("return", "m3")]
+    lake = plant(
+        [("g", n, n * 100, n * 100 + 1, n * 100 + 2) for n in (1, 2, 3, 4)],
+        rebalance_causes=[
+            cause("g", n, n * 100, who, story) for n, (story, who) in enumerate(came, start=1)
+        ],
+        generation_members=[member("g", n + 1, f"m{n}", "app-1@10.0.0.1") for n in range(4)],
+    )
+
+    assert raised(lake, flaps=3) == [("flapping", "g", "app-1@10.0.0.1", 200, 400, 3)]
+    assert raised(lake, flaps=4) == []
+
+
+def test_a_rolling_restart_is_no_flapping(plant):
+    """Six processes come back once each."""
+    lake = plant(
+        [("g", n, n, n, n) for n in range(1, 7)],
+        rebalance_causes=[cause("g", n, n, f"m{n}", "return") for n in range(1, 7)],
+        generation_members=[member("g", n, f"m{n}", f"app-{n}") for n in range(1, 7)],
+    )
+
+    assert raised(lake, flaps=2) == []
+
+
+def test_two_processes_under_one_instance_id_flap_without_a_rebalance(plant):
+    replaced = {"cause": "STATIC_REPLACED", "instance_id": "pod-1", "role": "absorbed"}
+    lake = plant(
+        [("g", 1, 0, 1, 2)],
+        rebalance_causes=[
+            cause("g", 1, n, f"m{n}", "takeover", **replaced) | {"cause_seq": n} for n in (1, 2, 3)
+        ],
+    )
+    alerts, _ = find_alerts(Request(lake), AlertSettings())
+
+    assert [(a.process, a.value, a.message) for a in alerts] == [
+        ("pod-1", 3, "came back 3 times, taking the instance id from a living process")
+    ]
+
+
+def test_going_is_not_coming_back(plant):
+    lake = plant(
+        [("g", 1, 0, 1, 2)],
+        rebalance_causes=[
+            cause("g", 1, n, "m", story, cause="LEAVE") | {"cause_seq": n}
+            for n, story in enumerate(["restart", "stop", "slow_poll", "crash"], start=1)
+        ],
+    )
+
+    assert raised(lake, flaps=1) == []
+
+
+def churned(group, generation, moved=0, orphaned=0, new=0):
+    return {
+        "group_id": group,
+        "generation": generation,
+        "partitions_moved": moved,
+        "partitions_orphaned": orphaned,
+        "partitions_new": new,
+    }
+
+
+def test_rebalances_that_change_no_owner(plant):
+    """Those that moved, orphaned or first gave a partition changed one; an empty one is none."""
+    lake = plant(
+        [("g", n, n * 100, n * 100 + 1, n * 100 + 2) for n in range(1, 6)]
+        + [("g", 6, 600, 601, None, {"outcome": "empty"})],
+        churn=[
+            churned("g", 1, new=3),
+            churned("g", 2),
+            churned("g", 3, moved=1),
+            churned("g", 4),
+            churned("g", 5, orphaned=1),
+            churned("g", 6),
+        ],
+    )
+
+    assert raised(lake, moved_nothing=2) == [("moved_nothing", "g", None, 200, 402, 2)]
+    assert raised(lake, moved_nothing=3) == []
+
+
+def test_a_budget_of_rebalances_in_24_hours(plant):
+    rows = [("g", n, n * 600, n * 600 + 1, n * 600 + 2) for n in range(1, 5)]
+    lake = plant(rows)
+
+    assert raised(lake, rebalances_per_day=3) == [("over_budget", "g", None, 600, 2400, 4)]
+    assert raised(lake, rebalances_per_day=4) == []
+
+
+def test_the_budget_is_of_the_last_24_hours_whatever_the_window(plant):
+    rows = [("g", 1, 0, 1, 2), ("g", 2, 10, 11, 12), ("g", 3, 86_400, 86_401, 86_402)]
+
+    assert raised(plant(rows, ends=86_405), since="1m", rebalances_per_day=1) == [
+        ("over_budget", "g", None, 10, 86_400, 2)
+    ]
+
+
+@pytest.mark.parametrize("second", [3, 3.5])
+def test_at_another_time_what_came_later_is_not_known(plant, second):
+    """Three in a row at last; at three and a half seconds the second is still in its join."""
+    lake = plant([("g", 1, 0, 1, 2), ("g", 2, 3, 5, 6), ("g", 3, 7, 8, 9)])
+
+    assert raised(lake, at=at(second).isoformat(), **STORM) == []
+    assert raised(lake, at=at(8).isoformat(), **STORM) == [("storm", "g", None, 0, 8, 3)]
+
+
+def test_a_time_of_another_zone(plant):
+    lake = plant([("g", 1, 0, None, None, {"outcome": "unknown"})])
+
+    found = raised(lake, at="2026-11-21T13:05:00+01:00", stuck_s=300)
+
+    assert found == [("stuck", "g", None, 0, 300, 300)]
+
+
+def test_now_is_each_clusters_last_time(plant):
+    """A log's sign or a commit, whichever is later."""
+    lake = plant(
+        timeline=[
+            {"group_id": "g", "seq": 1, "sign": "RECORD", "sign_time": ms(10)},
+            {"cluster_id": "d", "group_id": "g", "seq": 1, "sign": "RECORD", "sign_time": ms(20)},
+        ],
+        committed_offsets=[
+            {"group_id": "g", "partition": 0, "log_offset": 1, "append_time": ms(30)}
+        ],
+    )
+
+    _, windows = find_alerts(Request(lake), AlertSettings())
+
+    assert windows == [Window("c", at(30 - 3600), at(30)), Window("d", at(20 - 3600), at(20))]
+
+
+def test_another_cluster_is_named(plant):
+    with pytest.raises(UsageError, match="--cluster-id d: not in this lake; there: c"):
+        find_alerts(Request(plant(), cluster_id="d"), AlertSettings())
+
+
+def test_a_lake_without_a_row(plant):
+    assert find_alerts(Request(plant(timeline=[])), AlertSettings()) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        ({"since": "soon"}, "--since soon: not a span of time; write 90s, 15m, 1h or 7d"),
+        ({"since": "0h"}, "--since 0h: not a span of time"),
+        ({"at": "noon"}, "--at noon: not a time; write it in UTC, as 2026-11-21T00:46:00"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(plant, request_, said):
+    with pytest.raises(UsageError) as error:
+        find_alerts(Request(plant(), **request_), AlertSettings())
+
+    assert said in str(error.value)
+
+
+def test_a_groups_own_thresholds(plant):
+    rows = [(group, n, n, n, n) for group in ("etl-1", "etl-2", "web") for n in range(1, 5)]
+    settings = read_settings(
+        {
+            "rebalances_per_day": 3,
+            "groups": {"etl-*": {"rebalances_per_day": 10}, "etl-2": {"rebalances_per_day": 2}},
+        },
+        "conf:",
+    )
+
+    alerts, _ = find_alerts(Request(plant(rows)), settings)
+
+    assert [(a.alert, a.group_id, a.threshold) for a in alerts] == [
+        ("over_budget", "etl-2", 2),
+        ("over_budget", "web", 3),
+    ]
+
+
+def test_a_configuration_says_thresholds(tmp_path):
+    file = tmp_path / "conf.toml"
+    file.write_text('[alerts]\nwindow = "15m"\nflaps = 9\n[alerts.groups."a*"]\nstuck_s = 7\n')
+
+    settings = load_config(str(file)).alerts
+
+    assert settings == AlertSettings("15m", Thresholds(flaps=9), (("a*", {"stuck_s": 7}),))
+    assert settings.of_group("abc") == Thresholds(flaps=9, stuck_s=7)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"flap": 1}, "[alerts] unknown setting 'flap'; known: storm_rebalances, "),
+        ({"flaps": "3"}, "[alerts] flaps is a whole number, 0 to turn it off, not '3'"),
+        ({"flaps": -1}, "not -1"),
+        ({"flaps": True}, "not True"),
+        ({"window": 60}, '[alerts] window is text such as "1h", not 60'),
+        ({"window": "long"}, "[alerts] window long: not a span of time"),
+        ({"groups": {"a": 1}}, '[alerts.groups."PATTERN"] is a table of thresholds'),
+        ({"groups": {"a": {"x": 1}}}, "[alerts.groups.'a'] unknown setting 'x'"),
+    ],
+)
+def test_wrong_thresholds(table, said):
+    with pytest.raises(UsageError) as error:
+        read_settings(table, "conf:")
+
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("15m", 900), ("1h", 3600), ("7d", 604800), (" 2 h", 7200)]
+)
+def test_spans(text, seconds):
+    assert span_s(text, "--since") == seconds
+
+
+HOSTILE = 'a"b\\c\nd\x1b[31m}# HELP x y'
+ALERT = Alert("storm", "prod", HOSTILE, None, at(0), at(60), 12, 10, "12 rebalances in a row")
+WINDOW = Window("prod", at(-3600), at(60))
+
+
+def families(text):
+    return {
+        family.name: [(sample.labels, sample.value) for sample in family.samples]
+        for family in text_string_to_metric_families(text)
+    }
+
+
+def test_prometheus_own_parser_reads_what_was_written():
+    labels = {
+        "alert": "storm",
+        "cluster_id": "prod",
+        "group_id": 'a"b\\c\\nd\\x1b[31m}# HELP x y',
+        "process": "",
+    }
+
+    found = families(prometheus.text([ALERT], [WINDOW]))
+
+    assert found["regroup_alert"] == [(labels, 1)]
+    assert found["regroup_alert_value"] == [(labels, 12)]
+    assert found["regroup_alerts_lake_time_seconds"] == [
+        ({"cluster_id": "prod"}, NOON.timestamp() + 60)
+    ]
+    assert found["regroup_alerts"] == [
+        ({"alert": check.name, "cluster_id": "prod"}, float(check.name == "storm"))
+        for check in CHECKS
+    ]
+
+
+def test_prometheus_file_in_full():
+    alert = ALERT._replace(group_id="billing", process="app-1")
+
+    assert prometheus.text([alert], [WINDOW]) == (
+        "# HELP regroup_alert 1 for each alert that is raised.\n"
+        "# TYPE regroup_alert gauge\n"
+        'regroup_alert{alert="storm",cluster_id="prod",group_id="billing",process="app-1"} 1\n'
+        "# HELP regroup_alert_value What an alert counted; of stuck, seconds.\n"
+        "# TYPE regroup_alert_value gauge\n"
+        'regroup_alert_value{alert="storm",cluster_id="prod",group_id="billing",'
+        'process="app-1"} 12\n'
+        "# HELP regroup_alerts Alerts raised, by check; 0 for a check that found nothing.\n"
+        "# TYPE regroup_alerts gauge\n"
+        'regroup_alerts{alert="storm",cluster_id="prod"} 1\n'
+        'regroup_alerts{alert="stuck",cluster_id="prod"} 0\n'
+        'regroup_alerts{alert="flapping",cluster_id="prod"} 0\n'
+        'regroup_alerts{alert="moved_nothing",cluster_id="prod"} 0\n'
+        'regroup_alerts{alert="over_budget",cluster_id="prod"} 0\n'
+        "# HELP regroup_alerts_lake_time_seconds The time the checks took for now: the last one "
+        "in the lake, unless told another.\n"
+        "# TYPE regroup_alerts_lake_time_seconds gauge\n"
+        'regroup_alerts_lake_time_seconds{cluster_id="prod"} 1795262460\n'
+    )
+
+
+def test_two_storms_of_a_group_are_one_sample():
+    later = ALERT._replace(value=20)
+
+    found = families(prometheus.text([ALERT, later], [WINDOW]))
+
+    assert [value for _, value in found["regroup_alert_value"]] == [20]
+
+
+def test_the_file_is_replaced_as_a_whole(tmp_path):
+    file = tmp_path / "regroup.prom"
+    file.write_text("old")
+    with open(file) as read_meanwhile:
+        prometheus.write(str(file), [ALERT], [WINDOW])
+
+        assert read_meanwhile.read() == "old"
+    assert "regroup_alert{" in file.read_text()
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_file_that_cannot_be_written(tmp_path):
+    with pytest.raises(UsageError, match=r"--prometheus .*/none/x\.prom: No such file"):
+        prometheus.write(f"{tmp_path}/none/x.prom", [], [])
+
+
+@pytest.fixture
+def regroup(monkeypatch, capsys):
+    """``regroup(*arguments)``: exit code, stdout, stderr."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["regroup", *arguments])
+        with pytest.raises(SystemExit) as exited:
+            cli.main()
+        said = capsys.readouterr()
+        return exited.value.code, said.out, said.err
+
+    return run
+
+
+def test_alerts_are_exit_1(plant, regroup, tmp_path):
+    lake = plant([("g", n, n, n, n) for n in range(1, 11)])
+    file = tmp_path / "regroup.prom"
+
+    code, out, err = regroup(
+        "alerts", "--lake", lake, "--format", "json", "--prometheus", str(file)
+    )
+
+    assert code == 1
+    assert json.loads(out) == [
+        {
+            "alert": "storm",
+            "cluster_id": "c",
+            "group_id": "g",
+            "process": None,
+            "first_time": "2026-11-21T12:00:01.000",
+            "last_time": "2026-11-21T12:00:10.000",
+            "value": 10,
+            "threshold": 10,
+            "message": "10 rebalances in a row, mostly LEAVE",
+        }
+    ]
+    assert err == "c, 2026-11-21 12:00:00 to 2026-11-21 13:00:00 UTC: 1 alert\n"
+    assert families(file.read_text())["regroup_alert"][0][0]["group_id"] == "g"
+
+
+def test_none_is_exit_0(plant, regroup):
+    lake = plant([("g", 1, 0, 1, 2)])
+
+    assert regroup("alerts", "--lake", lake) == (
+        0,
+        "",
+        "c, 2026-11-21 12:00:00 to 2026-11-21 13:00:00 UTC: 0 alerts\n",
+    )
+    assert regroup("alerts", "--lake", lake, "--format", "json")[1] == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--lake", "/nowhere"], "--lake /nowhere: no such folder"),
+        ([], "Missing option '--lake'"),
+        (["--lake", ".", "--since", "soon"], "--since soon: not a span of time"),
+        (["--lake", ".", "--conf", "/no.toml"], "--conf /no.toml: No such file"),
+    ],
+)
+def test_wrong_use_is_exit_2(regroup, arguments, said):
+    code, out, err = regroup("alerts", *arguments)
+
+    assert (code, out) == (2, "")
+    assert said in err
