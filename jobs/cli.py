@@ -313,6 +313,19 @@ def replay(
 
 
 @app.command()
+def init(
+    out: Annotated[str, typer.Option(help="The file to write; one that is there stays.")] = (
+        "regroup.toml"
+    ),
+) -> None:
+    """Write a configuration file that has every setting, its default and what it means."""
+    from jobs.init_config import write
+
+    write(out)
+    print(f"{out} written; give it to commands as --conf {out}", file=sys.stderr)
+
+
+@app.command()
 def doctor(
     lake: Annotated[
         str | None, typer.Option("--lake", help="Folder or URI of the Delta tables.")

@@ -1,0 +1,97 @@
+"""The configuration file to begin with: it can be loaded, and says what goes without saying."""
+
+import re
+import tomllib
+
+import pytest
+
+from jobs.alerts.settings import AlertSettings, Thresholds
+from jobs.config import CONF, SECTIONS, Config, load_config
+from jobs.errors import UsageError
+from jobs.init_config import text, write
+
+# What is commented out in it, as it is set.
+COMMENTED = re.compile(r'^# (?=[\["a-zA-Z.]+[\w".*\]-]* ?(?:= |$))', re.MULTILINE)
+
+
+@pytest.fixture
+def file(tmp_path):
+    write(str(tmp_path / "regroup.toml"))
+    return tmp_path / "regroup.toml"
+
+
+def test_it_says_the_defaults(file):
+    assert load_config(str(file)) == load_config(None)
+
+
+def test_it_has_every_section(file):
+    assert set(tomllib.loads(file.read_text())) == set(SECTIONS)
+
+
+def test_the_thresholds_it_names_are_all_and_the_defaults(file):
+    alerts = tomllib.loads(file.read_text())["alerts"]
+
+    assert alerts == {
+        "window": "1h",
+        "storm_rebalances": 10,
+        "storm_pause_s": 60,
+        "stuck_s": 300,
+        "flaps": 3,
+        "moved_nothing": 5,
+        "rebalances_per_day": 50,
+    }
+    assert set(alerts) == {"window", *Thresholds.__dataclass_fields__}
+    assert load_config(str(file)).alerts == AlertSettings()
+
+
+def test_every_setting_has_its_meaning_above(file):
+    lines = file.read_text().splitlines()
+    settings = [n for n, line in enumerate(lines) if re.match(r"[\w.\"]+ = ", line)]
+
+    assert len(settings) == 2 + 17 + 7
+    assert [lines[n] for n in settings if not re.match(r"# \S", lines[n - 1])] == []
+
+
+def test_what_is_commented_out_can_be_set(file):
+    file.write_text(COMMENTED.sub("", file.read_text()))
+
+    config = load_config(str(file))
+
+    assert sorted(config.kafka) == [
+        "isolation.level",
+        "maxOffsetsPerTrigger",
+        "minPartitions",
+        "sasl.jaas.config",
+        "sasl.mechanism",
+        "security.protocol",
+        "ssl.truststore.location",
+    ]
+    assert config.kafka["isolation.level"] == "read_committed"
+    assert config.alerts.of_group("etl-7") == Thresholds(rebalances_per_day=200)
+
+
+def test_every_setting_of_spark_that_comes_along_is_explained():
+    """A new one in conf/local.toml without a meaning is a KeyError."""
+    local = load_config(str(CONF / "local.toml"))
+
+    assert all(f"\n{name} = " in text("regroup.toml") for name in local.spark)
+
+
+def test_a_file_that_is_there_stays(file):
+    file.write_text("mine")
+
+    with pytest.raises(UsageError, match=r"--out .*: is there already, and stays as it is"):
+        write(str(file))
+    assert file.read_text() == "mine"
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(UsageError, match=r"--out .*: No such file or directory; give a file"):
+        write(f"{tmp_path}/none/regroup.toml")
+
+
+def test_sections_are_settings_of_config():
+    """What [logs] says is one setting, log_timezone."""
+    named = {"logs": "log_timezone"}
+
+    assert {named.get(name, name) for name in SECTIONS} == set(Config.__dataclass_fields__)
