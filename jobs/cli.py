@@ -375,6 +375,38 @@ def alerts(
     raise typer.Exit(run(request, load_config(conf).alerts, prometheus, format))
 
 
+@app.command("report")
+def report_(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    group: Annotated[
+        str | None, typer.Option(help="Only this consumer group; without it all of the cluster.")
+    ] = None,
+    first: Annotated[
+        str | None, typer.Option("--from", help="Generations that end from this UTC time on.")
+    ] = None,
+    last: Annotated[
+        str | None, typer.Option("--to", help="Generations that begin up to this UTC time.")
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option(help="The page: one HTML file that opens offline.")
+    ] = None,
+    trace: Annotated[
+        str | None, typer.Option(help="A trace for Perfetto or chrome://tracing: FILE.json.")
+    ] = None,
+    mermaid: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GENERATION", help="Print one rebalance of the group as a Mermaid sequence."
+        ),
+    ] = None,
+) -> None:
+    """A page to look at: which groups rebalanced, how long and why, and each group's timeline."""
+    from jobs.report.command import Request, report
+
+    report(Request(lake, cluster_id, group, first, last, out, trace, mermaid))
+
+
 scenario = typer.Typer(help="Scenarios of requests through the coordinator model.")
 app.add_typer(scenario, name="scenario")
 

@@ -1,0 +1,80 @@
+"""The overview's charts: Vega-Lite by Altair, drawn in the page by the library's own JavaScript.
+
+What they show comes from the page (data sets `trend` and `groups`), so it is there once; colours
+and fonts are the page's, too, light or dark.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+# Of causes, in the order of their colours; which cause is of which, family.js says.
+FAMILIES = {
+    "coming": "a member comes",
+    "going": "a member goes",
+    "failing": "a member fails",
+    "changing": "a member changes",
+    "other": "other",
+}
+_FAMILY = alt.Color(
+    "family:N",
+    title=None,
+    scale=alt.Scale(domain=list(FAMILIES.values())),
+    legend=alt.Legend(orient="top", symbolType="square"),
+)
+
+
+def specs() -> dict[str, Any]:
+    """Vega-Lite by the name of the chart."""
+    return {"trend": _trend().to_dict(), "groups": _groups().to_dict()}
+
+
+def _trend() -> alt.Chart:
+    """How many rebalances began when, and why."""
+    return (
+        alt.Chart(alt.NamedData("trend"), width="container", height=170)
+        .mark_bar(cursor="pointer")
+        .encode(
+            x=alt.X("from:T", title=None, scale=alt.Scale(type="utc"), axis=alt.Axis(grid=False)),
+            x2="to:T",
+            y=alt.Y("sum(rebalances):Q", title="rebalances begun", axis=alt.Axis(tickMinStep=1)),
+            color=_FAMILY,
+            order=alt.Order("order:Q"),
+            tooltip=[
+                alt.Tooltip("time:N", title="from"),
+                alt.Tooltip("family:N", title="why"),
+                alt.Tooltip("sum(rebalances):Q", title="rebalances"),
+                alt.Tooltip("sum(seconds):Q", title="s not Stable", format=",.1f"),
+            ],
+        )
+    )
+
+
+def _groups() -> alt.Chart:
+    """Which groups were not Stable longest, and why."""
+    return (
+        alt.Chart(alt.NamedData("groups"), width="container", height=alt.Step(22))
+        .mark_bar(cursor="pointer")
+        .encode(
+            x=alt.X("sum(seconds):Q", title="s not Stable"),
+            y=alt.Y("group:N", title=None, sort=None, axis=alt.Axis(labelLimit=170)),
+            color=_FAMILY,
+            order=alt.Order("order:Q"),
+            tooltip=[
+                alt.Tooltip("group:N"),
+                alt.Tooltip("family:N", title="why"),
+                alt.Tooltip("sum(rebalances):Q", title="rebalances"),
+                alt.Tooltip("sum(seconds):Q", title="s not Stable", format=",.1f"),
+            ],
+        )
+    )
+
+
+@cache
+def library() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script, out of the wheel."""
+    return str(vl_convert.javascript_bundle())

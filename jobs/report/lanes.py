@@ -1,0 +1,92 @@
+"""A lane per process: in which generations it was, from when to when, with which partitions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Row = dict[str, Any]
+Place = tuple[int, int]  # incarnation, generation
+
+_NUMBER = re.compile(r"(\d+)")
+
+
+class Lanes:
+    """``lanes`` in the order of their names, ``assigned`` the texts that spells point to.
+
+    A spell is [generation's place, from_ms, to_ms, place in ``assigned`` or -1, how it left].
+    """
+
+    def __init__(
+        self, generations: Sequence[Row], index: Mapping[Place, int], last_ms: int
+    ) -> None:
+        self._generations, self._index, self._last_ms = generations, index, last_ms
+        self._lanes: dict[str, Row] = {}
+        self._texts: dict[str, int] = {}
+        self._counts: list[int] = []
+
+    @property
+    def lanes(self) -> list[Row]:
+        return sorted(self._lanes.values(), key=lambda lane: _natural(lane["process"]))
+
+    @property
+    def assigned(self) -> list[tuple[str, int]]:
+        """Each text, and how many partitions it is."""
+        return list(zip(self._texts, self._counts, strict=True))
+
+    def add(self, members: Sequence[Row]) -> None:
+        """The members of one generation, a replaced one before the one that took its place."""
+        at = self._index.get((members[0]["incarnation"], members[0]["generation"]))
+        if at is None:
+            return
+        generation = self._generations[at]
+        end_ms = self._last_ms if generation["end_ms"] is None else generation["end_ms"]
+        for member in members:
+            came_ms = member["came_ms"]
+            from_ms = generation["begin_ms"] if came_ms is None else came_ms
+            to_ms = end_ms if member["left_ms"] is None else member["left_ms"]
+            lane = self._lanes.setdefault(member["process"], _lane(member))
+            lane["spells"].append(
+                [at, min(from_ms, to_ms), to_ms, self._text(member), member["left_how"]]
+            )
+
+    def _text(self, member: Row) -> int:
+        if not member["assigned"]:
+            return -1
+        text = assigned_text(member["assigned"])
+        if text not in self._texts:
+            self._texts[text] = len(self._texts)
+            self._counts.append(sum(len(each["partitions"]) for each in member["assigned"]))
+        return self._texts[text]
+
+
+def _lane(member: Row) -> Row:
+    return {
+        "process": member["process"],
+        "client_id": member["client_id"],
+        "client_host": member["client_host"],
+        "instance_id": member["instance_id"],
+        "spells": [],
+    }
+
+
+def _natural(name: str) -> list[tuple[bool, int, str]]:
+    """app-2 before app-10."""
+    parts = _NUMBER.split(name)
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
+
+
+def assigned_text(assigned: Sequence[Row]) -> str:
+    """Partitions by topic, runs drawn together: ``orders 0-3, 7; payments 2``."""
+    return "; ".join(f"{each['topic']} {_runs(each['partitions'])}" for each in assigned)
+
+
+def _runs(partitions: Sequence[int]) -> str:
+    runs: list[list[int]] = []
+    for partition in partitions:
+        if runs and partition == runs[-1][1] + 1:
+            runs[-1][1] = partition
+        else:
+            runs.append([partition, partition])
+    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)

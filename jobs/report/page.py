@@ -1,0 +1,64 @@
+"""The page: one HTML file with its data, styles and scripts in it, and leave to load nothing.
+
+Group ids, client ids and reasons are any client's words.  They are in the page once, as JSON, with
+`<` escaped, so that no word ends the script element; the scripts show them as text only.  The
+content security policy names each script by its hash: any other is refused, and so is the network.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib.resources import files
+from typing import Any
+
+from jobs.report.charts import FAMILIES, library, specs
+
+SCRIPTS = (
+    "format", "data", "family", "theme", "address", "overview", "charts", "scale", "drawing",
+    "timeline", "gestures", "details", "what_if", "main",
+)  # fmt: skip
+
+
+def page(data: dict[str, Any]) -> str:
+    """The whole file; the same data gives the same page."""
+    style = _static("page.css")
+    ours = "\n".join(_static(f"{name}.js") for name in SCRIPTS)
+    scripts = [library(), f'(function () {{\n"use strict";\n{ours}\n}})();\n']
+    parts = {
+        "POLICY": _policy(style, scripts),
+        "STYLE": style,
+        "DATA": as_json(data | {"families": FAMILIES, "specs": specs()}),
+        "LIBRARY": scripts[0],
+        "SCRIPT": scripts[1],
+    }
+    before, *rest = _static("page.html").split("{{")
+    pieces = [before]
+    for piece in rest:
+        name, after = piece.split("}}", 1)
+        pieces += [parts[name], after]
+    return "".join(pieces)
+
+
+def as_json(data: Any) -> str:
+    """JSON that may stand in a script element: nothing in it opens or closes an element."""
+    text = json.dumps(data, separators=(",", ":"))  # ASCII: lone surrogates, U+2028 escaped, too
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _static(name: str) -> str:
+    return (files("jobs.report") / "static" / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, scripts: list[str]) -> str:
+    hashes = " ".join(map(_hash, scripts))
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src {_hash(style)}; img-src data:;"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -1,0 +1,212 @@
+"""The tables that a report makes of the lake's, in DuckDB's words.  Times are ms since the epoch.
+
+Table `asked` has one row: cluster_id, only_group (null: all), from_ms, to_ms.
+"""
+
+from __future__ import annotations
+
+COOPERATIVE = ("cooperative-sticky", "stream")  # protocols under which who keeps, consumes on
+
+# A generation lasts from its rebalance's first sign to the next one's.
+_ALL_SPANS = """
+    CREATE TEMP TABLE all_spans AS
+    SELECT g.group_id, g.incarnation, g.generation, g.outcome, g.protocol,
+        EPOCH_MS(g.preparing_time) AS preparing_ms, EPOCH_MS(g.joined_time) AS joined_ms,
+        EPOCH_MS(g.stable_time) AS stable_ms,
+        COALESCE(EPOCH_MS(g.preparing_time), EPOCH_MS(g.joined_time), EPOCH_MS(g.stable_time),
+            EPOCH_MS(g.event_date::TIMESTAMP)) AS begin_ms,
+        COALESCE(EPOCH_MS(g.ended_time), LEAD(begin_ms) OVER (
+            PARTITION BY g.group_id ORDER BY g.incarnation, g.generation)) AS end_ms,
+        -- Between two times at which nobody was left: a stretch.
+        COUNT(*) FILTER (WHERE g.outcome = 'empty') OVER (
+            PARTITION BY g.group_id, g.incarnation ORDER BY g.generation) AS stretch
+    FROM generations g JOIN asked ON g.cluster_id = asked.cluster_id
+        AND (asked.only_group IS NULL OR g.group_id = asked.only_group)"""
+
+_LAST_SIGN = """
+    CREATE TEMP TABLE last_sign AS
+    SELECT GREATEST(MAX(EPOCH_MS(t.sign_time)), (SELECT MAX(begin_ms) FROM all_spans)) AS last_ms
+    FROM timeline t JOIN asked USING (cluster_id)"""
+
+# A partition is without a consumer from where its owner gave it up to where the next one has it:
+# under an eager protocol everybody gives up everything when the rebalance begins; under a
+# cooperative one who keeps it consumes on, and who must give it up learns so by the assignment.
+_GAPS = f"""
+    CREATE TEMP TABLE gaps AS
+    WITH stable AS (
+        SELECT *, COALESCE(protocol IN {COOPERATIVE}, FALSE) AS cooperative,
+            LEAD(generation) OVER life AS next_generation,
+            LEAD(stable_ms) OVER life AS next_stable_ms,
+            LEAD(stretch) OVER life IS NOT DISTINCT FROM stretch AS goes_on,
+            COALESCE(LEAD(protocol) OVER life NOT IN {COOPERATIVE}, FALSE) AS turns_eager
+        FROM all_spans WHERE stable_ms IS NOT NULL AND outcome <> 'empty'
+        WINDOW life AS (PARTITION BY group_id, incarnation ORDER BY generation)
+    ), emptied AS (
+        SELECT group_id, incarnation, stretch - 1 AS stretch, generation AS empty_generation,
+            COALESCE(joined_ms, begin_ms) AS empty_ms
+        FROM all_spans WHERE outcome = 'empty'
+    ), owned AS (
+        SELECT s.*, a.member_id, COALESCE(m.gone, FALSE) AS gone, EPOCH_MS(m.left_time) AS left_ms,
+            LEAD(s.generation) OVER part AS owner_generation,
+            LEAD(a.member_id) OVER part AS owner,
+            LEAD(s.stable_ms) OVER part AS owner_ms,
+            LEAD(s.stretch) OVER part IS NOT DISTINCT FROM s.stretch AS is_owned_again
+        FROM asked
+        JOIN assignments a ON a.cluster_id = asked.cluster_id AND a.assignor = 'actual'
+        JOIN stable s ON s.group_id = a.group_id AND s.incarnation = a.incarnation
+            AND s.generation = a.generation
+        LEFT JOIN generation_members m ON m.cluster_id = a.cluster_id AND m.group_id = a.group_id
+            AND m.incarnation = a.incarnation AND m.generation = a.generation
+            AND m.member_id = a.member_id
+        WINDOW part AS (PARTITION BY a.group_id, a.incarnation, a.topic, a.partition
+            ORDER BY a.generation, a.member_id)
+    ), ends AS (
+        SELECT o.group_id, o.incarnation,
+            CASE WHEN NOT cooperative OR goes_on AND turns_eager THEN end_ms
+                WHEN owner_generation = next_generation AND owner = member_id THEN NULL
+                WHEN gone THEN COALESCE(left_ms, end_ms)
+                WHEN goes_on THEN next_stable_ms END AS from_ms,
+            CASE WHEN is_owned_again THEN owner_ms WHEN goes_on THEN NULL
+                ELSE COALESCE(e.empty_ms, last_ms) END AS to_ms,
+            CASE WHEN is_owned_again THEN owner_generation ELSE empty_generation END AS generation
+        FROM owned o CROSS JOIN last_sign LEFT JOIN emptied e USING (group_id, incarnation, stretch)
+    )
+    SELECT *, to_ms - from_ms AS gap_ms FROM ends WHERE to_ms > from_ms"""
+
+_SPANS = """
+    CREATE TEMP TABLE spans AS
+    SELECT s.* FROM all_spans s JOIN asked
+        ON s.begin_ms <= asked.to_ms AND COALESCE(s.end_ms, asked.from_ms) >= asked.from_ms"""
+
+_SHOWN = """
+    CREATE TEMP TABLE shown AS
+    SELECT s.group_id, s.incarnation, s.generation, s.begin_ms, s.preparing_ms, s.joined_ms,
+        s.stable_ms, s.end_ms, s.outcome, s.protocol, r.cause, r.story, r.culprit,
+        r.culprit_client_host AS culprit_host, r.member_count, r.join_ms, r.sync_ms, r.total_ms,
+        r.round, r.members_joined, r.members_left, r.members_expired, r.members_dropped,
+        r.members_replaced, r.partitions_moved, r.moves_forced, r.partitions_orphaned,
+        r.partitions_new, r.gap_before, r.evidence,
+        COALESCE(u.unavailable_ms, 0)::BIGINT AS unavailable_ms
+    FROM spans s CROSS JOIN asked
+    JOIN rebalances r ON r.cluster_id = asked.cluster_id AND r.group_id = s.group_id
+        AND r.incarnation = s.incarnation AND r.generation = s.generation
+    LEFT JOIN (SELECT group_id, incarnation, generation, SUM(gap_ms) AS unavailable_ms
+        FROM gaps GROUP BY ALL) u
+        ON u.group_id = s.group_id AND u.incarnation = s.incarnation
+        AND u.generation = s.generation"""
+
+_PROCESSES = """
+    CREATE TEMP TABLE processes AS
+    SELECT m.group_id, m.member_id, MAX(m.process) AS process
+    FROM generation_members m JOIN asked USING (cluster_id) GROUP BY ALL"""
+
+PREPARE = (_ALL_SPANS, _LAST_SIGN, _GAPS, _SPANS, _SHOWN, _PROCESSES)
+
+# -- all groups ----------------------------------------------------------------------------------
+
+OVERVIEW = """
+    SELECT group_id, COUNT(*) FILTER (WHERE outcome = 'stable') AS rebalances,
+        COUNT(*) FILTER (WHERE outcome IN ('superseded', 'failed')) AS wasted_attempts,
+        SUM(total_ms)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
+        QUANTILE_CONT(total_ms, 0.5) AS p50_ms, QUANTILE_CONT(total_ms, 0.95) AS p95_ms,
+        SUM(unavailable_ms)::BIGINT AS unavailable_ms,
+        SUM(partitions_moved)::BIGINT AS partitions_moved,
+        SUM(moves_forced)::BIGINT AS moves_forced,
+        MIN(begin_ms) AS first_ms, MAX(COALESCE(end_ms, last_ms)) AS last_ms,
+        ARG_MAX(protocol, begin_ms) AS protocol, MAX(member_count) AS most_members,
+        BOOL_OR(evidence = 'records') AS is_partly_unlogged
+    FROM shown CROSS JOIN last_sign
+    GROUP BY group_id
+    ORDER BY not_stable_ms DESC NULLS LAST, rebalances DESC, group_id"""
+
+CAUSES = """
+    SELECT group_id, cause, story, COUNT(*) AS rebalances, SUM(total_ms)::BIGINT AS not_stable_ms
+    FROM shown WHERE cause IS NOT NULL
+    GROUP BY ALL ORDER BY group_id, rebalances DESC, cause, story"""
+
+TREND = """
+    SELECT group_id, begin_ms // $bucket_ms * $bucket_ms AS bucket_ms, cause,
+        story, COUNT(*) AS rebalances, SUM(total_ms)::BIGINT AS not_stable_ms
+    FROM shown GROUP BY ALL ORDER BY group_id, bucket_ms, cause, story"""
+
+# -- one group -----------------------------------------------------------------------------------
+
+GENERATIONS = """
+    SELECT * EXCLUDE (group_id) FROM shown WHERE group_id = $group_id
+    ORDER BY incarnation, generation"""
+
+EVENTS = """
+    SELECT c.incarnation, c.generation, EPOCH_MS(c.event_time) AS at_ms, c.role, c.cause, c.story,
+        p.process, COALESCE(c.instance_id, c.client_id, c.member_id) AS who, c.client_host AS host,
+        c.reason, c.client_reason, c.evidence
+    FROM rebalance_causes c JOIN asked ON c.cluster_id = asked.cluster_id
+    JOIN spans s ON s.group_id = c.group_id AND s.incarnation = c.incarnation
+        AND s.generation = c.generation
+    LEFT JOIN processes p ON p.group_id = c.group_id AND p.member_id = c.member_id
+    WHERE c.group_id = $group_id ORDER BY c.incarnation, c.generation, c.cause_seq"""
+
+# From when a member is there: its coming, where a cause tells it, else the rebalance's beginning.
+MEMBERS = """
+    WITH came AS (
+        SELECT c.member_id, MIN(EPOCH_MS(c.event_time)) AS came_ms
+        FROM rebalance_causes c JOIN asked USING (cluster_id)
+        WHERE c.group_id = $group_id AND c.cause IN ('MEMBER_NEW', 'STATIC_REPLACED')
+        GROUP BY c.member_id
+    ), given AS (
+        SELECT a.incarnation, a.generation, a.process, a.topic,
+            LIST(a.partition ORDER BY a.partition) AS partitions
+        FROM assignments a JOIN asked USING (cluster_id)
+        WHERE a.group_id = $group_id AND a.assignor = 'actual' GROUP BY ALL
+    ), all_given AS (
+        SELECT incarnation, generation, process,
+            LIST({'topic': topic, 'partitions': partitions} ORDER BY topic) AS assigned
+        FROM given GROUP BY ALL
+    )
+    SELECT m.incarnation, m.generation, m.process, m.member_id, m.client_id, m.client_host,
+        m.instance_id, m.is_leader, m.change, m.left_how, EPOCH_MS(m.left_time) AS left_ms, m.gone,
+        CASE WHEN m.change <> 'retained' THEN came.came_ms END AS came_ms, g.assigned
+    FROM generation_members m JOIN asked ON m.cluster_id = asked.cluster_id
+    JOIN spans s ON s.group_id = m.group_id AND s.incarnation = m.incarnation
+        AND s.generation = m.generation
+    LEFT JOIN came ON came.member_id = m.member_id
+    LEFT JOIN all_given g ON g.incarnation = m.incarnation AND g.generation = m.generation
+        AND g.process = m.process
+    WHERE m.group_id = $group_id
+    ORDER BY m.incarnation, m.generation, m.process, came_ms NULLS FIRST, m.member_id"""
+
+# How many partitions are without a consumer from a time on.
+UNAVAILABLE = """
+    SELECT at_ms, SUM(SUM(change)) OVER (ORDER BY at_ms)::BIGINT AS partitions FROM (
+        SELECT from_ms AS at_ms, 1 AS change FROM gaps WHERE group_id = $group_id
+        UNION ALL SELECT to_ms, -1 FROM gaps WHERE group_id = $group_id)
+    GROUP BY at_ms HAVING SUM(change) <> 0 ORDER BY at_ms"""
+
+# What happens to a group and not by a member of it.
+COORDINATOR = """
+    SELECT EPOCH_MS(t.sign_time) AS at_ms, t.sign
+    FROM timeline t JOIN asked ON t.cluster_id = asked.cluster_id
+    WHERE t.group_id = $group_id AND t.sign_time IS NOT NULL
+        AND t.sign IN ('LOADED', 'UNLOADED', 'STORE_FAILED', 'GROUP_DEAD', 'ADMIN_DELETE')
+    ORDER BY t.seq"""
+
+# -- what a lake has only if it was asked for ------------------------------------------------------
+
+WHAT_IF = """
+    SELECT w.basis, w.setting, w.rebalances, w.not_stable_ms, w.moved_partitions,
+        w.unavailable_partition_ms, w.rebalances_least, w.rebalances_most, w.not_stable_ms_least,
+        w.not_stable_ms_most, w.moved_partitions_least, w.moved_partitions_most,
+        w.unavailable_partition_ms_least, w.unavailable_partition_ms_most, w.seeds
+    FROM what_if w JOIN asked USING (cluster_id) WHERE w.group_id = $group_id
+    ORDER BY CASE w.basis WHEN 'observed' THEN 1 WHEN 'model' THEN 2 ELSE 3 END,
+        w.unavailable_partition_ms, w.setting"""
+
+ADVICE = """
+    SELECT a.group_id, a.setting, a.share_saved, a.sentence
+    FROM advice a JOIN asked USING (cluster_id) ORDER BY a.group_id, a.setting"""
+
+LIVES = """
+    SELECT l.process, l.life, EPOCH_MS(l.started_time) AS from_ms, EPOCH_MS(l.ended_time) AS to_ms,
+        l.started_how, l.ended_how, l.evidence,
+        [[EPOCH_MS(p.from_time), EPOCH_MS(p.to_time)] FOR p IN l.slow_polls] AS slow_polls
+    FROM process_lives l JOIN asked USING (cluster_id) WHERE l.group_id = $group_id
+    ORDER BY l.process, l.life"""

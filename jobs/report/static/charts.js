@@ -1,0 +1,74 @@
+// The overview's charts: Vega-Lite with this page's data and colours.  Its expressions are
+// interpreted, never compiled: the page's policy lets no text become code.
+
+const FEW_GROUPS = 12;
+
+function chartData() {
+  const named = { trend: new Map(), groups: new Map() };
+  const first = new Set(groups.slice(0, FEW_GROUPS).map((group) => group.group_id));
+  for (const row of trendOfGroups) {
+    const family = familyOf(row.cause, row.story);
+    add(named.trend, `${row.bucket_ms} ${family}`, row, family, {
+      from: row.bucket_ms,
+      to: row.bucket_ms + page.bucket_ms,
+      time: clock(row.bucket_ms, spanMs > 86400e3),
+    });
+  }
+  for (const row of causesOfGroups) {
+    const family = familyOf(row.cause, row.story);
+    if (!first.has(row.group_id)) continue;
+    add(named.groups, JSON.stringify([row.group_id, family]), row, family, { group: row.group_id });
+  }
+  const byRank = [...named.groups.values()].sort((a, b) => rank(a.group) - rank(b.group));
+  return { trend: [...named.trend.values()], groups: byRank };
+}
+
+function rank(group) {
+  return groups.findIndex((row) => row.group_id === group);
+}
+
+function add(found, key, row, family, more) {
+  if (!found.has(key)) {
+    const order = FAMILIES.indexOf(family);
+    found.set(key, { ...more, family: FAMILY_WORDS[family], order, rebalances: 0, seconds: 0 });
+  }
+  found.get(key).rebalances += row.rebalances;
+  found.get(key).seconds += (row.not_stable_ms || 0) / 1000;
+}
+
+function chartConfig() {
+  const text = colour("text");
+  const line = colour("line");
+  return {
+    background: null,
+    font: "system-ui, sans-serif",
+    view: { stroke: null },
+    axis: {
+      labelColor: text, titleColor: colour("muted"), gridColor: line, domainColor: line,
+      tickColor: line, labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal",
+    },
+    legend: { labelColor: text, labelFontSize: 12 },
+    range: { category: FAMILIES.map(colour) },
+  };
+}
+
+async function drawCharts() {
+  const data = chartData();
+  const more = page.group_count > FEW_GROUPS ? `: the first ${FEW_GROUPS} groups` : "";
+  byId("chart-groups-title").textContent = `Who was not Stable longest, and why${more}`;
+  for (const name of ["trend", "groups"]) {
+    const spec = { ...page.specs[name], datasets: { [name]: data[name] } };
+    const drawn = await vegaEmbed(byId(`chart-${name}`), spec, {
+      actions: false, renderer: "svg", ast: true, defaultStyle: false,
+      tooltip: { disableDefaultStyle: true }, config: chartConfig(),
+    });
+    drawn.view.addEventListener("click", (event, item) => {
+      if (item && item.datum) chartClicked(name, item.datum);
+    });
+  }
+}
+
+function chartClicked(name, datum) {
+  if (name === "groups" && timelines.has(datum.group)) showGroup(datum.group);
+  if (name === "trend" && datum.from) showTime(Number(datum.from), Number(datum.from) + page.bucket_ms);
+}

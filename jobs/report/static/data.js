@@ -1,0 +1,56 @@
+// What the page was given, unpacked.
+
+const page = JSON.parse(byId("data").textContent);
+
+/** A table of columns and rows as objects. */
+function objects(table) {
+  return table.rows.map((row) => Object.fromEntries(table.columns.map((c, n) => [c, row[n]])));
+}
+
+const groups = objects(page.groups);
+const causesOfGroups = objects(page.causes);
+const trendOfGroups = objects(page.trend);
+const timelines = new Map(page.timelines.map((timeline) => [timeline.group, timeline]));
+const unpacked = new Map();
+
+/** A group's timeline with its tables as objects; null where the page has none of it. */
+function timelineOf(group) {
+  const packed = timelines.get(group);
+  if (!packed) return null;
+  if (!unpacked.has(group)) unpacked.set(group, unpack(packed));
+  return unpacked.get(group);
+}
+
+function unpack(packed) {
+  const generations = objects(packed.generations);
+  const causes = objects(packed.causes);
+  for (const each of generations) {
+    each.causes = [];
+    each.family = familyOf(each.cause, each.story);
+    each.stop_ms = each.end_ms === null ? packed.end_ms : each.end_ms;
+  }
+  for (const cause of causes) {
+    cause.family = familyOf(cause.cause, cause.story);
+    if (cause.at_ms === null) cause.at_ms = generations[cause.at].begin_ms;
+    generations[cause.at].causes.push(cause);
+  }
+  const lanes = packed.lanes.map((lane, place) => ({
+    ...lane,
+    place,
+    spells: lane.spells.map(([at, from, to, assigned, left]) => ({ at, from, to, assigned, left })),
+  }));
+  const starts = generations.map((each) => each.begin_ms);
+  return { ...packed, generations, causes, lanes, starts };
+}
+
+/** The first place in a sorted list of numbers whose value is more than `value`. */
+function upperBound(sorted, value) {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] > value) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

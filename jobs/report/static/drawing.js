@@ -1,0 +1,336 @@
+// The timeline's picture: an axis, the group's states, a lane per process, partitions without a
+// consumer below, and a small map of all of it above.
+
+const AXIS = 24;
+const GROUP = 30;
+const CHART = 70;
+const GLYPH = 5.5;
+
+const layout = { width: 0, height: 0, gutter: 0, lane: 0, scale: null, marks: [] };
+
+function fit(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  const wide = Math.round(width * ratio);
+  const high = Math.round(height * ratio);
+  if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
+  canvas.style.height = `${height}px`;
+  const pen = canvas.getContext("2d");
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  pen.font = "12px system-ui, sans-serif";
+  pen.textBaseline = "middle";
+  return pen;
+}
+
+function measure() {
+  const box = byId("lanes");
+  const width = box.clientWidth;
+  const narrow = width < 700;
+  layout.width = width;
+  layout.gutter = narrow ? 0 : 190;
+  layout.lane = narrow ? 40 : 28;
+  const whole = AXIS + GROUP + state.lanes.length * layout.lane + CHART;
+  layout.height = Math.min(whole, Math.max(320, Math.min(640, window.innerHeight * 0.7)));
+  box.style.height = `${layout.height}px`;
+  byId("tall").style.height = `${whole}px`;
+  layout.scale = new Scale(state.from, state.to, layout.gutter, width - 8);
+}
+
+function drawTimeline() {
+  if (!state.timeline) return;
+  measure();
+  const pen = fit(byId("canvas"), layout.width, layout.height);
+  layout.marks = [];
+  pen.save();
+  pen.beginPath();
+  pen.rect(0, AXIS + GROUP, layout.width, layout.height - AXIS - GROUP - CHART);
+  pen.clip();
+  drawLanes(pen);
+  drawMarks(pen);
+  pen.restore();
+  drawAxis(pen);
+  drawStates(pen);
+  drawUnavailable(pen);
+  drawChosen(pen);
+  drawMap();
+  const seen = `${clock(state.timeline.base_ms + state.from)} to ${clock(state.timeline.base_ms + state.to)}`;
+  byId("canvas").setAttribute("aria-label", `${shownGroup()}, ${seen}`);
+}
+
+function laneTop(row) {
+  return AXIS + GROUP + row * layout.lane - byId("lanes").scrollTop;
+}
+
+function drawAxis(pen) {
+  const { scale, width } = layout;
+  pen.fillStyle = colour("page");
+  pen.fillRect(0, 0, width, AXIS);
+  pen.textAlign = "center";
+  for (const tick of ticks(scale, state.timeline.base_ms, 90)) {
+    const x = scale.x(tick.ms);
+    pen.fillStyle = colour("line");
+    pen.fillRect(x, AXIS - 5, 1, 5);
+    pen.fillStyle = colour("muted");
+    if (x > layout.gutter + 24 && x < width - 24) pen.fillText(tick.text, x, AXIS / 2);
+  }
+  pen.textAlign = "left";
+  if (layout.gutter) {
+    pen.fillStyle = colour("muted");
+    pen.fillText("UTC", 8, AXIS / 2);
+  }
+}
+
+/** A generation's phases as [phase, from, to]: what a process lives through, or the group. */
+function phases(generation, from, to) {
+  const { joined_ms: joined, stable_ms: stable } = generation;
+  const isEmpty = generation.outcome === "empty";
+  const inJoin = joined === null ? (stable === null ? to : stable) : joined;
+  const inSync = isEmpty ? inJoin : stable === null ? to : stable;
+  return [
+    ["join", from, Math.min(inJoin, to)],
+    ["sync", Math.max(from, inJoin), Math.min(inSync, to)],
+    [isEmpty ? "empty" : "stable", Math.max(from, inSync), to],
+  ].filter(([, begin, end]) => end > begin);
+}
+
+/** Bars that fall into a column that has one already are left out: a thousand cost what fits. */
+class Bars {
+  constructor(pen, scale) {
+    Object.assign(this, { pen, scale, last: {} });
+  }
+
+  draw(phase, from, to, top, height) {
+    const { scale } = this;
+    const left = Math.max(scale.x(from), scale.left);
+    const right = Math.min(scale.x(to), scale.right);
+    if (right < left) return 0;
+    const width = phase === "stable" || phase === "empty" ? right - left : Math.max(right - left, 1);
+    if (width < 0.4 || (width <= 1 && this.last[phase] === Math.floor(left))) return 0;
+    this.last[phase] = Math.floor(left);
+    this.pen.fillStyle = colour(phase);
+    this.pen.fillRect(left, top, width, height);
+    return width;
+  }
+}
+
+/** The places first .. last (exclusive) of spells or generations that the view touches. */
+function seen(items, begin, end) {
+  let first = 0;
+  let last = items.length;
+  while (first < last) {
+    const middle = (first + last) >> 1;
+    if (end(items[middle]) < state.from) first = middle + 1;
+    else last = middle;
+  }
+  let stop = first;
+  while (stop < items.length && begin(items[stop]) <= state.to) stop += 1;
+  return [first, stop];
+}
+
+function drawStates(pen) {
+  const { scale, width } = layout;
+  pen.fillStyle = colour("page");
+  pen.fillRect(0, AXIS, width, GROUP);
+  const { generations } = state.timeline;
+  const bars = new Bars(pen, scale);
+  const [first, stop] = seen(generations, (g) => g.begin_ms, (g) => g.stop_ms);
+  let written = -Infinity;
+  for (let at = first; at < stop; at += 1) {
+    const each = generations[at];
+    for (const [phase, from, to] of phases(each, each.begin_ms, each.stop_ms)) {
+      bars.draw(phase, from, to, AXIS + 4, GROUP - 8);
+    }
+    const label = `${each.generation}`;
+    const x = Math.max(scale.x(each.begin_ms), scale.left) + 3;
+    if (x > written && Math.min(scale.x(each.stop_ms), scale.right) - x > label.length * 7) {
+      pen.fillStyle = colour("text");
+      pen.fillText(label, x, AXIS + GROUP / 2);
+      written = x + label.length * 7 + 6;
+    }
+  }
+  for (const [at] of state.timeline.coordinator) {
+    if (at < state.from || at > state.to) continue;
+    pen.fillStyle = colour("other");
+    pen.fillRect(scale.x(at) - 1, AXIS, 2, GROUP);
+  }
+  if (layout.gutter) label(pen, "group, by generation", AXIS, GROUP, colour("muted"));
+}
+
+function label(pen, text, top, height, ink) {
+  pen.fillStyle = colour("page");
+  pen.fillRect(0, top, layout.gutter - 6, height);
+  pen.fillStyle = ink;
+  pen.fillText(clipped(pen, text, layout.gutter - 18), 8, top + height / 2);
+}
+
+function clipped(pen, text, width) {
+  if (pen.measureText(text).width <= width) return text;
+  let length = text.length;
+  while (length > 1 && pen.measureText(`${text.slice(0, length)}…`).width > width) length -= 1;
+  return `${text.slice(0, length)}…`;
+}
+
+function drawLanes(pen) {
+  const { scale, lane: height } = layout;
+  const bottom = layout.height - CHART;
+  const named = layout.gutter ? 0 : 15; // narrow: the name stands above its lane
+  state.lanes.forEach((lane, row) => {
+    const top = laneTop(row);
+    if (top > bottom || top + height < AXIS + GROUP) return;
+    pen.fillStyle = colour("line");
+    pen.fillRect(0, top + height - 1, layout.width, 0.5);
+    drawSpells(pen, lane, top + 3 + named, height - 7 - named);
+    const ink = state.lane === row ? colour("select") : colour("text");
+    if (layout.gutter) label(pen, lane.process, top + 1, height - 2, ink);
+    else {
+      pen.fillStyle = ink;
+      pen.fillText(clipped(pen, lane.process, layout.width - 20), 8, top + 10);
+    }
+  });
+}
+
+function drawSpells(pen, lane, top, height) {
+  const { scale } = layout;
+  const { generations, assigned } = state.timeline;
+  const bars = new Bars(pen, scale);
+  const [first, stop] = seen(lane.spells, (s) => s.from, (s) => s.to);
+  for (let n = first; n < stop; n += 1) {
+    const spell = lane.spells[n];
+    for (const [phase, from, to] of phases(generations[spell.at], spell.from, spell.to)) {
+      const width = bars.draw(phase, from, to, top, height);
+      if (phase === "stable" && width > 16 && spell.assigned >= 0) {
+        const left = Math.max(scale.x(from), scale.left);
+        writePartitions(pen, assigned[spell.assigned], left, width, top + height / 2);
+      }
+    }
+  }
+}
+
+/** All of the partitions where they fit, else how many. */
+function writePartitions(pen, [text, count], left, width, middle) {
+  const fits = (words) => words.length * 6.4 < width - 8;
+  const words = fits(text) ? text : [`${count} partitions`, `${count}`].find(fits);
+  if (!words) return;
+  pen.fillStyle = colour("text");
+  pen.fillText(words, left + 4, middle);
+}
+
+function drawMarks(pen) {
+  const { scale, lane: height } = layout;
+  const rows = new Map(state.lanes.map((lane, row) => [lane.place, row]));
+  const { generations, causes } = state.timeline;
+  const [first, stop] = seen(generations, (g) => g.begin_ms, (g) => g.stop_ms);
+  let last = -Infinity;
+  for (let at = first; at < Math.min(stop + 1, generations.length); at += 1) {
+    if (!passes(generations[at])) continue;
+    for (const cause of generations[at].causes) {
+      if (cause.at_ms < state.from || cause.at_ms > state.to) continue;
+      const x = scale.x(cause.at_ms);
+      if (cause.role === "trigger" && x - last > 7) {
+        pen.fillStyle = colour(cause.family);
+        pen.globalAlpha = 0.45;
+        pen.fillRect(x - 0.5, AXIS + GROUP, 1, layout.height);
+        pen.globalAlpha = 1;
+        last = x;
+      }
+      const row = rows.get(cause.lane);
+      if (row === undefined && cause.lane !== null) continue;
+      const y = row === undefined ? AXIS + GROUP + 7 : laneTop(row) + height / 2 + (layout.gutter ? 0 : 7);
+      if (y < AXIS + GROUP || y > layout.height - CHART) continue;
+      glyph(pen, cause.family, x, y, cause.role === "trigger");
+      layout.marks.push({ x, y, cause });
+    }
+  }
+}
+
+/** A mark by its family's shape: full for what began the rebalance, else an outline. */
+function glyph(pen, family, x, y, isFull) {
+  const r = GLYPH;
+  const corners = {
+    coming: [[0, -r], [r, r], [-r, r]], going: [[0, r], [r, -r], [-r, -r]],
+    changing: [[0, -r], [r, 0], [0, r], [-r, 0]],
+    failing: [[-r, -r], [0, -r / 3], [r, -r], [r / 3, 0], [r, r], [0, r / 3], [-r, r], [-r / 3, 0]],
+  }[family];
+  pen.beginPath();
+  if (corners) corners.forEach(([dx, dy]) => pen.lineTo(x + dx, y + dy));
+  else pen.arc(x, y, r - 1, 0, 2 * Math.PI);
+  pen.closePath();
+  pen.fillStyle = isFull ? colour(family) : colour("page");
+  pen.strokeStyle = isFull ? colour("page") : colour(family);
+  pen.lineWidth = isFull ? 1 : 1.6;
+  pen.fill();
+  pen.stroke();
+}
+
+function drawUnavailable(pen) {
+  const { scale, width, height } = layout;
+  const top = height - CHART;
+  const steps = state.timeline.unavailable;
+  const most = Math.max(1, ...visibleCounts(steps));
+  pen.fillStyle = colour("panel");
+  pen.fillRect(0, top, width, CHART);
+  pen.fillStyle = colour("line");
+  pen.fillRect(0, top, width, 1);
+  const foot = height - 6;
+  const room = CHART - 24;
+  pen.fillStyle = colour("unavailable");
+  let [first] = seen(steps, (s) => s[0], (s) => s[0]);
+  for (first = Math.max(first - 1, 0); first < steps.length && steps[first][0] <= state.to; first += 1) {
+    const [from, count] = steps[first];
+    if (!count) continue;
+    const end = first + 1 < steps.length ? steps[first + 1][0] : state.timeline.end_ms;
+    const left = Math.max(scale.x(from), scale.left);
+    const right = Math.min(scale.x(end), scale.right);
+    const high = Math.max((room * count) / most, 1);
+    if (right >= left) pen.fillRect(left, foot - high, Math.max(right - left, 1), high);
+  }
+  pen.fillStyle = colour("muted");
+  const words = `partitions unavailable, at most ${most === 1 && !steps.length ? 0 : most} at once`;
+  pen.fillText(layout.gutter ? words : words, scale.left + (layout.gutter ? 0 : 8), top + 11);
+}
+
+function visibleCounts(steps) {
+  const counts = [];
+  for (let n = 0; n < steps.length; n += 1) {
+    const end = n + 1 < steps.length ? steps[n + 1][0] : state.timeline.end_ms;
+    if (end >= state.from && steps[n][0] <= state.to) counts.push(steps[n][1]);
+  }
+  return counts;
+}
+
+function drawChosen(pen) {
+  if (state.chosen === null) return;
+  const { scale, height } = layout;
+  const { begin_ms: begin, stop_ms: stop } = state.timeline.generations[state.chosen];
+  const left = Math.max(scale.x(begin), scale.left);
+  const right = Math.min(scale.x(stop), scale.right);
+  if (right < scale.left || left > scale.right) return;
+  pen.strokeStyle = colour("select");
+  pen.lineWidth = 2;
+  pen.strokeRect(left, AXIS + 2, Math.max(right - left, 2), height - AXIS - 3);
+}
+
+/** All of the group's time: where it was not Stable, and which part is seen. */
+function drawMap() {
+  const canvas = byId("map");
+  const width = canvas.clientWidth;
+  const pen = fit(canvas, width, 46);
+  const { first, last } = limits();
+  const scale = new Scale(first, last, 2, width - 2);
+  const bars = new Bars(pen, scale);
+  for (const each of state.timeline.generations) {
+    for (const [phase, from, to] of phases(each, each.begin_ms, each.stop_ms)) {
+      bars.draw(phase, from, to, 8, 30);
+    }
+  }
+  const left = scale.x(state.from);
+  const right = scale.x(state.to);
+  pen.fillStyle = colour("page");
+  pen.globalAlpha = 0.6;
+  pen.fillRect(0, 0, left, 46);
+  pen.fillRect(right, 0, width - right, 46);
+  pen.globalAlpha = 1;
+  pen.strokeStyle = colour("select");
+  pen.lineWidth = 2;
+  pen.strokeRect(left + 1, 1, Math.max(right - left - 2, 3), 44);
+}

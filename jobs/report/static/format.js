@@ -1,0 +1,54 @@
+// Numbers and times as people read them.  All times are UTC.
+
+const counted = new Intl.NumberFormat("en").format;
+
+function duration(ms) {
+  if (ms === null || ms === undefined) return "–";
+  const size = Math.abs(ms);
+  if (size < 1000) return `${Math.round(ms)} ms`;
+  if (size < 120e3) return `${(ms / 1000).toFixed(1)} s`;
+  if (size < 7200e3) return `${(ms / 60e3).toFixed(1)} min`;
+  if (size < 172800e3) return `${(ms / 3600e3).toFixed(1)} h`;
+  return `${(ms / 86400e3).toFixed(1)} days`;
+}
+
+const SPOKEN = { s: "seconds", min: "minutes", h: "hours", days: "days", ms: "milliseconds" };
+
+/** Time that partitions lost, added up: "12.6 partition-minutes". */
+function partitionTime(ms) {
+  if (!ms) return ms === 0 ? "0" : "–";
+  const [count, unit] = duration(ms).split(" ");
+  return `${count} partition-${SPOKEN[unit]}`;
+}
+
+/** 00:46:26.153, with the date before it if asked. */
+function clock(ms, withDate) {
+  if (ms === null || ms === undefined || !Number.isFinite(ms)) return "–";
+  const text = new Date(ms).toISOString();
+  const time = text.slice(11, 23);
+  return withDate ? `${text.slice(0, 10)} ${time}` : time;
+}
+
+function percent(share) {
+  return share >= 0.0995 ? `${Math.round(share * 100)} %` : `${(share * 100).toFixed(1)} %`;
+}
+
+function many(count, one, more) {
+  return `${counted(count)} ${count === 1 ? one : more || `${one}s`}`;
+}
+
+/** An element with text or children; attributes by name.  Never HTML: what is shown is text. */
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name === "class") made.className = value;
+    else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+function byId(id) {
+  return document.getElementById(id);
+}

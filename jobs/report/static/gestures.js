@@ -1,0 +1,203 @@
+// Mouse, touch and keys on the timeline and its map.
+
+const pointers = new Map();
+let dragged = null;
+
+function startGestures() {
+  const canvas = byId("canvas");
+  canvas.addEventListener("pointerdown", pressed);
+  canvas.addEventListener("pointermove", moved);
+  for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, released);
+  canvas.addEventListener("pointerleave", hideTip);
+  canvas.addEventListener("wheel", wheeled, { passive: false });
+  canvas.addEventListener("dblclick", (event) => {
+    const place = generationAt(state.timeline, layout.scale.ms(event.offsetX));
+    if (place !== null) seeGeneration(place);
+  });
+  canvas.addEventListener("keydown", keyed);
+  byId("lanes").addEventListener("scroll", changed);
+  const map = byId("map");
+  map.addEventListener("pointerdown", mapPressed);
+  map.addEventListener("pointermove", mapMoved);
+  map.addEventListener("pointerup", () => { dragged = null; });
+  new ResizeObserver(() => { if (state.timeline) changed(); }).observe(byId("map"));
+}
+
+function pressed(event) {
+  if (event.button > 0) return;
+  byId("canvas").setPointerCapture(event.pointerId);
+  pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
+  dragged = { x: event.offsetX, y: event.offsetY, from: state.from, to: state.to, far: 0 };
+  if (pointers.size === 2) dragged.apart = apart();
+}
+
+function apart() {
+  const [a, b] = [...pointers.values()];
+  return Math.max(Math.abs(a.x - b.x), 20);
+}
+
+function moved(event) {
+  if (!pointers.has(event.pointerId)) return showTip(event);
+  pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
+  hideTip();
+  const width = dragged.to - dragged.from;
+  if (pointers.size === 2) {
+    const factor = dragged.apart / apart();
+    const middle = (dragged.from + dragged.to) / 2;
+    return see(middle - (width * factor) / 2, middle + (width * factor) / 2);
+  }
+  const perMs = (layout.scale.right - layout.scale.left) / width;
+  const by = (dragged.x - event.offsetX) / perMs;
+  dragged.far = Math.max(dragged.far, Math.hypot(event.offsetX - dragged.x, event.offsetY - dragged.y));
+  if (dragged.far > 4) see(dragged.from + by, dragged.to + by);
+}
+
+function released(event) {
+  const isClick = pointers.size === 1 && dragged && dragged.far <= 4 && event.type === "pointerup";
+  pointers.delete(event.pointerId);
+  if (isClick) clicked(event);
+  if (!pointers.size) dragged = null;
+}
+
+function clicked(event) {
+  const found = under(event.offsetX, event.offsetY);
+  state.lane = found.row;
+  choose(found.mark ? found.mark.cause.at : found.place, false);
+  if (event.pointerType === "touch") showTip(event);
+}
+
+function wheeled(event) {
+  const across = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+  if (event.ctrlKey || event.metaKey) {
+    event.preventDefault();
+    zoom(Math.exp(Math.max(-1, Math.min(1, event.deltaY / 200))), layout.scale.ms(event.offsetX));
+  } else if (Math.abs(across) > Math.abs(event.shiftKey ? 0 : event.deltaY)) {
+    event.preventDefault();
+    move(across / layout.width);
+  }
+}
+
+const KEYS = {
+  ArrowLeft: (event) => (event.shiftKey ? move(-0.2) : step(-1)),
+  ArrowRight: (event) => (event.shiftKey ? move(0.2) : step(1)),
+  ArrowUp: () => chooseLane(-1),
+  ArrowDown: () => chooseLane(1),
+  PageUp: () => move(-0.9),
+  PageDown: () => move(0.9),
+  Home: () => { state.chosen = -1; step(1); },
+  End: () => { state.chosen = state.timeline.generations.length; step(-1); },
+  Enter: () => { if (state.chosen !== null) seeGeneration(state.chosen); },
+  "+": () => zoom(0.6), "=": () => zoom(0.6), "-": () => zoom(1 / 0.6),
+  0: seeAll,
+  Escape: () => choose(null, false),
+};
+
+function keyed(event) {
+  const act = KEYS[event.key];
+  if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  act(event);
+}
+
+function chooseLane(direction) {
+  if (!state.lanes.length) return;
+  const from = state.lane === null ? (direction > 0 ? -1 : state.lanes.length) : state.lane;
+  state.lane = Math.min(Math.max(from + direction, 0), state.lanes.length - 1);
+  const top = state.lane * layout.lane;
+  const box = byId("lanes");
+  const room = layout.height - AXIS - GROUP - CHART;
+  if (top < box.scrollTop) box.scrollTop = top;
+  if (top + layout.lane > box.scrollTop + room) box.scrollTop = top + layout.lane - room;
+  changed();
+  drawDetails();
+}
+
+function mapScale() {
+  const { first, last } = limits();
+  return new Scale(first, last, 2, byId("map").clientWidth - 2);
+}
+
+/** Inside what is seen it is taken along; beside it, it comes there. */
+function mapPressed(event) {
+  byId("map").setPointerCapture(event.pointerId);
+  const at = mapScale().ms(event.offsetX);
+  if (at < state.from || at > state.to || isAll()) {
+    const half = isAll() ? (state.to - state.from) / 10 : (state.to - state.from) / 2;
+    see(at - half, at + half);
+  }
+  dragged = { at, from: state.from, to: state.to };
+}
+
+function mapMoved(event) {
+  if (!dragged || dragged.at === undefined) return;
+  const by = mapScale().ms(event.offsetX) - dragged.at;
+  see(dragged.from + by, dragged.to + by);
+}
+
+// -- what is under the pointer --------------------------------------------------------------------
+
+function generationAt(timeline, ms) {
+  const place = upperBound(timeline.starts, ms) - 1;
+  return place >= 0 && ms <= timeline.generations[place].stop_ms ? place : null;
+}
+
+function under(x, y) {
+  const mark = layout.marks.findLast((each) => Math.hypot(each.x - x, each.y - y) < 9) || null;
+  const ms = layout.scale.ms(x);
+  const at = Math.floor((y - AXIS - GROUP + byId("lanes").scrollTop) / layout.lane);
+  const isLane = y > AXIS + GROUP && y < layout.height - CHART && at < state.lanes.length;
+  const row = isLane ? at : null;
+  const lane = row === null ? null : state.lanes[row];
+  const spell = lane ? lane.spells.findLast((s) => s.from <= ms && ms <= s.to) || null : null;
+  const place = spell ? spell.at : generationAt(state.timeline, ms);
+  const isChart = y >= layout.height - CHART;
+  return { mark, ms, row, lane, spell, place, isChart };
+}
+
+function showTip(event) {
+  if (!state.timeline || !layout.scale) return;
+  const lines = tipLines(under(event.offsetX, event.offsetY));
+  const tip = byId("tip");
+  tip.hidden = !lines.length;
+  if (!lines.length) return;
+  tip.replaceChildren(...lines.map((line) => element("p", {}, line)));
+  const { width, height } = tip.getBoundingClientRect();
+  const left = Math.min(event.clientX + 14, window.innerWidth - width - 6);
+  const isLow = event.clientY + height + 20 > window.innerHeight;
+  tip.style.left = `${Math.max(6, left)}px`;
+  tip.style.top = `${isLow ? event.clientY - height - 12 : event.clientY + 16}px`;
+}
+
+function hideTip() {
+  byId("tip").hidden = true;
+}
+
+function tipLines({ mark, ms, lane, spell, place, isChart }) {
+  const { base_ms: base, generations, assigned, unavailable } = state.timeline;
+  const when = clock(base + Math.round(ms));
+  if (mark) return causeLines(mark.cause, base);
+  if (isChart) {
+    const step = unavailable[upperBound(unavailable.map((s) => s[0]), ms) - 1];
+    return [`${when}: ${many(step ? step[1] : 0, "partition")} unavailable`];
+  }
+  if (place === null) return [];
+  const each = generations[place];
+  const phase = phases(each, each.begin_ms, each.stop_ms).find(([, a, b]) => a <= ms && ms <= b);
+  const lines = [`generation ${each.generation}, ${PHASE_WORDS[phase ? phase[0] : "stable"]}, ${when}`];
+  if (lane) lines.unshift(lane.process);
+  if (lane && !spell) return [lane.process, `not in the group, ${when}`];
+  if (spell && spell.assigned >= 0) lines.push(assigned[spell.assigned][0]);
+  if (spell && spell.left) lines.push(`then it ${LEFT_WORDS[spell.left] || spell.left}`);
+  if (!lane && each.causes.length) lines.push(causeOf(each));
+  return lines;
+}
+
+function causeLines(cause, base) {
+  const said = [cause.reason, cause.client_reason && `the client: ${cause.client_reason}`];
+  return [
+    sentence(cause.cause, cause.story, cause.who),
+    `${clock(base + cause.at_ms)}, ${ROLE_WORDS[cause.role] || cause.role} ${state.timeline.generations[cause.at].generation}`,
+    [cause.cause, cause.host].filter(Boolean).join(", "),
+    ...said.filter(Boolean),
+  ];
+}

@@ -1,0 +1,85 @@
+// Everything together.
+
+const DOES = {
+  in: () => zoom(0.6), out: () => zoom(1 / 0.6), all: seeAll, earlier: () => move(-0.4),
+  later: () => move(0.4), previous: () => step(-1), next: () => step(1),
+};
+
+function startControls() {
+  for (const button of document.querySelectorAll("[data-do]")) {
+    button.addEventListener("click", () => DOES[button.dataset.do]());
+  }
+  byId("group").append(...page.timelines.map((t) => element("option", { value: t.group }, t.group)));
+  byId("group").addEventListener("change", (event) => {
+    openGroup(event.target.value);
+    drawGroups();
+    drawDetails();
+    drawWhatIf();
+    writeAddress(address(), true);
+  });
+  byId("filter").addEventListener("input", (event) => {
+    state.words = event.target.value.trim().toLowerCase();
+    findLanes();
+    changed();
+  });
+  byId("more").addEventListener("click", () => {
+    rowsShown += 500;
+    drawRebalances();
+  });
+  byId("to-timeline").addEventListener("click", () => {
+    byId("timeline-part").scrollIntoView();
+    byId("timeline-title").focus({ preventScroll: true });
+  });
+  byId("families").append(...FAMILIES.map(familyBox));
+}
+
+function familyBox(family) {
+  const box = element("input", { type: "checkbox", checked: "" });
+  box.addEventListener("change", () => {
+    if (box.checked) state.families.add(family);
+    else state.families.delete(family);
+    changed();
+  });
+  return element("label", {}, box, picture(family), FAMILY_WORDS[family]);
+}
+
+/** A family's mark, as the timeline draws it. */
+function picture(family) {
+  const canvas = element("canvas", { class: "glyph", width: 14, height: 14, "aria-hidden": "true" });
+  const draw = () => {
+    const pen = canvas.getContext("2d");
+    pen.clearRect(0, 0, 14, 14);
+    glyph(pen, family, 7, 7, true);
+  };
+  themeListeners.push(draw);
+  draw();
+  return canvas;
+}
+
+function drawLegend() {
+  const named = { ...PHASE_WORDS, unavailable: "partitions without a consumer" };
+  const items = Object.entries(named).map(([name, words]) => {
+    const swatch = element("span", { class: "swatch" });
+    swatch.style.background = `var(--${name})`;
+    return element("li", {}, swatch, words);
+  });
+  items.push(element("li", {}, "full mark: it began the rebalance; outline: it came along"));
+  byId("legend").replaceChildren(...items);
+}
+
+function start() {
+  startTheme();
+  drawOverview();
+  drawLegend();
+  if (page.timelines.length) {
+    startControls();
+    startGestures();
+    followAddress();
+    drawWhatIf();
+    window.addEventListener("hashchange", () => { followAddress(); drawWhatIf(); });
+  }
+  themeListeners.push(() => { drawCharts(); changed(); });
+  drawCharts();
+}
+
+start();

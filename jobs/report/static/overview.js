@@ -1,0 +1,194 @@
+// All groups: what it came to, which ones, how often, how long, why.
+
+const totals = {
+  rebalances: sum(groups, "rebalances"),
+  wasted: sum(groups, "wasted_attempts"),
+  notStable: sum(groups, "not_stable_ms"),
+  unavailable: sum(groups, "unavailable_ms"),
+};
+const spanMs = page.to_ms - page.from_ms;
+
+function sum(rows, name) {
+  return rows.reduce((total, row) => total + (row[name] || 0), 0);
+}
+
+function drawOverview() {
+  document.title = `Rebalances of ${page.cluster}`;
+  byId("title").textContent = document.title;
+  const days = clock(page.from_ms, true).slice(0, 10) !== clock(page.to_ms, true).slice(0, 10);
+  byId("span").textContent =
+    `${clock(page.from_ms, true)} to ${clock(page.to_ms, days)} UTC, ${duration(spanMs)}`;
+  byId("headline").textContent = headline();
+  byId("figures").append(...figures());
+  byId("groups-note").textContent = groupsNote();
+  byId("groups-filter").addEventListener("input", drawGroups);
+  drawGroups();
+  drawStorms();
+}
+
+function headline() {
+  if (!totals.rebalances && !totals.wasted) return "No rebalance in this time.";
+  const worst = groups[0];
+  const why = mainReason(worst.group_id);
+  const share = totals.notStable ? worst.not_stable_ms / totals.notStable : 0;
+  const most = groups.length > 1 ? `, ${percent(share)} of all of it` : "";
+  return (
+    `${worst.group_id} was not Stable longest: ${duration(worst.not_stable_ms)} in ` +
+    `${many(worst.rebalances, "rebalance")}${most}${why ? `; most often because ${why}` : ""}.`
+  );
+}
+
+/** Why a group rebalanced most often: "a process restarted (5 of 16)". */
+function mainReason(group) {
+  const mine = causesOfGroups.filter((row) => row.group_id === group);
+  const first = mine[0];
+  if (!first) return "";
+  const all = sum(mine, "rebalances");
+  return `${sentence(first.cause, first.story, "a process")} (${first.rebalances} of ${all})`;
+}
+
+function figures() {
+  const lost = totals.wasted ? `and ${many(totals.wasted, "attempt")} that led nowhere` : "";
+  const stormCount = page.storms ? page.storms.rows.length : null;
+  const said = [
+    ["Groups", counted(page.group_count), ""],
+    ["Rebalances", counted(totals.rebalances), lost],
+    ["Time not Stable", duration(totals.notStable), "of all groups together"],
+    ["Longest rebalance", duration(Math.max(0, ...groups.map((g) => g.longest_ms || 0))), ""],
+    ["Unavailable", partitionTime(totals.unavailable), "partitions without a consumer"],
+  ];
+  if (stormCount !== null) said.push(["Storms", counted(stormCount), ""]);
+  return said.map(([name, value, more]) =>
+    element("div", {}, element("dt", {}, name),
+      element("dd", {}, value, more ? element("small", {}, more) : null)));
+}
+
+function groupsNote() {
+  const left = page.group_count - groups.length;
+  const without = groups.length - timelines.size;
+  const said = [];
+  if (left) said.push(`${counted(left)} more groups were Stable longer and are not listed.`);
+  if (without) {
+    said.push(`${many(without, "group")} of these without a timeline here, for want of room: ` +
+      "regroup report --group NAME makes a page of one.");
+  }
+  if (groups.some((group) => group.is_partly_unlogged)) {
+    said.push("≥: of some generations no log was there, so that only a part of their time is known.");
+  }
+  return said.join(" ");
+}
+
+const GROUP_COLUMNS = [
+  { name: "group_id", title: "Group", cell: groupCell },
+  { name: "rebalances", title: "Rebalances" },
+  { name: "trend", title: "When", cell: (row) => sparkline(row.group_id), unsorted: true },
+  { name: "not_stable_ms", title: "Not Stable", cell: notStableCell },
+  { name: "share", title: "of its time", text: (row) => percent(row.share) },
+  { name: "p50_ms", title: "Median", text: (row) => duration(row.p50_ms) },
+  { name: "longest_ms", title: "Longest", text: (row) => duration(row.longest_ms) },
+  { name: "unavailable_ms", title: "Unavailable", text: (row) => partitionTime(row.unavailable_ms) },
+  { name: "partitions_moved", title: "Moved", text: movedText },
+  { name: "wasted_attempts", title: "Led nowhere" },
+  { name: "why", title: "Most often because", cell: (row) => row.why, wide: true },
+  { name: "protocol", title: "Assignor", cell: (row) => row.protocol || "–" },
+];
+const groupOrder = { name: "not_stable_ms", down: true };
+
+for (const group of groups) {
+  group.share = (group.not_stable_ms || 0) / Math.max(group.last_ms - group.first_ms, 1);
+  group.why = mainReason(group.group_id);
+}
+
+function movedText(row) {
+  if (row.partitions_moved === null) return "–";
+  return `${counted(row.partitions_moved)} (${counted(row.moves_forced)} had to)`;
+}
+
+function groupCell(row) {
+  if (!timelines.has(row.group_id)) return element("span", {}, row.group_id);
+  const show = () => showGroup(row.group_id);
+  return element("button", { type: "button", class: "name", onclick: show }, row.group_id);
+}
+
+function notStableCell(row) {
+  const most = Math.max(1, ...groups.map((group) => group.not_stable_ms || 0));
+  const meter = element("span", { class: "meter" });
+  meter.style.width = `${Math.max(1, Math.round((70 * (row.not_stable_ms || 0)) / most))}px`;
+  const least = row.is_partly_unlogged ? "≥ " : "";
+  return element("span", {}, `${least}${duration(row.not_stable_ms)}`, meter);
+}
+
+function drawGroups() {
+  const wanted = byId("groups-filter").value.toLowerCase();
+  const rows = groups.filter((row) =>
+    `${row.group_id} ${row.why} ${row.protocol}`.toLowerCase().includes(wanted));
+  rows.sort((a, b) => compare(a[groupOrder.name], b[groupOrder.name]));
+  if (groupOrder.down) rows.reverse();
+  const head = element("tr", {}, ...GROUP_COLUMNS.map(groupHead));
+  const body = rows.map((row) => {
+    const chosen = row.group_id === shownGroup() ? "chosen" : null;
+    return element("tr", { class: chosen }, ...GROUP_COLUMNS.map((column) => groupData(column, row)));
+  });
+  byId("groups").replaceChildren(element("thead", {}, head), element("tbody", {}, ...body));
+}
+
+function compare(a, b) {
+  if (typeof a === "string" || typeof b === "string") {
+    return String(a || "").localeCompare(String(b || ""), "en", { numeric: true });
+  }
+  return (a ?? -1) - (b ?? -1);
+}
+
+function groupHead(column) {
+  if (column.unsorted) return element("th", { scope: "col" }, column.title);
+  const sorted = groupOrder.name === column.name ? (groupOrder.down ? "descending" : "ascending") : "none";
+  const sort = () => {
+    groupOrder.down = groupOrder.name === column.name ? !groupOrder.down : true;
+    groupOrder.name = column.name;
+    drawGroups();
+    const again = byId("groups").querySelector(`th[data-name="${column.name}"] button`);
+    if (again) again.focus();
+  };
+  return element("th", { scope: "col", "aria-sort": sorted, "data-name": column.name },
+    element("button", { type: "button", onclick: sort }, column.title));
+}
+
+function groupData(column, row) {
+  if (column.name === "group_id") return element("th", { scope: "row" }, column.cell(row));
+  if (column.cell) return element("td", { class: column.wide ? "wide" : null }, column.cell(row));
+  const text = column.text ? column.text(row) : counted(row[column.name] || 0);
+  return element("td", { class: "number" }, text);
+}
+
+/** How many rebalances began in each part of the time, as small bars. */
+function sparkline(group) {
+  const parts = 30;
+  const heights = new Array(parts).fill(0);
+  for (const row of trendOfGroups) {
+    if (row.group_id !== group) continue;
+    const at = Math.floor(((row.bucket_ms - page.from_ms) / Math.max(spanMs, 1)) * parts);
+    heights[Math.min(Math.max(at, 0), parts - 1)] += row.rebalances;
+  }
+  const most = Math.max(1, ...heights);
+  const space = "http://www.w3.org/2000/svg";
+  const picture = document.createElementNS(space, "svg");
+  for (const [name, value] of Object.entries({
+    class: "spark", width: 90, height: 18, role: "img",
+    "aria-label": `most in one of ${parts} parts of the time: ${most}`,
+  })) picture.setAttribute(name, value);
+  heights.forEach((count, at) => {
+    if (!count) return;
+    const height = Math.max(2, (16 * count) / most);
+    const bar = document.createElementNS(space, "rect");
+    for (const [name, value] of Object.entries({
+      x: at * 3, y: 18 - height, width: 2.4, height, fill: "var(--muted)",
+    })) bar.setAttribute(name, value);
+    picture.append(bar);
+  });
+  return picture;
+}
+
+function drawStorms() {
+  if (!page.storms || !page.storms.rows.length) return;
+  byId("storms-part").hidden = false;
+}

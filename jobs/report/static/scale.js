@@ -1,0 +1,42 @@
+// From times to pixels, and round times for an axis.
+
+const SHORTEST_MS = 20; // the narrowest view
+
+/** The part of a timeline that is seen: from, to in ms since its base; x within left .. right. */
+class Scale {
+  constructor(from, to, left, right) {
+    Object.assign(this, { from, to, left, right });
+    this.perMs = (right - left) / Math.max(to - from, 1);
+  }
+
+  x(ms) {
+    return this.left + (ms - this.from) * this.perMs;
+  }
+
+  ms(x) {
+    return this.from + (x - this.left) / this.perMs;
+  }
+}
+
+const STEPS_MS = [
+  1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 10e3, 15e3, 30e3, 60e3, 120e3, 300e3, 600e3,
+  900e3, 1800e3, 3600e3, 7200e3, 10800e3, 21600e3, 43200e3, 86400e3, 172800e3, 604800e3, 2592e6,
+];
+
+/** Round times in a view, at most one for so many pixels, with the words for each. */
+function ticks(scale, baseMs, pixels) {
+  const wanted = pixels / scale.perMs;
+  const step = STEPS_MS.find((each) => each >= wanted) || STEPS_MS[STEPS_MS.length - 1];
+  const found = [];
+  for (let at = Math.ceil((baseMs + scale.from) / step) * step; at <= baseMs + scale.to; at += step) {
+    found.push({ ms: at - baseMs, text: tickText(at, step) });
+  }
+  return found;
+}
+
+function tickText(ms, step) {
+  const text = new Date(ms).toISOString();
+  if (step >= 86400e3) return text.slice(5, 10);
+  if (step >= 60e3) return ms % 86400e3 === 0 ? text.slice(5, 10) : text.slice(11, 16);
+  return step >= 1e3 ? text.slice(11, 19) : text.slice(14, 23);
+}

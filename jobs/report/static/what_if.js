@@ -1,0 +1,53 @@
+// What was beside what would have been, where somebody asked for it.
+
+const WHAT_IF_COLUMNS = [
+  ["rebalances", "rebalances", (n) => counted(n)],
+  ["not_stable_ms", "not Stable", duration],
+  ["moved_partitions", "partitions moved", (n) => counted(n)],
+  ["unavailable_partition_ms", "unavailable", partitionTime],
+];
+const BASIS_WORDS = {
+  observed: "as it was", model: "the same, played by the model", predicted: "predicted",
+};
+
+function drawWhatIf() {
+  const box = byId("what-if");
+  const title = element("h3", {}, "What if");
+  const rows = state.timeline.what_if ? objects(state.timeline.what_if) : [];
+  if (!rows.length) {
+    box.replaceChildren(title, element("p", { class: "muted" },
+      `This lake has no what-if of ${shownGroup()}: regroup what-if-sweep makes it.`));
+    return;
+  }
+  const heads = ["setting", "basis", ...WHAT_IF_COLUMNS.map(([, name]) => name)];
+  const head = element("tr", {}, ...heads.map((name) => element("th", { scope: "col" }, name)));
+  const table = element("table", {}, element("thead", {}, head),
+    element("tbody", {}, ...rows.map((row) => whatIfRow(row, rows))));
+  box.replaceChildren(title, ...advice(), element("div", { class: "scroll", tabindex: 0 }, table));
+}
+
+function advice() {
+  const said = page.advice ? objects(page.advice) : [];
+  return said
+    .filter((row) => row.group_id === shownGroup() && row.sentence)
+    .map((row) => element("p", { class: "lead" }, row.sentence));
+}
+
+function whatIfRow(row, rows) {
+  const cells = WHAT_IF_COLUMNS.map(([name, , text]) => {
+    const most = Math.max(1, ...rows.map((each) => each[name] || 0));
+    const meter = element("span", { class: "meter" });
+    meter.style.width = `${Math.max(1, Math.round((60 * (row[name] || 0)) / most))}px`;
+    return element("td", {}, `${text(row[name])}${spread(row, name, text)}`, meter);
+  });
+  return element("tr", {}, element("th", { scope: "row" }, row.setting),
+    element("td", {}, BASIS_WORDS[row.basis] || row.basis), ...cells);
+}
+
+/** The least and the most over the seeds, where they differ. */
+function spread(row, name, text) {
+  const least = row[`${name}_least`];
+  const most = row[`${name}_most`];
+  if (least === null || least === undefined || least === most) return "";
+  return ` (${text(least)} to ${text(most)})`;
+}
