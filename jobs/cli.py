@@ -11,6 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 from jobs.errors import RunFailed, UsageError, fail, fail_unforeseen
+from jobs.examples import epilog
 from jobs.pipeline import JOBS, Progress, run_all
 from jobs.printing import Format, print_rows
 
@@ -443,6 +444,19 @@ def scenario_diagram(
     from jobs.scenario import diagram
 
     sys.stdout.write(diagram(file, era, trace, kind))
+
+
+def _show_examples(group: typer.Typer, path: str = "") -> None:
+    for command in group.registered_commands:
+        assert command.callback is not None
+        name = command.name or command.callback.__name__.replace("_", "-")
+        command.epilog = epilog(f"{path}{name}")
+    for below in group.registered_groups:
+        if below.typer_instance is not None:
+            _show_examples(below.typer_instance, f"{path}{below.name} ")
+
+
+_show_examples(app)
 
 
 def main() -> None:

@@ -36,7 +36,7 @@ def print_rows(
     out: TextIO | None = None,
     title: str | None = None,
 ) -> None:
-    """``rows`` as a table as wide as they are, a JSON array of objects, or CSV with a header."""
+    """``rows`` as a table that fits ``out``, a JSON array of objects, or CSV with a header."""
     out = out or sys.stdout
     if format is Format.JSON:
         objects = [dict(zip(columns, map(jsonable, row), strict=True)) for row in rows]
@@ -102,20 +102,9 @@ def _text(value: Any) -> str:
 def _print_table(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], out: TextIO, title: str | None
 ) -> None:
-    from rich import box
-    from rich.cells import cell_len
-    from rich.console import Console
-    from rich.table import Table
+    from jobs.console_table import print_table
 
-    title = title and printable(title)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
     numeric = [all(isinstance(r[i], int | float | None) for r in rows) for i in range(len(columns))]
     names = [printable(name) for name in columns]
-    for name, is_number in zip(names, numeric, strict=True):
-        table.add_column(name, justify="right" if is_number else "left", no_wrap=True)
     texts = [[printable(_text(value)) for value in row] for row in rows]
-    for row in texts:
-        table.add_row(*row)
-    cells = [names, *texts]
-    width = sum(max(cell_len(row[i]) for row in cells) + 3 for i in range(len(columns))) + 4
-    Console(file=out, width=max(width, 40), highlight=False, markup=False, emoji=False).print(table)
+    print_table(names, texts, numeric, out, title and printable(title))

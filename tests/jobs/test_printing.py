@@ -2,10 +2,12 @@
 
 import io
 import json
+import re
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
+from rich.cells import cell_len
 
 from jobs.printing import Format, jsonable, print_rows
 
@@ -111,3 +113,70 @@ def test_json_loses_nothing_by_its_escapes():
 
 def test_a_table_gives_wide_characters_their_room():
     assert "消费者组" in printed(Format.TABLE, [("消费者组",)] * 3, ["g"])
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def on_terminal(monkeypatch):
+    """``on_terminal(columns, rows, width)``: lines on a terminal so wide, without its codes."""
+
+    def show(columns, rows, width, **more):
+        monkeypatch.setenv("COLUMNS", str(width))
+        monkeypatch.setenv("NO_COLOR", "1")
+        out = Terminal()
+        print_rows(columns, rows, Format.TABLE, out, **more)
+        plain = re.sub("\x1b\\[[0-9;]*m", "", out.getvalue())
+        return [line.rstrip() for line in plain.splitlines() if line.strip()]
+
+    return show
+
+
+WORDS = "a reason that a broker gave in many words"
+
+
+def test_a_terminal_that_is_wide_enough_shows_what_a_file_would(on_terminal):
+    written = [line for line in printed(Format.TABLE).splitlines() if line.strip()]
+
+    assert on_terminal(COLUMNS, ROWS, 200) == written
+
+
+def test_on_a_narrow_terminal_the_longest_columns_are_folded(on_terminal):
+    assert on_terminal(["group", "n", "reason"], [("billing", 12, WORDS)], 50) == [
+        " group      n   reason",
+        " " + "─" * 48,
+        " billing   12   a reason that a broker gave in",
+        "                many words",
+    ]
+
+
+def test_on_a_terminal_too_narrow_for_a_table_a_row_is_a_block(on_terminal):
+    rows = [("billing", 12, WORDS), ("audit", None, WORDS)]
+
+    assert on_terminal(["group", "n", "reason"], rows, 40, title="those") == [
+        "those",
+        " group    billing",
+        " n        12",
+        f" reason   {WORDS}",
+        " group    audit",
+        " n",
+        f" reason   {WORDS}",
+    ]
+
+
+def test_no_line_of_a_table_is_wider_than_its_terminal(on_terminal):
+    rows = [(WORDS, 1, WORDS, "消费者组" * 10)]
+
+    for width in range(85, 160):
+        assert max(map(cell_len, on_terminal(["a", "b", "c", "d"], rows, width))) <= width
+
+
+def test_no_line_of_a_file_ends_in_blanks():
+    assert [line for line in printed(Format.TABLE).splitlines() if line != line.rstrip()] == []
+
+
+def test_a_table_without_a_row_has_its_header(on_terminal):
+    assert on_terminal(COLUMNS, [], 80)[0].split() == COLUMNS

@@ -1,0 +1,109 @@
+"""What stands below each command's help works as it is printed."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from jobs import cli
+from jobs.examples import EXAMPLES
+from jobs.pipeline import JOBS
+from schemas import table_names
+from tests.jobs.test_incident_replay import tables
+
+ROOT = Path(__file__).parents[2]
+NEED_SPARK = ["nightly", "ingest", *JOBS, "topic-partitions", "maintain"]
+# What is in its output, and its exit code: of a lake that has one group's log and records.
+DOES = {
+    "sql": (" cluster_id   group_id   cause", 0),
+    "check": (
+        "a row is filed under the date of its time",
+        1,
+    ),  # of an incident, and none of its other tables
+    "decode": ('{"partition":', 0),
+    "assign": ('{"case":"two","assignment":{"a":[["t",0],["t",1]],"b":[["t",2]]}}\n', 0),
+    "simulate": ("\n billing           6           20", 0),
+    "replay": ("5 of 5 generations reproduced", 0),
+    "report": ("", 0),
+    "init": ("", 0),
+    "doctor": ("ok        settings: conf/local.toml", 0),
+    "alerts": ("", 0),
+    "scenario run": ('"event":"response","to":"f2"', 0),
+    "scenario diagram": ("\n         a     b     c    coordinator   log\n", 0),
+}
+
+
+def commands(group, path=""):
+    """Names of all commands, those of groups with the group's before it."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{path}{name} ")
+        else:
+            yield f"{path}{name}"
+
+
+def test_every_command_has_an_example():
+    assert sorted(commands(typer.main.get_command(cli.app))) == sorted(EXAMPLES)
+
+
+def test_every_example_is_tried():
+    assert sorted([*NEED_SPARK, *DOES]) == sorted(EXAMPLES)
+
+
+@pytest.mark.parametrize("command", EXAMPLES)
+def test_help_shows_the_example_as_it_is_typed(command, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["regroup", *command.split(), "--help"])
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        cli.main()
+
+    shown = capsys.readouterr().out.split("Example:\n")[1]
+
+    assert "\n".join(line[4:] for line in shown.splitlines()) == EXAMPLES[command]
+
+
+@pytest.mark.parametrize("command", NEED_SPARK)
+def test_an_example_that_needs_spark_is_understood(command):
+    words = shlex.split(EXAMPLES[command].replace("\\\n", " ").rpartition("|")[2])
+    group = typer.main.get_command(cli.app)
+    taken = []
+    group.commands[command].callback = lambda **options: taken.append(options)
+
+    group(words[1:], standalone_mode=False)
+
+    assert words[:2] == ["regroup", command]
+    assert len(taken) == 1
+
+
+@pytest.fixture(scope="module")
+def folder(write_lake, tmp_path_factory):
+    """As the project's, with one group in the demo's lake."""
+    place = tmp_path_factory.mktemp("project")
+    (place / "examples").symlink_to(ROOT / "examples")
+    rows = tables()
+    for row in [row for table in rows.values() for row in table]:
+        row["cluster_id"] = "kafka-3.9"
+    write_lake(place / ".demo" / "lake", {table: [] for table in table_names()} | rows)
+    return place
+
+
+@pytest.mark.parametrize("command", DOES)
+def test_an_example_works_as_printed(command, folder):
+    here = Path(sys.executable).parent
+    environment = os.environ | {"PATH": f"{here}{os.pathsep}{os.environ['PATH']}"}
+
+    done = subprocess.run(
+        ["bash", "-c", EXAMPLES[command]],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+
+    says, code = DOES[command]
+    assert says in done.stdout
+    assert done.returncode == code, done.stderr
