@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jobs.errors import UsageError
-from schemas import table_columns, table_names, view_names, view_sql
+from schemas import (
+    table_columns,
+    table_names,
+    view_about,
+    view_columns,
+    view_names,
+    view_rests_on,
+    view_sql,
+    views_in_order,
+)
+from schemas.columns import Type
+from schemas.columns import columns as columns_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,6 +34,19 @@ _DUCK_TYPES = {
     "timestamp": "TIMESTAMP",
     "binary": "BLOB",
     "double": "DOUBLE",
+}
+# Functions that the views call by Spark's names.
+SPARKS_WORDS = [
+    "explode(list) AS UNNEST(list)",
+    "unix_millis(time) AS EPOCH_MS(time)",
+]
+# What writes a table that no nightly run does.
+WRITERS = {
+    "advice": "what-if-sweep",
+    "incident_replay": "replay",
+    "process_lives": "what-if-sweep",
+    "topic_partitions": "topic-partitions",
+    "what_if": "what-if-sweep",
 }
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -51,36 +76,38 @@ def open_lake(root: str, sql: str) -> duckdb.DuckDBPyConnection:
             f"--lake {root}: no such folder; run `regroup nightly --lake {root} ...` first"
         )
     connection = duckdb.connect(":memory:")
-    views = _views_named(sql)
-    for table in _tables_named(" ".join([sql, *(view_sql(view) for view in views)])):
-        _register(connection, root, table)
+    for macro in SPARKS_WORDS:
+        connection.execute(f"CREATE MACRO {macro}")
+    words = set(_WORD.findall(sql.lower()))
+    named = words & set(table_names())
+    views = _views_below(words)
+    below = {name for view in views for name in view_rests_on(view)} & set(table_names())
+    for table in sorted(named | below):
+        _register(connection, root, table, must=table in named)
     for view in views:
         connection.execute(f"CREATE VIEW {view} AS {view_sql(view)}")
+        _comment_on(connection, view)
     return connection
 
 
-def _views_named(sql: str) -> list[str]:
-    """The views that ``sql`` names and those that these rest on, each after what it rests on."""
+def _views_below(words: set[str]) -> list[str]:
+    """The views among ``words`` and those that these rest on, each after what it rests on."""
     wanted: set[str] = set()
-    texts = [sql]
-    while texts:
-        words = set(_WORD.findall(texts.pop().lower()))
-        new = (words & set(view_names())) - wanted
+    new = words & set(view_names())
+    while new:
         wanted |= new
-        texts += [view_sql(view) for view in new]
-    return sorted(wanted, key=lambda view: _rank(view, wanted))
+        new = {name for view in new for name in view_rests_on(view)} & set(view_names()) - wanted
+    return [view for view in views_in_order() if view in wanted]
 
 
-def _rank(view: str, among: set[str]) -> tuple[int, str]:
-    """A view comes after the ones it names."""
-    words = set(_WORD.findall(view_sql(view).lower())) - {view}
-    below = [_rank(other, among - {view})[0] for other in words & (among - {view})]
-    return (1 + max(below) if below else 0, view)
+def _comment_on(connection: duckdb.DuckDBPyConnection, view: str) -> None:
+    connection.execute(f"COMMENT ON VIEW {view} IS {_literal(view_about(view))}")
+    for column, comment in view_columns(view).items():
+        connection.execute(f"COMMENT ON COLUMN {view}.{column} IS {_literal(comment)}")
 
 
-def _tables_named(sql: str) -> list[str]:
-    words = set(_WORD.findall(sql.lower()))
-    return [table for table in table_names() if table in words]
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _path(root: str, table: str, uri: str) -> str:
@@ -90,17 +117,26 @@ def _path(root: str, table: str, uri: str) -> str:
     return f"{root.rstrip('/')}/{table}/" + uri.rsplit(f"/{table}/", 1)[1]
 
 
-def _register(connection: duckdb.DuckDBPyConnection, root: str, table: str) -> None:
-    """A view over the table's current Parquet files, columns in the table's order."""
+def _register(connection: duckdb.DuckDBPyConnection, root: str, table: str, *, must: bool) -> None:
+    """A view over the table's current Parquet files, columns in the table's order.
+
+    A table that is not there is a UsageError if it ``must`` be; else it is empty, which is said.
+    """
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
     try:
         delta = DeltaTable(f"{root.rstrip('/')}/{table}")
     except TableNotFoundError:
-        raise UsageError(
-            f"--lake {root}: no table {table} in it yet; run `regroup nightly`"
-        ) from None
+        missing = f"no table {table} in it yet; run `regroup {WRITERS.get(table, 'nightly')}`"
+        if must:
+            raise UsageError(f"--lake {root}: {missing}") from None
+        print(f"--lake {root}: {missing}", file=sys.stderr)
+        nothing = ", ".join(
+            f"NULL::{_duck_type_of(column.type)} AS {column.name}" for column in columns_of(table)
+        )
+        connection.execute(f"CREATE VIEW {table} AS SELECT {nothing} WHERE false")
+        return
     except (DeltaError, OSError) as error:  # damaged, or a store that does not let us in
         why = str(error).splitlines()[0]
         raise UsageError(f"--lake {root}: table {table} cannot be read: {why}") from None
@@ -128,6 +164,19 @@ def _register(connection: duckdb.DuckDBPyConnection, root: str, table: str) -> N
         if name not in types:
             columns += f", NULL AS {name}"
     connection.execute(f"CREATE VIEW {table} AS SELECT {columns} FROM {source}")
+
+
+def _duck_type_of(type_: Type) -> str:
+    """A type of schemas/tables in DuckDB's words."""
+    inner = [_duck_type_of(of) for of in type_.of]
+    if type_.name == "ARRAY":
+        return f"{inner[0]}[]"
+    if type_.name == "MAP":
+        return f"MAP({', '.join(inner)})"
+    if type_.name == "STRUCT":
+        fields = [f'"{field.name}" {_duck_type_of(field.type)}' for field in type_.fields]
+        return f"STRUCT({', '.join(fields)})"
+    return {"STRING": "VARCHAR", "BINARY": "BLOB"}.get(type_.name, type_.name)
 
 
 def _duck_type(of: Any) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.resources import files
 
 _HEADER = "--"
+# A column of a view, and what it is: the end of its line.
+_NOTED = re.compile(r"(?P<column>\w+),?\s+-- (?P<comment>.+)$")
+_NOTE = re.compile(r"\s+-- .*$")
 
 
 @cache
@@ -52,19 +56,50 @@ def table_about(table: str) -> str:
 
 
 def view_names() -> list[str]:
-    """Every SQL view over the tables, in the order in which they may refer to each other."""
+    """Every SQL view over the tables."""
     return _names("views")
 
 
 def view_sql(view: str) -> str:
-    """The SELECT of ``schemas/views/<view>.sql``, in the words Spark SQL and DuckDB share."""
+    """The SELECT of ``schemas/views/<view>.sql``, without comments.
+
+    In the words that Spark SQL and DuckDB share; EXPLODE and UNIX_MILLIS are Spark's.
+    """
     lines = _text("views", view).splitlines()
-    return "\n".join(line for line in lines if not line.startswith(_HEADER))
+    bare = (_NOTE.sub("", line) for line in lines if not line.startswith(_HEADER))
+    return "\n".join(line for line in bare if line.strip())
 
 
 def view_about(view: str) -> str:
     """What the view answers, from its header line."""
     return _text("views", view).splitlines()[0].removeprefix(f"{_HEADER} {view}: ")
+
+
+def view_columns(view: str) -> dict[str, str]:
+    """The view's columns in order, each with its comment: what ends its line in the file."""
+    noted = (_NOTED.search(line) for line in _text("views", view).splitlines())
+    return {found["column"]: found["comment"] for found in noted if found}
+
+
+def view_rests_on(view: str) -> set[str]:
+    """The tables and views that the view itself names."""
+    named = set(re.findall(r"\b(?:FROM|JOIN)\s+(\w+)", view_sql(view)))
+    return named & {*table_names(), *view_names()}
+
+
+def views_in_order() -> list[str]:
+    """Every view, each after those it rests on."""
+    ordered: list[str] = []
+
+    def add(view: str) -> None:
+        for below in sorted(view_rests_on(view) & set(view_names())):
+            add(below)
+        if view not in ordered:
+            ordered.append(view)
+
+    for view in view_names():
+        add(view)
+    return ordered
 
 
 def _header_list(folder: str, name: str, label: str) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from jobs.errors import UsageError
 from jobs.sql import query
 from jobs.tables import Lake
-from schemas import table_names, view_names
+from schemas import table_names, view_columns, view_names, view_rests_on, views_in_order
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +67,41 @@ def test_an_empty_tables_columns_have_their_types(empty, asked):
 
 
 @pytest.mark.parametrize("view", view_names())
-def test_every_view_can_be_asked(empty, view):
+def test_every_view_can_be_asked_and_each_column_has_a_comment(empty, view):
     columns, rows = query(empty, f"SELECT * FROM {view}")
 
     assert columns[0] == "cluster_id"
     assert rows == []
+    assert columns == list(view_columns(view))
+
+
+@pytest.mark.parametrize("view", view_names())
+def test_a_view_comes_after_what_it_rests_on(view):
+    above = views_in_order()[: views_in_order().index(view)]
+
+    assert view_rests_on(view) <= {*table_names(), *above}
+
+
+def test_comments_are_duckdbs_comments(lake):
+    _, views = query(
+        lake, "SELECT comment FROM duckdb_views() WHERE view_name = 'q05_moved_nothing'"
+    )
+    _, columns = query(
+        lake,
+        "SELECT column_name, comment FROM duckdb_columns() "
+        "WHERE table_name = 'q05_moved_nothing' AND column_name = 'total_ms'",
+    )
+
+    assert views == [("rebalances that changed no owner: wasted work.",)]
+    assert columns == [("total_ms", "ms not Stable for nothing")]
+
+
+def test_a_table_below_a_view_that_is_not_there_is_empty_and_said(lake, capsys):
+    columns, rows = query(lake, "SELECT group_id, fenced FROM q11_static_members")
+
+    assert (columns, rows) == (["group_id", "fenced"], [])
+    said = capsys.readouterr().err.splitlines()
+    assert f"--lake {lake}: no table timeline in it yet; run `regroup nightly`" in said
 
 
 def test_a_view_that_rests_on_another_view(lake):

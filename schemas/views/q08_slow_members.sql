@@ -1,0 +1,85 @@
+-- q08_slow_members: who was slow: whom each rebalance waited for last, and how many were dropped for not coming.
+WITH phases AS (
+    SELECT
+        g.*, l.join_ms, l.sync_ms, l.total_ms, c.members_dropped,
+        MAX(CASE WHEN c.partitions_assigned IS NOT NULL THEN g.generation END) OVER (
+            PARTITION BY g.cluster_id, g.group_id, g.incarnation ORDER BY g.generation
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS recorded_before,
+        LAG(g.protocol) OVER (
+            PARTITION BY g.cluster_id, g.group_id, g.incarnation ORDER BY g.generation
+        ) IN ('cooperative-sticky', 'stream') AS cooperative
+    FROM generations g
+    JOIN rebalance_latency l
+        ON l.cluster_id = g.cluster_id AND l.group_id = g.group_id
+        AND l.incarnation = g.incarnation AND l.generation = g.generation
+    LEFT JOIN churn c
+        ON c.cluster_id = g.cluster_id AND c.group_id = g.group_id
+        AND c.incarnation = g.incarnation AND c.generation = g.generation
+    WHERE g.preparing_time IS NOT NULL AND g.joined_time IS NOT NULL
+),
+-- A name for every member id.
+named AS (
+    SELECT cluster_id, group_id, member_id, MAX(process) AS process
+    FROM generation_members
+    GROUP BY cluster_id, group_id, member_id
+),
+comings AS (
+    -- Members commit when they must stop, right before they join again; cooperative ones go on.
+    SELECT
+        p.cluster_id, p.group_id, p.incarnation, p.generation,
+        a.process, c.append_time AS come_time, 'commits' AS evidence
+    FROM phases p
+    JOIN committed_offsets c
+        ON c.cluster_id = p.cluster_id AND c.group_id = p.group_id
+        AND c.event_date = p.event_date
+        AND NOT p.cooperative
+        AND c.append_time >= p.preparing_time AND c.append_time <= p.joined_time
+    JOIN assignments a
+        ON a.cluster_id = p.cluster_id AND a.group_id = p.group_id
+        AND a.incarnation = p.incarnation AND a.generation = p.recorded_before
+        AND a.assignor = 'actual' AND a.topic = c.topic AND a.partition = c.partition
+    UNION ALL
+    SELECT
+        p.cluster_id, p.group_id, p.incarnation, p.generation,
+        COALESCE(n.process, t.instance_id, t.member_id), t.sign_time, 'log'
+    FROM phases p
+    JOIN timeline t
+        ON t.cluster_id = p.cluster_id AND t.group_id = p.group_id
+        AND t.incarnation = p.incarnation AND t.forming_generation = p.generation
+        AND t.sign IN ('MEMBER_JOIN', 'STATIC_NEW')
+        AND t.sign_time >= p.preparing_time AND t.sign_time <= p.joined_time
+    LEFT JOIN named n
+        ON n.cluster_id = t.cluster_id AND n.group_id = t.group_id AND n.member_id = t.member_id
+),
+last_comings AS (
+    SELECT
+        *,
+        ROW_NUMBER() OVER (
+            PARTITION BY cluster_id, group_id, incarnation, generation
+            ORDER BY come_time DESC, evidence, process
+        ) AS from_the_end
+    FROM comings
+)
+SELECT
+    p.cluster_id,                   -- cluster
+    p.group_id,                     -- consumer group
+    p.incarnation,                  -- life of the group
+    p.generation,                   -- generation the rebalance made
+    p.preparing_time,               -- when it began
+    p.join_ms,                      -- ms waiting for everybody to join
+    j.process AS last_to_join,      -- who came last, as far as log and commits tell; null if nothing does
+    UNIX_MILLIS(j.come_time) - UNIX_MILLIS(p.preparing_time) AS last_join_after_ms, -- ms into the rebalance at which it came
+    UNIX_MILLIS(p.joined_time) - UNIX_MILLIS(j.come_time) AS waited_on_ms, -- ms waited on after that: for the initial delay, or for one that never came
+    j.evidence,                     -- log (a line says that it joined) or commits (it committed for what it had, as eager members do right before they join again)
+    p.members_dropped,              -- members removed for not rejoining or not syncing in time
+    p.sync_ms,                      -- ms waiting for the leader's assignment
+    COALESCE(n.process, p.leader) AS last_to_sync, -- the leader, whom all others wait for
+    CASE WHEN p.sync_ms > p.join_ms THEN 'sync' ELSE 'join' END AS slow_phase -- the longer of the two
+FROM phases p
+LEFT JOIN last_comings j
+    ON j.cluster_id = p.cluster_id AND j.group_id = p.group_id
+    AND j.incarnation = p.incarnation AND j.generation = p.generation
+    AND j.from_the_end = 1
+LEFT JOIN named n
+    ON n.cluster_id = p.cluster_id AND n.group_id = p.group_id AND n.member_id = p.leader

@@ -1,0 +1,45 @@
+-- q11_static_members: static membership audit: what each group.instance.id went through.
+WITH members AS (
+    SELECT
+        cluster_id, group_id, instance_id,
+        COUNT(DISTINCT member_id) AS member_ids,
+        COUNT(DISTINCT client_host) AS hosts,
+        MAX_BY(session_timeout_ms, 1000000 * CAST(incarnation AS BIGINT) + generation) AS session_timeout_ms
+    FROM generation_members
+    WHERE instance_id IS NOT NULL
+    GROUP BY cluster_id, group_id, instance_id
+),
+fences AS (
+    SELECT cluster_id, group_id, instance_id, COUNT(*) AS fenced
+    FROM timeline
+    WHERE sign = 'STATIC_FENCED' AND instance_id IS NOT NULL
+    GROUP BY cluster_id, group_id, instance_id
+),
+causes AS (
+    SELECT
+        cluster_id, group_id, instance_id,
+        SUM(CASE WHEN cause = 'STATIC_REPLACED' THEN 1 ELSE 0 END) AS replacements,
+        SUM(CASE WHEN story = 'takeover' THEN 1 ELSE 0 END) AS takeovers,
+        SUM(CASE WHEN cause = 'HEARTBEAT_EXPIRY' THEN 1 ELSE 0 END) AS expiries,
+        SUM(CASE WHEN role = 'trigger' THEN 1 ELSE 0 END) AS rebalances_started
+    FROM rebalance_causes
+    WHERE instance_id IS NOT NULL
+    GROUP BY cluster_id, group_id, instance_id
+)
+SELECT
+    m.cluster_id,                   -- cluster
+    m.group_id,                     -- consumer group
+    m.instance_id,                  -- group.instance.id
+    m.session_timeout_ms,           -- how long it may be away without a rebalance
+    m.member_ids,                   -- member ids it went through
+    m.hosts,                        -- addresses it came from
+    COALESCE(c.replacements, 0) AS replacements, -- times it came back under a new member id, within its session
+    COALESCE(c.takeovers, 0) AS takeovers, -- of these: while the old process still asked: two processes under one id
+    COALESCE(f.fenced, 0) AS fenced, -- requests refused with FENCED_INSTANCE_ID, as logged
+    COALESCE(c.expiries, 0) AS expiries, -- times it was away for longer than its session
+    COALESCE(c.rebalances_started, 0) AS rebalances_started -- rebalances it began all the same
+FROM members m
+LEFT JOIN fences f
+    ON f.cluster_id = m.cluster_id AND f.group_id = m.group_id AND f.instance_id = m.instance_id
+LEFT JOIN causes c
+    ON c.cluster_id = m.cluster_id AND c.group_id = m.group_id AND c.instance_id = m.instance_id

@@ -1,0 +1,73 @@
+-- q11_would_benefit: which groups static membership would spare rebalances: restarts of dynamic members that were back within their session timeout.
+WITH sessions AS (
+    SELECT
+        cluster_id, group_id, client_id, client_host,
+        MAX(session_timeout_ms) AS session_timeout_ms
+    FROM generation_members
+    WHERE instance_id IS NULL
+    GROUP BY cluster_id, group_id, client_id, client_host
+),
+comings AS (
+    SELECT
+        c.*,
+        LAG(c.story) OVER w AS story_before,
+        LAG(c.event_time) OVER w AS time_before,
+        LEAD(c.story) OVER w AS story_after,
+        LEAD(c.event_time) OVER w AS time_after
+    FROM rebalance_causes c
+    WINDOW w AS (
+        PARTITION BY c.cluster_id, c.group_id, c.client_id, c.client_host
+        ORDER BY c.incarnation, c.generation, c.cause_seq
+    )
+),
+judged AS (
+    SELECT
+        c.cluster_id, c.group_id, c.incarnation, c.generation, c.story, c.client_id, c.client_host,
+        s.client_id IS NOT NULL AND c.instance_id IS NULL AND (
+            c.story = 'restart' AND c.story_after = 'return'
+            AND UNIX_MILLIS(c.time_after) - UNIX_MILLIS(c.event_time) <= s.session_timeout_ms
+            OR c.story = 'return' AND c.story_before = 'restart'
+            AND UNIX_MILLIS(c.event_time) - UNIX_MILLIS(c.time_before) <= s.session_timeout_ms
+        ) AS avoidable
+    FROM comings c
+    LEFT JOIN sessions s
+        ON s.cluster_id = c.cluster_id AND s.group_id = c.group_id
+        AND s.client_id = c.client_id AND s.client_host = c.client_host
+    WHERE c.role <> 'absorbed'
+),
+-- Spared only where nothing else asked for the rebalance.
+spared AS (
+    SELECT
+        cluster_id, group_id, incarnation, generation,
+        SUM(CASE WHEN story = 'restart' AND avoidable THEN 1 ELSE 0 END) AS restarts,
+        SUM(CASE WHEN avoidable THEN 0 ELSE 1 END) = 0 AS avoidable
+    FROM judged
+    GROUP BY cluster_id, group_id, incarnation, generation
+),
+members AS (
+    SELECT
+        cluster_id, group_id,
+        COUNT(DISTINCT CASE WHEN instance_id IS NULL THEN process END) AS dynamic_processes,
+        COUNT(DISTINCT instance_id) AS static_processes
+    FROM generation_members
+    GROUP BY cluster_id, group_id
+)
+SELECT
+    m.cluster_id,                   -- cluster
+    m.group_id,                     -- consumer group
+    m.dynamic_processes,            -- processes without a group.instance.id
+    m.static_processes,             -- instance ids
+    COALESCE(SUM(s.restarts), 0) AS restarts, -- restarts of dynamic members back within their session timeout
+    COALESCE(SUM(CASE WHEN s.avoidable THEN 1 ELSE 0 END), 0) AS rebalances_avoidable, -- rebalances begun and fed by nothing but these
+    COALESCE(SUM(CASE WHEN s.avoidable THEN l.total_ms END), 0) AS not_stable_avoidable_ms, -- ms in them
+    COALESCE(SUM(CASE WHEN s.avoidable THEN c.partitions_moved END), 0) AS moves_avoidable, -- partitions they moved
+    COALESCE(SUM(CASE WHEN s.avoidable THEN 1 ELSE 0 END), 0) > 0 AS would_benefit -- whether there is one
+FROM members m
+LEFT JOIN spared s ON s.cluster_id = m.cluster_id AND s.group_id = m.group_id
+LEFT JOIN rebalance_latency l
+    ON l.cluster_id = s.cluster_id AND l.group_id = s.group_id
+    AND l.incarnation = s.incarnation AND l.generation = s.generation
+LEFT JOIN churn c
+    ON c.cluster_id = s.cluster_id AND c.group_id = s.group_id
+    AND c.incarnation = s.incarnation AND c.generation = s.generation
+GROUP BY m.cluster_id, m.group_id, m.dynamic_processes, m.static_processes

@@ -1,0 +1,112 @@
+-- q13_config_audit: what is odd about a group's configuration, on its last date with members.
+WITH days AS (
+    SELECT cluster_id, group_id, MAX(event_date) AS event_date
+    FROM generation_members
+    GROUP BY cluster_id, group_id
+),
+members AS (
+    SELECT m.*, ARRAY_SORT(m.subscribed_topics) AS topics, a.partitions
+    FROM generation_members m
+    JOIN days d
+        ON d.cluster_id = m.cluster_id AND d.group_id = m.group_id AND d.event_date = m.event_date
+    LEFT JOIN (
+        SELECT cluster_id, group_id, incarnation, generation, member_id, COUNT(*) AS partitions
+        FROM assignments
+        WHERE assignor = 'actual'
+        GROUP BY cluster_id, group_id, incarnation, generation, member_id
+    ) AS a
+        ON a.cluster_id = m.cluster_id AND a.group_id = m.group_id
+        AND a.incarnation = m.incarnation AND a.generation = m.generation
+        AND a.member_id = m.member_id
+    -- A replaced static member's last id has its partitions.
+    WHERE m.left_how IS DISTINCT FROM 'replaced'
+),
+by_generation AS (
+    SELECT
+        m.cluster_id, m.group_id, m.event_date, m.incarnation, m.generation, MAX(g.protocol) AS protocol,
+        COUNT(*) AS members,
+        COUNT(m.instance_id) AS static_members,
+        MIN(m.session_timeout_ms) AS session_timeout_least_ms,
+        MAX(m.session_timeout_ms) AS session_timeout_most_ms,
+        MIN(m.rebalance_timeout_ms) AS rebalance_timeout_least_ms,
+        MAX(m.rebalance_timeout_ms) AS rebalance_timeout_most_ms,
+        COUNT(DISTINCT m.topics) AS subscriptions,
+        SUM(m.partitions) AS partitions,
+        -- In a cooperative group's first round who comes waits for what others give up.
+        SUM(CASE WHEN m.partitions IS NULL AND c.partitions_orphaned = 0 THEN 1 ELSE 0 END) AS idle
+    FROM members m
+    LEFT JOIN churn c
+        ON c.cluster_id = m.cluster_id AND c.group_id = m.group_id
+        AND c.incarnation = m.incarnation AND c.generation = m.generation
+    LEFT JOIN generations g
+        ON g.cluster_id = m.cluster_id AND g.group_id = m.group_id
+        AND g.incarnation = m.incarnation AND g.generation = m.generation
+    GROUP BY m.cluster_id, m.group_id, m.event_date, m.incarnation, m.generation
+),
+versions AS (
+    SELECT
+        r.cluster_id, r.group_id,
+        MIN(CAST(SUBSTR(HEX(r.member.subscription), 4, 1) AS INT)) AS version_least,
+        MAX(CAST(SUBSTR(HEX(r.member.subscription), 4, 1) AS INT)) AS version_most
+    FROM (
+        SELECT g.cluster_id, g.group_id, g.event_date, EXPLODE(g.members) AS member
+        FROM group_metadata g
+        WHERE g.protocol_type = 'consumer'
+    ) AS r
+    JOIN days d
+        ON d.cluster_id = r.cluster_id AND d.group_id = r.group_id AND d.event_date = r.event_date
+    GROUP BY r.cluster_id, r.group_id
+),
+groups AS (
+    SELECT
+        cluster_id, group_id, event_date,
+        MAX(members) AS members,
+        MAX(static_members) AS static_members,
+        MAX(members - static_members) AS dynamic_members,
+        MAX(partitions) AS partitions,
+        MIN(session_timeout_least_ms) AS session_timeout_least_ms,
+        MAX(session_timeout_most_ms) AS session_timeout_most_ms,
+        MIN(rebalance_timeout_least_ms) AS rebalance_timeout_least_ms,
+        MAX(rebalance_timeout_most_ms) AS rebalance_timeout_most_ms,
+        ARRAY_SORT(ARRAY_AGG(DISTINCT protocol)) AS assignors,
+        COUNT(DISTINCT protocol) AS assignor_count,
+        MAX(subscriptions) AS subscriptions,
+        MAX(idle) AS idle_members,
+        MAX(CASE WHEN idle > 0 AND members > partitions THEN 1 ELSE 0 END) AS too_many
+    FROM by_generation
+    GROUP BY cluster_id, group_id, event_date
+)
+SELECT
+    g.cluster_id,                   -- cluster
+    g.group_id,                     -- consumer group
+    g.event_date,                   -- the last UTC date on which it had members; all here is of that date
+    g.members,                      -- most members at once
+    g.static_members,               -- most of them with a group.instance.id
+    g.dynamic_members,              -- most of them without
+    g.partitions,                   -- most partitions assigned at once
+    g.idle_members,                 -- most members without a partition at once
+    g.session_timeout_least_ms,     -- shortest session.timeout.ms
+    g.session_timeout_most_ms,      -- longest
+    g.rebalance_timeout_least_ms,   -- shortest max.poll.interval.ms of a consumer; -1 if not sent
+    g.rebalance_timeout_most_ms,    -- longest
+    g.assignors,                    -- assignors that the votes chose
+    g.subscriptions,                -- most different sets of topics subscribed to at once
+    v.version_least AS subscription_version_least, -- lowest version of a subscription: the age of its client
+    v.version_most AS subscription_version_most, -- highest
+    NULLIF(CONCAT_WS(', ',
+        CASE WHEN g.session_timeout_least_ms < g.session_timeout_most_ms
+            THEN 'session timeouts differ' END,
+        CASE WHEN g.rebalance_timeout_least_ms < g.rebalance_timeout_most_ms
+            THEN 'rebalance timeouts differ' END,
+        CASE WHEN g.rebalance_timeout_least_ms BETWEEN 0 AND g.session_timeout_most_ms
+            THEN 'session timeout not below rebalance timeout' END,
+        CASE WHEN g.assignor_count > 1 THEN 'assignor changed' END,
+        CASE WHEN v.version_least < v.version_most THEN 'client versions differ' END,
+        CASE WHEN g.too_many = 1 THEN 'more members than partitions' END,
+        CASE WHEN g.too_many = 0 AND g.idle_members > 0 THEN 'members without partitions' END,
+        CASE WHEN g.subscriptions > 1 THEN 'subscriptions differ' END,
+        CASE WHEN g.static_members > 0 AND g.dynamic_members > 0
+            THEN 'static and dynamic members' END
+    ), '') AS findings              -- what is odd; null if nothing is
+FROM groups g
+LEFT JOIN versions v ON v.cluster_id = g.cluster_id AND v.group_id = g.group_id

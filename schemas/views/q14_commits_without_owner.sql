@@ -1,0 +1,28 @@
+-- q14_commits_without_owner: commits for partitions that nobody in the group had: from outside of it, or of stale generations.
+SELECT
+    c.cluster_id,                   -- cluster
+    c.group_id,                     -- consumer group
+    c.incarnation,                  -- life of the group; null before the first generation
+    c.generation,                   -- generation that ran; null before the first
+    c.topic,                        -- topic
+    c.partition,                    -- partition
+    CASE
+        WHEN c.generation IS NULL THEN 'no generation yet'
+        WHEN c.outcome = 'empty' THEN 'group empty'
+        WHEN m.from_process IS NOT NULL THEN 'taken away'
+        ELSE 'not assigned'
+    END AS why,                     -- no generation yet, group empty (a tool or a consumer without a group), taken away (its owner lost it in this generation: a cooperative one commits once more when it is told), not assigned
+    m.from_process AS owner_before, -- who had just lost it
+    c.commits,                      -- commits
+    c.first_time,                   -- time of the first
+    c.last_time,                    -- time of the last
+    UNIX_MILLIS(c.last_time) - UNIX_MILLIS(s.running_time) AS last_after_ms -- ms from the generation's start to the last
+FROM commits_by_generation c
+LEFT JOIN partition_movement m
+    ON m.cluster_id = c.cluster_id AND m.group_id = c.group_id
+    AND m.incarnation = c.incarnation AND m.generation = c.generation
+    AND m.topic = c.topic AND m.partition = c.partition AND m.change = 'orphaned'
+LEFT JOIN generation_spans s
+    ON s.cluster_id = c.cluster_id AND s.group_id = c.group_id
+    AND s.incarnation = c.incarnation AND s.generation = c.generation
+WHERE c.owner IS NULL

@@ -1,0 +1,58 @@
+-- storms: runs of three and more rebalances with pauses below 10 s, 60 s and 5 min.
+SELECT
+    r.cluster_id,                   -- cluster
+    r.group_id,                     -- consumer group
+    r.pause_below_ms,               -- pauses between its rebalances are shorter than this
+    r.storm,                        -- number of the run in the group's history, among those of such pauses
+    MIN(r.start_time) AS start_time, -- start of its first rebalance
+    MAX(r.running_time) AS end_time, -- end of its last one
+    MIN(r.incarnation) AS first_incarnation, -- life of the group in which it began
+    MIN_BY(r.generation, r.place) AS first_generation, -- its first generation
+    MAX_BY(r.generation, r.place) AS last_generation, -- its last generation
+    COUNT(*) AS generations,        -- rebalances, superseded and empty ones included
+    SUM(CASE WHEN r.outcome = 'stable' THEN 1 ELSE 0 END) AS rebalances, -- of these: became Stable
+    MAX(CASE WHEN r.pause_ms < r.pause_below_ms THEN r.pause_ms END) AS longest_pause_ms, -- between one's end and the next one's start
+    SUM(r.total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
+    MAX_BY(r.cause, r.weight) AS dominant_cause, -- cause class that began most of them
+    ROUND(100 * MAX(r.times) / COUNT(*), 1) AS dominant_percent, -- share of them it began
+    COUNT(DISTINCT r.culprit) AS culprits -- processes that began them: one that flaps, or many, as in a deploy
+FROM (
+    SELECT
+        n.*,
+        COUNT(n.cause) OVER (
+            PARTITION BY n.cluster_id, n.group_id, n.pause_below_ms, n.storm, n.cause
+        ) AS times,
+        -- of causes as frequent the one that came first
+        1000000 * COUNT(n.cause) OVER (
+            PARTITION BY n.cluster_id, n.group_id, n.pause_below_ms, n.storm, n.cause
+        ) - MIN(n.place) OVER (
+            PARTITION BY n.cluster_id, n.group_id, n.pause_below_ms, n.storm, n.cause
+        ) AS weight
+    FROM (
+        SELECT
+            p.*,
+            t.pause_below_ms,
+            SUM(CASE WHEN p.pause_ms < t.pause_below_ms THEN 0 ELSE 1 END) OVER (
+                PARTITION BY p.cluster_id, p.group_id, t.pause_below_ms ORDER BY p.place
+                ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            ) AS storm
+        FROM (
+            SELECT
+                s.*,
+                r.culprit,
+                ROW_NUMBER() OVER (
+                    PARTITION BY s.cluster_id, s.group_id ORDER BY s.incarnation, s.generation
+                ) AS place,
+                UNIX_MILLIS(s.start_time) - UNIX_MILLIS(LAG(s.running_time) OVER (
+                    PARTITION BY s.cluster_id, s.group_id ORDER BY s.incarnation, s.generation
+                )) AS pause_ms
+            FROM generation_spans s
+            LEFT JOIN rebalances r
+                ON r.cluster_id = s.cluster_id AND r.group_id = s.group_id
+                AND r.incarnation = s.incarnation AND r.generation = s.generation
+        ) AS p
+        CROSS JOIN (VALUES (10000), (60000), (300000)) AS t(pause_below_ms)
+    ) AS n
+) AS r
+GROUP BY r.cluster_id, r.group_id, r.pause_below_ms, r.storm
+HAVING COUNT(*) >= 3
