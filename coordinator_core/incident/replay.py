@@ -98,7 +98,7 @@ def replay(
     Without ``era`` it is told from what the broker wrote.  ``committed``: rows of
     committed_offsets with ``at_ms``, their commit_time; their commits are played, too.
     """
-    found = era_of(lives, offset_versions) if era is None else EraFound(era, "as asked for")
+    found = _era(lives, era, offset_versions)
     rules = ERAS[found.name]
     told = [(life, chapters(life), Members(life)) for life in lives]
     delay = initial_delay((parts, members) for _, parts, members in told)
@@ -114,6 +114,44 @@ def replay(
     known = {life.incarnation: members for life, _, members in told}
     group_id = lives[0].group_id if lives else ""
     return Replay(group_id, found, config, judged, taken_up, known, delay)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What reached the coordinator in one life of a group, chapter by chapter."""
+
+    life: Life
+    members: Members
+    chapters: Sequence[Explained]
+
+
+@dataclass(frozen=True)
+class Told:
+    """All lives of a group explained, and what the evidence tells of its broker."""
+
+    group_id: str
+    era: EraFound
+    delay: DelayFound
+    lives: Sequence[Explanation]
+
+
+def explain(
+    lives: Sequence[Life], *, era: str | None = None, offset_versions: Iterable[int] = ()
+) -> Told:
+    """As ``replay`` does, with nothing played."""
+    found = _era(lives, era, offset_versions)
+    told = [(life, chapters(life), Members(life)) for life in lives]
+    delay = initial_delay((parts, members) for _, parts, members in told)
+    config = Config(group_initial_rebalance_delay_ms=delay.delay_ms)
+    explained = [
+        Explanation(life, members, _Scene(life, members, ERAS[found.name], config, []).explain(p))
+        for life, p, members in told
+    ]
+    return Told(lives[0].group_id if lives else "", found, delay, explained)
+
+
+def _era(lives: Sequence[Life], era: str | None, offset_versions: Iterable[int]) -> EraFound:
+    return era_of(lives, offset_versions) if era is None else EraFound(era, "as asked for")
 
 
 class _Scene:

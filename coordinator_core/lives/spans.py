@@ -1,0 +1,195 @@
+"""Members from their coming to their going, by what reached the coordinator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from coordinator_core.incident.chapters import Chapter
+from coordinator_core.incident.evidence import RecordedMember
+from coordinator_core.incident.members import Members, client_of
+from coordinator_core.incident.replay import Explained, Explanation
+from coordinator_core.incident.stimuli import Act, Basis, Stimulus
+
+
+class When(NamedTuple):
+    """A moment in ms since the epoch, and the interval that it lay in."""
+
+    at_ms: int
+    earliest_ms: int
+    latest_ms: int
+
+    @classmethod
+    def exactly(cls, at_ms: int) -> When:
+        return cls(at_ms, at_ms, at_ms)
+
+
+class Going(Enum):
+    LEFT = "left"
+    EXPIRED = "expired"
+    REPLACED = "replaced"  # by the next process of its instance id
+    DROPPED = "dropped"  # did not rejoin or sync in time
+    UNSEEN = "unseen"  # its group is gone
+
+
+@dataclass
+class Span:
+    """One member id's time in the group.
+
+    ``was_there``: before the evidence begins.  ``told_ms``: when the group learnt that it went.
+    ``last_heard_ms``: of one that expired.  ``reason``: the client's own words about its leave.
+    """
+
+    member: RecordedMember
+    incarnation: int
+    began: When
+    basis: Basis
+    evidence: str
+    was_there: bool = False
+    going: Going | None = None
+    ended: When | None = None
+    told_ms: int | None = None
+    last_heard_ms: int | None = None
+    reason: str | None = None
+    left_evidence: str | None = None
+    first_generation: int = 0
+    last_generation: int = 0
+
+    @property
+    def member_id(self) -> str:
+        return self.member.member_id
+
+
+def spans(told: Iterable[Explanation]) -> list[Span]:
+    """All members of a group in the order in which they came; who only asked for an id is none."""
+    found: list[Span] = []
+    for life in told:
+        found += _Reader(life).read()
+    return sorted(found, key=lambda each: each.began.at_ms)
+
+
+class _Reader:
+    def __init__(self, told: Explanation) -> None:
+        self._told = told
+        self._members: Members = told.members
+        self._open: dict[str, Span] = {}
+        self._asked: dict[str, When] = {}
+        self._found: dict[str, Span] = {}
+
+    def read(self) -> list[Span]:
+        for each in self._told.chapters:
+            self._expiries(each)
+            for stimulus in each.stimuli:
+                self._take(stimulus)
+            for event in each.chapter.events:
+                if event.event == "DROPPED_NOT_REJOINED" or event.cause == "SYNC_TIMEOUT":
+                    for member_id in event.members or (event.member_id or "",):
+                        self._end(
+                            member_id, Going.DROPPED, When.exactly(event.at_ms), event.where
+                        )
+            self._see(each.chapter)
+        self._mark_those_before()
+        return list(self._found.values())
+
+    def _mark_those_before(self) -> None:
+        """Of a story that begins in the middle: whose coming has no line was there before."""
+        first = next((e.chapter.generation for e in self._told.chapters if e.chapter.generation), 1)
+        for span in self._found.values():
+            if 1 < first == span.first_generation and span.basis is not Basis.LOG:
+                span.was_there = True
+
+    def _take(self, stimulus: Stimulus) -> None:
+        when = When(stimulus.at_ms, stimulus.earliest_ms, stimulus.latest_ms)
+        member_id = stimulus.member_id
+        if stimulus.act is Act.ASK_ID:
+            self._asked[member_id] = when
+        elif stimulus.act in (Act.JOIN, Act.REJOIN) and member_id not in self._found:
+            began = self._asked.pop(member_id, when)
+            self._replace(stimulus.instance_id, began, stimulus.evidence)
+            generation = stimulus.generation
+            self._begin(member_id, generation, began, stimulus.basis, stimulus.evidence)
+        elif stimulus.act is Act.LEAVE:
+            for leaver in stimulus.leavers:
+                span = self._end(leaver, Going.LEFT, when, stimulus.evidence)
+                if span is not None:
+                    span.reason = stimulus.reason
+
+    def _begin(
+        self, member_id: str, generation: int, began: When, basis: Basis, evidence: str
+    ) -> Span:
+        member = self._members.at(member_id, generation)
+        if not member.client_id or member_id not in self._members:
+            member = self._like_its_instance(member)
+        span = Span(member, self._told.life.incarnation, began, basis, evidence)
+        span.first_generation = span.last_generation = generation
+        self._open[member_id] = self._found[member_id] = span
+        return span
+
+    def _like_its_instance(self, member: RecordedMember) -> RecordedMember:
+        """A member that is in no record: what its instance was before."""
+        name = client_of(member.member_id)
+        for other in reversed(self._found.values()):
+            known = other.member
+            if known.instance_id is not None and member.member_id.startswith(known.instance_id):
+                return known._replace(member_id=member.member_id)
+        return member._replace(client_id=member.client_id or name)
+
+    def _replace(self, instance_id: str | None, began: When, evidence: str) -> None:
+        if instance_id is None:
+            return
+        for member_id, span in list(self._open.items()):
+            if span.member.instance_id == instance_id:
+                session_ms = span.member.session_timeout_ms
+                earliest_ms = max(span.began.at_ms, began.at_ms - session_ms)
+                gone = When(began.at_ms, earliest_ms, began.at_ms)
+                self._end(member_id, Going.REPLACED, gone, evidence)
+
+    def _end(self, member_id: str, going: Going, ended: When, evidence: str) -> Span | None:
+        span = self._open.pop(member_id, None)
+        if span is not None:
+            span.going, span.ended, span.told_ms = going, ended, ended.at_ms
+            span.left_evidence = evidence
+        return span
+
+    def _expiries(self, each: Explained) -> None:
+        silent = {silence.member_id: silence for silence in each.silences}
+        for event in each.chapter.events:
+            silence = silent.get(event.member_id or "")
+            if event.event != "HEARTBEAT_EXPIRED" or silence is None:
+                continue
+            heard_ms = silence.last_heard_ms
+            ended = When(heard_ms, heard_ms, event.at_ms)
+            if silence.member_id not in self._found:
+                self._take_from(each, silence.member_id)
+            span = self._end(silence.member_id, Going.EXPIRED, ended, silence.evidence)
+            if span is not None:
+                span.told_ms, span.last_heard_ms = event.at_ms, heard_ms
+
+    def _take_from(self, each: Explained, member_id: str) -> None:
+        """Of a chapter in which the member came, too."""
+        for stimulus in each.stimuli:
+            if stimulus.member_id == member_id:
+                self._take(stimulus)
+
+    def _see(self, chapter: Chapter) -> None:
+        """Members that a record has and nothing told of were there before."""
+        for record in chapter.records:
+            for member in record.members:
+                span = self._found.get(member.member_id)
+                if span is None:
+                    began = When.exactly(record.joined_ms)
+                    span = self._begin(
+                        member.member_id, record.generation, began, Basis.RECORD, record.where
+                    )
+                    span.was_there = True
+                span.last_generation = max(span.last_generation, record.generation)
+                span.member = member
+
+
+def ends_of(told: Iterable[Explanation]) -> Iterator[int]:
+    """The last moment that each life of the group tells of."""
+    for life in told:
+        if life.chapters:
+            yield max(each.chapter.ends_ms for each in life.chapters)

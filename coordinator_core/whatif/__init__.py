@@ -1,0 +1,25 @@
+"""What would have been: a group's processes under other settings, through clients and coordinator."""
+
+from coordinator_core.whatif.advice import Advice, advise
+from coordinator_core.whatif.observed import observed
+from coordinator_core.whatif.outcome import Outcome, Prediction
+from coordinator_core.whatif.predict import predict
+from coordinator_core.whatif.scene import NotAConsumerGroup, Scene, scene_of
+from coordinator_core.whatif.settings import GRID, SETTINGS, UNCHANGED, Change, WrongSetting
+
+__all__ = [
+    "GRID",
+    "SETTINGS",
+    "UNCHANGED",
+    "Advice",
+    "Change",
+    "NotAConsumerGroup",
+    "Outcome",
+    "Prediction",
+    "Scene",
+    "WrongSetting",
+    "advise",
+    "observed",
+    "predict",
+    "scene_of",
+]
