@@ -11,7 +11,7 @@ DEMO = "--lake .demo/lake --cluster-id kafka-4.1"
 INCIDENT = r"""--lake lake --cluster-id kafka-4.1 \
     --segments examples/mixed-clients-4.1.2/segments \
     --broker-log examples/mixed-clients-4.1.2/server.log"""
-CASE = r"""'{"assignor": "range", "topics": {"t": {"partitions": 3}},'\
+CASE = r"""'{"case": "two", "assignor": "range", "topics": {"t": {"partitions": 3}},'\
 '"members": [{"id": "a", "topics": ["t"]}, {"id": "b", "topics": ["t"]}]}'"""
 
 EXAMPLES = {
@@ -26,7 +26,7 @@ EXAMPLES = {
     "assign": f"echo {CASE} |\n    regroup assign",
     "simulate": "regroup simulate --spec examples/fleets/flapping-member.toml --out fleet",
     "replay": "regroup replay --lake .demo/lake --cluster-id kafka-3.9 --group inventory-static",
-    "report": f"regroup report {DEMO} --out report.html",
+    "report": "regroup report --lake .demo/lake --cluster-id kafka-3.9 --out report.html",
     "init": "regroup init --out regroup.toml",
     "doctor": "regroup doctor --lake .demo/lake --broker-log 'examples/*/server.log'",
     "alerts": "regroup alerts --lake .demo/lake --since 15m",

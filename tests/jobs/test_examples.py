@@ -84,7 +84,7 @@ def folder(write_lake, tmp_path_factory):
     """As the project's, with one group in the demo's lake."""
     place = tmp_path_factory.mktemp("project")
     (place / "examples").symlink_to(ROOT / "examples")
-    rows = tables()
+    rows = tables() | {"generations": [{"group_id": "inventory-static", "generation": 1}]}
     for row in [row for table in rows.values() for row in table]:
         row["cluster_id"] = "kafka-3.9"
     write_lake(place / ".demo" / "lake", {table: [] for table in table_names()} | rows)
