@@ -24,8 +24,9 @@ _FAMILY = alt.Color(
     "family:N",
     title=None,
     scale=alt.Scale(domain=list(FAMILIES.values())),
-    legend=alt.Legend(orient="top", symbolType="square"),
+    legend=None,  # the page has one for all
 )
+_FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
 
 
 def specs() -> dict[str, Any]:
@@ -36,7 +37,7 @@ def specs() -> dict[str, Any]:
 def _trend() -> alt.Chart:
     """How many rebalances began when, and why."""
     return (
-        alt.Chart(alt.NamedData("trend"), width="container", height=170)
+        alt.Chart(alt.NamedData("trend"), width="container", height=170, autosize=_FIT)
         .mark_bar(cursor="pointer")
         .encode(
             x=alt.X("from:T", title=None, scale=alt.Scale(type="utc"), axis=alt.Axis(grid=False)),
@@ -57,7 +58,7 @@ def _trend() -> alt.Chart:
 def _groups() -> alt.Chart:
     """Which groups were not Stable longest, and why."""
     return (
-        alt.Chart(alt.NamedData("groups"), width="container", height=alt.Step(22))
+        alt.Chart(alt.NamedData("groups"), width="container", autosize=_FIT)
         .mark_bar(cursor="pointer")
         .encode(
             x=alt.X("sum(seconds):Q", title="s not Stable"),

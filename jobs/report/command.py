@@ -27,17 +27,25 @@ class Request:
 
 def report(request: Request) -> None:
     """UsageError for a lake, a group or a time that is not there, or a file that cannot be."""
-    from jobs.report.data import page_data
-
     if not (request.out or request.trace or request.mermaid):
         raise UsageError("give --out FILE.html, --trace FILE.json or --mermaid GENERATION")
     shown = window(request.first, request.last)
     lake = ReportLake(request.lake, request.cluster_id, request.group_id, shown)
-    data = page_data(lake, request.cluster_id)
     if request.out:
+        from jobs.report.data import page_data
         from jobs.report.page import page
 
-        _write("--out", request.out, page(data))
+        _write("--out", request.out, page(page_data(lake, request.cluster_id)))
+    if request.trace:
+        from jobs.report.data import all_timelines
+        from jobs.report.trace import trace
+
+        _write("--trace", request.trace, trace(all_timelines(lake)))
+    if request.mermaid:
+        from jobs.report.sequence import sequence
+
+        given = (request.lake, request.cluster_id, request.group_id, request.mermaid)
+        sys.stdout.write(sequence(*given))
 
 
 def _write(option: str, path: str, text: str) -> None:

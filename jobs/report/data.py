@@ -42,9 +42,20 @@ def page_data(lake: ReportLake, cluster_id: str, room: int = ROOM) -> Json:
         "group_count": len(groups.rows),
         "causes": _table(lake.rows(queries.CAUSES)),
         "trend": _table(lake.rows(queries.TREND, bucket_ms=bucket_ms)),
+        "storms": _table(lake.rows(queries.STORMS)),
         "advice": _table(lake.rows(queries.ADVICE)) if "advice" in lake.has else None,
         "timelines": timelines,
     }
+
+
+def all_timelines(lake: ReportLake) -> list[Json]:
+    """Of every group, however much that is."""
+    return [timeline_data(lake, row[0]) for row in lake.rows(queries.OVERVIEW).rows]
+
+
+def objects(table: Json) -> list[Json]:
+    """The rows of a table of the page by their columns' names."""
+    return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
 
 
 def _bucket_ms(span_ms: int) -> int:
@@ -84,17 +95,19 @@ def timeline_data(lake: ReportLake, group_id: str, keep: int | None = None) -> J
     generations = lake.rows(queries.GENERATIONS, group_id=group_id).dicts()
     left_out = 0 if keep is None else max(len(generations) - max(keep, 1), 0)
     generations = generations[left_out:]
-    base_ms = max(generations[0]["begin_ms"], 0)
+    base_ms = generations[0]["begin_ms"]
+    last = generations[-1]["end_ms"]
+    end_ms = lake.last_ms if last is None else min(last, lake.last_ms)
     index = {(g["incarnation"], g["generation"]): n for n, g in enumerate(generations)}
     members = lake.rows(queries.MEMBERS, group_id=group_id).dicts()
-    lanes = Lanes(generations, index, lake.last_ms)
+    lanes = Lanes(generations, index, end_ms)
     for _, rows in groupby(members, key=lambda m: (m["incarnation"], m["generation"])):
         lanes.add(list(rows))
     names = {lane["process"]: n for n, lane in enumerate(lanes.lanes)}
     return {
         "group": group_id,
         "base_ms": base_ms,
-        "end_ms": lake.last_ms - base_ms,
+        "end_ms": end_ms - base_ms,
         "left_out": left_out,
         "generations": _generations(generations, base_ms),
         "lanes": [_shifted(lane, base_ms) for lane in lanes.lanes],

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 OPTIONAL = ("what_if", "advice", "process_lives")  # made by a command of their own
 _NEEDED = (
     "generations", "generation_members", "assignments", "rebalance_causes", "timeline",
-    "rebalances",
+    "rebalances", "q07_storms",
 )  # fmt: skip
 
 
@@ -73,12 +73,11 @@ def _nothing(
     window: Window,
 ) -> str:
     """What to change, by what there is."""
-    there = connection.execute("SELECT DISTINCT cluster_id FROM generations ORDER BY 1").fetchall()
-    clusters = [row[0] for row in there]
+    found = connection.execute("SELECT DISTINCT cluster_id FROM generations ORDER BY 1").fetchall()
+    clusters = [row[0] for row in found]
     if cluster_id not in clusters:
-        return (
-            f"--cluster-id {cluster_id}: not in {root}, which has {', '.join(clusters) or 'none'}"
-        )
+        there = ", ".join(clusters) or "none"
+        return f"--cluster-id {cluster_id}: not in {root}, which has {there}"
     when = "" if window.is_all else " in that time"
     if group_id is None:
         return f"--cluster-id {cluster_id}: no generation of any group{when}"

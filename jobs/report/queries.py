@@ -75,8 +75,8 @@ _GAPS = f"""
 
 _SPANS = """
     CREATE TEMP TABLE spans AS
-    SELECT s.* FROM all_spans s JOIN asked
-        ON s.begin_ms <= asked.to_ms AND COALESCE(s.end_ms, asked.from_ms) >= asked.from_ms"""
+    SELECT s.* FROM all_spans s CROSS JOIN last_sign JOIN asked
+        ON s.begin_ms <= asked.to_ms AND COALESCE(s.end_ms, last_ms) >= asked.from_ms"""
 
 _SHOWN = """
     CREATE TEMP TABLE shown AS
@@ -128,6 +128,14 @@ TREND = """
     SELECT group_id, begin_ms // $bucket_ms * $bucket_ms AS bucket_ms, cause,
         story, COUNT(*) AS rebalances, SUM(total_ms)::BIGINT AS not_stable_ms
     FROM shown GROUP BY ALL ORDER BY group_id, bucket_ms, cause, story"""
+
+STORMS = """
+    SELECT w.group_id, EPOCH_MS(w.start_time) AS start_ms, EPOCH_MS(w.end_time) AS end_ms,
+        w.generations, w.not_stable_ms, w.dominant_cause, w.dominant_percent, w.culprits
+    FROM q07_storms w JOIN asked ON w.cluster_id = asked.cluster_id
+        AND (asked.only_group IS NULL OR w.group_id = asked.only_group)
+        AND EPOCH_MS(w.start_time) <= asked.to_ms AND EPOCH_MS(w.end_time) >= asked.from_ms
+    ORDER BY start_ms, w.group_id"""
 
 # -- one group -----------------------------------------------------------------------------------
 

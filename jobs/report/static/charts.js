@@ -52,12 +52,19 @@ function chartConfig() {
   };
 }
 
+function timeFormat() {
+  if (page.bucket_ms < 60e3) return "%H:%M:%S";
+  return spanMs < 2 * 86400e3 ? "%H:%M" : "%d %b";
+}
+
 async function drawCharts() {
   const data = chartData();
   const more = page.group_count > FEW_GROUPS ? `: the first ${FEW_GROUPS} groups` : "";
   byId("chart-groups-title").textContent = `Who was not Stable longest, and why${more}`;
   for (const name of ["trend", "groups"]) {
     const spec = { ...page.specs[name], datasets: { [name]: data[name] } };
+    if (name === "groups") spec.height = 22 * Math.min(groups.length, FEW_GROUPS);
+    else spec.encoding.x.axis.format = timeFormat();
     const drawn = await vegaEmbed(byId(`chart-${name}`), spec, {
       actions: false, renderer: "svg", ast: true, defaultStyle: false,
       tooltip: { disableDefaultStyle: true }, config: chartConfig(),

@@ -10,6 +10,7 @@ function objects(table) {
 const groups = objects(page.groups);
 const causesOfGroups = objects(page.causes);
 const trendOfGroups = objects(page.trend);
+const storms = objects(page.storms);
 const timelines = new Map(page.timelines.map((timeline) => [timeline.group, timeline]));
 const unpacked = new Map();
 

@@ -37,7 +37,7 @@ function drawDetails() {
     ["join", duration(each.join_ms)], ["sync", duration(each.sync_ms)],
     ["not Stable", duration(each.total_ms)], ["members", each.member_count ?? "–"],
     ["came, left, expired", counts(each)], ["partitions moved", movedText(each)],
-    ["unavailable", partitionTime(each.unavailable_ms)], ["assignor", each.protocol || "–"],
+    ["partition time lost", duration(each.unavailable_ms)], ["assignor", each.protocol || "–"],
     ["evidence", each.evidence],
   ];
   if (each.gap_before) facts.push(["generations missing before it", each.gap_before]);
@@ -93,7 +93,7 @@ const REBALANCE_COLUMNS = [
   ["members", (g) => `${g.member_count ?? "–"}`, "number"],
   ["came, left, expired", counts, "number"],
   ["moved (had to)", (g) => (g.partitions_moved === null ? "–" : `${g.partitions_moved} (${g.moves_forced})`), "number"],
-  ["unavailable", (g) => partitionTime(g.unavailable_ms), "number"],
+  ["partition time lost", (g) => duration(g.unavailable_ms), "number"],
 ];
 
 /** The generations that begin in view and pass the filter, the first of them at once. */

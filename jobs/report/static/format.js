@@ -12,15 +12,6 @@ function duration(ms) {
   return `${(ms / 86400e3).toFixed(1)} days`;
 }
 
-const SPOKEN = { s: "seconds", min: "minutes", h: "hours", days: "days", ms: "milliseconds" };
-
-/** Time that partitions lost, added up: "12.6 partition-minutes". */
-function partitionTime(ms) {
-  if (!ms) return ms === 0 ? "0" : "–";
-  const [count, unit] = duration(ms).split(" ");
-  return `${count} partition-${SPOKEN[unit]}`;
-}
-
 /** 00:46:26.153, with the date before it if asked. */
 function clock(ms, withDate) {
   if (ms === null || ms === undefined || !Number.isFinite(ms)) return "–";

@@ -65,6 +65,11 @@ function drawLegend() {
   });
   items.push(element("li", {}, "full mark: it began the rebalance; outline: it came along"));
   byId("legend").replaceChildren(...items);
+  byId("family-legend").replaceChildren(...FAMILIES.map((family) => {
+    const swatch = element("span", { class: "swatch" });
+    swatch.style.background = `var(--${family})`;
+    return element("li", {}, swatch, picture(family), FAMILY_WORDS[family]);
+  }));
 }
 
 function start() {

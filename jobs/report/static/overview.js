@@ -44,20 +44,20 @@ function mainReason(group) {
   const first = mine[0];
   if (!first) return "";
   const all = sum(mine, "rebalances");
-  return `${sentence(first.cause, first.story, "a process")} (${first.rebalances} of ${all})`;
+  return `${sentence(first.cause, first.story, "a process")} (${first.rebalances} of ${all} times)`;
 }
 
 function figures() {
   const lost = totals.wasted ? `and ${many(totals.wasted, "attempt")} that led nowhere` : "";
-  const stormCount = page.storms ? page.storms.rows.length : null;
+  const longest = groups.reduce((most, g) => (g.longest_ms > (most?.longest_ms || 0) ? g : most), null);
   const said = [
     ["Groups", counted(page.group_count), ""],
     ["Rebalances", counted(totals.rebalances), lost],
     ["Time not Stable", duration(totals.notStable), "of all groups together"],
-    ["Longest rebalance", duration(Math.max(0, ...groups.map((g) => g.longest_ms || 0))), ""],
-    ["Unavailable", partitionTime(totals.unavailable), "partitions without a consumer"],
+    ["Longest rebalance", duration(longest ? longest.longest_ms : 0), longest ? longest.group_id : ""],
+    ["Partition time lost", duration(totals.unavailable), "partitions without a consumer, added up"],
+    ["Storms", counted(storms.length), storms.length ? "" : "no five rebalances in a row"],
   ];
-  if (stormCount !== null) said.push(["Storms", counted(stormCount), ""]);
   return said.map(([name, value, more]) =>
     element("div", {}, element("dt", {}, name),
       element("dd", {}, value, more ? element("small", {}, more) : null)));
@@ -83,13 +83,13 @@ const GROUP_COLUMNS = [
   { name: "rebalances", title: "Rebalances" },
   { name: "trend", title: "When", cell: (row) => sparkline(row.group_id), unsorted: true },
   { name: "not_stable_ms", title: "Not Stable", cell: notStableCell },
+  { name: "why", title: "Most often because", cell: (row) => row.why, wide: true },
   { name: "share", title: "of its time", text: (row) => percent(row.share) },
-  { name: "p50_ms", title: "Median", text: (row) => duration(row.p50_ms) },
   { name: "longest_ms", title: "Longest", text: (row) => duration(row.longest_ms) },
-  { name: "unavailable_ms", title: "Unavailable", text: (row) => partitionTime(row.unavailable_ms) },
+  { name: "p50_ms", title: "Median", text: (row) => duration(row.p50_ms) },
+  { name: "unavailable_ms", title: "Partition time lost", text: (row) => duration(row.unavailable_ms) },
   { name: "partitions_moved", title: "Moved", text: movedText },
   { name: "wasted_attempts", title: "Led nowhere" },
-  { name: "why", title: "Most often because", cell: (row) => row.why, wide: true },
   { name: "protocol", title: "Assignor", cell: (row) => row.protocol || "–" },
 ];
 const groupOrder = { name: "not_stable_ms", down: true };
@@ -105,9 +105,9 @@ function movedText(row) {
 }
 
 function groupCell(row) {
-  if (!timelines.has(row.group_id)) return element("span", {}, row.group_id);
+  if (!timelines.has(row.group_id)) return element("span", { title: row.group_id }, row.group_id);
   const show = () => showGroup(row.group_id);
-  return element("button", { type: "button", class: "name", onclick: show }, row.group_id);
+  return element("button", { type: "button", class: "name", title: row.group_id, onclick: show }, row.group_id);
 }
 
 function notStableCell(row) {
@@ -188,7 +188,30 @@ function sparkline(group) {
   return picture;
 }
 
+const STORM_COLUMNS = ["from", "group", "lasted", "rebalances", "not Stable", "mostly", "begun by"];
+
 function drawStorms() {
-  if (!page.storms || !page.storms.rows.length) return;
-  byId("storms-part").hidden = false;
+  byId("storms-part").hidden = !storms.length;
+  const head = STORM_COLUMNS.map((name) => element("th", { scope: "col" }, name));
+  const body = storms.map((storm) => {
+    const show = () => {
+      if (!openGroup(storm.group_id)) return;
+      drawGroups();
+      showTime(storm.start_ms, storm.end_ms);
+    };
+    const from = clock(storm.start_ms, true);
+    const open = timelines.has(storm.group_id)
+      ? element("button", { type: "button", class: "name", onclick: show }, from)
+      : element("span", {}, from);
+    const mostly = `${storm.dominant_cause || "no cause told"}, ${Math.round(storm.dominant_percent)} %`;
+    return element("tr", {}, element("th", { scope: "row" }, open),
+      element("td", {}, storm.group_id),
+      element("td", { class: "number" }, duration(storm.end_ms - storm.start_ms)),
+      element("td", { class: "number" }, counted(storm.generations)),
+      element("td", { class: "number" }, duration(storm.not_stable_ms)),
+      element("td", {}, mostly),
+      element("td", {}, many(storm.culprits, "process", "processes")));
+  });
+  byId("storms").replaceChildren(
+    element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body));
 }

@@ -4,7 +4,7 @@ const WHAT_IF_COLUMNS = [
   ["rebalances", "rebalances", (n) => counted(n)],
   ["not_stable_ms", "not Stable", duration],
   ["moved_partitions", "partitions moved", (n) => counted(n)],
-  ["unavailable_partition_ms", "unavailable", partitionTime],
+  ["unavailable_partition_ms", "partition time lost", duration],
 ];
 const BASIS_WORDS = {
   observed: "as it was", model: "the same, played by the model", predicted: "predicted",

@@ -1,0 +1,120 @@
+"""One rebalance as a Mermaid sequence: who asked what of the coordinator, and what came of it.
+
+What clients asked is inferred from the group's log and records, as `regroup replay` infers it; what
+nothing told is marked as assumed.  Times are since the rebalance began.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from coordinator_core.diagram import Diagram, as_mermaid
+from coordinator_core.diagram.drawing import Arrow, Note, Row
+from coordinator_core.diagram.names import COORDINATOR, LOG
+from coordinator_core.incident import Generation, Replay
+from coordinator_core.incident.stimuli import Act, Basis, Stimulus
+from coordinator_core.incident.story import story
+from jobs.errors import UsageError
+from jobs.replay import Request, replayed
+
+_ASKED = {
+    Act.ASK_ID: "JoinGroup, no member id",
+    Act.JOIN: "JoinGroup, new",
+    Act.REJOIN: "JoinGroup, again",
+    Act.SYNC: "SyncGroup",
+    Act.LEAVE: "LeaveGroup",
+    Act.DELETE: "DeleteGroups",
+}
+_DONE = {
+    Act.LOAD: "the coordinator takes the group over",
+    Act.UNLOAD: "the coordinator gives the group up",
+}
+
+
+def sequence(lake: str, cluster_id: str, group_id: str | None, generation: str) -> str:
+    """Mermaid text.  ``generation``: a number, of the last life of the group that has it; or
+    LIFE.NUMBER.  UsageError if there is none.
+    """
+    if group_id is None:
+        raise UsageError(f"--mermaid {generation}: give the --group that it is of")
+    found = replayed(Request(lake, cluster_id, group_id))
+    return as_mermaid(diagram(found, _wanted(found, generation)))
+
+
+def _wanted(found: Replay, text: str) -> Generation:
+    life, _, number = text.rpartition(".")
+    named = [
+        each
+        for each in found.generations
+        if str(each.number) == number and life in ("", str(each.incarnation))
+    ]
+    if not named:
+        numbers = [each.number for each in found.generations]
+        known = f"it has {min(numbers)} to {max(numbers)}" if numbers else "none can be told"
+        raise UsageError(f"--mermaid {text}: no such generation of {found.group_id}; {known}")
+    return named[-1]
+
+
+def diagram(found: Replay, generation: Generation) -> Diagram:
+    """Of one generation; commits are left out."""
+    asked = [s for s in generation.inferred if s.act is not Act.COMMIT]
+    names = _Names(found, generation)
+    began_ms = generation.explained.chapter.begins_ms
+    rows = [
+        *(row for s in asked if (row := _row(s, names, began_ms)) is not None),
+        *_told(found, generation, began_ms),
+        *_written(generation, began_ms),
+    ]
+    columns = dict.fromkeys(names.of(s.member_id) for s in asked if s.act in _ASKED)
+    title = f"{found.group_id}, generation {generation.number}"
+    ordered = sorted(rows, key=lambda row: row.at_ms)
+    return Diagram(title, "", (*columns, COORDINATOR, LOG), tuple(ordered))
+
+
+class _Names:
+    """Instance or client ids; where two members of a record share one, with their member ids."""
+
+    def __init__(self, found: Replay, generation: Generation) -> None:
+        self._members = found.members[generation.incarnation]
+        self._generation = generation.number
+        self._shared = {COORDINATOR, LOG}
+        for record in generation.explained.chapter.records:
+            count = Counter(self._plain(member.member_id) for member in record.members)
+            self._shared |= {name for name, times in count.items() if times > 1}
+
+    def of(self, member_id: str) -> str:
+        name = self._plain(member_id)
+        return f"{name} ({member_id})" if name in self._shared else name
+
+    def _plain(self, member_id: str) -> str:
+        member = self._members.at(member_id, self._generation)
+        return member.instance_id or member.client_id or member_id or "an administrator"
+
+
+def _row(stimulus: Stimulus, names: _Names, began_ms: int) -> Arrow | Note | None:
+    at_ms = stimulus.at_ms - began_ms
+    if stimulus.act in _DONE:
+        return Note(at_ms, _DONE[stimulus.act])
+    text = _ASKED[stimulus.act]
+    if stimulus.assignments:
+        text += f", with the assignment of {len(stimulus.assignments)} members"
+    if stimulus.reason:
+        text += f", because: {stimulus.reason}"
+    if stimulus.basis is Basis.ASSUMED:
+        text += " (assumed)"
+    return Arrow(at_ms, names.of(stimulus.member_id), COORDINATOR, text)
+
+
+def _told(found: Replay, generation: Generation, began_ms: int) -> Iterator[Row]:
+    """What the log says, or the engine where there is none."""
+    for line in story(found):
+        if (line.incarnation, line.generation) == (generation.incarnation, generation.number):
+            yield Note(line.at_ms - began_ms, line.text)
+
+
+def _written(generation: Generation, began_ms: int) -> Iterator[Row]:
+    for record in generation.explained.chapter.records:
+        count = len(record.members)
+        text = f"group record: generation {generation.number}, {count} members"
+        yield Arrow(record.at_ms - began_ms, COORDINATOR, LOG, text)
