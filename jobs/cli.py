@@ -17,7 +17,7 @@ from jobs.printing import Format, print_rows
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Forensics for Kafka consumer-group rebalances.",
@@ -303,14 +303,15 @@ def replay(
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Play an incident again from its evidence.  Exit 1 if a generation comes out differently."""
-    from jobs import incident_replay as job
+    from jobs import replay as command
+    from jobs.incident_replay import run_all as replay_all
 
     if group is not None:
-        request = job.Request(lake, cluster_id, group, first, last, era)
-        raise typer.Exit(job.run_one(request, format))
+        request = command.Request(lake, cluster_id, group, first, last, era)
+        raise typer.Exit(command.run_one(request, format))
     if first or last or era:
         raise UsageError("--from, --to and --era: give a --group, too")
-    raise typer.Exit(job.run_all(lake, cluster_id, conf, format))
+    raise typer.Exit(replay_all(lake, cluster_id, conf, format))
 
 
 @app.command()

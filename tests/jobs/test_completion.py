@@ -1,0 +1,57 @@
+"""Completion: what bash offers at a TAB, asked of bash itself."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
+
+# As `regroup --install-completion` sets it up, then a TAB at the end of the words given.
+AT_A_TAB = """
+eval "$(regroup --show-completion)"
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+_regroup_completion "$1"
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def bash(script, *words, **environment):
+    here = Path(sys.executable).parent
+    path = f"{here}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", *words],
+        env=os.environ | {"PATH": path} | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["regroup", "night"], ["nightly"]),
+        (["regroup", "scenario", ""], ["run", "diagram"]),
+        (["regroup", "sql", "--form"], ["--format"]),
+        (["regroup", "sql", "--format", ""], ["table", "json", "csv"]),
+        (["regroup", "decode", "./0"], []),  # then bash offers files
+    ],
+    ids=" ".join,
+)
+def test_bash_offers(words, offered):
+    assert bash(AT_A_TAB, *words) == offered
+
+
+def test_it_is_installed_into_bash(tmp_path):
+    """From then on an interactive bash knows it."""
+    bash("regroup --install-completion", HOME=str(tmp_path))
+
+    known = bash("bash -ic 'complete -p regroup' 2>/dev/null", HOME=str(tmp_path))
+
+    assert known == ["complete", "-o", "default", "-F", "_regroup_completion", "regroup"]
