@@ -236,10 +236,10 @@ class _Lives:
         ended = span.ended
         if ended is None:
             return None, 1.0
+        committed_ms = self._commits.get(span.member_id)
         if span.going is Going.EXPIRED:
             latest_ms = min(ended.at_ms + self._heartbeat_ms, ended.latest_ms)
-            committed_ms = self._commits.get(span.member_id, 0)
-            earliest_ms = min(max(ended.at_ms, committed_ms), latest_ms)
+            earliest_ms = min(max(ended.at_ms, committed_ms or 0), latest_ms)
             comes_early = after is not None and after.began.at_ms < ended.latest_ms
             if after is not None:
                 latest_ms = max(min(latest_ms, after.began.at_ms), earliest_ms)
@@ -247,7 +247,6 @@ class _Lives:
             # What comes back later may have been frozen: nothing on disk tells that from a crash.
             return When(at_ms, earliest_ms, latest_ms), 0.95 if comes_early else 0.7
         if span.going is Going.REPLACED:
-            committed_ms = self._commits.get(span.member_id)
             if committed_ms is not None and ended.earliest_ms <= committed_ms <= ended.latest_ms:
                 return When(committed_ms, committed_ms, ended.latest_ms), 0.8
             return ended, 0.6

@@ -86,9 +86,7 @@ class _Reader:
             for event in each.chapter.events:
                 if event.event == "DROPPED_NOT_REJOINED" or event.cause == "SYNC_TIMEOUT":
                     for member_id in event.members or (event.member_id or "",):
-                        self._end(
-                            member_id, Going.DROPPED, When.exactly(event.at_ms), event.where
-                        )
+                        self._end(member_id, Going.DROPPED, When.exactly(event.at_ms), event.where)
             self._see(each.chapter)
         self._mark_those_before()
         return list(self._found.values())

@@ -1,4 +1,4 @@
-"""What would have been: a group's processes under other settings, through clients and coordinator."""
+"""What would have been: a group's processes under other settings."""
 
 from coordinator_core.whatif.advice import Advice, advise
 from coordinator_core.whatif.observed import observed

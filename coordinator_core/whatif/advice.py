@@ -65,7 +65,9 @@ def _sentence(scene: Scene, change: Change, now: Outcome, then: Outcome) -> str:
         f" for {_seconds(then.unavailable_partition_ms)} instead of"
         f" {_seconds(now.unavailable_partition_ms)} (partition-seconds)"
     )
-    why = [text for text in (_static(scene, change), _cooperative(change), _timeouts(change)) if text]
+    why = [
+        text for text in (_static(scene, change), _cooperative(change), _timeouts(change)) if text
+    ]
     return f"{change}: {less}" + (f"; {'; '.join(why)}" if why else "")
 
 

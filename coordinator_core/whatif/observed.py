@@ -67,9 +67,7 @@ class _Observer:
             self._go(member_id, life_, is_last=is_last)
         for change in sorted(self._changes, key=lambda each: (each.at_ms, each.order)):
             self._apply(change)
-        return Outcome(
-            self._rebalances, self._not_stable_ms, self._moved, self._owned.unowned_ms()
-        )
+        return Outcome(self._rebalances, self._not_stable_ms, self._moved, self._owned.unowned_ms())
 
     def _count(self, chapter: Chapter, following: Chapter | None) -> None:
         scene = self._scene

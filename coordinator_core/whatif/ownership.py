@@ -46,7 +46,5 @@ class OwnedTime:
 
     def _within(self, since_ms: int, until_ms: int) -> int:
         first_ms, last_ms = max(since_ms, self._from_ms), min(until_ms, self._to_ms)
-        idle_ms = sum(
-            max(min(last_ms, end) - max(first_ms, begin), 0) for begin, end in self._idle
-        )
+        idle_ms = sum(max(min(last_ms, end) - max(first_ms, begin), 0) for begin, end in self._idle)
         return max(last_ms - first_ms - idle_ms, 0)

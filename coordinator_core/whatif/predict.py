@@ -145,9 +145,7 @@ class _Drawn:
         return between(0, length_ms, self._key, place)
 
 
-def _actions(
-    life: Life, name: str, start_ms: int, to_ms: int, drawn: _Drawn
-) -> Iterable[Action]:
+def _actions(life: Life, name: str, start_ms: int, to_ms: int, drawn: _Drawn) -> Iterable[Action]:
     """Of one life, in ms since the start."""
     began_ms = drawn.at_ms(life.started, 0) - _UP_BEFORE_MS - start_ms
     if life.was_there or began_ms < 0:
@@ -213,6 +211,4 @@ class _Judge:
                 self._last[topic, number] = owner
 
     def outcome(self) -> Outcome:
-        return Outcome(
-            self._rebalances, self._not_stable_ms, self._moved, self._owned.unowned_ms()
-        )
+        return Outcome(self._rebalances, self._not_stable_ms, self._moved, self._owned.unowned_ms())

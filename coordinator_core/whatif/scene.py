@@ -63,12 +63,11 @@ def scene_of(
     from_ms: int | None = None,
     to_ms: int | None = None,
     until_ms: int | None = None,
-    partition_counts: Mapping[str, int] | None = None,
 ) -> Scene:
     """From a group's evidence (coordinator_core.incident.lives).
 
-    ``until_ms``: how far the evidence goes, for processes that still run; ``partition_counts``: of
-    topics, where they are known; else they follow from what was assigned.
+    ``until_ms``: how far the evidence goes, for processes that still run.  How many partitions
+    topics have follows from what was assigned.
     """
     told = explain(lives, era=era, offset_versions=offset_versions)
     records = [record for life in told.lives for record in life.life.records if record.members]
@@ -86,13 +85,13 @@ def scene_of(
     first_ms = begins_ms if from_ms is None else max(from_ms, begins_ms)
     last_ms = max(ends_ms, until_ms or 0) if gone_ms is None else gone_ms
     last_ms = last_ms if to_ms is None else min(to_ms, last_ms)
-    names = _assigned_topics(records) | (partition_counts or {}).keys()
+    names = _assigned_topics(records)
     return Scene(
         told.group_id,
         told,
         known,
         {p.name: library_of(p, records, told.era.name) for p in known},
-        tuple(_topics(told.lives, begins_ms, partition_counts or {})),
+        tuple(_topics(told.lives, begins_ms)),
         {p.name: _subscribed(p.lives[-1].member, names) for p in known},
         _assignors(records),
         heartbeat_ms,
@@ -182,9 +181,7 @@ def _assigned_topics(records: Iterable[GroupRecord]) -> set[str]:
     return {topic for record in records for topic in _assigned(record)}
 
 
-def _topics(
-    lives: Iterable[Explanation], begins_ms: int, counts: Mapping[str, int]
-) -> Iterable[Topic]:
+def _topics(lives: Iterable[Explanation], begins_ms: int) -> Iterable[Topic]:
     """A topic grew before the rebalance that hands out a partition nobody had seen."""
     grew: dict[str, list[tuple[int, int]]] = {}
     for life in lives:
@@ -196,10 +193,6 @@ def _topics(
                     steps = grew.setdefault(topic, [])
                     if not steps or steps[-1][1] < count:
                         steps.append((max(at_ms, 0), count))
-    for topic, count in counts.items():
-        steps = grew.setdefault(topic, [(0, count)])
-        if steps[-1][1] < count:
-            steps[-1] = (steps[-1][0], count)
     for topic, steps in sorted(grew.items()):
         yield Topic(topic, steps[0][1], tuple(steps[1:]), 0)
 

@@ -78,6 +78,7 @@ _CHOICES = {
     "era": tuple(ERAS),
 }
 
+
 def _value(name: str, value: str, text: str) -> str | int:
     choices = _CHOICES.get(name)
     if choices is not None:
