@@ -187,6 +187,21 @@ def sql(
 
 
 @app.command()
+def register(
+    lake: LakeOption,
+    database: Annotated[str, typer.Option(help="Name of the database.")] = "regroup",
+    conf: ConfOption = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """The lake as a database of Spark's metastore: tables and views by name, with comments."""
+    from jobs.config import load_config
+    from jobs.register import COLUMNS, Request
+    from jobs.register import register as run
+
+    print_rows(COLUMNS, run(Request(lake, database), load_config(conf)), format)
+
+
+@app.command()
 def check(lake: LakeOption, format: FormatOption = Format.TABLE) -> None:
     """The laws every lake keeps: conservation, keys, order.  Exit 1 if one is broken."""
     from jobs.check import broken_laws

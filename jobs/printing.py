@@ -11,7 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, TextIO
@@ -108,3 +108,8 @@ def _print_table(
     names = [printable(name) for name in columns]
     texts = [[printable(_text(value)) for value in row] for row in rows]
     print_table(names, texts, numeric, out, title and printable(title))
+
+
+def time_text(at_ms: int) -> str:
+    """A moment in UTC, to the millisecond."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(" ", "milliseconds")[:-6]

@@ -4,7 +4,7 @@ import pytest
 
 from jobs import incident_replay
 from jobs.config import load_config
-from jobs.incident_replay import Request, replayed
+from jobs.replay import Request, replayed
 from jobs.session import build_session
 from jobs.tables import Lake
 

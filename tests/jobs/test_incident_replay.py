@@ -7,7 +7,8 @@ import pytest
 
 from coordinator_core.incident import lives, replay
 from jobs.cli import main
-from jobs.incident_replay import READS, Request, as_json, incident_replay, replayed, rows_of
+from jobs.incident_replay import READS, incident_replay, rows_of
+from jobs.replay import Request, as_json, replayed
 from jobs.tables import conform
 from tests.core.incident.evidence_of import of_example
 
