@@ -20,6 +20,7 @@ EXAMPLES = {
     **{job: f"regroup {job} {DEMO}" for job in JOBS},
     "topic-partitions": f"echo orders,16 |\n    regroup topic-partitions {DEMO} --file /dev/stdin",
     "sql": 'regroup sql --lake .demo/lake "SELECT * FROM q03_causes LIMIT 5"',
+    "register": "regroup register --lake .demo/lake",
     "check": "regroup check --lake .demo/lake",
     "maintain": "regroup maintain --lake .demo/lake --keep-days 90",
     "decode": "regroup decode examples/mixed-clients-4.1.2/segments",

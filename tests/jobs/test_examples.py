@@ -16,7 +16,7 @@ from schemas import table_names
 from tests.jobs.test_incident_replay import tables
 
 ROOT = Path(__file__).parents[2]
-NEED_SPARK = ["nightly", "ingest", *JOBS, "topic-partitions", "maintain"]
+NEED_SPARK = ["nightly", "ingest", *JOBS, "topic-partitions", "register", "maintain"]
 # What is in its output, and its exit code: of a lake that has one group's log and records.
 DOES = {
     "sql": (" cluster_id   group_id   cause", 0),

@@ -1,0 +1,135 @@
+"""The lake as a database: tables and views by their names, with comments, for all that asks Spark.
+
+reads the lake's tables; writes a metastore's entries only, no data
+spark-submit jobs/register.py --lake URI [--database NAME] [--conf FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from delta.tables import DeltaTable
+from pyspark.sql import SparkSession
+
+from jobs.arguments import run_script
+from jobs.config import Config, load_config
+from jobs.errors import UsageError
+from jobs.session import build_session
+from jobs.tables import Lake
+from schemas import (
+    table_about,
+    table_names,
+    view_about,
+    view_columns,
+    view_rests_on,
+    view_sql,
+    views_in_order,
+)
+
+COLUMNS = ["name", "kind", "registered", "note"]
+# A catalog that outlives the session: the one that spark-sql, the Thrift server and Connect ask.
+HIVE = {"spark.sql.catalogImplementation": "hive"}
+
+
+@dataclass(frozen=True)
+class Request:
+    lake: str
+    database: str = "regroup"
+
+    def check(self) -> None:
+        if "://" not in self.lake and not Path(self.lake).is_dir():
+            raise UsageError(f"--lake {self.lake}: no such folder; `regroup nightly` makes one")
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.database):
+            raise UsageError(f"--database {self.database}: give letters, digits and _")
+
+
+def register(request: Request, config: Config) -> list[list[Any]]:
+    """Rows of COLUMNS, one for each table and view; what is not in the lake yet is left out."""
+    request.check()
+    lasting = Config({**HIVE, **config.spark}, config.log_timezone, config.kafka, config.log_level)
+    return list(register_in(build_session(lasting), request))
+
+
+def register_in(spark: SparkSession, request: Request) -> Iterator[list[Any]]:
+    lake = Lake(spark, request.lake, cluster_id="")
+    tables = [table for table in table_names() if DeltaTable.isDeltaTable(spark, lake.path(table))]
+    if not tables:
+        raise UsageError(f"--lake {request.lake}: no tables in it; run `regroup nightly` first")
+    before = spark.catalog.currentDatabase()
+    comment = _literal(f"Kafka consumer-group rebalances: the lake at {request.lake}")
+    spark.sql(f"CREATE DATABASE IF NOT EXISTS {request.database} COMMENT {comment}")
+    # Views keep the database that is current when they are made, and find the others in it.
+    spark.sql(f"USE {request.database}")
+    try:
+        for table in table_names():
+            if table in tables:
+                _register_table(spark, request.database, table, lake.path(table))
+            yield [table, "table", table in tables, "" if table in tables else "not in the lake"]
+        yield from _register_views(spark, set(tables))
+    finally:
+        spark.sql(f"USE {before}")
+
+
+def _register_views(spark: SparkSession, there: set[str]) -> Iterator[list[Any]]:
+    for view in views_in_order():
+        missing = sorted(view_rests_on(view) - there)
+        if missing:
+            spark.sql(f"DROP VIEW IF EXISTS {view}")
+            yield [view, "view", False, f"rests on {', '.join(missing)}"]
+            continue
+        spark.sql(create_view(view))
+        there.add(view)
+        yield [view, "view", True, ""]
+
+
+def create_view(view: str) -> str:
+    """The statement that makes the view in the current database, comments and all."""
+    columns = ", ".join(
+        f"{column} COMMENT {_literal(comment)}" for column, comment in view_columns(view).items()
+    )
+    about = _literal(view_about(view))
+    return f"CREATE OR REPLACE VIEW {view} ({columns}) COMMENT {about} AS\n{view_sql(view)}"
+
+
+def _register_table(spark: SparkSession, database: str, table: str, path: str) -> None:
+    """An entry for the Delta table at ``path``; one of another lake gives way, its data stays."""
+    if spark.catalog.tableExists(f"{database}.{table}"):
+        if spark.catalog.getTable(f"{database}.{table}").tableType != "EXTERNAL":
+            raise UsageError(
+                f"--database {database}: it has a table {table} of its own; give another database"
+            )
+        spark.sql(f"DROP TABLE {database}.{table}")
+    spark.sql(f"CREATE TABLE {database}.{table} USING DELTA LOCATION {_literal(path)}")
+    about = table_about(table)
+    (described,) = DeltaTable.forPath(spark, path).detail().select("description").collect()
+    if described["description"] != about:
+        spark.sql(f"COMMENT ON TABLE {database}.{table} IS {_literal(about)}")
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def main() -> None:
+    """The script for spark-submit; `regroup register` prints what it did."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--lake", required=True, help="folder or URI of the Delta tables")
+    parser.add_argument("--database", default="regroup", help="name of the database")
+    parser.add_argument("--conf", help="TOML file with settings (default: conf/local.toml)")
+    given = vars(parser.parse_args())
+    conf = given.pop("conf")
+
+    def act() -> None:
+        for row in register(Request(**given), load_config(conf)):
+            print(*row)
+
+    run_script(act)
+
+
+if __name__ == "__main__":
+    main()
