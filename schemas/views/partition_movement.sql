@@ -35,7 +35,7 @@ owned AS (
         ORDER BY r.generation
     )
 ),
--- Who commits has not stopped yet: members commit when they are told to stop.
+-- Who commits has not stopped yet: members commit when they stop, for what is new since.
 last_commits AS (
     SELECT
         r.cluster_id, r.group_id, r.incarnation, r.generation, c.topic, c.partition,
@@ -67,9 +67,12 @@ SELECT
     UNIX_MILLIS(o.running_time) - UNIX_MILLIS(
         CASE
             WHEN o.from_cooperative AND stayed.member_id IS NOT NULL THEN o.from_after_running
-            ELSE GREATEST(o.from_until, l.commit_time)
+            ELSE GREATEST(o.from_until, MAX(l.commit_time) OVER (
+                PARTITION BY o.cluster_id, o.group_id, o.incarnation, o.generation,
+                    o.from_generation, o.from_member_id
+            ))
         END
-    ) AS unavailable_ms             -- ms at most that nobody had it until this generation ran: since its owner stopped (its last commit of the join phase, else the rebalance's start); null of an orphaned or new one
+    ) AS unavailable_ms             -- ms at most that nobody had it until this generation ran: since its owner stopped (its last commit of the join phase for whatever it had, else the rebalance's start); null of an orphaned or new one
 FROM owned o
 LEFT JOIN last_commits l
     ON l.cluster_id = o.cluster_id AND l.group_id = o.group_id
