@@ -329,6 +329,61 @@ def replay(
     raise typer.Exit(replay_all(lake, cluster_id, conf, format))
 
 
+@app.command("what-if")
+def what_if(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    group: Annotated[str, typer.Option(help="Consumer group.")],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Changed setting: membership=static|dynamic, protocol=eager|cooperative, "
+            "session_timeout_ms, rebalance_timeout_ms, initial_rebalance_delay_ms, assignor, era; "
+            "without any, twelve are tried and advice is given.",
+        ),
+    ] = None,
+    more: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...")] = None,
+    first: Annotated[str | None, typer.Option("--from", help="From this UTC time on.")] = None,
+    last: Annotated[str | None, typer.Option("--to", help="Up to this UTC time.")] = None,
+    era: Annotated[
+        str | None, typer.Option(help="Kafka era it ran on; default: told from what it wrote.")
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option(help="How often to play it, uncertain moments drawn anew.")
+    ] = 5,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """What a group went through, beside what it would have under other settings."""
+    from jobs import what_if as job
+
+    settings = (*(set_ or ()), *(more or ()))
+    job.run(job.Request(lake, cluster_id, group, settings, seeds, first, last, era), format)
+
+
+@app.command("what-if-sweep")
+def what_if_sweep(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="'KEY=VALUE ...'",
+            help="One combination to try; again for each. Default: twelve.",
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="How often to play each.")] = 3,
+    conf: ConfOption = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """All groups under a grid of settings, by Spark: process_lives, what_if and advice."""
+    from jobs.what_if_sweep import run_all as sweep_all
+
+    sweep_all(lake, cluster_id, tuple(set_ or ()), seeds, conf, format)
+
+
 @app.command()
 def init(
     out: Annotated[str, typer.Option(help="The file to write; one that is there stays.")] = (
@@ -498,8 +553,10 @@ def main() -> None:
     except BrokenPipeError:  # `regroup ... | head`
         sys.stderr.close()
         sys.exit(0)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    except KeyboardInterrupt as error:
+        if type(error) is not KeyboardInterrupt:  # while Spark worked: it has been said
+            sys.exit(130)
+        fail("interrupted", code=130)
     except Exception as error:
         fail_unforeseen(error)
     else:

@@ -17,6 +17,8 @@ from jobs.sql import query
 
 Row = dict[str, Any]
 FOREVER_MS = 1 << 62
+# Among the events of ``of_groups``: when a member that is gone committed for the last time.
+LAST_COMMIT = "LAST_COMMIT"
 
 _EVENT = (
     "event_seq", "event", "generation", "member_id", "instance_id", "old_member_id", "step",
@@ -104,9 +106,10 @@ def of_groups(
     group_events: DataFrame,
     group_metadata: DataFrame,
     committed_offsets: DataFrame,
+    last_commits: DataFrame | None = None,
 ) -> PandasCogroupedOps:
     """Events and records, cogrouped by cluster and group; records have ``offset_version``, that of
-    the group's commits.
+    the group's commits.  ``last_commits``: of jobs.last_commits, among the events.
     """
     place = ["cluster_id", "group_id", "topic_partition", "log_offset"]
     # An alias each: both sides of a cogroup may not have a column of the same origin.
@@ -123,6 +126,12 @@ def of_groups(
     told = records.join(versions, on=["cluster_id", "group_id"], how="left")
     own = ("cluster_id", "group_id", "incarnation")
     left = events.select(*own, *_EVENT, _ms("event_time"))
+    if last_commits is not None:
+        of_members = last_commits.select(
+            "cluster_id", "group_id", "member_id", F.lit(LAST_COMMIT).alias("event"),
+            _ms("committed"),
+        )  # fmt: skip
+        left = left.unionByName(of_members, allowMissingColumns=True)
     right = told.select(*own, *_RECORD, "offset_version", _ms("append_time"))
     return left.groupBy("cluster_id", "group_id").cogroup(right.groupBy("cluster_id", "group_id"))
 

@@ -27,6 +27,9 @@ EXAMPLES = {
     "assign": f"echo {CASE} |\n    regroup assign",
     "simulate": "regroup simulate --spec examples/fleets/flapping-member.toml --out fleet",
     "replay": "regroup replay --lake .demo/lake --cluster-id kafka-3.9 --group inventory-static",
+    "what-if": "regroup what-if --lake .demo/lake --cluster-id kafka-3.9 --group billing-eager "
+    "--set membership=static",
+    "what-if-sweep": "regroup what-if-sweep --lake .demo/lake --cluster-id kafka-3.9 --seeds 1",
     "report": "regroup report --lake .demo/lake --cluster-id kafka-3.9 --out report.html",
     "init": "regroup init --out regroup.toml",
     "doctor": "regroup doctor --lake .demo/lake --broker-log 'examples/*/server.log'",

@@ -1,0 +1,42 @@
+"""When what a member owned was committed for the last time, of members that are gone.
+
+An auto-commit goes with every poll, so that its last one tells how long a process lived, and that
+its application was away.  One text for Spark and for DuckDB.
+"""
+
+from __future__ import annotations
+
+
+def last_commits_sql(where: str = "true") -> str:
+    """Columns cluster_id, group_id, member_id, committed (TIMESTAMP).  ``where``: on cluster_id
+    and group_id, names alone.
+    """
+    return f"""
+WITH stable AS (
+    SELECT cluster_id, group_id, incarnation, generation, stable_time,
+        LEAD(stable_time) OVER (
+            PARTITION BY cluster_id, group_id, incarnation ORDER BY generation
+        ) AS until_time
+    FROM generations
+    WHERE stable_time IS NOT NULL AND {where}
+),
+gone AS (
+    SELECT DISTINCT cluster_id, group_id, incarnation, member_id, left_time
+    FROM generation_members
+    WHERE left_how IS NOT NULL AND {where}
+)
+SELECT a.cluster_id, a.group_id, a.member_id, MAX(c.append_time) AS committed
+FROM gone g
+JOIN assignments a
+    ON a.cluster_id = g.cluster_id AND a.group_id = g.group_id
+    AND a.incarnation = g.incarnation AND a.member_id = g.member_id AND a.assignor = 'actual'
+JOIN stable s
+    ON s.cluster_id = a.cluster_id AND s.group_id = a.group_id
+    AND s.incarnation = a.incarnation AND s.generation = a.generation
+JOIN (SELECT * FROM committed_offsets WHERE NOT tombstone AND {where}) c
+    ON c.cluster_id = a.cluster_id AND c.group_id = a.group_id
+    AND c.topic = a.topic AND c.partition = a.partition
+    AND c.append_time >= s.stable_time
+    AND (s.until_time IS NULL OR c.append_time < s.until_time)
+    AND (g.left_time IS NULL OR c.append_time <= g.left_time)
+GROUP BY a.cluster_id, a.group_id, a.member_id"""

@@ -1,0 +1,255 @@
+"""What would have been, for every group: its processes, a grid of settings, and advice.
+
+reads   timeline, group_events, group_metadata, committed_offsets, generations, generation_members,
+        assignments
+writes  process_lives   one row per start of a process
+        what_if         one row per group and setting
+        advice          one row per group
+
+All of a cluster's history, whatever the dates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import ArrayType, StructField, StructType
+
+from coordinator_core.errors import CoordinatorBug
+from coordinator_core.incident import lives
+from coordinator_core.lives import is_flapping, stories
+from coordinator_core.whatif import (
+    GRID,
+    UNCHANGED,
+    Advice,
+    Change,
+    NotAConsumerGroup,
+    Outcome,
+    Prediction,
+    Scene,
+    WrongSetting,
+    advise,
+    observed,
+    predict,
+    scene_of,
+)
+from jobs.arguments import main
+from jobs.errors import UsageError
+from jobs.evidence import LAST_COMMIT, Row, of_groups, quoted
+from jobs.last_commits import last_commits_sql
+from jobs.printing import Format, print_rows
+from jobs.sql import query
+from jobs.tables import Lake, schema_of
+
+READS = (
+    "timeline",
+    "group_events",
+    "group_metadata",
+    "committed_offsets",
+    "generations",
+    "generation_members",
+    "assignments",
+)
+WRITES = ("process_lives", "what_if", "advice")
+SEEDS = 3
+
+
+def what_if(
+    tables: dict[str, DataFrame], changes: tuple[Change, ...] = GRID, seeds: int = SEEDS
+) -> DataFrame:
+    """One row per group: its rows of each of WRITES, as an array of the table's name."""
+    for name in ("generations", "generation_members", "assignments", "committed_offsets"):
+        tables[name].createOrReplaceTempView(name)
+    committed = tables["assignments"].sparkSession.sql(last_commits_sql())
+    both = of_groups(*(tables[name] for name in READS[:4]), last_commits=committed)
+    until_ms = max(
+        _last_ms(tables["group_metadata"], "append_time"),
+        _last_ms(tables["committed_offsets"], "append_time"),
+        _last_ms(tables["group_events"], "event_time"),
+    )
+    schema = StructType(
+        [StructField(name, ArrayType(schema_of(name)), nullable=False) for name in WRITES]
+    )
+    played = _player(to_arrow_schema(schema), until_ms, changes, seeds)
+    return both.applyInArrow(played, schema)
+
+
+def _last_ms(table: DataFrame, time: str) -> int:
+    return table.agg(F.max(F.unix_millis(time))).first()[0] or 0
+
+
+def _player(
+    schema: pa.Schema, until_ms: int, changes: tuple[Change, ...], seeds: int
+) -> Callable[[pa.Table, pa.Table], pa.Table]:
+    """Plays one group; the schema is the driver's, no worker can make it."""
+
+    def played(events: pa.Table, records: pa.Table) -> pa.Table:
+        lines, written = events.to_pylist(), records.to_pylist()
+        first = next(iter(lines or written))
+        own = {"cluster_id": first["cluster_id"], "group_id": first["group_id"]}
+        found = _played(own, lines, written, until_ms, changes, seeds)
+        return pa.Table.from_pylist([found], schema)
+
+    return played
+
+
+def _played(
+    own: Row,
+    lines: list[Row],
+    written: list[Row],
+    until_ms: int,
+    changes: tuple[Change, ...],
+    seeds: int,
+) -> Row:
+    """A group that cannot be played has advice that says why, and nothing else."""
+    commits = {row["member_id"]: row["at_ms"] for row in lines if row["event"] == LAST_COMMIT}
+    told = [row for row in lines if row["event"] != LAST_COMMIT]
+    try:
+        scene = scene_of(
+            lives(own["group_id"], told, written),
+            offset_versions={row["offset_version"] for row in written} - {None},
+            last_commit_ms=commits,
+            until_ms=until_ms,
+        )
+        model = predict(scene, UNCHANGED, seeds=seeds)
+        predicted = [predict(scene, change, seeds=seeds) for change in changes]
+    except (NotAConsumerGroup, CoordinatorBug) as error:
+        nothing = Advice(None, Outcome(0, 0, 0, 0), 0.0, f"not played: {error}")
+        return {"process_lives": [], "what_if": [], "advice": [_advice(own, nothing, None)]}
+    span = {"from_time": _time(scene.from_ms), "to_time": _time(scene.to_ms)}
+    return {
+        "process_lives": [own | row for row in lives_rows(scene)],
+        "what_if": [own | row | span for row in outcome_rows(scene, model, predicted)],
+        "advice": [_advice(own, advise(scene, model, predicted), span)],
+    }
+
+
+def lives_rows(scene: Scene) -> Iterator[Row]:
+    """Rows of process_lives, but for cluster and group."""
+    told = stories(scene.processes)
+    incarnations = {
+        member.member_id: life.life.incarnation
+        for life in scene.told.lives
+        for record in life.life.records
+        for member in record.members
+    }
+    first = min(life.life.incarnation for life in scene.told.lives)
+    for process in scene.processes:
+        for number, life in enumerate(process.lives):
+            came, went, deploy = told[process.name, number]
+            yield {
+                "process": process.name,
+                "life": number + 1,
+                "incarnation": incarnations.get(life.member_ids[0], first),
+                "client_id": life.client_id,
+                "client_host": life.client_host,
+                "instance_id": life.member.instance_id,
+                "member_ids": list(life.member_ids),
+                "started_time": _time(life.started.at_ms),
+                "ended_time": None if life.ended is None else _time(life.ended.at_ms),
+                "ended_least_time": None if life.ended is None else _time(life.ended.earliest_ms),
+                "ended_most_time": None if life.ended is None else _time(life.ended.latest_ms),
+                "started_how": came.value,
+                "ended_how": went.value,
+                "deploy": deploy,
+                "slow_polls": [
+                    {
+                        "from_time": _time(slow.began.at_ms),
+                        "to_time": None if slow.to is None else _time(slow.to.at_ms),
+                    }
+                    for slow in life.slow
+                ],
+                "flapping": is_flapping(process),
+                "first_generation": life.first_generation,
+                "last_generation": life.last_generation,
+                "confidence": life.confidence,
+                "evidence": life.evidence,
+            }
+
+
+def outcome_rows(scene: Scene, model: Prediction, predicted: list[Prediction]) -> Iterator[Row]:
+    """Rows of what_if, but for cluster, group and span."""
+    seen = observed(scene)
+    shared = {"era": scene.told.era.name}
+    was = Prediction(UNCHANGED, [seen])
+    yield shared | _outcome("observed", was) | {"seeds": 0}
+    yield shared | _outcome("model", model)
+    for each in predicted:
+        yield shared | _outcome("predicted", each) | {"era": each.change.era or shared["era"]}
+
+
+def _outcome(basis: str, each: Prediction) -> Row:
+    row: dict[str, Any] = {"setting": str(each.change), "basis": basis}
+    row |= each.middle._asdict() | {"seeds": len(each.outcomes)}
+    for end, outcome in (("least", each.least), ("most", each.most)):
+        row |= {f"{name}_{end}": value for name, value in outcome._asdict().items()}
+    return row
+
+
+def _advice(own: Row, advice: Advice, span: Row | None) -> Row:
+    return (
+        own
+        | {
+            "setting": None if advice.change is None else str(advice.change),
+            "saved_unavailable_partition_ms": advice.saved.unavailable_partition_ms,
+            "saved_not_stable_ms": advice.saved.not_stable_ms,
+            "saved_rebalances": advice.saved.rebalances,
+            "share_saved": advice.share,
+            "sentence": advice.sentence,
+        }
+        | (span or {"from_time": None, "to_time": None})
+    )
+
+
+def _time(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
+def run(lake: Lake, changes: tuple[Change, ...] = GRID, seeds: int = SEEDS) -> None:
+    whole = Lake(lake.spark, lake.root, lake.cluster_id)
+    tables = {name: whole.read(name) for name in READS}
+    played = what_if(tables, changes, seeds).persist()
+    try:
+        for table in WRITES:
+            rows = played.select(F.explode(table).alias("row")).select("row.*")
+            whole.replace(table, rows)
+    finally:
+        played.unpersist()
+
+
+def run_all(
+    lake: str,
+    cluster_id: str,
+    combinations: tuple[str, ...],
+    seeds: int,
+    conf: str | None,
+    format: Format,
+) -> None:
+    """All groups of a cluster into the tables; prints each group's advice."""
+    from jobs.config import load_config
+    from jobs.session import build_session
+
+    try:
+        changes = tuple(Change.of(text.split()) for text in combinations) or GRID
+    except WrongSetting as error:
+        raise UsageError(f"--set {error}") from None
+    if seeds < 1:
+        raise UsageError(f"--seeds {seeds}: at least 1")
+    if "://" not in lake and not Path(lake).is_dir():
+        raise UsageError(f"--lake {lake}: no such folder; `regroup nightly` makes one")
+    run(Lake(build_session(load_config(conf)), lake, cluster_id), changes, seeds)
+    sql = f"""SELECT group_id, setting, ROUND(100 * share_saved) AS percent_saved, sentence
+        FROM advice WHERE cluster_id = {quoted(cluster_id)} ORDER BY
+        saved_unavailable_partition_ms DESC, group_id"""
+    print_rows(*query(lake, sql), format)
+
+
+if __name__ == "__main__":
+    main(__doc__, run)
