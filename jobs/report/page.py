@@ -16,8 +16,8 @@ from typing import Any
 from jobs.report.charts import FAMILIES, library, specs
 
 SCRIPTS = (
-    "format", "data", "family", "theme", "address", "overview", "charts", "scale", "drawing",
-    "timeline", "gestures", "details", "what_if", "main",
+    "format", "data", "family", "theme", "address", "overview", "charts", "scale", "bars",
+    "drawing", "marks", "timeline", "gestures", "details", "what_if", "main",
 )  # fmt: skip
 
 

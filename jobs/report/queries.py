@@ -8,11 +8,12 @@ from __future__ import annotations
 COOPERATIVE = ("cooperative-sticky", "stream")  # protocols under which who keeps, consumes on
 
 # A generation lasts from its rebalance's first sign to the next one's.
-_ALL_SPANS = """
+_ALL_SPANS = f"""
     CREATE TEMP TABLE all_spans AS
     SELECT g.group_id, g.incarnation, g.generation, g.outcome, g.protocol,
         EPOCH_MS(g.preparing_time) AS preparing_ms, EPOCH_MS(g.joined_time) AS joined_ms,
         EPOCH_MS(g.stable_time) AS stable_ms,
+        COALESCE(g.protocol IN {COOPERATIVE}, FALSE) AS is_cooperative,
         COALESCE(EPOCH_MS(g.preparing_time), EPOCH_MS(g.joined_time), EPOCH_MS(g.stable_time),
             EPOCH_MS(g.event_date::TIMESTAMP)) AS begin_ms,
         COALESCE(EPOCH_MS(g.ended_time), LEAD(begin_ms) OVER (
@@ -31,14 +32,14 @@ _LAST_SIGN = """
 # A partition is without a consumer from where its owner gave it up to where the next one has it:
 # under an eager protocol everybody gives up everything when the rebalance begins; under a
 # cooperative one who keeps it consumes on, and who must give it up learns so by the assignment.
-_GAPS = f"""
+_GAPS = """
     CREATE TEMP TABLE gaps AS
     WITH stable AS (
-        SELECT *, COALESCE(protocol IN {COOPERATIVE}, FALSE) AS cooperative,
+        SELECT *,
             LEAD(generation) OVER life AS next_generation,
             LEAD(stable_ms) OVER life AS next_stable_ms,
             LEAD(stretch) OVER life IS NOT DISTINCT FROM stretch AS goes_on,
-            COALESCE(LEAD(protocol) OVER life NOT IN {COOPERATIVE}, FALSE) AS turns_eager
+            NOT COALESCE(LEAD(is_cooperative) OVER life, TRUE) AS turns_eager
         FROM all_spans WHERE stable_ms IS NOT NULL AND outcome <> 'empty'
         WINDOW life AS (PARTITION BY group_id, incarnation ORDER BY generation)
     ), emptied AS (
@@ -62,7 +63,7 @@ _GAPS = f"""
             ORDER BY a.generation, a.member_id)
     ), ends AS (
         SELECT o.group_id, o.incarnation,
-            CASE WHEN NOT cooperative OR goes_on AND turns_eager THEN end_ms
+            CASE WHEN NOT is_cooperative OR goes_on AND turns_eager THEN end_ms
                 WHEN owner_generation = next_generation AND owner = member_id THEN NULL
                 WHEN gone THEN COALESCE(left_ms, end_ms)
                 WHEN goes_on THEN next_stable_ms END AS from_ms,
@@ -86,7 +87,7 @@ _SHOWN = """
         r.round, r.members_joined, r.members_left, r.members_expired, r.members_dropped,
         r.members_replaced, r.partitions_moved, r.moves_forced, r.partitions_orphaned,
         r.partitions_new, r.gap_before, r.evidence,
-        COALESCE(u.unavailable_ms, 0)::BIGINT AS unavailable_ms
+        COALESCE(u.unavailable_ms, 0)::BIGINT AS unavailable_ms, s.is_cooperative
     FROM spans s CROSS JOIN asked
     JOIN rebalances r ON r.cluster_id = asked.cluster_id AND r.group_id = s.group_id
         AND r.incarnation = s.incarnation AND r.generation = s.generation

@@ -20,12 +20,12 @@ let writing = 0;
 
 /** Another group is a step that "back" takes back; a zoom is not. */
 function writeAddress(shown, isStep) {
-  const said = new URLSearchParams();
-  if (shown.group !== null) said.set("group", shown.group);
-  if (shown.from !== null) said.set("from", new Date(shown.from).toISOString());
-  if (shown.to !== null) said.set("to", new Date(shown.to).toISOString());
-  if (shown.generation) said.set("generation", shown.generation);
-  const hash = `#${said}`;
+  const said = [];
+  if (shown.group !== null) said.push(`group=${encodeURIComponent(shown.group)}`);
+  if (shown.from !== null) said.push(`from=${new Date(shown.from).toISOString()}`);
+  if (shown.to !== null) said.push(`to=${new Date(shown.to).toISOString()}`);
+  if (shown.generation) said.push(`generation=${shown.generation}`);
+  const hash = `#${said.join("&")}`;
   if (hash === location.hash) return;
   clearTimeout(writing);
   if (isStep) history.pushState(null, "", hash);

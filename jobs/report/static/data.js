@@ -38,10 +38,26 @@ function unpack(packed) {
   const lanes = packed.lanes.map((lane, place) => ({
     ...lane,
     place,
+    unheard: unheard(packed, place),
     spells: lane.spells.map(([at, from, to, assigned, left]) => ({ at, from, to, assigned, left })),
   }));
   const starts = generations.map((each) => each.begin_ms);
   return { ...packed, generations, causes, lanes, starts };
+}
+
+/** When a lane's process did not poll, or was dead and a member still. */
+function unheard(packed, place) {
+  const spells = packed.lanes[place].spells;
+  const found = [];
+  for (const life of packed.lives || []) {
+    if (life.lane !== place) continue;
+    for (const [from, to] of life.slow_polls) found.push({ from, to, words: "a slow poll" });
+    const last = spells.filter(([, from, to]) => from <= life.to && to > life.to).pop();
+    if (life.to !== null && last) {
+      found.push({ from: life.to, to: last[2], words: `not there any more (${life.ended_how})` });
+    }
+  }
+  return found;
 }
 
 /** The first place in a sorted list of numbers whose value is more than `value`. */

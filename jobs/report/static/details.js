@@ -14,6 +14,11 @@ const ROLE_WORDS = {
 const OUTCOME_WORDS = {
   stable: "Stable", empty: "empty", superseded: "superseded", failed: "failed", unknown: "unknown",
 };
+const COORDINATOR_WORDS = {
+  LOADED: "a coordinator took the group over", UNLOADED: "its coordinator gave the group up",
+  STORE_FAILED: "the assignment could not be stored", GROUP_DEAD: "the group is gone",
+  ADMIN_DELETE: "somebody deleted the group",
+};
 const FIRST_ROWS = 50;
 let rowsShown = FIRST_ROWS;
 

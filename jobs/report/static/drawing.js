@@ -4,7 +4,6 @@
 const AXIS = 24;
 const GROUP = 30;
 const CHART = 70;
-const GLYPH = 5.5;
 
 const layout = { width: 0, height: 0, gutter: 0, lane: 0, scale: null, marks: [] };
 
@@ -93,26 +92,6 @@ function phases(generation, from, to) {
   ].filter(([, begin, end]) => end > begin);
 }
 
-/** Bars that fall into a column that has one already are left out: a thousand cost what fits. */
-class Bars {
-  constructor(pen, scale) {
-    Object.assign(this, { pen, scale, last: {} });
-  }
-
-  draw(phase, from, to, top, height) {
-    const { scale } = this;
-    const left = Math.max(scale.x(from), scale.left);
-    const right = Math.min(scale.x(to), scale.right);
-    if (right < left) return 0;
-    const width = phase === "stable" || phase === "empty" ? right - left : Math.max(right - left, 1);
-    if (width < 0.4 || (width <= 1 && this.last[phase] === Math.floor(left))) return 0;
-    this.last[phase] = Math.floor(left);
-    this.pen.fillStyle = colour(phase);
-    this.pen.fillRect(left, top, width, height);
-    return width;
-  }
-}
-
 /** The places first .. last (exclusive) of spells or generations that the view touches. */
 function seen(items, begin, end) {
   let first = 0;
@@ -132,13 +111,13 @@ function drawStates(pen) {
   pen.fillStyle = colour("page");
   pen.fillRect(0, AXIS, width, GROUP);
   const { generations } = state.timeline;
-  const bars = new Bars(pen, scale);
+  const bars = new Bars(pen, scale, AXIS + 4, GROUP - 8);
   const [first, stop] = seen(generations, (g) => g.begin_ms, (g) => g.stop_ms);
   let written = -Infinity;
   for (let at = first; at < stop; at += 1) {
     const each = generations[at];
     for (const [phase, from, to] of phases(each, each.begin_ms, each.stop_ms)) {
-      bars.draw(phase, from, to, AXIS + 4, GROUP - 8);
+      bars.draw(phase, from, to);
     }
     const label = `${each.generation}`;
     const x = Math.max(scale.x(each.begin_ms), scale.left) + 3;
@@ -148,6 +127,7 @@ function drawStates(pen) {
       written = x + label.length * 7 + 6;
     }
   }
+  bars.finish();
   for (const [at] of state.timeline.coordinator) {
     if (at < state.from || at > state.to) continue;
     pen.fillStyle = colour("other");
@@ -180,6 +160,7 @@ function drawLanes(pen) {
     pen.fillStyle = colour("line");
     pen.fillRect(0, top + height - 1, layout.width, 0.5);
     drawSpells(pen, lane, top + 3 + named, height - 7 - named);
+    drawUnheard(pen, lane, top + 3 + named);
     const ink = state.lane === row ? colour("select") : colour("text");
     if (layout.gutter) label(pen, lane.process, top + 1, height - 2, ink);
     else {
@@ -192,18 +173,41 @@ function drawLanes(pen) {
 function drawSpells(pen, lane, top, height) {
   const { scale } = layout;
   const { generations, assigned } = state.timeline;
-  const bars = new Bars(pen, scale);
+  const bars = new Bars(pen, scale, top, height);
   const [first, stop] = seen(lane.spells, (s) => s.from, (s) => s.to);
   for (let n = first; n < stop; n += 1) {
     const spell = lane.spells[n];
+    const consumesOn = keepsConsuming(lane.spells[n - 1], spell, generations);
     for (const [phase, from, to] of phases(generations[spell.at], spell.from, spell.to)) {
-      const width = bars.draw(phase, from, to, top, height);
+      const isHalf = consumesOn && phase !== "stable";
+      if (isHalf) bars.draw("stable", from, to);
+      const width = isHalf
+        ? bars.draw(phase, from, to, top + height * 0.6, height * 0.4)
+        : bars.draw(phase, from, to);
       if (phase === "stable" && width > 16 && spell.assigned >= 0) {
         const left = Math.max(scale.x(from), scale.left);
         writePartitions(pen, assigned[spell.assigned], left, width, top + height / 2);
       }
     }
   }
+  bars.finish();
+}
+
+/** A line above the band: a poll that took too long, or a process that was dead, a member still. */
+function drawUnheard(pen, lane, top) {
+  const { scale } = layout;
+  pen.fillStyle = colour("failing");
+  for (const { from, to } of lane.unheard) {
+    if (to < state.from || from > state.to) continue;
+    const left = Math.max(scale.x(from), scale.left);
+    pen.fillRect(left, top, Math.max(Math.min(scale.x(to), scale.right) - left, 1), 3);
+  }
+}
+
+/** Under a cooperative protocol a member that stays goes on with what it keeps. */
+function keepsConsuming(before, spell, generations) {
+  return Boolean(before) && before.at === spell.at - 1 && !before.left && before.assigned >= 0 &&
+    generations[before.at].is_cooperative && generations[spell.at].is_cooperative;
 }
 
 /** All of the partitions where they fit, else how many. */
@@ -215,58 +219,11 @@ function writePartitions(pen, [text, count], left, width, middle) {
   pen.fillText(words, left + 4, middle);
 }
 
-function drawMarks(pen) {
-  const { scale, lane: height } = layout;
-  const rows = new Map(state.lanes.map((lane, row) => [lane.place, row]));
-  const { generations, causes } = state.timeline;
-  const [first, stop] = seen(generations, (g) => g.begin_ms, (g) => g.stop_ms);
-  let last = -Infinity;
-  for (let at = first; at < Math.min(stop + 1, generations.length); at += 1) {
-    if (!passes(generations[at])) continue;
-    for (const cause of generations[at].causes) {
-      if (cause.at_ms < state.from || cause.at_ms > state.to) continue;
-      const x = scale.x(cause.at_ms);
-      if (cause.role === "trigger" && x - last > 7) {
-        pen.fillStyle = colour(cause.family);
-        pen.globalAlpha = 0.45;
-        pen.fillRect(x - 0.5, AXIS + GROUP, 1, layout.height);
-        pen.globalAlpha = 1;
-        last = x;
-      }
-      const row = rows.get(cause.lane);
-      if (row === undefined && cause.lane !== null) continue;
-      const y = row === undefined ? AXIS + GROUP + 7 : laneTop(row) + height / 2 + (layout.gutter ? 0 : 7);
-      if (y < AXIS + GROUP || y > layout.height - CHART) continue;
-      glyph(pen, cause.family, x, y, cause.role === "trigger");
-      layout.marks.push({ x, y, cause });
-    }
-  }
-}
-
-/** A mark by its family's shape: full for what began the rebalance, else an outline. */
-function glyph(pen, family, x, y, isFull) {
-  const r = GLYPH;
-  const corners = {
-    coming: [[0, -r], [r, r], [-r, r]], going: [[0, r], [r, -r], [-r, -r]],
-    changing: [[0, -r], [r, 0], [0, r], [-r, 0]],
-    failing: [[-r, -r], [0, -r / 3], [r, -r], [r / 3, 0], [r, r], [0, r / 3], [-r, r], [-r / 3, 0]],
-  }[family];
-  pen.beginPath();
-  if (corners) corners.forEach(([dx, dy]) => pen.lineTo(x + dx, y + dy));
-  else pen.arc(x, y, r - 1, 0, 2 * Math.PI);
-  pen.closePath();
-  pen.fillStyle = isFull ? colour(family) : colour("page");
-  pen.strokeStyle = isFull ? colour("page") : colour(family);
-  pen.lineWidth = isFull ? 1 : 1.6;
-  pen.fill();
-  pen.stroke();
-}
-
 function drawUnavailable(pen) {
   const { scale, width, height } = layout;
   const top = height - CHART;
   const steps = state.timeline.unavailable;
-  const most = Math.max(1, ...visibleCounts(steps));
+  const most = mostAtOnce(steps);
   pen.fillStyle = colour("panel");
   pen.fillRect(0, top, width, CHART);
   pen.fillStyle = colour("line");
@@ -282,20 +239,20 @@ function drawUnavailable(pen) {
     const left = Math.max(scale.x(from), scale.left);
     const right = Math.min(scale.x(end), scale.right);
     const high = Math.max((room * count) / most, 1);
-    if (right >= left) pen.fillRect(left, foot - high, Math.max(right - left, 1), high);
+    if (right >= left) pen.fillRect(Math.floor(left), foot - high, Math.max(right - left, 1), high);
   }
   pen.fillStyle = colour("muted");
-  const words = `partitions unavailable, at most ${most === 1 && !steps.length ? 0 : most} at once`;
-  pen.fillText(layout.gutter ? words : words, scale.left + (layout.gutter ? 0 : 8), top + 11);
+  const words = `partitions unavailable, at most ${counted(most)} at once`;
+  pen.fillText(words, scale.left + (layout.gutter ? 0 : 8), top + 11);
 }
 
-function visibleCounts(steps) {
-  const counts = [];
-  for (let n = 0; n < steps.length; n += 1) {
-    const end = n + 1 < steps.length ? steps[n + 1][0] : state.timeline.end_ms;
-    if (end >= state.from && steps[n][0] <= state.to) counts.push(steps[n][1]);
-  }
-  return counts;
+function mostAtOnce(steps) {
+  let most = 0;
+  steps.forEach(([from, count], n) => {
+    const to = n + 1 < steps.length ? steps[n + 1][0] : state.timeline.end_ms;
+    if (to >= state.from && from <= state.to) most = Math.max(most, count);
+  });
+  return most;
 }
 
 function drawChosen(pen) {
@@ -317,12 +274,13 @@ function drawMap() {
   const pen = fit(canvas, width, 46);
   const { first, last } = limits();
   const scale = new Scale(first, last, 2, width - 2);
-  const bars = new Bars(pen, scale);
+  const bars = new Bars(pen, scale, 8, 30);
   for (const each of state.timeline.generations) {
     for (const [phase, from, to] of phases(each, each.begin_ms, each.stop_ms)) {
-      bars.draw(phase, from, to, 8, 30);
+      bars.draw(phase, from, to);
     }
   }
+  bars.finish();
   const left = scale.x(state.from);
   const right = scale.x(state.to);
   pen.fillStyle = colour("page");

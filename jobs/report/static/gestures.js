@@ -173,7 +173,7 @@ function hideTip() {
 }
 
 function tipLines({ mark, ms, lane, spell, place, isChart }) {
-  const { base_ms: base, generations, assigned, unavailable } = state.timeline;
+  const { base_ms: base, generations, assigned, unavailable, coordinator } = state.timeline;
   const when = clock(base + Math.round(ms));
   if (mark) return causeLines(mark.cause, base);
   if (isChart) {
@@ -187,8 +187,14 @@ function tipLines({ mark, ms, lane, spell, place, isChart }) {
   if (lane) lines.unshift(lane.process);
   if (lane && !spell) return [lane.process, `not in the group, ${when}`];
   if (spell && spell.assigned >= 0) lines.push(assigned[spell.assigned][0]);
+  for (const each of lane ? lane.unheard : []) {
+    if (each.from <= ms && ms <= each.to) lines.push(`${each.words}, ${duration(each.to - each.from)}`);
+  }
   if (spell && spell.left) lines.push(`then it ${LEFT_WORDS[spell.left] || spell.left}`);
-  if (!lane && each.causes.length) lines.push(causeOf(each));
+  if (!lane && each.cause) lines.push(causeOf(each));
+  for (const [at, sign] of lane ? [] : coordinator) {
+    if (Math.abs(layout.scale.x(at) - layout.scale.x(ms)) < 4) lines.push(COORDINATOR_WORDS[sign] || sign);
+  }
   return lines;
 }
 

@@ -63,7 +63,10 @@ function drawLegend() {
     swatch.style.background = `var(--${name})`;
     return element("li", {}, swatch, words);
   });
+  items.push(element("li", {}, "half a band: it goes on with what it keeps (cooperative)"));
+  items.push(element("li", {}, "red line above a band: a slow poll, or dead and a member still"));
   items.push(element("li", {}, "full mark: it began the rebalance; outline: it came along"));
+  items.push(element("li", {}, "grey line: the coordinator took over, gave up or failed"));
   byId("legend").replaceChildren(...items);
   byId("family-legend").replaceChildren(...FAMILIES.map((family) => {
     const swatch = element("span", { class: "swatch" });

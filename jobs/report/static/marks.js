@@ -1,0 +1,53 @@
+// Causes on the timeline: a mark on the lane of the process, a line across for what began a rebalance.
+
+const GLYPH = 5.5;
+
+function drawMarks(pen) {
+  const { scale, lane: height } = layout;
+  const rows = new Map(state.lanes.map((lane, row) => [lane.place, row]));
+  const { generations, causes } = state.timeline;
+  const [first, stop] = seen(generations, (g) => g.begin_ms, (g) => g.stop_ms);
+  let last = -Infinity;
+  const drawn = new Map();
+  for (let at = first; at < Math.min(stop + 1, generations.length); at += 1) {
+    if (!passes(generations[at])) continue;
+    for (const cause of generations[at].causes) {
+      if (cause.at_ms < state.from || cause.at_ms > state.to) continue;
+      const x = scale.x(cause.at_ms);
+      if (cause.role === "trigger" && x - last > 14) {
+        pen.fillStyle = colour(cause.family);
+        pen.globalAlpha = 0.45;
+        pen.fillRect(x - 0.5, AXIS + GROUP, 1, layout.height);
+        pen.globalAlpha = 1;
+        last = x;
+      }
+      const row = rows.get(cause.lane);
+      if (row === undefined && cause.lane !== null) continue;
+      const y = row === undefined ? AXIS + GROUP + 7 : laneTop(row) + height / 2 + (layout.gutter ? 0 : 7);
+      if (y < AXIS + GROUP || y > layout.height - CHART) continue;
+      if (x - (drawn.get(y) ?? -Infinity) < 5) continue; // one upon the other says no more
+      drawn.set(y, x);
+      glyph(pen, cause.family, x, y, cause.role === "trigger");
+      layout.marks.push({ x, y, cause });
+    }
+  }
+}
+
+/** A mark by its family's shape: full for what began the rebalance, else an outline. */
+function glyph(pen, family, x, y, isFull) {
+  const r = GLYPH;
+  const corners = {
+    coming: [[0, -r], [r, r], [-r, r]], going: [[0, r], [r, -r], [-r, -r]],
+    changing: [[0, -r], [r, 0], [0, r], [-r, 0]],
+    failing: [[-r, -r], [0, -r / 3], [r, -r], [r / 3, 0], [r, r], [0, r / 3], [-r, r], [-r / 3, 0]],
+  }[family];
+  pen.beginPath();
+  if (corners) corners.forEach(([dx, dy]) => pen.lineTo(x + dx, y + dy));
+  else pen.arc(x, y, r - 1, 0, 2 * Math.PI);
+  pen.closePath();
+  pen.fillStyle = isFull ? colour(family) : colour("page");
+  pen.strokeStyle = isFull ? colour("page") : colour(family);
+  pen.lineWidth = isFull ? 1 : 1.6;
+  pen.fill();
+  pen.stroke();
+}
