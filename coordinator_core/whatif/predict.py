@@ -23,9 +23,6 @@ SEEDS = 5
 _UP_BEFORE_MS = 30
 # Whoever was there before is started so long before the span that is judged begins.
 _WARM_UP_MS = 60_000
-# How often clients look for new partitions, where some appear: they were seen by then.
-_LOOKS_EVERY_MS = 10_000
-_LOOKS_SELDOM_MS = 300_000
 # auto.commit.interval.ms; what is committed makes no difference, that there is a commit before a
 # partition is given up does.
 _COMMITS_EVERY_MS = 5000
@@ -106,7 +103,7 @@ def _settings(scene: Scene, change: Change, process: Process) -> GroupSpec:
         scene.heartbeat_ms,
         change.rebalance_timeout_ms or (poll_ms if poll_ms > 0 else member.session_timeout_ms),
         _COMMITS_EVERY_MS,
-        _LOOKS_EVERY_MS if any(topic.grows for topic in scene.topics) else _LOOKS_SELDOM_MS,
+        scene.looks_ms,
         0,
         None,
         (),

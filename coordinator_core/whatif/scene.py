@@ -26,7 +26,8 @@ class NotAConsumerGroup(ValueError):
 @dataclass(frozen=True)
 class Scene:
     """``from_ms``, ``to_ms``: the span that is judged, ms since the epoch; ``idle``: spans within
-    it in which no process ran.  ``libraries``: by process, a name of LIBRARIES.
+    it in which no process ran.  ``libraries``: by process, a name of LIBRARIES; ``looks_ms``: how
+    often clients look for new partitions.
     """
 
     group_id: str
@@ -37,6 +38,7 @@ class Scene:
     subscriptions: Mapping[str, tuple[str, ...]]
     assignors: tuple[str, ...]
     heartbeat_ms: int
+    looks_ms: int
     from_ms: int
     to_ms: int
     idle: tuple[tuple[int, int], ...]
@@ -95,6 +97,7 @@ def scene_of(
         {p.name: _subscribed(p.lives[-1].member, names) for p in known},
         _assignors(records),
         heartbeat_ms,
+        _LOOKS_OFTEN_MS if _growth_began_a_rebalance(told.lives) else _LOOKS_MS,
         first_ms,
         max(last_ms, first_ms),
         tuple(_idle(known, first_ms, last_ms)),
@@ -123,6 +126,9 @@ def heartbeat_of(lives: Iterable[Explanation]) -> int:
     return min(_USUAL_HEARTBEATS_MS, key=lambda usual: abs(usual - longest_ms))
 
 
+# metadata.max.age.ms; where new partitions made a rebalance, they were seen by then.
+_LOOKS_MS, _LOOKS_OFTEN_MS = 300_000, 10_000
+_REJOINS = ("LEADER_REJOIN", "METADATA_CHANGE")
 _DEPARTURES = ("LEFT", "HEARTBEAT_EXPIRED", "DROPPED_NOT_REJOINED")
 
 
@@ -179,6 +185,21 @@ def _assigned(record: GroupRecord) -> dict[str, int]:
 
 def _assigned_topics(records: Iterable[GroupRecord]) -> set[str]:
     return {topic for record in records for topic in _assigned(record)}
+
+
+def _growth_began_a_rebalance(lives: Iterable[Explanation]) -> bool:
+    """Else members came upon new partitions in a rebalance that had another reason."""
+    known: dict[str, int] = {}
+    for life in lives:
+        for each in life.chapters:
+            start = each.chapter.start
+            for record in each.chapter.records:
+                found = _assigned(record)
+                grew = any(known.get(topic, count) < count for topic, count in found.items())
+                if grew and start is not None and start.cause in _REJOINS:
+                    return True
+                known = {**known, **found}
+    return False
 
 
 def _topics(lives: Iterable[Explanation], begins_ms: int) -> Iterable[Topic]:
