@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from typer.exceptions import TyperException
 
 from jobs.errors import RunFailed, UsageError, fail, fail_unforeseen
 from jobs.examples import epilog
+from jobs.interrupt import CODE as INTERRUPTED
+from jobs.interrupt import comes_of_interrupt, end_at_once
 from jobs.pipeline import JOBS, Progress, run_all
 from jobs.printing import Format, print_rows
 
@@ -531,36 +533,47 @@ _show_examples(app)
 
 
 def main() -> None:
-    """Exit 0 done, 1 the answer is no or it failed, 2 a wrong argument or configuration.
+    """Exit 0 done, 1 the answer is no or it failed, 2 a wrong argument or configuration, 130 after
+    Ctrl-C.
 
     Whatever went wrong is said in one line.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # not every terminal can show every name
             stream.reconfigure(errors="backslashreplace")
+    end_at_once()
     try:
-        code = app(standalone_mode=False)
-    except UsageError as error:
-        fail(str(error))
-    except RunFailed as error:
-        fail(str(error), code=1)
-    except TyperException as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # `regroup` alone: its message is the help
-            print(error)
-            sys.exit(2)
-        message = error.format_message() if hasattr(error, "format_message") else str(error)
-        fail(f"{' '.join(message.split())} See `regroup --help`.")
+        sys.exit(_run())
     except BrokenPipeError:  # `regroup ... | head`
         sys.stderr.close()
         sys.exit(0)
-    except KeyboardInterrupt as error:
-        if type(error) is not KeyboardInterrupt:  # while Spark worked: it has been said
-            sys.exit(130)
-        fail("interrupted", code=130)
-    except Exception as error:
-        fail_unforeseen(error)
-    else:
-        sys.exit(code or 0)
+
+
+def _run() -> int:
+    try:
+        return app(standalone_mode=False) or 0
+    except BaseException as error:
+        _end(error)
+
+
+def _end(error: BaseException) -> NoReturn:
+    if comes_of_interrupt(error):  # and that has been said
+        sys.exit(INTERRUPTED)
+    match error:
+        case UsageError():
+            fail(str(error))
+        case RunFailed():
+            fail(str(error), code=1)
+        case TyperException():
+            if type(error).__name__ == "NoArgsIsHelpError":  # `regroup` alone: it is the help
+                print(error, flush=True)
+                sys.exit(2)
+            fail(f"{' '.join(error.format_message().split())} See `regroup --help`.")
+        case BrokenPipeError():
+            raise error
+        case Exception():
+            fail_unforeseen(error)
+    raise error
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from types import ModuleType
 from typing import TextIO
 
@@ -33,6 +34,7 @@ JOBS = [
 ]
 # Planning and committing a job keeps one driver thread busy, whatever the cluster: two at a time.
 AT_ONCE = 2
+AGAIN_S = 0.2
 
 
 def job(name: str) -> ModuleType:
@@ -100,12 +102,19 @@ def _run_all(lake: Lake, progress: Progress, jobs: Iterable[str]) -> None:
     waiting = list(jobs)
     running: dict[Future[None], str] = {}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        while waiting or running:
-            unwritten = {*waiting, *running.values()}
-            for name in [n for n in waiting if unwritten.isdisjoint(job(n).READS)]:
-                waiting.remove(name)
-                running[pool.submit(progress.step, name, lambda n=name: job(n).run(lake))] = name
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                del running[future]
-                future.result()
+        try:
+            while waiting or running:
+                unwritten = {*waiting, *running.values()}
+                for name in [n for n in waiting if unwritten.isdisjoint(job(n).READS)]:
+                    waiting.remove(name)
+                    act = partial(job(name).run, lake)
+                    running[pool.submit(progress.step, name, act)] = name
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    del running[future]
+                    future.result()
+        except KeyboardInterrupt:
+            # A job that was still being planned when Spark's were cancelled comes with one more.
+            while wait(running, timeout=AGAIN_S).not_done:
+                lake.spark.sparkContext.cancelAllJobs()
+            raise

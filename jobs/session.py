@@ -10,6 +10,7 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from jobs.config import Config
+from jobs.interrupt import end_quietly
 
 ROOT = Path(__file__).resolve().parent.parent
 JARS = ROOT / ".jars"
@@ -41,6 +42,7 @@ def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
             builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel(config.log_level)
+    end_quietly(session)
     return session
 
 

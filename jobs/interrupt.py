@@ -1,0 +1,72 @@
+"""Ctrl-C: one line at once, and an orderly end, also while Spark works."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import threading
+from contextlib import suppress
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CODE = 130  # as shells have it: 128 and the signal's number
+WHILE_SPARK_WORKS = (
+    "interrupted; what is written is right as it is, and the same command again works out the rest"
+)
+_ANSWER_LIMIT_S = 5
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, and whoever pressed it has been told."""
+
+
+def comes_of_interrupt(error: BaseException | None) -> bool:
+    """Whether it is one, or came up while one was on its way out: py4j's calls fail after it."""
+    while error is not None and not isinstance(error, Interrupted):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def end_at_once() -> None:
+    """What Ctrl-C does from here on, in the main thread."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        _tell("interrupted")
+        raise Interrupted
+
+    signal.signal(signal.SIGINT, end)
+
+
+def end_quietly(session: SparkSession) -> None:
+    """What Ctrl-C does from here on, in the place of PySpark's own way to end on it, with which
+    its parts die noisily."""
+    if threading.current_thread() is not threading.main_thread():
+        return  # signals are the main thread's
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        _tell(WHILE_SPARK_WORKS)
+        logging.disable()  # py4j logs the call that is given up here
+        # This thread may be in the middle of a call to the JVM; another one can make another call.
+        canceller = threading.Thread(target=_cancel, args=[session], daemon=True)
+        canceller.start()
+        canceller.join(_ANSWER_LIMIT_S)
+        raise Interrupted
+
+    signal.signal(signal.SIGINT, end)
+
+
+def _tell(what: str) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the second time without a word
+    print(f"regroup: {what}", file=sys.stderr, flush=True)
+
+
+def _cancel(session: SparkSession) -> None:
+    context = session.sparkContext
+    with suppress(Exception):  # the JVM may be gone already
+        # Python workers' stderr comes through the JVM's; what is printed there is dropped now.
+        context._jvm.java.lang.System.err.close()  # type: ignore[union-attr]
+        context.cancelAllJobs()
