@@ -213,9 +213,12 @@ ADVICE = """
     SELECT a.group_id, a.setting, a.share_saved, a.sentence
     FROM advice a JOIN asked USING (cluster_id) ORDER BY a.group_id, a.setting"""
 
+# Lives have names of their own for processes; their member ids tell which lane is theirs.
 LIVES = """
-    SELECT l.process, l.life, EPOCH_MS(l.started_time) AS from_ms, EPOCH_MS(l.ended_time) AS to_ms,
+    SELECT (SELECT MIN(p.process) FROM processes p
+            WHERE p.group_id = l.group_id AND LIST_CONTAINS(l.member_ids, p.member_id)) AS process,
+        l.life, EPOCH_MS(l.started_time) AS from_ms, EPOCH_MS(l.ended_time) AS to_ms,
         l.started_how, l.ended_how, l.evidence,
         [[EPOCH_MS(p.from_time), EPOCH_MS(p.to_time)] FOR p IN l.slow_polls] AS slow_polls
     FROM process_lives l JOIN asked USING (cluster_id) WHERE l.group_id = $group_id
-    ORDER BY l.process, l.life"""
+    ORDER BY process, l.life"""

@@ -1,0 +1,170 @@
+"""A headless Chromium, told what to do over its debugging pipe: no driver, no port, no network."""
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+
+NAMES = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome")
+_ANSWER_S = 60  # a busy machine may take its time; nothing is measured
+_KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Enter": 13, "Tab": 9}
+
+
+def find_chromium():
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+class Chromium:
+    def __init__(self, program):
+        self._program = program
+        self._last_id = 0
+        self.heard = []
+        self._read = b""
+
+    def __enter__(self):
+        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        to_read, self._to = os.pipe()
+        self._from, to_write = os.pipe()
+
+        def its_ends():
+            ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_read, to_write)]
+            os.dup2(ends[0], 3)
+            os.dup2(ends[1], 4)
+
+        self._process = subprocess.Popen(
+            [
+                self._program, "--headless", "--no-sandbox", "--disable-gpu",
+                "--remote-debugging-pipe", f"--user-data-dir={self._profile.name}", "about:blank",
+            ],
+            preexec_fn=its_ends,
+            close_fds=False,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        os.close(to_read)
+        os.close(to_write)
+        return self
+
+    def __exit__(self, *_):
+        self.ask("Browser.close")
+        self._process.wait(_ANSWER_S)
+        os.close(self._to)
+        os.close(self._from)
+        self._profile.cleanup()
+
+    def ask(self, method, session=None, **params):
+        """The answer; what the page says meanwhile goes to ``self.heard``."""
+        self._last_id += 1
+        message = {"id": self._last_id, "method": method, "params": params}
+        if session:
+            message["sessionId"] = session
+        os.write(self._to, json.dumps(message).encode() + b"\0")
+        while True:
+            said = self._next()
+            if said.get("id") == self._last_id:
+                assert "error" not in said, said["error"]
+                return said["result"]
+            self.heard.append(said)
+
+    def _next(self):
+        while b"\0" not in self._read:
+            piece = os.read(self._from, 1 << 20)
+            assert piece, "Chromium is gone"
+            self._read += piece
+        message, _, self._read = self._read.partition(b"\0")
+        return json.loads(message)
+
+    def open(self, path, address="", *, width=1280, height=900, dark=False):
+        """The file in a tab of its own, drawn."""
+        self.heard = []
+        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
+        session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        tab = Tab(self, session)
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            tab.ask(f"{domain}.enable")
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        tab.ask("Emulation.setDeviceMetricsOverride", **size)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        tab.ask("Emulation.setEmulatedMedia", features=[scheme])
+        tab.ask("Page.navigate", url=f"file://{path}{address}")
+        tab.until("document.querySelectorAll('.chart svg').length === 2")
+        return tab
+
+
+class Tab:
+    def __init__(self, browser, session):
+        self._browser, self._session = browser, session
+
+    def ask(self, method, **params):
+        return self._browser.ask(method, self._session, **params)
+
+    def run(self, script):
+        """What the expression is worth in the page."""
+        found = self.ask(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
+        assert "exceptionDetails" not in found, found["exceptionDetails"]
+        return found["result"].get("value")
+
+    def until(self, script):
+        """Waits for the expression to be true, and says which one never was."""
+        end = time.monotonic() + _ANSWER_S
+        while not self.run(f"!!({script})"):
+            assert time.monotonic() < end, f"never: {script}\n{self.complaints()}"
+            self.run("new Promise(requestAnimationFrame)")
+
+    def complaints(self):
+        """Whatever the page logged or threw, and every request to anywhere else."""
+        found = []
+        for said in self._browser.heard:
+            params = said.get("params", {})
+            if said.get("method") == "Runtime.exceptionThrown":
+                found.append(params["exceptionDetails"])
+            elif said.get("method") == "Runtime.consoleAPICalled":
+                found.append(params["args"])
+            elif said.get("method") == "Log.entryAdded":
+                found.append(params["entry"]["text"])
+            elif said.get("method") == "Network.requestWillBeSent":
+                url = params["request"]["url"]
+                if not url.startswith(("file:", "data:")):
+                    found.append(url)
+        return found
+
+    def box(self, selector):
+        """x, y, width and height of the first such element, brought into view."""
+        return self.run(
+            f"""(() => {{ const it = document.querySelector({json.dumps(selector)});
+            it.scrollIntoView({{block: "center"}}); const b = it.getBoundingClientRect();
+            return [b.x, b.y, b.width, b.height]; }})()"""
+        )
+
+    def mouse(self, kind, x, y, **more):
+        self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+    def click(self, x, y, count=1):
+        for kind in ("mousePressed", "mouseReleased"):
+            self.mouse(kind, x, y, button="left", clickCount=count)
+
+    def click_on(self, selector):
+        x, y, width, height = self.box(selector)
+        self.click(x + width / 2, y + height / 2)
+
+    def drag(self, x, y, to_x):
+        self.mouse("mousePressed", x, y, button="left", clickCount=1)
+        for step in range(1, 6):
+            self.mouse("mouseMoved", x + (to_x - x) * step / 5, y, button="left", buttons=1)
+        self.mouse("mouseReleased", to_x, y, button="left", clickCount=1)
+
+    def key(self, key, shift=False):
+        more = {"windowsVirtualKeyCode": _KEYS.get(key, ord(key[0]))}
+        if len(key) == 1:
+            more["text"] = key
+        modifiers = 8 if shift else 0
+        self.ask("Input.dispatchKeyEvent", type="keyDown", key=key, modifiers=modifiers, **more)
+        self.ask("Input.dispatchKeyEvent", type="keyUp", key=key, modifiers=modifiers)
+
+    def type(self, text):
+        self.ask("Input.insertText", text=text)

@@ -1,0 +1,317 @@
+"""What a report shows, from lakes of few rows: gaps, spells, windows, what is left out."""
+
+import pytest
+
+from jobs.errors import UsageError
+from jobs.report.data import ROOM, objects, page_data
+from jobs.report.lake import ReportLake
+from jobs.report.lanes import assigned_text
+from jobs.report.window import Window, window
+from tests.jobs.report.planted import (
+    cause,
+    generation,
+    member,
+    members,
+    signs,
+    tables,
+)
+
+EAGER = tables(
+    generation(1, 1000, 4000, 4100, 10_000, cause="MEMBER_NEW", culprit_client_id="a"),
+    generation(2, 10_000, 12_000, 12_100, 20_000, cause="LEAVE", culprit_client_id="b"),
+    generation(3, 20_000, 21_000, None, 22_000, cause="MEMBER_NEW", outcome="superseded"),
+    generation(4, 22_000, 23_000, 23_500, None, cause="MEMBER_NEW", culprit_client_id="c"),
+    **members(
+        member(1, "a", (0, 1), change="joined"),
+        member(1, "b", (2, 3), change="joined", left_how="left", left_time=10_000, gone=True),
+        member(2, "a", (0, 1, 2, 3)),
+        member(4, "a", (0, 1)),
+        member(4, "b", (2, 3), member_id="b-id-2", change="joined"),
+    ),
+    rebalance_causes=[
+        cause(1, 1000, "a", "MEMBER_NEW", "start"),
+        cause(1, 2000, "b", "MEMBER_NEW", "start", seq=2, role="contributing"),
+        cause(2, 10_000, "b", "LEAVE", "restart", reason="by `LeaveGroup`"),
+        cause(3, 20_000, "b", "MEMBER_NEW", "return", member_id="b-id-2"),
+        cause(4, 22_000, "c", "MEMBER_NEW", "start"),
+    ],
+    timeline=signs(1000, 30_000),
+)
+
+COOPERATIVE = {"protocol": "cooperative-sticky"}
+TWO_ROUNDS = tables(
+    generation(1, 1000, 1900, 2000, 5000, **COOPERATIVE),
+    generation(2, 5000, 6000, 6100, 6200, **COOPERATIVE),
+    generation(3, 6200, 6300, 6400, 9000, **COOPERATIVE),
+    generation(4, 9000, 9400, 9500, 12_000, **COOPERATIVE),
+    generation(5, 12_000, 12_100, None, 50_000, protocol=None, outcome="empty"),
+    generation(6, 50_000, 52_900, 53_000, None, **COOPERATIVE),
+    **members(
+        member(1, "a", (0, 1, 2, 3)),
+        member(2, "a", (0, 1)),
+        member(2, "b"),
+        member(3, "a", (0, 1), left_how="left", left_time=8900, gone=True),
+        member(3, "b", (2, 3)),
+        member(4, "b", (0, 1, 2, 3), left_how="left", left_time=12_000, gone=True),
+        member(6, "b", (0, 1, 2, 3), member_id="b-id-2"),
+    ),
+    timeline=signs(1000, 60_000),
+)
+
+
+@pytest.fixture(scope="module")
+def eager(plant, tmp_path_factory):
+    return plant(tmp_path_factory.mktemp("eager"), EAGER)
+
+
+@pytest.fixture(scope="module")
+def two_rounds(plant, tmp_path_factory):
+    return plant(tmp_path_factory.mktemp("cooperative"), TWO_ROUNDS)
+
+
+def page_of(root, *, group_id=None, within=None, room=ROOM):
+    return page_data(ReportLake(root, "c", group_id, within or Window()), "c", room)
+
+
+def timeline_of(root, **more):
+    return page_of(root, **more)["timelines"][0]
+
+
+def test_the_overview_counts_what_became_stable_and_what_led_nowhere(eager):
+    (group,) = objects(page_of(eager)["groups"])
+
+    assert (group["group_id"], group["rebalances"], group["wasted_attempts"]) == ("g", 3, 1)
+    assert (group["not_stable_ms"], group["longest_ms"]) == (3100 + 2100 + 2000 + 1500, 3100)
+
+
+def test_under_an_eager_protocol_everything_is_given_up_when_the_rebalance_begins(eager):
+    timeline = timeline_of(eager)
+
+    lost = {g["generation"]: g["unavailable_ms"] for g in objects(timeline["generations"])}
+    assert lost == {1: 0, 2: 4 * 2100, 3: 0, 4: 4 * 3500}
+    assert timeline["unavailable"] == [[9000, 4], [11_100, 0], [19_000, 4], [22_500, 0]]
+
+
+def test_under_a_cooperative_protocol_only_what_changes_owner_is_given_up(two_rounds):
+    timeline = timeline_of(two_rounds)
+
+    lost = {g["generation"]: g["unavailable_ms"] for g in objects(timeline["generations"])}
+    # 3: two partitions from the assignment without them to the next one
+    # 4: two of a member that left before the rebalance began; 5: until the group was empty
+    # 6: an empty group has lost nothing
+    assert lost == {1: 0, 2: 0, 3: 2 * 300, 4: 2 * 600, 5: 4 * 100, 6: 0}
+
+
+def test_a_lane_has_a_process_through_its_member_ids(eager):
+    timeline = timeline_of(eager)
+
+    assert [lane["process"] for lane in timeline["lanes"]] == ["a@host", "b@host"]
+    assert timeline["assigned"] == [("t 0-1", 2), ("t 2-3", 2), ("t 0-3", 4)]
+    # [generation's place, from, to, partitions, how it left], ms since the first generation
+    assert timeline["lanes"][0]["spells"] == [
+        [0, 0, 9000, 0, None],
+        [1, 9000, 19_000, 2, None],
+        [3, 21_000, 29_000, 0, None],
+    ]
+    assert timeline["lanes"][1]["spells"] == [
+        [0, 1000, 9000, 1, "left"],
+        [3, 19_000, 29_000, 1, None],
+    ]
+
+
+def test_causes_know_their_generation_and_lane(eager):
+    causes = objects(timeline_of(eager)["causes"])
+
+    assert [(c["at"], c["at_ms"], c["lane"], c["role"], c["story"], c["who"]) for c in causes] == [
+        (0, 0, 0, "trigger", "start", "a"),
+        (0, 1000, 1, "contributing", "start", "b"),
+        (1, 9000, 1, "trigger", "restart", "b"),
+        (2, 19_000, 1, "trigger", "return", "b"),
+        (3, 21_000, None, "trigger", "start", "c"),  # in no record: it has no lane
+    ]
+    assert causes[2]["reason"] == "by `LeaveGroup`"
+
+
+def test_a_window_has_the_generations_that_touch_it(eager):
+    page = page_of(eager, within=Window(11_000, 21_500))
+
+    generations = objects(page["timelines"][0]["generations"])
+    assert [g["generation"] for g in generations] == [2, 3]
+    assert (page["from_ms"], page["to_ms"]) == (11_000, 21_500)
+    assert generations[0]["unavailable_ms"] == 4 * 2100
+
+
+def test_the_trend_counts_by_round_steps_of_time(eager):
+    page = page_of(eager)
+
+    found = [(r["bucket_ms"], r["cause"], r["rebalances"]) for r in objects(page["trend"])]
+    assert page["bucket_ms"] == 1000
+    assert found == [
+        (1000, "MEMBER_NEW", 1),
+        (10_000, "LEAVE", 1),
+        (20_000, "MEMBER_NEW", 1),
+        (22_000, "MEMBER_NEW", 1),
+    ]
+
+
+def test_what_has_no_end_lasts_to_the_last_sign_of_the_cluster(eager):
+    assert timeline_of(eager)["end_ms"] == 29_000
+
+
+@pytest.mark.parametrize(
+    ("cluster", "group", "within", "said"),
+    [
+        ("x", None, Window(), "--cluster-id x: not in .*, which has c$"),
+        ("c", "x", Window(), "--group x: no generation of it in cluster c$"),
+        ("c", None, Window(90_000), "--cluster-id c: no generation of any group in that time$"),
+    ],
+)
+def test_what_is_not_there_is_said(eager, cluster, group, within, said):
+    with pytest.raises(UsageError, match=said):
+        ReportLake(eager, cluster, group, within)
+
+
+def test_there_must_be_a_lake(tmp_path):
+    with pytest.raises(UsageError, match="no such folder; run `regroup nightly"):
+        ReportLake(f"{tmp_path}/none", "c", None, Window())
+
+
+def test_without_room_a_group_keeps_its_latest_generations(flapping):
+    timeline = timeline_of(flapping, room=100_000)
+
+    kept = objects(timeline["generations"])
+    assert 0 < len(kept) < 1000
+    assert timeline["left_out"] == 1000 - len(kept)
+    assert kept[-1]["generation"] == 1000
+    assert timeline["causes"]["rows"][0][0] == 0
+
+
+def test_groups_without_room_are_in_the_overview_only(plant, tmp_path):
+    root = plant(
+        tmp_path,
+        tables(
+            generation(1, 1000, 3000, 3100, None, group_id="short"),
+            generation(1, 1000, 9000, 9100, None, group_id="long"),
+            timeline=signs(1000, 30_000),
+        ),
+    )
+    whole = page_of(root)
+    assert [t["group"] for t in whole["timelines"]] == ["long", "short"]
+
+    page = page_of(root, room=1500)
+
+    assert [g["group_id"] for g in objects(page["groups"])] == ["long", "short"]
+    assert [t["group"] for t in page["timelines"]] == ["long"]
+
+
+def test_generations_without_a_log_begin_with_their_join(plant, tmp_path):
+    unlogged = generation(1, 1000, 3000, 3100, None, evidence="records")
+    unlogged["generations"] |= {"preparing_time": None}
+    unlogged["rebalance_latency"] |= {"preparing_time": None, "join_ms": None, "total_ms": None}
+    root = plant(tmp_path, tables(unlogged, timeline=signs(3000, 9000)))
+
+    page = page_of(root)
+
+    (found,) = objects(page["timelines"][0]["generations"])
+    assert (page["timelines"][0]["base_ms"], found["begin_ms"], found["stable_ms"]) == (
+        3000,
+        0,
+        100,
+    )
+    (group,) = objects(page["groups"])
+    assert (group["not_stable_ms"], group["is_partly_unlogged"]) == (None, True)
+
+
+def test_storms_are_the_views(flapping):
+    (storm,) = objects(page_of(flapping)["storms"])
+
+    assert (storm["group_id"], storm["generations"], storm["dominant_cause"]) == (
+        "flapping",
+        1000,
+        "LEAVE",
+    )
+
+
+def test_a_lake_may_have_what_if_advice_and_lives(plant, tmp_path):
+    ends = {name: 5 for name in ("least", "most")}
+    measured = ("rebalances", "not_stable_ms", "moved_partitions", "unavailable_partition_ms")
+    spread = {f"{name}_{end}": value for name in measured for end, value in ends.items()}
+    outcome = dict.fromkeys(measured, 5) | spread | {"seeds": 3, "era": "4.1"}
+    told = {"from_time": 1000, "to_time": 30_000}
+    life = {
+        "process": "b",
+        "member_ids": ["b-id"],
+        "life": 1,
+        "started_time": 2000,
+        "ended_time": 9500,
+    }
+    root = plant(
+        tmp_path,
+        EAGER
+        | {
+            "what_if": [
+                {"setting": "membership=static", "basis": "predicted"} | outcome | told,
+                {"setting": "unchanged", "basis": "observed"} | outcome | told,
+            ],
+            "advice": [{"setting": "membership=static", "sentence": "Make it static."} | told],
+            "process_lives": [
+                life
+                | {"ended_how": "killed", "started_how": "start", "confidence": 1.0}
+                | {"slow_polls": [{"from_time": 5000, "to_time": 6000}]}
+            ],
+        },
+    )
+
+    page = page_of(root)
+
+    timeline = page["timelines"][0]
+    assert [row["basis"] for row in objects(timeline["what_if"])] == ["observed", "predicted"]
+    assert objects(page["advice"])[0]["sentence"] == "Make it static."
+    (found,) = timeline["lives"]
+    assert (found["lane"], found["to"], found["ended_how"]) == (1, 8500, "killed")
+    assert found["slow_polls"] == [[4000, 5000]]
+
+
+def test_a_lake_may_lack_what_if_advice_and_lives(eager):
+    page = page_of(eager)
+
+    assert page["advice"] is None
+    assert (page["timelines"][0]["what_if"], page["timelines"][0]["lives"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("assigned", "text"),
+    [
+        ([{"topic": "t", "partitions": [0]}], "t 0"),
+        ([{"topic": "t", "partitions": [0, 1, 2, 7]}], "t 0-2, 7"),
+        ([{"topic": "a", "partitions": [3]}, {"topic": "b", "partitions": [1, 3]}], "a 3; b 1, 3"),
+    ],
+)
+def test_runs_of_partitions_are_drawn_together(assigned, text):
+    assert assigned_text(assigned) == text
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "expected"),
+    [
+        (None, None, Window()),
+        ("1970-01-01T00:00:01", None, Window(1000)),
+        ("1970-01-01", "1970-01-01", Window(0, 86_399_999)),
+        ("1970-01-01T02:00:00+02:00", "1970-01-01T00:00:02.5", Window(0, 2500)),
+    ],
+)
+def test_moments_are_utc_unless_they_say_otherwise(first, last, expected):
+    assert window(first, last) == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [
+        ("yesterday", None, "--from yesterday: not a time; write it in UTC, as 2026-11-21T00"),
+        (None, "21.11.", "--to 21.11.: not a time"),
+        ("2026-11-22", "2026-11-21", "--from 2026-11-22 is after --to 2026-11-21: swap them"),
+    ],
+)
+def test_a_moment_that_cannot_be_read_is_said(first, last, said):
+    with pytest.raises(UsageError, match=said):
+        window(first, last)

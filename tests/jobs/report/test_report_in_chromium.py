@@ -1,0 +1,295 @@
+"""The page in a browser: it draws, is moved, zoomed and filtered, and takes names for text."""
+
+import pytest
+
+from jobs.report.data import page_data
+from jobs.report.lake import ReportLake
+from jobs.report.page import page
+from jobs.report.window import Window
+from tests.jobs.report.planted import HOSTILE, cause, generation, member, members, signs, tables
+
+SECOND = 1000
+GROUP = "billing"
+
+
+def two_groups():
+    """billing: b restarts at 20 s, c is slow at 40 s; and a group whose names mean harm."""
+    mine = {"group_id": GROUP}
+    theirs = {"group_id": HOSTILE}
+    return tables(
+        generation(1, 1000, 4000, 4100, 20_000, cause="MEMBER_NEW", culprit_client_id="a", **mine),
+        generation(2, 20_000, 22_000, 22_100, 40_000, cause="LEAVE", culprit_client_id="b", **mine),
+        generation(3, 40_000, 43_000, 43_100, None, cause="LEAVE", culprit_client_id="c", **mine),
+        generation(1, 5000, 5900, 6000, None, culprit_client_id=HOSTILE, cause="LEAVE", **theirs),
+        **members(
+            *(member(number, "a", (0, 1), **mine) for number in (1, 2, 3)),
+            *(member(number, "b", (2, 3), **mine) for number in (1, 2, 3)),
+            member(1, "c", (4,), **mine),
+            member(2, "c", (4,), left_how="left", left_time=40_000, gone=True, **mine),
+            member(1, HOSTILE, (0,), process=HOSTILE, **theirs),
+        ),
+        rebalance_causes=[
+            cause(1, 1000, "a", "MEMBER_NEW", "start", **mine),
+            cause(2, 20_000, "b", "LEAVE", "restart", **mine),
+            cause(3, 40_000, "c", "LEAVE", "slow_poll", **mine),
+            cause(1, 5000, HOSTILE, "LEAVE", "stop", reason=HOSTILE, **theirs),
+        ],
+        timeline=signs(1000, 60_000, group_id=GROUP),
+    )
+
+
+def write_page(root, file):
+    file.write_text(page(page_data(ReportLake(root, "c", None, Window()), "c")), "utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def report_file(plant, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    return write_page(plant(folder / "lake", two_groups()), folder / "report.html")
+
+
+@pytest.fixture(scope="module")
+def large_file(flapping, tmp_path_factory):
+    return write_page(flapping, tmp_path_factory.mktemp("large") / "report.html")
+
+
+@pytest.fixture
+def tab(chromium, report_file):
+    opened = chromium.open(report_file, f"#group={GROUP}")
+    opened.until("rebalances.rows.length === 4")
+    return opened
+
+
+def view(tab):
+    """From and to of the address, in s since the epoch; None where all is shown."""
+    return tab.run(
+        """(() => { const said = new URLSearchParams(location.hash.slice(1));
+        return ["from", "to"].map((n) => said.get(n) && Date.parse(said.get(n)) / 1000); })()"""
+    )
+
+
+def generations(tab):
+    return tab.run("[...rebalances.tBodies[0].rows].map((row) => row.cells[0].textContent)")
+
+
+def is_painted(tab, colour, selector="#canvas"):
+    """Whether the canvas has a pixel of the colour (a name of the style sheet)."""
+    return tab.run(
+        f"""(() => {{ const canvas = document.querySelector("{selector}");
+        const probe = document.createElement("canvas").getContext("2d");
+        probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--{colour}");
+        probe.fillRect(0, 0, 1, 1);
+        const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
+        const {{ data }} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        for (let at = 0; at < data.length; at += 4) {{
+          if (data[at] === r && data[at + 1] === g && data[at + 2] === b) return true;
+        }}
+        return false; }})()"""
+    )
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_draws_without_a_complaint_and_without_the_network(chromium, report_file, width, dark):
+    tab = chromium.open(report_file, f"#group={GROUP}", width=width, dark=dark)
+    tab.until("rebalances.rows.length === 4")
+
+    assert tab.complaints() == []
+    phases = ("join", "stable", "unavailable", "going")
+    assert [is_painted(tab, phase) for phase in phases] == [True] * 4
+    assert tab.run("document.documentElement.scrollWidth") <= width
+    assert tab.run("document.getElementById('groups').rows.length") == 3
+
+
+def test_names_of_clients_are_text(chromium, report_file):
+    tab = chromium.open(report_file)
+    tab.run(f"location.hash = 'group=' + encodeURIComponent({HOSTILE!r})")
+    tab.until(f"document.getElementById('group').value === {HOSTILE!r}")
+    tab.until("rebalances.rows.length === 2")
+    tab.run("rebalances.querySelector('button').click()")
+    tab.until("details.querySelector('li')")
+
+    assert tab.run("document.title") == "Rebalances of c"
+    assert tab.run("document.images.length + document.querySelectorAll('script').length") == 3
+    assert HOSTILE in tab.run("details.textContent")
+    assert HOSTILE in tab.run("document.getElementById('groups').textContent")
+    assert tab.complaints() == []
+
+
+def test_a_link_shows_its_group_its_time_and_its_generation(chromium, report_file):
+    address = f"#group={GROUP}&from=1970-01-01T00:00:15Z&to=1970-01-01T00:00:30Z&generation=1.2"
+    tab = chromium.open(report_file, address)
+    tab.until("rebalances.rows.length === 3")
+
+    assert generations(tab) == ["1", "2"]
+    assert view(tab) == [15, 30]
+    assert "Generation 2: b restarted" in tab.run("details.textContent")
+
+
+def test_buttons_and_plus_zoom_and_all_shows_all(tab):
+    assert view(tab) == [None, None]
+
+    tab.click_on("[data-do=in]")
+    tab.until("location.hash.includes('from=')")
+    first = view(tab)
+    tab.run("canvas.focus()")
+    tab.key("+")
+    tab.until(f"Date.parse(new URLSearchParams(location.hash).get('to')) / 1000 < {first[1]}")
+    second = view(tab)
+    assert first[0] < second[0] < second[1] < first[1]
+
+    tab.click_on("[data-do=all]")
+    tab.until("!location.hash.includes('from=')")
+
+
+def test_ctrl_and_wheel_zoom_where_the_pointer_is(tab):
+    x, y, width, _ = tab.box("#canvas")
+
+    tab.mouse("mouseWheel", x + width - 40, y + 60, deltaX=0, deltaY=-200, modifiers=2)
+    tab.until("location.hash.includes('from=')")
+
+    begin, end = view(tab)
+    assert begin > 30
+    assert end > 55
+
+
+def test_dragging_moves_the_time(tab):
+    tab.click_on("[data-do=in]")
+    tab.until("location.hash.includes('from=')")
+    before = view(tab)
+    x, y, width, _ = tab.box("#canvas")
+
+    tab.drag(x + width - 200, y + 70, x + width - 100)
+    tab.until(f"Date.parse(new URLSearchParams(location.hash).get('to')) / 1000 < {before[1]}")
+
+    after = view(tab)
+    assert after[0] < before[0]
+    assert after[1] - after[0] == pytest.approx(before[1] - before[0], abs=0.01)
+
+
+def test_arrows_go_from_rebalance_to_rebalance(tab):
+    tab.run("canvas.focus()")
+
+    told = []
+    for key in ("Home", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        tab.key(key)
+        told.append(tab.run("details.querySelector('h3').textContent"))
+
+    assert told == [
+        "Generation 1: a started",
+        "Generation 2: b restarted",
+        "Generation 3: c polled too slowly",
+        "Generation 2: b restarted",
+    ]
+
+
+def test_enter_fills_the_width_with_the_rebalance(tab):
+    tab.run("canvas.focus()")
+    tab.key("End")
+    tab.key("Enter")
+    tab.until("location.hash.includes('from=')")
+
+    begin, end = view(tab)
+    assert 38 < begin < 40
+    assert 43 < end < 56
+
+
+def test_a_click_chooses_the_generation_and_tells_its_members(tab):
+    x, y, _, _ = tab.box("#canvas")
+    second = tab.run("canvas.clientWidth") - 190 - 8
+    tab.click(x + 190 + second * 30 / 60, y + 24 + 30 + 10)
+    tab.until("details.querySelector('table')")
+
+    rows = tab.run("[...details.querySelectorAll('tbody tr')].map((row) => row.innerText)")
+    assert [row.split("\t") for row in rows] == [
+        ["a@host", "/host", "t 0-1", ""],
+        ["b@host", "/host", "t 2-3", ""],
+        ["c@host", "/host", "t 4", "left"],
+    ]
+
+
+def test_pointing_tells_what_is_there(tab):
+    x, y, _, _ = tab.box("#canvas")
+    tab.mouse("mouseMoved", x + 400, y + 24 + 30 + 14)
+    tab.until("!tip.hidden")
+
+    assert tab.run("[...tip.children].map((line) => line.textContent)")[0] == "a@host"
+
+
+def test_words_find_processes_and_rebalances(tab):
+    tab.click_on("#filter")
+    tab.type("restarted")
+    tab.until("rebalances.rows.length === 2")
+    assert generations(tab) == ["2"]
+
+
+def test_families_of_causes_can_be_left_out(tab):
+    tab.click_on("#families label:nth-of-type(1) input")
+    tab.until("rebalances.rows.length === 3")
+    assert generations(tab) == ["2", "3"]
+
+    tab.click_on("#families label:nth-of-type(3) input")  # slow polls are failings
+    tab.until("rebalances.rows.length === 2")
+    assert generations(tab) == ["2"]
+
+
+def test_the_groups_can_be_sorted_and_chosen_and_back_goes_back(tab):
+    names = "[...document.querySelectorAll('#groups tbody th')].map((cell) => cell.textContent)"
+    assert tab.run(names) == [GROUP, HOSTILE]
+
+    tab.run("document.querySelector('#groups th[data-name=rebalances] button').click()")
+    tab.run("document.querySelector('#groups th[data-name=rebalances] button').click()")
+    assert tab.run(names) == [HOSTILE, GROUP]
+
+    tab.run("document.querySelector('#groups tbody .name').click()")
+    tab.until(f"document.getElementById('group').value === {HOSTILE!r}")
+    tab.run("history.back()")
+    tab.until(f"document.getElementById('group').value === {GROUP!r}")
+
+
+def test_colours_can_be_switched(tab):
+    page_colour = "getComputedStyle(document.body).backgroundColor"
+    assert tab.run(page_colour) == "rgb(255, 255, 255)"
+
+    tab.click_on("#theme")
+
+    tab.until(f"{page_colour} === 'rgb(15, 20, 25)'")
+    tab.until("document.querySelectorAll('.chart svg').length === 2")
+    tab.until("theme.textContent === 'Light colours'")
+    assert tab.complaints() == []
+    assert is_painted(tab, "stable")
+
+
+def test_whatever_can_be_done_can_be_reached_by_tab(tab):
+    reached = tab.run(
+        """[...document.querySelectorAll("a, button, input, select, [tabindex]")]
+        .filter((each) => each.offsetParent && each.tabIndex >= 0)
+        .map((each) => each.getAttribute("aria-label") || each.textContent.trim()
+          || (each.labels && each.labels[0] && each.labels[0].textContent.trim())
+          || each.getAttribute("aria-labelledby"))"""
+    )
+
+    assert len(reached) > 20
+    assert [name for name in reached if not name] == []
+
+
+def test_a_thousand_generations_are_moved_and_zoomed(chromium, large_file):
+    tab = chromium.open(large_file)
+    tab.until("rebalances.rows.length === 51")
+    tab.run("canvas.focus()")
+
+    for _ in range(8):
+        tab.key("+")
+    for _ in range(5):
+        tab.key("ArrowLeft", shift=True)
+    tab.until("location.hash.includes('from=')")
+    begin, end = view(tab)
+    x, y, width, _ = tab.box("#canvas")
+    tab.drag(x + width - 300, y + 100, x + width - 50)
+    tab.until(f"Date.parse(new URLSearchParams(location.hash).get('from')) / 1000 < {begin}")
+
+    seen = generations(tab)
+    assert end - begin == pytest.approx(60_060 * 1.02 * 0.6**8, rel=0.02)
+    assert len(seen) == pytest.approx((end - begin) / 60, abs=2)
+    assert tab.complaints() == []

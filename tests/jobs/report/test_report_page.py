@@ -1,0 +1,146 @@
+"""The page as a file: it has everything, asks for nothing, and no word of a client is markup."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from jobs.errors import UsageError
+from jobs.report.command import Request, report
+from jobs.report.data import page_data
+from jobs.report.lake import ReportLake
+from jobs.report.page import page
+from jobs.report.window import Window
+from tests.jobs.report.planted import HOSTILE, cause, generation, member, members, signs, tables
+
+
+class Elements(HTMLParser):
+    """Tags with their attributes, and what stands in scripts and styles."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.raw, self._inside = [], [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag in ("script", "style"):
+            self._inside = len(self.raw)
+            self.raw.append([tag, dict(attrs), ""])
+
+    def handle_data(self, data):
+        if self._inside is not None:
+            self.raw[self._inside][2] += data
+
+    def handle_endtag(self, tag):
+        self._inside = None
+
+
+@pytest.fixture(scope="module")
+def hostile(plant, tmp_path_factory):
+    """Whatever a client may name is named to do harm."""
+    return plant(
+        tmp_path_factory.mktemp("hostile"),
+        tables(
+            generation(
+                1, 1000, 4000, 4100, 9000, group_id=HOSTILE,
+                cause="MEMBER_NEW", culprit_client_id=HOSTILE, culprit_client_host=HOSTILE,
+            ),
+            **members(member(1, HOSTILE, (0,), group_id=HOSTILE, process=HOSTILE)),
+            rebalance_causes=[
+                cause(1, 1000, HOSTILE, "MEMBER_NEW", "start", group_id=HOSTILE, reason=HOSTILE)
+                | {"client_reason": HOSTILE, "client_host": HOSTILE}
+            ],
+            timeline=signs(1000, 9000, group_id=HOSTILE),
+        ),
+    )  # fmt: skip
+
+
+def page_of(root):
+    return page(page_data(ReportLake(root, "c", None, Window()), "c"))
+
+
+@pytest.fixture(scope="module")
+def hostile_page(hostile):
+    return page_of(hostile)
+
+
+@pytest.fixture(scope="module")
+def elements(hostile_page):
+    return Elements(hostile_page)
+
+
+def test_the_data_come_out_as_they_went_in(elements):
+    (data,) = [text for _, attrs, text in elements.raw if attrs.get("id") == "data"]
+
+    found = json.loads(data)
+    assert found["groups"]["rows"][0][0] == HOSTILE
+    assert found["timelines"][0]["lanes"][0]["client_id"] == HOSTILE
+    assert not re.search("[<>&]", data)
+
+
+def test_no_name_becomes_an_element(elements):
+    tags = [tag for tag, _ in elements.tags]
+
+    assert (tags.count("script"), tags.count("img")) == (3, 0)
+    assert not [attrs for _, attrs in elements.tags if any(a.startswith("on") for a in attrs)]
+
+
+def test_nothing_is_loaded_from_anywhere(elements):
+    loaded = [
+        attrs[name] for _, attrs in elements.tags for name in ("src", "href") if name in attrs
+    ]
+
+    assert loaded == ["data:,"]
+
+
+def test_the_policy_lets_run_what_is_in_the_page_and_nothing_else(elements):
+    (policy,) = [a["content"] for _, a in elements.tags if "http-equiv" in a]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    texts = [text for tag, attrs, text in elements.raw if attrs.get("id") != "data"]
+    hashes = [
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+        for text in texts
+    ]
+
+    assert rules["default-src"] == "'none'"
+    assert [rules["style-src"], *rules["script-src"].split()] == hashes
+
+
+def test_the_same_lake_gives_the_same_page(hostile, hostile_page):
+    assert page_of(hostile) == hostile_page
+
+
+def test_a_thousand_generations_of_twenty_members_are_less_than_3_mb(flapping):
+    text = page_of(flapping)
+
+    assert len(text.encode()) < 3_000_000
+    assert '"left_out":0' in text
+
+
+def test_the_command_writes_the_page_and_says_so_on_stderr(hostile, tmp_path, capsys):
+    out = tmp_path / "report.html"
+
+    report(Request(hostile, "c", out=str(out)))
+
+    printed = capsys.readouterr()
+    assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert (printed.out, printed.err) == ("", f"{out}: {out.stat().st_size:,} bytes\n")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({}, "give --out FILE.html, --trace FILE.json or --mermaid GENERATION"),
+        ({"out": "/nowhere/x.html"}, "--out /nowhere/x.html: No such file or directory; give a"),
+        ({"trace": "/"}, "--trace /: Is a directory; give a file to write"),
+        ({"mermaid": "1"}, "--mermaid 1: give the --group that it is of"),
+        ({"out": "x.html", "first": "soon"}, "--from soon: not a time"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(hostile, wrong, said):
+    with pytest.raises(UsageError, match=re.escape(said)):
+        report(Request(hostile, "c", **wrong))
