@@ -98,7 +98,7 @@ def _row(stimulus: Stimulus, names: _Names, began_ms: int) -> Arrow | Note | Non
         return Note(at_ms, _DONE[stimulus.act])
     text = _ASKED[stimulus.act]
     if stimulus.assignments:
-        text += f", with the assignment of {len(stimulus.assignments)} members"
+        text += f", with the assignment of {_counted(len(stimulus.assignments))}"
     if stimulus.reason:
         text += f", because: {stimulus.reason}"
     if stimulus.basis is Basis.ASSUMED:
@@ -115,6 +115,10 @@ def _told(found: Replay, generation: Generation, began_ms: int) -> Iterator[Row]
 
 def _written(generation: Generation, began_ms: int) -> Iterator[Row]:
     for record in generation.explained.chapter.records:
-        count = len(record.members)
-        text = f"group record: generation {generation.number}, {count} members"
+        count = _counted(len(record.members))
+        text = f"group record: generation {generation.number}, {count}"
         yield Arrow(record.at_ms - began_ms, COORDINATOR, LOG, text)
+
+
+def _counted(members: int) -> str:
+    return f"{members} member{'s' * (members != 1)}"
