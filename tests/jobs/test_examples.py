@@ -16,18 +16,24 @@ from schemas import table_names
 from tests.jobs.test_incident_replay import tables
 
 ROOT = Path(__file__).parents[2]
-NEED_SPARK = ["nightly", "ingest", *JOBS, "topic-partitions", "register", "maintain"]
-# What is in its output, and its exit code: of a lake that has one group's log and records.
+NEED_SPARK = [
+    "nightly",
+    "ingest",
+    *JOBS,
+    "topic-partitions",
+    "register",
+    "maintain",
+    "what-if-sweep",
+]
+# What is in its output, and its exit code: of a lake that has two groups' logs and records.
 DOES = {
     "sql": (" cluster_id   group_id   cause", 0),
-    "check": (
-        "a row is filed under the date of its time",
-        1,
-    ),  # of an incident, and none of its other tables
+    "check": ("a row is filed under the date of its time", 1),  # what is not asked for is missing
     "decode": ('{"partition":', 0),
     "assign": ('{"case":"two","assignment":{"a":[["t",0],["t",1]],"b":[["t",2]]}}\n', 0),
     "simulate": ("\n billing           6           20", 0),
     "replay": ("5 of 5 generations reproduced", 0),
+    "what-if": ("\n predicted   membership=static", 0),
     "report": ("", 0),
     "init": ("", 0),
     "doctor": ("ok        settings: conf/local.toml", 0),
@@ -81,10 +87,12 @@ def test_an_example_that_needs_spark_is_understood(command):
 
 @pytest.fixture(scope="module")
 def folder(write_lake, tmp_path_factory):
-    """As the project's, with one group in the demo's lake."""
+    """As the project's, with two groups in the demo's lake."""
     place = tmp_path_factory.mktemp("project")
     (place / "examples").symlink_to(ROOT / "examples")
-    rows = tables() | {"generations": [{"group_id": "inventory-static", "generation": 1}]}
+    rows = tables(["inventory-static", "billing-eager"]) | {
+        "generations": [{"group_id": "inventory-static", "generation": 1}]
+    }
     for row in [row for table in rows.values() for row in table]:
         row["cluster_id"] = "kafka-3.9"
     write_lake(place / ".demo" / "lake", {table: [] for table in table_names()} | rows)
