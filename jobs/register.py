@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,13 @@ from schemas import (
 )
 
 COLUMNS = ["name", "kind", "registered", "note"]
-# A catalog that outlives the session: the one that spark-sql, the Thrift server and Connect ask.
-HIVE = {"spark.sql.catalogImplementation": "hive"}
+# Unless the configuration says otherwise.
+DEFAULTS = {
+    # A catalog that outlives the session: the one that spark-sql, Thrift server and Connect ask.
+    "spark.sql.catalogImplementation": "hive",
+    # Of each table only the schema is read.
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,8 @@ class Request:
 def register(request: Request, config: Config) -> list[list[Any]]:
     """Rows of COLUMNS, one for each table and view; what is not in the lake yet is left out."""
     request.check()
-    lasting = Config({**HIVE, **config.spark}, config.log_timezone, config.kafka, config.log_level)
-    return list(register_in(build_session(lasting), request))
+    whole = replace(config, spark={**DEFAULTS, **config.spark})
+    return list(register_in(build_session(whole), request))
 
 
 def register_in(spark: SparkSession, request: Request) -> Iterator[list[Any]]:
@@ -106,8 +111,7 @@ def _register_table(spark: SparkSession, database: str, table: str, path: str) -
         spark.sql(f"DROP TABLE {database}.{table}")
     spark.sql(f"CREATE TABLE {database}.{table} USING DELTA LOCATION {_literal(path)}")
     about = table_about(table)
-    (described,) = DeltaTable.forPath(spark, path).detail().select("description").collect()
-    if described["description"] != about:
+    if spark.catalog.getTable(f"{database}.{table}").description != about:
         spark.sql(f"COMMENT ON TABLE {database}.{table} IS {_literal(about)}")
 
 

@@ -85,8 +85,7 @@ def open_lake(root: str, sql: str) -> duckdb.DuckDBPyConnection:
     for table in sorted(named | below):
         _register(connection, root, table, must=table in named)
     for view in views:
-        connection.execute(f"CREATE VIEW {view} AS {view_sql(view)}")
-        _comment_on(connection, view)
+        _create_view(connection, view)
     return connection
 
 
@@ -98,6 +97,15 @@ def _views_below(words: set[str]) -> list[str]:
         wanted |= new
         new = {name for view in new for name in view_rests_on(view)} & set(view_names()) - wanted
     return [view for view in views_in_order() if view in wanted]
+
+
+def _create_view(connection: duckdb.DuckDBPyConnection, view: str) -> None:
+    """The view, its sums BIGINT as Spark's are: HUGEINT would come out of DuckDB as DOUBLE."""
+    described = connection.execute(f"DESCRIBE {view_sql(view)}").fetchall()
+    sums = [f"{name}::BIGINT AS {name}" for name, type_, *_ in described if type_ == "HUGEINT"]
+    columns = f"* REPLACE ({', '.join(sums)})" if sums else "*"
+    connection.execute(f"CREATE VIEW {view} AS SELECT {columns} FROM ({view_sql(view)})")
+    _comment_on(connection, view)
 
 
 def _comment_on(connection: duckdb.DuckDBPyConnection, view: str) -> None:

@@ -23,6 +23,12 @@ class Type(NamedTuple):
         inner += [f"{field.name}: {field.type}" for field in self.fields]
         return f"{self.name}<{', '.join(inner)}>" if inner else self.name
 
+    def outline(self) -> Type:
+        """Without the fields of its structs, where these have comments of their own."""
+        if any(field.comment for field in self.fields):
+            return Type(self.name)
+        return self._replace(of=tuple(type_.outline() for type_ in self.of))
+
 
 class Column(NamedTuple):
     name: str

@@ -110,6 +110,15 @@ def test_a_view_that_rests_on_another_view(lake):
     assert rows == [("billing", 4, "app", 250)]
 
 
+def test_sums_in_a_view_are_integers_as_sparks_are(lake):
+    _, rows = query(
+        lake,
+        "SELECT TYPEOF(not_stable_ms), not_stable_ms FROM q01_by_day",
+    )
+
+    assert rows == [("BIGINT", 350)]
+
+
 def test_names_are_known_however_they_are_written(lake):
     _, rows = query(lake, 'WITH x AS (SELECT * FROM Generations) SELECT MAX(generation) FROM "x"')
 
