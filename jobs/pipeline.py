@@ -8,14 +8,17 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from types import ModuleType
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from jobs.tables import Lake
+
+if TYPE_CHECKING:
+    from jobs.live import LiveSteps
 
 # Everything after ingest.  A job writes the table of its name and says in READS what it reads.
 JOBS = [
@@ -65,18 +68,20 @@ class Step:
 
 
 class Progress:
-    """A line on stderr for each step that is done, with the time it took."""
+    """A line on stderr for each step that is done, with the time it took; on a terminal also what
+    runs just now."""
 
     def __init__(self, out: TextIO | None = None) -> None:
         self.steps: list[Step] = []
         self._out = out or sys.stderr
+        self._live = _live(self._out) if self._out.isatty() else None
         self._started = time.monotonic()
         self._lock = threading.Lock()
 
     def step(self, name: str, act: Callable[[], None]) -> None:
         step = Step(name)
         self.steps.append(step)
-        with step.timed():
+        with self._live.shown(name) if self._live else nullcontext(), step.timed():
             act()
         self._say(name, step.seconds)
 
@@ -84,12 +89,21 @@ class Progress:
         self._say("total", time.monotonic() - self._started)
 
     def say(self, text: str) -> None:
+        if self._live:
+            self._live.say(text)
+            return
         with self._lock:
             self._out.write(f"{text}\n")
             self._out.flush()
 
     def _say(self, name: str, seconds: float) -> None:
         self.say(f"{name:<20} {seconds:6.1f} s")
+
+
+def _live(terminal: TextIO) -> LiveSteps:
+    from jobs.live import LiveSteps  # of no use to most commands, and slow to import
+
+    return LiveSteps(terminal)
 
 
 def run_all(lake: Lake, progress: Progress, jobs: Iterable[str] = JOBS) -> None:
