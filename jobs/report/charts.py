@@ -26,6 +26,7 @@ _FAMILY = alt.Color(
     scale=alt.Scale(domain=list(FAMILIES.values())),
     legend=None,  # the page has one for all
 )
+_AXIS = alt.Axis(grid=False, labelOverlap="greedy", labelSeparation=10)
 _FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
 
 
@@ -40,7 +41,7 @@ def _trend() -> alt.Chart:
         alt.Chart(alt.NamedData("trend"), width="container", height=170, autosize=_FIT)
         .mark_bar(cursor="pointer")
         .encode(
-            x=alt.X("from:T", title=None, scale=alt.Scale(type="utc"), axis=alt.Axis(grid=False)),
+            x=alt.X("from:T", title=None, scale=alt.Scale(type="utc"), axis=_AXIS),
             x2="to:T",
             y=alt.Y("sum(rebalances):Q", title="rebalances begun", axis=alt.Axis(tickMinStep=1)),
             color=_FAMILY,

@@ -36,10 +36,12 @@ function drawMarks(pen) {
 /** A mark by its family's shape: full for what began the rebalance, else an outline. */
 function glyph(pen, family, x, y, isFull) {
   const r = GLYPH;
+  const w = 2;
+  const cross = [[0, -w], [r - w, -r], [r, w - r], [w, 0], [r, r - w], [r - w, r]];
   const corners = {
     coming: [[0, -r], [r, r], [-r, r]], going: [[0, r], [r, -r], [-r, -r]],
     changing: [[0, -r], [r, 0], [0, r], [-r, 0]],
-    failing: [[-r, -r], [0, -r / 3], [r, -r], [r / 3, 0], [r, r], [0, r / 3], [-r, r], [-r / 3, 0]],
+    failing: [...cross, ...cross.map(([dx, dy]) => [-dx, -dy])],
   }[family];
   pen.beginPath();
   if (corners) corners.forEach(([dx, dy]) => pen.lineTo(x + dx, y + dy));

@@ -1,10 +1,10 @@
 // What was beside what would have been, where somebody asked for it.
 
 const WHAT_IF_COLUMNS = [
-  ["rebalances", "rebalances", (n) => counted(n)],
-  ["not_stable_ms", "not Stable", duration],
-  ["moved_partitions", "partitions moved", (n) => counted(n)],
   ["unavailable_partition_ms", "partition time lost", duration],
+  ["not_stable_ms", "not Stable", duration],
+  ["rebalances", "rebalances", counted],
+  ["moved_partitions", "partitions moved", counted],
 ];
 const BASIS_WORDS = {
   observed: "as it was", model: "the same, played by the model", predicted: "predicted",
@@ -46,8 +46,6 @@ function whatIfRow(row, rows) {
 
 /** The least and the most over the seeds, where they differ. */
 function spread(row, name, text) {
-  const least = row[`${name}_least`];
-  const most = row[`${name}_most`];
-  if (least === null || least === undefined || least === most) return "";
-  return ` (${text(least)} to ${text(most)})`;
+  const [least, most] = [row[`${name}_least`], row[`${name}_most`]].map(text);
+  return least === most ? "" : ` (${least} to ${most})`;
 }
