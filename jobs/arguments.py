@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from datetime import date
 
 from jobs.config import load_config
 from jobs.errors import RunFailed, UsageError, fail, fail_unforeseen
+from jobs.interrupt import CODE as INTERRUPTED
+from jobs.interrupt import comes_of_interrupt
 from jobs.session import build_session
 from jobs.sources.rows import DateRange
 from jobs.span import of_dates
@@ -63,12 +66,17 @@ def _date(text: str | None, option: str) -> date | None:
 
 
 def run_script(act: Callable[[], None]) -> None:
-    """A wrong argument or configuration is one line on stderr and exit 2; a failure is exit 1."""
+    """A wrong argument or configuration is one line on stderr and exit 2; a failure is exit 1,
+    Ctrl-C 130."""
     try:
         act()
     except UsageError as error:
         fail(str(error))
     except RunFailed as error:
         fail(str(error), code=1)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     except Exception as error:
+        if comes_of_interrupt(error):
+            sys.exit(INTERRUPTED)
         fail_unforeseen(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import sys
 import threading
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
 
 CODE = 130  # as shells have it: 128 and the signal's number
 WHILE_SPARK_WORKS = (
-    "interrupted; what is written is right as it is, and the same command again works out the rest"
+    "interrupted, coming to an end (Ctrl-C again: at once); what is written stays right, and the "
+    "same command again works out the rest"
 )
 _ANSWER_LIMIT_S = 5
+_SHOW_CURSOR = b"\x1b[?25h"  # progress hides it
 
 
 class Interrupted(KeyboardInterrupt):
@@ -60,8 +63,15 @@ def end_quietly(session: SparkSession) -> None:
 
 
 def _tell(what: str) -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # the second time without a word
+    # The second time without a word: plans that Spark is making cannot be cancelled.
+    signal.signal(signal.SIGINT, _end_now)
     print(f"regroup: {what}", file=sys.stderr, flush=True)
+
+
+def _end_now(number: int, frame: FrameType | None) -> NoReturn:
+    if sys.stderr.isatty():
+        os.write(sys.stderr.fileno(), _SHOW_CURSOR)
+    os._exit(CODE)
 
 
 def _cancel(session: SparkSession) -> None:

@@ -42,8 +42,8 @@ def test_a_run_that_is_interrupted(running, tmp_path):
 
     lines = [line for line in said.splitlines() if not line.endswith(" s")]  # jobs done before
     assert lines == [
-        "regroup: interrupted; what is written is right as it is, and the same command again "
-        "works out the rest"
+        "regroup: interrupted, coming to an end (Ctrl-C again: at once); what is written stays "
+        "right, and the same command again works out the rest"
     ]
     assert running.returncode == 130
     lake = str(tmp_path)

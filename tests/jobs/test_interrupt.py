@@ -1,0 +1,64 @@
+"""Ctrl-C: what is told, what comes of it, and that a second one ends everything."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from jobs.interrupt import Interrupted, comes_of_interrupt
+
+CLINGING = """
+import time
+from jobs.interrupt import end_at_once
+
+end_at_once()
+print("ready", flush=True)
+try:
+    time.sleep(60)
+except KeyboardInterrupt:
+    print("cleaning up", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_the_first_is_told_and_the_second_ends_at_once():
+    process = subprocess.Popen(
+        [sys.executable, "-c", CLINGING],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for said in ("ready\n", "cleaning up\n"):
+        assert process.stdout.readline() == said
+        process.send_signal(signal.SIGINT)
+
+    assert process.communicate() == ("", "regroup: interrupted\n")
+    assert process.returncode == 130
+
+
+def failing_on_the_way_out():
+    try:
+        raise Interrupted
+    finally:
+        raise OSError("the JVM does not answer")
+
+
+def failing_and_explained():
+    try:
+        failing_on_the_way_out()
+    except OSError as error:
+        raise ValueError("no run") from error
+
+
+@pytest.mark.parametrize("act", [failing_on_the_way_out, failing_and_explained])
+def test_what_fails_on_the_way_out_comes_of_the_interrupt(act):
+    with pytest.raises((OSError, ValueError)) as raised:
+        act()
+
+    assert comes_of_interrupt(raised.value)
+
+
+@pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt(), None])
+def test_what_does_not(error):
+    assert not comes_of_interrupt(error)
