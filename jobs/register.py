@@ -72,6 +72,7 @@ def register_in(spark: SparkSession, request: Request) -> Iterator[list[Any]]:
     spark.sql(f"USE {request.database}")
     try:
         for table in table_names():
+            _remove_table(spark, request.database, table)
             if table in tables:
                 _register_table(spark, request.database, table, lake.path(table))
             yield [table, "table", table in tables, "" if table in tables else "not in the lake"]
@@ -101,14 +102,18 @@ def create_view(view: str) -> str:
     return f"CREATE OR REPLACE VIEW {view} ({columns}) COMMENT {about} AS\n{view_sql(view)}"
 
 
+def _remove_table(spark: SparkSession, database: str, table: str) -> None:
+    """The entry of an earlier time, perhaps for another lake; the data stays where it lies."""
+    if not spark.catalog.tableExists(f"{database}.{table}"):
+        return
+    if spark.catalog.getTable(f"{database}.{table}").tableType != "EXTERNAL":
+        raise UsageError(
+            f"--database {database}: it has a table {table} of its own; give another database"
+        )
+    spark.sql(f"DROP TABLE {database}.{table}")
+
+
 def _register_table(spark: SparkSession, database: str, table: str, path: str) -> None:
-    """An entry for the Delta table at ``path``; one of another lake gives way, its data stays."""
-    if spark.catalog.tableExists(f"{database}.{table}"):
-        if spark.catalog.getTable(f"{database}.{table}").tableType != "EXTERNAL":
-            raise UsageError(
-                f"--database {database}: it has a table {table} of its own; give another database"
-            )
-        spark.sql(f"DROP TABLE {database}.{table}")
     spark.sql(f"CREATE TABLE {database}.{table} USING DELTA LOCATION {_literal(path)}")
     about = table_about(table)
     if spark.catalog.getTable(f"{database}.{table}").description != about:

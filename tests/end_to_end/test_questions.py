@@ -1,0 +1,177 @@
+"""The fifteen questions, asked of the incidents of examples/: the answer is what the script did.
+
+questions.txt has question, SQL and rows; times are those of 2026-11-21, UTC.  docs/sql.md has the
+same lake's answers as a user sees them.
+"""
+
+import contextlib
+import io
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from jobs.config import load_config
+from jobs.printing import Format, print_rows
+from jobs.register import Request, register_in
+from jobs.session import build_session
+from jobs.sql import query
+from jobs.tables import schema_of
+from schemas import table_names, view_columns, view_names
+
+ROOT = Path(__file__).parents[2]
+QUESTIONS = Path(__file__).with_name("questions.txt").read_text(encoding="utf-8")
+DATABASE = "questions"
+
+
+def _cases():
+    for block in QUESTIONS.split("\n\n"):
+        head, rest = block.strip("\n").split("\n", 1)
+        sql, rows = rest.split("\n----\n")
+        yield pytest.param(sql, rows, id=head.removeprefix("# ").split(":")[0])
+
+
+# setting          basis      rebalances  not stable  moved  unavailable
+WHAT_IF = """
+unchanged          observed   21          64568       246    759264
+unchanged          model      20          60000       240    750000
+membership=static  predicted  4           11000       16     330000
+protocol=coop      predicted  23          66000       61     400000"""
+PLANTED = {"cluster_id": "planted", "group_id": "billing-eager"}
+SPAN = {
+    "from_time": datetime(2026, 11, 21, 1, 10, tzinfo=UTC),
+    "to_time": datetime(2026, 11, 21, 1, 14, tzinfo=UTC),
+}
+
+
+@pytest.fixture(scope="session")
+def demo(lakes):
+    """The lake that `make demo` makes, and a group's what-if."""
+    for version, cluster in [("3.9.1", "kafka-3.9"), ("4.1.2", "kafka-4.1")]:
+        lakes.run(cluster, lakes.examples / f"mixed-clients-{version}")
+    _write(lakes.root, "what_if", [_what_if(*line.split()) for line in WHAT_IF.split("\n")[1:]])
+    advice = {"setting": "membership=static", "sentence": "restarts come back in time"}
+    saved = {"saved_unavailable_partition_ms": 420000, "saved_not_stable_ms": 49000}
+    saved |= {"saved_rebalances": 16, "share_saved": 0.56}
+    _write(lakes.root, "advice", [PLANTED | SPAN | advice | saved])
+    return lakes
+
+
+def _what_if(setting, basis, *figures):
+    names = ["rebalances", "not_stable_ms", "moved_partitions", "unavailable_partition_ms"]
+    row = PLANTED | SPAN | {"setting": setting, "basis": basis, "seeds": 3, "era": "3.9"}
+    for name, figure in zip(names, map(int, figures), strict=True):
+        row |= {name: figure, f"{name}_least": figure - 1, f"{name}_most": figure + 1}
+    return row
+
+
+def _write(root, table, rows):
+    schema = to_arrow_schema(schema_of(table), timezone="UTC")
+    data = pa.Table.from_pylist(rows, schema)
+    write_deltalake(f"{root}/{table}", data, partition_by=["cluster_id"])
+
+
+@pytest.fixture(scope="session")
+def spark(demo):
+    """A session in whose catalog the lake is registered, and each table read once."""
+    session = build_session(load_config(None))
+    list(register_in(session, Request(demo.root, DATABASE)))
+    for name in table_names():
+        if session.catalog.tableExists(f"{DATABASE}.{name}"):
+            session.catalog.cacheTable(f"{DATABASE}.{name}")
+    return session
+
+
+def _text(value):
+    if value is None:
+        return "-"
+    if isinstance(value, datetime):
+        short = value.strftime("%d %H:%M:%S.%f")[:-3]
+        return short.removeprefix("21 ")
+    return str(value)
+
+
+@pytest.mark.parametrize(("sql", "expected"), list(_cases()))
+def test_the_answer_is_what_the_script_did(demo, sql, expected):
+    rows = demo.rows(f"{sql}\nORDER BY ALL")
+
+    table = [[_text(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    written = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    ]
+    assert written == expected.splitlines()
+
+
+def _comparable(rows):
+    """Rows in one order; halves of a cent of floating point are not a difference."""
+    return sorted(
+        tuple(f"{cell:.9g}" if isinstance(cell, float) else str(cell) for cell in row)
+        for row in rows
+    )
+
+
+@pytest.mark.parametrize("view", view_names())
+def test_spark_and_duckdb_answer_alike(demo, spark, view):
+    in_spark = spark.table(f"{DATABASE}.{view}")
+
+    assert in_spark.columns == list(view_columns(view))
+    assert _comparable(in_spark.collect()) == _comparable(demo.rows(f"SELECT * FROM {view}"))
+
+
+def test_comments_are_in_the_catalog(spark):
+    columns = {
+        column.name: column for column in spark.catalog.listColumns(f"{DATABASE}.q07_storms")
+    }
+    table = spark.catalog.getTable(f"{DATABASE}.churn")
+    view = spark.catalog.getTable(f"{DATABASE}.q07_storms")
+
+    assert columns["culprits"].description.startswith("processes that began them: one that flaps")
+    assert view.description.startswith("is it a storm? runs of five and more rebalances")
+    assert table.description == "one row per generation, what changed against the one before."
+
+
+def _fenced(page, language):
+    """Blocks of the language, each with the block of output right below it."""
+    pattern = rf"```{language}\n(.*?)\n```\n\n```\n(.*?)\n```"
+    return re.findall(pattern, (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def _words(printed):
+    """What a table says, however wide its columns are."""
+    lines = [line.split() for line in printed.splitlines()]
+    return [words for words in lines if words and not set("".join(words)) <= {"─"}]
+
+
+@pytest.mark.parametrize(("sql", "answer"), _fenced("docs/sql.md", "sql"))
+def test_the_pages_answers_are_the_demos(demo, sql, answer):
+    printed = io.StringIO()
+
+    print_rows(*query(demo.root, sql), Format.TABLE, printed)
+
+    assert _words(printed.getvalue()) == _words(answer)
+
+
+def test_the_page_asks_every_question():
+    page = (ROOT / "docs" / "sql.md").read_text(encoding="utf-8")
+
+    asked = [view for view in view_names() if re.match(r"q\d\d_", view)]
+    assert [view for view in asked if view not in page] == []
+
+
+@pytest.mark.parametrize(("code", "printed"), _fenced("docs/sql.md", "python"))
+def test_the_pages_snippets_run(demo, tmp_path, monkeypatch, code, printed):
+    (tmp_path / ".demo").mkdir()
+    (tmp_path / ".demo" / "lake").symlink_to(demo.root)
+    monkeypatch.chdir(tmp_path)
+    out = io.StringIO()
+
+    with contextlib.redirect_stdout(out):
+        exec(code, {})
+
+    assert out.getvalue().split() == printed.split()
