@@ -26,6 +26,9 @@ class Table(NamedTuple):
     columns: list[str]
     rows: list[tuple[Any, ...]]
 
+    def json(self) -> dict[str, Any]:
+        return {"columns": self.columns, "rows": [list(row) for row in self.rows]}
+
     def dicts(self) -> list[dict[str, Any]]:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 

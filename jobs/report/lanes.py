@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 Row = dict[str, Any]
 Place = tuple[int, int]  # incarnation, generation
+Spell = tuple[int, int, int, int, str | None]
 
 _NUMBER = re.compile(r"(\d+)")
 
@@ -15,7 +16,8 @@ _NUMBER = re.compile(r"(\d+)")
 class Lanes:
     """``lanes`` in the order of their names, ``assigned`` the texts that spells point to.
 
-    A spell is [generation's place, from_ms, to_ms, place in ``assigned`` or -1, how it left].
+    A spell is [generation's place, place in ``assigned`` or -1], and if it is not all of the
+    generation, or ended in some way, from and to, ms since the first generation, and how it left.
     """
 
     def __init__(
@@ -40,16 +42,17 @@ class Lanes:
         at = self._index.get((members[0]["incarnation"], members[0]["generation"]))
         if at is None:
             return
-        generation = self._generations[at]
+        generation, base_ms = self._generations[at], self._generations[0]["begin_ms"]
         end_ms = self._last_ms if generation["end_ms"] is None else generation["end_ms"]
         for member in members:
             came_ms = member["came_ms"]
             from_ms = generation["begin_ms"] if came_ms is None else came_ms
             to_ms = end_ms if member["left_ms"] is None else member["left_ms"]
             lane = self._lanes.setdefault(member["process"], _lane(member))
-            lane["spells"].append(
-                [at, min(from_ms, to_ms), to_ms, self._text(member), member["left_how"]]
-            )
+            spell = [at, self._text(member)]
+            if (from_ms, to_ms, member["left_how"]) != (generation["begin_ms"], end_ms, None):
+                spell += [min(from_ms, to_ms) - base_ms, to_ms - base_ms, member["left_how"]]
+            lane["spells"].append(spell)
 
     def _text(self, member: Row) -> int:
         if not member["assigned"]:
@@ -59,6 +62,18 @@ class Lanes:
             self._texts[text] = len(self._texts)
             self._counts.append(sum(len(each["partitions"]) for each in member["assigned"]))
         return self._texts[text]
+
+
+def spells(lane: Row, generations: Sequence[Row], last_ms: int) -> Iterator[Spell]:
+    """A lane's spells in full: generation's place, from, to, place in ``assigned``, how it left.
+
+    ``generations`` have times since the first one, as a timeline's have.
+    """
+    for at, assigned, *more in lane["spells"]:
+        generation = generations[at]
+        end_ms = last_ms if generation["end_ms"] is None else generation["end_ms"]
+        from_ms, to_ms, left = more or (generation["begin_ms"], end_ms, None)
+        yield at, from_ms, to_ms, assigned, left
 
 
 def _lane(member: Row) -> Row:

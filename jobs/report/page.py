@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from importlib.resources import files
 from typing import Any
 
 from jobs.report.charts import FAMILIES, library, specs
+from jobs.report.json_text import as_json
 
 SCRIPTS = (
     "format", "data", "family", "theme", "address", "overview", "charts", "scale", "bars",
@@ -39,12 +39,6 @@ def page(data: dict[str, Any]) -> str:
         name, after = piece.split("}}", 1)
         pieces += [parts[name], after]
     return "".join(pieces)
-
-
-def as_json(data: Any) -> str:
-    """JSON that may stand in a script element: nothing in it opens or closes an element."""
-    text = json.dumps(data, separators=(",", ":"))  # ASCII: lone surrogates, U+2028 escaped, too
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _static(name: str) -> str:

@@ -120,21 +120,37 @@ OVERVIEW = """
     GROUP BY group_id
     ORDER BY not_stable_ms DESC NULLS LAST, rebalances DESC, group_id"""
 
+TOTALS = """
+    SELECT COUNT(DISTINCT group_id) AS groups,
+        COUNT(*) FILTER (WHERE outcome = 'stable') AS rebalances,
+        COUNT(*) FILTER (WHERE outcome IN ('superseded', 'failed')) AS wasted_attempts,
+        COALESCE(SUM(total_ms), 0)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
+        COALESCE(SUM(unavailable_ms), 0)::BIGINT AS unavailable_ms
+    FROM shown"""
+
 CAUSES = """
     SELECT group_id, cause, story, COUNT(*) AS rebalances, SUM(total_ms)::BIGINT AS not_stable_ms
-    FROM shown WHERE cause IS NOT NULL
+    FROM shown WHERE cause IS NOT NULL AND group_id IN $ids
     GROUP BY ALL ORDER BY group_id, rebalances DESC, cause, story"""
 
 TREND = """
-    SELECT group_id, begin_ms // $bucket_ms * $bucket_ms AS bucket_ms, cause,
-        story, COUNT(*) AS rebalances, SUM(total_ms)::BIGINT AS not_stable_ms
-    FROM shown GROUP BY ALL ORDER BY group_id, bucket_ms, cause, story"""
+    SELECT begin_ms // $bucket_ms * $bucket_ms AS bucket_ms, cause, story, COUNT(*) AS rebalances,
+        SUM(total_ms)::BIGINT AS not_stable_ms
+    FROM shown GROUP BY ALL ORDER BY bucket_ms, cause, story"""
+
+# Of each group [part of the time, how many rebalances began in it].
+SPARKS = """
+    SELECT group_id, LIST([part, rebalances] ORDER BY part) FROM (
+        SELECT group_id, GREATEST(FLOOR((begin_ms - $from_ms) / $part_ms), 0)::INT AS part,
+            COUNT(*) AS rebalances
+        FROM shown WHERE group_id IN $ids GROUP BY ALL)
+    GROUP BY group_id ORDER BY group_id"""
 
 STORMS = """
     SELECT w.group_id, EPOCH_MS(w.start_time) AS start_ms, EPOCH_MS(w.end_time) AS end_ms,
         w.generations, w.not_stable_ms, w.dominant_cause, w.dominant_percent, w.culprits
     FROM q07_storms w JOIN asked ON w.cluster_id = asked.cluster_id
-        AND (asked.only_group IS NULL OR w.group_id = asked.only_group)
+        AND w.group_id IN $ids
         AND EPOCH_MS(w.start_time) <= asked.to_ms AND EPOCH_MS(w.end_time) >= asked.from_ms
     ORDER BY start_ms, w.group_id"""
 
@@ -211,7 +227,8 @@ WHAT_IF = """
 
 ADVICE = """
     SELECT a.group_id, a.setting, a.share_saved, a.sentence
-    FROM advice a JOIN asked USING (cluster_id) ORDER BY a.group_id, a.setting"""
+    FROM advice a JOIN asked USING (cluster_id) WHERE a.group_id IN $ids
+    ORDER BY a.group_id, a.setting"""
 
 # Lives have names of their own for processes; their member ids tell which lane is theirs.
 LIVES = """

@@ -8,10 +8,11 @@ Format: "Trace Event Format", the Chromium project.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from jobs.report.data import objects
+from jobs.report.lanes import spells
+from jobs.report.timeline import objects
 
 Json = dict[str, Any]
 
@@ -19,7 +20,7 @@ _GROUP_THREAD = 1  # the group's own lane; processes follow
 _PHASES = {"join": "join", "sync": "sync", "stable": "Stable", "empty": "Empty"}
 
 
-def trace(timelines: Sequence[Json]) -> str:
+def trace(timelines: Iterable[Json]) -> str:
     """JSON of all timelines' events, in the order of time."""
     events = [e for pid, each in enumerate(timelines, 1) for e in _events(pid, each)]
     head = [event for event in events if event["ph"] == "M"]
@@ -42,7 +43,7 @@ def _events(pid: int, timeline: Json) -> Iterator[Json]:
             "ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid,
             "args": {"sort_index": tid},
         }  # fmt: skip
-        for at, from_ms, to_ms, assigned, left in lane["spells"]:
+        for at, from_ms, to_ms, assigned, left in spells(lane, generations, timeline["end_ms"]):
             more: Json = {}
             if assigned >= 0:
                 more["partitions"] = timeline["assigned"][assigned][0]

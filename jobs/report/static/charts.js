@@ -6,7 +6,7 @@ const FEW_GROUPS = 12;
 function chartData() {
   const named = { trend: new Map(), groups: new Map() };
   const first = new Set(groups.slice(0, FEW_GROUPS).map((group) => group.group_id));
-  for (const row of trendOfGroups) {
+  for (const row of trend) {
     const family = familyOf(row.cause, row.story);
     add(named.trend, `${row.bucket_ms} ${family}`, row, family, {
       from: row.bucket_ms,
@@ -59,7 +59,7 @@ function timeFormat() {
 
 async function drawCharts() {
   const data = chartData();
-  const more = page.group_count > FEW_GROUPS ? `: the first ${FEW_GROUPS} groups` : "";
+  const more = totals.groups > FEW_GROUPS ? `: the first ${FEW_GROUPS} groups` : "";
   byId("chart-groups-title").textContent = `Who was not Stable longest, and why${more}`;
   for (const name of ["trend", "groups"]) {
     const spec = { ...page.specs[name], datasets: { [name]: data[name] } };

@@ -9,8 +9,9 @@ function objects(table) {
 
 const groups = objects(page.groups);
 const causesOfGroups = objects(page.causes);
-const trendOfGroups = objects(page.trend);
+const trend = objects(page.trend);
 const storms = objects(page.storms);
+const { totals, sparks } = page;
 const timelines = new Map(page.timelines.map((timeline) => [timeline.group, timeline]));
 const unpacked = new Map();
 
@@ -38,23 +39,28 @@ function unpack(packed) {
   const lanes = packed.lanes.map((lane, place) => ({
     ...lane,
     place,
-    unheard: unheard(packed, place),
-    spells: lane.spells.map(([at, from, to, assigned, left]) => ({ at, from, to, assigned, left })),
+    spells: lane.spells.map((spell) => spellOf(spell, generations)),
   }));
+  for (const lane of lanes) lane.unheard = unheard(packed, lane);
   const starts = generations.map((each) => each.begin_ms);
   return { ...packed, generations, causes, lanes, starts };
 }
 
+/** A process in a generation: all of it, where nothing else is said. */
+function spellOf([at, assigned, from, to, left], generations) {
+  const { begin_ms: begin, stop_ms: stop } = generations[at];
+  return { at, assigned, from: from ?? begin, to: to ?? stop, left: left ?? null };
+}
+
 /** When a lane's process did not poll, or was dead and a member still. */
-function unheard(packed, place) {
-  const spells = packed.lanes[place].spells;
+function unheard(packed, lane) {
   const found = [];
   for (const life of packed.lives || []) {
-    if (life.lane !== place) continue;
+    if (life.lane !== lane.place) continue;
     for (const [from, to] of life.slow_polls) found.push({ from, to, words: "a slow poll" });
-    const last = spells.filter(([, from, to]) => from <= life.to && to > life.to).pop();
+    const last = lane.spells.findLast((spell) => spell.from <= life.to && spell.to > life.to);
     if (life.to !== null && last) {
-      found.push({ from: life.to, to: last[2], words: `not there any more (${life.ended_how})` });
+      found.push({ from: life.to, to: last.to, words: `not there any more (${life.ended_how})` });
     }
   }
   return found;

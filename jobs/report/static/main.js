@@ -22,6 +22,11 @@ function startControls() {
     findLanes();
     changed();
   });
+  byId("marked").addEventListener("change", (event) => {
+    state.onlyMarked = event.target.checked;
+    findLanes();
+    changed();
+  });
   byId("more").addEventListener("click", () => {
     rowsShown += 500;
     drawRebalances();

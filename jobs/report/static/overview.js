@@ -1,11 +1,5 @@
 // All groups: what it came to, which ones, how often, how long, why.
 
-const totals = {
-  rebalances: sum(groups, "rebalances"),
-  wasted: sum(groups, "wasted_attempts"),
-  notStable: sum(groups, "not_stable_ms"),
-  unavailable: sum(groups, "unavailable_ms"),
-};
 const spanMs = page.to_ms - page.from_ms;
 
 function sum(rows, name) {
@@ -27,10 +21,10 @@ function drawOverview() {
 }
 
 function headline() {
-  if (!totals.rebalances && !totals.wasted) return "No rebalance in this time.";
+  if (!totals.rebalances && !totals.wasted_attempts) return "No rebalance in this time.";
   const worst = groups[0];
   const why = mainReason(worst.group_id);
-  const share = totals.notStable ? worst.not_stable_ms / totals.notStable : 0;
+  const share = totals.not_stable_ms ? worst.not_stable_ms / totals.not_stable_ms : 0;
   const most = groups.length > 1 ? `, ${percent(share)} of all of it` : "";
   return (
     `${worst.group_id} was not Stable longest: ${duration(worst.not_stable_ms)} in ` +
@@ -48,14 +42,14 @@ function mainReason(group) {
 }
 
 function figures() {
-  const lost = totals.wasted ? `and ${many(totals.wasted, "attempt")} that led nowhere` : "";
-  const longest = groups.reduce((most, g) => (g.longest_ms > (most?.longest_ms || 0) ? g : most), null);
+  const lost = totals.wasted_attempts ? `and ${many(totals.wasted_attempts, "attempt")} that led nowhere` : "";
+  const longest = groups.find((group) => group.longest_ms === totals.longest_ms);
   const said = [
-    ["Groups", counted(page.group_count), ""],
+    ["Groups", counted(totals.groups), ""],
     ["Rebalances", counted(totals.rebalances), lost],
-    ["Time not Stable", duration(totals.notStable), "of all groups together"],
-    ["Longest rebalance", duration(longest ? longest.longest_ms : 0), longest ? longest.group_id : ""],
-    ["Partition time lost", duration(totals.unavailable), "partitions without a consumer, added up"],
+    ["Time not Stable", duration(totals.not_stable_ms), "of all groups together"],
+    ["Longest rebalance", duration(totals.longest_ms), longest ? longest.group_id : ""],
+    ["Partition time lost", duration(totals.unavailable_ms), "partitions without a consumer, added up"],
     ["Storms", counted(storms.length), storms.length ? "" : "no five rebalances in a row"],
   ];
   return said.map(([name, value, more]) =>
@@ -64,7 +58,7 @@ function figures() {
 }
 
 function groupsNote() {
-  const left = page.group_count - groups.length;
+  const left = totals.groups - groups.length;
   const without = groups.length - timelines.size;
   const said = [];
   if (left) said.push(`${counted(left)} more groups were Stable longer and are not listed.`);
@@ -162,13 +156,9 @@ function groupData(column, row) {
 
 /** How many rebalances began in each part of the time, as small bars. */
 function sparkline(group) {
-  const parts = 30;
+  const { parts, counts } = sparks;
   const heights = new Array(parts).fill(0);
-  for (const row of trendOfGroups) {
-    if (row.group_id !== group) continue;
-    const at = Math.floor(((row.bucket_ms - page.from_ms) / Math.max(spanMs, 1)) * parts);
-    heights[Math.min(Math.max(at, 0), parts - 1)] += row.rebalances;
-  }
+  for (const [part, count] of counts[group] || []) heights[Math.min(part, parts - 1)] += count;
   const most = Math.max(1, ...heights);
   const space = "http://www.w3.org/2000/svg";
   const picture = document.createElementNS(space, "svg");

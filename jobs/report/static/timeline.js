@@ -2,7 +2,7 @@
 
 const state = {
   timeline: null, from: 0, to: 1, chosen: null, lane: null,
-  words: "", families: new Set(FAMILIES), lanes: [], scroll: 0,
+  words: "", onlyMarked: false, families: new Set(FAMILIES), lanes: [], scroll: 0,
 };
 
 function shownGroup() {
@@ -153,9 +153,12 @@ function laneText(lane) {
 
 /** The lanes that the filter's words find; all of them where it finds generations only. */
 function findLanes() {
-  const { lanes } = state.timeline;
-  const found = lanes.filter((lane) => laneText(lane).includes(state.words));
-  state.lanes = found.length ? found : lanes;
+  const { lanes, causes } = state.timeline;
+  const marked = new Set(causes.map((cause) => cause.lane));
+  const wanted = state.onlyMarked ? lanes.filter((lane) => marked.has(lane.place)) : lanes;
+  const found = wanted.filter((lane) => laneText(lane).includes(state.words));
+  state.lanes = found.length ? found : wanted;
+  state.lane = null;
 }
 
 function address() {

@@ -3,9 +3,11 @@
 import pytest
 
 from jobs.errors import UsageError
-from jobs.report.data import ROOM, objects, page_data
+from jobs.report.data import ROOM, page_data
+from jobs.report.json_text import as_json
 from jobs.report.lake import ReportLake
-from jobs.report.lanes import assigned_text
+from jobs.report.lanes import assigned_text, spells
+from jobs.report.timeline import objects
 from jobs.report.window import Window, window
 from tests.jobs.report.planted import (
     cause,
@@ -107,15 +109,16 @@ def test_a_lane_has_a_process_through_its_member_ids(eager):
 
     assert [lane["process"] for lane in timeline["lanes"]] == ["a@host", "b@host"]
     assert timeline["assigned"] == [("t 0-1", 2), ("t 2-3", 2), ("t 0-3", 4)]
-    # [generation's place, from, to, partitions, how it left], ms since the first generation
-    assert timeline["lanes"][0]["spells"] == [
-        [0, 0, 9000, 0, None],
-        [1, 9000, 19_000, 2, None],
-        [3, 21_000, 29_000, 0, None],
+    # [generation's place, partitions], and if it is not all of it: from, to, how it left
+    assert [lane["spells"] for lane in timeline["lanes"]] == [
+        [[0, 0], [1, 2], [3, 0]],
+        [[0, 1, 1000, 9000, "left"], [3, 1, 19_000, 29_000, None]],
     ]
-    assert timeline["lanes"][1]["spells"] == [
-        [0, 1000, 9000, 1, "left"],
-        [3, 19_000, 29_000, 1, None],
+    first = spells(timeline["lanes"][0], objects(timeline["generations"]), timeline["end_ms"])
+    assert list(first) == [
+        (0, 0, 9000, 0, None),
+        (1, 9000, 19_000, 2, None),
+        (3, 21_000, 29_000, 0, None),
     ]
 
 
@@ -198,7 +201,7 @@ def test_groups_without_room_are_in_the_overview_only(plant, tmp_path):
     whole = page_of(root)
     assert [t["group"] for t in whole["timelines"]] == ["long", "short"]
 
-    page = page_of(root, room=1500)
+    page = page_of(root, room=len(as_json(whole)) - len(as_json(whole["timelines"][1])) // 2)
 
     assert [g["group_id"] for g in objects(page["groups"])] == ["long", "short"]
     assert [t["group"] for t in page["timelines"]] == ["long"]
@@ -315,3 +318,18 @@ def test_moments_are_utc_unless_they_say_otherwise(first, last, expected):
 def test_a_moment_that_cannot_be_read_is_said(first, last, said):
     with pytest.raises(UsageError, match=said):
         window(first, last)
+
+
+def test_totals_are_of_all_groups_also_of_those_without_room(plant, tmp_path):
+    generations = [
+        generation(1, 1000, 3000, 3000 + number, None, group_id=f"{number:03}" * 300)
+        for number in range(40)
+    ]
+    root = plant(tmp_path, tables(*generations, timeline=signs(1000, 9000)))
+
+    page = page_of(root, room=60_000)
+
+    assert (page["totals"]["groups"], page["totals"]["rebalances"]) == (40, 40)
+    assert page["totals"]["not_stable_ms"] == 40 * 2000 + sum(range(40))
+    assert len(page["groups"]["rows"]) < 40
+    assert len(as_json(page)) < 60_000

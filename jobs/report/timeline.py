@@ -1,0 +1,129 @@
+"""One group's timeline as plain values: its generations, processes, causes, unavailable partitions.
+
+Times are ms since the timeline's ``base_ms``, where its first generation begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Any
+
+from jobs.report import queries
+from jobs.report.lake import ReportLake
+from jobs.report.lanes import Lanes, Place
+
+Json = dict[str, Any]
+
+_TIMES = ("begin_ms", "preparing_ms", "joined_ms", "stable_ms", "end_ms")
+_CAUSE = (
+    "at", "at_ms", "lane", "role", "cause", "story", "who", "host", "reason", "client_reason",
+    "evidence",
+)  # fmt: skip
+
+
+class GroupRows:
+    """What the lake has of a group, read once."""
+
+    def __init__(self, lake: ReportLake, group_id: str) -> None:
+        self.group_id, self.last_ms = group_id, lake.last_ms
+        mine = {"group_id": group_id}
+        self.generations = lake.rows(queries.GENERATIONS, **mine).dicts()
+        self.members = lake.rows(queries.MEMBERS, **mine).dicts()
+        self.events = lake.rows(queries.EVENTS, **mine).dicts()
+        self.unavailable = lake.rows(queries.UNAVAILABLE, **mine).rows
+        self.coordinator = lake.rows(queries.COORDINATOR, **mine).rows
+        has = lake.has
+        self.what_if = lake.rows(queries.WHAT_IF, **mine).json() if "what_if" in has else None
+        lives = lake.rows(queries.LIVES, **mine).dicts() if "process_lives" in has else None
+        self.lives: list[Json] | None = lives
+
+
+def timeline(rows: GroupRows, keep: int | None = None) -> Json:
+    """``keep``: only so many of its latest generations; ``left_out`` says how many are not there.
+
+    ``at`` is a generation's place, ``lane`` a process's; null where none is known.
+    """
+    left_out = 0 if keep is None else max(len(rows.generations) - keep, 0)
+    generations = rows.generations[left_out:]
+    base_ms, last = generations[0]["begin_ms"], generations[-1]["end_ms"]
+    end_ms = rows.last_ms if last is None else min(last, rows.last_ms)
+    index = {(g["incarnation"], g["generation"]): place for place, g in enumerate(generations)}
+    lanes = Lanes(generations, index, end_ms)
+    for _, members in groupby(rows.members, key=lambda m: (m["incarnation"], m["generation"])):
+        lanes.add(list(members))
+    places = {lane["process"]: place for place, lane in enumerate(lanes.lanes)}
+    return {
+        "group": rows.group_id,
+        "base_ms": base_ms,
+        "end_ms": end_ms - base_ms,
+        "left_out": left_out,
+        "generations": _generations(generations, base_ms),
+        "lanes": lanes.lanes,
+        "assigned": lanes.assigned,
+        "causes": _causes(rows, index, places, base_ms),
+        "unavailable": _steps(rows, base_ms),
+        "coordinator": [
+            [at_ms - base_ms, sign] for at_ms, sign in rows.coordinator if at_ms >= base_ms
+        ],
+        "what_if": rows.what_if,
+        "lives": _lives(rows, places, base_ms),
+    }
+
+
+def objects(table: Json) -> list[Json]:
+    """The rows of a table of the page by their columns' names."""
+    return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+
+
+def _since(at_ms: int | None, base_ms: int) -> int | None:
+    return None if at_ms is None else at_ms - base_ms
+
+
+def _generations(generations: list[Json], base_ms: int) -> Json:
+    columns = list(generations[0])
+    rows = [
+        [_since(g[name], base_ms) if name in _TIMES else g[name] for name in columns]
+        for g in generations
+    ]
+    return {"columns": columns, "rows": rows}
+
+
+def _causes(
+    rows: GroupRows, index: Mapping[Place, int], places: Mapping[str, int], base_ms: int
+) -> Json:
+    found = []
+    for row in rows.events:
+        at = index.get((row["incarnation"], row["generation"]))
+        if at is not None:
+            lane = places.get(row["process"])
+            cause = row | {"at": at, "at_ms": _since(row["at_ms"], base_ms), "lane": lane}
+            found.append([cause[name] for name in _CAUSE])
+    return {"columns": list(_CAUSE), "rows": found}
+
+
+def _steps(rows: GroupRows, base_ms: int) -> list[list[int]]:
+    """[from, partitions without a consumer] each; what was before the timeline is left out."""
+    steps = [[at_ms - base_ms, count] for at_ms, count in rows.unavailable]
+    before = [count for at, count in steps if at < 0]
+    later = [step for step in steps if step[0] >= 0]
+    return [[0, before[-1]], *later] if before and before[-1] else later
+
+
+def _lives(rows: GroupRows, places: Mapping[str, int], base_ms: int) -> list[Json] | None:
+    """Of processes that have a lane."""
+    if rows.lives is None:
+        return None
+    return [
+        {
+            "lane": places[life["process"]],
+            "life": life["life"],
+            "from": _since(life["from_ms"], base_ms),
+            "to": _since(life["to_ms"], base_ms),
+            "started_how": life["started_how"],
+            "ended_how": life["ended_how"],
+            "slow_polls": [[a - base_ms, b - base_ms] for a, b in life["slow_polls"] or ()],
+        }
+        for life in rows.lives
+        if life["process"] in places
+    ]
