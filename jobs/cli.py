@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -16,6 +17,7 @@ from jobs.interrupt import CODE as INTERRUPTED
 from jobs.interrupt import comes_of_interrupt, end_at_once
 from jobs.pipeline import JOBS, Progress, run_all
 from jobs.printing import Format, print_rows
+from jobs.working import working
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -208,7 +210,8 @@ def check(lake: LakeOption, format: FormatOption = Format.TABLE) -> None:
     """The laws every lake keeps: conservation, keys, order.  Exit 1 if one is broken."""
     from jobs.check import broken_laws
 
-    columns, rows = broken_laws(lake)
+    with working("check"):
+        columns, rows = broken_laws(lake)
     print_rows(columns, rows, format)
     if rows:
         raise typer.Exit(1)
@@ -245,7 +248,10 @@ def decode(
 
     if format != "jsonl":
         raise UsageError(f"--format {format}: decode knows jsonl only")
-    raise typer.Exit(run(paths, sys.stdout))
+    # On a terminal the lines themselves show how far it is.
+    with nullcontext() if sys.stdout.isatty() else working("decode"):
+        code = run(paths, sys.stdout)
+    raise typer.Exit(code)
 
 
 @app.command()

@@ -25,6 +25,7 @@ from jobs.evidence import Row, of_groups, quoted
 from jobs.printing import Format, print_rows
 from jobs.sql import query
 from jobs.tables import Lake, schema_of
+from jobs.working import working
 
 READS = ("timeline", "group_events", "group_metadata", "committed_offsets")
 
@@ -69,7 +70,9 @@ def run_all(lake: str, cluster_id: str, conf: str | None, format: Format) -> int
 
     if "://" not in lake and not Path(lake).is_dir():
         raise UsageError(f"--lake {lake}: no such folder; `regroup nightly` makes one")
-    run(Lake(build_session(load_config(conf)), lake, cluster_id))
+    opened = Lake(build_session(load_config(conf)), lake, cluster_id)
+    with working("incident_replay"):
+        run(opened)
     columns, rows = query(lake, _COUNTS.format(cluster=quoted(cluster_id)))
     print_rows(columns, rows, format)
     return 1 if any(row[-1] for row in rows) else 0

@@ -22,6 +22,7 @@ class LiveSteps:
             TimeElapsedColumn(),
             console=self._console,
             transient=True,
+            redirect_stdout=False,  # what commands answer goes where it is sent
         )
         self._running = 0
         self._lock = threading.Lock()

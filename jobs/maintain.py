@@ -20,6 +20,7 @@ from jobs.config import Config, load_config
 from jobs.errors import UsageError
 from jobs.session import build_session
 from jobs.tables import Lake, again_if_overtaken
+from jobs.working import working
 from schemas import table_names, table_partitioning
 
 # Delta's own default: a reader's snapshot, or a transaction, may be that old.
@@ -65,10 +66,11 @@ def maintain(request: Request, config: Config, today: date | None = None) -> lis
     at_once = str(spark.sparkContext.defaultParallelism)
     spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", at_once)
     lake = Lake(spark, request.lake, cluster_id="")
-    return [
-        [name, oldest if is_dated(name) else None, *_maintained(table, name, oldest, request)]
-        for name, table in _tables(lake)
-    ]
+    with working("maintain"):
+        return [
+            [name, oldest if is_dated(name) else None, *_maintained(table, name, oldest, request)]
+            for name, table in _tables(lake)
+        ]
 
 
 def is_dated(table: str) -> bool:

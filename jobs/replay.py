@@ -15,6 +15,7 @@ from jobs.errors import UsageError
 from jobs.evidence import Row, moment_ms, of_group
 from jobs.incident_replay import rows_of
 from jobs.printing import Format, jsonable, print_rows, time_text
+from jobs.working import working
 from schemas import table_columns
 
 
@@ -32,7 +33,8 @@ class Request:
 
 def run_one(request: Request, format: Format) -> int:
     """Print the story and the verdicts; 0 if all were reproduced, 1 if not."""
-    found = replayed(request)
+    with working("replay"):
+        found = replayed(request)
     if format is Format.JSON:
         text = json.dumps(jsonable(as_json(request.cluster_id, found)), indent=1)
         sys.stdout.write(text + "\n")

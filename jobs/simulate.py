@@ -29,6 +29,7 @@ from coordinator_core.simulation import (
 )
 from jobs.errors import UsageError
 from jobs.segments.writer import SegmentWriter, record_batch
+from jobs.working import working
 
 TOPIC = "__consumer_offsets"
 START = datetime(2026, 11, 20, 8, tzinfo=UTC)  # where a spec does not say
@@ -82,7 +83,8 @@ def simulate(path: str, out: str, seed: int | None) -> list[list[Any]]:
     spec, folder = read_spec(path), Path(out)
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"--out {out}: it is not empty; name another folder or empty it")
-    return write(spec, folder, spec.fleet.seed if seed is None else seed)
+    with working("simulate"):
+        return write(spec, folder, spec.fleet.seed if seed is None else seed)
 
 
 def simulate_into(
@@ -105,7 +107,8 @@ def simulate_into(
     if groups is not None:
         spec = replace(spec, fleet=of_size(spec.fleet, groups))
     opened = Lake(build_session(config), lake, cluster_id)
-    counts = run(opened, spec, spec.fleet.seed if seed is None else seed)
+    with working("simulate"):
+        counts = run(opened, spec, spec.fleet.seed if seed is None else seed)
     return f"{counts.groups} groups: {counts.records} records, {counts.lines} coordinator lines"
 
 

@@ -29,6 +29,7 @@ from jobs.errors import UsageError
 from jobs.evidence import FOREVER_MS, Row, moment_ms, of_group, quoted, rows
 from jobs.last_commits import last_commits_sql
 from jobs.printing import Format, jsonable, print_rows, time_text
+from jobs.working import working
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class Answer:
 
 
 def run(request: Request, format: Format) -> None:
-    answer = answered(request)
+    with working("what-if"):
+        answer = answered(request)
     if format is Format.JSON:
         sys.stdout.write(json.dumps(jsonable(as_json(request, answer)), indent=1) + "\n")
         return

@@ -9,6 +9,7 @@ from jobs.config import Config, load_config
 from jobs.doctor import broker_logs, brokers, lakes, machine, spark
 from jobs.doctor.finding import Finding, failure, ok
 from jobs.errors import UsageError
+from jobs.sources.kafka import Kafka
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,10 @@ class Request:
 
 def examine(request: Request) -> Iterator[Finding]:
     """Findings as they are made.  Nothing is changed, no JVM stays; what was not asked for
-    (a lake, a log, brokers) is left out."""
+    (a lake, a log, brokers) is left out.  UsageError for brokers that are no HOST:PORT."""
     config, about_it = _settings(request.conf)
+    if request.kafka is not None:
+        Kafka(request.kafka)  # raises UsageError before anything is said
     yield about_it
     yield machine.java()
     yield from spark.packages()

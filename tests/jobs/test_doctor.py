@@ -20,6 +20,7 @@ from jobs import doctor
 from jobs.config import Config
 from jobs.doctor import broker_logs, brokers, lakes, machine, spark
 from jobs.doctor.finding import failure, ok, warning
+from jobs.errors import UsageError
 from jobs.printing import Format
 
 
@@ -471,6 +472,11 @@ def test_credentials_are_not_tried():
         [found] = brokers.examine(bootstrap, Config(kafka={"security.protocol": "SASL_SSL"}))
 
     assert found.state == "warning"
+
+
+def test_what_is_no_address_is_said_before_anything_else():
+    with pytest.raises(UsageError, match="--kafka nonsense: give HOST:PORT"):
+        next(doctor.examine(doctor.Request(kafka="nonsense")))
 
 
 def test_wrong_settings_do_not_hide_the_rest(tmp_path):

@@ -2,11 +2,13 @@
 
 import io
 import re
+import sys
 import threading
 
 import pytest
 
 from jobs.pipeline import Progress
+from jobs.working import working
 
 
 class Terminal(io.StringIO):
@@ -105,3 +107,28 @@ def test_a_step_that_fails_leaves_nothing_behind(out):
     assert screen(out.getvalue()) == []
     assert out.getvalue().rfind("\x1b[?25h") > out.getvalue().rfind("\x1b[?25l")  # a cursor again
     assert progress.steps[0].error == "OSError: no room"
+
+
+def test_working_is_shown_on_a_terminal_and_gone_afterwards(out, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", out)
+    with working("replay"):
+        shown = screen(out.getvalue())
+
+    assert shown[0].split()[1:] == ["replay", "0:00:00"]
+    assert screen(out.getvalue()) == []
+
+
+def test_what_is_answered_meanwhile_stays_on_stdout(out, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stderr", out)
+    with working("replay"):
+        print("an answer")
+
+    assert capsys.readouterr().out == "an answer\n"
+    assert "an answer" not in out.getvalue()
+
+
+def test_a_log_gets_nothing_of_working(capsys):
+    with working("replay"):
+        pass
+
+    assert capsys.readouterr() == ("", "")
