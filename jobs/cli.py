@@ -71,7 +71,7 @@ def nightly(
     ] = False,
     conf: ConfOption = None,
 ) -> None:
-    """Run all jobs in order: read what brokers left behind, write every table."""
+    """Run all jobs in order.  What brokers left behind goes in, every table comes out."""
     from jobs.config import load_config
     from jobs.nightly import Request
     from jobs.nightly import nightly as run
@@ -167,7 +167,7 @@ def topic_partitions(
     ],
     conf: ConfOption = None,
 ) -> None:
-    """Note how many partitions topics have: topic,partitions[,since] on each line of a file."""
+    """Note how many partitions topics have.  A file's lines say topic,partitions[,since]."""
     from jobs.config import load_config
     from jobs.session import build_session
     from jobs.tables import Lake
@@ -183,7 +183,7 @@ def sql(
     lake: LakeOption,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """SQL over the lake, without a JVM: tables and views by their names."""
+    """SQL over the lake, without a JVM.  Tables and views go by their names."""
     from jobs.sql import query
 
     columns, rows = query(lake, statement)
@@ -197,7 +197,7 @@ def register(
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """The lake as a database of Spark's metastore: tables and views by name, with comments."""
+    """Make the lake a database of Spark's metastore.  Tables and views with their comments."""
     from jobs.config import load_config
     from jobs.register import COLUMNS, Request
     from jobs.register import register as run
@@ -229,7 +229,7 @@ def maintain(
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Old dates out, small files together, files that nobody reads deleted."""
+    """Old dates out, small files together.  Files that nobody reads are deleted."""
     from jobs.config import load_config
     from jobs.maintain import COLUMNS, Request
     from jobs.maintain import maintain as run
@@ -243,7 +243,7 @@ def decode(
     paths: Annotated[list[str], typer.Argument(help="Segment files, folders or globs.")],
     format: Annotated[str, typer.Option(help="jsonl, the only one.")] = "jsonl",
 ) -> None:
-    """`__consumer_offsets` segment files as JSON Lines, one object a record."""
+    """Segment files of `__consumer_offsets` as JSON Lines.  One object a record."""
     from jobs.decode import decode as run
 
     if format != "jsonl":
@@ -260,7 +260,7 @@ def assign(
         str | None, typer.Option(help="Cases as JSON Lines; without it from stdin.")
     ] = None,
 ) -> None:
-    """Assignor cases in, one JSON object a line; the assignments Kafka's own classes give out."""
+    """Assign partitions as Kafka's assignors do.  Cases in, assignments out, as JSON Lines."""
     from jobs.assign import assign as run
 
     try:
@@ -292,7 +292,7 @@ def simulate(
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Play a fleet of groups: segments, server.log, a trace, and the truth about them."""
+    """Play a fleet of consumer groups.  Segments, server.log, a trace, and the truth about them."""
     from jobs import simulate as job
 
     if out is not None and lake is None and groups is None:
@@ -363,7 +363,7 @@ def what_if(
     ] = 5,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """What a group went through, beside what it would have under other settings."""
+    """A group's rebalances under other settings.  Beside what it went through."""
     from jobs import what_if as job
 
     settings = (*(set_ or ()), *(more or ()))
@@ -386,7 +386,7 @@ def what_if_sweep(
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """All groups under a grid of settings, by Spark: process_lives, what_if and advice."""
+    """All groups under a grid of settings.  By Spark, into process_lives, what_if and advice."""
     from jobs.what_if_sweep import run_all as sweep_all
 
     sweep_all(lake, cluster_id, tuple(set_ or ()), seeds, conf, format)
@@ -398,7 +398,7 @@ def init(
         "regroup.toml"
     ),
 ) -> None:
-    """Write a configuration file that has every setting, its default and what it means."""
+    """Write a configuration file to begin with.  Every setting, its default, what it means."""
     from jobs.init_config import write
 
     write(out)
@@ -446,7 +446,7 @@ def alerts(
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """What is wrong with groups now: storms, stuck ones, flapping.  Exit 1 if there is anything."""
+    """What is wrong with groups now.  Storms, stuck ones, flapping: exit 1 if there is any."""
     from jobs.alerts.alerting import Request
     from jobs.alerts.command import run
     from jobs.config import load_config
@@ -481,7 +481,7 @@ def report_(
         ),
     ] = None,
 ) -> None:
-    """A page to look at: which groups rebalanced, how long and why, and each group's timeline."""
+    """A page to look at.  Which groups rebalanced, how long and why, and each one's timeline."""
     from jobs.report.command import Request, report
 
     report(Request(lake, cluster_id, group, first, last, out, trace, mermaid))

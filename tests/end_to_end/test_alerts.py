@@ -7,8 +7,12 @@ rebalance of each group waits for more members, 6 s at most; reports-java's seco
 when the first 3 s were over.
 """
 
+import re
+from pathlib import Path
+
 import pytest
 
+from jobs.alerts import prometheus
 from jobs.alerts.alerting import Request, find_alerts
 from jobs.alerts.settings import AlertSettings, Thresholds
 
@@ -83,3 +87,20 @@ def test_long_after_it_is_quiet(lakes):
     at = "2026-11-21T03:00:00"
 
     assert raised(lakes, "mixed-clients-3.9.1", AlertSettings(), at=at) == []
+
+
+def test_what_the_documentation_shows(lakes):
+    """It has the incident under the demo's name for its cluster."""
+    text = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text(encoding="utf-8")
+    table, textfile = re.findall(r"^```\n(.*?)```", text, re.DOTALL | re.MULTILINE)
+    incident = "mixed-clients-3.9.1"
+    lakes.run(incident, lakes.examples / incident)
+
+    alerts, windows = find_alerts(Request(lakes.root, incident), AlertSettings())
+
+    assert prometheus.text(alerts, windows).replace(incident, "kafka-3.9") == textfile
+    [row] = table.splitlines()[2:]
+    [alert] = alerts
+    said = [alert.alert, "kafka-3.9", alert.group_id, f"{alert.first_time:%F}"]
+    assert row.split()[:4] == said
+    assert row.endswith(alert.message)

@@ -2,7 +2,9 @@
 
 import json
 import sys
+from dataclasses import fields
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -552,3 +554,12 @@ def test_wrong_use_is_exit_2(regroup, arguments, said):
 
     assert (code, out) == (2, "")
     assert said in err
+
+
+def test_the_documentation_names_every_threshold_and_its_default():
+    text = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text(encoding="utf-8")
+
+    for field in fields(Thresholds):
+        assert f"`{field.name} = {field.default}`" in text
+    for check in CHECKS:
+        assert f"| `{check.name}` |" in text

@@ -60,6 +60,18 @@ def test_every_example_is_tried():
     assert sorted([*NEED_SPARK, *DOES]) == sorted(EXAMPLES)
 
 
+def test_the_list_of_commands_cuts_no_sentence_short(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["regroup", "--help"])
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        cli.main()
+
+    listed = capsys.readouterr().out.split("Commands:\n")[1].splitlines()
+    assert len(listed) == len(typer.main.get_command(cli.app).commands)
+    assert [line for line in listed if not line.endswith(".")] == []
+    assert [line for line in listed if line.endswith("...")] == []
+
+
 @pytest.mark.parametrize("command", EXAMPLES)
 def test_help_shows_the_example_as_it_is_typed(command, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["regroup", *command.split(), "--help"])
