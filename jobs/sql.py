@@ -83,7 +83,7 @@ def open_lake(root: str, sql: str) -> duckdb.DuckDBPyConnection:
     views = _views_below(words)
     below = {name for view in views for name in view_rests_on(view)} & set(table_names())
     for table in sorted(named | below):
-        _register(connection, root, table, must=table in named)
+        _register(connection, root, table, must=table in named or table not in WRITERS)
     for view in views:
         _create_view(connection, view)
     return connection

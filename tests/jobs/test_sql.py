@@ -41,6 +41,8 @@ def lake(write_lake, tmp_path_factory):
                 | {"partitions_new": 0},
             ],
             "rebalance_causes": [],
+            "timeline": [],
+            "committed_offsets": [],
         },
     )
 
@@ -96,12 +98,20 @@ def test_comments_are_duckdbs_comments(lake):
     assert columns == [("total_ms", "ms not Stable for nothing")]
 
 
-def test_a_table_below_a_view_that_is_not_there_is_empty_and_said(lake, capsys):
-    columns, rows = query(lake, "SELECT group_id, fenced FROM q11_static_members")
+def test_a_table_below_a_view_that_no_nightly_writes_may_be_missing_and_is_said(lake, capsys):
+    columns, rows = query(lake, "SELECT group_id, seeds, from_time FROM q12_what_if")
 
-    assert (columns, rows) == (["group_id", "fenced"], [])
+    assert (columns, rows) == (["group_id", "seeds", "from_time"], [])
     said = capsys.readouterr().err.splitlines()
-    assert f"--lake {lake}: no table timeline in it yet; run `regroup nightly`" in said
+    assert said == [
+        f"--lake {lake}: no table {table} in it yet; run `regroup what-if-sweep`"
+        for table in ["advice", "what_if"]
+    ]
+
+
+def test_a_table_below_a_view_that_every_nightly_writes_is_asked_for(lake):
+    with pytest.raises(UsageError, match="no table assignor_quality in it yet; run `regroup nigh"):
+        query(lake, "SELECT * FROM q06_assignors")
 
 
 def test_a_view_that_rests_on_another_view(lake):

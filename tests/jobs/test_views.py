@@ -1,0 +1,468 @@
+"""What the questions' views say of histories that no captured incident has; times are ms."""
+
+from datetime import date
+
+import pytest
+
+from jobs.sql import query
+from schemas import table_names
+
+DAY = 86_400_000
+
+
+@pytest.fixture(scope="module")
+def empty(write_lake, tmp_path_factory):
+    return write_lake(tmp_path_factory.mktemp("empty"), {table: [] for table in table_names()})
+
+
+@pytest.fixture
+def ask(write_lake, empty, tmp_path_factory):
+    """``ask(tables, sql)``: rows from a lake of these tables, every other table empty."""
+
+    def ask(tables, sql):
+        root = tmp_path_factory.mktemp("lake")
+        for table in set(table_names()) - set(tables):
+            (root / table).symlink_to(f"{empty}/{table}")
+        return query(write_lake(root, tables), sql)[1]
+
+    return ask
+
+
+def generation(number, start, running, group="g", **more):
+    """A rebalance from ``start`` to ``running`` that made generation ``number``."""
+    place = {"group_id": group, "incarnation": more.pop("incarnation", 1), "generation": number}
+    of_latency = {"end_time": running, "preparing_time": start, "total_ms": running - start}
+    outcome = more.pop("outcome", "stable")
+    return (
+        place | {"preparing_time": start, "outcome": outcome} | more,
+        place | of_latency | {"outcome": outcome, "logical_rebalance": number},
+    )
+
+
+def history(*rebalances):
+    generations, latency = zip(*rebalances, strict=True)
+    return {"generations": list(generations), "rebalance_latency": list(latency)}
+
+
+def commit(at, offset, topic="t", partition=0, group="g", **more):
+    return {
+        "group_id": group,
+        "topic": topic,
+        "partition": partition,
+        "log_offset": at,
+        "append_time": at,
+        "commit_time": at,
+        "committed_offset": offset,
+    } | more
+
+
+def owned(number, **owners):
+    """Assignments of a generation: partition p0, p1, ... to a member that is its own process."""
+    return [
+        {"group_id": "g", "generation": number, "partition": int(name[1:])}
+        | {"member_id": owner, "process": owner}
+        for name, owner in owners.items()
+    ]
+
+
+def members(number, *ids, **more):
+    return [
+        {"group_id": "g", "generation": number, "member_id": name, "process": name} | more
+        for name in ids
+    ]
+
+
+def recorded(*numbers):
+    return [{"group_id": "g", "generation": n, "partitions_assigned": 1} for n in numbers]
+
+
+def test_time_without_members_or_life_is_not_in_the_share(ask):
+    tables = history(
+        generation(1, 0, 1000),
+        generation(2, 9000, 10_000, outcome="empty", ended_time=50_000),
+        generation(1, 100_000, 102_000, incarnation=2),
+    ) | {"committed_offsets": [commit(110_000, 1)]}
+
+    rows = ask(
+        tables,
+        "SELECT generations, rebalances, not_stable_ms, with_members_ms, not_stable_percent "
+        "FROM q01_most_rebalanced_groups",
+    )
+
+    # 0 to 9 s, the way into Empty, and 100 s to the last that is known
+    assert rows == [(3, 2, 4000, 9000 + 1000 + 10_000, 20.0)]
+
+
+def test_the_last_day_and_week_end_with_what_is_known(ask):
+    tables = history(
+        generation(1, 0, 100),
+        generation(2, 3 * DAY, 3 * DAY + 200),
+        generation(3, 8 * DAY, 8 * DAY + 400),
+    ) | {"timeline": [{"group_id": "g", "seq": 1, "sign": "RECORD", "sign_time": 9 * DAY - 1}]}
+
+    rows = ask(
+        tables,
+        "SELECT rebalances, rebalances_last_day, rebalances_last_week, not_stable_last_day_ms, "
+        "not_stable_last_week_ms FROM q01_most_rebalanced_groups",
+    )
+
+    assert rows == [(3, 1, 2, 400, 600)]
+
+
+def test_a_storm_is_told_by_its_pauses(ask):
+    starts = [0, 20_000, 40_000, 60_000, 80_000, 140_999, 141_999]
+    tables = history(
+        *(
+            generation(n, start, start + 1000, cause=cause, culprit_client_id=who)
+            for n, (start, cause, who) in enumerate(
+                zip(starts, ["A", "B", "B", "A", "C", "C", "C"], "xyyxxxx", strict=True), start=1
+            )
+        )
+    )
+
+    rows = ask(
+        tables,
+        "SELECT pause_below_ms, first_generation, last_generation, longest_pause_ms, "
+        "dominant_cause, dominant_percent, culprits FROM storms ORDER BY ALL",
+    )
+    storms = ask(tables, "SELECT first_generation, generations, lasted_ms FROM q07_storms")
+
+    # A pause of 59,999 ms still is below 60 s; of causes as frequent the first one is told.
+    assert rows == [
+        (60_000, 1, 7, 59_999, "C", 42.9, 2),
+        (300_000, 1, 7, 59_999, "C", 42.9, 2),
+    ]
+    assert storms == [(1, 7, 142_999)]
+
+
+def line(at, event, broker, **more):
+    return {
+        "event_time": at,
+        "position": at,
+        "event": event,
+        "broker_id": broker,
+        "topic_partition": "__consumer_offsets-7",
+    } | more
+
+
+def test_a_coordinator_moves_with_the_log(ask):
+    log = {"topic_partition": "__consumer_offsets-7"}
+    tables = history(
+        generation(1, 1000, 2000, **log),
+        generation(2, 70_000, 71_000, cause="MEMBER_NEW", **log),
+        generation(1, 60_000, 61_000, group="later", **log),
+        generation(1, 1000, 2000, group="deleted", **log),
+        generation(1, 1000, 2000, group="elsewhere", topic_partition="__consumer_offsets-8"),
+    ) | {
+        "timeline": [{"group_id": "deleted", "seq": 1, "sign": "TOMBSTONE", "sign_time": 5000}],
+        "broker_log_events": [
+            line(10, "PARTITION_LOAD", 1),
+            line(20, "PARTITION_LOAD", 1, duration_ms=5),
+            line(50_000, "PARTITION_UNLOAD", 1),
+            line(50_001, "PARTITION_UNLOAD", 1),
+            line(50_002, "PARTITION_LOAD", 2),
+            line(50_900, "PARTITION_LOAD", 2, duration_ms=900),
+        ],
+    }
+
+    rows = ask(
+        tables,
+        "SELECT group_id, change, EPOCH_MS(change_time), broker_id, broker_before, load_ms, "
+        "rebalances_within_5_min, next_cause FROM q09_coordinator_changes ORDER BY change_time",
+    )
+
+    assert rows == [
+        ("g", "unloaded", 50_000, 1, None, None, 1, "MEMBER_NEW"),
+        ("g", "loaded", 50_900, 2, 1, 900, 1, "MEMBER_NEW"),
+    ]
+
+
+def test_eager_partitions_wait_from_their_owners_last_commit(ask):
+    tables = history(
+        generation(1, 0, 100, protocol="range", ended_time=10_000),
+        generation(2, 10_000, 13_000, protocol="range"),
+    ) | {
+        "churn": recorded(1, 2),
+        "generation_members": [*members(1, "a", "b"), *members(2, "a", "b")],
+        "assignments": [*owned(1, p0="a", p1="a", p2="b"), *owned(2, p0="a", p1="b", p2="b")],
+        "committed_offsets": [commit(12_000, 5), commit(12_900, 9, partition=9)],
+        # a stopped with both at 12,000; b, who commits nothing, when the rebalance began
+    }
+
+    rows = ask(
+        tables,
+        "SELECT generation, partition, from_process, to_process, change, unavailable_ms "
+        "FROM partition_movement WHERE generation = 2 ORDER BY ALL",
+    )
+
+    assert rows == [
+        (2, 0, "a", "a", "kept", 1000),
+        (2, 1, "a", "b", "moved", 1000),
+        (2, 2, "b", "b", "kept", 3000),
+    ]
+
+
+def test_cooperative_partitions_wait_for_the_second_round_only(ask):
+    sticky = {"protocol": "cooperative-sticky"}
+    tables = history(
+        generation(1, 0, 100, ended_time=10_000, **sticky),
+        generation(2, 10_000, 12_000, ended_time=12_500, **sticky),
+        generation(3, 12_500, 13_000, ended_time=20_000, **sticky),
+        generation(4, 20_000, 21_000, **sticky),
+    ) | {
+        "churn": recorded(1, 2, 3, 4),
+        "generation_members": [
+            *members(1, "a"),
+            *members(2, "a", "b"),
+            *members(3, "a", "b"),
+            *members(4, "a"),
+        ],
+        "assignments": [
+            *owned(1, p0="a", p1="a"),
+            *owned(2, p0="a"),
+            *owned(3, p0="a", p1="b"),
+            *owned(4, p0="a", p1="a"),
+        ],
+    }
+
+    rows = ask(
+        tables,
+        "SELECT generation, partition, change, unavailable_ms "
+        "FROM partition_movement WHERE generation > 1 ORDER BY ALL",
+    )
+
+    assert rows == [
+        (2, 0, "kept", 0),
+        (2, 1, "orphaned", None),
+        (3, 0, "kept", 0),
+        (3, 1, "moved", 1000),  # from 12,000, when a gave it up
+        (4, 0, "kept", 0),
+        (4, 1, "moved", 1000),  # b was gone when the rebalance began
+    ]
+
+
+def test_an_offset_that_goes_back_counts_where_it_counts(ask):
+    tables = history(generation(1, 0, 100), generation(2, 5000, 6000)) | {
+        "committed_offsets": [
+            commit(1000, 50),
+            commit(2000, 80),
+            commit(3000, 10, outcome="aborted"),
+            commit(6100, 60),
+            commit(6200, 70),
+            commit(6300, None, tombstone=True),
+            commit(6400, 5),
+        ]
+    }
+
+    rows = ask(
+        tables,
+        "SELECT generation, offsets_went_back, records_again FROM q10_each_rebalance ORDER BY 1",
+    )
+
+    assert rows == [(1, 0, 0), (2, 1, 20)]
+
+
+def cause(number, at, what, story, who, role="trigger", seq=1):
+    return {
+        "group_id": "g",
+        "generation": number,
+        "cause_seq": seq,
+        "event_time": at,
+        "role": role,
+        "cause": what,
+        "story": story,
+        "member_id": f"{who}-{at}",
+        "client_id": who,
+        "client_host": "h",
+    }
+
+
+def test_static_membership_spares_what_is_back_within_its_session(ask):
+    tables = {
+        "generation_members": [
+            {"group_id": "g", "generation": 1, "member_id": who, "process": who}
+            | {"client_id": who, "client_host": "h", "session_timeout_ms": 10_000}
+            for who in "abc"
+        ],
+        "rebalance_causes": [
+            cause(2, 10_000, "LEAVE", "restart", "a"),
+            cause(3, 14_000, "MEMBER_NEW", "return", "a"),
+            cause(4, 20_000, "LEAVE", "restart", "b"),  # away for 11 s
+            cause(5, 31_000, "MEMBER_NEW", "return", "b"),
+            cause(6, 40_000, "LEAVE", "restart", "a"),
+            cause(6, 40_100, "LEAVE", "stop", "c", "contributing", 2),  # would have been anyway
+            cause(7, 44_000, "MEMBER_NEW", "return", "a"),
+        ],
+        "rebalance_latency": [
+            {"group_id": "g", "generation": n, "total_ms": 10**n} for n in range(2, 8)
+        ],
+    }
+
+    rows = ask(
+        tables,
+        "SELECT dynamic_processes, restarts, rebalances_avoidable, not_stable_avoidable_ms, "
+        "would_benefit FROM q11_would_benefit",
+    )
+
+    assert rows == [(3, 2, 3, 10**2 + 10**3 + 10**7, True)]
+
+
+def test_a_configuration_with_everything_odd(ask):
+    first = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 9000, "subscribed_topics": ["t"]}
+    other = {"session_timeout_ms": 45_000, "rebalance_timeout_ms": 300_000, "instance_id": "i"}
+    subscriptions = [b"\0\1", b"\0\3"]
+    tables = {
+        "generations": [
+            {"group_id": "g", "generation": 1, "protocol": "range"},
+            {"group_id": "g", "generation": 2, "protocol": "sticky"},
+        ],
+        "churn": [
+            {"group_id": "g", "generation": n, "partitions_assigned": 1, "partitions_orphaned": 0}
+            for n in (1, 2)
+        ],
+        "generation_members": [
+            *members(1, "a", **first),
+            *members(2, "a", **first),
+            *members(2, "b", **other, subscribed_topics=["t", "u"]),
+            # of another date: not told of any more
+            *members(3, "old", event_date=date(2026, 11, 20), session_timeout_ms=1),
+        ],
+        "assignments": [*owned(1, p0="a"), *owned(2, p0="a")],
+        "group_metadata": [
+            {"group_id": "g", "log_offset": 1, "protocol_type": "consumer", "generation": 2}
+            | {"members": [{"subscription": sent} for sent in subscriptions]}
+        ],
+    }
+
+    rows = ask(
+        tables,
+        "SELECT members, partitions, idle_members, assignors, subscriptions, "
+        "subscription_version_least, subscription_version_most, findings FROM q13_config_audit",
+    )
+
+    findings = (
+        "session timeouts differ, rebalance timeouts differ, "
+        "session timeout not below rebalance timeout, assignor changed, client versions differ, "
+        "more members than partitions, subscriptions differ, static and dynamic members"
+    )
+    assert rows == [(2, 1, 1, ["range", "sticky"], 2, 1, 3, findings)]
+
+
+def test_topics_in_another_order_are_the_same_subscription(ask):
+    tables = {
+        "generations": [{"group_id": "g", "generation": 1}],
+        "generation_members": [
+            *members(1, "a", subscribed_topics=["t", "u"]),
+            *members(1, "b", subscribed_topics=["u", "t"]),
+        ],
+        "assignments": owned(1, p0="a", p1="b"),
+    }
+
+    assert ask(tables, "SELECT subscriptions, findings FROM q13_config_audit") == [(1, None)]
+
+
+def test_commits_from_outside_of_the_group(ask):
+    tables = history(
+        generation(1, 1000, 2000, protocol="range", ended_time=8000),
+        generation(2, 8000, 9000, outcome="empty"),
+    ) | {
+        "churn": recorded(1),
+        "assignments": owned(1, p0="a"),
+        "committed_offsets": [
+            commit(500, 1),
+            commit(3000, 2),
+            commit(4000, 2, partition=1),
+            commit(8500, 3),  # a stops with it: the generation still counts
+            commit(9500, 4),
+        ],
+    }
+
+    rows = ask(
+        tables,
+        "SELECT why, generation, partition, commits, last_after_ms "
+        "FROM q14_commits_without_owner ORDER BY first_time",
+    )
+
+    assert rows == [
+        ("no generation yet", None, 0, 1, None),
+        ("not assigned", 1, 1, 1, 2000),
+        ("group empty", 2, 0, 1, 500),
+    ]
+
+
+def test_who_falls_silent_while_others_go_on(ask):
+    tables = history(generation(1, 0, 1000, ended_time=61_000), generation(2, 61_000, 62_000)) | {
+        "churn": recorded(1, 2),
+        "assignments": owned(1, p0="a", p1="b", p2="b", p3="c"),
+        "committed_offsets": [
+            commit(50_000, 1),
+            commit(40_000, 1, partition=1),
+            commit(51_000, 1, partition=3),
+        ],
+    }
+
+    rows = ask(
+        tables,
+        "SELECT process, partitions, partitions_without_commits, commits, silent_ms, silent "
+        "FROM q14_idle_owners ORDER BY 1",
+    )
+
+    # a's last commit was 11 s before the end, but nobody's was 10 s later
+    assert rows == [("b", 2, 1, 1, 21_000, True)]
+
+
+def test_lives_of_groups(ask):
+    tables = history(
+        generation(1, 0, 1000, group="members"),
+        generation(1, 0, 1000, group="reborn"),
+        generation(1, 7000, 8000, group="reborn", incarnation=2, outcome="empty"),
+        generation(1, 0, 1000, group="dead", outcome="empty"),
+    ) | {
+        "timeline": [
+            {"group_id": "reborn", "seq": 1, "sign": "TOMBSTONE", "sign_time": 5000},
+            {"group_id": "dead", "seq": 1, "sign": "TOMBSTONE", "sign_time": 5000},
+        ],
+        "committed_offsets": [commit(3000, 1, group="tool")],
+    }
+
+    rows = ask(
+        tables,
+        "SELECT group_id, lives, state, EPOCH_MS(empty_since), EPOCH_MS(died_time), "
+        "EPOCH_MS(expires_time) FROM q15_lifecycle ORDER BY 1",
+    )
+
+    assert rows == [
+        ("dead", 1, "dead", 1000, 5000, None),
+        ("members", 1, "members", None, None, None),
+        ("reborn", 2, "empty", 8000, None, 8000 + 7 * DAY),
+        ("tool", None, "commits only", None, None, 3000 + 7 * DAY),
+    ]
+
+
+def test_bytes_of_whoever_wrote_them(ask):
+    def record(offset, key, value, log="__consumer_offsets-1"):
+        return {"log_offset": offset, "topic_partition": log, "key": key, "value": value}
+
+    log = {"topic_partition": "__consumer_offsets-1"}
+    tables = {
+        "offsets_records": [
+            record(1, b"12345", b"123"),
+            record(2, b"12345", None),
+            record(3, b"12", b"12345678", log="__consumer_offsets-2"),  # of nobody we know
+        ],
+        "committed_offsets": [commit(1, 5, **log)],
+        "group_metadata": [{"group_id": "g", "log_offset": 2, "tombstone": True} | log],
+    }
+
+    rows = ask(
+        tables,
+        "SELECT s.group_id, records, commit_records, group_records, s.tombstones, s.bytes, "
+        "h.bytes_percent, h.groups, h.hottest_group "
+        "FROM q15_storage s JOIN (SELECT * EXCLUDE (records) FROM q15_hot_partitions) h "
+        "USING (topic_partition) ORDER BY ALL",
+    )
+
+    assert rows == [
+        ("g", 2, 1, 1, 1, 13, 56.5, 1, "g"),
+        (None, 1, 0, 0, 0, 10, 43.5, 0, None),
+    ]
