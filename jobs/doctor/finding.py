@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
 from jobs.printing import Format, print_rows, printable
 
 COLUMNS = ("check", "state", "found", "remedy")
-_INDENT = " " * 10
 
 
 class State(StrEnum):
     OK = "ok"
     WARNING = "warning"  # a run works, perhaps not as meant
     FAILURE = "failure"  # a run fails
+
+
+_STYLES = {State.OK: "green", State.WARNING: "yellow", State.FAILURE: "bold red"}
 
 
 class Finding(NamedTuple):
@@ -47,14 +50,24 @@ def show(findings: Iterable[Finding], format: Format) -> int:
     states: Counter[State] = Counter()
     for finding in findings:
         states[finding.state] += 1
-        print("\n".join(lines(finding)), flush=True)
+        _print(finding)
     print(", ".join(f"{state} {states[state]}" for state in State))
     return int(states[State.FAILURE] > 0)
 
 
-def lines(finding: Finding) -> Iterator[str]:
-    """For people: what was found, and below it what to do."""
+def _print(finding: Finding) -> None:
+    """What was found, and below it what to do; on a terminal in colour, and folded to its width."""
     check, state, found, remedy = finding
-    yield f"{state:<9} {check}: {printable(found)}"
-    if remedy:
-        yield f"{_INDENT}-> {printable(remedy)}"
+    texts = [f"{check}: {printable(found)}", *([f"-> {printable(remedy)}"] if remedy else [])]
+    if not sys.stdout.isatty():
+        print(f"{state:<9} " + f"\n{' ' * 10}".join(texts), flush=True)
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 1))
+    table.add_column(width=len(State.FAILURE) + 2)
+    for head, text in zip([Text(state, _STYLES[state]), Text()], texts, strict=False):
+        table.add_row(head, Text(text))
+    Console().print(table)

@@ -1,9 +1,12 @@
 """What a run needs, looked at before one starts: what is found, and what is to be done."""
 
+import io
 import json
 import os
+import re
 import socket
 import stat
+import sys
 import threading
 import time
 import zipfile
@@ -508,6 +511,24 @@ def test_lines_for_people(capsys):
         "          -> make room\n"
         "ok 1, warning 0, failure 1\n"
     )
+
+
+def test_on_a_terminal_lines_are_folded_beside_the_state(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("COLUMNS", "40")
+    doctor.show([failure("lake", "no room is left on /data \x1b[31m", "make room")], Format.TABLE)
+
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", sys.stdout.getvalue())
+    assert [line.rstrip() for line in shown.splitlines()] == [
+        "failure   lake: no room is left on /data",
+        "          \\x1b[31m",
+        "          -> make room",
+        "ok 0, warning 0, failure 1",
+    ]
 
 
 def test_json(capsys):
