@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from coordinator_core.diagram import Diagram, as_mermaid
-from coordinator_core.diagram.drawing import Arrow, Note, Row
+from coordinator_core.diagram.drawing import Arrow, Note
 from coordinator_core.diagram.names import COORDINATOR, LOG
 from coordinator_core.incident import Generation, Replay
 from coordinator_core.incident.stimuli import Act, Basis, Stimulus
@@ -61,7 +61,7 @@ def diagram(found: Replay, generation: Generation) -> Diagram:
     asked = [s for s in generation.inferred if s.act is not Act.COMMIT]
     names = _Names(found, generation)
     began_ms = generation.explained.chapter.begins_ms
-    rows = [
+    rows: list[Arrow | Note] = [
         *(row for s in asked if (row := _row(s, names, began_ms)) is not None),
         *_told(found, generation, began_ms),
         *_written(generation, began_ms),
@@ -106,14 +106,14 @@ def _row(stimulus: Stimulus, names: _Names, began_ms: int) -> Arrow | Note | Non
     return Arrow(at_ms, names.of(stimulus.member_id), COORDINATOR, text)
 
 
-def _told(found: Replay, generation: Generation, began_ms: int) -> Iterator[Row]:
+def _told(found: Replay, generation: Generation, began_ms: int) -> Iterator[Note]:
     """What the log says, or the engine where there is none."""
     for line in story(found):
         if (line.incarnation, line.generation) == (generation.incarnation, generation.number):
             yield Note(line.at_ms - began_ms, line.text)
 
 
-def _written(generation: Generation, began_ms: int) -> Iterator[Row]:
+def _written(generation: Generation, began_ms: int) -> Iterator[Arrow]:
     for record in generation.explained.chapter.records:
         count = _counted(len(record.members))
         text = f"group record: generation {generation.number}, {count}"

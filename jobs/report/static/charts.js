@@ -11,7 +11,7 @@ function chartData() {
     add(named.trend, `${row.bucket_ms} ${family}`, row, family, {
       from: row.bucket_ms,
       to: row.bucket_ms + page.bucket_ms,
-      time: clock(row.bucket_ms, spanMs > 86400e3),
+      time: clock(row.bucket_ms, hasDays),
     });
   }
   for (const row of causesOfGroups) {

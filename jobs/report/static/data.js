@@ -59,8 +59,10 @@ function unheard(packed, lane) {
     if (life.lane !== lane.place) continue;
     for (const [from, to] of life.slow_polls) found.push({ from, to, words: "a slow poll" });
     const last = lane.spells.findLast((spell) => spell.from <= life.to && spell.to > life.to);
-    if (life.to !== null && last) {
-      found.push({ from: life.to, to: last.to, words: `not there any more (${life.ended_how})` });
+    const next = packed.lives.find((each) => each.lane === life.lane && each.life === life.life + 1);
+    const to = Math.min(last ? last.to : life.to, next ? next.from : Infinity);
+    if (life.to !== null && to > life.to) {
+      found.push({ from: life.to, to, words: `not there any more (${life.ended_how})` });
     }
   }
   return found;

@@ -89,7 +89,7 @@ function membersTable() {
 }
 
 const REBALANCE_COLUMNS = [
-  ["at", (g) => clock(state.timeline.base_ms + g.begin_ms)],
+  ["at", (g) => clock(state.timeline.base_ms + g.begin_ms, hasDays)],
   ["why", (g) => (g.cause ? causeOf(g) : "–"), "wide"],
   ["join", (g) => duration(g.join_ms), "number"],
   ["sync", (g) => duration(g.sync_ms), "number"],

@@ -1,6 +1,7 @@
 // All groups: what it came to, which ones, how often, how long, why.
 
 const spanMs = page.to_ms - page.from_ms;
+const hasDays = clock(page.from_ms, true).slice(0, 10) !== clock(page.to_ms, true).slice(0, 10);
 
 function sum(rows, name) {
   return rows.reduce((total, row) => total + (row[name] || 0), 0);
@@ -9,9 +10,8 @@ function sum(rows, name) {
 function drawOverview() {
   document.title = `Rebalances of ${page.cluster}`;
   byId("title").textContent = document.title;
-  const days = clock(page.from_ms, true).slice(0, 10) !== clock(page.to_ms, true).slice(0, 10);
   byId("span").textContent =
-    `${clock(page.from_ms, true)} to ${clock(page.to_ms, days)} UTC, ${duration(spanMs)}`;
+    `${clock(page.from_ms, true)} to ${clock(page.to_ms, hasDays)} UTC, ${duration(spanMs)}`;
   byId("headline").textContent = headline();
   byId("figures").append(...figures());
   byId("groups-note").textContent = groupsNote();
@@ -189,7 +189,7 @@ function drawStorms() {
       drawGroups();
       showTime(storm.start_ms, storm.end_ms);
     };
-    const from = clock(storm.start_ms, true);
+    const from = clock(storm.start_ms, hasDays);
     const open = timelines.has(storm.group_id)
       ? element("button", { type: "button", class: "name", onclick: show }, from)
       : element("span", {}, from);

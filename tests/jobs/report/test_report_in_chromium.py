@@ -24,6 +24,7 @@ def two_groups():
         **members(
             *(member(number, "a", (0, 1), **mine) for number in (1, 2, 3)),
             *(member(number, "b", (2, 3), **mine) for number in (1, 2, 3)),
+            *(member(number, "quiet", (5,), **mine) for number in (1, 2, 3)),
             member(1, "c", (4,), **mine),
             member(2, "c", (4,), left_how="left", left_time=40_000, gone=True, **mine),
             member(1, HOSTILE, (0,), process=HOSTILE, **theirs),
@@ -206,6 +207,7 @@ def test_a_click_chooses_the_generation_and_tells_its_members(tab):
         ["a@host", "/host", "t 0-1", ""],
         ["b@host", "/host", "t 2-3", ""],
         ["c@host", "/host", "t 4", "left"],
+        ["quiet@host", "/host", "t 5", ""],
     ]
 
 
@@ -222,6 +224,24 @@ def test_words_find_processes_and_rebalances(tab):
     tab.type("restarted")
     tab.until("rebalances.rows.length === 2")
     assert generations(tab) == ["2"]
+
+
+def test_processes_without_a_mark_can_be_left_out(tab):
+    lanes = "document.getElementById('tall').clientHeight"
+    tab.until(f"{lanes} === {24 + 30 + 4 * 28 + 70}")
+
+    tab.click_on("#marked")
+
+    tab.until(f"{lanes} === {24 + 30 + 3 * 28 + 70}")
+
+
+def test_a_topics_partitions_find_their_process(tab):
+    lanes = "document.getElementById('tall').clientHeight"
+    tab.click_on("#filter")
+
+    tab.type("t 4")
+
+    tab.until(f"{lanes} === {24 + 30 + 28 + 70}")
 
 
 def test_families_of_causes_can_be_left_out(tab):

@@ -1,5 +1,7 @@
 """One rebalance as a Mermaid sequence, from the evidence of a real group."""
 
+from pathlib import Path
+
 import pytest
 
 from coordinator_core.incident import lives, replay
@@ -63,6 +65,12 @@ def mermaid(monkeypatch):
 
 def test_who_asked_what_and_what_came_of_it(groups, mermaid):
     assert mermaid(groups("inventory-static"), "2") == SILENT_FOLLOWER
+
+
+def test_the_one_in_the_docs_is_this_one():
+    text = (Path(__file__).parents[3] / "docs" / "report.md").read_text(encoding="utf-8")
+
+    assert f"```mermaid\n{SILENT_FOLLOWER}```" in text
 
 
 def test_the_life_of_the_group_may_be_named(groups, mermaid):
