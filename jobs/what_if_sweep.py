@@ -77,7 +77,7 @@ def what_if(
     schema = StructType(
         [StructField(name, ArrayType(schema_of(name)), nullable=False) for name in WRITES]
     )
-    played = _player(to_arrow_schema(schema), until_ms, changes, seeds)
+    played = _player(to_arrow_schema(schema, timezone="UTC"), until_ms, changes, seeds)
     return both.applyInArrow(played, schema)
 
 

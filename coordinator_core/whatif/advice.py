@@ -38,12 +38,25 @@ def advise(scene: Scene, unchanged: Prediction, changed: Sequence[Prediction]) -
         text = "nothing to gain: no setting tried takes a tenth of the unavailable time away"
         if now.unavailable_partition_ms == 0:
             text = "nothing to gain: its partitions always had an owner"
-        return Advice(None, _NOTHING, 0.0, text)
+        return Advice(None, _NOTHING, 0.0, text + _calmer(now, changed))
     good = [(each, share) for each, share in worth if share >= _NEARLY_ALL * best]
     chosen, share = min(good, key=lambda found: (found[0].change.cost, -found[1]))
     then = chosen.middle
     saved = Outcome(*(before - after for before, after in zip(now, then, strict=True)))
     return Advice(chosen.change, saved, share, _sentence(scene, chosen.change, now, then))
+
+
+def _calmer(now: Outcome, changed: Sequence[Prediction]) -> str:
+    """That a setting makes fewer rebalances, at a price."""
+    calm = min(changed, key=lambda each: (each.middle.rebalances, each.change.cost), default=None)
+    if calm is None or calm.middle.rebalances > now.rebalances // 2:
+        return ""
+    then = calm.middle
+    return (
+        f"; {calm.change} makes {then.rebalances} rebalances of {now.rebalances}, and partitions"
+        f" without an owner for {_seconds(then.unavailable_partition_ms)} of"
+        f" {_seconds(now.unavailable_partition_ms)}"
+    )
 
 
 def _share(unchanged: Prediction, changed: Prediction) -> float:
