@@ -122,6 +122,9 @@ function drawStates(pen) {
     const label = `${each.generation}`;
     const x = Math.max(scale.x(each.begin_ms), scale.left) + 3;
     if (x > written && Math.min(scale.x(each.stop_ms), scale.right) - x > label.length * 7) {
+      pen.strokeStyle = colour("page"); // readable on every phase
+      pen.lineWidth = 2.5;
+      pen.strokeText(label, x, AXIS + GROUP / 2);
       pen.fillStyle = colour("text");
       pen.fillText(label, x, AXIS + GROUP / 2);
       written = x + label.length * 7 + 6;

@@ -177,8 +177,11 @@ function address() {
 function followAddress() {
   const asked = readAddress();
   if (asked.group === null || !openGroup(asked.group)) {
-    if (!state.timeline && page.timelines.length) openGroup(page.timelines[0].group);
-    if (!state.timeline) return;
+    if (!state.timeline) openGroup(page.timelines[0].group);
+    if (asked.group !== null) {
+      byId("timeline-note").textContent =
+        `No timeline of ${asked.group} in this page; this is ${shownGroup()}.`;
+    }
   }
   const { base_ms: base, generations } = state.timeline;
   const place = generations.findIndex((g) => `${g.incarnation}.${g.generation}` === asked.generation);

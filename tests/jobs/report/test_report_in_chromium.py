@@ -128,6 +128,13 @@ def test_a_link_shows_its_group_its_time_and_its_generation(chromium, report_fil
     assert "Generation 2: b restarted" in tab.run("details.textContent")
 
 
+def test_a_link_to_a_group_that_is_not_there_says_so(chromium, report_file):
+    tab = chromium.open(report_file, "#group=gone")
+
+    note = tab.run("document.getElementById('timeline-note').textContent")
+    assert note == f"No timeline of gone in this page; this is {GROUP}."
+
+
 def test_buttons_and_plus_zoom_and_all_shows_all(tab):
     assert view(tab) == [None, None]
 
