@@ -92,7 +92,8 @@ def test_long_after_it_is_quiet(lakes):
 def test_what_the_documentation_shows(lakes):
     """It has the incident under the demo's name for its cluster."""
     text = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text(encoding="utf-8")
-    table, textfile = re.findall(r"^```\n(.*?)```", text, re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    table, textfile = [block for language, block in blocks if not language]
     incident = "mixed-clients-3.9.1"
     lakes.run(incident, lakes.examples / incident)
 
