@@ -28,7 +28,7 @@ function pressed(event) {
   byId("canvas").setPointerCapture(event.pointerId);
   pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
   dragged = { x: event.offsetX, y: event.offsetY, from: state.from, to: state.to, far: 0 };
-  if (pointers.size === 2) dragged.apart = apart();
+  if (pointers.size === 2) Object.assign(dragged, { apart: apart(), far: Infinity }); // no click
 }
 
 function apart() {
@@ -56,7 +56,8 @@ function released(event) {
   const isClick = pointers.size === 1 && dragged && dragged.far <= 4 && event.type === "pointerup";
   pointers.delete(event.pointerId);
   if (isClick) clicked(event);
-  if (!pointers.size) dragged = null;
+  const [left] = pointers.values(); // of two fingers one: it goes on from where it is
+  dragged = left ? { ...left, from: state.from, to: state.to, far: Infinity } : null;
 }
 
 function clicked(event) {

@@ -158,6 +158,10 @@ class Tab:
             self.mouse("mouseMoved", x + (to_x - x) * step / 5, y, button="left", buttons=1)
         self.mouse("mouseReleased", to_x, y, button="left", clickCount=1)
 
+    def touch(self, kind, *places):
+        points = [{"x": x, "y": y, "id": finger} for finger, (x, y) in enumerate(places)]
+        self.ask("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+
     def key(self, key, shift=False):
         more = {"windowsVirtualKeyCode": _KEYS.get(key, ord(key[0]))}
         if len(key) == 1:

@@ -176,6 +176,24 @@ def test_dragging_moves_the_time(tab):
     assert after[1] - after[0] == pytest.approx(before[1] - before[0], abs=0.01)
 
 
+def test_two_fingers_zoom_and_choose_nothing(chromium, report_file):
+    tab = chromium.open(report_file, f"#group={GROUP}", width=390)
+    tab.ask("Emulation.setTouchEmulationEnabled", enabled=True)
+    x, y, width, _ = tab.box("#canvas")
+    middle = x + width / 2
+
+    tab.touch("touchStart", (middle - 40, y + 80), (middle + 40, y + 80))
+    for apart in (60, 80, 100, 120):
+        tab.touch("touchMove", (middle - apart, y + 80), (middle + apart, y + 80))
+    tab.touch("touchEnd")
+    tab.until("location.hash.includes('from=')")
+
+    begin, end = view(tab)
+    assert end - begin == pytest.approx(59 * 1.02 / 3, rel=0.1)
+    assert (begin + end) / 2 == pytest.approx(30.5, abs=2)
+    assert "generation" not in tab.run("location.hash")
+
+
 def test_arrows_go_from_rebalance_to_rebalance(tab):
     tab.run("canvas.focus()")
 
