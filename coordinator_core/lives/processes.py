@@ -239,7 +239,11 @@ class _Lives:
         committed_ms = self._commits.get(span.member_id)
         if span.going is Going.EXPIRED:
             latest_ms = min(ended.at_ms + self._heartbeat_ms, ended.latest_ms)
-            earliest_ms = min(max(ended.at_ms, committed_ms or 0), latest_ms)
+            heard_ms = ended.at_ms
+            since_ms = span.waited_since_ms
+            if since_ms is not None and heard_ms - since_ms > self._heartbeat_ms:
+                heard_ms = since_ms  # a long wait: it died in it rather than right after
+            earliest_ms = min(max(heard_ms, committed_ms or 0), latest_ms)
             comes_early = after is not None and after.began.at_ms < ended.latest_ms
             if after is not None:
                 latest_ms = max(min(latest_ms, after.began.at_ms), earliest_ms)

@@ -13,6 +13,8 @@ from coordinator_core.incident.members import Members, client_of
 from coordinator_core.incident.replay import Explained, Explanation
 from coordinator_core.incident.stimuli import Act, Basis, Stimulus
 
+_SAME_MOMENT_MS = 50
+
 
 class When(NamedTuple):
     """A moment in ms since the epoch, and the interval that it lay in."""
@@ -39,7 +41,9 @@ class Span:
     """One member id's time in the group.
 
     ``was_there``: before the evidence begins.  ``told_ms``: when the group learnt that it went.
-    ``last_heard_ms``: of one that expired.  ``reason``: the client's own words about its leave.
+    ``last_heard_ms``: of one that expired; ``waited_since_ms``: it was put out a session after a
+    join that it waited for since then: who waits counts as heard of.  ``reason``: the client's own
+    words about its leave.
     """
 
     member: RecordedMember
@@ -48,6 +52,7 @@ class Span:
     basis: Basis
     evidence: str
     was_there: bool = False
+    waited_since_ms: int | None = None
     going: Going | None = None
     ended: When | None = None
     told_ms: int | None = None
@@ -151,6 +156,15 @@ class _Reader:
             span.left_evidence = evidence
         return span
 
+    def _waited_since_ms(self, heard_ms: int) -> int | None:
+        for each in self._told.chapters:
+            start, joined = each.chapter.start, each.chapter.first("JOIN_COMPLETE")
+            if start is None or joined is None:
+                continue
+            if abs(heard_ms - joined.at_ms) <= _SAME_MOMENT_MS:
+                return start.at_ms
+        return None
+
     def _expiries(self, each: Explained) -> None:
         silent = {silence.member_id: silence for silence in each.silences}
         for event in each.chapter.events:
@@ -164,6 +178,7 @@ class _Reader:
             span = self._end(silence.member_id, Going.EXPIRED, ended, silence.evidence)
             if span is not None:
                 span.told_ms, span.last_heard_ms = event.at_ms, heard_ms
+                span.waited_since_ms = self._waited_since_ms(heard_ms)
 
     def _take_from(self, each: Explained, member_id: str) -> None:
         """Of a chapter in which the member came, too."""

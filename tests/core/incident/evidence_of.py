@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from coordinator_core.incident.commits import commit_stimuli, commits
 from coordinator_core.log_lines import parse_line
 from coordinator_core.records import decode
 from coordinator_core.simulation import Line, Written, fleet_of, simulate
@@ -103,6 +104,16 @@ def of_fleet(values):
     return found
 
 
+def last_commits(evidence, group, told):
+    """By member, when what it owned was committed for the last time."""
+    found = {}
+    taken = commits(evidence.commits.get(group, []))
+    for life in told.lives:
+        for commit in commit_stimuli(life.life, taken):
+            found[commit.member_id] = max(found.get(commit.member_id, 0), commit.at_ms)
+    return found
+
+
 @cache
 def of_example(version):
     """A real incident of examples/."""
@@ -120,6 +131,19 @@ def of_twins(version):
     with TemporaryDirectory() as made, tarfile.open(archive) as packed:
         packed.extractall(made, filter="data")
         return [_of_files(Path(made, segments), Path(made, log)) for segments, log in plays]
+
+
+@cache
+def truth_of_twins(version):
+    """By group, what was counted when the twins were played; with ``t0_wall_ms``."""
+    archive = ROOT / "tests" / "data" / "twins" / f"rolling-deploy-and-crash-{version}.tar.gz"
+    found = {}
+    with tarfile.open(archive) as packed:
+        for play in ("./truth.json", "./play2/truth.json"):
+            told = json.load(packed.extractfile(play))
+            for group, truth in told["groups"].items():
+                found[group] = truth | {"t0_wall_ms": told["t0_wall_ms"]}
+    return found
 
 
 def _of_files(segments, log):
