@@ -1,0 +1,131 @@
+"""What-if against what came true: groups that played one script of lives with one setting changed.
+
+    python -m bench.twins [--seeds 5]
+
+Of each group `...-base` of tests/data/twins (real clients, unmodified brokers) the nightly's tables
+alone are read, each variant is predicted from them, and compared with what the variant's own
+clients and broker counted when it was played (truth.json).  Two broker versions played the same: as
+far apart as they are is as close as a prediction can be held to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tarfile
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from coordinator_core.whatif import Outcome
+from jobs.config import load_config
+from jobs.nightly import Request as Night
+from jobs.nightly import nightly
+from jobs.what_if import Request, answered
+
+TWINS = Path(__file__).parents[2] / "tests" / "data" / "twins"
+VERSIONS = ("3.9.1", "4.1.2")
+VARIANTS = {
+    "base": (),
+    "static": ("membership=static",),
+    "cooperative": ("protocol=cooperative",),
+    "session": ("session_timeout_ms=25000",),
+    "static+session": ("membership=static", "session_timeout_ms=25000"),
+    "delay": ("initial_rebalance_delay_ms=6000",),
+}
+PLAYS = {"orders": "", "clicks": "play2/", "invoices": "play2/"}
+COUNTED = ("rebalances", "not_stable_ms", "partitions_moved", "unowned_partition_ms")
+Truth = dict[str, Outcome]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=5)
+    seeds = parser.parse_args().seeds
+    with tempfile.TemporaryDirectory() as folder:
+        plays = [(version, unpacked(version, Path(folder))) for version in VERSIONS]
+        lake = f"{folder}/lake"
+        for version, incident in plays:
+            for play in sorted(set(PLAYS.values())):
+                read(lake, f"{version} {play}", incident / play)
+        truths = {version: truth_of(incident) for version, incident in plays}
+        began = time.process_time()
+        show(lake, truths, seeds)
+        print(f"\n{time.process_time() - began:.1f} s of CPU time for all predictions")
+
+
+def unpacked(version: str, folder: Path) -> Path:
+    with tarfile.open(TWINS / f"rolling-deploy-and-crash-{version}.tar.gz") as packed:
+        packed.extractall(folder / version, filter="data")
+    return folder / version
+
+
+def read(lake: str, cluster_id: str, play: Path) -> None:
+    segments, log = str(play / "segments"), str(play / "server.log")
+    nightly(Night(lake, cluster_id, segments=segments, broker_log=log), load_config(None))
+
+
+def truth_of(incident: Path) -> Truth:
+    """By group, within the window that was counted."""
+    found: dict[str, Any] = {}
+    for play in PLAYS.values():
+        found |= json.loads((incident / play / "truth.json").read_text())["groups"]
+    return {
+        group: Outcome(*(told["window"][name] for name in COUNTED)) for group, told in found.items()
+    }
+
+
+def show(lake: str, truths: dict[str, Truth], seeds: int) -> None:
+    print("| group | variant | version | rebalances | not Stable, s | moved | no owner, s |")
+    print("|---|---|---|---:|---:|---:|---:|")
+    ranked = []
+    for group, play in PLAYS.items():
+        for version in VERSIONS:
+            predicted = {}
+            for variant, settings in VARIANTS.items():
+                if f"{group}-{variant}" not in truths[version]:
+                    continue
+                request = Request(lake, f"{version} {play}", f"{group}-base", settings, seeds)
+                answer = answered(request)
+                predicted[variant] = (answer.predicted[0] if settings else answer.model).middle
+            for variant, outcome in predicted.items():
+                true = truths[version][f"{group}-{variant}"]
+                cells = " | ".join(f"{a} / {b}{_apart(a, b)}" for a, b in _shown(outcome, true))
+                print(f"| {group} | {variant} | {version} | {cells} |")
+            ranked.append(_ranks(group, version, predicted, truths[version]))
+    print()
+    print("\n".join(ranked))
+
+
+def _shown(outcome: Outcome, true: Outcome) -> list[tuple[str, str]]:
+    return [
+        (f"{a / 1000:.1f}", f"{b / 1000:.1f}") if name.endswith("_ms") else (str(a), str(b))
+        for name, a, b in zip(Outcome._fields, outcome, true, strict=True)
+    ]
+
+
+def _apart(predicted: str, true: str) -> str:
+    share = (float(predicted) - float(true)) / float(true) if float(true) else 0.0
+    return f" ({share:+.0%})" if abs(share) >= 0.005 else ""
+
+
+def _ranks(group: str, version: str, predicted: Truth, truth: Truth) -> str:
+    """Which variants are in the wrong order, by the time that partitions had no owner; those that
+    are nearer than a twentieth to each other are in no order.
+    """
+    wrong = []
+    for one in predicted:
+        for other in predicted:
+            true_one = truth[f"{group}-{one}"].unavailable_partition_ms
+            true_other = truth[f"{group}-{other}"].unavailable_partition_ms
+            said = predicted[one].unavailable_partition_ms
+            if true_one * 1.05 < true_other and said >= predicted[other].unavailable_partition_ms:
+                wrong.append(f"{one} before {other}")
+    return (
+        f"{group} {version}: ranking {'as it was' if not wrong else 'wrong: ' + ', '.join(wrong)}"
+    )
+
+
+if __name__ == "__main__":
+    main()
