@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from jobs.alerts.checks import CHECKS, Alert, Check
 from jobs.alerts.settings import NAMES, AlertSettings, span_s
 from jobs.errors import UsageError
@@ -128,16 +130,16 @@ def _prepare(
     lake.executemany("INSERT INTO clock VALUES (?, ?, ?)", clock)
     lake.execute(_dated(SPANS, dates))
     lake.execute(_dated(PHASES, dates))
-    groups = lake.execute("SELECT DISTINCT group_id FROM phases").fetchall()
-    columns = ", ".join(f"{name} BIGINT" for name in NAMES)
-    lake.execute(f"CREATE TEMP TABLE limits (group_id VARCHAR, {columns})")
-    if groups:
-        marks = ", ".join("?" for _ in range(len(NAMES) + 1))
-        rows = [
-            [group_id, *(getattr(settings.of_group(group_id), name) for name in NAMES)]
-            for (group_id,) in groups
-        ]
-        lake.executemany(f"INSERT INTO limits VALUES ({marks})", rows)
+    groups = [row[0] for row in lake.execute("SELECT DISTINCT group_id FROM phases").fetchall()]
+    lake.register("limits", _limits(groups, settings))
+
+
+def _limits(groups: list[str], settings: AlertSettings) -> pa.Table:
+    """A row a group: what a check compares with."""
+    thresholds = [settings.of_group(group_id) for group_id in groups]
+    columns = {name: [getattr(of_one, name) for of_one in thresholds] for name in NAMES}
+    schema = pa.schema([("group_id", pa.string()), *((name, pa.int64()) for name in NAMES)])
+    return pa.table({"group_id": groups, **columns}, schema=schema)
 
 
 def _dates(windows: list[Window]) -> str:
