@@ -64,6 +64,7 @@ def _groups() -> alt.Chart:
         .encode(
             x=alt.X("sum(seconds):Q", title="s not Stable"),
             y=alt.Y("group:N", title=None, sort=None, axis=alt.Axis(labelLimit=170)),
+            detail="id:N",
             color=_FAMILY,
             order=alt.Order("order:Q"),
             tooltip=[

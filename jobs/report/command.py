@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jobs.errors import UsageError
+from jobs.printing import printable
 from jobs.report.lake import ReportLake
 from jobs.report.window import window
 
@@ -45,7 +46,8 @@ def report(request: Request) -> None:
         from jobs.report.sequence import sequence
 
         given = (request.lake, request.cluster_id, request.group_id, request.mermaid)
-        sys.stdout.write(sequence(*given))
+        lines = sequence(*given).split("\n")
+        sys.stdout.write("\n".join(map(printable, lines)))  # names are any client's
 
 
 def _write(option: str, path: str, text: str) -> None:

@@ -17,9 +17,12 @@ function chartData() {
   for (const row of causesOfGroups) {
     const family = familyOf(row.cause, row.story);
     if (!first.has(row.group_id)) continue;
-    add(named.groups, JSON.stringify([row.group_id, family]), row, family, { group: row.group_id });
+    add(named.groups, JSON.stringify([row.group_id, family]), row, family, {
+      id: row.group_id,
+      group: plain(row.group_id),
+    });
   }
-  const byRank = [...named.groups.values()].sort((a, b) => rank(a.group) - rank(b.group));
+  const byRank = [...named.groups.values()].sort((a, b) => rank(a.id) - rank(b.id));
   return { trend: [...named.trend.values()], groups: byRank };
 }
 
@@ -76,6 +79,6 @@ async function drawCharts() {
 }
 
 function chartClicked(name, datum) {
-  if (name === "groups" && timelines.has(datum.group)) showGroup(datum.group);
+  if (name === "groups" && timelines.has(datum.id)) showGroup(datum.id);
   if (name === "trend" && datum.from) showTime(Number(datum.from), Number(datum.from) + page.bucket_ms);
 }

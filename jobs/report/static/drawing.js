@@ -53,7 +53,7 @@ function drawTimeline() {
   drawChosen(pen);
   drawMap();
   const seen = `${clock(state.timeline.base_ms + state.from)} to ${clock(state.timeline.base_ms + state.to)}`;
-  byId("canvas").setAttribute("aria-label", `${shownGroup()}, ${seen}`);
+  byId("canvas").setAttribute("aria-label", plain(`${shownGroup()}, ${seen}`));
 }
 
 function laneTop(row) {
@@ -146,7 +146,8 @@ function label(pen, text, top, height, ink) {
   pen.fillText(clipped(pen, text, layout.gutter - 18), 8, top + height / 2);
 }
 
-function clipped(pen, text, width) {
+function clipped(pen, name, width) {
+  const text = plain(name);
   if (pen.measureText(text).width <= width) return text;
   let length = text.length;
   while (length > 1 && pen.measureText(`${text.slice(0, length)}…`).width > width) length -= 1;
@@ -216,7 +217,7 @@ function keepsConsuming(before, spell, generations) {
 /** All of the partitions where they fit, else how many. */
 function writePartitions(pen, [text, count], left, width, middle) {
   const fits = (words) => words.length * 6.4 < width - 8;
-  const words = fits(text) ? text : [`${count} partitions`, `${count}`].find(fits);
+  const words = fits(text) ? plain(text) : [`${count} partitions`, `${count}`].find(fits);
   if (!words) return;
   pen.fillStyle = colour("text");
   pen.fillText(words, left + 4, middle);

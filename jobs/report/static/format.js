@@ -28,6 +28,14 @@ function many(count, one, more) {
   return `${counted(count)} ${count === 1 ? one : more || `${one}s`}`;
 }
 
+// Controls, what sets the direction of text, line and paragraph ends.
+const STEERING = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** A client's words without any character that changes how the text around them reads. */
+function plain(text) {
+  return text.replace(STEERING, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 /** An element with text or children; attributes by name.  Never HTML: what is shown is text. */
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -36,7 +44,9 @@ function element(tag, attributes, ...children) {
     else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (value !== null && value !== undefined) made.setAttribute(name, value);
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined));
+  for (const child of children) {
+    if (child !== null && child !== undefined) made.append(typeof child === "string" ? plain(child) : child);
+  }
   return made;
 }
 

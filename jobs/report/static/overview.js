@@ -8,11 +8,11 @@ function sum(rows, name) {
 }
 
 function drawOverview() {
-  document.title = `Rebalances of ${page.cluster}`;
+  document.title = plain(`Rebalances of ${page.cluster}`);
   byId("title").textContent = document.title;
   byId("span").textContent =
     `${clock(page.from_ms, true)} to ${clock(page.to_ms, hasDays)} UTC, ${duration(spanMs)}`;
-  byId("headline").textContent = headline();
+  byId("headline").textContent = plain(headline());
   byId("figures").append(...figures());
   byId("groups-note").textContent = groupsNote();
   byId("groups-filter").addEventListener("input", drawGroups);
@@ -99,9 +99,9 @@ function movedText(row) {
 }
 
 function groupCell(row) {
-  if (!timelines.has(row.group_id)) return element("span", { title: row.group_id }, row.group_id);
+  if (!timelines.has(row.group_id)) return element("span", { title: plain(row.group_id) }, row.group_id);
   const show = () => showGroup(row.group_id);
-  return element("button", { type: "button", class: "name", title: row.group_id, onclick: show }, row.group_id);
+  return element("button", { type: "button", class: "name", title: plain(row.group_id), onclick: show }, row.group_id);
 }
 
 function notStableCell(row) {

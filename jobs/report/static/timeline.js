@@ -180,7 +180,7 @@ function followAddress() {
     if (!state.timeline) openGroup(page.timelines[0].group);
     if (asked.group !== null) {
       byId("timeline-note").textContent =
-        `No timeline of ${asked.group} in this page; this is ${shownGroup()}.`;
+        plain(`No timeline of ${asked.group} in this page; this is ${shownGroup()}.`);
     }
   }
   const { base_ms: base, generations } = state.timeline;

@@ -333,3 +333,24 @@ def test_totals_are_of_all_groups_also_of_those_without_room(plant, tmp_path):
     assert page["totals"]["not_stable_ms"] == 40 * 2000 + sum(range(40))
     assert len(page["groups"]["rows"]) < 40
     assert len(as_json(page)) < 60_000
+
+
+def test_a_group_that_was_born_again_goes_on_in_its_lanes(plant, tmp_path):
+    again = {"incarnation": 2}
+    generations = [
+        generation(1, 1000, 4000, 4100, 9000),
+        generation(1, 20_000, 23_000, 23_100, None),
+    ]
+    for rows in generations[1].values():
+        rows |= again
+    people = members(member(1, "a", (0,)), member(1, "a", (0,), member_id="a-id-2"))
+    for rows in people.values():
+        rows[1] |= again
+    root = plant(tmp_path, tables(*generations, **people, timeline=signs(1000, 30_000)))
+
+    timeline = timeline_of(root)
+
+    found = objects(timeline["generations"])
+    assert [(g["incarnation"], g["generation"]) for g in found] == [(1, 1), (2, 1)]
+    assert [lane["spells"] for lane in timeline["lanes"]] == [[[0, 0], [1, 0]]]
+    assert [g["unavailable_ms"] for g in found] == [0, 0]  # a dead group has lost nothing

@@ -113,9 +113,25 @@ def test_names_of_clients_are_text(chromium, report_file):
 
     assert tab.run("document.title") == "Rebalances of c"
     assert tab.run("document.images.length + document.querySelectorAll('script').length") == 3
-    assert HOSTILE in tab.run("details.textContent")
-    assert HOSTILE in tab.run("document.getElementById('groups').textContent")
+    shown = HOSTILE.replace("\u202e", "\\u202e")  # nor do they turn the text around them
+    for part in ("details", "groups", "rebalances", "group"):
+        assert shown in tab.run(f"document.getElementById('{part}').textContent"), part
+    assert "\u202e" not in tab.run("document.body.innerText")
     assert tab.complaints() == []
+
+
+def test_a_click_on_a_groups_bar_opens_its_timeline(chromium, report_file):
+    tab = chromium.open(report_file, f"#group={GROUP}")
+    tab.run(
+        """(() => {
+        const bars = document.querySelectorAll("#chart-groups path[aria-roledescription=bar]");
+        window.bar = [...bars].find((bar) => bar.getAttribute("aria-label").includes("img"));
+        bar.id = "theirs"; })()"""
+    )
+
+    tab.click_on("#theirs")
+
+    tab.until(f"document.getElementById('group').value === {HOSTILE!r}")
 
 
 def test_a_link_shows_its_group_its_time_and_its_generation(chromium, report_file):
@@ -281,11 +297,12 @@ def test_families_of_causes_can_be_left_out(tab):
 
 def test_the_groups_can_be_sorted_and_chosen_and_back_goes_back(tab):
     names = "[...document.querySelectorAll('#groups tbody th')].map((cell) => cell.textContent)"
-    assert tab.run(names) == [GROUP, HOSTILE]
+    theirs = HOSTILE.replace("\u202e", "\\u202e")
+    assert tab.run(names) == [GROUP, theirs]
 
     tab.run("document.querySelector('#groups th[data-name=rebalances] button').click()")
     tab.run("document.querySelector('#groups th[data-name=rebalances] button').click()")
-    assert tab.run(names) == [HOSTILE, GROUP]
+    assert tab.run(names) == [theirs, GROUP]
 
     tab.run("document.querySelector('#groups tbody .name').click()")
     tab.until(f"document.getElementById('group').value === {HOSTILE!r}")

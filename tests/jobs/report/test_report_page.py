@@ -144,3 +144,14 @@ def test_the_command_writes_the_page_and_says_so_on_stderr(hostile, tmp_path, ca
 def test_what_is_wrong_is_said_in_one_line(hostile, wrong, said):
     with pytest.raises(UsageError, match=re.escape(said)):
         report(Request(hostile, "c", **wrong))
+
+
+def test_a_sequence_steers_no_terminal(hostile, monkeypatch, capsys):
+    said = "sequenceDiagram\n    participant p0 as a\x1b[31m\u202eb\r\n"
+    monkeypatch.setattr("jobs.report.sequence.sequence", lambda *asked: said)
+
+    report(Request(hostile, "c", group_id=HOSTILE, mermaid="1"))
+
+    assert capsys.readouterr().out == (
+        "sequenceDiagram\n    participant p0 as a\\x1b[31m\\u202eb\\r\n"
+    )
