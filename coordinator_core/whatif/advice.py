@@ -53,9 +53,9 @@ def _calmer(now: Outcome, changed: Sequence[Prediction]) -> str:
         return ""
     then = calm.middle
     return (
-        f"; {calm.change} makes {then.rebalances} rebalances of {now.rebalances}, and partitions"
-        f" without an owner for {_seconds(then.unavailable_partition_ms)} of"
-        f" {_seconds(now.unavailable_partition_ms)}"
+        f"; {calm.change} leaves {then.rebalances} of {now.rebalances} rebalances, but partitions"
+        f" are without an owner for {_seconds(then.unavailable_partition_ms)} instead of"
+        f" {_seconds(now.unavailable_partition_ms)} (partition-seconds)"
     )
 
 
