@@ -55,6 +55,12 @@ function chartConfig() {
   };
 }
 
+function mostAtATime(rows) {
+  const counts = new Map();
+  for (const row of rows) counts.set(row.from, (counts.get(row.from) || 0) + row.rebalances);
+  return Math.max(1, ...counts.values());
+}
+
 function timeFormat() {
   if (page.bucket_ms < 60e3) return "%H:%M:%S";
   return spanMs < 2 * 86400e3 ? "%H:%M" : "%d %b";
@@ -67,7 +73,10 @@ async function drawCharts() {
   for (const name of ["trend", "groups"]) {
     const spec = { ...page.specs[name], datasets: { [name]: data[name] } };
     if (name === "groups") spec.height = 22 * Math.min(groups.length, FEW_GROUPS);
-    else spec.encoding.x.axis.format = timeFormat();
+    else {
+      spec.encoding.x.axis.format = timeFormat();
+      spec.encoding.y.axis.tickCount = Math.min(mostAtATime(data.trend), 6); // whole numbers
+    }
     const drawn = await vegaEmbed(byId(`chart-${name}`), spec, {
       actions: false, renderer: "svg", ast: true, defaultStyle: false,
       tooltip: { disableDefaultStyle: true }, config: chartConfig(),
