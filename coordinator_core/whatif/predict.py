@@ -24,11 +24,11 @@ _UP_BEFORE_MS = 30
 # Whoever was there before is started so long before the span that is judged begins.
 _WARM_UP_MS = 60_000
 # Heartbeats of real clients come so much later than their interval says: threads wake up late.
-# Members drift apart by it, and a rebalance ends when the last of them has heard of it.
-_WAKES_LATE_MS = 14
-# auto.commit.interval.ms; what is committed makes no difference, that there is a commit before a
-# partition is given up does.
-_COMMITS_EVERY_MS = 5000
+# The first seed has the usual; after a long calm nobody knows how far that has added up.
+_WAKES_LATE_MS, _WAKES_LATER_MS = 14, (10, 18)
+# How often commits are played: what is committed makes no difference, that there is a commit before
+# partitions are given up does.
+_COMMITS_EVERY_MS = 300_000
 
 
 def predict(scene: Scene, change: Change, *, seeds: int = SEEDS) -> Prediction:
@@ -78,18 +78,23 @@ def fleet_of(scene: Scene, change: Change, seed: int) -> Fleet:
         Cluster(era, 1, config, (1, 3), 0, 500, 100 << 20),
         Network(1, 2),
         scene.topics,
-        (_group(scene, change, _script(scene, change, start_ms, seed)),),
+        (_group(scene, change, start_ms, seed),),
         (),
     )
 
 
-def _group(scene: Scene, change: Change, script: Script) -> GroupSpec:
-    of_slot = {process.name: _settings(scene, change, process) for process in scene.processes}
+def _group(scene: Scene, change: Change, start_ms: int, seed: int) -> GroupSpec:
+    late_ms = _WAKES_LATE_MS
+    if seed > 1:
+        late_ms = between(*_WAKES_LATER_MS, key_of(seed, scene.group_id))
+    heartbeat_ms = scene.heartbeat_ms + late_ms
+    of_slot = {p.name: _settings(scene, change, p, heartbeat_ms) for p in scene.processes}
+    script = _script(scene, change, start_ms, seed)
     own = {spec.name: of_slot[spec.instance_of] for spec in script.processes}
     return replace(next(iter(own.values())), script=replace(script, own=own))
 
 
-def _settings(scene: Scene, change: Change, process: Process) -> GroupSpec:
+def _settings(scene: Scene, change: Change, process: Process, heartbeat_ms: int) -> GroupSpec:
     member = process.lives[-1].member
     static = process.instance_id is not None
     if change.membership is not None:
@@ -103,7 +108,7 @@ def _settings(scene: Scene, change: Change, process: Process) -> GroupSpec:
         change.assignors or scene.assignors or None,
         static,
         change.session_timeout_ms or member.session_timeout_ms,
-        scene.heartbeat_ms + _WAKES_LATE_MS,
+        heartbeat_ms,
         change.rebalance_timeout_ms or (poll_ms if poll_ms > 0 else member.session_timeout_ms),
         _COMMITS_EVERY_MS,
         scene.looks_ms,

@@ -1,0 +1,78 @@
+"""Replay and what-if of very many groups by Spark: time and memory of each step.
+
+    python -m bench.what_if --groups 10000 [--seeds 1]
+
+Half an hour of ten kinds of groups (fleet.toml), simulated into a lake over and over under new
+names; then the nightly jobs, the replay of every generation, and the sweep of twelve settings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from bench.process_tree import Watch
+from coordinator_core.whatif import GRID
+from jobs import incident_replay, what_if_sweep
+from jobs.config import load_config
+from jobs.pipeline import Progress, run_all
+from jobs.session import build_session
+from jobs.simulate import read_spec
+from jobs.simulate_lake import of_size
+from jobs.simulate_lake import run as simulate
+from jobs.span import of_dates
+from jobs.sql import query
+from jobs.tables import Lake
+
+SPEC = Path(__file__).parent / "fleet.toml"
+CONF = str(Path(__file__).parents[2] / "conf" / "large.toml")
+COUNTS = {
+    "generations": "SELECT COUNT(*) FROM generations",
+    "reproduced": "SELECT COUNT(*) FROM incident_replay WHERE verdict = 'reproduced'",
+    "diverged": "SELECT COUNT(*) FROM incident_replay WHERE verdict = 'diverged'",
+    "predictions": "SELECT COUNT(*) FROM what_if WHERE basis <> 'observed'",
+    "groups with advice": "SELECT COUNT(*) FROM advice WHERE setting IS NOT NULL",
+    "not played": "SELECT COUNT(*) FROM advice WHERE sentence LIKE 'not played%'",
+}
+# Tasks of the sweep are whole groups: enough of them that no worker waits for another at the end.
+TASKS = 64
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--groups", type=int, default=10_000)
+    parser.add_argument("--seeds", type=int, default=1)
+    given = parser.parse_args()
+    spec = read_spec(SPEC)
+    whole = replace(spec, fleet=of_size(spec.fleet, given.groups))
+    session = build_session(load_config(CONF))
+    session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")
+    session.conf.set("spark.sql.shuffle.partitions", TASKS)
+    with tempfile.TemporaryDirectory() as folder:
+        lake = Lake(session, folder, "sim")
+        measured("simulate", lambda: simulate(lake, whole, spec.fleet.seed))
+        measured("nightly jobs", lambda: run_all(of_dates(lake, None, None), Progress()))
+        measured("replay", lambda: incident_replay.run(lake))
+        measured("sweep of 12", lambda: what_if_sweep.run(lake, GRID, given.seeds))
+        for what, sql in COUNTS.items():
+            print(f"{what}: {query(folder, sql)[1][0][0]}")
+
+
+def measured(what: str, run: Callable[[], object]) -> None:
+    began = time.monotonic()
+    with Watch(os.getpid()) as watch:
+        run()
+    used = ", ".join(
+        f"{name} {each.cpu_s:.0f} s of CPU and at most {each.mib:.0f} MiB"
+        for name, each in sorted(watch.used.items())
+    )
+    print(f"{what}: {time.monotonic() - began:.0f} s; {used}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
