@@ -22,7 +22,7 @@ from coordinator_core.whatif import (
     WrongSetting,
     advise,
     observed,
-    predict,
+    predict_each,
     scene_of,
 )
 from jobs.errors import UsageError
@@ -81,8 +81,7 @@ def answered(request: Request) -> Answer:
     if request.seeds < 1:
         raise UsageError(f"--seeds {request.seeds}: at least 1")
     scene = _scene(request)
-    model = predict(scene, UNCHANGED, seeds=request.seeds)
-    predicted = [predict(scene, change, seeds=request.seeds) for change in changes]
+    model, *predicted = predict_each(scene, (UNCHANGED, *changes), seeds=request.seeds)
     advice = None if request.settings else advise(scene, model, predicted)
     return Answer(scene, observed(scene), model, predicted, advice)
 
@@ -105,7 +104,7 @@ def _scene(request: Request) -> Scene:
             UNION ALL SELECT MAX(event_time) FROM group_events WHERE {cluster})""",
     )
     try:
-        return scene_of(
+        scene = scene_of(
             lives(request.group_id, evidence.events, evidence.records),
             era=request.era,
             offset_versions={row["value_version"] for row in evidence.committed},
@@ -116,6 +115,13 @@ def _scene(request: Request) -> Scene:
         )
     except NotAConsumerGroup as error:
         raise UsageError(f"--group {error}") from None
+    if scene.from_ms >= scene.to_ms:
+        ends = max(each.ends_ms for life in scene.told.lives for each in life.chapters)
+        raise UsageError(
+            f"--group {request.group_id}: nothing of it in that span; its last sign is of"
+            f" {time_text(ends)} UTC"
+        )
+    return scene
 
 
 # -- what is shown ---------------------------------------------------------------------------------

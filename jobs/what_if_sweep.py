@@ -37,7 +37,7 @@ from coordinator_core.whatif import (
     WrongSetting,
     advise,
     observed,
-    predict,
+    predict_each,
     scene_of,
 )
 from jobs.arguments import main
@@ -118,8 +118,7 @@ def _played(
             last_commit_ms=commits,
             until_ms=until_ms,
         )
-        model = predict(scene, UNCHANGED, seeds=seeds)
-        predicted = [predict(scene, change, seeds=seeds) for change in changes]
+        model, *predicted = predict_each(scene, (UNCHANGED, *changes), seeds=seeds)
     except (NotAConsumerGroup, CoordinatorBug) as error:
         nothing = Advice(None, Outcome(0, 0, 0, 0), 0.0, f"not played: {error}")
         return {"process_lives": [], "what_if": [], "advice": [_advice(own, nothing, None)]}

@@ -2,7 +2,7 @@
 
     python -m bench.what_if --groups 10000 [--seeds 1]
 
-Half an hour of ten kinds of groups (fleet.toml), simulated into a lake over and over under new
+Ten minutes of four kinds of groups (fleet.toml), simulated into a lake over and over under new
 names; then the nightly jobs, the replay of every generation, and the sweep of twelve settings.
 """
 

@@ -38,6 +38,20 @@ def predict(scene: Scene, change: Change, *, seeds: int = SEEDS) -> Prediction:
     return Prediction(change, [_play(scene, change, seed) for seed in range(1, seeds + 1)])
 
 
+def predict_each(
+    scene: Scene, changes: Iterable[Change], *, seeds: int = SEEDS
+) -> list[Prediction]:
+    """``predict`` of each; those that change nothing for this group are played once."""
+    played: dict[object, Prediction] = {}
+    found = []
+    for change in changes:
+        what = _config(scene, change), *_own(scene, change, scene.heartbeat_ms).values()
+        if what not in played:
+            played[what] = predict(scene, change, seeds=seeds)
+        found.append(played[what]._replace(change=change))
+    return found
+
+
 def _play(scene: Scene, change: Change, seed: int) -> Outcome:
     start_ms = scene.from_ms - _lead_ms(scene)
     judge = _Judge(scene)
@@ -62,14 +76,7 @@ def _lead_ms(scene: Scene) -> int:
 def fleet_of(scene: Scene, change: Change, seed: int) -> Fleet:
     """The group alone on a broker of its era."""
     start_ms = scene.from_ms - _lead_ms(scene)
-    era = change.era or scene.told.era.name
-    delay_ms = change.initial_rebalance_delay_ms
-    config = Config(
-        offsets_topic_partitions=1,
-        group_initial_rebalance_delay_ms=(
-            scene.told.delay.delay_ms if delay_ms is None else delay_ms
-        ),
-    )
+    era, config = _config(scene, change)
     return Fleet(
         "what-if",
         "",
@@ -83,15 +90,27 @@ def fleet_of(scene: Scene, change: Change, seed: int) -> Fleet:
     )
 
 
+def _config(scene: Scene, change: Change) -> tuple[str, Config]:
+    """The broker's era and settings."""
+    delay_ms = change.initial_rebalance_delay_ms
+    if delay_ms is None:
+        delay_ms = scene.told.delay.delay_ms
+    config = Config(offsets_topic_partitions=1, group_initial_rebalance_delay_ms=delay_ms)
+    return change.era or scene.told.era.name, config
+
+
 def _group(scene: Scene, change: Change, start_ms: int, seed: int) -> GroupSpec:
     late_ms = _WAKES_LATE_MS
     if seed > 1:
         late_ms = between(*_WAKES_LATER_MS, key_of(seed, scene.group_id))
-    heartbeat_ms = scene.heartbeat_ms + late_ms
-    of_slot = {p.name: _settings(scene, change, p, heartbeat_ms) for p in scene.processes}
+    of_slot = _own(scene, change, scene.heartbeat_ms + late_ms)
     script = _script(scene, change, start_ms, seed)
     own = {spec.name: of_slot[spec.instance_of] for spec in script.processes}
     return replace(next(iter(own.values())), script=replace(script, own=own))
+
+
+def _own(scene: Scene, change: Change, heartbeat_ms: int) -> dict[str, GroupSpec]:
+    return {p.name: _settings(scene, change, p, heartbeat_ms) for p in scene.processes}
 
 
 def _settings(scene: Scene, change: Change, process: Process, heartbeat_ms: int) -> GroupSpec:

@@ -9,7 +9,16 @@ from functools import cache
 import pytest
 
 from coordinator_core.incident import explain, lives
-from coordinator_core.whatif import UNCHANGED, Change, Outcome, advise, observed, predict, scene_of
+from coordinator_core.whatif import (
+    UNCHANGED,
+    Change,
+    Outcome,
+    advise,
+    observed,
+    predict,
+    predict_each,
+    scene_of,
+)
 from tests.core.incident.evidence_of import last_commits, of_twins, truth_of_twins
 
 SEEDS = 3
@@ -129,3 +138,13 @@ def test_the_same_seed_gives_the_same():
     again = predict(scene("4.1.2", "invoices"), UNCHANGED, seeds=SEEDS)
 
     assert again == predicted("4.1.2", "invoices", "base")
+
+
+def test_what_changes_nothing_for_a_group_is_what_it_was():
+    changes = [UNCHANGED, Change(membership="dynamic"), Change(session_timeout_ms=25_000)]
+
+    base, dynamic, session = predict_each(scene("4.1.2", "invoices"), changes, seeds=1)
+
+    assert dynamic == base._replace(change=changes[1])
+    assert session.outcomes != base.outcomes
+    assert session == predict(scene("4.1.2", "invoices"), changes[2], seeds=1)
