@@ -47,6 +47,7 @@ from jobs.last_commits import last_commits_sql
 from jobs.printing import Format, print_rows
 from jobs.sql import query
 from jobs.tables import Lake, schema_of
+from jobs.working import working
 
 READS = (
     "timeline",
@@ -243,7 +244,9 @@ def run_all(
         raise UsageError(f"--seeds {seeds}: at least 1")
     if "://" not in lake and not Path(lake).is_dir():
         raise UsageError(f"--lake {lake}: no such folder; `regroup nightly` makes one")
-    run(Lake(build_session(load_config(conf)), lake, cluster_id), changes, seeds)
+    opened = Lake(build_session(load_config(conf)), lake, cluster_id)
+    with working("what-if-sweep"):
+        run(opened, changes, seeds)
     sql = f"""SELECT group_id, setting, ROUND(100 * share_saved) AS percent_saved, sentence
         FROM advice WHERE cluster_id = {quoted(cluster_id)} ORDER BY
         saved_unavailable_partition_ms DESC, group_id"""
