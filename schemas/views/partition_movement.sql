@@ -1,10 +1,8 @@
 -- partition_movement: each partition of each recorded generation: whose it was and is, and how long nobody had it.
 WITH recorded AS (
     SELECT
-        s.cluster_id, s.group_id, s.incarnation, s.generation, s.event_date,
-        s.start_time, s.running_time, s.until_time,
+        s.cluster_id, s.group_id, s.incarnation, s.generation, s.running_time, s.until_time,
         s.protocol IN ('cooperative-sticky', 'stream') AS cooperative,
-        LAG(s.until_time) OVER w AS before_until,
         LEAD(s.generation) OVER w AS after_generation,
         LEAD(s.running_time) OVER w AS after_running
     FROM generation_spans s
@@ -35,45 +33,73 @@ owned AS (
         ORDER BY r.generation
     )
 ),
+-- Generations without a record are on the way to the next one that has one.
+ways AS (
+    SELECT
+        s.cluster_id, s.group_id, s.incarnation, s.generation,
+        MIN(r.generation) OVER (
+            PARTITION BY s.cluster_id, s.group_id, s.incarnation ORDER BY s.generation
+            ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+        ) AS recorded_generation
+    FROM generation_spans s
+    LEFT JOIN recorded r
+        ON r.cluster_id = s.cluster_id AND r.group_id = s.group_id
+        AND r.incarnation = s.incarnation AND r.generation = s.generation
+),
 -- Who commits has not stopped yet: members commit when they stop, for what is new since.
 last_commits AS (
     SELECT
-        r.cluster_id, r.group_id, r.incarnation, r.generation, c.topic, c.partition,
-        MAX(c.append_time) AS commit_time
-    FROM recorded r
-    JOIN committed_offsets c
-        ON c.cluster_id = r.cluster_id AND c.group_id = r.group_id
-        AND c.event_date = r.event_date
-        AND c.append_time >= r.before_until AND c.append_time <= r.running_time
-    GROUP BY r.cluster_id, r.group_id, r.incarnation, r.generation, c.topic, c.partition
+        w.cluster_id, w.group_id, w.incarnation, w.recorded_generation AS generation,
+        c.topic, c.partition, MAX(c.commit_time) AS commit_time
+    FROM ways w
+    JOIN rebalance_commits c
+        ON c.cluster_id = w.cluster_id AND c.group_id = w.group_id
+        AND c.incarnation = w.incarnation AND c.generation = w.generation
+    GROUP BY
+        w.cluster_id, w.group_id, w.incarnation, w.recorded_generation, c.topic, c.partition
+),
+-- Each partition once in the generation that gives it, and once in the next one, if that does not.
+-- Not as a union: DuckDB 2.0 never ends a LIMIT over one whose sides read the same CTE.
+turns AS (
+    SELECT
+        o.*,
+        CASE WHEN t.is_after THEN o.after_generation ELSE o.generation END AS at_generation,
+        t.is_after
+    FROM owned o
+    CROSS JOIN (VALUES (false), (true)) AS t(is_after)
+    WHERE NOT t.is_after OR o.after_generation IS NOT NULL
+        AND (o.next_generation IS NULL OR o.next_generation > o.after_generation)
 )
 SELECT
     o.cluster_id,                   -- cluster
     o.group_id,                     -- consumer group
     o.incarnation,                  -- life of the group
-    o.generation,                   -- generation
+    o.at_generation AS generation,  -- generation
     o.topic,                        -- topic
     o.partition,                    -- partition
-    o.from_process,                 -- who had it last, across restarts; null if nobody had
-    o.process AS to_process,        -- who has it now; null if nobody has
-    o.from_generation,              -- generation in which it last had an owner
+    CASE WHEN o.is_after THEN o.process ELSE o.from_process END AS from_process, -- who had it last, across restarts; null if nobody had
+    CASE WHEN NOT o.is_after THEN o.process END AS to_process, -- who has it now; null if nobody has
+    CASE WHEN o.is_after THEN o.generation ELSE o.from_generation END AS from_generation, -- generation in which it last had an owner
     CASE
+        WHEN o.is_after THEN 'orphaned'
         WHEN o.from_generation IS NULL THEN 'new'
         WHEN o.from_process <> o.process THEN 'moved'
         WHEN o.from_after < o.generation THEN 'returned'
         ELSE 'kept'
     END AS change,                  -- kept, moved (to another process), new (never had an owner), returned (to its last owner, after generations without one), orphaned (nobody has it any more)
     -- Cooperative members go on with what they keep; others stop with everything when they join.
-    UNIX_MILLIS(o.running_time) - UNIX_MILLIS(
-        CASE
-            WHEN o.from_cooperative AND stayed.member_id IS NOT NULL THEN o.from_after_running
-            ELSE GREATEST(o.from_until, MAX(l.commit_time) OVER (
-                PARTITION BY o.cluster_id, o.group_id, o.incarnation, o.generation,
-                    o.from_generation, o.from_member_id
-            ))
-        END
-    ) AS unavailable_ms             -- ms at most that nobody had it until this generation ran: since its owner stopped (its last commit of the join phase for whatever it had, else the rebalance's start); null of an orphaned or new one
-FROM owned o
+    CASE WHEN NOT o.is_after THEN
+        UNIX_MILLIS(o.running_time) - UNIX_MILLIS(
+            CASE
+                WHEN o.from_cooperative AND stayed.member_id IS NOT NULL THEN o.from_after_running
+                ELSE GREATEST(o.from_until, MAX(l.commit_time) OVER (
+                    PARTITION BY o.cluster_id, o.group_id, o.incarnation, o.generation,
+                        o.from_generation, o.from_member_id
+                ))
+            END
+        )
+    END AS unavailable_ms           -- ms at most that nobody had it until this generation ran: since its owner stopped (its last commit of the join phase for whatever it had, else the rebalance's start); null of an orphaned or new one
+FROM turns o
 LEFT JOIN last_commits l
     ON l.cluster_id = o.cluster_id AND l.group_id = o.group_id
     AND l.incarnation = o.incarnation AND l.generation = o.from_after
@@ -82,10 +108,3 @@ LEFT JOIN generation_members stayed
     ON stayed.cluster_id = o.cluster_id AND stayed.group_id = o.group_id
     AND stayed.incarnation = o.incarnation AND stayed.generation = o.from_after
     AND stayed.member_id = o.from_member_id
-UNION ALL
-SELECT
-    cluster_id, group_id, incarnation, after_generation, topic, partition,
-    process, NULL, generation, 'orphaned', NULL
-FROM owned
-WHERE after_generation IS NOT NULL
-    AND (next_generation IS NULL OR next_generation > after_generation)

@@ -28,17 +28,16 @@ comings AS (
     -- Members commit when they must stop, right before they join again; cooperative ones go on.
     SELECT
         p.cluster_id, p.group_id, p.incarnation, p.generation,
-        a.process, c.append_time AS come_time, 'commits' AS evidence
+        a.process, c.commit_time AS come_time, 'commits' AS evidence
     FROM phases p
-    JOIN committed_offsets c
+    JOIN rebalance_commits c
         ON c.cluster_id = p.cluster_id AND c.group_id = p.group_id
-        AND c.event_date = p.event_date
-        AND NOT p.cooperative
-        AND c.append_time >= p.preparing_time AND c.append_time <= p.joined_time
+        AND c.incarnation = p.incarnation AND c.generation = p.generation
     JOIN assignments a
         ON a.cluster_id = p.cluster_id AND a.group_id = p.group_id
         AND a.incarnation = p.incarnation AND a.generation = p.recorded_before
         AND a.assignor = 'actual' AND a.topic = c.topic AND a.partition = c.partition
+    WHERE NOT p.cooperative
     UNION ALL
     SELECT
         p.cluster_id, p.group_id, p.incarnation, p.generation,
