@@ -11,7 +11,7 @@ from coordinator_core.lives import Life, Process, When
 from coordinator_core.simulation import Told, simulate
 from coordinator_core.simulation.chance import between, key_of
 from coordinator_core.simulation.plans import Act, Action, ProcessSpec
-from coordinator_core.simulation.spec import Cluster, Fleet, GroupSpec, Network, Script
+from coordinator_core.simulation.spec import Cluster, Fleet, GroupSpec, Network, Script, Topic
 from coordinator_core.whatif.outcome import Outcome, Prediction
 from coordinator_core.whatif.ownership import OwnedTime
 from coordinator_core.whatif.scene import Scene
@@ -84,9 +84,18 @@ def fleet_of(scene: Scene, change: Change, seed: int) -> Fleet:
         seed,
         Cluster(era, 1, config, (1, 3), 0, 500, 100 << 20),
         Network(1, 2),
-        scene.topics,
+        tuple([_since(topic, start_ms) for topic in scene.topics]),
         (_group(scene, change, start_ms, seed),),
         (),
+    )
+
+
+def _since(topic: Topic, start_ms: int) -> Topic:
+    steps = [(at_ms - start_ms, count) for at_ms, count in topic.grows]
+    return replace(
+        topic,
+        partitions=max([topic.partitions, *(count for at_ms, count in steps if at_ms <= 0)]),
+        grows=tuple([step for step in steps if step[0] > 0]),
     )
 
 

@@ -27,7 +27,7 @@ class NotAConsumerGroup(ValueError):
 class Scene:
     """``from_ms``, ``to_ms``: the span that is judged, ms since the epoch; ``idle``: spans within
     it in which no process ran.  ``libraries``: by process, a name of LIBRARIES; ``looks_ms``: how
-    often clients look for new partitions.
+    often clients look for new partitions; ``topics`` grow at ms since the epoch.
     """
 
     group_id: str
@@ -93,7 +93,7 @@ def scene_of(
         told,
         known,
         {p.name: library_of(p, records, told.era.name) for p in known},
-        tuple(_topics(told.lives, begins_ms)),
+        tuple(_topics(told.lives)),
         {p.name: _subscribed(p.lives[-1].member, names) for p in known},
         _assignors(records),
         heartbeat_ms,
@@ -202,18 +202,18 @@ def _growth_began_a_rebalance(lives: Iterable[Explanation]) -> bool:
     return False
 
 
-def _topics(lives: Iterable[Explanation], begins_ms: int) -> Iterable[Topic]:
+def _topics(lives: Iterable[Explanation]) -> Iterable[Topic]:
     """A topic grew before the rebalance that hands out a partition nobody had seen."""
     grew: dict[str, list[tuple[int, int]]] = {}
     for life in lives:
         for each in life.chapters:
             start = each.chapter.start
             for record in each.chapter.records:
-                at_ms = (record.joined_ms if start is None else start.at_ms) - begins_ms - 1
+                at_ms = (record.joined_ms if start is None else start.at_ms) - 1
                 for topic, count in _assigned(record).items():
                     steps = grew.setdefault(topic, [])
                     if not steps or steps[-1][1] < count:
-                        steps.append((max(at_ms, 0), count))
+                        steps.append((at_ms, count))
     for topic, steps in sorted(grew.items()):
         yield Topic(topic, steps[0][1], tuple(steps[1:]), 0)
 
