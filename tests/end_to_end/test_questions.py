@@ -1,21 +1,26 @@
 """The fifteen questions, asked of the incidents of examples/: the answer is what the script did.
 
-questions.txt has question, SQL and rows; times are those of 2026-11-21, UTC.  docs/sql.md has the
-same lake's answers as a user sees them.
+questions.txt has question, SQL and rows; times are those of 2026-11-21, UTC.  README.md and docs/
+have the same lake's answers as a user sees them: what they print is what the commands print.
 """
 
 import contextlib
 import io
+import os
 import re
+import shutil
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from jobs.config import load_config
+from jobs.demo import STORY
 from jobs.printing import Format, print_rows
 from jobs.register import Request, register_in
 from jobs.session import build_session
@@ -26,6 +31,7 @@ from schemas import table_names, view_columns, view_names
 ROOT = Path(__file__).parents[2]
 QUESTIONS = Path(__file__).with_name("questions.txt").read_text(encoding="utf-8")
 DATABASE = "questions"
+CLUSTERS = ("kafka-3.9", "kafka-4.1")
 
 
 def _cases():
@@ -136,10 +142,33 @@ def test_comments_are_in_the_catalog(spark):
     assert table.description == "one row per generation, what changed against the one before."
 
 
+@pytest.fixture(scope="session")
+def reader(demo, tmp_path_factory):
+    """A folder as a reader has it after `make demo`: the lake with nothing but the demo in it."""
+    folder = tmp_path_factory.mktemp("reader")
+    lake = shutil.copytree(demo.root, folder / ".demo" / "lake")
+    for log in lake.glob("*/_delta_log"):
+        DeltaTable(str(log.parent)).delete(f"cluster_id NOT IN {CLUSTERS}")
+    (folder / "examples").symlink_to(ROOT / "examples")
+    (folder / ".venv" / "bin").mkdir(parents=True)
+    (folder / ".venv" / "bin" / "regroup").symlink_to(Path(sys.executable).with_name("regroup"))
+    return folder
+
+
 def _fenced(page, language):
     """Blocks of the language, each with the block of output right below it."""
     pattern = rf"```{language}\n(.*?)\n```\n\n```\n(.*?)\n```"
     return re.findall(pattern, (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def _commands(*pages):
+    """Indented commands of the pages, each with the block of output right below it."""
+    for page in pages:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for block, printed in re.findall(r"((?:^ {4}.*\n)+)\n```\n(.*?)\n```", text, re.M | re.S):
+            command = re.sub("^ {4}", "", block, flags=re.M)
+            if command.startswith(".venv/bin/regroup"):
+                yield pytest.param(command, printed, id=f"{page}: {command[18:50]}")
 
 
 def _words(printed):
@@ -148,11 +177,57 @@ def _words(printed):
     return [words for words in lines if words and not set("".join(words)) <= {"─"}]
 
 
+def _run_of(words, printed, start):
+    """Where the unbroken run of lines begins in ``printed``, from ``start`` on."""
+    for at in range(start, len(printed) - len(words) + 1):
+        if printed[at : at + len(words)] == words:
+            return at
+    pytest.fail(f"no such lines from line {start} of the output on: {words[0]} and what follows")
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    list(_commands("README.md", "docs/investigate.md")),
+)
+def test_a_command_prints_what_is_below_it(reader, command, shown):
+    """All of it; a line of three dots stands for lines left out, of a long text also the ends are.
+
+    Long texts are the stories that replay tells, and diagrams.
+    """
+    run = subprocess.run(
+        ["bash", "-c", command],
+        cwd=reader,
+        env=os.environ | {"COLUMNS": "250"},
+        capture_output=True,
+        text=True,
+    )
+
+    printed = _words(run.stdout)
+    runs = [_words(lines) for lines in re.split(r"^ *\.\.\.$", shown, flags=re.M)]
+    if len(runs) == 1 and not re.search(r"regroup (replay|scenario diagram)", command):
+        assert printed == runs[0], run.stderr
+    at = 0
+    for words in runs:
+        at = _run_of(words, printed, at) + len(words)
+
+
+def test_the_story_on_top_of_the_readme_is_what_the_demo_prints(demo):
+    printed = io.StringIO()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    title, heads, *shown = _words(re.search(r"^```\n(.*?)^```", readme, re.M | re.S)[1])
+
+    print_rows(*query(demo.root, STORY.format(cluster="kafka-4.1", group=title[0])), out=printed)
+
+    columns, *rows = _words(printed.getvalue())
+    assert heads == columns
+    assert [row for row in rows if row in shown] == shown
+
+
 @pytest.mark.parametrize(("sql", "answer"), _fenced("docs/sql.md", "sql"))
-def test_the_pages_answers_are_the_demos(demo, sql, answer):
+def test_the_pages_answers_are_the_demos(reader, sql, answer):
     printed = io.StringIO()
 
-    print_rows(*query(demo.root, sql), Format.TABLE, printed)
+    print_rows(*query(str(reader / ".demo" / "lake"), sql), Format.TABLE, printed)
 
     assert _words(printed.getvalue()) == _words(answer)
 
@@ -165,10 +240,8 @@ def test_the_page_asks_every_question():
 
 
 @pytest.mark.parametrize(("code", "printed"), _fenced("docs/sql.md", "python"))
-def test_the_pages_snippets_run(demo, tmp_path, monkeypatch, code, printed):
-    (tmp_path / ".demo").mkdir()
-    (tmp_path / ".demo" / "lake").symlink_to(demo.root)
-    monkeypatch.chdir(tmp_path)
+def test_the_pages_snippets_run(reader, monkeypatch, code, printed):
+    monkeypatch.chdir(reader)
     out = io.StringIO()
 
     with contextlib.redirect_stdout(out):
