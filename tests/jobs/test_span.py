@@ -30,9 +30,14 @@ def test_a_table_whose_making_was_killed_is_not_there_and_is_made(spark, root, t
     assert told(lake, "churn", "group_id", "generation") == [("g", 1)]
 
 
-@pytest.fixture
-def lake(spark, root, write_lake):
-    """A generation on Monday that a later one still completes, and one that is settled."""
+@pytest.fixture(params=[None, 0], ids=["few signs", "many signs"])
+def lake(spark, root, write_lake, request, monkeypatch):
+    """A generation on Monday that a later one still completes, and one that is settled.
+
+    Few signs are held by the driver, many stay where they are.
+    """
+    if request.param is not None:
+        monkeypatch.setattr("jobs.span.MANY", request.param)
     write_lake(
         root,
         {
