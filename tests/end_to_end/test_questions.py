@@ -19,10 +19,14 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from jobs import what_if
 from jobs.config import load_config
 from jobs.demo import STORY
 from jobs.printing import Format, print_rows
 from jobs.register import Request, register_in
+from jobs.report import queries
+from jobs.report.lake import ReportLake
+from jobs.report.window import Window
 from jobs.session import build_session
 from jobs.sql import query
 from jobs.tables import schema_of
@@ -190,9 +194,8 @@ def _run_of(words, printed, start):
     list(_commands("README.md", "docs/investigate.md")),
 )
 def test_a_command_prints_what_is_below_it(reader, command, shown):
-    """All of it; a line of three dots stands for lines left out, of a long text also the ends are.
-
-    Long texts are the stories that replay tells, and diagrams.
+    """All of it, but for lines that three dots stand for; the stories that replay tells, and
+    diagrams, may begin and end anywhere.
     """
     run = subprocess.run(
         ["bash", "-c", command],
@@ -221,6 +224,29 @@ def test_the_story_on_top_of_the_readme_is_what_the_demo_prints(demo):
     columns, *rows = _words(printed.getvalue())
     assert heads == columns
     assert [row for row in rows if row in shown] == shown
+
+
+def test_the_three_partition_times_side_by_side(reader):
+    cluster, lake = "kafka-4.1", str(reader / ".demo" / "lake")
+    text = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\| ([\w-]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", text, re.M)
+
+    by_view = query(
+        lake,
+        "SELECT group_id, SUM(unavailable_partition_ms) FROM q10_each_rebalance "
+        f"WHERE cluster_id = '{cluster}' GROUP BY group_id ORDER BY group_id",
+    )[1]
+    overview = ReportLake(lake, cluster, None, Window()).rows(queries.OVERVIEW).dicts()
+    by_report = {row["group_id"]: row["unavailable_ms"] for row in overview}
+    by_what_if = {
+        group: what_if.answered(
+            what_if.Request(lake, cluster, group, ("membership=static",), seeds=1)
+        ).observed.unavailable_partition_ms
+        for group in by_report
+    }
+
+    found = [(group, ms, by_report[group], by_what_if[group]) for group, ms in by_view]
+    assert [(group, *(f"{ms:,}" for ms in figures)) for group, *figures in found] == shown
 
 
 @pytest.mark.parametrize(("sql", "answer"), _fenced("docs/sql.md", "sql"))
