@@ -1,0 +1,142 @@
+"""regroup what-if: what it prints, as JSON and as a table, and what it refuses in one line."""
+
+import csv
+import io
+import json
+import sys
+
+import pytest
+
+from coordinator_core.whatif import GRID, Outcome
+from jobs.cli import main
+from schemas import table_names
+from tests.jobs.test_incident_replay import tables
+
+GROUPS = ["inventory-static", "billing-eager"]
+FIGURES = list(Outcome._fields)
+
+
+@pytest.fixture(scope="module")
+def lake(write_lake, tmp_path_factory):
+    """Two groups of a real incident, and a group of connectors."""
+    rows = tables(GROUPS)
+    workers = [row for row in rows["group_metadata"] if row["group_id"] == "inventory-static"]
+    rows["group_metadata"] += [
+        row | {"group_id": "connect", "protocol_type": "connect", "log_offset": 1000 + n}
+        for n, row in enumerate(workers)
+    ]
+    rows["timeline"] += [
+        {"group_id": "connect", "seq": n, "sign": "RECORD", "incarnation": 1}
+        | {"topic_partition": row["topic_partition"], "log_offset": 1000 + n}
+        for n, row in enumerate(workers)
+    ]
+    for row in [row for table in rows.values() for row in table]:
+        row["cluster_id"] = "prod"
+    root = tmp_path_factory.mktemp("lake")
+    write_lake(root, {table: [] for table in table_names()} | rows)
+    return str(root)
+
+
+@pytest.fixture
+def what_if(monkeypatch, capsys, lake):
+    """``what_if(*arguments)``: exit code, stdout, stderr."""
+
+    def run(*arguments, group="billing-eager"):
+        command = ["regroup", "what-if", "--lake", lake, "--cluster-id", "prod", "--group", group]
+        monkeypatch.setattr(sys, "argv", [*command, *arguments])
+        monkeypatch.setenv("COLUMNS", "200")
+        with pytest.raises(SystemExit) as left:
+            main()
+        said = capsys.readouterr()
+        return left.value.code or 0, said.out, said.err
+
+    return run
+
+
+def test_json_has_what_was_the_model_and_the_prediction(what_if):
+    code, out, _ = what_if("--set", "membership=static", "--seeds", "2", "--format", "json")
+
+    said = json.loads(out)
+    assert code == 0
+    for part in ("observed", "model", "predicted"):
+        assert [name for name in said[part] if name in FIGURES] == FIGURES
+    assert said["observed"]["rebalances"] == said["model"]["rebalances"] == 15
+    assert said["observed"]["moved_partitions"] == 135
+    assert said["predicted"]["setting"] == "membership=static"
+    assert said["predicted"]["seeds"] == 2
+    assert said["predicted"]["rebalances"] < 7
+    assert said["predicted"]["least"].keys() == said["predicted"]["most"].keys() == set(FIGURES)
+    assert (said["era"], said["processes"]) == ("3.9", 6)
+    assert "advice" not in said
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--set", "membership=static", "session_timeout_ms=45000"],
+        ["--set", "membership=static", "--set", "session_timeout_ms=45000"],
+    ],
+)
+def test_several_settings_are_one_change(what_if, given):
+    code, out, _ = what_if(*given, "--seeds", "1", "--format", "csv")
+
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert code == 0
+    assert [(row["basis"], row["setting"]) for row in rows] == [
+        ("observed", "unchanged"),
+        ("model", "unchanged"),
+        ("predicted", "membership=static session_timeout_ms=45000"),
+    ]
+    assert rows[2]["rebalances"] == "1"
+
+
+def test_without_settings_twelve_are_tried_and_advice_is_given(what_if):
+    code, out, _ = what_if("--seeds", "1", group="inventory-static")
+
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines() if " predicted" in line] == [
+        "predicted"
+    ] * len(GRID)
+    assert "\nadvice: " in out
+    assert "4 processes (librdkafka-2)" in out
+
+
+def test_a_span(what_if):
+    """From the middle on: who was there before is, and what was before does not count."""
+    span = ["--from", "2026-11-21T00:47:40", "--to", "2026-11-21T00:49:30"]
+    code, out, _ = what_if(*span, "--set", "era=4.1", "--seeds", "1", "--format", "json")
+
+    said = json.loads(out)
+    assert code == 0
+    assert said["from"].startswith("2026-11-21 00:47:40")
+    assert said["to"].startswith("2026-11-21 00:49:30")
+    assert said["observed"]["rebalances"] == said["model"]["rebalances"] == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--set", "speed=1"], "--set speed=1: no such setting; there are membership"),
+        (["--set", "membership=perhaps"], "membership is one of static, dynamic"),
+        (["--set", "era=4.1", "--set", "era=3.9"], "era is given twice"),
+        (["--seeds", "0"], "--seeds 0: at least 1"),
+        (["--era", "5"], "--era 5: not one of 0.10"),
+        (["--from", "noon"], "--from noon: not a time"),
+        (["--from", "2027-01-01"], "nothing of it in that span"),
+    ],
+)
+def test_what_is_wrong_is_one_line(what_if, given, said):
+    code, out, err = what_if(*given)
+
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_groups_that_cannot_be_played(what_if):
+    for group, said in [("nobody", "nothing of it in"), ("connect", "not a group of consumers")]:
+        code, _, err = what_if(group=group)
+
+        assert code == 2
+        assert said in err
+        assert err.count("\n") == 1
