@@ -8,7 +8,7 @@ BROKER_JARS := .jars/broker/.resolved
 DEMO := .demo
 
 .DEFAULT_GOAL := help
-.PHONY: faults help setup demo test lint format clean days package cluster account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job bench-decode bench-scale bench-herd bench-simulation simulation-truth what-if-twins
+.PHONY: faults help setup demo test lint format clean days package cluster account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job bench-decode bench-scale bench-herd bench-simulation simulation-truth what-if-twins bench-what-if
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -105,6 +105,9 @@ simulation-truth: setup  ## 100 simulated fleets through one nightly: do the tab
 
 bench-simulation: setup  ## group-days a second, in one process and by Spark
 	@$(BIN)/python -m bench.simulation --groups $(or $(GROUPS),500)
+
+bench-what-if: setup  ## replay and sweep of GROUPS simulated groups by Spark, from simulating them on
+	@$(BIN)/python -m bench.what_if --groups $(or $(GROUPS),1000)
 
 what-if-twins: setup  ## what-if's predictions beside what came true: real groups, one setting changed at a time
 	@$(BIN)/python -m bench.twins
