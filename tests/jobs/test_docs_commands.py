@@ -1,0 +1,74 @@
+"""Commands that the documentation names are there, with the options that it gives them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from jobs import cli
+
+ROOT = Path(__file__).parents[2]
+PAGES = ["README.md", *sorted(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))]
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
+PRODUCTION = (ROOT / "docs" / "production.md").read_text(encoding="utf-8")
+
+
+def code(text):
+    """Fenced and indented blocks, and what stands between backquotes, a command on one line."""
+    for _, block in FENCED.findall(text):
+        yield block
+    rest = FENCED.sub("", text)
+    yield from re.findall(r"((?:^ {4}.*\n)+)", rest, re.M)
+    yield from re.findall(r"`([^`\n]+)`", rest)
+
+
+def commands(text):
+    """Words of each command, what is quoted left out: SQL has words of its own."""
+    for block in code(text):
+        joined = re.sub(r"\\\n\s*", " ", block)
+        bare = re.sub(r"\"[^\"]*\"|'[^']*'", "", joined)
+        for found in re.finditer(r"(?<![\w./-])(?:\S*/bin/)?regroup +([a-z][^\n|&;#]*)", bare):
+            yield found[1].split()
+
+
+def named(words):
+    """The command, and what follows its name."""
+    group = typer.main.get_command(cli.app)
+    while words and hasattr(group, "commands"):
+        name, *words = words
+        assert name in group.commands, f"no command {name}"
+        group = group.commands[name]
+    return group, words
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_of_a_page_are_there(page):
+    for words in commands((ROOT / page).read_text(encoding="utf-8")):
+        command, rest = named(words)
+        options = {option for each in command.params for option in each.opts} | {"--help"}
+        assert [word for word in rest if word.startswith("--") and word not in options] == [], words
+
+
+def test_the_pages_name_most_commands():
+    text = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
+
+    found = {words[0] for words in commands(text)}
+
+    assert {"nightly", "ingest", "sql", "replay", "what-if", "alerts", "report"} <= found
+
+
+@pytest.mark.parametrize("number", range(len(FENCED.findall(PRODUCTION))))
+def test_examples_for_production_can_be_read(number):
+    language, block = FENCED.findall(PRODUCTION)[number]
+
+    if language == "python":
+        compile(block, "docs/production.md", "exec")
+    elif language == "json":
+        json.loads(block)
+    elif language == "cron":
+        for line in block.splitlines():
+            assert re.match(r"[A-Z]+=\S|(?:[\d*/]+ +){5}/\S+", line), line
+    else:
+        assert language in {"sh", "dockerfile"}
