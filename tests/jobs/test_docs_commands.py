@@ -1,4 +1,4 @@
-"""Commands that the documentation names are there, with the options that it gives them."""
+"""What the documentation names is there: commands with their options, files, pages."""
 
 import json
 import re
@@ -10,7 +10,12 @@ import typer.main
 from jobs import cli
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", *sorted(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    *sorted(f"docs/{p.name}" for p in ROOT.glob("docs/*.md")),
+]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 PRODUCTION = (ROOT / "docs" / "production.md").read_text(encoding="utf-8")
 
@@ -57,6 +62,24 @@ def test_the_pages_name_most_commands():
     found = {words[0] for words in commands(text)}
 
     assert {"nightly", "ingest", "sql", "replay", "what-if", "alerts", "report"} <= found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_pages_that_a_page_links_to_are_there(page):
+    links = re.findall(r"\]\(([^):#]+)(?:#[^)]*)?\)", (ROOT / page).read_text(encoding="utf-8"))
+
+    assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/extending.md"])
+def test_the_files_that_contributors_are_sent_to_are_there(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    files = re.findall(
+        r"`((?:coordinator_core|docs|jobs|schemas|tests|tools)/[a-z][\w./-]*)`", text
+    )
+
+    assert len(files) >= 5
+    assert [f for f in files if not (ROOT / f).exists() and "/NAME." not in f] == []
 
 
 @pytest.mark.parametrize("number", range(len(FENCED.findall(PRODUCTION))))
