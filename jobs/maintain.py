@@ -88,8 +88,10 @@ def _maintained(table: DeltaTable, name: str, oldest: date | None, request: Requ
     if oldest and is_dated(name):
         # Whole partitions: no file is rewritten.  What has no time is on day 0, and stays.
         old = f"event_date < DATE'{oldest}' AND event_date > DATE'1970-01-01'"
+        version = _version(table)
         again_if_overtaken(lambda: table.delete(old))
-        removed = _last_operation(table).get("numDeletedRows", 0)
+        if _version(table) > version:  # where nothing matches, nothing is committed
+            removed = _last_operation(table).get("numDeletedRows", 0)
     before = _file_count(table)
     again_if_overtaken(lambda: table.optimize().executeCompaction())
     after = _file_count(table)
@@ -99,6 +101,10 @@ def _maintained(table: DeltaTable, name: str, oldest: date | None, request: Requ
 
 def _file_count(table: DeltaTable) -> int:
     return int(table.detail().select("numFiles").first()[0])
+
+
+def _version(table: DeltaTable) -> int:
+    return int(table.history(1).select("version").first()[0])
 
 
 def _last_operation(table: DeltaTable) -> dict[str, int]:

@@ -57,6 +57,14 @@ def test_dates_beyond_retention_go_and_records_without_a_time_stay(spark, lake):
     assert generations(lake) == [2, 3, 4, 5, 6]
 
 
+def test_where_nothing_is_old_an_earlier_commit_does_not_count(spark, lake):
+    maintain(Request(lake, keep_days=1), Config(), TODAY)
+
+    rows = told(maintain(Request(lake, keep_days=1), Config(), TODAY))
+
+    assert rows["churn"]["rows_removed"] == 0
+
+
 def test_what_later_dates_need_of_a_group_outlives_its_rows(spark, tmp_path, write_lake):
     write_lake(tmp_path, {"group_days": [{"group_id": "g", "event_date": OLD}]})
 
