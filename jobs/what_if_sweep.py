@@ -66,10 +66,7 @@ def what_if(
     tables: dict[str, DataFrame], changes: tuple[Change, ...] = GRID, seeds: int = SEEDS
 ) -> DataFrame:
     """One row per group: its rows of each of WRITES, as an array of the table's name."""
-    for name in ("generations", "generation_members", "assignments", "committed_offsets"):
-        tables[name].createOrReplaceTempView(name)
-    committed = tables["assignments"].sparkSession.sql(last_commits_sql())
-    both = of_groups(*(tables[name] for name in READS[:4]), last_commits=committed)
+    both = of_groups(*(tables[name] for name in READS[:4]), last_commits=_last_commits(tables))
     until_ms = max(
         _last_ms(tables["group_metadata"], "append_time"),
         _last_ms(tables["committed_offsets"], "append_time"),
@@ -80,6 +77,19 @@ def what_if(
     )
     played = _player(to_arrow_schema(schema, timezone="UTC"), until_ms, changes, seeds)
     return both.applyInArrow(played, schema)
+
+
+def _last_commits(tables: dict[str, DataFrame]) -> DataFrame:
+    """The query names its tables; the session forgets the names again."""
+    spark = tables["assignments"].sparkSession
+    names = ("generations", "generation_members", "assignments", "committed_offsets")
+    for name in names:
+        tables[name].createOrReplaceTempView(name)
+    try:
+        return spark.sql(last_commits_sql())
+    finally:
+        for name in names:
+            spark.catalog.dropTempView(name)
 
 
 def _last_ms(table: DataFrame, time: str) -> int:

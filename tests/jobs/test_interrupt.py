@@ -13,8 +13,8 @@ import time
 from jobs.interrupt import end_at_once
 
 end_at_once()
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     time.sleep(60)
 except KeyboardInterrupt:
     print("cleaning up", flush=True)
