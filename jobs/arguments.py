@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from datetime import date
+from pathlib import Path
 
 from jobs.config import load_config
 from jobs.errors import RunFailed, UsageError, fail, fail_unforeseen
@@ -15,6 +16,19 @@ from jobs.session import build_session
 from jobs.sources.rows import DateRange
 from jobs.span import of_dates
 from jobs.tables import Lake
+
+
+def require_lake(root: str) -> None:
+    """UsageError for a folder that is not there; of an object store nothing is asked."""
+    if "://" not in root and not Path(root).is_dir():
+        raise UsageError(f"--lake {root}: no such folder; `regroup nightly` makes one")
+
+
+def opened(root: str, cluster_id: str, conf: str | None) -> Lake:
+    """A lake that is there, with a session of the configuration."""
+    config = load_config(conf)
+    require_lake(root)
+    return Lake(build_session(config), root, cluster_id)
 
 
 def main(about: str | None, run: Callable[[Lake], None]) -> None:

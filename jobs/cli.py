@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from io import TextIOWrapper
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -32,6 +31,15 @@ ClusterOption = Annotated[str, typer.Option("--cluster-id", help="Name of the Ka
 ConfOption = Annotated[
     str | None, typer.Option("--conf", help="TOML file with settings (default: conf/local.toml).")
 ]
+SegmentsOption = Annotated[
+    str | None, typer.Option(help="__consumer_offsets segment files: path, folder or glob.")
+]
+BrokerLogOption = Annotated[
+    str | None, typer.Option(help="Brokers' server.log files: path, folder or glob.")
+]
+LogTimezoneOption = Annotated[
+    str | None, typer.Option(help="Time zone of the log lines, e.g. Europe/Berlin.")
+]
 DumpOption = Annotated[
     str | None,
     typer.Option(help="__consumer_offsets exported: Parquet, Delta, JSON Lines or Avro."),
@@ -44,6 +52,12 @@ KafkaOption = Annotated[
 DateOption = Annotated[str | None, typer.Option(help="Only this UTC date.")]
 FromOption = Annotated[str | None, typer.Option("--from", help="First UTC date of a range.")]
 ToOption = Annotated[str | None, typer.Option("--to", help="Last UTC date of a range.")]
+FromTimeOption = Annotated[
+    str | None, typer.Option("--from", help="Generations that end from this UTC time on.")
+]
+ToTimeOption = Annotated[
+    str | None, typer.Option("--to", help="Generations that begin up to this UTC time.")
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
 
 
@@ -51,18 +65,12 @@ FormatOption = Annotated[Format, typer.Option("--format", help="How rows are pri
 def nightly(
     lake: LakeOption,
     cluster_id: ClusterOption,
-    segments: Annotated[
-        str | None, typer.Option(help="__consumer_offsets segment files: path, folder or glob.")
-    ] = None,
+    segments: SegmentsOption = None,
     kafka: KafkaOption = None,
     dump: DumpOption = None,
-    broker_log: Annotated[
-        str | None, typer.Option(help="Brokers' server.log files: path, folder or glob.")
-    ] = None,
+    broker_log: BrokerLogOption = None,
     trace: TraceOption = None,
-    log_timezone: Annotated[
-        str | None, typer.Option(help="Time zone of the log lines, e.g. Europe/Berlin.")
-    ] = None,
+    log_timezone: LogTimezoneOption = None,
     date: DateOption = None,
     first: FromOption = None,
     last: ToOption = None,
@@ -97,12 +105,12 @@ def nightly(
 def ingest(
     lake: LakeOption,
     cluster_id: ClusterOption,
-    segments: Annotated[str | None, typer.Option(help="Segment files.")] = None,
+    segments: SegmentsOption = None,
     kafka: KafkaOption = None,
     dump: DumpOption = None,
-    broker_log: Annotated[str | None, typer.Option(help="Broker logs.")] = None,
+    broker_log: BrokerLogOption = None,
     trace: TraceOption = None,
-    log_timezone: Annotated[str | None, typer.Option(help="Time zone of the log lines.")] = None,
+    log_timezone: LogTimezoneOption = None,
     conf: ConfOption = None,
 ) -> None:
     """Read sources into the bronze tables, nothing else."""
@@ -139,17 +147,12 @@ def _add_job(name: str) -> None:
         last: ToOption = None,
         conf: ConfOption = None,
     ) -> None:
-        from jobs.arguments import date_range
-        from jobs.config import load_config
-        from jobs.session import build_session
+        from jobs.arguments import date_range, opened
         from jobs.span import of_dates
-        from jobs.tables import Lake
 
-        config, dates = load_config(conf), date_range(date, first, last)
-        if "://" not in lake and not Path(lake).is_dir():
-            raise UsageError(f"--lake {lake}: no such folder; `regroup nightly` makes one")
-        opened = Lake(build_session(config), lake, cluster_id)
-        run_all(of_dates(opened, dates.first, dates.last), Progress(), [name])
+        dates = date_range(date, first, last)
+        whole = opened(lake, cluster_id, conf)
+        run_all(of_dates(whole, dates.first, dates.last), Progress(), [name])
 
     app.command(name, help=f"Run the job {name} alone.")(command)
 
@@ -313,12 +316,8 @@ def replay(
         str | None,
         typer.Option(help="Consumer group; without it all, by Spark, into incident_replay."),
     ] = None,
-    first: Annotated[
-        str | None, typer.Option("--from", help="Generations that end from this UTC time on.")
-    ] = None,
-    last: Annotated[
-        str | None, typer.Option("--to", help="Generations that begin up to this UTC time.")
-    ] = None,
+    first: FromTimeOption = None,
+    last: ToTimeOption = None,
     era: Annotated[
         str | None, typer.Option(help="Kafka era; default: told from what the broker wrote.")
     ] = None,
@@ -411,12 +410,8 @@ def doctor(
         str | None, typer.Option("--lake", help="Folder or URI of the Delta tables.")
     ] = None,
     kafka: KafkaOption = None,
-    broker_log: Annotated[
-        str | None, typer.Option(help="Brokers' server.log files: path, folder or glob.")
-    ] = None,
-    log_timezone: Annotated[
-        str | None, typer.Option(help="Time zone of the log lines, e.g. Europe/Berlin.")
-    ] = None,
+    broker_log: BrokerLogOption = None,
+    log_timezone: LogTimezoneOption = None,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
@@ -462,12 +457,8 @@ def report_(
     group: Annotated[
         str | None, typer.Option(help="Only this consumer group; without it all of the cluster.")
     ] = None,
-    first: Annotated[
-        str | None, typer.Option("--from", help="Generations that end from this UTC time on.")
-    ] = None,
-    last: Annotated[
-        str | None, typer.Option("--to", help="Generations that begin up to this UTC time.")
-    ] = None,
+    first: FromTimeOption = None,
+    last: ToTimeOption = None,
     out: Annotated[
         str | None, typer.Option(help="The page: one HTML file that opens offline.")
     ] = None,

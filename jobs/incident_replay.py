@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -19,8 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from coordinator_core.incident import Replay, lives, replay
 from coordinator_core.incident.reasons import likely_reason
 from coordinator_core.incident.stimuli import Basis
-from jobs.arguments import main
-from jobs.errors import UsageError
+from jobs.arguments import main, opened
 from jobs.evidence import Row, of_groups, quoted
 from jobs.printing import Format, print_rows
 from jobs.sql import query
@@ -65,14 +63,9 @@ def run(lake: Lake) -> None:
 
 def run_all(lake: str, cluster_id: str, conf: str | None, format: Format) -> int:
     """All groups of a cluster into the table; prints each group's counts, exit code as run_one."""
-    from jobs.config import load_config
-    from jobs.session import build_session
-
-    if "://" not in lake and not Path(lake).is_dir():
-        raise UsageError(f"--lake {lake}: no such folder; `regroup nightly` makes one")
-    opened = Lake(build_session(load_config(conf)), lake, cluster_id)
+    whole = opened(lake, cluster_id, conf)
     with working("incident_replay"):
-        run(opened)
+        run(whole)
     columns, rows = query(lake, _COUNTS.format(cluster=quoted(cluster_id)))
     print_rows(columns, rows, format)
     return 1 if any(row[-1] for row in rows) else 0

@@ -10,12 +10,11 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from delta.tables import DeltaTable
 
-from jobs.arguments import run_script
+from jobs.arguments import require_lake, run_script
 from jobs.config import Config, load_config
 from jobs.errors import UsageError
 from jobs.session import build_session
@@ -47,8 +46,7 @@ class Request:
             raise UsageError(f"--keep-days {self.keep_days}: give at least 1, or leave it out")
         if self.vacuum_hours < 0:
             raise UsageError(f"--vacuum-hours {self.vacuum_hours}: give hours from 0 on")
-        if "://" not in self.lake and not Path(self.lake).is_dir():
-            raise UsageError(f"--lake {self.lake}: no such folder; `regroup nightly` makes one")
+        require_lake(self.lake)
 
     def oldest_kept(self, today: date) -> date | None:
         return None if self.keep_days is None else today - timedelta(days=self.keep_days)

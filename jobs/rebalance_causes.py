@@ -9,6 +9,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from coordinator_core.lives.processes import COMMIT_SLACK_MS, RESTART_MS
 from jobs.arguments import main
 from jobs.assignments import ACTUAL
 from jobs.rebalance_latency import REJOINS
@@ -30,16 +31,10 @@ PARTITION = ["topic", "partition"]
 # both.
 NO_DEPARTURE = [*REJOINS, "STORE_ERROR"]
 
-# A leave and a join of the same process within this time is a restart.
-RESTART_MS = 60_000
 # One that comes later than so many days after it went is new.
 REMEMBERED_DAYS = 7
 # A process that was replaced and lives learns it by its next heartbeat.
 HEARD_AGAIN_MS = 300_000
-# A consumer beyond max.poll.interval.ms leaves as if it were closed, unless it says why (KIP-800).
-# What gives it away: nothing committed since its last poll, give or take an auto-commit interval
-# (auto.commit.interval.ms, 5 s) and a heartbeat.
-COMMIT_SLACK_MS = 6_000
 # Whoever may take longer than this between two polls is not looked at: commits are read of the
 # date of the leave and the one before.
 LONGEST_POLL_MS = 80_000_000

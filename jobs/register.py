@@ -10,13 +10,12 @@ import argparse
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from jobs.arguments import run_script
+from jobs.arguments import require_lake, run_script
 from jobs.config import Config, load_config
 from jobs.errors import UsageError
 from jobs.session import build_session
@@ -47,8 +46,7 @@ class Request:
     database: str = "regroup"
 
     def check(self) -> None:
-        if "://" not in self.lake and not Path(self.lake).is_dir():
-            raise UsageError(f"--lake {self.lake}: no such folder; `regroup nightly` makes one")
+        require_lake(self.lake)
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.database):
             raise UsageError(f"--database {self.database}: give letters, digits and _")
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -40,7 +39,7 @@ from coordinator_core.whatif import (
     predict_each,
     scene_of,
 )
-from jobs.arguments import main
+from jobs.arguments import main, opened
 from jobs.errors import UsageError
 from jobs.evidence import LAST_COMMIT, Row, of_groups, quoted
 from jobs.last_commits import last_commits_sql
@@ -243,20 +242,15 @@ def run_all(
     format: Format,
 ) -> None:
     """All groups of a cluster into the tables; prints each group's advice."""
-    from jobs.config import load_config
-    from jobs.session import build_session
-
     try:
         changes = tuple(Change.of(text.split()) for text in combinations) or GRID
     except WrongSetting as error:
         raise UsageError(f"--set {error}") from None
     if seeds < 1:
         raise UsageError(f"--seeds {seeds}: at least 1")
-    if "://" not in lake and not Path(lake).is_dir():
-        raise UsageError(f"--lake {lake}: no such folder; `regroup nightly` makes one")
-    opened = Lake(build_session(load_config(conf)), lake, cluster_id)
+    whole = opened(lake, cluster_id, conf)
     with working("what-if-sweep"):
-        run(opened, changes, seeds)
+        run(whole, changes, seeds)
     sql = f"""SELECT group_id, setting, ROUND(100 * share_saved) AS percent_saved, sentence
         FROM advice WHERE cluster_id = {quoted(cluster_id)} ORDER BY
         saved_unavailable_partition_ms DESC, group_id"""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import groupby
 from typing import NamedTuple
 
 from coordinator_core.incident.evidence import GroupRecord, Life, Row
 from coordinator_core.incident.stimuli import Act, Basis, Stimulus
-from coordinator_core.messages import TopicPartition
-from coordinator_core.records import BadRecord, decode_assignment
 
 
 class Commit(NamedTuple):
@@ -44,7 +42,7 @@ def commit_stimuli(life: Life, taken: list[Commit]) -> list[Stimulus]:
     """In the order of the log.  Of a partition that nobody owned nothing is said."""
     records = [record for record in life.records if record.generation > 0]
     places = [record.log_offset for record in records]
-    owners = [_owners(record) for record in records]
+    owners = [{partition: owner for owner, partition in each.assigned} for each in records]
     found = []
     for place, group in groupby(taken, key=lambda each: bisect_right(places, each.log_offset) - 1):
         if place < 0 or not records[place].members:
@@ -71,15 +69,3 @@ def _stimulus(record: GroupRecord, at_ms: int, member_id: str, same: list[Commit
         record.by_id[member_id].instance_id,
         offsets=tuple([(each.topic, each.partition, each.offset) for each in same]),
     )
-
-
-def _owners(record: GroupRecord) -> Mapping[TopicPartition, str]:
-    found = {}
-    for member in record.members:
-        try:
-            assigned = decode_assignment(member.assignment).partitions
-        except BadRecord:  # not a consumer's, or none
-            continue
-        for topic, partitions in assigned:
-            found.update({(topic, partition): member.member_id for partition in partitions})
-    return found

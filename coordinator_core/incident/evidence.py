@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from coordinator_core.records import encode_value
+from coordinator_core.messages import TopicPartition
+from coordinator_core.records import BadRecord, decode_assignment, encode_value
 
 Row = Mapping[str, Any]
 
@@ -64,6 +65,18 @@ class GroupRecord:
     @cached_property
     def by_id(self) -> dict[str, RecordedMember]:
         return {member.member_id: member for member in self.members}
+
+    @cached_property
+    def assigned(self) -> tuple[tuple[str, TopicPartition], ...]:
+        """Who was given what; nothing where bytes are not a consumer's assignment, or none."""
+        found = []
+        for member in self.members:
+            try:
+                given = decode_assignment(member.assignment).partitions
+            except BadRecord:
+                continue
+            found += [(member.member_id, (t, number)) for t, numbers in given for number in numbers]
+        return tuple(found)
 
     @property
     def joined_ms(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -199,10 +199,3 @@ class _Reader:
                     span.was_there = True
                 span.last_generation = max(span.last_generation, record.generation)
                 span.member = member
-
-
-def ends_of(told: Iterable[Explanation]) -> Iterator[int]:
-    """The last moment that each life of the group tells of."""
-    for life in told:
-        if life.chapters:
-            yield max(each.chapter.ends_ms for each in life.chapters)

@@ -261,10 +261,14 @@ class Ownership:
     """Who has a group's partitions, by what the applications were told.
 
     ``unowned_ms``: over all partitions, the time that one had no owner since it first had one;
-    ``double_ms``: the time that one had two or more.
+    ``double_ms``: the time that one had two or more.  ``lasted_ms(since, until)``: how much of a
+    time counts.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, lasted_ms: Callable[[int, int], int] = lambda since, until: until - since
+    ) -> None:
+        self._lasted_ms = lasted_ms
         self.unowned_ms = 0
         self.double_ms = 0
         self.moves = 0
@@ -288,13 +292,16 @@ class Ownership:
             if owner in owners:
                 self.let_go(owner, partition, now_ms)
 
+    def owned_by(self, owner: str) -> list[TopicPartition]:
+        return [partition for partition, owners in self._owners.items() if owner in owners]
+
     def close(self, now_ms: int) -> None:
         for partition in self._owners:
             self._count(partition, now_ms)
 
     def _count(self, partition: TopicPartition, now_ms: int) -> None:
         owners = self._owners.get(partition)
-        lasted_ms = now_ms - self._since_ms.get(partition, now_ms)
+        lasted_ms = self._lasted_ms(self._since_ms.get(partition, now_ms), now_ms)
         self._since_ms[partition] = now_ms
         if owners is None:
             return

@@ -8,16 +8,14 @@ given again when the assignment arrives.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from coordinator_core.incident.chapters import Chapter
 from coordinator_core.incident.evidence import GroupRecord
 from coordinator_core.lives import Life
 from coordinator_core.messages import TopicPartition
-from coordinator_core.records import BadRecord, decode_assignment
 from coordinator_core.whatif.outcome import Outcome
-from coordinator_core.whatif.ownership import OwnedTime
+from coordinator_core.whatif.ownership import owned_within
 from coordinator_core.whatif.scene import Scene
 from coordinator_core.whatif.settings import COOPERATIVE
 
@@ -49,7 +47,7 @@ class _Observer:
             for life in process.lives
             for member_id in life.member_ids
         }
-        self._owned = OwnedTime(scene.from_ms, scene.to_ms, scene.idle)
+        self._owned = owned_within(scene.from_ms, scene.to_ms, scene.idle)
         self._changes: list[_Change] = []
         self._assigned_ms = 0
         self._rebalances = self._not_stable_ms = self._moved = 0
@@ -67,7 +65,8 @@ class _Observer:
             self._go(member_id, life_, is_last=is_last)
         for change in sorted(self._changes, key=lambda each: (each.at_ms, each.order)):
             self._apply(change)
-        return Outcome(self._rebalances, self._not_stable_ms, self._moved, self._owned.unowned_ms())
+        self._owned.close(self._scene.to_ms)
+        return Outcome(self._rebalances, self._not_stable_ms, self._moved, self._owned.unowned_ms)
 
     def _count(self, chapter: Chapter, following: Chapter | None) -> None:
         scene = self._scene
@@ -98,7 +97,7 @@ class _Observer:
         at_ms: int,
     ) -> None:
         counts = self._scene.from_ms <= at_ms <= self._scene.to_ms
-        for member_id, partition in _assignments(record):
+        for member_id, partition in record.assigned:
             owner = clients.get(member_id, member_id)
             self._moved += counts and last.get(partition, owner) != owner
             last[partition] = owner
@@ -112,7 +111,7 @@ class _Observer:
             heard_ms = min(self._heard_ms(self._began_ms(chapter, record) or at_ms), at_ms)
         self._assigned_ms = at_ms
         given: dict[str, set[TopicPartition]] = {m.member_id: set() for m in record.members}
-        for member_id, partition in _assignments(record):
+        for member_id, partition in record.assigned:
             given[member_id].add(partition)
         for member_id, partitions in given.items():
             if record is chapter.records[0]:
@@ -159,14 +158,3 @@ def _assigned_ms(chapter: Chapter, record: GroupRecord | None) -> int:
     if line is not None and (record is None or record is chapter.records[0]):
         return line.at_ms
     return chapter.ends_ms if record is None else record.at_ms
-
-
-def _assignments(record: GroupRecord) -> Iterator[tuple[str, TopicPartition]]:
-    for member in record.members:
-        try:
-            given = decode_assignment(member.assignment).partitions
-        except BadRecord:
-            continue
-        for topic, partitions in given:
-            for number in partitions:
-                yield member.member_id, (topic, number)

@@ -13,7 +13,7 @@ from coordinator_core.simulation.chance import between, key_of
 from coordinator_core.simulation.plans import Act, Action, ProcessSpec
 from coordinator_core.simulation.spec import Cluster, Fleet, GroupSpec, Network, Script, Topic
 from coordinator_core.whatif.outcome import Outcome, Prediction
-from coordinator_core.whatif.ownership import OwnedTime
+from coordinator_core.whatif.ownership import owned_within
 from coordinator_core.whatif.scene import Scene
 from coordinator_core.whatif.settings import Change
 
@@ -54,8 +54,9 @@ def predict_each(
 
 def _play(scene: Scene, change: Change, seed: int) -> Outcome:
     start_ms = scene.from_ms - _lead_ms(scene)
+    fleet = fleet_of(scene, change, start_ms, seed)
     judge = _Judge(scene)
-    for output in simulate(fleet_of(scene, change, seed), start_ms, seed=seed, traces=False):
+    for output in simulate(fleet, start_ms, seed=seed, traces=False):
         if type(output) is Told:
             judge.take(output.truth)
     return judge.outcome()
@@ -73,9 +74,8 @@ def _lead_ms(scene: Scene) -> int:
 # -- what is played --------------------------------------------------------------------------------
 
 
-def fleet_of(scene: Scene, change: Change, seed: int) -> Fleet:
+def fleet_of(scene: Scene, change: Change, start_ms: int, seed: int) -> Fleet:
     """The group alone on a broker of its era."""
-    start_ms = scene.from_ms - _lead_ms(scene)
     era, config = _config(scene, change)
     return Fleet(
         "what-if",
@@ -206,7 +206,7 @@ class _Judge:
 
     def __init__(self, scene: Scene) -> None:
         self._from_ms, self._to_ms = scene.from_ms, scene.to_ms
-        self._owned = OwnedTime(scene.from_ms, scene.to_ms, scene.idle)
+        self._owned = owned_within(scene.from_ms, scene.to_ms, scene.idle)
         self._last: dict[tuple[str, int], str] = {}
         self._rebalances = self._not_stable_ms = self._moved = 0
 
@@ -244,4 +244,5 @@ class _Judge:
                 self._last[topic, number] = owner
 
     def outcome(self) -> Outcome:
-        return Outcome(self._rebalances, self._not_stable_ms, self._moved, self._owned.unowned_ms())
+        self._owned.close(self._to_ms)
+        return Outcome(self._rebalances, self._not_stable_ms, self._moved, self._owned.unowned_ms)

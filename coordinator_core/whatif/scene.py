@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from coordinator_core.incident.doings import DEPARTURES
 from coordinator_core.incident.evidence import GroupRecord, Life, RecordedMember
 from coordinator_core.incident.replay import Explanation, Told, explain
 from coordinator_core.lives import Process, processes, spans
-from coordinator_core.records import BadRecord, decode_assignment, decode_subscription
+from coordinator_core.records import BadRecord, decode_subscription
 from coordinator_core.simulation.spec import Topic
 
 CONSUMER = "consumer"
@@ -114,7 +115,7 @@ def heartbeat_of(lives: Iterable[Explanation]) -> int:
         for each in life.chapters:
             chapter = each.chapter
             start, joined = chapter.start, chapter.first("JOIN_COMPLETE")
-            departed = any(e.event in _DEPARTURES for e in chapter.events[1:])
+            departed = any(e.event in _LATECOMERS_END for e in chapter.events[1:])
             if start is not None and joined is not None and before > 1 and not departed:
                 took.append(joined.at_ms - start.at_ms)
             before = len(chapter.records[-1].members) if chapter.records else before
@@ -129,7 +130,7 @@ def heartbeat_of(lives: Iterable[Explanation]) -> int:
 # metadata.max.age.ms; where new partitions made a rebalance, they were seen by then.
 _LOOKS_MS, _LOOKS_OFTEN_MS = 300_000, 10_000
 _REJOINS = ("LEADER_REJOIN", "METADATA_CHANGE")
-_DEPARTURES = ("LEFT", "HEARTBEAT_EXPIRED", "DROPPED_NOT_REJOINED")
+_LATECOMERS_END = (*DEPARTURES, "DROPPED_NOT_REJOINED")
 
 
 def library_of(process: Process, records: Iterable[GroupRecord], era: str) -> str:
@@ -173,18 +174,13 @@ def _subscribed(member: RecordedMember, known: Iterable[str]) -> tuple[str, ...]
 def _assigned(record: GroupRecord) -> dict[str, int]:
     """Of each topic the highest partition that is assigned, and one."""
     found: dict[str, int] = {}
-    for member in record.members:
-        try:
-            given = decode_assignment(member.assignment).partitions
-        except BadRecord:
-            continue
-        for topic, partitions in given:
-            found[topic] = max([found.get(topic, 0), *(number + 1 for number in partitions)])
+    for _, (topic, number) in record.assigned:
+        found[topic] = max(found.get(topic, 0), number + 1)
     return found
 
 
 def _assigned_topics(records: Iterable[GroupRecord]) -> set[str]:
-    return {topic for record in records for topic in _assigned(record)}
+    return {topic for record in records for _, (topic, _) in record.assigned}
 
 
 def _growth_began_a_rebalance(lives: Iterable[Explanation]) -> bool:

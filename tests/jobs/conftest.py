@@ -1,5 +1,6 @@
 """One Spark session for all tests, and tables from rows that say only what matters to the rule."""
 
+import sys
 from datetime import UTC, date, datetime
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import TimestampType
 
+from jobs import cli
 from jobs.config import Config
 from jobs.session import build_session
 from jobs.tables import Lake, schema_of
@@ -149,3 +151,17 @@ def by_group():
 @pytest.fixture
 def lake(spark, tmp_path):
     return Lake(spark, str(tmp_path / "lake"), "c")
+
+
+@pytest.fixture
+def regroup(monkeypatch, capsys):
+    """``regroup(*arguments)``: exit code, stdout, stderr."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["regroup", *arguments])
+        with pytest.raises(SystemExit) as exited:
+            cli.main()
+        said = capsys.readouterr()
+        return exited.value.code, said.out, said.err
+
+    return run

@@ -1,7 +1,6 @@
 """Alerts: what each check raises and what it does not, thresholds, and Prometheus' text format."""
 
 import json
-import sys
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +8,6 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from jobs import cli
 from jobs.alerts import prometheus
 from jobs.alerts.alerting import Request, Window, find_alerts
 from jobs.alerts.checks import CHECKS, Alert
@@ -487,20 +485,6 @@ def test_the_file_is_replaced_as_a_whole(tmp_path):
 def test_a_file_that_cannot_be_written(tmp_path):
     with pytest.raises(UsageError, match=r"--prometheus .*/none/x\.prom: No such file"):
         prometheus.write(f"{tmp_path}/none/x.prom", [], [])
-
-
-@pytest.fixture
-def regroup(monkeypatch, capsys):
-    """``regroup(*arguments)``: exit code, stdout, stderr."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["regroup", *arguments])
-        with pytest.raises(SystemExit) as exited:
-            cli.main()
-        said = capsys.readouterr()
-        return exited.value.code, said.out, said.err
-
-    return run
 
 
 def test_alerts_are_exit_1(plant, regroup, tmp_path):

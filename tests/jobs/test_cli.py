@@ -6,23 +6,8 @@ import sys
 
 import pytest
 
-from jobs import cli
 from jobs.pipeline import JOBS
 from schemas import table_names
-
-
-@pytest.fixture
-def regroup(monkeypatch, capsys):
-    """``regroup(*arguments)``: exit code, stdout, stderr."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["regroup", *arguments])
-        with pytest.raises(SystemExit) as exited:
-            cli.main()
-        said = capsys.readouterr()
-        return exited.value.code, said.out, said.err
-
-    return run
 
 
 @pytest.fixture(scope="module")

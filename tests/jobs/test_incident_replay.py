@@ -1,12 +1,10 @@
 """incident_replay: a group's verdicts as rows, as JSON and as an exit code."""
 
 import json
-import sys
 
 import pytest
 
 from coordinator_core.incident import lives, replay
-from jobs.cli import main
 from jobs.incident_replay import READS, incident_replay, rows_of
 from jobs.replay import Request, as_json, replayed
 from jobs.tables import conform
@@ -50,19 +48,6 @@ def another_leader(record):
     if record["generation"] != 3:
         return record
     return record | {"leader": next(each for each in others if each != record["leader"])}
-
-
-@pytest.fixture
-def regroup(monkeypatch, capsys):
-    """``regroup(*arguments)``: exit code, stdout, stderr."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["regroup", *arguments])
-        with pytest.raises(SystemExit) as left:
-            main()
-        return left.value.code, *capsys.readouterr()
-
-    return run
 
 
 @pytest.fixture(scope="module")
