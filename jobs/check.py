@@ -11,6 +11,7 @@ import duckdb
 
 from jobs.damage import damages, tables_there
 from jobs.laws import LAWS
+from jobs.news import BRONZE, WorkedOut, still_new
 from jobs.pipeline import JOBS
 from jobs.reread import DECODED, decoded_otherwise
 from jobs.sources.files import list_files, open_file
@@ -28,7 +29,6 @@ LANDS_IN = {
     "broker_log": "broker_log_events",
     "trace": "trace_events",
 }
-BRONZE = ("offsets_records", "broker_log_events")
 DERIVED = sorted({*JOBS, "assignor_quality", "seen_partitions"} - {"assign_partitions"})
 
 
@@ -62,23 +62,33 @@ def pending_dates(root: str, lake: duckdb.DuckDBPyConnection) -> list[tuple[str,
     """(cluster, date) of what came into bronze since the run that worked out the other tables."""
     found: set[tuple[str, date]] = set()
     for table in BRONZE:
-        dates = f"SELECT DISTINCT cluster_id, event_date FROM {table}"
-        known = lake.execute(f"""
-            SELECT cluster_id, MAX_BY(bronze_versions, started_at)['{table}'] FROM runs
-            WHERE bronze_versions IS NOT NULL AND outcome = 'done' GROUP BY cluster_id""")
-        versions = dict(known.fetchall())
-        there = lake.execute(dates).fetchall()
-        found |= {(cluster_id, day) for cluster_id, day in there if cluster_id not in versions}
-        for version, cluster_id, day in _commits(root, table):
-            if (since := versions.get(cluster_id)) is None or version > since:
-                found.add((cluster_id, day))
+        commits = _commits(root, table)
+        # What was there before the log begins is old: what a run found in it, that did no more.
+        there = lake.execute(f"SELECT DISTINCT cluster_id, event_date FROM {table}").fetchall()
+        for cluster_id, day in there:
+            commits.setdefault(cluster_id, set()).add((0, day))
+        runs = _good_runs(lake, table)
+        for cluster_id, its in commits.items():
+            new = still_new(its, runs.get(cluster_id, []))
+            found |= {(cluster_id, day) for day in new}
     return sorted(found)
 
 
-def _commits(root: str, table: str) -> list[tuple[int, str, date]]:
-    """(version, cluster, date) of each file that the Delta log still says was added."""
+def _good_runs(lake: duckdb.DuckDBPyConnection, table: str) -> dict[str, list[WorkedOut]]:
+    rows = lake.execute(f"""
+        SELECT cluster_id, first_date, last_date, COALESCE(bronze_versions['{table}'], -1) AS known,
+            COALESCE(own_versions['{table}'], known)
+        FROM runs WHERE bronze_versions IS NOT NULL AND outcome = 'done'""").fetchall()
+    runs: dict[str, list[WorkedOut]] = {}
+    for cluster_id, *known in rows:
+        runs.setdefault(cluster_id, []).append(WorkedOut(*known))
+    return runs
+
+
+def _commits(root: str, table: str) -> dict[str, set[tuple[int, date]]]:
+    """(version, date) of each file that the Delta log still says was added, by cluster."""
     log = f"{root.rstrip('/')}/{table}/_delta_log"
-    added = []
+    added: dict[str, set[tuple[int, date]]] = {}
     is_local = "://" not in root
     files = (
         Path(log).glob("*.json")
@@ -90,7 +100,9 @@ def _commits(root: str, table: str) -> list[tuple[int, str, date]]:
             actions = [json.loads(line).get("add") for line in stream]
         version = int(Path(file).stem)
         values = [a["partitionValues"] for a in actions if a and a["dataChange"]]
-        added += [(version, v["cluster_id"], date.fromisoformat(v["event_date"])) for v in values]
+        for its in values:
+            day = date.fromisoformat(its["event_date"])
+            added.setdefault(its["cluster_id"], set()).add((version, day))
     return added
 
 

@@ -119,6 +119,7 @@ def _derive(run: Run, progress: Progress, *, anew: bool) -> None:
     """Every table but bronze: for the dates asked for, else for those that have news."""
     news = pending(run.lake)
     run.bronze_versions = news.after(run.first, run.last)
+    run.own_versions = news.versions
     first, last = run.first, run.last
     if not (anew or news.anew or first or last or news.dates is None):
         if not news.dates:

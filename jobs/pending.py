@@ -1,31 +1,34 @@
-"""Which dates the bronze tables have news of that the other tables do not know yet.
-
-Every run that went well notes, in `runs`, the versions of the bronze tables it began to work from.
-What was committed to these since then is pending: found in Delta's own log, by partition.
+"""Which dates the bronze tables have news of that the other tables do not know yet: what was
+committed since the runs that worked these out, by partition, as Delta's own log has it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
 from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
+from pyspark.sql import Row
 from pyspark.sql import functions as F
 
 from jobs import __version__
+from jobs.news import BRONZE, WorkedOut, still_new
 from jobs.span import TIMELESS
 from jobs.tables import Lake
 
-BRONZE = ("offsets_records", "broker_log_events")
+# What only older runs worked out is worked out again.
+_RUNS = 1000
 
 
 @dataclass(frozen=True)
 class Pending:
     """``dates``: those with news; None stands for all there are.
 
-    ``versions``: of the bronze tables, as they are now.  ``known``: as the last good run had them;
-    -1 where nobody knows any.  ``anew``: whether everything is to be worked out, news or not.
+    ``versions``: of the bronze tables, as they are now.  ``known``: those up to which good runs
+    had worked everything out; -1 where none had.  ``anew``: whether everything is to be worked out,
+    news or not.
     """
 
     dates: frozenset[date] | None
@@ -43,25 +46,40 @@ class Pending:
 
 def pending(lake: Lake) -> Pending:
     versions = {name: _version(lake, name) for name in BRONZE if lake.has(name)}
-    last = _known(lake)
-    known = {name: (last or {}).get(name, -1) for name in versions}
-    anew = last is None
+    runs = _good_runs(lake)
+    worked_out = {name: list(_of_table(runs, name)) for name in versions}
+    known = {
+        name: max((run.all_dates for run in runs), default=-1) for name, runs in worked_out.items()
+    }
+    dates = set()
     try:
-        dates = frozenset[date]().union(
-            *(_changed(lake, name, known[name], now) for name, now in versions.items())
-        )
+        for name, now in versions.items():
+            dates |= still_new(_commits(lake, name, known[name], now), worked_out[name])
     except AnalysisException:  # the log no longer reaches back so far
-        return Pending(None, versions, known, anew)
-    return Pending(None if TIMELESS in dates else dates, versions, known, anew)
+        return Pending(None, versions, known, anew=not runs)
+    all_or_some = None if TIMELESS in dates else frozenset(dates)
+    return Pending(all_or_some, versions, known, anew=not runs)
 
 
-def _known(lake: Lake) -> dict[str, int] | None:
-    """Of the last good run, if it was one of this version: another may work things out anew."""
+def _good_runs(lake: Lake) -> list[Row]:
+    """Newest first, up to one of another version, which may have worked things out otherwise."""
     done = lake.read("runs").where("bronze_versions IS NOT NULL AND outcome = 'done'")
-    last = done.orderBy(F.col("started_at").desc()).select("bronze_versions", "versions").first()
-    if last is None or last.versions.get("regroup") != __version__:
-        return None
-    return dict(last.bronze_versions)
+    rows = done.orderBy(F.desc("started_at")).select(
+        "first_date", "last_date", "bronze_versions", "own_versions", "versions"
+    )
+    runs = []
+    for row in rows.take(_RUNS):
+        if row.versions.get("regroup") != __version__:
+            break
+        runs.append(row)
+    return runs
+
+
+def _of_table(runs: list[Row], table: str) -> Iterator[WorkedOut]:
+    for run in runs:
+        everything = run.bronze_versions.get(table, -1)
+        own = (run.own_versions or {}).get(table, everything)
+        yield WorkedOut(run.first_date, run.last_date, everything, own)
 
 
 def _version(lake: Lake, table: str) -> int:
@@ -69,13 +87,13 @@ def _version(lake: Lake, table: str) -> int:
     return int(newest.select("version").first().version)  # type: ignore[union-attr]
 
 
-def _changed(lake: Lake, table: str, known: int, now: int) -> frozenset[date]:
-    """Dates of this cluster to which commits after version ``known`` added anything."""
+def _commits(lake: Lake, table: str, known: int, now: int) -> list[tuple[int, date]]:
+    """Those after version ``known`` that added anything to a date of this cluster."""
     commits = [
         f"{lake.path(table)}/_delta_log/{version:020}.json" for version in range(known + 1, now + 1)
     ]
     if not commits:
-        return frozenset()
+        return []
     # Files that went, and nothing in their place, are of dates that nobody keeps any more.
     added = "add STRUCT<dataChange: BOOLEAN, partitionValues: MAP<STRING, STRING>>"
     values = F.col("add.partitionValues")
@@ -83,7 +101,10 @@ def _changed(lake: Lake, table: str, known: int, now: int) -> frozenset[date]:
         lake.spark.read.schema(added)
         .json(commits)
         .where(F.col("add.dataChange") & (values["cluster_id"] == lake.cluster_id))
-        .select(F.to_date(values["event_date"]).alias("day"))
+        .select(
+            F.substring_index("_metadata.file_name", ".", 1).cast("long").alias("version"),
+            F.to_date(values["event_date"]).alias("day"),
+        )
         .distinct()
     )
-    return frozenset(row.day for row in found.collect())
+    return [(row.version, row.day) for row in found.collect()]

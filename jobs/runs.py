@@ -19,7 +19,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from jobs import __version__
-from jobs.pending import BRONZE
+from jobs.news import BRONZE
 from jobs.pipeline import Progress, Step
 from jobs.printing import printable
 from jobs.tables import Lake, schema_of
@@ -49,6 +49,7 @@ class Run:
     first: date | None = None
     last: date | None = None
     bronze_versions: dict[str, int] = field(default_factory=dict)
+    own_versions: dict[str, int] = field(default_factory=dict)
     written: dict[str, int] = field(default_factory=dict)
     run_id: str = field(
         default_factory=lambda: f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}-{secrets.token_hex(4)}"
@@ -104,6 +105,7 @@ class Run:
                 "rows_written": self.written,
                 "versions": versions(),
                 "bronze_versions": self.bronze_versions,
+                "own_versions": self.own_versions,
             }
         return row
 

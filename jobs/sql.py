@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from jobs.errors import UsageError
 from schemas import (
-    table_columns,
     table_names,
     view_about,
     view_columns,
@@ -151,8 +150,14 @@ def _register(connection: duckdb.DuckDBPyConnection, root: str, table: str, *, m
     fields = delta.schema().fields
     types = {field.name: _duck_type(field.type) for field in fields}
     files = [_path(root, table, uri) for uri in delta.file_uris()]
+    # A table of an older version has null in the columns that came since.
+    since = [
+        f"NULL::{_duck_type_of(column.type)} AS {column.name}"
+        for column in columns_of(table)
+        if column.name not in types
+    ]
     if not files:
-        nothing = ", ".join(f"NULL::{types[f.name]} AS {f.name}" for f in fields)
+        nothing = ", ".join([*(f"NULL::{types[f.name]} AS {f.name}" for f in fields), *since])
         connection.execute(f"CREATE VIEW {table} AS SELECT {nothing} WHERE false")
         return
     partitioned = delta.metadata().partition_columns
@@ -162,16 +167,13 @@ def _register(connection: duckdb.DuckDBPyConnection, root: str, table: str, *, m
         f"read_parquet([{listed}], union_by_name = true, hive_partitioning = {bool(partitioned)}"
     )
     source += f", hive_types = {{{hive}}})" if hive else ")"
-    columns = ", ".join(
+    columns = [
         # In UTC and said nowhere else: a zone on the type would need an extension to print.
         f"{f.name}::TIMESTAMP AS {f.name}" if types[f.name] == "TIMESTAMP" else f.name
         for f in fields
-    )
-    # A table of an older version has null in the columns that came since.
-    for name in table_columns(table):
-        if name not in types:
-            columns += f", NULL AS {name}"
-    connection.execute(f"CREATE VIEW {table} AS SELECT {columns} FROM {source}")
+    ]
+    named = ", ".join([*columns, *since])
+    connection.execute(f"CREATE VIEW {table} AS SELECT {named} FROM {source}")
 
 
 def _duck_type_of(type_: Type) -> str:

@@ -14,4 +14,5 @@ last_date        DATE               COMMENT 'last UTC date the run was for; null
 given            MAP<STRING, STRING> COMMENT 'of the whole run: the options it was given, and from where it read',
 rows_written     MAP<STRING, BIGINT> COMMENT 'rows added, changed or put in the place of others, by table; of ingest: what was new',
 versions         MAP<STRING, STRING> COMMENT 'of the whole run: regroup, spark, delta, python',
-bronze_versions  MAP<STRING, BIGINT> COMMENT 'of the whole run: up to which versions of the bronze tables the others are worked out'
+bronze_versions  MAP<STRING, BIGINT> COMMENT 'of the whole run: up to which versions of the bronze tables the others are worked out, whatever the date',
+own_versions     MAP<STRING, BIGINT> COMMENT 'of the whole run: up to which versions they are worked out for its own dates'

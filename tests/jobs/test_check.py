@@ -429,6 +429,14 @@ def test_what_no_run_worked_out_yet_breaks_no_law(laws_broken):
     assert laws_broken(news | without("committed_offsets")) == []
 
 
+def test_what_a_run_worked_out_for_its_own_date_alone_is_no_news(laws_broken):
+    nothing = [("offsets_records", -1), ("broker_log_events", -1)]
+    own = {"first_date": DAY, "last_date": DAY, "own_versions": VERSIONS}
+    known = changed("runs", 0, bronze_versions=nothing, **own)
+
+    assert COMMITS in {law for law, *_ in laws_broken(known | without("committed_offsets"))}
+
+
 def test_bronze_alone_breaks_no_law(write_lake, tmp_path):
     bronze = ["ingested_files", "offsets_records", "broker_log_events", "trace_events"]
     root = write_lake(tmp_path, {table: SOUND[table] for table in [*bronze, "quarantine"]})

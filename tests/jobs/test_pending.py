@@ -17,8 +17,11 @@ def record(offset, day, cluster="c"):
     return {"log_offset": offset, "event_date": day, "cluster_id": cluster, "key_type": 2}
 
 
-def run(known, *, at=1, outcome="done", version=__version__):
+def run(known, *, at=1, outcome="done", version=__version__, day=None, own=None):
     return {
+        "first_date": day,
+        "last_date": day,
+        "own_versions": own,
         "run_id": f"run-{at}",
         "step": "nightly",
         "started_at": at,
@@ -134,3 +137,30 @@ def test_a_run_for_some_dates_leaves_the_others_pending(first, last, known):
     news = Pending(frozenset({MONDAY, TUESDAY}), {"offsets_records": 9}, {"offsets_records": 3})
 
     assert news.after(first, last) == known
+
+
+def test_two_dates_at_once_leave_nothing_pending(lake, write_lake, add):
+    """Each run sees the other's news, and works out its own date only."""
+    add("offsets_records", record(1, TUESDAY))
+    before, now = {"offsets_records": -1}, {"offsets_records": 1}
+    runs = [run(before, at=at, day=day, own=now) for at, day in [(1, MONDAY), (2, TUESDAY)]]
+    write_lake(lake.root, {"runs": runs})
+    assert pending(lake).dates == frozenset()
+
+    add("offsets_records", record(2, MONDAY))
+    add("offsets_records", record(3, WEDNESDAY))
+    found = pending(lake)
+
+    assert found.dates == {MONDAY, WEDNESDAY}
+    assert found.after(MONDAY, WEDNESDAY) == {"offsets_records": 3}
+
+
+def test_a_run_that_ends_late_takes_nothing_back(lake, write_lake, add):
+    add("offsets_records", record(1, TUESDAY))
+    runs = [
+        run({"offsets_records": 1}, at=1),
+        run({"offsets_records": -1}, at=2, day=TUESDAY, own={"offsets_records": 1}),
+    ]
+    write_lake(lake.root, {"runs": runs})
+
+    assert pending(lake).dates == frozenset()
