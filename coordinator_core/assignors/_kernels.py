@@ -26,32 +26,6 @@ from coordinator_core.assignors._levels import Leveling, Levels, masks_of
 from coordinator_core.assignors.model import Topics
 
 
-def ranges(
-    topics: Topics, order: Sequence[int], subscribers: Subscribers | None, members: int
-) -> Runs:
-    """Consecutive partitions per topic, topics in ``order``; None: everybody subscribes to all."""
-    arrays = topics.arrays
-    ordered = np.array(order, dtype=np.int64)
-    sizes = arrays.sizes[ordered]
-    topic = np.repeat(ordered, sizes)
-    codes = np.arange(len(topic)) + np.repeat(
-        arrays.starts[ordered] - run_bounds(sizes)[:-1], sizes
-    )
-    partition = arrays.partition[codes]
-    takers = np.full(len(arrays.sizes), members) if subscribers is None else subscribers.counts
-    share, extra = np.divmod(arrays.sizes, np.maximum(takers, 1))
-    share, extra = share[topic], extra[topic]
-    longer = extra * (share + 1)
-    place = np.where(
-        partition < longer,
-        partition // (share + 1),
-        extra + (partition - longer) // np.maximum(share, 1),
-    )
-    if subscribers is not None:
-        place = subscribers.ranks[subscribers.bounds[topic] + place]
-    return by_member(codes, place, members)
-
-
 def round_robin(topics: Topics, subscribers: Subscribers, members: int) -> Runs:
     """One pointer over the members that carries on from topic to topic."""
     first = np.zeros(len(topics.names), dtype=np.int64)

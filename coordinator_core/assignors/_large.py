@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from coordinator_core.assignors import _kernels
 from coordinator_core.assignors._arrays import Runs, Subscribers, named, read_claims, without
-from coordinator_core.assignors.members import same_topics, some_generation_is_older
+from coordinator_core.assignors.members import some_generation_is_older
 from coordinator_core.assignors.model import Assignment, Member, Topics
 
 LARGE_GROUP = 600
@@ -17,12 +17,6 @@ LARGE_GROUP = 600
 
 _id = itemgetter(Member._fields.index("member_id"))
 _topics = itemgetter(Member._fields.index("topics"))
-
-
-class TopicOrder(Protocol):
-    """Topics as the lists have them; ``others``: there may be more subscribed ones."""
-
-    def __call__(self, topics: Topics, *, others: bool = ...) -> list[str]: ...
 
 
 def is_large(topics: Topics, members: Sequence[Member]) -> bool:
@@ -78,20 +72,6 @@ def _subscribers(topics: Topics, ordered: Sequence[Member]) -> tuple[Topics, Sub
         return topics, subscribers
     topics = topics.only(set(wanted))
     return topics, Subscribers(topics, ordered)
-
-
-def range_(topics: Topics, ordered: Sequence[Member], topic_order: TopicOrder) -> Coded:
-    """``ordered`` static members first; ``topic_order`` as the lists have the topics."""
-    subscribers = None
-    if same_topics(ordered):
-        topics = topics.only(ordered[0].topics)
-    else:
-        topics, subscribers = _subscribers(topics, ordered)
-    index = {topic: i for i, topic in enumerate(topics.names)}
-    others = subscribers is None or subscribers.others
-    order = [index[topic] for topic in topic_order(topics, others=others)]
-    runs = _kernels.ranges(topics, order, subscribers, len(ordered))
-    return Coded(topics, [member.member_id for member in ordered], runs)
 
 
 def round_robin(topics: Topics, ordered: Sequence[Member]) -> Coded:

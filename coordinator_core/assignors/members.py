@@ -11,6 +11,7 @@ from coordinator_core.assignors.model import Member, Topics
 
 K = TypeVar("K", contravariant=True)
 V = TypeVar("V", covariant=True)
+T = TypeVar("T")
 
 _id = itemgetter(Member._fields.index("member_id"))
 _instance_id = itemgetter(Member._fields.index("instance_id"))
@@ -98,16 +99,30 @@ def codes_by_rank(owners: Iterable[tuple[int, int]], members: int) -> list[list[
     return lists
 
 
+def by_topic(
+    topics: Topics, ordered: Sequence[Member], values: Sequence[T]
+) -> tuple[dict[str, list[T]], bool]:
+    """Per topic, in name order, the values beside its subscribers in ``ordered``.
+
+    True if somebody subscribes to a topic that is not among ``topics``.
+    """
+    found: dict[str, list[T]] = {topic: [] for topic in topics.names}
+    try:
+        for named, value in zip(map(_topics, ordered), values, strict=True):
+            for topic in named:
+                found[topic].append(value)
+    except KeyError:
+        found = {topic: [] for topic in topics.names}
+        for named, value in zip(map(_topics, ordered), values, strict=True):
+            for topic in found.keys() & named:
+                found[topic].append(value)
+        return found, True
+    return found, False
+
+
 def subscribers(topics: Topics, ordered: Sequence[Member]) -> list[list[int]]:
     """Per topic, in name order, the ranks in ``ordered`` of its subscribers, ascending."""
-    ranks: dict[str, list[int]] = {topic: [] for topic in topics.names}
-    for rank, named in enumerate(map(_topics, ordered)):
-        try:
-            found = in_one_step(ranks, named)
-        except KeyError:
-            found = [ranks[topic] for topic in named if topic in ranks]
-        for its_ranks in found:
-            its_ranks.append(rank)
+    ranks, _ = by_topic(topics, ordered, range(len(ordered)))
     return list(ranks.values())
 
 

@@ -70,6 +70,12 @@ class Topics:
         return table
 
     @cached_property
+    def table_of(self) -> dict[str, tuple[TopicPartition, ...]]:
+        """The same by topic."""
+        ends = map(slice, self.start.values(), accumulate(self.sizes))
+        return {topic: tuple(self.table[cut]) for topic, cut in zip(self.start, ends, strict=True)}
+
+    @cached_property
     def arrays(self) -> TopicArrays:
         """The same tables for the kernels of large groups."""
         from coordinator_core.assignors._arrays import TopicArrays

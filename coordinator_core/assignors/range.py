@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, pairwise
 from operator import itemgetter
+from typing import Protocol
 
-from coordinator_core.assignors import _large, _range_racks
+from coordinator_core.assignors import _range_racks
 from coordinator_core.assignors._java_order import (
     hash_order,
     table_capacity,
 )
 from coordinator_core.assignors.members import (
+    by_topic,
     in_hash_order,
     in_one_step,
     same_topics,
     static_first,
-    subscribers,
 )
 from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
 
-_topics = itemgetter(Member._fields.index("topics"))
+_id = itemgetter(Member._fields.index("member_id"))
+
+
+class TopicOrder(Protocol):
+    """Topics as the lists have them; ``others``: there may be more subscribed ones."""
+
+    def __call__(self, topics: Topics, *, others: bool = ...) -> list[str]: ...
 
 
 def assign(topics: Topics, members: Sequence[Member], hashed: bool = True) -> Assignment:
@@ -35,19 +42,24 @@ def assign(topics: Topics, members: Sequence[Member], hashed: bool = True) -> As
     )
 
 
-def shares(topics: Topics, ordered: Sequence[Member], topic_order: _large.TopicOrder) -> Assignment:
-    """``topic_order``: the topics as the lists have them, given those that are subscribed."""
-    if not same_topics(ordered):
-        if _large.is_large(topics, ordered):
-            return _large.range_(topics, ordered, topic_order).names()
-        return _topic_by_topic(topics, ordered, topic_order)
-    topics = topics.only(ordered[0].topics if ordered else ())
-    if topics.sizes.count(topics.sizes[0] if topics.sizes else 0) < len(topics.sizes):
-        if _large.is_large(topics, ordered):
-            return _large.range_(topics, ordered, topic_order).names()
-        return _topic_by_topic(topics, ordered, topic_order)
-    lists = _of_one_size(topics, len(ordered), topic_order(topics))
-    return {m.member_id: given for m, given in zip(ordered, lists, strict=True)}
+def shares(topics: Topics, ordered: Sequence[Member], topic_order: TopicOrder) -> Assignment:
+    """``ordered`` as they take their turns; ``topic_order`` is given those that are subscribed."""
+    lists: list[list[TopicPartition]]
+    if same_topics(ordered):
+        topics = topics.only(ordered[0].topics if ordered else ())
+        if topics.sizes.count(topics.sizes[0] if topics.sizes else 0) == len(topics.sizes):
+            lists = _of_one_size(topics, len(ordered), topic_order(topics))
+        else:
+            lists = [[] for _ in ordered]
+            _topic_by_topic(topics, dict.fromkeys(topics.names, lists), topic_order(topics))
+    else:
+        lists = [[] for _ in ordered]
+        takers, others = by_topic(topics, ordered, lists)
+        wanted = topics
+        if not all(takers.values()):
+            wanted = topics.only([topic for topic in takers if takers[topic]])
+        _topic_by_topic(topics, takers, topic_order(wanted, others=others))
+    return dict(zip(map(_id, ordered), lists, strict=True))
 
 
 def _of_one_size(
@@ -65,7 +77,7 @@ def _of_one_size(
         index = {topic: i for i, topic in enumerate(topics.names)}
         order = [index[topic] for topic in in_order]
         rows = [[*in_one_step(row, order)] for row in rows]
-    lists = [_by_topic(rows[begin:end]) for _, begin, end in _shares(size, members)]
+    lists = [_by_topic(rows[cut]) for cut in _cuts(size, min(size, members))]
     return lists + [[] for _ in range(members - len(lists))]
 
 
@@ -74,26 +86,27 @@ def _by_topic(rows: Sequence[list[TopicPartition]]) -> list[TopicPartition]:
 
 
 def _topic_by_topic(
-    topics: Topics, ordered: Sequence[Member], topic_order: _large.TopicOrder
-) -> Assignment:
-    lists: list[list[TopicPartition]] = [[] for _ in ordered]
-    table, start_of = topics.table, topics.start
-    ranks_of = dict(zip(topics.names, subscribers(topics, ordered), strict=True))
-    for topic in topic_order(topics.only([topic for topic in ranks_of if ranks_of[topic]])):
-        ranks, start = ranks_of[topic], start_of[topic]
-        for place, begin, end in _shares(topics.partitions[topic], len(ranks)):
-            lists[ranks[place]] += table[start + begin : start + end]
-    return {m.member_id: given for m, given in zip(ordered, lists, strict=True)}
+    topics: Topics, takers: Mapping[str, Sequence[list[TopicPartition]]], in_order: Iterable[str]
+) -> None:
+    """Fills the lists of every topic's takers."""
+    named = topics.table_of
+    for topic in in_order:
+        partitions, its_takers = named[topic], takers[topic]
+        if len(partitions) > len(its_takers):
+            cuts = _cuts(len(partitions), len(its_takers))
+            for mine, cut in zip(its_takers, cuts, strict=True):
+                mine += partitions[cut]
+        else:
+            for mine, partition in zip(its_takers, partitions, strict=False):
+                mine.append(partition)
 
 
 @lru_cache(maxsize=1024)
-def _shares(count: int, takers: int) -> list[tuple[int, int, int]]:
-    """(place, begin, end) of everybody who gets some of ``count`` partitions."""
+def _cuts(count: int, takers: int) -> list[slice]:
+    """Everybody's share of ``count`` partitions."""
     share, extra = divmod(count, takers)
-    return [
-        (place, place * share + min(place, extra), (place + 1) * share + min(place + 1, extra))
-        for place in range(takers if share else extra)
-    ]
+    ends = [place * share + min(place, extra) for place in range(takers + 1)]
+    return [slice(*ends_of_one) for ends_of_one in pairwise(ends)]
 
 
 def topic_order(

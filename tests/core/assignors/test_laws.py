@@ -160,7 +160,7 @@ def test_the_order_of_joining_decides_only_what_no_hash_decides(assignor, group,
     )
 
 
-@pytest.mark.parametrize("assignor", [*sorted(CLIENT_ASSIGNORS), "server-range"])
+@pytest.mark.parametrize("assignor", ["cooperative-sticky", "roundrobin", "sticky"])
 @pytest.mark.parametrize("conflicts", [False, True], ids=["disjoint", "conflicts"])
 @given(data=st.data())
 @laws
@@ -250,8 +250,42 @@ def test_topics_of_one_size_are_shared_as_one_by_one(size, group, shuffled):
     from_client, from_server = (ASSIGNORS[a](topics, members) for a in ("range", "server-range"))
 
     by_hash, by_id = topic_order(wanted, members, hashed=True), list(wanted.partitions)
-    assert from_client == _topic_by_topic(wanted, ordered, lambda *_, **__: by_hash)
-    assert from_server == _topic_by_topic(wanted, ordered, lambda *_, **__: by_id)
+    assert list(from_client.values()) == topic_by_topic(wanted, ordered, by_hash)
+    assert list(from_server.values()) == topic_by_topic(wanted, ordered, by_id)
+
+
+def topic_by_topic(topics, ordered, in_order):
+    lists = [[] for _ in ordered]
+    _topic_by_topic(topics, dict.fromkeys(topics.names, lists), in_order)
+    return lists
+
+
+@pytest.mark.parametrize("assignor", ["range", "server-range"])
+@given(group=groups(members=12))
+@laws
+def test_range_shares_every_topic_by_itself_the_first_by_id_getting_more(assignor, group):
+    partitions, _, consumers = group
+
+    assignment = run(assignor, *group)
+
+    for topic, count in partitions.items():
+        takers = sorted(c["member_id"] for c in consumers if topic in c["topics"])
+        shares = [[p for t, p in assignment[taker] if t == topic] for taker in takers]
+        assert [p for share in shares for p in share] == list(range(count if takers else 0))
+        sizes = list(map(len, shares))
+        assert sizes == sorted(sizes, reverse=True)
+        assert not sizes or sizes[0] - sizes[-1] <= 1
+
+
+def test_range_passes_over_a_topic_without_metadata():
+    consumers = [
+        {"member_id": "m1", "topics": ["a", "gone"], "owned": [], "generation": None},
+        {"member_id": "m2", "topics": ["a", "b"], "owned": [], "generation": None},
+    ]
+
+    given = run("range", {"a": 3, "b": 1, "nobody's": 1}, {}, consumers)
+
+    assert given == {"m1": [("a", 0), ("a", 1)], "m2": [("a", 2), ("b", 0)]}
 
 
 def test_a_sticky_chain_moves_only_what_the_leaver_had():
