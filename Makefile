@@ -94,8 +94,9 @@ bench-assign-job: setup  ## the re-run through Spark: 10,000 small groups; 100,0
 	@$(BIN)/python -m bench.assign_job --large
 
 SIZES ?= 0.01 0.04 0.16
+SKEWED ?= 0.04
 bench-scale: setup  ## time and memory of each job as the day grows; size 1 is 250,000 generations
-	@$(BIN)/python -m bench.scale --sizes $(SIZES) --skewed
+	@$(BIN)/python -m bench.scale --sizes $(SIZES) --skewed $(SKEWED)
 
 bench-herd: setup  ## the consumer of ZooKeeper's days beside the coordinator, as a group grows; writes docs/herd.svg
 	@$(BIN)/python -m bench.herd --plot docs/herd.svg

@@ -1,10 +1,10 @@
 """How the nightly run's time and memory grow with the day: stage by stage, several sizes.
 
-    python -m bench.scale --sizes 0.01 0.04 0.16 [--skewed] [--lakes FOLDER]
+    python -m bench.scale --sizes 0.01 0.04 0.16 [--skewed 0.04] [--lakes FOLDER]
 
 Size 1 is a day of 250,000 group records of 1 to 40 members with 2.5 million offset commits.  Each
 size is a lake whose bronze is made up (fleet.py), and a process of its own with conf/large.toml,
-which runs the jobs one after another.  ``--skewed`` adds, for each size, the same day with half of
+which runs the jobs one after another.  ``--skewed`` adds, for these sizes, the day with half of
 all generations in one group.
 """
 
@@ -35,6 +35,7 @@ from schemas import table_partitioning
 
 CLUSTER = "bench"
 CONF = str(Path(__file__).resolve().parents[2] / "conf" / "large.toml")
+SKEWED = " skewed"
 ROWS_A_FILE = 500_000
 SCHEMA = pa.schema(
     [
@@ -123,7 +124,9 @@ def measured(scale: float, folder: str, *, skewed: bool) -> list[dict[str, Any]]
     print(f"{root}: made in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     command = [sys.executable, "-m", "bench.scale", "--one", root]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    stages = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    print(f"{root}: {_cell(_total(stages))}", file=sys.stderr, flush=True)
+    return stages
 
 
 def print_table(runs: dict[str, list[dict[str, Any]]], sizes: dict[str, float]) -> None:
@@ -135,10 +138,15 @@ def print_table(runs: dict[str, list[dict[str, Any]]], sizes: dict[str, float]) 
         print(f"| {rows[0]['stage']} | " + " | ".join(map(_cell, rows)) + " |")
     totals = {name: _total(rows) for name, rows in runs.items()}
     print("| all | " + " | ".join(map(_cell, totals.values())) + " |")
-    for before, after in itertools.pairwise(runs):
+    even = [name for name in runs if not name.endswith(SKEWED)]
+    for before, after in itertools.pairwise(even):
         by = sizes[after] / sizes[before]
         clock, cpu = (totals[after][k] / totals[before][k] / by for k in ("seconds", "cpu_s"))
         print(f"{before} -> {after}: {clock:.2f} x linear by the clock, {cpu:.2f} x in CPU time")
+    for name in runs.keys() - set(even):
+        of = totals[name.removesuffix(SKEWED)]
+        clock, cpu = (totals[name][k] / of[k] for k in ("seconds", "cpu_s"))
+        print(f"{name}: {clock:.2f} x the even one by the clock, {cpu:.2f} x in CPU time")
 
 
 def _cell(row: dict[str, Any]) -> str:
@@ -154,7 +162,9 @@ def _total(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sizes", type=float, nargs="+", default=[0.01, 0.04, 0.16])
-    parser.add_argument("--skewed", action="store_true", help="each size also with one huge group")
+    parser.add_argument(
+        "--skewed", type=float, nargs="*", default=[], help="of --sizes: also with one huge group"
+    )
     parser.add_argument("--lakes", help="folder to keep the lakes in; default: a temporary one")
     parser.add_argument("--one", metavar="LAKE", help="run the jobs on this lake, figures out")
     options = parser.parse_args()
@@ -164,8 +174,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         runs, sizes = {}, {}
         for scale in options.sizes:
-            for skewed in (False, True) if options.skewed else (False,):
-                name = f"{scale:g}x{' skewed' if skewed else ''}"
+            for skewed in (False, True) if scale in options.skewed else (False,):
+                name = f"{scale:g}x{SKEWED if skewed else ''}"
                 sizes[name] = scale
                 runs[name] = measured(scale, options.lakes or temporary, skewed=skewed)
         print_table(runs, sizes)
