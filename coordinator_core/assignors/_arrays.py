@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from operator import itemgetter
 from struct import pack
 from typing import Any, NamedTuple
@@ -97,22 +97,32 @@ def read_claims(topics: Topics, ordered: Sequence[Member]) -> ClaimArrays | None
 Owned = Sequence[tuple[str, Sequence[int]]]
 
 
-def _one_by_one(topics: Topics, owned: Iterable[Owned]) -> tuple[Ints, Ints] | None:
+def _one_by_one(topics: Topics, owned: Sequence[Owned]) -> tuple[Ints, Ints] | None:
     """Codes and who claims them; None if one lies beyond its topic."""
+    try:
+        codes, counts = _looked_up(topics.code_of, owned)
+    except KeyError:
+        known = [[group for group in groups if group[0] in topics.code_of] for groups in owned]
+        try:
+            codes, counts = _looked_up(topics.code_of, known)
+        except KeyError:
+            return None
+    return _ints(codes), np.repeat(np.arange(len(counts)), counts)
+
+
+def _looked_up(
+    code_of: Mapping[str, Mapping[int, int]], owned: Iterable[Owned]
+) -> tuple[list[int], list[int]]:
+    """Codes, and how many each claims; KeyError if a topic or partition is not known."""
     codes: list[int] = []
     ends = [0]
-    code_of = topics.code_of
     for groups in owned:
         for topic, partitions in groups:
-            if topic in code_of:
-                its_codes = code_of[topic]
-                try:
-                    for partition in partitions:
-                        codes.append(its_codes[partition])
-                except KeyError:
-                    return None
+            its_codes = code_of[topic]
+            for partition in partitions:
+                codes.append(its_codes[partition])
         ends.append(len(codes))
-    return _ints(codes), np.repeat(np.arange(len(ends) - 1), np.diff(np.array(ends)))
+    return codes, [end - begin for begin, end in pairwise(ends)]
 
 
 def _group_by_group(topics: Topics, owned: Sequence[Owned]) -> tuple[Ints, Ints] | None:

@@ -151,7 +151,7 @@ class Unequal:
         self._levels = Levels(self._load)
         self._sequence = np.concatenate((codes, self._fill()))
         if self._load.max() - self._load.min() > 1:
-            self._balance(new_first=not gave_up, was_empty=not len(codes))
+            self._balance(gave_up, was_empty=not len(codes))
 
     def runs(self) -> Runs:
         codes = self._sequence
@@ -177,12 +177,12 @@ class Unequal:
         self._load += np.bincount(takers, minlength=self._members)
         return free
 
-    def _balance(self, new_first: bool, was_empty: bool) -> None:
+    def _balance(self, gave_up: bool, was_empty: bool) -> None:
         leveling = Leveling(self._topics, self._masks, self._levels, self._load, self._owner)
         order = self._order.tolist()
-        if new_first:
-            free = self._free.tolist()
-            leveling.reassign(order, free)
+        # New ones go first; where all are, or none is, that is the round of all that follows.
+        if not gave_up and not was_empty and self._free.any():
+            leveling.reassign(order, self._free.tolist())
         # Only a move that went another way may have been of no help; see ``_balancing``.
         if leveling.reassign(order) and not was_empty and leveling.went_back:
             takes_part = ~self._fixed_members()

@@ -33,20 +33,22 @@ class Levels:
                 lowest += 1
             level = lowest
             while count:
-                turn = at[level] & subscribers if level in at else 0
-                if turn:
-                    size = turn.bit_count()
-                    if size > count:
-                        turn = _lowest_bits(turn, count)
-                        size = count
-                    count -= size
-                    turns.append(turn)
-                    if at[level] == turn:
-                        del at[level]
-                    else:
-                        at[level] ^= turn
-                    at[level + 1] = at.get(level + 1, 0) | turn
+                there = at.get(level, 0)
+                turn = there & subscribers
                 level += 1
+                if not turn:
+                    continue
+                size = turn.bit_count()
+                if size > count:
+                    turn = _lowest_bits(turn, count)
+                    size = count
+                count -= size
+                turns.append(turn)
+                if there == turn:
+                    del at[level - 1]
+                else:
+                    at[level - 1] = there ^ turn
+                at[level] = at.get(level, 0) | turn
         return _bits(turns, self._members)
 
 
@@ -144,25 +146,21 @@ class Leveling:
 
 
 def _lowest_bits(mask: int, count: int) -> int:
-    """The ``count`` lowest of the bits set in ``mask``."""
-    low, low_count = (mask & -mask).bit_length() - 1, 0
+    """The ``count`` lowest of the bits set in ``mask``, which has more."""
+    low, low_count = 0, 0
     high, high_count = mask.bit_length(), mask.bit_count()
-    while high_count - count > _NEAR:
+    while True:
         # As if the bits were spread evenly: mostly one guess, or two.
-        middle = low + (count - low_count) * (high - low) // (high_count - low_count) + 2
-        found = (mask & ((1 << middle) - 1)).bit_count()
+        middle = low + (count - low_count) * (high - low) // (high_count - low_count)
+        middle = min(max(middle, low + 1), high - 1)
+        lowest = mask & ((1 << middle) - 1)
+        found = lowest.bit_count()
+        if found == count:
+            return lowest
         if found < count:
             low, low_count = middle, found
         else:
             high, high_count = middle, found
-    mask &= (1 << high) - 1
-    for _ in range(high_count - count):
-        mask ^= 1 << mask.bit_length() - 1
-    return mask
-
-
-_NEAR = 4
-"""Bits too many that are taken away one by one."""
 
 
 def masks_of(rows: NDArray[np.bool_]) -> list[int]:
