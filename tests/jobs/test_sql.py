@@ -3,6 +3,7 @@
 from datetime import date, datetime
 
 import pytest
+from deltalake import DeltaTable, write_deltalake
 
 from jobs.errors import UsageError
 from jobs.sql import query
@@ -200,3 +201,16 @@ def test_a_lake_in_a_folder_with_a_space(write_lake, tmp_path):
     )
 
     assert query(root, "SELECT group_id FROM generations") == (["group_id"], [("g",)])
+
+
+def test_a_column_that_came_since_is_null_and_of_its_type(write_lake, tmp_path):
+    run = {"run_id": "r", "step": "nightly", "started_at": 0, "seconds": 1.0, "outcome": "done"}
+    newer = write_lake(tmp_path / "newer", {"runs": [run]})
+    older = DeltaTable(f"{newer}/runs").to_pyarrow_table().drop_columns(["own_versions", "given"])
+    write_deltalake(str(tmp_path / "older" / "runs"), older)
+
+    columns, rows = query(
+        str(tmp_path / "older"), "SELECT run_id, own_versions['t'] + 1, MAP_KEYS(given) FROM runs"
+    )
+
+    assert (len(columns), rows) == (3, [("r", None, None)])
