@@ -122,14 +122,15 @@ def _cut(
 def _takers(counts: Sequence[int], low: int, extra: int) -> list[int]:
     """Who takes the free partitions: one each per turn up to low, then one more each at low."""
     under = [rank for rank, count in enumerate(counts) if count < low]
-    takers = done_in_order = under
-    if min(counts) < low - 1:
+    takers = under
+    even = not under or min(counts) == low - 1
+    if not even:
         takers = under * (low - counts[under[0]])
         if len(under) > 1:
             turns = [(turn, rank) for rank in under for turn in range(low - counts[rank])]
             takers = [rank for _, rank in sorted(turns)]
-        done_in_order = sorted(under, key=counts.__getitem__, reverse=True)
     if extra:
         at_low = [rank for rank, count in enumerate(counts) if count == low]
+        done_in_order = under if even else sorted(under, key=counts.__getitem__, reverse=True)
         takers = [*takers, *at_low, *done_in_order]
     return takers

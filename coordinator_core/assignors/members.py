@@ -17,6 +17,7 @@ _id = itemgetter(Member._fields.index("member_id"))
 _instance_id = itemgetter(Member._fields.index("instance_id"))
 _generation = itemgetter(Member._fields.index("generation"))
 _topics = itemgetter(Member._fields.index("topics"))
+_owned = itemgetter(Member._fields.index("owned"))
 
 
 def by_id(members: Sequence[Member]) -> list[Member]:
@@ -64,7 +65,7 @@ def some_generation_is_older(ordered: Sequence[Member]) -> bool:
     newest = max(generations)
     if generations.count(newest) == len(generations):
         return False
-    return any(member.owned and member.generation < newest for member in ordered)
+    return bool(min(map(_generation, filter(_owned, ordered)), default=newest) < newest)
 
 
 def subscribed(members: Sequence[Member]) -> set[str]:
