@@ -50,7 +50,8 @@ def same_topics(members: Sequence[Member]) -> bool:
     if not members:
         return True
     first = members[0].topics
-    if [*map(_topics, members)].count(first) == len(members):
+    # The last one first: where topics differ, it mostly tells.
+    if members[-1].topics == first and [*map(_topics, members)].count(first) == len(members):
         return True
     wanted = set(first)
     for topics in map(_topics, members):  # rather than all(): mostly the first one differs
