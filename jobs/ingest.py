@@ -312,13 +312,13 @@ def _kept(rows: DataFrame) -> Iterator[None]:
 
 
 def _land_records(lake: Lake, rows: DataFrame, source: str) -> None:
-    records = offsets_records(rows, lake.cluster_id, source)
+    table, time = "offsets_records", "append_time"
+    new = offsets_records(rows, lake.cluster_id, source).dropDuplicates(table_key(table))
     if source == SEGMENTS and _has_other_sources(lake):
         # What the log itself says of a record is more than a consumer was told.
-        new = records.dropDuplicates(table_key("offsets_records"))
-        lake.upsert("offsets_records", new, if_=f"t.source <> '{SEGMENTS}'")
+        lake.upsert(table, new, if_=f"t.source <> '{SEGMENTS}'", timed_by=time)
     else:
-        _land(lake, "offsets_records", records)
+        lake.insert_new(table, new, timed_by=time)
     _land(lake, "quarantine", quarantined_records(rows, lake.cluster_id, source))
 
 

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -33,6 +33,9 @@ from schemas import table_ddl, table_key, table_partitioning
 
 # Another run may commit to the same table meanwhile: then a write is done again on what that left.
 TRIES = 5
+# Microseconds by which what exports a topic may have rounded its times.
+_ROUNDED_BY = 60_000_000
+_EPOCH = datetime(1970, 1, 1)
 # By name: in Python the first of them is not what the others are.
 OVERTAKEN = (
     DeltaConcurrentModificationException,
@@ -135,21 +138,30 @@ class Lake:
         """
         return None
 
-    def insert_new(self, table: str, df: DataFrame) -> None:
-        """Add the rows whose key is not there yet: read twice, written once."""
+    def insert_new(self, table: str, df: DataFrame, *, timed_by: str | None = None) -> None:
+        """Add the rows whose key is not there yet: read three times, written once.
+
+        ``timed_by``: a column in which rows of one key agree; only files with such times are read.
+        """
         with self.alone(f"fill {table}"):
             is_new = not self.has(table)
             if is_new:
                 self._create(table)
                 conform(df, table).write.format("delta").mode("append").save(self.path(table))
         if not is_new:
-            self._merge(table, df, lambda merge: merge.whenNotMatchedInsertAll())
+            self._merge(table, df, lambda merge: merge.whenNotMatchedInsertAll(), timed_by)
 
-    def upsert(self, table: str, df: DataFrame, *, if_: str | None = None) -> None:
-        """Add new keys, overwrite known ones (``t`` is the old row, ``n`` the new one)."""
+    def upsert(
+        self, table: str, df: DataFrame, *, if_: str | None = None, timed_by: str | None = None
+    ) -> None:
+        """Add new keys, overwrite known ones: ``t`` is the old row, ``n`` the new; ``timed_by``
+        as of `insert_new`."""
         self._create(table)
         self._merge(
-            table, df, lambda merge: merge.whenMatchedUpdateAll(if_).whenNotMatchedInsertAll()
+            table,
+            df,
+            lambda merge: merge.whenMatchedUpdateAll(if_).whenNotMatchedInsertAll(),
+            timed_by,
         )
 
     def add_to(self, table: str, df: DataFrame, *, if_: str) -> None:
@@ -176,12 +188,15 @@ class Lake:
         own = f"cluster_id = {_literal(self.cluster_id)} AND ({where})"
         again_if_overtaken(lambda: rows.option("replaceWhere", own).save(self.path(table)))
 
-    def _merge(self, table: str, df: DataFrame, clauses: Clauses) -> None:
-        """By key; nothing of dates that ``df`` does not have is looked at."""
+    def _merge(
+        self, table: str, df: DataFrame, clauses: Clauses, timed_by: str | None = None
+    ) -> None:
+        """By key; nothing of dates, or times, that ``df`` does not have is looked at."""
         dates = _dates_near(df) if "event_date" in table_partitioning(table) else None
         if dates == [] or (dates is None and df.isEmpty()):
             return  # a merge of nothing costs as much as one of something
-        self._execute(table, conform(df, table), clauses, dates, table_key(table))
+        near = [] if timed_by is None else [_times_near(df, timed_by)]
+        self._execute(table, conform(df, table), clauses, dates, table_key(table), near)
 
     def _execute(
         self,
@@ -190,9 +205,10 @@ class Lake:
         clauses: Clauses,
         dates: list[date] | None,
         key: list[str],
+        near: Iterable[str] = (),
     ) -> None:
-        # The target's own cluster and dates by name: lets Delta skip the other partitions.
-        on = [f"t.cluster_id = {_literal(self.cluster_id)}"]
+        # The target's own cluster, dates and times by name: lets Delta skip the other files.
+        on = [f"t.cluster_id = {_literal(self.cluster_id)}", *near]
         on += [] if dates is None else [f"t.event_date IN {dates_in(dates)}"]
         on += [f"t.{column} <=> n.{column}" for column in key]
 
@@ -274,6 +290,21 @@ def _dates_near(df: DataFrame) -> list[date]:
     same lines, some on another date."""
     days = {row.event_date for row in df.select("event_date").distinct().collect()}
     return sorted({day + timedelta(days=by) for day in days for by in (-1, 0, 1)})
+
+
+def _times_near(df: DataFrame, column: str) -> str:
+    """Of the target's rows those that may have a key of ``df``: at its times, or at none."""
+    found = df.agg(F.unix_micros(F.min(column)), F.unix_micros(F.max(column))).first()
+    if found is None or found[0] is None:
+        return f"t.{column} IS NULL"
+    first, last = found[0] - _ROUNDED_BY, found[1] + _ROUNDED_BY
+    within = f"t.{column} >= {_timestamp(first)} AND t.{column} <= {_timestamp(last)}"
+    return f"({within} OR t.{column} IS NULL)"
+
+
+def _timestamp(micros: int) -> str:
+    """A literal, in UTC: Delta looks at literals only."""
+    return f"TIMESTAMP'{_EPOCH + timedelta(microseconds=micros)}Z'"
 
 
 @cache

@@ -1,5 +1,8 @@
 """The lake: a schema that is checked, and writes that touch this cluster's rows only."""
 
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
@@ -95,6 +98,41 @@ def test_insert_new_leaves_what_is_there(spark, tmp_path, frame):
 
     assert pairs(ours.read("quarantine"), "position", "reason") == [(1, "first"), (2, "new")]
     assert pairs(theirs.read("quarantine"), "position", "reason") == [(1, "theirs")]
+
+
+HOUR_MS = 3_600_000
+
+
+def record(offset, hour):
+    time_ms = None if hour is None else hour * HOUR_MS
+    return {"log_offset": offset, "append_time": time_ms, "key_type": 1}
+
+
+def files(lake):
+    uris = lake.read("offsets_records").inputFiles()
+    return {Path(unquote(urlsplit(uri).path)) for uri in uris}
+
+
+@pytest.mark.parametrize("write", ["insert_new", "upsert"])
+def test_only_files_with_the_times_of_what_is_new_are_read(lake, frame, tmp_path, write):
+    def land(*records):
+        rows = frame("offsets_records", list(records))
+        getattr(lake, write)("offsets_records", rows, timed_by="append_time")
+
+    land(record(1, 1), record(2, 1))
+    morning = files(lake)
+    land(record(3, 5), record(6, None))
+    for file in morning:
+        file.rename(tmp_path / file.name)
+
+    land(record(3, 5), record(4, 6))
+    land(record(6, None))
+
+    for file in morning:
+        (tmp_path / file.name).rename(file)
+    offsets = pairs(lake.read("offsets_records"), "log_offset")
+    assert offsets == [(1,), (2,), (3,), (4,), (6,)]
+    assert morning <= files(lake)
 
 
 def grown(file, inputs):
