@@ -43,15 +43,14 @@ stuck        inventory-static       None                  00:46:24  00:46:30   6
 """
 
 INCIDENTS = [
-    pytest.param("mixed-clients-3.9.1", ON_3_9, id="3.9.1"),
-    pytest.param("mixed-clients-4.1.2", ON_4_1, id="4.1.2"),
+    pytest.param("kafka-3.9", ON_3_9, id="3.9.1"),
+    pytest.param("kafka-4.1", ON_4_1, id="4.1.2"),
 ]
 
 
-def raised(lakes, incident, settings, **request):
+def raised(demo, cluster, settings, **request):
     """A line an alert, as written above."""
-    lakes.run(incident, lakes.examples / incident)
-    alerts, _ = find_alerts(Request(lakes.root, incident, **request), settings)
+    alerts, _ = find_alerts(Request(demo.root, cluster, **request), settings)
     return [
         (a.alert, a.group_id, str(a.process), f"{a.first_time:%T}", f"{a.last_time:%T}", a.value)
         for a in alerts
@@ -59,8 +58,8 @@ def raised(lakes, incident, settings, **request):
 
 
 @pytest.mark.parametrize(("incident", "expected"), INCIDENTS)
-def test_what_the_script_did_is_raised_and_nothing_else(lakes, incident, expected):
-    found = raised(lakes, incident, AlertSettings(thresholds=SENSITIVE))
+def test_what_the_script_did_is_raised_and_nothing_else(demo, cluster, expected):
+    found = raised(demo, cluster, AlertSettings(thresholds=SENSITIVE))
 
     assert [tuple(map(str, alert)) for alert in found] == [
         tuple(line.split()) for line in expected.splitlines() if line
@@ -78,28 +77,25 @@ def test_what_the_script_did_is_raised_and_nothing_else(lakes, incident, expecte
         ("2026-11-21T00:48:10", [("storm", "billing-eager", "None", "00:46:23", "00:48:10", 12)]),
     ],
 )
-def test_as_a_scheduler_would_have_seen_it(lakes, at, expected):
+def test_as_a_scheduler_would_have_seen_it(demo, at, expected):
     """With the default thresholds, every five minutes."""
-    assert raised(lakes, "mixed-clients-3.9.1", AlertSettings(), at=at, since="5m") == expected
+    assert raised(demo, "kafka-3.9", AlertSettings(), at=at, since="5m") == expected
 
 
-def test_long_after_it_is_quiet(lakes):
+def test_long_after_it_is_quiet(demo):
     at = "2026-11-21T03:00:00"
 
-    assert raised(lakes, "mixed-clients-3.9.1", AlertSettings(), at=at) == []
+    assert raised(demo, "kafka-3.9", AlertSettings(), at=at) == []
 
 
-def test_what_the_documentation_shows(lakes):
-    """It has the incident under the demo's name for its cluster."""
+def test_what_the_documentation_shows(demo):
     text = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     table, textfile = [block for language, block in blocks if not language]
-    incident = "mixed-clients-3.9.1"
-    lakes.run(incident, lakes.examples / incident)
 
-    alerts, windows = find_alerts(Request(lakes.root, incident), AlertSettings())
+    alerts, windows = find_alerts(Request(demo.root, "kafka-3.9"), AlertSettings())
 
-    assert prometheus.text(alerts, windows).replace(incident, "kafka-3.9") == textfile
+    assert prometheus.text(alerts, windows) == textfile
     [row] = table.splitlines()[2:]
     [alert] = alerts
     said = [alert.alert, "kafka-3.9", alert.group_id, f"{alert.first_time:%F}"]

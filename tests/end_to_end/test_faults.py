@@ -4,18 +4,17 @@ lake by hand is found.  `make faults` tries many more."""
 import gzip
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from jobs import ingest
 from jobs.check import broken_laws
 from jobs.config import load_config
+from jobs.demo import INCIDENTS
 from jobs.nightly import Request, inputs_of, nightly
 from jobs.session import build_session
 from jobs.sql import query
@@ -23,7 +22,7 @@ from jobs.tables import Lake
 from tools.faults import inputs as faults
 from tools.faults import lakes as damage
 
-INCIDENT = Path(__file__).parents[2] / "examples" / "mixed-clients-4.1.2"
+INCIDENT = INCIDENTS["kafka-4.1"]
 SEGMENT = INCIDENT / "segments" / "__consumer_offsets-2" / "00000000000000000000.log"
 SEED = 7
 SOUND = 0
@@ -209,18 +208,12 @@ def test_an_encrypted_log_is_no_quiet_one(ingested):
 
 # A lake damaged by hand -----------------------------------------------------------------------
 
-CLUSTER = INCIDENT.name
-
-
-@pytest.fixture(scope="module")
-def whole(lakes):
-    lakes.run(CLUSTER, INCIDENT)
-    return lakes.root
+CLUSTER = "kafka-4.1"
 
 
 @pytest.fixture
-def copy(whole, tmp_path):
-    return shutil.copytree(whole, tmp_path / "lake")
+def copy(demo, tmp_path):
+    return demo.copy(tmp_path).root
 
 
 @pytest.mark.parametrize(
@@ -264,7 +257,7 @@ def test_a_value_changed_by_hand_is_found(copy, table, column):
 # A run that is killed -------------------------------------------------------------------------
 
 
-def test_a_run_that_is_killed_and_started_again_leaves_the_same_tables(whole, tmp_path):
+def test_a_run_that_is_killed_and_started_again_leaves_the_same_tables(demo, tmp_path):
     given = {
         "segments": str(INCIDENT / "segments"),
         "broker_log": str(INCIDENT / "server.log"),
@@ -287,6 +280,6 @@ def test_a_run_that_is_killed_and_started_again_leaves_the_same_tables(whole, tm
 
     assert readable[0][0] > 0
     assert broken_laws(str(tmp_path))[1] == []
-    undisturbed = damage.tables_of(whole)
+    undisturbed = damage.tables_of(demo.root)
     for table, rows in damage.tables_of(str(tmp_path)).items():
         assert rows == [row for row in undisturbed[table] if f"('{CLUSTER}'," in row], table

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from jobs.damage import damages, tables_there
+from jobs.demo import INCIDENTS
 from jobs.sql import query
 from schemas import table_names
 
@@ -15,9 +16,9 @@ REGROUP = [sys.executable, "-m", "jobs.cli"]
 
 
 @pytest.fixture
-def running(lakes, tmp_path):
+def running(tmp_path):
     """A nightly whose ingest is done, in a process group of its own as on a terminal."""
-    incident = lakes.examples / "mixed-clients-4.1.2"
+    incident = INCIDENTS["kafka-4.1"]
     inputs = ["--segments", incident / "segments", "--broker-log", incident / "server.log"]
     command = [*REGROUP, "nightly", "--lake", tmp_path, "--cluster-id", "c", *inputs]
     process = subprocess.Popen(

@@ -8,7 +8,6 @@ import contextlib
 import io
 import os
 import re
-import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import write_deltalake
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from jobs import what_if
@@ -35,7 +34,6 @@ from schemas import table_names, view_columns, view_names
 ROOT = Path(__file__).parents[2]
 QUESTIONS = Path(__file__).with_name("questions.txt").read_text(encoding="utf-8")
 DATABASE = "questions"
-CLUSTERS = ("kafka-3.9", "kafka-4.1")
 
 
 def _cases():
@@ -59,16 +57,15 @@ SPAN = {
 
 
 @pytest.fixture(scope="session")
-def demo(lakes):
+def lake(demo, tmp_path_factory):
     """The lake that `make demo` makes, and a group's what-if."""
-    for version, cluster in [("3.9.1", "kafka-3.9"), ("4.1.2", "kafka-4.1")]:
-        lakes.run(cluster, lakes.examples / f"mixed-clients-{version}")
-    _write(lakes.root, "what_if", [_what_if(*line.split()) for line in WHAT_IF.split("\n")[1:]])
+    lake = demo.copy(tmp_path_factory.mktemp("asked"))
+    _write(lake.root, "what_if", [_what_if(*line.split()) for line in WHAT_IF.split("\n")[1:]])
     advice = {"setting": "membership=static", "sentence": "restarts come back in time"}
     saved = {"saved_unavailable_partition_ms": 420000, "saved_not_stable_ms": 49000}
     saved |= {"saved_rebalances": 16, "share_saved": 0.56}
-    _write(lakes.root, "advice", [PLANTED | SPAN | advice | saved])
-    return lakes
+    _write(lake.root, "advice", [PLANTED | SPAN | advice | saved])
+    return lake
 
 
 def _what_if(setting, basis, *figures):
@@ -86,10 +83,10 @@ def _write(root, table, rows):
 
 
 @pytest.fixture(scope="session")
-def spark(demo):
+def spark(lake):
     """A session in whose catalog the lake is registered, and each table read once."""
     session = build_session(load_config(None))
-    list(register_in(session, Request(demo.root, DATABASE)))
+    list(register_in(session, Request(lake.root, DATABASE)))
     for name in table_names():
         if session.catalog.tableExists(f"{DATABASE}.{name}"):
             session.catalog.cacheTable(f"{DATABASE}.{name}")
@@ -106,8 +103,8 @@ def _text(value):
 
 
 @pytest.mark.parametrize(("sql", "expected"), list(_cases()))
-def test_the_answer_is_what_the_script_did(demo, sql, expected):
-    rows = demo.rows(f"{sql}\nORDER BY ALL")
+def test_the_answer_is_what_the_script_did(lake, sql, expected):
+    rows = lake.rows(f"{sql}\nORDER BY ALL")
 
     table = [[_text(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
@@ -127,11 +124,11 @@ def _comparable(rows):
 
 
 @pytest.mark.parametrize("view", view_names())
-def test_spark_and_duckdb_answer_alike(demo, spark, view):
+def test_spark_and_duckdb_answer_alike(lake, spark, view):
     in_spark = spark.table(f"{DATABASE}.{view}")
 
     assert in_spark.columns == list(view_columns(view))
-    assert _comparable(in_spark.collect()) == _comparable(demo.rows(f"SELECT * FROM {view}"))
+    assert _comparable(in_spark.collect()) == _comparable(lake.rows(f"SELECT * FROM {view}"))
 
 
 def test_comments_are_in_the_catalog(spark):
@@ -148,11 +145,9 @@ def test_comments_are_in_the_catalog(spark):
 
 @pytest.fixture(scope="session")
 def reader(demo, tmp_path_factory):
-    """A folder as a reader has it after `make demo`: the lake with nothing but the demo in it."""
+    """A folder as a reader has it after `make demo`."""
     folder = tmp_path_factory.mktemp("reader")
-    lake = shutil.copytree(demo.root, folder / ".demo" / "lake")
-    for log in lake.glob("*/_delta_log"):
-        DeltaTable(str(log.parent)).delete(f"cluster_id NOT IN {CLUSTERS}")
+    demo.copy(folder / ".demo")
     (folder / "examples").symlink_to(ROOT / "examples")
     (folder / ".venv" / "bin").mkdir(parents=True)
     (folder / ".venv" / "bin" / "regroup").symlink_to(Path(sys.executable).with_name("regroup"))

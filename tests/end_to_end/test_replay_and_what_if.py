@@ -16,25 +16,28 @@ COUNTS = """
         MIN(evidence), MIN(era)
     FROM incident_replay WHERE cluster_id = '{cluster}' GROUP BY group_id ORDER BY group_id"""
 
-# incident, era, generations of each group
+# cluster, era, generations of each group
 INCIDENTS = [
-    ("mixed-clients-3.9.1", "3.9", {"analytics-cooperative": 8, "audit-python": 6,
+    ("kafka-3.9", "3.9", {"analytics-cooperative": 8, "audit-python": 6,
                                     "billing-eager": 16, "inventory-static": 5, "reports-java": 7}),
-    ("mixed-clients-4.1.2", "4.1", {"analytics-cooperative": 9, "audit-python": 6,
+    ("kafka-4.1", "4.1", {"analytics-cooperative": 9, "audit-python": 6,
                                     "billing-eager": 18, "inventory-static": 5, "reports-java": 6}),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("incident", "era", "groups"), INCIDENTS)
-def test_every_generation_comes_again(lakes, incident, era, groups):
-    lakes.run(incident, lakes.examples / incident)
+@pytest.fixture(scope="module")
+def played(demo, tmp_path_factory):
+    return demo.copy(tmp_path_factory.mktemp("played"))
 
-    incident_replay.run(Lake(build_session(load_config(None)), lakes.root, incident))
+
+@pytest.mark.parametrize(("cluster", "era", "groups"), INCIDENTS)
+def test_every_generation_comes_again(played, cluster, era, groups):
+    incident_replay.run(Lake(build_session(load_config(None)), played.root, cluster))
 
     expected = [(group, count, count, "both", era) for group, count in groups.items()]
-    assert lakes.rows(COUNTS.format(cluster=incident)) == expected
+    assert played.rows(COUNTS.format(cluster=cluster)) == expected
     for group, count in groups.items():
-        found = replayed(Request(lakes.root, incident, group))
+        found = replayed(Request(played.root, cluster, group))
         assert sum(each.is_reproduced for each in found.generations) == count
 
 
@@ -45,30 +48,31 @@ LIVES = """
     ORDER BY process, life"""
 
 
-def test_a_sweep_says_what_the_command_says_and_who_lived(lakes):
-    cluster = "mixed-clients-3.9.1"
-    lakes.run(cluster, lakes.examples / cluster)
-    lake = Lake(build_session(load_config(None)), lakes.root, cluster)
+def test_a_sweep_says_what_the_command_says_and_who_lived(played):
+    cluster = "kafka-3.9"
+    lake = Lake(build_session(load_config(None)), played.root, cluster)
 
     what_if_sweep.run(lake, (Change(membership="static"),), seeds=1)
 
     for group in ("billing-eager", "reports-java"):
-        request = what_if.Request(lakes.root, cluster, group, ("membership=static",), seeds=1)
+        request = what_if.Request(played.root, cluster, group, ("membership=static",), seeds=1)
         answer = what_if.answered(request)
         where = f"cluster_id = '{cluster}' AND group_id = '{group}'"
-        assert lakes.rows(f"SELECT basis, {FIGURES} FROM what_if WHERE {where} ORDER BY basis") == [
+        assert played.rows(
+            f"SELECT basis, {FIGURES} FROM what_if WHERE {where} ORDER BY basis"
+        ) == [
             ("model", *answer.model.middle),
             ("observed", *answer.observed),
             ("predicted", *answer.predicted[0].middle),
         ]
-    advised = lakes.rows(f"SELECT COUNT(*) FROM advice WHERE cluster_id = '{cluster}'")
+    advised = played.rows(f"SELECT COUNT(*) FROM advice WHERE cluster_id = '{cluster}'")
     assert advised == [(5,)]
 
-    assert lakes.rows(LIVES.format(cluster=cluster, group="reports-java")) == [
+    assert played.rows(LIVES.format(cluster=cluster, group="reports-java")) == [
         ("reports-1", 1, "start", "killed", None, 1, 0),
         ("reports-1", 2, "crash_restart", "shut_down", None, 1, 0),
         ("reports-2", 1, "start", "shut_down", None, 1, 0),
         ("reports-3", 1, "scale_out", "shut_down", None, 1, 0),
     ]
-    slow = lakes.rows(LIVES.format(cluster=cluster, group="audit-python"))
+    slow = played.rows(LIVES.format(cluster=cluster, group="audit-python"))
     assert [(row[0], row[5], row[6]) for row in slow] == [("audit-1", 2, 1), ("audit-2", 1, 0)]

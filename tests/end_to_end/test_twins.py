@@ -5,15 +5,22 @@ its numbers are what the tables must say.
 """
 
 import json
+import shutil
+import tarfile
+from pathlib import Path
 
 import pytest
 
-# what was played    tables of        segments          log                 groups
-PLAYS = [
-    pytest.param("truth.json", "segments", "server.log", id="orders"),
-    pytest.param("truth.json", "segments-delay", "server-delay.log", id="orders-delay"),
-    pytest.param("play2/truth.json", "play2/segments", "play2/server.log", id="clicks-invoices"),
+from tests.end_to_end.played import Played
+
+TWINS = Path(__file__).parents[1] / "data" / "twins"
+# The broker of each play: its segments, its log.
+BROKERS = [
+    ("segments", "server.log"),
+    ("segments-delay", "server-delay.log"),
+    ("play2/segments", "play2/server.log"),
 ]
+TRUTHS = ("truth.json", "play2/truth.json")
 
 # Counts are of the rebalances that ended in the span, time not Stable is clipped to it.
 COUNTS = """
@@ -41,26 +48,34 @@ MEANING = [
 EVER = (0, 1 << 50)
 
 
+@pytest.fixture
+def left_behind(tmp_path, version):
+    """The plays' brokers as one cluster: no two have a group in common, so it is enough that their
+    partitions of __consumer_offsets have numbers of their own."""
+    with tarfile.open(TWINS / f"rolling-deploy-and-crash-{version}.tar.gz") as archive:
+        archive.extractall(tmp_path / "plays", filter="data")
+    number = 0
+    for broker, (segments, log) in enumerate(BROKERS):
+        for partition in sorted((tmp_path / "plays" / segments).iterdir()):
+            shutil.copytree(partition, tmp_path / "segments" / f"__consumer_offsets-{number}")
+            number += 1
+        (tmp_path / "logs").mkdir(exist_ok=True)
+        shutil.copy(tmp_path / "plays" / log, tmp_path / "logs" / f"server-{broker}.log")
+    return tmp_path
+
+
 @pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
-@pytest.mark.parametrize(("truth", "segments", "log"), PLAYS)
-def test_tables_give_the_truth(lakes, twins, version, truth, segments, log):
-    incident = twins(version)
-    cluster = f"{version} {segments}"
-    lakes.run(cluster, incident, segments, log)
-    played = json.loads((incident / truth).read_text())
-    window = (played["t0_wall_ms"], played["t0_wall_ms"] + played["window_ms"])
-    groups = {
-        name: said
-        for name, said in played["groups"].items()
-        if truth != "truth.json" or said["broker"] == log
-    }
+def test_tables_give_the_truth(left_behind, version):
+    lake = Played(str(left_behind / "lake"))
+    lake.run(version, left_behind / "segments", left_behind / "logs")
 
-    for name, said in groups.items():
-        for span, (first, last) in {"whole_run": EVER, "window": window}.items():
-            sql = COUNTS.format(cluster=cluster, group=name, first=first, last=last)
-            *counts, not_stable_ms = lakes.rows(sql)[0]
+    for truth in TRUTHS:
+        played = json.loads((left_behind / "plays" / truth).read_text())
+        window = (played["t0_wall_ms"], played["t0_wall_ms"] + played["window_ms"])
+        for name, said in played["groups"].items():
+            for span, (first, last) in {"whole_run": EVER, "window": window}.items():
+                sql = COUNTS.format(cluster=version, group=name, first=first, last=last)
+                *counts, not_stable_ms = lake.rows(sql)[0]
 
-            assert counts == [said[span][what] for what in MEANING], (name, span)
-            assert not_stable_ms == pytest.approx(said[span]["not_stable_ms"], rel=0.01), name
-
-    assert groups
+                assert counts == [said[span][what] for what in MEANING], (name, span)
+                assert not_stable_ms == pytest.approx(said[span]["not_stable_ms"], rel=0.01), name
