@@ -3,7 +3,7 @@
 `members`: group records by the CPU's time (Java's collector's aside), ours as Arrow columns and
 Kafka's as objects, with and without what the members put in; `job`: the decode jobs beside a pass
 through Arrow that touches nothing; `segments`: `regroup decode` beside kafka-dump-log with its
-offsets decoder.
+offsets decoder; `ingest`: segments into the lake by Spark.
 """
 
 from __future__ import annotations
@@ -186,13 +186,38 @@ def segments(megabytes: int) -> None:
             )
 
 
+def ingest(megabytes: int, partitions: int = 4) -> None:
+    from jobs import ingest as job
+    from jobs.config import load_config
+    from jobs.session import build_session
+    from jobs.tables import Lake
+
+    spark = build_session(load_config(str(ROOT / "conf/large.toml")))
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for number in range(partitions):
+            place = Path(folder, f"__consumer_offsets-{number}")
+            place.mkdir()
+            files.append(place / f"{0:020}.log")
+            with files[-1].open("wb") as out:
+                out.writelines(segment((megabytes << 20) // partitions, "none"))
+        lake = Lake(spark, f"{folder}/lake", "c")
+        inputs = job.Inputs(segments=[str(file) for file in files])
+        took = seconds(lambda: job.run(lake, inputs))
+        size = sum(file.stat().st_size for file in files) / 1e6
+        records = lake.read("offsets_records").count()
+        print(f"ingest {size:.0f} MB, {records:,} records: {took:.1f} s, {size / took:.1f} MB/s, "
+              f"{records / took:,.0f} records/s")  # fmt: skip
+    spark.stop()
+
+
 def timed(command: list[str]) -> float:
     return seconds(lambda: subprocess.run(command, check=True, stdout=NOTHING, cwd=ROOT))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("parts", nargs="*", default=["members", "job", "segments"])
+    parser.add_argument("parts", nargs="*", default=["members", "job", "segments", "ingest"])
     parser.add_argument("--records", type=int, default=20_000, help="group records")
     parser.add_argument("--passes", type=int, default=7)
     parser.add_argument("--megabytes", type=int, default=200, help="of a segment")
@@ -203,6 +228,8 @@ def main() -> None:
         job(options.records)
     if "segments" in options.parts:
         segments(options.megabytes)
+    if "ingest" in options.parts:
+        ingest(options.megabytes)
 
 
 if __name__ == "__main__":
