@@ -116,11 +116,12 @@ def _dated(days: DataFrame, generations: DataFrame) -> DataFrame:
 
 
 def _recorded(generations: DataFrame) -> DataFrame:
-    """Generations with records, numbered, and ``until``: the date of the next one."""
+    """Generations with records, numbered; their date (``began``) and the next one's (``until``)."""
     history = Window.partitionBy(*GROUP).orderBy("incarnation", "generation")
     return generations.where("evidence <> 'log'").select(
         *GENERATION,
         F.row_number().over(history).alias("record_no"),
+        F.col("event_date").alias("began"),
         F.lead("event_date").over(history).alias("until"),
     )
 
@@ -186,7 +187,8 @@ def _gone_processes(
         before = carried["gone_processes"].withColumn("record_no", F.lit(0))
         there = there.unionByName(before.drop("context_incarnation"))
     gone = _absent(contexts, there, process, GROUP)
-    remembered = gone.where(F.datediff("event_date", "until") <= REMEMBERED_DAYS)
+    # However long ago that was by now: a later run tells of what followed the context generation.
+    remembered = gone.where(F.datediff("began", "until") <= REMEMBERED_DAYS)
     return _collected(remembered, F.struct("process", "until"), "gone_processes")
 
 

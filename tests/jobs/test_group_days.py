@@ -1,0 +1,54 @@
+"""What a date leaves to later ones."""
+
+from datetime import UTC, date, datetime
+
+from jobs.group_days import group_days
+from jobs.timeline import PER_MS
+
+PLACE = {"group_id": "g", "incarnation": 1}
+
+
+def day(number):
+    return date(2026, 10, number)
+
+
+def sign(number, kind="RECORD", level=1):
+    """At noon of the date."""
+    at_ms = int(datetime(2026, 10, number, 12, tzinfo=UTC).timestamp() * 1000)
+    return PLACE | {
+        "event_date": day(number), "sign_time": at_ms, "seq": at_ms * PER_MS, "sign": kind,
+        "level": level,
+    }  # fmt: skip
+
+
+def generation(number, on):
+    return PLACE | {"generation": number, "event_date": day(on)}
+
+
+def member(number, process, on):
+    return generation(number, on) | {"member_id": process, "process": process}
+
+
+def gone(frame, *, last_sign):
+    rows = {
+        "timeline": [
+            sign(1, level=1), sign(5, level=2), sign(6, level=3),
+            sign(last_sign, "MEMBER_JOIN", level=None),
+        ],
+        "generations": [generation(1, on=1), generation(2, on=5), generation(3, on=6)],
+        "generation_members": [
+            member(1, "away", on=1), member(1, "there", on=1), member(2, "there", on=5),
+            member(3, "there", on=6),
+        ],
+        "assignments": [],
+    }  # fmt: skip
+    days = group_days(*(frame(table, of) for table, of in rows.items()))
+    [row] = days.where(f"event_date = DATE'{day(last_sign)}'").collect()
+    assert (row.context_generation, row.context_date) == (2, day(5))
+    return [(each.process, each.until) for each in row.gone_processes]
+
+
+def test_who_went_is_remembered_as_long_as_the_context_generation_is(frame):
+    """Generation 3 may be told of again by a run for a date long after it."""
+    assert gone(frame, last_sign=7) == [("away", day(5))]
+    assert gone(frame, last_sign=30) == [("away", day(5))]
