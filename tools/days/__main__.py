@@ -174,7 +174,9 @@ def settled_is_not_read(place: Place, last: date) -> tuple[str, list[str]]:
 def _on_dates(lake: Path, days: set[date]) -> dict[str, list[str]]:
     kept = [("event_date", "in", sorted(days))]
     return {
-        table: sorted(map(repr, DeltaTable(str(lake / table)).to_pyarrow_table(kept).to_pylist()))
+        table: sorted(
+            map(repr, DeltaTable(str(lake / table)).to_pyarrow_table(filters=kept).to_pylist())
+        )
         for table in JOBS_WITH_DATES
         if (lake / table).is_dir()
     }
