@@ -84,7 +84,8 @@ class Broker:
         self._folder.mkdir(parents=True, exist_ok=True)
         (self._folder / "server.properties").write_text(self._properties)
         (self._folder / "log4j2.properties").write_text(LOG4J.format(log=self.log))
-        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode()[:22]
+        # Not one that begins as an option does.
+        cluster = "R" + urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
         format_ = ["format", "--cluster-id", cluster, "--config", "server.properties"]
         self._run("kafka.tools.StorageTool", *format_).wait()
         self.start()

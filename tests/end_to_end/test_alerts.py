@@ -57,7 +57,7 @@ def raised(demo, cluster, settings, **request):
     ]
 
 
-@pytest.mark.parametrize(("incident", "expected"), INCIDENTS)
+@pytest.mark.parametrize(("cluster", "expected"), INCIDENTS)
 def test_what_the_script_did_is_raised_and_nothing_else(demo, cluster, expected):
     found = raised(demo, cluster, AlertSettings(thresholds=SENSITIVE))
 
