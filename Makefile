@@ -36,7 +36,7 @@ demo: setup  ## the main job on two real incidents, on a lake under .demo/, and 
 	@$(BIN)/python -m jobs.demo --lake $(DEMO)/lake
 
 test: setup $(BROKER_JARS)  ## all tests, one of them against a Kafka broker
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -q -rs -n 2 --dist loadfile
 
 lint: setup  ## ruff and mypy
 	@$(BIN)/ruff check .

@@ -312,18 +312,19 @@ def _kept(rows: DataFrame) -> Iterator[None]:
 
 
 def _land_records(lake: Lake, rows: DataFrame, source: str) -> None:
-    table, time = "offsets_records", "append_time"
+    table = "offsets_records"
+    sources = {
+        row.source for row in lake.read("ingested_files").select("source").distinct().collect()
+    }
+    # Brokers agree on a time; what exports a topic may round it, or say it in another zone.
+    time = None if "dump" in {*sources, source} else "append_time"
     new = offsets_records(rows, lake.cluster_id, source).dropDuplicates(table_key(table))
-    if source == SEGMENTS and _has_other_sources(lake):
+    if source == SEGMENTS and sources & {"kafka", "dump"}:
         # What the log itself says of a record is more than a consumer was told.
         lake.upsert(table, new, if_=f"t.source <> '{SEGMENTS}'", timed_by=time)
     else:
         lake.insert_new(table, new, timed_by=time)
     _land(lake, "quarantine", quarantined_records(rows, lake.cluster_id, source))
-
-
-def _has_other_sources(lake: Lake) -> bool:
-    return not lake.read("ingested_files").where("source IN ('kafka', 'dump')").isEmpty()
 
 
 def _land(lake: Lake, table: str, rows: DataFrame) -> None:

@@ -33,8 +33,6 @@ from schemas import table_ddl, table_key, table_partitioning
 
 # Another run may commit to the same table meanwhile: then a write is done again on what that left.
 TRIES = 5
-# Microseconds by which what exports a topic may have rounded its times.
-_ROUNDED_BY = 60_000_000
 _EPOCH = datetime(1970, 1, 1)
 # By name: in Python the first of them is not what the others are.
 OVERTAKEN = (
@@ -139,7 +137,7 @@ class Lake:
         return None
 
     def insert_new(self, table: str, df: DataFrame, *, timed_by: str | None = None) -> None:
-        """Add the rows whose key is not there yet: read three times, written once.
+        """Add the rows whose key is not there yet: read twice, written once.
 
         ``timed_by``: a column in which rows of one key agree; only files with such times are read.
         """
@@ -192,10 +190,10 @@ class Lake:
         self, table: str, df: DataFrame, clauses: Clauses, timed_by: str | None = None
     ) -> None:
         """By key; nothing of dates, or times, that ``df`` does not have is looked at."""
-        dates = _dates_near(df) if "event_date" in table_partitioning(table) else None
+        is_dated = "event_date" in table_partitioning(table)
+        dates, near = _near(df, timed_by) if is_dated else (None, [])
         if dates == [] or (dates is None and df.isEmpty()):
             return  # a merge of nothing costs as much as one of something
-        near = [] if timed_by is None else [_times_near(df, timed_by)]
         self._execute(table, conform(df, table), clauses, dates, table_key(table), near)
 
     def _execute(
@@ -285,21 +283,22 @@ def dates_in(dates: Iterable[date]) -> str:
     return "(" + ", ".join(f"DATE'{day}'" for day in sorted(dates)) + ")"
 
 
-def _dates_near(df: DataFrame) -> list[date]:
-    """The dates of the rows, and those next to them: a log read again in another time zone has the
-    same lines, some on another date."""
-    days = {row.event_date for row in df.select("event_date").distinct().collect()}
-    return sorted({day + timedelta(days=by) for day in days for by in (-1, 0, 1)})
-
-
-def _times_near(df: DataFrame, column: str) -> str:
-    """Of the target's rows those that may have a key of ``df``: at its times, or at none."""
-    found = df.agg(F.unix_micros(F.min(column)), F.unix_micros(F.max(column))).first()
-    if found is None or found[0] is None:
-        return f"t.{column} IS NULL"
-    first, last = found[0] - _ROUNDED_BY, found[1] + _ROUNDED_BY
-    within = f"t.{column} >= {_timestamp(first)} AND t.{column} <= {_timestamp(last)}"
-    return f"({within} OR t.{column} IS NULL)"
+def _near(df: DataFrame, timed_by: str | None) -> tuple[list[date], list[str]]:
+    """Where the target may have a key of ``df``: on its dates and those next to them, as a log read
+    again in another time zone has the same lines, some on another date; and at its times, or none.
+    """
+    time = F.lit(None).cast("timestamp") if timed_by is None else F.col(timed_by)
+    span = [F.unix_micros(f(time)).alias(name) for f, name in ((F.min, "first"), (F.max, "last"))]
+    found = df.groupBy("event_date").agg(*span).collect()
+    dates = {row.event_date + timedelta(days=by) for row in found for by in (-1, 0, 1)}
+    if timed_by is None:
+        return sorted(dates), []
+    times = [f"t.{timed_by} IS NULL"]
+    if timed := [row for row in found if row.first is not None]:
+        first, last = min(row.first for row in timed), max(row.last for row in timed)
+        between = f"{_timestamp(first)} AND t.{timed_by} <= {_timestamp(last)}"
+        times.append(f"t.{timed_by} >= {between}")
+    return sorted(dates), [f"({' OR '.join(times)})"]
 
 
 def _timestamp(micros: int) -> str:

@@ -58,10 +58,6 @@ rootLogger.appenderRef.f.ref=F
 """
 
 
-def is_fetched() -> bool:
-    return (JARS / ".resolved").exists()
-
-
 class Broker:
     """``bootstrap``: host and port for clients.  ``data``: folder of the topics' segment files.
     ``log``: its server.log.  RuntimeError, with the end of its output, if it does not come up."""
@@ -81,6 +77,8 @@ class Broker:
         )
 
     def __enter__(self) -> Self:
+        if not (JARS / ".resolved").exists():
+            raise RuntimeError(f"no broker in {JARS}: `make test` fetches it")
         self._folder.mkdir(parents=True, exist_ok=True)
         (self._folder / "server.properties").write_text(self._properties)
         (self._folder / "log4j2.properties").write_text(LOG4J.format(log=self.log))

@@ -128,15 +128,11 @@ def run_one(root: str) -> None:
         print(json.dumps(told), flush=True)
 
 
-def measured(
-    scale: float, folder: str, *, skewed: bool, made_only: bool = False
-) -> list[dict[str, Any]]:
+def measured(scale: float, folder: str, *, skewed: bool) -> list[dict[str, Any]]:
     root = f"{folder}/{scale}{'-skewed' if skewed else ''}"
     began = time.monotonic()
     only_bronze(root, scale, skewed=skewed)
     print(f"{root}: made in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-    if made_only:
-        return []
     command = [sys.executable, "-m", "bench.scale", "--one", root]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     stages = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -181,7 +177,6 @@ def main() -> None:
         "--skewed", type=float, nargs="*", default=[], help="of --sizes: also with one huge group"
     )
     parser.add_argument("--lakes", help="folder to keep the lakes in; default: a temporary one")
-    parser.add_argument("--made-only", action="store_true", help="make the lakes and stop")
     parser.add_argument("--one", metavar="LAKE", help="run the jobs on this lake, figures out")
     options = parser.parse_args()
     if options.one:
@@ -193,11 +188,8 @@ def main() -> None:
             for skewed in (False, True) if scale in options.skewed else (False,):
                 name = f"{scale:g}x{SKEWED if skewed else ''}"
                 sizes[name] = scale
-                runs[name] = measured(
-                    scale, options.lakes or temporary, skewed=skewed, made_only=options.made_only
-                )
-        if not options.made_only:
-            print_table(runs, sizes)
+                runs[name] = measured(scale, options.lakes or temporary, skewed=skewed)
+        print_table(runs, sizes)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The same inputs give the same tables, in one run or two at once, by day or together."""
+"""Idempotence: the same inputs give the same tables, in one run or several, by day or together."""
 
 import re
 import struct
@@ -70,16 +70,19 @@ def tables(root):
     }
 
 
-def test_at_once_or_together_the_tables_are_the_same(incident, tmp_path):
+def test_at_once_together_or_again_the_tables_are_the_same(incident, tmp_path):
     first, last = DAYS
     run(tmp_path / "together", incident, first=first, last=last)
     together = tables(tmp_path / "together")
     with ThreadPoolExecutor() as at_once:
         list(at_once.map(lambda day: run(tmp_path / "by day", incident, date=day), DAYS))
     by_day = tables(tmp_path / "by day")
+    run(tmp_path / "by day", incident, date=first)
+    first_day_again = tables(tmp_path / "by day")
 
     assert {row.count("2026, 11, 20") > 0 for row in together["generations"]} == {True, False}
     for table in together:
         assert by_day[table] == together[table], table
+        assert first_day_again[table] == together[table], table
     lake = str(tmp_path / "by day")
     assert pending_dates(lake, open_lake(lake, " ".join(["runs", *BRONZE]))) == []

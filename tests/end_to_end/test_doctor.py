@@ -7,9 +7,6 @@ from jobs.config import Config
 from jobs.doctor import broker_logs, brokers
 from tools import kafka_broker
 
-if not kafka_broker.is_fetched():
-    pytest.skip("no broker in .jars/broker: `make test` fetches it", allow_module_level=True)
-
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory):

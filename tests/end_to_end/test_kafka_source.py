@@ -23,9 +23,6 @@ from jobs.sql import query
 from jobs.tables import Lake
 from tools import kafka_broker
 
-if not kafka_broker.is_fetched():
-    pytest.skip("no broker in .jars/broker: `make test` fetches it", allow_module_level=True)
-
 LOG = "__consumer_offsets-0"  # one partition: every group's records lie in it
 TABLES = ("offsets_records", "quarantine", "ingested_files")
 RECORD = "topic_partition, log_offset, event_date, append_time, key, value, key_type"

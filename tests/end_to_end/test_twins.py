@@ -72,6 +72,7 @@ def test_tables_give_the_truth(left_behind, version):
     for truth in TRUTHS:
         played = json.loads((left_behind / "plays" / truth).read_text())
         window = (played["t0_wall_ms"], played["t0_wall_ms"] + played["window_ms"])
+        assert played["groups"]
         for name, said in played["groups"].items():
             for span, (first, last) in {"whole_run": EVER, "window": window}.items():
                 sql = COUNTS.format(cluster=version, group=name, first=first, last=last)

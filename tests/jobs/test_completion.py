@@ -1,14 +1,11 @@
 """Completion: what bash offers at a TAB, asked of bash itself."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
 
 # As `regroup --install-completion` sets it up, then a TAB at the end of the words given.
 AT_A_TAB = """

@@ -256,6 +256,16 @@ def test_records_once_and_counts_that_add_up(lake, tmp_path, format_):
     assert broken_laws(lake.root)[1] == []
 
 
+def test_records_once_though_an_export_has_their_times_in_another_zone(lake, tmp_path):
+    for name, ahead_ms in (("utc", 0), ("elsewhere", 7_200_000)):
+        records = [(OURS, 3, n, at(DAY_MS + n + ahead_ms), COMMIT, COMMITTED) for n in range(3)]
+        (tmp_path / name).mkdir()
+        pq.write_table(table(records), tmp_path / name / "0.parquet")
+        run(lake, Inputs(dump=Dump(str(tmp_path / name))))
+
+    assert rows_of(lake, "offsets_records", "log_offset") == [(0,), (1,), (2,)]
+
+
 def test_a_folder_of_several_formats_each_by_its_own_names(lake, tmp_path):
     folder = tmp_path / "dumps"
     folder.mkdir()
