@@ -3,18 +3,29 @@
 import shutil
 from dataclasses import dataclass
 
+from jobs import ingest
 from jobs.config import load_config
-from jobs.nightly import Request, nightly
+from jobs.nightly import Request, inputs_of, nightly
+from jobs.pipeline import Progress, run_all
+from jobs.session import build_session
 from jobs.sql import query
+from jobs.tables import Lake
 
 
 @dataclass(frozen=True)
 class Played:
     root: str
 
-    def run(self, cluster_id, segments, broker_log):
+    def run(self, cluster_id, segments, broker_log, jobs=None):
+        """The whole nightly, or only these of its jobs."""
         request = Request(self.root, cluster_id, segments=str(segments), broker_log=str(broker_log))
-        nightly(request, load_config(None))
+        config = load_config(None)
+        if jobs is None:
+            nightly(request, config)
+            return
+        lake = Lake(build_session(config), self.root, cluster_id)
+        ingest.run(lake, inputs_of(request, config))
+        run_all(lake, Progress(), jobs)
 
     def copy(self, folder):
         return Played(str(shutil.copytree(self.root, folder / "lake")))

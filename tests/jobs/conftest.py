@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import TimestampType
 
 from jobs import cli
-from jobs.config import Config
+from jobs.config import Config, load_config
 from jobs.session import build_session
 from jobs.tables import Lake, schema_of
 from schemas import table_partitioning
@@ -68,23 +68,12 @@ DEMANDED = {
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
-    session = build_session(
-        Config(
-            {
-                "spark.master": "local[1]",
-                "spark.ui.enabled": "false",
-                "spark.ui.showConsoleProgress": "false",
-                "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-                "spark.driver.bindAddress": "127.0.0.1",
-                "spark.driver.host": "127.0.0.1",
-                "spark.sql.shuffle.partitions": "1",
-                "spark.sql.adaptive.enabled": "false",
-                "spark.sql.codegen.wholeStage": "false",  # compiling costs more than such data
-                "spark.databricks.delta.snapshotPartitions": "1",
-                "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-            }
-        )
-    )
+    settings = {
+        "spark.master": "local[1]",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+    }
+    session = build_session(Config(load_config(None).spark | settings))
     yield session
     session.stop()
 
