@@ -27,7 +27,7 @@ from jobs.sources.rows import DateRange
 from jobs.tables import Lake, schema_of
 from schemas import table_key
 
-SEGMENTS = "segments"
+SEGMENTS, KAFKA, DUMP = "segments", "kafka", "dump"
 _SUMMED = ("bytes", "inputs", "quarantined", "skipped", "unreadable_bytes")
 _ADDED = (*_SUMMED, "kept_by_date", "first_offset", "last_offset")
 
@@ -110,7 +110,7 @@ def dump_files(rows: DataFrame, cluster_id: str) -> DataFrame:
     counted = raw_records.counts(rows)
     return counted.select(
         F.lit(cluster_id).alias("cluster_id"),
-        F.lit("dump").alias("source"),
+        F.lit(DUMP).alias("source"),
         F.concat_ws("#", "file", "topic_partition").alias("file"),
         F.col("file").alias("path"),
         *_columns_of(counted, "ingested_files", without={"file"}),
@@ -140,7 +140,7 @@ def kafka_logs(rows: DataFrame, cluster_id: str, before: DataFrame) -> DataFrame
 
     Only offsets beyond those counted: a batch that is read again adds nothing.
     """
-    counted = before.where("source = 'kafka'").select(
+    counted = before.where(F.col("source") == KAFKA).select(
         "topic_partition", *(F.col(name).alias(f"old_{name}") for name in _ADDED)
     )
     new = rows.join(
@@ -157,7 +157,7 @@ def kafka_logs(rows: DataFrame, cluster_id: str, before: DataFrame) -> DataFrame
     )
     return added.select(
         F.lit(cluster_id).alias("cluster_id"),
-        F.lit("kafka").alias("source"),
+        F.lit(KAFKA).alias("source"),
         "file",
         F.col("file").alias("path"),
         "topic_partition",
@@ -200,7 +200,7 @@ def quarantined_gaps(lake: Lake, gaps: list[Gap]) -> DataFrame:
     rows = [(f"{segments.TOPIC}-{gap.partition}", gap.first, gap.last) for gap in gaps]
     return lake.spark.createDataFrame(rows, "file STRING, first LONG, last LONG").select(
         F.lit(lake.cluster_id).alias("cluster_id"),
-        F.lit("kafka").alias("source"),
+        F.lit(KAFKA).alias("source"),
         "file",
         F.lit(-1).cast("long").alias("position"),
         F.col("first").alias("log_offset"),
@@ -221,7 +221,7 @@ def run(lake: Lake, inputs: Inputs) -> None:
     if inputs.dump:
         rows = raw_records.record_rows(inputs.dump.rows(lake.spark), inputs.dates)
         with _kept(rows):
-            _land_records(lake, rows, "dump")
+            _land_records(lake, rows, DUMP)
             lake.upsert("ingested_files", dump_files(rows, lake.cluster_id))
     if inputs.segments:
         rows = segments.read_segments(lake.spark, inputs.segments, inputs.dates)
@@ -273,7 +273,7 @@ def _checkpoint(lake: Lake) -> str:
 
 
 def _land_batch(lake: Lake, rows: DataFrame) -> None:
-    _land_records(lake, rows, "kafka")
+    _land_records(lake, rows, KAFKA)
     before = lake.read("ingested_files")
     lake.upsert("ingested_files", kafka_logs(rows, lake.cluster_id, before))
 
@@ -313,18 +313,21 @@ def _kept(rows: DataFrame) -> Iterator[None]:
 
 def _land_records(lake: Lake, rows: DataFrame, source: str) -> None:
     table = "offsets_records"
-    sources = {
-        row.source for row in lake.read("ingested_files").select("source").distinct().collect()
-    }
     # Brokers agree on a time; what exports a topic may round it, or say it in another zone.
-    time = None if "dump" in {*sources, source} else "append_time"
+    time = None if source == DUMP or _holds_any(lake, DUMP) else "append_time"
     new = offsets_records(rows, lake.cluster_id, source).dropDuplicates(table_key(table))
-    if source == SEGMENTS and sources & {"kafka", "dump"}:
+    if source == SEGMENTS and (time is None or _holds_any(lake, KAFKA)):
         # What the log itself says of a record is more than a consumer was told.
         lake.upsert(table, new, if_=f"t.source <> '{SEGMENTS}'", timed_by=time)
     else:
         lake.insert_new(table, new, timed_by=time)
     _land(lake, "quarantine", quarantined_records(rows, lake.cluster_id, source))
+
+
+def _holds_any(lake: Lake, source: str) -> bool:
+    """Records that came by ``source``, counted or not: the run that counts them may have died.
+    The files' least and greatest source tell Delta which of them to open."""
+    return not lake.read("offsets_records").where(F.col("source") == source).isEmpty()
 
 
 def _land(lake: Lake, table: str, rows: DataFrame) -> None:

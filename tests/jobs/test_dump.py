@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import shutil
 from datetime import UTC, date, datetime
 
 import fastavro
@@ -15,6 +16,7 @@ from coordinator_core.records import encode_key, encode_value
 from jobs.check import broken_laws
 from jobs.errors import UsageError
 from jobs.ingest import Inputs, run
+from jobs.segments.writer import record_batch
 from jobs.sources.dump import Dump, file_rows
 from jobs.sources.dump_columns import SPELLINGS, columns_of
 from jobs.sources.rows import DateRange
@@ -264,6 +266,22 @@ def test_records_once_though_an_export_has_their_times_in_another_zone(lake, tmp
         run(lake, Inputs(dump=Dump(str(tmp_path / name))))
 
     assert rows_of(lake, "offsets_records", "log_offset") == [(0,), (1,), (2,)]
+
+
+def test_the_same_records_from_segments_after_a_run_that_died_before_it_counted(lake, tmp_path):
+    two_hours = 7_200_000
+    records = [(OURS, 3, n, at(DAY_MS + two_hours), COMMIT, COMMITTED) for n in range(3)]
+    pq.write_table(table(records), tmp_path / "0.parquet")
+    run(lake, Inputs(dump=Dump(str(tmp_path / "0.parquet"))))
+    shutil.rmtree(lake.path("ingested_files"))
+    segment = tmp_path / f"{OURS}-3" / f"{0:020}.log"
+    segment.parent.mkdir()
+    segment.write_bytes(record_batch(0, 0, DAY_MS, [(COMMIT, COMMITTED)] * 3))
+
+    run(lake, Inputs(segments=[str(segment)]))
+
+    columns = ("log_offset", "source")
+    assert rows_of(lake, "offsets_records", *columns) == [(n, "segments") for n in range(3)]
 
 
 def test_a_folder_of_several_formats_each_by_its_own_names(lake, tmp_path):
