@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import glob
 import json
+import os
 import re
 import sys
 from binascii import b2a_base64
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -23,13 +25,18 @@ from jobs.segments import BadBatch, EndMarkers, Quarantined, partition_of
 from jobs.segments.columns import Columns
 from jobs.segments.commit_lines import CommitLines
 from jobs.segments.control import control_type
-from jobs.segments.frames import Frame, Gap, frames
-from jobs.segments.pieces import pieces
+from jobs.segments.extents import Extent, extents, stretch_at
+from jobs.segments.frames import Frame, Gap, Run, frames
+from jobs.segments.pieces import pieces_of, stretches
 from jobs.segments.reader import quarantined, read_batch, view_of
 from jobs.segments.record_batch import CONTROL, TRANSACTIONAL, read_header
 
 Line = dict[str, Any]
-Text = str | memoryview
+Text = str | bytes | memoryview
+
+SIZE_FOR_WORKERS = 16 << 20  # bytes of segments, below which forking takes longer than it saves
+MOST_WORKERS = 8  # more than this process can find frames for
+MOST_OPEN = 100  # files
 
 _SEGMENT_NAME = re.compile(r"\d{20}\.log")
 
@@ -76,10 +83,8 @@ def decode(paths: list[str], out: TextIO) -> int:
         print(f"regroup decode: {error}", file=sys.stderr)
         return 2
     write = writer(out)
-    logs: dict[tuple[int, str], Log] = {}
-    for segment in segments:
-        log = logs.setdefault(segment.log, Log([s for s in segments if s.log == segment.log]))
-        for text in log.texts(segment):
+    with closing(texts(segments)) as found:
+        for text in found:
             write(text)
     return 0
 
@@ -90,7 +95,11 @@ def writer(out: TextIO) -> Callable[[Text], object]:
     if raw is None:
         return lambda text: out.write(text if isinstance(text, str) else str(text, "ascii"))
     out.flush()
-    return lambda text: raw.write(text.encode("ascii") if isinstance(text, str) else text)
+    return lambda text: raw.write(as_bytes(text))
+
+
+def as_bytes(text: Text) -> bytes | memoryview:
+    return text.encode("ascii") if isinstance(text, str) else text
 
 
 def segments_of(paths: Iterable[str]) -> list[Segment]:
@@ -133,6 +142,64 @@ def _segment(path: str) -> Segment:
     return Segment(partition, str(Path(path).parent), Path(path).name)
 
 
+# Texts ----------------------------------------------------------------------------------------
+
+
+def texts(segments: list[Segment]) -> Generator[Text, None, None]:
+    """All lines of the segments in order, one or many at a time. To be closed."""
+    logs = {
+        log: Log([segment for segment in segments if segment.log == log])
+        for log in {segment.log for segment in segments}
+    }
+    for first in range(0, len(segments), MOST_OPEN):
+        files = [
+            File(logs[segment.log], segment.path, view_of_file(segment.path))
+            for segment in segments[first : first + MOST_OPEN]
+        ]
+        workers = workers_for(sum(len(file.view) for file in files))
+        yield from texts_in_workers(files, workers) if workers > 1 else texts_here(files)
+
+
+def workers_for(size: int) -> int:
+    """How many processes are worth forking for so many bytes: with one, this one will do."""
+    if size < SIZE_FOR_WORKERS or not hasattr(os, "sched_getaffinity"):
+        return 1
+    return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+
+
+class File(NamedTuple):
+    """A segment that is open."""
+
+    log: Log
+    path: str
+    view: memoryview
+
+    def texts(self, stretch: Run | Gap) -> Iterator[Text]:
+        return self.log.texts(self.view, self.path, stretch)
+
+
+def texts_here(files: list[File]) -> Iterator[Text]:
+    for file in files:
+        for stretch in stretches(file.view):
+            yield from file.texts(stretch)
+
+
+def texts_in_workers(files: list[File], workers: int) -> Iterator[Text]:
+    """This process finds the batches, the workers read them. They are forked with the files open:
+    a broker may put another file in the place of one at any time."""
+    from jobs.in_workers import in_workers
+
+    def work(task: tuple[int, list[Extent]]) -> Iterator[bytes | memoryview]:
+        number, some = task
+        file = files[number]
+        for extent in some:
+            yield from map(as_bytes, file.texts(stretch_at(file.view, extent)))
+
+    tasks = ((number, some) for number, file in enumerate(files) for some in extents(file.view))
+    with closing(in_workers(work, tasks, workers)) as found:
+        yield from found
+
+
 class Log:
     """The segments of one partition in one folder, and their lines."""
 
@@ -142,17 +209,17 @@ class Log:
         self._markers: EndMarkers | None = None
         self._commits = CommitLines(self._sample_line)
 
-    def texts(self, segment: Segment) -> Iterator[Text]:
-        """The segment's lines, one or many at a time."""
-        view = view_of_file(segment.path)
-        for piece in pieces(view):
-            if isinstance(piece, Gap):
-                for item in quarantined(view, piece, file=segment.path):
-                    yield text_of(quarantined_line(item))
-            elif isinstance(piece, Frame):
-                yield from map(text_of, self.batch_lines(view, segment.path, piece))
+    def texts(self, view: memoryview, path: str, stretch: Run | Gap) -> Iterator[Text]:
+        """The stretch's lines, one or many at a time."""
+        if isinstance(stretch, Gap):
+            for item in quarantined(view, stretch, file=path):
+                yield text_of(quarantined_line(item))
+            return
+        for piece in pieces_of(view, stretch):
+            if isinstance(piece, Frame):
+                yield from map(text_of, self.batch_lines(view, path, piece))
             else:
-                yield from self._column_texts(piece, segment.path)
+                yield from self._column_texts(piece, path)
 
     def batch_lines(self, view: memoryview, path: str, frame: Frame) -> Iterator[Line]:
         """The reference: one batch, record by record."""
@@ -174,7 +241,7 @@ class Log:
 
     def _column_texts(self, columns: Columns, path: str) -> Iterator[Text]:
         transactions, of_batch = self._transactions(columns)
-        endings = [closing(transaction) for transaction in transactions]
+        endings = [line_end(transaction) for transaction in transactions]
         rows, lines = self._commits.lines(columns, endings, of_batch)
         bounds = np.zeros(1, np.int32)
         text = memoryview(b"")
@@ -266,7 +333,7 @@ def text_of(line: Line) -> str:
     return _encode(line) + "\n"
 
 
-def closing(transaction: Line) -> str:
+def line_end(transaction: Line) -> str:
     """How a record's line ends that says this of its transaction."""
     return text_of(transaction).replace("{", ",") if transaction else "}\n"
 
@@ -323,4 +390,5 @@ def base64(data: bytes | None) -> str | None:
     return None if data is None else b2a_base64(data, newline=False).decode("ascii")
 
 
-_encode = json.JSONEncoder(separators=(",", ":"), default=base64).encode  # bytes in base64
+# Bytes in base64; lines are made here and hold nothing that holds itself.
+_encode = json.JSONEncoder(separators=(",", ":"), default=base64, check_circular=False).encode

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from jobs.segments.batch import BadBatch
 from jobs.segments.columns import Columns, read_columns
@@ -17,32 +17,19 @@ def pieces(view: memoryview, max_inflated: int = MAX_INFLATED) -> Iterator[Colum
 
     Batches that inflate to more than ``max_inflated`` bytes are never among the columns.
     """
-    for run in _longer(runs(view)):
-        if isinstance(run, Gap):
-            yield run
+    for stretch in stretches(view):
+        if isinstance(stretch, Gap):
+            yield stretch
         else:
-            yield from _pieces_of(view, run, max_inflated)
+            yield from pieces_of(view, stretch, max_inflated)
 
 
-def _pieces_of(view: memoryview, run: Run, max_inflated: int) -> Iterator[Columns | Frame]:
-    """In bulk where that is possible, else by halves, in the end batch by batch."""
-    columns = _columns_of(view, run, max_inflated)
-    if columns is not None:
-        yield columns
-    elif len(run) < MIN_RUN or run[0].magic < 2:
-        yield from run
-    else:
-        middle = len(run) // 2
-        yield from _pieces_of(view, run[:middle], max_inflated)
-        yield from _pieces_of(view, run[middle:], max_inflated)
-
-
-def _longer(found: Iterable[Run | Gap]) -> Iterator[Run | Gap]:
+def stretches(view: memoryview) -> Iterator[Run | Gap]:
     """Runs joined up to RUN_BYTES: where segments were strung together, the offsets start again
     and again, and each run by itself would cost the set-up of its columns."""
     held: Run = []
     size = 0
-    for item in found:
+    for item in runs(view):
         if isinstance(item, Gap):
             if held:
                 yield held
@@ -56,6 +43,21 @@ def _longer(found: Iterable[Run | Gap]) -> Iterator[Run | Gap]:
         size += sum(frame.size for frame in item)
     if held:
         yield held
+
+
+def pieces_of(
+    view: memoryview, run: Run, max_inflated: int = MAX_INFLATED
+) -> Iterator[Columns | Frame]:
+    """In bulk where that is possible, else by halves, in the end batch by batch."""
+    columns = _columns_of(view, run, max_inflated)
+    if columns is not None:
+        yield columns
+    elif len(run) < MIN_RUN or run[0].magic < 2:
+        yield from run
+    else:
+        middle = len(run) // 2
+        yield from pieces_of(view, run[:middle], max_inflated)
+        yield from pieces_of(view, run[middle:], max_inflated)
 
 
 def _columns_of(view: memoryview, run: Run, max_inflated: int) -> Columns | None:

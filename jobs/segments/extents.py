@@ -1,0 +1,61 @@
+"""Stretches of a segment in few words, for another process that has the same bytes before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from jobs.segments.frames import OVERHEAD, PREFIX, RUN_BYTES, Frame, Gap, Run
+from jobs.segments.pieces import stretches
+
+MOST_AT_A_TIME = 100  # where damage has left nothing but short ones
+
+_LAST_OFFSET_DELTA, _AT = Struct(">i"), 23  # of a record batch
+
+
+class Extent(NamedTuple):
+    """A run, or the gap for which there is a reason."""
+
+    position: int
+    size: int
+    reason: str | None
+
+
+def extents(view: memoryview) -> Iterator[list[Extent]]:
+    """The stretches in file order, several at a time: of RUN_BYTES together or not much more."""
+    held: list[Extent] = []
+    for extent in map(_extent, stretches(view)):
+        held.append(extent)
+        size = extent.position + extent.size - held[0].position
+        if size >= RUN_BYTES or len(held) == MOST_AT_A_TIME:
+            yield held
+            held = []
+    if held:
+        yield held
+
+
+def stretch_at(view: memoryview, extent: Extent) -> Run | Gap:
+    """What the extent was made of. Nothing is checked again."""
+    if extent.reason is not None:
+        return Gap(extent.position, extent.size, extent.reason)
+    return _run(view, extent.position, extent.position + extent.size)
+
+
+def _extent(stretch: Run | Gap) -> Extent:
+    if isinstance(stretch, Gap):
+        return Extent(*stretch)
+    start = stretch[0].position
+    return Extent(start, stretch[-1].position + stretch[-1].size - start, None)
+
+
+def _run(view: memoryview, position: int, end: int) -> Run:
+    run = []
+    while position < end:
+        offset, length, _, magic = PREFIX.unpack_from(view, position)
+        last = offset
+        if magic == 2:
+            last += _LAST_OFFSET_DELTA.unpack_from(view, position + _AT)[0]
+        run.append(Frame(position, OVERHEAD + length, magic, offset, last))
+        position += OVERHEAD + length
+    return run
