@@ -34,6 +34,7 @@ LOG_OFFSET, TIMESTAMP, OFFSET, COMMIT_TIMESTAMP = (
 )  # fmt: skip
 SAMPLE_KEY = b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x00"
 SAMPLE_MIDDLE = {3: b"\xff\xff\xff\xff\x00\x00", 4: b"\xff\xff\xff\xff\x01"}
+SAMPLE_KEY_TEXT = '"group":"g","topic":"t","partition":0'
 SAMPLE_MIDDLE_TEXT = '"leader_epoch":-1,"metadata":""'
 LEADER_EPOCH_SIZE = 4
 METADATA_SIZE: dict[int, Callable[[int], bytes]] = {  # the length that stands before it
@@ -63,6 +64,11 @@ class CommitLines:
         }
         self._tombstones: dict[bytes, str | None] = {}
         self._ends = {version: pieces[5] for version, pieces in samples.items() if pieces}
+        self._plain_keys = {
+            version: (pieces[2].split(_base64_of(SAMPLE_KEY)), pieces[3].split(SAMPLE_KEY_TEXT))
+            for version, pieces in samples.items()
+            if pieces
+        }
         self._plain_middles = {
             version: pieces[4].split(SAMPLE_MIDDLE_TEXT)
             for version, pieces in samples.items()
@@ -135,9 +141,25 @@ class CommitLines:
     def _key_text(self, key: bytes, version: int) -> tuple[str, str] | None:
         if (key, version) not in self._keys:
             _make_room(self._keys)
-            pieces = self._pieces(key, SAMPLE_MIDDLE[version], version)
-            self._keys[key, version] = pieces and (pieces[2], pieces[3])
+            texts = self._plain_key_text(key, version)
+            if texts is None:
+                pieces = self._pieces(key, SAMPLE_MIDDLE[version], version)
+                texts = pieces and (pieces[2], pieces[3])
+            self._keys[key, version] = texts
         return self._keys[key, version]
+
+    def _plain_key_text(self, key: bytes, version: int) -> tuple[str, str] | None:
+        """Of names that JSON takes as they are: for each of many a sample takes long."""
+        topic_at = 4 + int.from_bytes(key[2:4])
+        group, topic = key[4:topic_at], key[topic_at + 2 : -4]
+        if not (PLAIN.fullmatch(group) and PLAIN.fullmatch(topic)):
+            return None
+        if len(key) < topic_at + 6 or key[topic_at : topic_at + 2] != len(topic).to_bytes(2):
+            return None
+        partition = int.from_bytes(key[-4:], signed=True)
+        said = f'"group":"{group.decode()}","topic":"{topic.decode()}","partition":{partition}'
+        before_value, before_offset = self._plain_keys[version]
+        return _base64_of(key).join(before_value), said.join(before_offset)
 
     def _middle_text(self, middle: bytes, version: int) -> str | None:
         if (middle, version) not in self._middles:
@@ -169,7 +191,7 @@ class CommitLines:
         value += bytes(TAGS_SIZE[version])
         text = self._line(LOG_OFFSET, TIMESTAMP, key, value)
         pieces = []
-        base64 = f'"{binascii.b2a_base64(value, newline=False).decode()}"'
+        base64 = f'"{_base64_of(value)}"'
         for known in (
             str(LOG_OFFSET), str(TIMESTAMP), base64, f'"offset":{OFFSET}',
             f'"commit_timestamp":{COMMIT_TIMESTAMP}',
@@ -287,6 +309,10 @@ def _digits(numbers: np.ndarray) -> pa.StringArray:
 
 def _int64s(data: np.ndarray, at: np.ndarray) -> np.ndarray:
     return at_any_byte(data, np.dtype(">i8"))[at].astype(np.int64)
+
+
+def _base64_of(data: bytes) -> str:
+    return binascii.b2a_base64(data, newline=False).decode()
 
 
 def _base64(columns: Columns, rows: np.ndarray) -> pa.StringArray:

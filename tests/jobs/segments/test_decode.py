@@ -301,6 +301,28 @@ def test_bulk_lines_are_the_references_whatever_the_records(tmp_path_factory, ba
         assert decoded(folder) == by_reference(patch, folder)
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        commit_key(b"g", b"t", -7),
+        commit_key(b"", b"", 0),
+        commit_key(b'"', b"t", 0),
+        commit_key(b"g", b"\xc3\xbc", 0),
+        commit_key(b"g", b"t", 0)[:-4] + b"t" * 70_000,
+        commit_key(b"g", b"t", 0)[:-1],
+        commit_key(b"g", b"t", 0)[:-5],
+        commit_key(b"g", b"t", 0) + b"\x00",
+        b"\x00\x01\xff\xff" + commit_key(b"", b"t", 0)[4:],
+        b"\x00\x01\x00\x02gg\x00\x00\x00",
+    ],
+    ids=lambda key: key[:20].hex(),
+)
+def test_lines_of_a_key_are_the_references(tmp_path, monkeypatch, key):
+    path = segment(tmp_path, *(batch(i, [(key, COMMIT[1])]) for i in range(pieces.MIN_RUN)))
+
+    assert decoded(path) == by_reference(monkeypatch, path)
+
+
 def test_segments_strung_together_are_decoded_in_long_runs(captured, tmp_path, monkeypatch):
     """Offsets start again at each seam, which ends a run of frames but not a run of columns."""
     one = (captured("cut") / "__consumer_offsets-2" / NAME).read_bytes()[:6806]
