@@ -19,6 +19,8 @@ XERIAL_MAGIC = b"\x82SNAPPY\x00"
 XERIAL_HEADER_SIZE = 16  # magic, version, lowest compatible version
 SNAPPY_MAX_RATIO = 64  # a copy element of 3 bytes makes at most 64
 LZ4_MAGIC = b"\x04\x22\x4d\x18"
+LZ4_BLOCK, LZ4_END = 64 << 10, bytes(4)
+JAVA_LZ4 = LZ4_MAGIC + b"\x60\x40\x82"  # blocks of LZ4_BLOCK at most, without checksums
 MAX_INFLATED = 64 << 20
 """Bytes; brokers take batches of 1 MiB, compressed, where nobody told them otherwise."""
 FIRST_BUFFER, GROWTH = 64 << 10, 8
@@ -88,8 +90,26 @@ def _snappy_block(data: bytes, limit: int) -> bytes:
 
 
 def _lz4(data: bytes, magic: int, limit: int) -> bytes:
+    inflated = _single_lz4_block(data, limit)
+    if inflated is not None:
+        return inflated
     mended = _mend_lz4_header(data) if magic < 2 else data
     return _inflated(cramjam.lz4.decompress_into, mended, limit)
+
+
+def _single_lz4_block(data: bytes, limit: int) -> bytes | None:
+    """What a frame holds that is one compressed block, as a broker's small batches are: in less
+    than half the time. None for any other, and for one that something is wrong with."""
+    start, end = len(JAVA_LZ4) + 4, len(data) - len(LZ4_END)
+    if not (data.startswith(JAVA_LZ4) and data.endswith(LZ4_END)):
+        return None
+    if int.from_bytes(data[start - 4 : start], "little") != end - start or end - start > LZ4_BLOCK:
+        return None
+    buffer = np.empty(min(limit, LZ4_BLOCK), np.uint8)
+    try:
+        return buffer[: cramjam.lz4.decompress_block_into(data[start:end], buffer)].tobytes()
+    except cramjam.DecompressionError:
+        return None
 
 
 def _mend_lz4_header(data: bytes) -> bytes:
