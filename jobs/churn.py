@@ -92,10 +92,11 @@ def _member_counts(numbered: DataFrame, members: DataFrame) -> DataFrame:
 
 def _departures(timeline: DataFrame) -> DataFrame:
     """By log: who went before the generation's join barrier fell, and which instances came back."""
-    life = Window.partitionBy(*LIFE).orderBy("seq").rowsBetween(1, Window.unboundedFollowing)
+    backwards = Window.partitionBy(*LIFE).orderBy(F.desc("seq"))
+    after = backwards.rowsBetween(Window.unboundedPreceding, -1)
     # A replacement belongs to the record or barrier that first has the new member id.
     milestone = F.when(F.col("sign") != "REBALANCE_START", F.col("level"))
-    lands_in = F.coalesce(F.first(milestone, ignorenulls=True).over(life), "current_generation")
+    lands_in = F.coalesce(F.last(milestone, ignorenulls=True).over(after), "current_generation")
     replaced = F.col("sign") == "STATIC_REPLACED"
     told = timeline.withColumn("lands_in", lands_in).withColumn(
         "generation", F.when(replaced, F.col("lands_in")).otherwise(F.col("forming_generation"))

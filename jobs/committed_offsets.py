@@ -37,12 +37,12 @@ def with_outcome(offsets_records: DataFrame) -> DataFrame:
     """
     later = (
         Window.partitionBy("topic_partition", "producer_id")
-        .orderBy("log_offset")
-        .rowsBetween(Window.currentRow, Window.unboundedFollowing)
+        .orderBy(F.desc("log_offset"))  # a frame up to the last row would be read for every row
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
     marker = F.when(F.col("control").isNotNull(), F.struct("control", "event_date"))
     transactional = offsets_records.where("is_transactional").withColumn(
-        "marker", F.first(marker, ignorenulls=True).over(later)
+        "marker", F.last(marker, ignorenulls=True).over(later)
     )
     plain = offsets_records.where("NOT is_transactional").withColumn("outcome", F.lit("plain"))
     in_time = F.datediff("marker.event_date", "event_date") <= 1

@@ -263,14 +263,16 @@ def _heard_again(timeline: DataFrame) -> DataFrame:
 
 
 def _story(causes: DataFrame, churn: DataFrame) -> DataFrame:
-    process = Window.partitionBy(*GROUP, "process").orderBy("event_time", "generation")
+    backwards = Window.partitionBy(*GROUP, "process").orderBy(
+        F.desc("event_time"), F.desc("generation"), "kind"
+    )
     arrived = F.col("kind") == "arrival"
     in_generation = Window.partitionBy(*GENERATION, "process").orderBy("event_time")
     just_now = F.count(F.when(arrived, 1)).over(
         in_generation.rowsBetween(Window.unboundedPreceding, -1)
     )
-    next_arrival = F.first(F.when(arrived, F.col("event_time")), ignorenulls=True).over(
-        process.rowsBetween(1, Window.unboundedFollowing)
+    next_arrival = F.last(F.when(arrived, F.col("event_time")), ignorenulls=True).over(
+        backwards.rowsBetween(Window.unboundedPreceding, -1)
     )
     back_in_ms = F.unix_millis("next_arrival") - F.unix_millis("event_time")
     told = causes.withColumn("just_now", just_now).withColumn("next_arrival", next_arrival)

@@ -160,28 +160,31 @@ def _count(flag: str, order: Window) -> Column:
 
 def _current(signs: DataFrame) -> DataFrame:
     """The generation by the last sign that says one; before the first such sign, by that one."""
-    life = Window.partitionBy(*LIFE).orderBy("seq")
-    so_far = F.last("level", ignorenulls=True).over(life)
-    ahead = life.rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    life = Window.partitionBy(*LIFE)
+    so_far = F.last("level", ignorenulls=True).over(life.orderBy("seq"))
+    # Backwards: of a frame that ends with the last row, Spark reads all of it for every row.
+    ahead = life.orderBy(F.desc("seq")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     # What comes first is a start (which names the old generation) or a generation already joined.
     joined_ahead = F.when(F.col("sign") == "REBALANCE_START", F.col("level")).otherwise(
         F.col("level") - 1
     )
-    first_ahead = F.first(joined_ahead, ignorenulls=True).over(ahead)
+    first_ahead = F.last(joined_ahead, ignorenulls=True).over(ahead)
     return signs.withColumn("current_generation", F.coalesce(so_far, first_ahead))
 
 
 def _forming(signs: DataFrame) -> DataFrame:
     """The next generation, unless the line only reports what has already led to the current one."""
-    life = Window.partitionBy(*LIFE).orderBy("seq")
-    before = life.rowsBetween(Window.unboundedPreceding, -1)
-    after = life.rowsBetween(1, Window.unboundedFollowing)
+    life = Window.partitionBy(*LIFE)
+    before, after = (
+        life.orderBy(order).rowsBetween(Window.unboundedPreceding, -1)
+        for order in (F.asc("seq"), F.desc("seq"))
+    )
     milestone = F.when(
         F.col("level").isNotNull() & ~F.col("sign").isin(*RECORDS),
         F.struct("sign", "sign_time", "member_id", "members", "level"),
     )
     told = signs.withColumn("last", F.last(milestone, ignorenulls=True).over(before)).withColumn(
-        "next", F.first(milestone, ignorenulls=True).over(after)
+        "next", F.last(milestone, ignorenulls=True).over(after)
     )
     now = F.unix_millis("sign_time")
     just_joined = (F.col("last.sign") == "JOIN_COMPLETE") & (

@@ -38,8 +38,7 @@ ways AS (
     SELECT
         s.cluster_id, s.group_id, s.incarnation, s.generation,
         MIN(r.generation) OVER (
-            PARTITION BY s.cluster_id, s.group_id, s.incarnation ORDER BY s.generation
-            ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+            PARTITION BY s.cluster_id, s.group_id, s.incarnation ORDER BY s.generation DESC
         ) AS recorded_generation
     FROM generation_spans s
     LEFT JOIN recorded r
