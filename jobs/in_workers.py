@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 from jobs.errors import RunFailed
 
 TASKS = 2  # of a worker at a time: what it is at, and what it goes on with at once
-SAID_AT_ONCE = 1 << 20  # bytes: many a text has a hundred
+SAID_AT_ONCE = 1 << 16  # bytes: many a text has a hundred, and longer ones cost page faults
 SIZE_SIZE = 8
 
 Work = Callable[[Any], Iterable[bytes | memoryview]]
