@@ -27,7 +27,7 @@ class Decoder:
     """
 
     row: Callable[[bytes, bytes | None], dict[str, Any]]
-    bulk: Callable[[pa.Array, pa.Array], Iterator[tuple[np.ndarray, Columns]]]
+    bulk: Callable[[pa.Array, pa.Array], tuple[np.ndarray, Columns]]
 
 
 def decode_into(
@@ -63,14 +63,12 @@ def decode_batch(
 ) -> pa.RecordBatch:
     keys, values = batch.column("key"), batch.column("value")
     wanted = [field for field in schema if field.name not in carried]
-    parts = [(rows, _typed(found, wanted, len(rows))) for rows, found in decoder.bulk(keys, values)]
-    is_left = np.ones(len(keys), bool)
-    for rows, _ in parts:
-        is_left[rows] = False
-    if is_left.any():
-        rest = np.flatnonzero(is_left)
-        parts.append((rest, _by_row(keys, values, rest.tolist(), wanted, decoder)))
-    decoded = _in_order(parts, wanted)
+    rows, found = decoder.bulk(keys, values)
+    decoded = _typed(found, wanted, len(rows))
+    if len(rows) < len(keys):
+        rest = np.setdiff1d(np.arange(len(keys)), rows)
+        left = _by_row(keys, values, rest.tolist(), wanted, decoder)
+        decoded = _in_order((rows, decoded), (rest, left))
     columns = [
         batch.column(field.name).cast(field.type) if field.name in carried else decoded[field.name]
         for field in schema
@@ -94,13 +92,9 @@ def _by_row(
     return {f.name: pa.array([row.get(f.name) for row in found], f.type) for f in wanted}
 
 
-def _in_order(parts: list[tuple[np.ndarray, Columns]], wanted: list[pa.Field]) -> Columns:
-    if len(parts) == 1:
-        return parts[0][1]
-    if not parts:
-        return {field.name: pa.array([], field.type) for field in wanted}
-    order = pa.array(np.argsort(np.concatenate([rows for rows, _ in parts])))
+def _in_order(some: tuple[np.ndarray, Columns], rest: tuple[np.ndarray, Columns]) -> Columns:
+    order = pa.array(np.argsort(np.concatenate([some[0], rest[0]])))
     return {
-        field.name: pa.concat_arrays([columns[field.name] for _, columns in parts]).take(order)
-        for field in wanted
+        name: pa.concat_arrays([array, rest[1][name]]).take(order)
+        for name, array in some[1].items()
     }

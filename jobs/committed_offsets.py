@@ -6,7 +6,6 @@ writes  committed_offsets  one row per commit, tombstones included
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from pyspark.sql import functions as F
 from coordinator_core.records import decode
 from jobs.arguments import main
 from jobs.arrow import Columns, Decoder, decode_into
-from jobs.bulk.columns import number_array, spread
 from jobs.bulk.records import read_records
 from jobs.tables import Lake
 
@@ -63,23 +61,22 @@ def committed_offsets(offsets_records: DataFrame) -> DataFrame:
 # In bulk --------------------------------------------------------------------------------------
 
 
-def _columns(keys: pa.Array, values: pa.Array) -> Iterator[tuple[np.ndarray, Columns]]:
+def _columns(keys: pa.Array, values: pa.Array) -> tuple[np.ndarray, Columns]:
     """Of 0.8.2's key type there are few, if any: they stay with the reference."""
-    for records in read_records(KEY_TYPES[1], keys, values):
-        found = {
-            "value_version": number_array(records.versions),
-            "committed_offset": records.value("offset"),
-            "leader_epoch": records.value("leader_epoch"),
-            "metadata": records.value("metadata"),
-            "commit_time": _times(records.value("commit_timestamp")),
-            "expire_time": _times(records.value("expire_timestamp")),
-        }
-        size = len(records.rows)
-        whole = {name: spread(array, records.valued, size) for name, array in found.items()}
-        whole |= {name: records.key(name) for name in ("topic", "partition")}
-        whole["group_id"] = records.key("group")
-        whole["tombstone"] = whole["value_version"].is_null()
-        yield records.rows, whole
+    records = read_records(KEY_TYPES[1], keys, values)
+    key, value = records.key, records.value
+    return records.rows, {
+        "group_id": key["group"],
+        "topic": key["topic"],
+        "partition": key["partition"],
+        "tombstone": records.version.is_null(),
+        "value_version": records.version,
+        "committed_offset": value["offset"],
+        "leader_epoch": value["leader_epoch"],
+        "metadata": value["metadata"],
+        "commit_time": _times(value["commit_timestamp"]),
+        "expire_time": _times(value["expire_timestamp"]),
+    }
 
 
 def _times(milliseconds: pa.Array) -> pa.Array:

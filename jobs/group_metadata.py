@@ -6,7 +6,7 @@ writes  group_metadata    one row per record, tombstones included
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,16 +18,9 @@ from pyspark.sql import functions as F
 from coordinator_core.records import BadRecord, decode, decode_assignment, decode_subscription
 from jobs.arguments import main
 from jobs.arrow import Columns, Decoder, decode_into
-from jobs.bulk.columns import (
-    arrow_array,
-    boolean_numbers,
-    list_array,
-    number_array,
-    spread,
-    struct_array,
-)
+from jobs.bulk.columns import struct_array, with_values
 from jobs.bulk.consumer_protocol import assignments, subscriptions
-from jobs.bulk.records import Records, read_records
+from jobs.bulk.records import read_records
 from jobs.tables import Lake
 
 READS = ("offsets_records",)
@@ -47,51 +40,44 @@ def group_metadata(offsets_records: DataFrame) -> DataFrame:
 # In bulk --------------------------------------------------------------------------------------
 
 
-def _columns(keys: pa.Array, values: pa.Array) -> Iterator[tuple[np.ndarray, Columns]]:
-    for records in read_records(KEY_TYPE, keys, values):
-        fields = records.values
-        found = {
-            "value_version": number_array(records.versions),
-            "generation": records.value("generation"),
-            "protocol_type": records.value("protocol_type"),
-            "protocol": records.value("protocol"),
-            "leader": records.value("leader"),
-            "state_timestamp_ms": _set_ones(records.value("current_state_timestamp")),
-            "members": list_array(fields["members"].count, _member_columns(records)),
-        }
-        size = len(records.rows)
-        whole = {name: spread(array, records.valued, size) for name, array in found.items()}
-        whole["group_id"] = records.key("group")
-        whole["tombstone"] = whole["value_version"].is_null()
-        yield records.rows, whole
+def _columns(keys: pa.Array, values: pa.Array) -> tuple[np.ndarray, Columns]:
+    records = read_records(KEY_TYPE, keys, values)
+    value = records.value
+    is_consumer = pc.equal(value["protocol_type"], CONSUMER)
+    return records.rows, {
+        "group_id": records.key["group"],
+        "tombstone": records.version.is_null(),
+        "value_version": records.version,
+        "generation": value["generation"],
+        "protocol_type": value["protocol_type"],
+        "protocol": value["protocol"],
+        "leader": value["leader"],
+        "state_timestamp_ms": _set_ones(value["current_state_timestamp"]),
+        "members": _members(value["members"], is_consumer),
+    }
 
 
-def _member_columns(records: Records) -> pa.StructArray:
-    data, members = records.value_data, records.values["members"]
-    is_consumer = boolean_numbers(pc.equal(records.value("protocol_type"), CONSUMER))
-    of_consumers = np.flatnonzero(is_consumer[members.owner])
-    fields = members.element
-    subscription, assignment = fields["subscription"], fields["assignment"]
-    said = subscriptions(data, subscription.start, subscription.end, of_consumers)
-    given = assignments(data, assignment.start, assignment.end, of_consumers)
-    plain = {name: arrow_array(data, column) for name, column in fields.fields.items()}
-    return struct_array(
-        {
-            "member_id": plain["member_id"],
-            "instance_id": plain["group_instance_id"],
-            "client_id": plain["client_id"],
-            "client_host": plain["client_host"],
-            "rebalance_timeout_ms": pc.fill_null(plain["rebalance_timeout"], -1),
-            "session_timeout_ms": plain["session_timeout"],
-            "subscribed_topics": said["topics"],
-            "owned": said["owned_partitions"],
-            "owned_generation": _set_ones(said["generation_id"]),
-            "rack_id": said["rack_id"],
-            "assigned": given["assigned_partitions"],
-            "subscription": plain["subscription"],
-            "assignment": plain["assignment"],
-        }
-    )
+def _members(members: pa.ListArray, is_consumer: pa.BooleanArray) -> pa.ListArray:
+    wanted = is_consumer.take(pc.list_parent_indices(members)).to_numpy(zero_copy_only=False)
+    member = dict(zip(members.type.value_type.names, members.values.flatten(), strict=True))
+    said = subscriptions(member["subscription"], wanted)
+    given = assignments(member["assignment"], wanted)
+    columns = {
+        "member_id": member["member_id"],
+        "instance_id": member["group_instance_id"],
+        "client_id": member["client_id"],
+        "client_host": member["client_host"],
+        "rebalance_timeout_ms": pc.fill_null(member["rebalance_timeout"], -1),
+        "session_timeout_ms": member["session_timeout"],
+        "subscribed_topics": said["topics"],
+        "owned": said["owned_partitions"],
+        "owned_generation": _set_ones(said["generation_id"]),
+        "rack_id": said["rack_id"],
+        "assigned": given["assigned_partitions"],
+        "subscription": member["subscription"],
+        "assignment": member["assignment"],
+    }
+    return with_values(members, struct_array(columns))
 
 
 def _set_ones(numbers: pa.Array) -> pa.Array:

@@ -70,11 +70,11 @@ def ours_once(batch: pa.RecordBatch, inner: bool) -> None:
     for chunk in chunks(batch):
         keys, values = chunk.column("key"), chunk.column("value")
         if inner:
-            list(_columns(keys, values))
+            _columns(keys, values)
             continue
-        for records in read_records(2, keys, values):
-            for name in records.values.fields:
-                records.value(name)
+        value = read_records(2, keys, values).value
+        for name in value.columns:
+            value[name]
 
 
 def java_reader(folder: str, file: Path, passes: int) -> Callable[[bool], tuple[int, float]]:

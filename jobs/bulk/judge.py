@@ -16,8 +16,7 @@ def unreadable_records(keys: pa.Array, values: pa.Array) -> dict[int, str]:
     """
     is_left = np.ones(len(keys), bool)
     for type_ in key_types(keys):
-        for records in read_records(type_, keys, values):
-            is_left[records.rows] = False
+        is_left[read_records(type_, keys, values).rows] = False
     told = ((row, _reason(keys, values, row)) for row in np.flatnonzero(is_left).tolist())
     return {row: reason for row, reason in told if reason is not None}
 

@@ -158,8 +158,7 @@ def _are_in(dates: DateRange, days: pa.Int32Array) -> pa.BooleanArray:
 
 def _key_types(keys: pa.BinaryArray) -> pa.Int32Array:
     """Of keys that have two bytes at least, which every readable one has."""
-    data = Data(keys)
-    return number_array(data.int16s(data.start))
+    return number_array(Data(keys).headers())
 
 
 def _lengths(records: pa.RecordBatch) -> pa.Int32Array:

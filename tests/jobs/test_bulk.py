@@ -2,10 +2,12 @@
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from base64 import b64decode
 from functools import cache
 from pathlib import Path
-from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -22,8 +24,8 @@ from coordinator_core.records import (
     encode_value,
 )
 from jobs import committed_offsets, group_metadata
-from jobs.bulk import jumps
 from jobs.segments import Batch, read_segment
+from tools.package import packaged
 
 DATA = Path(__file__).parents[1] / "data/records"
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -55,10 +57,10 @@ def bulk_rows(type_, records):
     keys = pa.array([key for key, _ in records], pa.binary())
     values = pa.array([value for _, value in records], pa.binary())
     found = {}
-    for rows, columns in JOBS[type_]._columns(keys, values):
-        lists = {name: plain(array) for name, array in columns.items()}
-        for index, row in enumerate(rows.tolist()):
-            found[row] = {name: values[index] for name, values in lists.items()}
+    rows, columns = JOBS[type_]._columns(keys, values)
+    lists = {name: plain(array) for name, array in columns.items()}
+    for index, row in enumerate(rows.tolist()):
+        found[row] = {name: values[index] for name, values in lists.items()}
     return found
 
 
@@ -172,23 +174,20 @@ def damaged(record):
     return changed | st.integers(0, len(data)).map(lambda size: data[:size]) | st.just(data + b"x")
 
 
-@pytest.mark.parametrize("narrow", [0, 1000])
 @pytest.mark.parametrize("type_", JOBS)
 @QUICK
 @given(data=st.data())
-def test_any_records_of_any_versions_together(type_, narrow, data):
+def test_any_records_of_any_versions_together(type_, data):
     records = data.draw(st.lists(RECORDS[type_], max_size=6))
-    with patch.object(jumps, "NARROW", narrow):
-        in_bulk, by_reference = assert_equal(type_, records)
+    in_bulk, by_reference = assert_equal(type_, records)
 
     assert in_bulk == by_reference
 
 
-@pytest.mark.parametrize("narrow", [0, 1000])
 @pytest.mark.parametrize("type_", JOBS)
 @settings(QUICK, max_examples=60)
 @given(data=st.data())
-def test_damaged_ones_among_them_are_left_to_the_reference(type_, narrow, data):
+def test_damaged_ones_among_them_are_left_to_the_reference(type_, data):
     records = data.draw(st.lists(RECORDS[type_], min_size=1, max_size=4))
     row = data.draw(st.integers(0, len(records) - 1))
     key, value = records[row]
@@ -196,20 +195,10 @@ def test_damaged_ones_among_them_are_left_to_the_reference(type_, narrow, data):
         st.tuples(st.just(key), damaged(value)) | st.tuples(damaged(key), st.just(value))
     )
 
-    with patch.object(jumps, "NARROW", narrow):
-        assert_equal(type_, records)
+    assert_equal(type_, records)
 
 
 # Members one after the other -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("narrow", [0, 2, 1000])
-def test_members_are_the_same_array_by_array_and_one_by_one(monkeypatch, narrow):
-    monkeypatch.setattr(jumps, "NARROW", narrow)
-    records = [(key, value) for key, value in captured() if key[:2] == b"\0\2"]
-
-    in_bulk, by_reference = assert_equal(2, records)
-    assert in_bulk == by_reference
 
 
 def member(name="m", instance=None, client="c", subscription=b"", assignment=b""):
@@ -225,7 +214,6 @@ def member(name="m", instance=None, client="c", subscription=b"", assignment=b""
     }
 
 
-@pytest.mark.parametrize("narrow", [0, 1000])
 @pytest.mark.parametrize(
     "others",
     [
@@ -242,8 +230,7 @@ def member(name="m", instance=None, client="c", subscription=b"", assignment=b""
         pytest.param([member("\uffff" * 300, "\uffff", "", bytes(70_000))], id="all of it"),
     ],
 )
-def test_members_may_be_unlike_the_first_ones(monkeypatch, narrow, others):
-    monkeypatch.setattr(jumps, "NARROW", narrow)
+def test_members_may_be_unlike_the_first_ones(others):
     first, key = member(), encode_key(2, {"group": "g"})
     groups = [[first, *others], [first] * 5, [*others, first], [first, first, *others]]
     values = [
@@ -261,3 +248,89 @@ GROUP = {
     "leader": "m",
     "current_state_timestamp": 1,
 }
+
+
+# Text -----------------------------------------------------------------------------------------
+
+TEXTS = [
+    (b"",                     True),
+    (b"\x7f",                 True),
+    (b"\x80",                 False),
+    (b"\xc2\x80",             True),
+    (b"\xc1\xbf",             False),  # longer than need be
+    (b"\xdf\xbf",             True),
+    (b"\xdf",                 False),  # cut short
+    (b"\xdf\x7f",             False),
+    (b"\xe0\xa0\x80",         True),
+    (b"\xe0\x9f\xbf",         False),  # longer than need be
+    (b"\xed\x9f\xbf",         True),
+    (b"\xed\xa0\x80",         False),  # a surrogate
+    (b"\xee\x80\x80",         True),
+    (b"\xef\xbf",             False),  # cut short
+    (b"\xef\xbf\xc0",         False),
+    (b"\xf0\x90\x80\x80",     True),
+    (b"\xf0\x8f\xbf\xbf",     False),  # longer than need be
+    (b"\xf4\x8f\xbf\xbf",     True),
+    (b"\xf4\x90\x80\x80",     False),  # beyond U+10FFFF
+    (b"\xf5\x80\x80\x80",     False),
+    (b"\xff",                 False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "is_utf8"), TEXTS)
+def test_text_is_utf8_wherever_in_it_a_letter_is(text, is_utf8):
+    texts = [b"a" * before + text + b"a" * behind for before in range(10) for behind in (0, 1, 9)]
+    keys = [b"\0\2" + len(text).to_bytes(2, "big") + text for text in texts]
+
+    assert len(bulk_rows(2, [(key, None) for key in keys])) == (len(texts) if is_utf8 else 0)
+
+
+# Batches --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [pa.binary(), pa.large_binary()])
+@pytest.mark.parametrize("type_", JOBS)
+def test_a_batch_may_be_empty_and_a_slice_of_another_and_of_nothing_but_tombstones(type_, width):
+    records = [(key, value) for key, value in captured() if key[:2] == bytes((0, type_))][:50]
+    whole = [pa.array(column, width) for column in zip(*records, strict=True)]
+    nulls = [whole[0], pa.nulls(len(records), width)]
+    expected = reference_rows(type_, records)
+
+    assert rows_of(type_, *(column.slice(20, 0) for column in whole)) == []
+    assert rows_of(type_, *(pa.array([], width) for _ in whole)) == []
+    assert rows_of(type_, *(column.slice(20, 7) for column in whole)) == [
+        expected[row] for row in range(20, 27)
+    ]
+    assert rows_of(type_, *nulls) == [JOBS[type_]._row(key, None) for key, _ in records]
+
+
+def rows_of(type_, keys, values):
+    rows, columns = JOBS[type_]._columns(keys, values)
+    assert rows.tolist() == list(range(len(keys)))
+    lists = {name: plain(array) for name, array in columns.items()}
+    return [{name: values[row] for name, values in lists.items()} for row in rows.tolist()]
+
+
+# Machine code ---------------------------------------------------------------------------------
+
+DECODES = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy, pyarrow
+from jobs import group_metadata
+assert group_metadata.__file__.startswith(sys.argv[1]) and "numba" not in sys.modules
+keys = pyarrow.array([b"\\0\\2\\0\\1g"])
+print(group_metadata._columns(keys, pyarrow.nulls(1, pyarrow.binary()))[1]["group_id"])
+"""
+
+
+def test_it_is_made_where_it_cannot_be_kept_and_not_before_it_is_needed(tmp_path):
+    """The package as Spark hands it to workers, and a home without a place for a cache."""
+    no_folder = tmp_path / "file"
+    no_folder.touch()
+    env = dict.fromkeys(("HOME", "XDG_CACHE_HOME"), str(no_folder)) | {"PATH": os.environ["PATH"]}
+    package = str(packaged(tmp_path / "regroup.zip"))
+    command = [sys.executable, "-c", DECODES, package]
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
+
+    assert "g" in done.stdout, done.stderr
