@@ -5,7 +5,6 @@ Only who decodes imports this: with it comes numba, which takes half a second.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +16,8 @@ from jobs.bulk.data import HEADER, Data
 from jobs.bulk.gather import lists, number_lists, numbers, slices
 from jobs.bulk.program import NUMBER_BYTES, Column, Program
 
+ELEMENT_BYTES = 64
+"""Of an array's elements on average: at first there is room for as many as that makes."""
 _TYPES = {"string": pa.string(), "bytes": pa.binary()}
 
 
@@ -24,13 +25,14 @@ _TYPES = {"string": pa.string(), "bytes": pa.binary()}
 class Found:
     """The fields of many rows.
 
-    ``good``: which rows could be read; the others are null in every field.  Of ``starts`` and
-    ``lengths`` each column's end at its ``ends``; a negative length is null.
+    ``good``: which rows could be read; the others are null in every field.  Each column has
+    ``room`` in ``starts`` and ``lengths`` and uses up to its ``ends``; a negative length is null.
     """
 
     data: np.ndarray
     good: np.ndarray
     columns: dict[str, Column]
+    room: int
     ends: list[int]
     starts: np.ndarray
     lengths: np.ndarray
@@ -44,57 +46,39 @@ class Found:
         return self.lengths[self._span(self.columns[name])]
 
     def _span(self, column: Column) -> slice:
-        begin = self.ends[column.index - 1] if column.index else 0
-        return slice(begin, self.ends[column.index])
+        return slice(self.room * column.index, self.ends[column.index])
 
-    def _array(self, column: Column) -> pa.Array:
+    def _array(self, column: Column, is_element: bool = False) -> pa.Array:
+        if is_element and column.fields:
+            return struct_array(self._arrays(column.fields))
         span = self._span(column)
         start, length = self.starts[span], self.lengths[span]
         if column.element is not None:
-            return lists(length, self._array(column.element))
+            return lists(length, self._array(column.element, is_element=True))
         if column.fields:
-            fields = {name: self._array(field) for name, field in column.fields.items()}
-            return struct_array(fields, bits(length >= 0) if len(length) else None)
+            return struct_array(self._arrays(column.fields), bits(length >= 0))
         if column.type in _TYPES:
             return slices(self.data, start, length, _TYPES[column.type])
         if column.type in NUMBER_BYTES:
             return numbers(self.data, column.type, start, length)
         return number_lists(self.data, column.type.removeprefix("[]"), start, length)
 
+    def _arrays(self, columns: dict[str, Column]) -> dict[str, pa.Array]:
+        return {name: self._array(column) for name, column in columns.items()}
+
 
 def read(program: Program, data: Data, rows: np.ndarray | slice, version: np.ndarray) -> Found:
     """What lies behind the rows' headers. Rows of a version that the program lacks are not good."""
     start, end = data.start[rows] + HEADER, data.end[rows]
-    room = program.room(len(start), len(data.bytes))
+    good, stack = np.empty(len(start), bool), np.empty(program.depth, np.int64)
     cursors = np.empty((2, program.column_count), np.uint64)
-    found, good = _SCRATCH.of(program.column_count * room), np.empty(len(start), bool)
-    stack = np.empty(program.depth, np.int64)
-    kernel.walk(
-        program.steps, program.entries, data.bytes, start, end, version, room, found, cursors,
-        stack, good,
-    )  # fmt: skip
-    counts = cursors[0].astype(np.int64)
-    ends = counts.cumsum()
-    kept = _two(int(ends[-1]))
-    columns = [found[:, i * room : i * room + count] for i, count in enumerate(counts.tolist())]
-    np.concatenate(columns, axis=1, out=kept)
-    return Found(data.bytes, good, program.columns, ends.tolist(), *kept)
-
-
-class _Scratch(threading.local):
-    """Kept from walk to walk: little of it is ever written to, and memory that is new is slow."""
-
-    found = np.empty((2, 0), np.int32)
-
-    def of(self, size: int) -> np.ndarray:
-        if self.found.shape[1] < size:
-            self.found = _two(size)
-        return self.found
-
-
-_SCRATCH = _Scratch()
-
-
-def _two(size: int) -> np.ndarray:
-    """Rows of so many int32."""
-    return np.frombuffer(pa.allocate_buffer(8 * size), np.int32).reshape(2, size)
+    room = len(start) + len(data.bytes) // ELEMENT_BYTES
+    while True:
+        memory = pa.allocate_buffer(2 * 4 * program.column_count * room)
+        found = np.frombuffer(memory, np.int32).reshape(2, -1)
+        if kernel.walk(
+            program.steps, program.entries, data.bytes, start, end, version, room, found, cursors,
+            stack, good,
+        ):  # fmt: skip
+            return Found(data.bytes, good, program.columns, room, cursors[0].tolist(), *found)
+        room *= 2

@@ -210,7 +210,7 @@ def walk(program, entries, data, start, end, version, room, found, cursors, stac
     ``cursors`` on, which go on.
 
     A row with anything that is not certain to be read as the reference codec reads it is not good:
-    it gets what step 0 writes, which is nulls.
+    it gets what step 0 writes, which is nulls.  False where a column has not enough ``room``.
     """
     starts, lengths = found[0], found[1]
     cursors, before = cursors[0], cursors[1]
@@ -274,6 +274,11 @@ def walk(program, entries, data, start, end, version, room, found, cursors, stac
                     at += max(count, 0) * size
                     step += 1
                 elif count > 0:
+                    if (
+                        not is_bad
+                        and np.int64(cursors[column + ONE]) + count > (np.int64(column) + 2) * room
+                    ):
+                        return False
                     top += 1
                     stack[top] = count
                     step += 1
@@ -328,8 +333,7 @@ def walk(program, entries, data, start, end, version, room, found, cursors, stac
             else:  # WHOLE
                 is_bad = at != limit
                 step += 1
-    for index in range(len(cursors)):
-        cursors[index] -= np.uint64(index * room)
+    return True
 
 
 # Taking ---------------------------------------------------------------------------------------

@@ -55,7 +55,8 @@ NUMBER_BYTES = {
 class Column:
     """Where the kernel writes what it finds of a field, or of an array's elements.
 
-    Structs that are elements are never null, and nothing is written of them as such.
+    An array's elements follow its own column. If they are structs, which are never null, only
+    their fields have columns, and ``index`` is the first one's.
     """
 
     index: int
@@ -71,14 +72,8 @@ class Program:
     """The step that each version begins with; the first of all makes a row of nulls."""
     columns: dict[str, Column]
     column_count: int
-    smallest: int
-    """The fewest bytes of any array's element."""
     depth: int
     """Arrays and tagged fields within each other, at most."""
-
-    def room(self, rows: int, size: int) -> int:
-        """What a column needs at most for rows of ``size`` bytes together."""
-        return max(rows, size // self.smallest)
 
 
 def program(layout: Layout, whole: bool) -> Program:
@@ -92,7 +87,6 @@ class _Writer:
         self._ends = (WHOLE, END) if whole else (END,)
         self._steps: list[list[int]] = []
         self._column_count = 0
-        self._smallest = 1 << 20
 
     def program(self) -> Program:
         columns = {snake_case(f.name): self._column(f, f.type) for f in self._layout.fields}
@@ -105,21 +99,20 @@ class _Writer:
             np.array(entries, np.int32),
             columns,
             self._column_count,
-            self._smallest,
             _depth(steps),
         )
 
     # Columns
 
-    def _column(self, field: Field, type_name: str) -> Column:
+    def _column(self, field: Field, type_name: str, is_element: bool = False) -> Column:
         index = self._column_count
-        self._column_count += 1
+        is_struct = bool(field.fields) and not type_name.startswith("[]")
+        self._column_count += not (is_struct and is_element)
         element, fields = None, dict[str, Column]()
-        if type_name.startswith("[]"):
-            if type_name[2:] not in NUMBER_BYTES:
-                element = self._column(field, type_name[2:])
-        elif type_name not in NUMBER_BYTES and type_name not in ("string", "bytes"):
+        if is_struct:
             fields = {snake_case(f.name): self._column(f, f.type) for f in field.fields}
+        elif type_name.startswith("[]") and type_name[2:] not in NUMBER_BYTES:
+            element = self._column(field, type_name[2:], is_element=True)
         return Column(index, type_name, element, fields)
 
     # Steps
@@ -207,7 +200,6 @@ class _Writer:
         if column.element is None:
             self._add(RUN, column.index, how, null, size)
             return
-        self._smallest = min(self._smallest, size)
         array = self._add(ARRAY, column.index, how, null, size)
         first = len(self._steps)
         if column.element.fields:
@@ -242,7 +234,7 @@ def _has(versions: Versions | None, version: int) -> bool:
 
 
 def _element_size(field: Field, version: int, flexible: bool) -> int:
-    """The fewest bytes; one at least, so that what there is room for is known."""
+    """The fewest bytes; one at least, so that a count says what there must be."""
     if field.fields:
         return max(_struct_size(field.fields, version, flexible), 1)
     return _size(field.element_type, flexible)

@@ -241,6 +241,19 @@ def test_members_may_be_unlike_the_first_ones(others):
     assert in_bulk == by_reference == 8
 
 
+def test_members_may_be_many_and_have_next_to_nothing():
+    """As many as nobody would have made room for."""
+    key, least = encode_key(2, {"group": ""}), member("", None, "") | {"client_host": ""}
+    values = [
+        encode_value(2, version, GROUP | {"members": [least] * count})
+        for count in (1, 0, 5000, 2, 20_000, 1)
+        for version in (0, 3, 4)
+    ]
+
+    in_bulk, by_reference = assert_equal(2, [(key, value) for value in values])
+    assert in_bulk == by_reference == 18
+
+
 GROUP = {
     "protocol_type": "connect",
     "generation": 1,
