@@ -81,7 +81,9 @@ def word_at(typing, data, at):
     """The eight bytes from any place on, of which seven may lie behind the end."""
 
     def load(context, builder, signature, arguments):
-        return builder.load(_pointer(context, builder, signature, arguments, 64), align=1)
+        return builder.load(
+            _pointer(context, builder, signature, arguments, ir.IntType(64)), align=1
+        )
 
     return types.uint64(data, types.int64), load
 
@@ -89,7 +91,7 @@ def word_at(typing, data, at):
 @intrinsic
 def put_word(typing, out, to, word):
     def store(context, builder, signature, arguments):
-        place = _pointer(context, builder, signature, arguments, 64)
+        place = _pointer(context, builder, signature, arguments, ir.IntType(64))
         builder.store(arguments[2], place, align=1)
 
     return types.void(out, types.int64, types.uint64), store
@@ -97,21 +99,21 @@ def put_word(typing, out, to, word):
 
 @intrinsic
 def move(typing, out, to, data, at):
-    """STRIDE bytes at once."""
+    """STRIDE bytes, by as wide registers as there are."""
 
     def code(context, builder, signature, arguments):
-        size = 8 * STRIDE
-        to_place = _pointer(context, builder, signature, arguments, size)
-        place = _pointer(context, builder, signature, arguments, size, 2)
+        stride = ir.VectorType(ir.IntType(8), STRIDE)
+        to_place = _pointer(context, builder, signature, arguments, stride)
+        place = _pointer(context, builder, signature, arguments, stride, 2)
         builder.store(builder.load(place, align=1), to_place, align=1)
 
     return types.void(out, types.int64, data, types.int64), code
 
 
-def _pointer(context, builder, signature, arguments, bits, index=0):
+def _pointer(context, builder, signature, arguments, type_, index=0):
     array = make_array(signature.args[index])(context, builder, arguments[index])
     place = builder.gep(array.data, [arguments[index + 1]])
-    return builder.bitcast(place, ir.IntType(bits).as_pointer())
+    return builder.bitcast(place, type_.as_pointer())
 
 
 @njit(inline="always")

@@ -42,8 +42,9 @@ def read_records(type_: int, keys: pa.Array, values: pa.Array) -> Records:
 
     key_data, value_data = Data(keys), Data(values)
     key_program, value_program = _programs(type_)
-    is_null = values.is_null().to_numpy(zero_copy_only=False)
-    versions = np.where(is_null, -1, value_data.headers())
+    is_null = _is_null(values)
+    versions = value_data.headers()
+    versions[is_null] = -1
     rows = np.flatnonzero(key_data.headers() == type_)
     while True:
         key = read(key_program, key_data, rows, np.zeros(len(rows), np.int64))
@@ -52,6 +53,12 @@ def read_records(type_: int, keys: pa.Array, values: pa.Array) -> Records:
         if is_mine.all():
             return Records(rows, key, number_array(versions[rows], is_null[rows]), value)
         rows = rows[is_mine]
+
+
+def _is_null(array: pa.Array) -> np.ndarray:
+    if not array.null_count:  # mostly so, and told at once
+        return np.zeros(len(array), bool)
+    return array.is_null().to_numpy(zero_copy_only=False)
 
 
 @cache
