@@ -13,7 +13,7 @@ from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
 PROC = Path("/proc")
-EVERY_S = 0.5
+EVERY_S = 1.0  # a look at a JVM of gigabytes takes 50 ms of a core
 
 
 @dataclass

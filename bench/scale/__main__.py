@@ -1,11 +1,11 @@
 """How the nightly run's time and memory grow with the day: stage by stage, several sizes.
 
-    python -m bench.scale --sizes 0.01 0.04 0.16 [--skewed 0.04] [--lakes FOLDER]
+    python -m bench.scale --sizes 0.01 0.04 0.16 [--skewed 0.04] [--without JOB] [--lakes FOLDER]
 
 Size 1 is a day of 250,000 group records of 1 to 40 members with 2.5 million offset commits.  Each
 size is a lake whose bronze is made up (fleet.py), and a process of its own with conf/large.toml,
-which runs the jobs one after another.  ``--skewed`` adds, for these sizes, the day with half of
-all generations in one group.
+which runs the jobs one after another, or all but some.  ``--skewed`` adds, for these sizes, the
+day with half of all generations in one group.
 """
 
 from __future__ import annotations
@@ -106,11 +106,11 @@ def _date(time_ms: int) -> date:
     return datetime.fromtimestamp(time_ms / 1000, UTC).date()
 
 
-def run_one(root: str) -> None:
-    """Every job in this process; one JSON line a stage: its name, seconds by the clock and of the
+def run_one(root: str, jobs: list[str]) -> None:
+    """The jobs in this process; one JSON line a stage: its name, seconds by the clock and of the
     processors, MiB of JVM and workers."""
     lake = Lake(build_session(load_config(CONF)), root, CLUSTER)
-    for name in JOBS:
+    for name in jobs:
         with Watch(os.getpid()) as watch:
             began = time.monotonic()
             job(name).run(lake)
@@ -128,14 +128,22 @@ def run_one(root: str) -> None:
         print(json.dumps(told), flush=True)
 
 
-def measured(scale: float, folder: str, *, skewed: bool) -> list[dict[str, Any]]:
+def measured(
+    scale: float, folder: str, without: list[str], *, skewed: bool
+) -> list[dict[str, Any]]:
     root = f"{folder}/{scale}{'-skewed' if skewed else ''}"
     began = time.monotonic()
     only_bronze(root, scale, skewed=skewed)
     print(f"{root}: made in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-    command = [sys.executable, "-m", "bench.scale", "--one", root]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    stages = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    command = [sys.executable, "-m", "bench.scale", "--one", root, "--without", *without]
+    stages = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout or ():
+            if line.startswith("{"):
+                stages.append(stage := json.loads(line))
+                print(f"{root} {stage['stage']}: {_cell(stage)}", file=sys.stderr, flush=True)
+    if process.returncode:
+        raise SystemExit(f"{root}: exit code {process.returncode}")
     print(f"{root}: {_cell(_total(stages))}", file=sys.stderr, flush=True)
     return stages
 
@@ -177,10 +185,13 @@ def main() -> None:
         "--skewed", type=float, nargs="*", default=[], help="of --sizes: also with one huge group"
     )
     parser.add_argument("--lakes", help="folder to keep the lakes in; default: a temporary one")
+    parser.add_argument(
+        "--without", nargs="*", default=[], choices=JOBS, metavar="JOB", help="jobs to leave out"
+    )
     parser.add_argument("--one", metavar="LAKE", help="run the jobs on this lake, figures out")
     options = parser.parse_args()
     if options.one:
-        run_one(options.one)
+        run_one(options.one, [name for name in JOBS if name not in options.without])
         return
     with tempfile.TemporaryDirectory() as temporary:
         runs, sizes = {}, {}
@@ -188,7 +199,8 @@ def main() -> None:
             for skewed in (False, True) if scale in options.skewed else (False,):
                 name = f"{scale:g}x{SKEWED if skewed else ''}"
                 sizes[name] = scale
-                runs[name] = measured(scale, options.lakes or temporary, skewed=skewed)
+                folder = options.lakes or temporary
+                runs[name] = measured(scale, folder, options.without, skewed=skewed)
         print_table(runs, sizes)
 
 
