@@ -21,6 +21,7 @@ $(READY): requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -c "import jobs.bulk.kernel"  # compiled now, and kept
 	@touch $@
 
 $(JARS): tools/fetch_jars.py $(READY)
