@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from jobs.tables import schema_of
 
-CHUNK_BYTES = 4 << 20  # of values: what the arrays are made of should fit the processor's caches
+CHUNK_BYTES = 8 << 20  # of values: what the arrays are made of should fit the processor's caches
 
 Columns = dict[str, pa.Array]
 
