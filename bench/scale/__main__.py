@@ -56,8 +56,10 @@ def only_bronze(root: str, scale: float, *, skewed: bool) -> None:
         if table.name != "offsets_records":
             shutil.rmtree(table) if table.is_dir() else table.unlink()
     if not Path(root).is_dir():
-        write_bronze(f"{root}.making", scale, skewed=skewed)
-        Path(f"{root}.making").rename(root)
+        making = Path(f"{root}.making")
+        shutil.rmtree(making, ignore_errors=True)  # what one that was broken off has left
+        write_bronze(str(making), scale, skewed=skewed)
+        making.rename(root)
 
 
 def write_bronze(root: str, scale: float, *, skewed: bool) -> None:
