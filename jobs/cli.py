@@ -568,6 +568,8 @@ def _end(error: BaseException) -> NoReturn:
             fail(f"{' '.join(error.format_message().split())} See `regroup --help`.")
         case BrokenPipeError():
             raise error
+        case SystemExit() if isinstance(error.__context__, BrokenPipeError):  # typer's answer to it
+            raise error.__context__
         case Exception():
             fail_unforeseen(error)
     raise error

@@ -223,6 +223,7 @@ def test_nothing_is_left_when_nobody_reads_on(running):
     assert len(workers_of(running)) == len(CORES)
 
     assert rest_of_stderr(running) == ""
+    assert running.returncode == 0
     assert group_is_gone(running)
 
 
