@@ -6,7 +6,7 @@ writes  generation_members   one row per member of a generation
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.arguments import main
@@ -161,7 +161,7 @@ def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
         return F.when(F.col("is_final"), F.col(column))
 
     # An instance that had expired and came back before the next record replaced nobody.
-    instance = Window.partitionBy(*LIFE, "instance_id").orderBy("seq")
+    instance = by_instance().orderBy("seq")
     was_gone = F.lag("departure.how").over(instance).isin("left", "expired", "dropped")
     change = F.when(
         (F.col("change") == "replaced") & F.coalesce(was_gone, F.lit(False)), "joined"
@@ -192,6 +192,13 @@ def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
         if_final("departure.client_reason").alias("left_reason"),
         "gone",
     )
+
+
+def by_instance() -> WindowSpec:
+    """Who goes on as the same instance. Each member without one is by itself: together they would
+    be a partition as large as the life."""
+    alone = F.when(F.col("instance_id").isNull(), F.col("member_id"))
+    return Window.partitionBy(*LIFE, "instance_id", alone)
 
 
 def run(lake: Lake) -> None:

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from coordinator_core.lives.processes import COMMIT_SLACK_MS, RESTART_MS
 from jobs.arguments import main
 from jobs.assignments import ACTUAL
+from jobs.generation_members import by_instance
 from jobs.rebalance_latency import REJOINS
 from jobs.tables import Lake
 from jobs.timeline import GENERATION, GROUP, LIFE, PUTS_OUT
@@ -162,7 +163,7 @@ def _arrivals(timeline: DataFrame, generation_members: DataFrame) -> DataFrame:
         F.col("sign_time").alias("replaced_time"),
     )
     # Within one generation whoever was replaced went first.
-    instance = Window.partitionBy(*LIFE, "instance_id").orderBy(
+    instance = by_instance().orderBy(
         "generation", F.col("left_time").asc_nulls_last(), F.col("left_how").asc_nulls_last()
     )
     predecessor = F.lag("member_id").over(instance)
