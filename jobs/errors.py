@@ -19,6 +19,9 @@ _REMEDIES = {
     "Disk quota exceeded": "the disk quota is used up: make room, and start the same run again",
     "java.lang.OutOfMemoryError": "Spark ran out of memory: give it more (spark.driver.memory,"
     " spark.executor.memory), and start the same run again",
+    "UNABLE_TO_ACQUIRE_MEMORY": "what a task of Spark has to sort does not fit into its share of"
+    " memory: cut it into more (spark.sql.shuffle.partitions) or give more (spark.driver.memory,"
+    " spark.executor.memory), and start the same run again",
     "Permission denied": "a file may not be read or written: see that this user may",
 }
 _MOST_CHARACTERS = 500

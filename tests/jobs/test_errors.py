@@ -38,6 +38,12 @@ SAID = {
         " files (spark.local.dir), and start the same run again (RuntimeError:"
         " org.apache.spark.SparkException: Job aborted.)" + HINT,
     ),
+    "a task that sorts more than it has room for": (
+        RuntimeError("o1\n: SparkOutOfMemoryError: [UNABLE_TO_ACQUIRE_MEMORY] 16384 bytes, got 0"),
+        "regroup: what a task of Spark has to sort does not fit into its share of memory: cut it"
+        " into more (spark.sql.shuffle.partitions) or give more (spark.driver.memory,"
+        " spark.executor.memory), and start the same run again (RuntimeError: o1)" + HINT,
+    ),
     "no character of a message steers a terminal": (
         ValueError("group \x1b]52;c;aGk=\x07 \u202eeb"),
         "regroup: ValueError: group \\x1b]52;c;aGk=\\x07 \\u202eeb" + HINT,
