@@ -43,17 +43,17 @@ def group_metadata(offsets_records: DataFrame) -> DataFrame:
 def _columns(keys: pa.Array, values: pa.Array) -> tuple[np.ndarray, Columns]:
     records = read_records(KEY_TYPE, keys, values)
     value = records.value
-    is_consumer = pc.equal(value["protocol_type"], CONSUMER)
+    protocol_type = value["protocol_type"]
     return records.rows, {
         "group_id": records.key["group"],
         "tombstone": records.version.is_null(),
         "value_version": records.version,
         "generation": value["generation"],
-        "protocol_type": value["protocol_type"],
+        "protocol_type": protocol_type,
         "protocol": value["protocol"],
         "leader": value["leader"],
         "state_timestamp_ms": _set_ones(value["current_state_timestamp"]),
-        "members": _members(value["members"], is_consumer),
+        "members": _members(value["members"], pc.equal(protocol_type, CONSUMER)),
     }
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from jobs.segments.frames import OVERHEAD, PREFIX, RUN_BYTES, Frame, Gap, Run
+from jobs.segments.frames import LAST_OFFSET_DELTA_AT, OVERHEAD, PREFIX, RUN_BYTES, Frame, Gap, Run
 from jobs.segments.pieces import stretches
 
 MOST_AT_A_TIME = 100  # where damage has left nothing but short ones
 
-_LAST_OFFSET_DELTA, _AT = Struct(">i"), 23  # of a record batch
+_INT32 = Struct(">i")
 
 
 class Extent(NamedTuple):
@@ -55,7 +55,7 @@ def _run(view: memoryview, position: int, end: int) -> Run:
         offset, length, _, magic = PREFIX.unpack_from(view, position)
         last = offset
         if magic == 2:
-            last += _LAST_OFFSET_DELTA.unpack_from(view, position + _AT)[0]
+            last += _INT32.unpack_from(view, position + LAST_OFFSET_DELTA_AT)[0]
         run.append(Frame(position, OVERHEAD + length, magic, offset, last))
         position += OVERHEAD + length
     return run

@@ -19,6 +19,7 @@ from jobs.segments import message_set, record_batch
 
 PREFIX = Struct(">qiIb")  # offset, length, checksum or leader epoch, magic: common to all formats
 PREFIX_SIZE = PREFIX.size
+LAST_OFFSET_DELTA_AT = 23  # in a record batch, an int32
 OVERHEAD = 12  # offset and length, which the length does not count
 MAGICS = (0, 1, 2)
 MIN_SIZE = OVERHEAD + message_set.MIN_LENGTH
@@ -153,7 +154,7 @@ class Framer:
         computed = crc32c.crc32c(view[position + record_batch.CRC_START : position + size])
         if computed != checksum:
             return self._failed(size, checksum, computed)
-        (last_offset_delta,) = _INT32.unpack_from(view, position + 23)
+        (last_offset_delta,) = _INT32.unpack_from(view, position + LAST_OFFSET_DELTA_AT)
         if last_offset_delta < 0:
             return f"the last offset is {-last_offset_delta} before the first"
         return Frame(position, size, 2, offset, offset + last_offset_delta)
