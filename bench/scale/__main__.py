@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -27,7 +28,7 @@ import pyarrow as pa
 from deltalake import write_deltalake
 
 from bench.process_tree import Watch
-from bench.scale.fleet import Row, partitions
+from bench.scale.fleet import Partition, Row, partitions
 from jobs.config import load_config
 from jobs.pipeline import JOBS, job
 from jobs.session import build_session
@@ -64,12 +65,12 @@ def only_bronze(root: str, scale: float, *, skewed: bool) -> None:
 
 def write_bronze(root: str, scale: float, *, skewed: bool) -> None:
     waiting: list[pa.RecordBatch] = []
-    for partition, rows in partitions(scale, skewed=skewed):
-        for start in range(0, len(rows), ROWS_A_FILE):
-            waiting.append(_batch(partition, start, rows[start : start + ROWS_A_FILE]))
-        if sum(batch.num_rows for batch in waiting) >= ROWS_A_FILE:
-            _append(root, waiting)
-            waiting = []
+    with multiprocessing.Pool() as pool:
+        for batches in pool.imap(_batches, partitions(scale, skewed=skewed)):
+            waiting += batches
+            if sum(batch.num_rows for batch in waiting) >= ROWS_A_FILE:
+                _append(root, waiting)
+                waiting = []
     _append(root, waiting)
 
 
@@ -78,6 +79,14 @@ def _append(root: str, batches: list[pa.RecordBatch]) -> None:
         table = pa.Table.from_batches(batches)
         partitioning = table_partitioning("offsets_records")
         write_deltalake(f"{root}/offsets_records", table, mode="append", partition_by=partitioning)
+
+
+def _batches(partition: Partition) -> list[pa.RecordBatch]:
+    rows = partition.rows()
+    return [
+        _batch(partition.number, start, rows[start : start + ROWS_A_FILE])
+        for start in range(0, len(rows), ROWS_A_FILE)
+    ]
 
 
 def _batch(partition: int, first_offset: int, rows: list[Row]) -> pa.RecordBatch:

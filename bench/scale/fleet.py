@@ -75,7 +75,9 @@ class Group:
 
     def _come_and_go(self) -> None:
         if not self.members or self.rnd.random() < 0.02:  # a deployment
-            self.members = dict(self._new() for _ in range(self.size))
+            self.members = {}
+            for _ in range(self.size):
+                self.members.update([self._new()])
         elif len(self.members) >= self.size:
             del self.members[self.rnd.choice(list(self.members))]
         else:
@@ -119,8 +121,14 @@ class Group:
 
 
 def _commit(offset: int, at: int) -> bytes:
-    fields = {"offset": offset, "leader_epoch": 3, "metadata": "", "commit_timestamp": at}
-    return encode_value(1, 3, fields)
+    """What ``encode_value(1, 3, ...)`` gives, whose two numbers alone change: millions are made."""
+    head, between, tail = _BLANK_COMMIT
+    return head + offset.to_bytes(8) + between + at.to_bytes(8) + tail
+
+
+_BLANK_COMMIT = encode_value(
+    1, 3, {"offset": -1, "leader_epoch": 3, "metadata": "", "commit_timestamp": -1}
+).split(b"\xff" * 8)
 
 
 def _uuid(rnd: random.Random) -> str:
@@ -128,10 +136,25 @@ def _uuid(rnd: random.Random) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-def partitions(scale: float, *, skewed: bool) -> Iterator[tuple[int, list[Row]]]:
-    """Each partition of the topic with its records in order of time.
+@dataclass(frozen=True)
+class Partition:
+    """What one partition of the topic is made of: groups with their generations and commits."""
 
-    ``scale`` 1 is a day of 250,000 group records and 2.5 million commits; ``skewed``: one group
+    number: int
+    groups: list[tuple[str, int, int]]
+
+    def rows(self) -> list[Row]:
+        """Its records in order of time."""
+        rows = [
+            row
+            for name, generations, commits in self.groups
+            for row in Group(name, generations, random.Random(name)).rows(commits)
+        ]
+        return sorted(rows, key=lambda row: row[0])
+
+
+def partitions(scale: float, *, skewed: bool) -> list[Partition]:
+    """``scale`` 1 is a day of 250,000 group records and 2.5 million commits; ``skewed``: one group
     has half of all generations.
     """
     rnd = random.Random(7)
@@ -141,18 +164,13 @@ def partitions(scale: float, *, skewed: bool) -> Iterator[tuple[int, list[Row]]]
     counts = _shares(others, groups, rnd)
     if skewed:
         counts[0] += generations - others
-    placed: dict[int, list[tuple[str, int]]] = {}
+    placed: dict[int, list[tuple[str, int, int]]] = {}
     for number, count in enumerate(counts):
-        name = f"group-{number:05}"
-        placed.setdefault(partition_for(name, PARTITIONS), []).append((name, count))
-    for partition, named in sorted(placed.items()):
-        rows = [
-            row
-            for name, count in named
-            if count
-            for row in Group(name, count, random.Random(name)).rows(commits * count // generations)
-        ]
-        yield partition, sorted(rows, key=lambda row: row[0])
+        if count:
+            name = f"group-{number:05}"
+            share = (name, count, commits * count // generations)
+            placed.setdefault(partition_for(name, PARTITIONS), []).append(share)
+    return [Partition(number, groups) for number, groups in sorted(placed.items())]
 
 
 def _shares(total: int, groups: int, rnd: random.Random) -> list[int]:
