@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from jobs.arguments import main
 from jobs.assignments import ACTUAL
-from jobs.forced_moves import forced_moves
+from jobs.forced_moves import given, there, with_forced_moves
 from jobs.tables import Lake
 from jobs.timeline import GENERATION, LIFE, PUTS_OUT
 
@@ -28,15 +28,23 @@ def churn(
     ownerless: DataFrame | None = None,
 ) -> DataFrame:
     """``ownerless``: who last had the partitions that nobody has when these tables begin."""
-    numbered = _numbered(generations)
-    owned = _owned(numbered, assignments, ownerless)
-    told = (
-        numbered.join(_member_counts(numbered, generation_members), on=GENERATION, how="left")
-        .join(_departures(timeline), on=GENERATION, how="left")
-        .join(_partition_counts(owned), on=GENERATION, how="left")
-        .join(_orphaned(owned, numbered), on=GENERATION, how="left")
-        .join(forced_moves(owned, generation_members), on=GENERATION, how="left")
+    known = generations.select(
+        *GENERATION,
+        "event_date",
+        "evidence",
+        _last_recorded(F.col("generation"), F.desc("generation")).alias("followed_by"),
     )
+    kept = F.filter("owned_next", lambda generation: generation == F.col("followed_by"))
+    told = (
+        known.join(_member_counts(generation_members), on=GENERATION, how="left")
+        .join(_departures(timeline), on=GENERATION, how="left")
+        .join(_partition_counts(_owned(assignments, ownerless)), on=GENERATION, how="left")
+        .withColumn("let_go", F.col("assigned") - F.size(kept))
+        .drop("followed_by", "owned_next")
+    )
+    # Who went and what was let go of count for the generation with the next record.
+    before = _last_recorded(F.struct("gone", "let_go"), F.asc("generation"))
+    counted = with_forced_moves(told).withColumn("before", before)
 
     def with_records(column: str) -> Column:
         return F.when(F.col("evidence") != "log", F.coalesce(column, F.lit(0))).cast("int")
@@ -44,7 +52,7 @@ def churn(
     def with_log(column: str) -> Column:
         return F.when(F.col("evidence") != "records", F.coalesce(column, F.lit(0))).cast("int")
 
-    return told.select(
+    return counted.select(
         *GENERATION,
         "event_date",
         with_records("joined").alias("members_joined"),
@@ -53,41 +61,29 @@ def churn(
         with_log("dropped").alias("members_dropped"),
         F.coalesce(with_log("replaced_by_log"), with_records("replaced")).alias("members_replaced"),
         with_records("retained").alias("members_retained"),
-        with_records("gone").alias("members_gone"),
+        with_records("before.gone").alias("members_gone"),
         with_records("assigned").alias("partitions_assigned"),
         with_records("moved").alias("partitions_moved"),
-        with_records("orphaned").alias("partitions_orphaned"),
+        with_records("before.let_go").alias("partitions_orphaned"),
         with_records("new").alias("partitions_new"),
         with_records("forced").alias("moves_forced"),
     )
 
 
-def _numbered(generations: DataFrame) -> DataFrame:
-    """Generations with records, counted: the one before may be several numbers back."""
-    life = Window.partitionBy(*LIFE).orderBy("generation")
-    so_far = life.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    has_record = F.col("evidence") != "log"
-    return generations.select(*GENERATION, "event_date", "evidence").withColumn(
-        "record_no", F.when(has_record, F.sum(has_record.cast("int")).over(so_far))
-    )
+def _last_recorded(what: Column, order: Column) -> Column:
+    """Of the last generation with a record that comes before, in that order, in the same life."""
+    before = Window.partitionBy(*LIFE).orderBy(order).rowsBetween(Window.unboundedPreceding, -1)
+    return F.last(F.when(F.col("evidence") != "log", what), ignorenulls=True).over(before)
 
 
-def _member_counts(numbered: DataFrame, members: DataFrame) -> DataFrame:
-    """``gone`` counts for the generation with the next record, the others for their own."""
-    placed = members.join(numbered.select(*GENERATION, "record_no"), on=GENERATION, how="inner")
-    own = placed.groupBy(*GENERATION).agg(
+def _member_counts(members: DataFrame) -> DataFrame:
+    return members.groupBy(*GENERATION).agg(
         _count_if(F.col("change") != "retained").alias("joined"),
         _count_if(F.col("change") == "replaced").alias("replaced"),
         _count_if(F.col("change") == "retained").alias("retained"),
+        _count_if(F.col("gone")).alias("gone"),
+        there(),
     )
-    went = (
-        placed.where("gone")
-        .groupBy(*LIFE, (F.col("record_no") + 1).alias("record_no"))
-        .agg(F.count("*").alias("gone"))
-        .join(numbered, on=[*LIFE, "record_no"], how="inner")
-        .select(*GENERATION, "gone")
-    )
-    return own.join(went, on=GENERATION, how="full")
 
 
 def _departures(timeline: DataFrame) -> DataFrame:
@@ -109,26 +105,23 @@ def _departures(timeline: DataFrame) -> DataFrame:
     )
 
 
-def _owned(numbered: DataFrame, assignments: DataFrame, ownerless: DataFrame | None) -> DataFrame:
-    """Each partition beside its last owner, however many generations ago that was."""
-    actual = assignments.where(F.col("assignor") == ACTUAL)
-    owned = actual.join(numbered.select(*GENERATION, "record_no"), on=GENERATION, how="inner")
-    columns = [*GENERATION, "record_no", "topic", "partition", "process", "member_id"]
-    placed = owned.select(*columns)
+def _owned(assignments: DataFrame, ownerless: DataFrame | None) -> DataFrame:
+    """Each partition given beside its last owner, however many generations ago that was, and
+    ``owned_next``, the generation in which it is given again."""
+    columns = [*GENERATION, "topic", "partition", "process", "member_id"]
+    given = assignments.where(F.col("assignor") == ACTUAL).select(*columns)
     if ownerless is not None:
-        before = ownerless.withColumnRenamed("context_incarnation", "incarnation").withColumns(
-            {"generation": F.lit(None).cast("int"), "record_no": F.lit(0).cast("long")}
-        )
-        placed = placed.unionByName(before.select(*columns))
-    history = Window.partitionBy(*PARTITION).orderBy("record_no")
+        before = ownerless.withColumnRenamed("context_incarnation", "incarnation")
+        before_all = before.withColumn("generation", F.lit(None).cast("int"))
+        given = given.unionByName(before_all.select(*columns))
+    history = Window.partitionBy(*PARTITION).orderBy(F.asc_nulls_first("generation"))
     last = F.lag(F.struct("process", "member_id")).over(history)
     # A member that stays owns what it had, by whatever name its process goes from some date on.
     stays = F.coalesce(F.col("last.member_id") == F.col("member_id"), F.lit(False))
-    return placed.withColumns(
-        {"last": last, "owned_next": F.lead("record_no").over(history)}
+    return given.withColumns(
+        {"last": last, "owned_next": F.lead("generation").over(history)}
     ).where("generation IS NOT NULL").select(
         *GENERATION,
-        "record_no",
         "topic",
         "partition",
         "process",
@@ -138,21 +131,17 @@ def _owned(numbered: DataFrame, assignments: DataFrame, ownerless: DataFrame | N
 
 
 def _partition_counts(owned: DataFrame) -> DataFrame:
-    return owned.groupBy(*GENERATION).agg(
-        F.count("*").alias("assigned"),
-        _count_if(F.col("last_owner") != F.col("process")).alias("moved"),
-        _count_if(F.col("last_owner").isNull()).alias("new"),
-    )
-
-
-def _orphaned(owned: DataFrame, numbered: DataFrame) -> DataFrame:
-    """Counts for the generation after the one in which the partition was last owned."""
-    let_go = owned.where("owned_next IS NULL OR owned_next <> record_no + 1")
-    counted = let_go.groupBy(*LIFE, (F.col("record_no") + 1).alias("record_no")).agg(
-        F.count("*").alias("orphaned")
-    )
-    return counted.join(numbered, on=[*LIFE, "record_no"], how="inner").select(
-        *GENERATION, "orphaned"
+    # Shuffled as they are: a generation's partitions come from many tasks, none could add them up.
+    return (
+        owned.repartition(*GENERATION)
+        .groupBy(*GENERATION)
+        .agg(
+            F.count("*").alias("assigned"),
+            _count_if(F.col("last_owner") != F.col("process")).alias("moved"),
+            _count_if(F.col("last_owner").isNull()).alias("new"),
+            F.collect_list("owned_next").alias("owned_next"),
+            given(),
+        )
     )
 
 

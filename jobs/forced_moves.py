@@ -1,86 +1,89 @@
 """The fewest moves any assignment could have made, for every generation that moved something.
 
-A grouped pandas UDF over chunks of generations: the adapter between pandas and
-coordinator_core.assignors.quality.
+The adapter between Arrow and coordinator_core.assignors.quality: whole batches of generations, a
+row each, so that one flapping group is as many tasks as any other.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate, pairwise, starmap
 
-import pandas as pd
-from pyspark.sql import DataFrame
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType
 
-from coordinator_core.assignors import Member, TopicPartition, Topics
+from coordinator_core.assignors import Member, Topics
 from coordinator_core.assignors.quality import Before, owners
-from jobs.timeline import GENERATION, LIFE
 
-# Generations to a group of the UDF: one flapping group must not be one task.
-CHUNK = 256
-SCHEMA = "cluster_id string, group_id string, incarnation int, generation int, forced int"
-COLUMNS = ("process", "topic", "partition", "last_owner", "subscribed_topics")
+GIVEN, THERE, FORCED = "given", "there", "forced"
 
 
-def forced_moves(owned: DataFrame, members: DataFrame) -> DataFrame:
-    """GENERATION and ``forced``.
+def given() -> Column:
+    """Of a generation's rows process, topic, partition, last_owner (null if it never had one)."""
+    return F.collect_list(F.struct("process", "topic", "partition", "last_owner")).alias(GIVEN)
 
-    ``owned``: GENERATION, process, topic, partition, last_owner (null if it never had one).
-    ``members``: GENERATION, process, subscribed_topics (null if they cannot be read).
-    """
-    moved = owned.where("last_owner <> process").select(*GENERATION).distinct()
-    given = owned.select(
-        *GENERATION, "process", "topic", "partition", "last_owner",
-        F.lit(None).cast("array<string>").alias("subscribed_topics"),
-    )  # fmt: skip
-    there = members.select(
-        *GENERATION,
-        "process",
-        F.lit(None).cast("string").alias("topic"),
-        F.lit(None).cast("int").alias("partition"),
-        F.lit(None).cast("string").alias("last_owner"),
-        "subscribed_topics",
+
+def there() -> Column:
+    """Of a generation's members process and subscribed_topics (null if they cannot be read)."""
+    return F.collect_list(F.struct("process", "subscribed_topics")).alias(THERE)
+
+
+def with_forced_moves(generations: DataFrame) -> DataFrame:
+    """A column ``forced`` in the place of ``given`` and ``there``; 0 where ``moved`` is 0."""
+    kept = generations.drop(GIVEN, THERE)
+    lists = (F.when(F.col("moved") > 0, F.col(name)).alias(name) for name in (GIVEN, THERE))
+    return generations.select(*kept.columns, *lists).mapInArrow(
+        _forced_in_batches, kept.schema.add(FORCED, IntegerType())
     )
-    rows = given.unionByName(there).join(moved, on=GENERATION, how="left_semi")
-    chunk = F.floor(F.col("generation") / CHUNK)
-    return rows.groupBy(*LIFE, chunk.alias("chunk")).applyInPandas(forced_in_chunk, SCHEMA)
 
 
-def forced_in_chunk(rows: pd.DataFrame) -> pd.DataFrame:
-    columns = (rows[name] for name in (*GENERATION, *COLUMNS))
-    generations: dict[tuple[Any, ...], list[tuple[Any, ...]]] = defaultdict(list)
-    for row in zip(*columns, strict=True):
-        generations[row[: len(GENERATION)]].append(row[len(GENERATION) :])
-    forced = [(*key, forced_in_generation(part)) for key, part in generations.items()]
-    return pd.DataFrame(forced, columns=[*GENERATION, "forced"])
+def _forced_in_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        forced = pa.array(forced_in(batch[GIVEN], batch[THERE]), pa.int32())
+        yield batch.drop_columns([GIVEN, THERE]).append_column(FORCED, forced)
 
 
-def forced_in_generation(rows: Iterable[tuple[Any, ...]]) -> int:
-    """Rows of COLUMNS; with a topic they are partitions given, the others are members.
+def forced_in(given: pa.ListArray, there: pa.ListArray) -> Iterator[int]:
+    """One number for each generation, of these two of its columns."""
+    return starmap(forced_in_generation, zip(_rows(given), _rows(there), strict=True))
 
-    Partitions are counted as far as they were given: records do not say how many a topic has.
-    """
-    partitions: dict[str, int] = {}
-    before: dict[str, list[TopicPartition]] = defaultdict(list)
-    given_topics: dict[str, set[str]] = defaultdict(set)
-    said: list[tuple[str, Any]] = []
+
+def _rows(lists: pa.ListArray) -> Iterator[list[Sequence]]:
+    """Each list of structs as a list of every field's values."""
+    fields = [field.to_pylist() for field in lists.flatten().flatten()]
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_pylist()
+    for start, end in pairwise(accumulate(lengths, initial=0)):
+        yield [values[start:end] for values in fields]
+
+
+def forced_in_generation(given: Sequence[Sequence], there: Sequence[Sequence]) -> int:
+    """Partitions are counted as far as they were given: records do not say how many a topic has."""
     moved = 0
-    for process, topic, partition, last_owner, topics in rows:
-        if not isinstance(topic, str):
-            said.append((process, topics))
-            continue
-        partitions[topic] = max(partitions.get(topic, 0), int(partition) + 1)
+    counts: dict[str, int] = {}
+    before: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    given_topics: dict[str, set[str]] = defaultdict(set)
+    for process, topic, number, last in zip(*given, strict=True):
+        if number >= counts.get(topic, 0):
+            counts[topic] = number + 1
         given_topics[process].add(topic)
-        if isinstance(last_owner, str):
-            before[last_owner].append((topic, int(partition)))
-            moved += last_owner != process
+        if last is not None:
+            before[last].append((topic, number))
+            moved += last != process
     topics_of: dict[str, set[str]] = defaultdict(set)
-    for process, topics in said:
+    for process, said in zip(*there, strict=True):
         # Who does not say takes what it was given.
-        topics_of[process] |= given_topics[process] if topics is None else set(topics)
-    members = [Member(process, sorted(topics)) for process, topics in sorted(topics_of.items())]
-    found = Before(Topics(partitions), members, owners(before))
+        topics_of[process].update(given_topics[process] if said is None else said)
+    members = [Member(process, sorted(said)) for process, said in sorted(topics_of.items())]
+    found = Before(_topics(tuple(sorted(counts.items()))), members, owners(before))
     # A cooperative round that only takes away has not moved anything yet.
     return min(found.moves_forced, moved)
+
+
+@lru_cache(maxsize=1024)
+def _topics(counts: tuple[tuple[str, int], ...]) -> Topics:
+    return Topics(dict(counts))
