@@ -11,8 +11,9 @@ from pyspark.sql import functions as F
 
 from jobs.arguments import main
 from jobs.generation_members import RECORD
+from jobs.group_metadata import members_with
 from jobs.tables import Lake
-from jobs.timeline import LIFE
+from jobs.timeline import GENERATION, LIFE
 
 READS = ("timeline", "group_metadata", "generation_members")
 
@@ -23,37 +24,30 @@ def assignments(
     timeline: DataFrame, group_metadata: DataFrame, generation_members: DataFrame
 ) -> DataFrame:
     """The last record of a generation holds what its members have: replacements included."""
-    placed = timeline.where("sign = 'RECORD' AND level IS NOT NULL").select(
-        *RECORD, "incarnation", "seq"
+    later = Window.partitionBy(*LIFE, "level").orderBy("seq")
+    last = (
+        timeline.where("sign = 'RECORD' AND level IS NOT NULL")
+        .withColumn("next_seq", F.lead("seq").over(later))
+        .where("next_seq IS NULL")
+        .select(*RECORD, "incarnation")
     )
-    newest = Window.partitionBy(*LIFE, "generation").orderBy(F.col("seq").desc())
-    records = (
-        group_metadata.join(placed, on=RECORD, how="inner")
-        .withColumn("age", F.row_number().over(newest))
-        .where("age = 1")
+    each = F.explode(members_with("member_id", "assigned"))
+    members = group_metadata.select(*RECORD, "generation", each.alias("member")).select(
+        *RECORD, "generation", "member.*"
     )
-    given = (
-        records.withColumn("member", F.explode("members"))
-        .withColumn("assigned", F.explode("member.assigned"))
-        .withColumn("partition", F.explode("assigned.partitions"))
-        .select(
-            *LIFE,
-            "generation",
-            "member.member_id",
-            F.col("assigned.topic").alias("topic"),
-            "partition",
-        )
+    who = generation_members.select(*GENERATION, "member_id", "process", "event_date")
+    given = members.join(last, on=RECORD, how="inner").join(
+        who, on=[*GENERATION, "member_id"], how="inner"
     )
-    who = generation_members.select(*LIFE, "generation", "member_id", "process", "event_date")
-    return given.join(who, on=[*LIFE, "generation", "member_id"], how="inner").select(
-        *LIFE,
-        "generation",
+    by_topic = given.withColumn("assigned", F.explode("assigned"))
+    return by_topic.select(
+        *GENERATION,
         "event_date",
         F.lit(ACTUAL).alias("assignor"),
         "member_id",
         "process",
-        "topic",
-        "partition",
+        F.col("assigned.topic").alias("topic"),
+        F.explode("assigned.partitions").alias("partition"),
     )
 
 

@@ -10,12 +10,17 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.arguments import main
+from jobs.group_metadata import members_with
 from jobs.tables import Lake
 from jobs.timeline import LIFE, PUTS_OUT, RECORDS
 
 READS = ("timeline", "group_metadata")
 
 MEMBER = [*LIFE, "member_id"]
+OF_MEMBER = [
+    "member_id", "instance_id", "client_id", "client_host", "session_timeout_ms",
+    "rebalance_timeout_ms", "subscribed_topics",
+]  # fmt: skip
 CLIENT = [*LIFE, "client_id", "client_host"]
 RECORD = ["cluster_id", "group_id", "topic_partition", "log_offset"]
 HOW = {"LEFT": "left", "HEARTBEAT_EXPIRED": "expired"}
@@ -35,18 +40,19 @@ def _records(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
         *RECORD, "incarnation", "seq"
     )
     life = Window.partitionBy(*LIFE).orderBy("seq")
-    ids = F.transform("members", lambda m: m["member_id"])
-    instances = F.transform("members", lambda m: m["instance_id"])
-    return group_metadata.join(placed, on=RECORD, how="inner").select(
+    records = group_metadata.select(
+        *RECORD, "generation", "event_date", "leader", members_with(*OF_MEMBER).alias("members")
+    )
+    return records.join(placed, on=RECORD, how="inner").select(
         *LIFE,
         "generation",
         "event_date",
         "seq",
         "leader",
         "members",
-        F.lag(ids).over(life).alias("ids_before"),
-        F.lag(instances).over(life).alias("instances_before"),
-        F.lead(ids).over(life).alias("ids_after"),
+        F.lag("members.member_id").over(life).alias("ids_before"),
+        F.lag("members.instance_id").over(life).alias("instances_before"),
+        F.lead("members.member_id").over(life).alias("ids_after"),
     )
 
 
@@ -109,13 +115,14 @@ def together(members: DataFrame) -> DataFrame:
 
 def _one_row_a_generation(members: DataFrame) -> DataFrame:
     """A static replacement writes a second record of the generation: either's members count."""
-    first = Window.partitionBy(*MEMBER, "generation").orderBy("seq")
-    last = Window.partitionBy(*MEMBER, "generation").orderBy(F.col("seq").desc())
+    in_order = Window.partitionBy(*MEMBER, "generation").orderBy("seq")
+    # By member from here on: Spark would shuffle by generation first, and for the next step again.
     return (
-        members.withColumn("change", F.first("change").over(first))
-        .withColumn("event_date", F.first("event_date").over(first))
-        .withColumn("is_last", F.row_number().over(last) == 1)
-        .where("is_last")
+        members.repartition(*MEMBER)
+        .withColumn("change", F.first("change").over(in_order))
+        .withColumn("event_date", F.first("event_date").over(in_order))
+        .withColumn("next_seq", F.lead("seq").over(in_order))
+        .where("next_seq IS NULL")
     )
 
 
@@ -153,8 +160,8 @@ def _how(sign: Column) -> Column:
 
 def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
     """A departure stands beside the last generation that the member was in."""
-    later = Window.partitionBy(*MEMBER).orderBy(F.col("generation").desc())
-    is_final = F.row_number().over(later) == 1
+    history = Window.partitionBy(*MEMBER).orderBy("generation")
+    is_final = F.lead("generation").over(history).isNull()
     told = members.withColumn("is_final", is_final).join(departures, on=MEMBER, how="left")
 
     def if_final(column: str) -> Column:

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.arguments import main
+from jobs.group_metadata import members_with
 from jobs.tables import Lake
 from jobs.timeline import DEATHS, GENERATION, GROUP, LIFE
 
@@ -202,7 +203,8 @@ def _with_cause(generations: DataFrame, timeline: DataFrame) -> DataFrame:
 
 def _clients(group_metadata: DataFrame) -> DataFrame:
     """client.id and address of every member id that a record has."""
-    members = group_metadata.select(*GROUP, F.explode("members").alias("member"))
+    each = F.explode(members_with("member_id", "client_id", "client_host"))
+    members = group_metadata.select(*GROUP, each.alias("member"))
     return members.groupBy(*GROUP, F.col("member.member_id").alias("culprit_member_id")).agg(
         F.max("member.client_id").alias("known_client_id"),
         F.max("member.client_host").alias("known_client_host"),

@@ -268,7 +268,7 @@ def _story(causes: DataFrame, churn: DataFrame) -> DataFrame:
         F.desc("event_time"), F.desc("generation"), "kind"
     )
     arrived = F.col("kind") == "arrival"
-    in_generation = Window.partitionBy(*GENERATION, "process").orderBy("event_time")
+    in_generation = Window.partitionBy(*GENERATION, "process").orderBy("event_time", "member_id")
     just_now = F.count(F.when(arrived, 1)).over(
         in_generation.rowsBetween(Window.unboundedPreceding, -1)
     )
