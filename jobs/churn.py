@@ -112,9 +112,11 @@ def _owned(assignments: DataFrame, ownerless: DataFrame | None) -> DataFrame:
     given = assignments.where(F.col("assignor") == ACTUAL).select(*columns)
     if ownerless is not None:
         before = ownerless.withColumnRenamed("context_incarnation", "incarnation")
-        before_all = before.withColumn("generation", F.lit(None).cast("int"))
-        given = given.unionByName(before_all.select(*columns))
-    history = Window.partitionBy(*PARTITION).orderBy(F.asc_nulls_first("generation"))
+        no_generation = F.lit(None).cast("int")
+        given = given.unionByName(before.withColumn("generation", no_generation).select(*columns))
+    # By member, too: an assignor of one's own may give a partition to several.
+    in_order = (F.asc_nulls_first("generation"), "member_id")
+    history = Window.partitionBy(*PARTITION).orderBy(*in_order)
     last = F.lag(F.struct("process", "member_id")).over(history)
     # A member that stays owns what it had, by whatever name its process goes from some date on.
     stays = F.coalesce(F.col("last.member_id") == F.col("member_id"), F.lit(False))
