@@ -51,13 +51,13 @@ def recorded(
     placed = timeline.where("sign = 'RECORD' AND level IS NOT NULL").select(
         *RECORD, "incarnation", "seq"
     )
-    readable = F.forall("members", lambda member: member["subscribed_topics"].isNotNull())
+    readable = F.forall("members.subscribed_topics", lambda topics: topics.isNotNull())
     in_order = Window.partitionBy(*GENERATION).orderBy("seq")
     whole = in_order.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     records = (
         group_metadata.where((F.col("protocol_type") == "consumer") & readable)
         .join(placed, on=RECORD, how="inner")
-        .withColumn("last_ids", F.last(_of_members("member_id")).over(whole))
+        .withColumn("last_ids", F.last("members.member_id").over(whole))
         .withColumn("age", F.row_number().over(in_order))
         .where("age = 1")
     )
@@ -69,18 +69,14 @@ def recorded(
         "event_date",
         time_ms().alias("time_ms"),
         "protocol",
-        _of_members("member_id").alias("member_id"),
-        _of_members("instance_id").alias("instance_id"),
-        _of_members("subscription").alias("subscription"),
-        _of_members("assignment").alias("assignment"),
-        _processes(_of_members("member_id")).alias("process"),
+        "members.member_id",
+        "members.instance_id",
+        "members.subscription",
+        "members.assignment",
+        _processes(F.col("members.member_id")).alias("process"),
         "last_ids",
         _processes(F.col("last_ids")).alias("last_process"),
     )
-
-
-def _of_members(field: str) -> Column:
-    return F.transform("members", lambda member: member[field])
 
 
 def _processes(member_ids: Column) -> Column:

@@ -77,19 +77,19 @@ class Group:
         if not self.members or self.rnd.random() < 0.02:  # a deployment
             self.members = {}
             for _ in range(self.size):
-                self.members.update([self._new()])
+                self._come()
         elif len(self.members) >= self.size:
             del self.members[self.rnd.choice(list(self.members))]
         else:
-            self.members.update([self._new()])
+            self._come()
 
-    def _new(self) -> tuple[str, dict]:
+    def _come(self) -> None:
         taken = {member["client_id"] for member in self.members.values()}
         numbers = range(len(taken) + 1)
         client = next(c for n in numbers if (c := f"{self.name}-{n}") not in taken)
         static = client if self.is_static else None
         member_id = f"{client}-{_uuid(self.rnd)}"
-        return member_id, {
+        self.members[member_id] = {
             "member_id": member_id,
             "group_instance_id": static,
             "client_id": client,
