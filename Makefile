@@ -8,7 +8,7 @@ BROKER_JARS := .jars/broker/.resolved
 DEMO := .demo
 
 .DEFAULT_GOAL := help
-.PHONY: faults help setup demo test lint format clean days package cluster account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job bench-decode bench-scale bench-herd bench-simulation simulation-truth what-if-twins bench-what-if
+.PHONY: faults help setup demo test lint format clean days days-large package cluster account check-public-logs oracle differential assignor-differential mutate bench-engine bench-assignors bench-assign-job bench-decode bench-scale bench-herd bench-simulation simulation-truth what-if-twins bench-what-if
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -50,6 +50,13 @@ format: setup  ## rewrite the sources in the project's format
 
 days: setup  ## a month night after night (late, again, at once, killed) beside a backfill and one run: equal?
 	@$(BIN)/python -m tools.days $(ARGS)
+
+MANY_GROUPS ?= 120
+days-large: setup  ## the same for two dates of a size at which runs go another way; MANY_GROUPS=N
+	@rm -rf build/over-midnight
+	@$(BIN)/regroup simulate --spec tools/days/over_midnight.toml --groups $(MANY_GROUPS) \
+		--lake build/over-midnight --cluster-id c --conf conf/large.toml
+	@$(BIN)/python -m tools.days.large build/over-midnight --cluster-id c
 
 package: setup  ## the project's packages as build/regroup.zip, for spark-submit --py-files
 	@mkdir -p build

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
@@ -199,7 +199,7 @@ def _folder(kept: str | None) -> Iterator[Path]:
 
 
 def compared(
-    expected: dict[str, Counter[str]], found: dict[str, dict[str, Counter[str]]]
+    expected: Mapping[str, Counter[Any]], found: Mapping[str, Mapping[str, Counter[Any]]]
 ) -> list[str]:
     """Prints a line a table; what differs, some of each."""
     print("| table | rows in one run | " + " | ".join(f"{name}: differ" for name in found) + " |")
