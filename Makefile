@@ -51,10 +51,9 @@ format: setup  ## rewrite the sources in the project's format
 days: setup  ## a month night after night (late, again, at once, killed) beside a backfill and one run: equal?
 	@$(BIN)/python -m tools.days $(ARGS)
 
-MANY_GROUPS ?= 120
-days-large: setup  ## the same for two dates of a size at which runs go another way; MANY_GROUPS=N
+days-large: setup  ## the same for two dates of a size at which runs go another way
 	@rm -rf build/over-midnight
-	@$(BIN)/regroup simulate --spec tools/days/over_midnight.toml --groups $(MANY_GROUPS) \
+	@$(BIN)/regroup simulate --spec tools/days/over_midnight.toml --groups $(or $(GROUPS),120) \
 		--lake build/over-midnight --cluster-id c --conf conf/large.toml
 	@$(BIN)/python -m tools.days.large build/over-midnight --cluster-id c
 
@@ -104,7 +103,7 @@ bench-assign-job: setup  ## the re-run through Spark: 10,000 small groups; 100,0
 SIZES ?= 0.01 0.04 0.16
 SKEWED ?= 0.04
 bench-scale: setup  ## time and memory of each job as the day grows; size 1 is 250,000 generations
-	@$(BIN)/python -m bench.scale --sizes $(SIZES) --skewed $(SKEWED)
+	@$(BIN)/python -m bench.scale --sizes $(SIZES) --skewed $(SKEWED) --without $(WITHOUT)
 
 bench-herd: setup  ## the consumer of ZooKeeper's days beside the coordinator, as a group grows; writes docs/herd.svg
 	@$(BIN)/python -m bench.herd --plot docs/herd.svg

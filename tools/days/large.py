@@ -28,6 +28,7 @@ from jobs.config import CONF, load_config
 from jobs.news import BRONZE
 from jobs.nightly import Request, nightly
 from jobs.pipeline import Progress
+from jobs.span import MANY, SILVER
 from jobs.sql import query
 from schemas import table_names, table_partitioning
 from tools.days.__main__ import compared
@@ -54,7 +55,7 @@ def land_lists(source: str, lake: str) -> None:
 
 
 def land(source: str, lake: str, day: date) -> None:
-    """What the source's bronze has of the date, in files as they are."""
+    """What the source's bronze has of the date."""
     for table in bronze_of(source):
         rows = DeltaTable(f"{source}/{table}").to_pyarrow_dataset()
         of_day = rows.scanner(filter=pc.field("event_date") == day).to_reader()
@@ -69,6 +70,12 @@ def work_out(lake: str, cluster_id: str, conf: str, day: date | None = None) -> 
     request = Request(lake, cluster_id, date=night, anew=day is None)
     nightly(request, load_config(conf), Progress(io.StringIO()))
     return time.monotonic() - began
+
+
+def fewest_signs(lake: str) -> int:
+    """On a date, of those that a run counts to know whether they are many."""
+    dates = " UNION ALL ".join(f"SELECT event_date FROM {table}" for table in SILVER)
+    return min(query(lake, f"SELECT count(*) FROM ({dates}) GROUP BY event_date")[1])[0]
 
 
 def rows_of(lake: str) -> dict[str, Counter[int]]:
@@ -95,6 +102,8 @@ def main() -> None:
             print(f"{day}: {work_out(nights, *given, day):.0f} s", flush=True)
         print(f"{days[0]} again: {work_out(nights, *given, days[0]):.0f} s", flush=True)
         print(f"everything in one run: {work_out(options.lake, *given):.0f} s", flush=True)
+        if (signs := fewest_signs(options.lake)) <= MANY:
+            sys.exit(f"{signs} signs on a date are not many: give a lake with more than {MANY}")
         differing = compared(rows_of(options.lake), {"nights": rows_of(nights)})
         # Bronze that no ingest made lacks the lists, here as there.
         known = broken_laws(options.lake)[1]
