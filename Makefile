@@ -53,7 +53,7 @@ days: setup  ## a month night after night (late, again, at once, killed) beside 
 
 days-large: setup  ## the same for two dates of a size at which runs go another way
 	@rm -rf build/over-midnight
-	@$(BIN)/regroup simulate --spec tools/days/over_midnight.toml --groups $(or $(GROUPS),120) \
+	@$(BIN)/regroup simulate --spec tools/days/over_midnight.toml --groups $(or $(GROUPS),80) \
 		--lake build/over-midnight --cluster-id c --conf conf/large.toml
 	@$(BIN)/python -m tools.days.large build/over-midnight --cluster-id c
 

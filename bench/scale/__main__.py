@@ -24,12 +24,11 @@ from typing import Any
 
 from bench.process_tree import Watch
 from bench.scale.bronze import CLUSTER, write_bronze
-from jobs.config import load_config
+from jobs.config import CONF, load_config
 from jobs.pipeline import JOBS, job
 from jobs.session import build_session
 from jobs.tables import Lake
 
-CONF = str(Path(__file__).resolve().parents[2] / "conf" / "large.toml")
 SKEWED = " skewed"
 
 
@@ -48,7 +47,7 @@ def only_bronze(root: str, scale: float, *, skewed: bool) -> None:
 def run_one(root: str, jobs: list[str]) -> None:
     """The jobs in this process; one JSON line a stage: its name, seconds by the clock and of the
     processors, MiB of JVM and workers."""
-    lake = Lake(build_session(load_config(CONF)), root, CLUSTER)
+    lake = Lake(build_session(load_config(str(CONF / "large.toml"))), root, CLUSTER)
     for name in jobs:
         with Watch(os.getpid()) as watch:
             began = time.monotonic()

@@ -1,4 +1,4 @@
-"""The bronze table of a made-up history (fleet.py), as `regroup ingest` leaves it."""
+"""The bronze table of a made-up day (fleet.py), as `regroup ingest` leaves it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,10 @@ SCHEMA = pa.schema(
 )  # fmt: skip
 
 
-def write_bronze(root: str, scale: float, *, skewed: bool = False, days: int = 1) -> None:
-    """Size 1 is 250,000 group records and 2.5 million commits; ``skewed``: half of all generations
-    are one group's."""
+def write_bronze(root: str, scale: float, *, skewed: bool) -> None:
     waiting: list[pa.RecordBatch] = []
     with multiprocessing.Pool() as pool:
-        for batches in pool.imap(_batches, partitions(scale, skewed=skewed, days=days)):
+        for batches in pool.imap(_batches, partitions(scale, skewed=skewed)):
             waiting += batches
             if sum(batch.num_rows for batch in waiting) >= ROWS_A_FILE:
                 _append(root, waiting)

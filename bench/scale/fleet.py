@@ -1,4 +1,4 @@
-"""Made-up days of `__consumer_offsets`: groups that rebalance, and commit in between.
+"""A made-up day of `__consumer_offsets`: groups that rebalance, and commit in between.
 
 Shapes as clusters have them: most groups small, few large; members come and go one or two at a
 time, sometimes a whole deployment; dynamic and static members; one topic mostly, up to four.
@@ -34,11 +34,10 @@ Row = tuple[int, bytes, bytes, int]
 
 @dataclass
 class Group:
-    """One group; ``generations`` rebalances, spread evenly over the days with some jitter."""
+    """One group's day; ``generations`` rebalances, spread evenly with some jitter."""
 
     name: str
     generations: int
-    days: int
     rnd: random.Random
     members: dict[str, dict] = field(default_factory=dict)
 
@@ -61,7 +60,7 @@ class Group:
 
     def rows(self, commits: int) -> Iterator[Row]:
         """Every generation's record and its share of ``commits`` offset commits after it."""
-        step = self.days * DAY_MS / self.generations
+        step = DAY_MS / self.generations
         per_generation, offset = commits / self.generations, 0
         for number in range(1, self.generations + 1):
             at = START_MS + int((number - 1 + 0.5 * self.rnd.random()) * step)
@@ -143,21 +142,20 @@ class Partition:
 
     number: int
     groups: list[tuple[str, int, int]]
-    days: int
 
     def rows(self) -> list[Row]:
         """Its records in order of time."""
         rows = [
             row
             for name, generations, commits in self.groups
-            for row in Group(name, generations, self.days, random.Random(name)).rows(commits)
+            for row in Group(name, generations, random.Random(name)).rows(commits)
         ]
         return sorted(rows, key=lambda row: row[0])
 
 
-def partitions(scale: float, *, skewed: bool, days: int) -> list[Partition]:
-    """``scale`` 1 is 250,000 group records and 2.5 million commits, on all days together;
-    ``skewed``: one group has half of all generations.
+def partitions(scale: float, *, skewed: bool) -> list[Partition]:
+    """``scale`` 1 is a day of 250,000 group records and 2.5 million commits; ``skewed``: one group
+    has half of all generations.
     """
     rnd = random.Random(7)
     generations, commits = int(GENERATIONS * scale), int(COMMITS * scale)
@@ -172,7 +170,7 @@ def partitions(scale: float, *, skewed: bool, days: int) -> list[Partition]:
             name = f"group-{number:05}"
             share = (name, count, commits * count // generations)
             placed.setdefault(partition_for(name, PARTITIONS), []).append(share)
-    return [Partition(number, groups, days) for number, groups in sorted(placed.items())]
+    return [Partition(number, groups) for number, groups in sorted(placed.items())]
 
 
 def _shares(total: int, groups: int, rnd: random.Random) -> list[int]:

@@ -10,7 +10,6 @@ they are settled.  Exit 1 if a row differs, or if `regroup check` finds a law br
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import random
 import shutil
@@ -18,9 +17,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
@@ -30,13 +28,14 @@ from deltalake import DeltaTable
 
 from jobs.check import broken_laws
 from jobs.config import load_config
-from jobs.nightly import Request, nightly
-from jobs.pipeline import JOBS, Progress
+from jobs.nightly import Request
+from jobs.pipeline import JOBS
 from jobs.session import build_session
 from jobs.span import of_dates
 from jobs.sql import query
 from jobs.tables import Lake
 from schemas import table_names, table_partitioning
+from tools.days.comparison import compared, end, worked_out
 from tools.days.history import DAYS, History, history
 
 CLUSTER = "c"
@@ -60,9 +59,7 @@ class Place:
         )  # fmt: skip
 
     def run(self, **dates: Any) -> float:
-        began = time.monotonic()
-        nightly(self.request(**dates), load_config(None), Progress(io.StringIO()))
-        return time.monotonic() - began
+        return worked_out(self.request(**dates), load_config(None))
 
     def start(self, day: date) -> subprocess.Popen[str]:
         """The command, in a process group of its own."""
@@ -198,24 +195,6 @@ def _folder(kept: str | None) -> Iterator[Path]:
         yield Path(temporary)
 
 
-def compared(
-    expected: Mapping[str, Counter[Any]], found: Mapping[str, Mapping[str, Counter[Any]]]
-) -> list[str]:
-    """Prints a line a table; what differs, some of each."""
-    print("| table | rows in one run | " + " | ".join(f"{name}: differ" for name in found) + " |")
-    print("|---|---:|" + "---:|" * len(found))
-    differing = []
-    for table, rows in expected.items():
-        cells = []
-        for name, tables in found.items():
-            missing, more = rows - tables[table], tables[table] - rows
-            cells.append(str(missing.total() + more.total()))
-            signs = (("-", missing), ("+", more))
-            differing += [f"{name} {table} {sign} {row}" for sign, of in signs for row in [*of][:2]]
-        print(f"| {table} | {rows.total()} | " + " | ".join(cells) + " |")
-    return differing
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--days", type=int, default=DAYS, help="so many of them")
@@ -245,10 +224,7 @@ def main() -> None:
         f"{len(month.days)} nights: {min(run.seconds):.0f} to {max(run.seconds):.0f} s each;"
         f" backfill {together_s:.0f} s, everything in one run {once_s:.0f} s"
     )
-    for line in differing:
-        print(line)
-    print("DIFFERENT" if differing else "the same")
-    sys.exit(bool(differing))
+    end(differing)
 
 
 if __name__ == "__main__":
