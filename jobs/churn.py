@@ -107,22 +107,25 @@ def _departures(timeline: DataFrame) -> DataFrame:
 
 def _owned(assignments: DataFrame, ownerless: DataFrame | None) -> DataFrame:
     """Each partition given beside its last owner, however many generations ago that was, and
-    ``owned_next``, the generation in which it is given again."""
+    ``owned_next``, the generation in which it is given again.
+
+    An assignor of one's own may give a partition to several: the last of them is its owner.
+    """
     columns = [*GENERATION, "topic", "partition", "process", "member_id"]
     given = assignments.where(F.col("assignor") == ACTUAL).select(*columns)
     if ownerless is not None:
         before = ownerless.withColumnRenamed("context_incarnation", "incarnation")
         no_generation = F.lit(None).cast("int")
         given = given.unionByName(before.withColumn("generation", no_generation).select(*columns))
-    # By member, too: an assignor of one's own may give a partition to several.
     in_order = (F.asc_nulls_first("generation"), "member_id")
     history = Window.partitionBy(*PARTITION).orderBy(*in_order)
+    owned = given.withColumn("owned_next", F.lead("generation").over(history)).where(
+        "owned_next IS NULL OR NOT owned_next <=> generation"
+    )
     last = F.lag(F.struct("process", "member_id")).over(history)
     # A member that stays owns what it had, by whatever name its process goes from some date on.
     stays = F.coalesce(F.col("last.member_id") == F.col("member_id"), F.lit(False))
-    return given.withColumns(
-        {"last": last, "owned_next": F.lead("generation").over(history)}
-    ).where("generation IS NOT NULL").select(
+    return owned.withColumn("last", last).where("generation IS NOT NULL").select(
         *GENERATION,
         "topic",
         "partition",

@@ -151,7 +151,8 @@ def _ownerless(
         before = _of_life(carried["ownerless"]).withColumn("record_no", F.lit(0))
         owned = owned.unionByName(before)
     entry = F.struct("topic", "partition", "process", "member_id")
-    return _collected(_absent(contexts, owned, partition, LIFE), entry, "ownerless")
+    gone = _absent(contexts, owned, partition, LIFE, last_of_several="member_id")
+    return _collected(gone, entry, "ownerless")
 
 
 def _shared_clients(
@@ -193,12 +194,18 @@ def _gone_processes(
 
 
 def _absent(
-    contexts: DataFrame, there: DataFrame, what: list[str], history: list[str]
+    contexts: DataFrame,
+    there: DataFrame,
+    what: list[str],
+    history: list[str],
+    *,
+    last_of_several: str | None = None,
 ) -> DataFrame:
     """On each day what was ``there`` before the context generation and is not in it, as it was when
-    it was last there.
+    it was last there; the last by a column, where it may have been there several times at once.
     """
-    in_order = Window.partitionBy(*what).orderBy("record_no")
+    order = ["record_no", *([last_of_several] if last_of_several else [])]
+    in_order = Window.partitionBy(*what).orderBy(*order)
     gone = there.withColumn("next_no", F.lead("record_no").over(in_order)).where(
         "next_no IS NULL OR next_no > record_no + 1"
     )

@@ -29,7 +29,7 @@ def member(number, process, on):
     return generation(number, on) | {"member_id": process, "process": process}
 
 
-def gone(frame, *, last_sign):
+def row_of(frame, *, last_sign, assignments=()):
     rows = {
         "timeline": [
             sign(1, level=1), sign(5, level=2), sign(6, level=3),
@@ -40,11 +40,16 @@ def gone(frame, *, last_sign):
             member(1, "away", on=1), member(1, "there", on=1), member(2, "there", on=5),
             member(3, "there", on=6),
         ],
-        "assignments": [],
+        "assignments": assignments,
     }  # fmt: skip
     days = group_days(*(frame(table, of) for table, of in rows.items()))
     [row] = days.where(f"event_date = DATE'{day(last_sign)}'").collect()
     assert (row.context_generation, row.context_date) == (2, day(5))
+    return row
+
+
+def gone(frame, *, last_sign):
+    row = row_of(frame, last_sign=last_sign)
     return [(each.process, each.until) for each in row.gone_processes]
 
 
@@ -52,3 +57,11 @@ def test_who_went_is_remembered_as_long_as_the_context_generation_is(frame):
     """Generation 3 may be told of again by a run for a date long after it."""
     assert gone(frame, last_sign=7) == [("away", day(5))]
     assert gone(frame, last_sign=30) == [("away", day(5))]
+
+
+def test_of_several_owners_of_a_partition_that_nobody_has_now_the_last_is_remembered(frame):
+    """As churn counts it: one partition, whoever else had it."""
+    several = [member(1, name, on=1) | {"topic": "t", "partition": 0} for name in ("b", "c", "a")]
+    kept = [member(number, "there", on=5) | {"topic": "t", "partition": 1} for number in (1, 2)]
+    row = row_of(frame, last_sign=7, assignments=several + kept)
+    assert [(each.partition, each.member_id) for each in row.ownerless] == [(0, "c")]
