@@ -23,6 +23,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyspark.sql import Column
+from pyspark.sql import functions as F
 
 from bench.assignors import throughput
 from bench.process_tree import Used, Watch
@@ -33,7 +35,6 @@ from coordinator_core.records import encode_assignment as assigned
 from coordinator_core.records import encode_subscription as subscribed
 from jobs.assign_partitions import CHUNK, FRAME, in_chunks, rerun, store
 from jobs.config import CONF, load_config
-from jobs.partition_counts import PartitionCounts
 from jobs.rerun import Rerun
 from jobs.session import build_session
 from jobs.tables import Lake
@@ -41,6 +42,10 @@ from jobs.tables import Lake
 TOPICS, PARTITIONS = 5, 10
 OWN = "cooperative-sticky"
 COUNTS = {f"topic-{i}": PARTITIONS for i in range(TOPICS)}
+SAID = [
+    {"topic": topic, "partitions": count, "since_ms": 0, "is_told": False}
+    for topic, count in COUNTS.items()
+]
 TEXTS, BLOBS = pa.list_(pa.string()), pa.list_(pa.binary())
 SCHEMA = pa.schema(
     {
@@ -91,14 +96,15 @@ def write(path: str, groups: int, generations: int, members: range, skewed: bool
                 file.write_table(pa.Table.from_pylist(part, SCHEMA))
 
 
-def in_process(path: str, assignors: tuple[str, ...], counts: PartitionCounts) -> float:
+def in_process(path: str, assignors: tuple[str, ...]) -> float:
     """Generations a second of processor time, on the first some thousands."""
     frame = pa.Table.from_batches([next(pq.ParquetFile(path).iter_batches(4000))])
     chunk = pc.floor(pc.divide(pc.cast(frame["generation"], pa.float64()), CHUNK))
     frame = frame.append_column("chunk", chunk)
     frame = frame.append_column("carried", pa.array([False] * len(frame)))
+    frame = frame.append_column("said", pa.array([SAID] * len(frame)))
     start = time.process_time()
-    Rerun(assignors, counts)(frame)
+    Rerun(assignors)(frame)
     return len(frame) / (time.process_time() - start)
 
 
@@ -108,7 +114,8 @@ def in_spark(path: str, folder: str, options: argparse.Namespace, told: Any) -> 
     generations = spark.read.parquet(path)
     total = generations.count()
     start = time.perf_counter()
-    given = rerun(in_chunks(generations), options.assignors, counted(), 1 + total // FRAME)
+    said = generations.select("cluster_id", "group_id").distinct().withColumn("said", said_of_all())
+    given = rerun(in_chunks(generations), options.assignors, said, 1 + total // FRAME)
     store(Lake(spark, folder, "bench"), given)
     told.put((total, time.perf_counter() - start))
 
@@ -128,8 +135,9 @@ def through_spark(path: str, options: argparse.Namespace) -> tuple[int, float, d
     return total, seconds, watch.used
 
 
-def counted() -> PartitionCounts:
-    return PartitionCounts((), [(topic, count, 0) for topic, count in COUNTS.items()])
+def said_of_all() -> Column:
+    entries = [F.struct(*(F.lit(v).alias(k) for k, v in entry.items())) for entry in SAID]
+    return F.array(*entries)
 
 
 def small(options: argparse.Namespace) -> None:
@@ -139,7 +147,7 @@ def small(options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/generations.parquet"
         write(path, groups=10_000, generations=20_000, members=range(10, 11))
-        speed = in_process(path, options.assignors, counted())
+        speed = in_process(path, options.assignors)
         print(f"one process {speed:10,.0f} generations/s", flush=True)
         total, seconds, _ = through_spark(path, options)
     print(f"Spark       {total / seconds:10,.0f} generations/s")

@@ -25,10 +25,10 @@ from coordinator_core.assignors import ASSIGNORS
 from jobs.arguments import main
 from jobs.assignments import ACTUAL
 from jobs.generation_members import RECORD
-from jobs.partition_counts import PartitionCounts, partition_counts, seen_partitions, time_ms
+from jobs.partition_counts import partition_counts, said_of_groups, seen_partitions, time_ms
 from jobs.rerun import GIVEN, NAMES, PLACE, SCHEMA, Rerun
 from jobs.tables import Lake
-from jobs.timeline import GENERATION, LIFE
+from jobs.timeline import GENERATION, GROUP, LIFE
 
 # After `assignments`, which writes the other rows of its table.
 READS = ("timeline", "group_metadata", "generation_members", "topic_partitions", "assignments")
@@ -110,19 +110,21 @@ def _borders(generations: DataFrame) -> DataFrame:
     )
 
 
-def rerun(
-    chunks: DataFrame, assignors: tuple[str, ...], counts: PartitionCounts, frames: int
-) -> DataFrame:
-    """One row per generation and assignor, step and chain, in ``frames`` frames of whole chunks."""
+def rerun(chunks: DataFrame, assignors: tuple[str, ...], said: DataFrame, frames: int) -> DataFrame:
+    """One row per generation and assignor, step and chain, in ``frames`` frames of whole chunks.
+
+    ``said``: as `said_of_groups` gives it.
+    """
     frame = F.pmod(F.xxhash64(*LIFE, "chunk"), F.lit(frames))
-    again = Rerun(assignors, counts)
+    again = Rerun(assignors)
 
     # Not the object itself: Spark counts the arguments, and takes `self` for the key.
     def told(rows: pa.Table) -> pa.Table:
         return again(rows)
 
     # A task a frame, for chunks differ in what they cost.
-    framed = chunks.withColumn("frame", frame).repartition(frames, "frame")
+    known = chunks.join(said, on=GROUP, how="left")
+    framed = known.withColumn("frame", frame).repartition(frames, "frame")
     return framed.groupBy("frame").applyInArrow(told, from_arrow_schema(SCHEMA))
 
 
@@ -156,26 +158,28 @@ def store(lake: Lake, told: DataFrame) -> None:
 
 def run(lake: Lake, assignors: tuple[str, ...] = tuple(ASSIGNORS)) -> None:
     later = lake.later()
-    known = None if later is None else _counts(lake)
+    known = None if later is None else partition_counts(*_counted(lake))
     seen = seen_partitions(lake.read("group_metadata"))
     lake.add_to("seen_partitions", seen, if_="n.since < t.since")
-    counts = _counts(lake)
-    _run_again(lake, assignors, counts)
+    _run_again(lake, assignors)
     # What came late may show that a topic had more partitions than the dates after it knew.
-    if later is not None and known is not None and counts.differ_from(known, later.begins_ms):
-        _run_again(later, assignors, counts)
+    if later is not None and known is not None:
+        counts = partition_counts(*_counted(lake))
+        if counts.differ_from(known, later.begins_ms):
+            _run_again(later, assignors)
 
 
-def _counts(lake: Lake) -> PartitionCounts:
-    return partition_counts(lake.read("topic_partitions"), lake.read("seen_partitions"))
+def _counted(lake: Lake) -> tuple[DataFrame, DataFrame]:
+    return lake.read("topic_partitions"), lake.read("seen_partitions")
 
 
-def _run_again(lake: Lake, assignors: tuple[str, ...], counts: PartitionCounts) -> None:
+def _run_again(lake: Lake, assignors: tuple[str, ...]) -> None:
     tables = {
         name: lake.read(name) for name in ("timeline", "group_metadata", "generation_members")
     }
     frames = 1 + tables["timeline"].where("sign = 'RECORD'").count() // FRAME
-    store(lake, rerun(in_chunks(recorded(**tables)), assignors, counts, frames))
+    said = said_of_groups(tables["group_metadata"], *_counted(lake))
+    store(lake, rerun(in_chunks(recorded(**tables)), assignors, said, frames))
 
 
 if __name__ == "__main__":

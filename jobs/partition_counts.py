@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
+from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 TABLE, ASSIGNMENTS = "table", "assignments"
 
+# An entry of what is known: ``is_told`` by a table, or seen.
+SAID = ["topic", "partitions", "since_ms", "is_told"]
 Said = tuple[str, int, int]
 """Topic, partitions, and since when, in ms since the epoch."""
 Known = dict[str, tuple[list[int], list[int]]]
@@ -92,12 +95,41 @@ def seen_partitions(group_metadata: DataFrame) -> DataFrame:
 
 def partition_counts(topic_partitions: DataFrame, seen_partitions: DataFrame) -> PartitionCounts:
     """Collected: a row for each topic and each number of partitions it was seen with."""
-    since_ms = F.coalesce(F.unix_millis("since"), F.lit(0))
-    told, seen = (
-        rows.select("topic", "partitions", since_ms).collect()
-        for rows in (topic_partitions, seen_partitions)
+    return counts_said(_said(topic_partitions, seen_partitions).select(*SAID).collect())
+
+
+def counts_said(said: Iterable[Row | Mapping[str, Any]]) -> PartitionCounts:
+    """Of entries with SAID."""
+    told, seen = list[Said](), list[Said]()
+    for entry in said:
+        rows = told if entry["is_told"] else seen
+        rows.append((entry["topic"], entry["partitions"], entry["since_ms"]))
+    return PartitionCounts(told, seen)
+
+
+def said_of_groups(
+    group_metadata: DataFrame, topic_partitions: DataFrame, seen_partitions: DataFrame
+) -> DataFrame:
+    """A row per group: cluster_id, group_id, and in ``said`` entries of SAID, of topics that any
+    of its members subscribed to: a cluster's topics are many, a group's are few."""
+    readable = F.filter("members.subscribed_topics", lambda topics: topics.isNotNull())
+    topic = F.explode(F.array_distinct(F.flatten(readable))).alias("topic")
+    subscribed = group_metadata.select("cluster_id", "group_id", topic).distinct()
+    said = _said(topic_partitions, seen_partitions)
+    return (
+        subscribed.join(said, on=["cluster_id", "topic"], how="inner")
+        .groupBy("cluster_id", "group_id")
+        .agg(F.collect_list(F.struct(*SAID)).alias("said"))
     )
-    return PartitionCounts(map(tuple, told), map(tuple, seen))
+
+
+def _said(topic_partitions: DataFrame, seen_partitions: DataFrame) -> DataFrame:
+    since_ms = F.coalesce(F.unix_millis("since"), F.lit(0)).alias("since_ms")
+    told, seen = (
+        rows.select("cluster_id", "topic", "partitions", since_ms, F.lit(is_told).alias("is_told"))
+        for rows, is_told in ((topic_partitions, True), (seen_partitions, False))
+    )
+    return told.unionByName(seen)
 
 
 def time_ms() -> Column:

@@ -6,7 +6,7 @@ consumers would have sent, had they owned what they really owned.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import groupby
@@ -29,7 +29,7 @@ from coordinator_core.assignors.quality import After, Before, Quality
 from coordinator_core.assignors.subscriptions import as_read, as_sent
 from coordinator_core.records import BadRecord, decode_assignment
 from jobs.assignments import ACTUAL
-from jobs.partition_counts import PartitionCounts
+from jobs.partition_counts import counts_said
 
 STEP, CHAIN = "step", "chain"
 COOPERATIVE = "cooperative-sticky"
@@ -318,26 +318,27 @@ class Rerun:
     recorded generation before it, if there is one: ``carried``, to be read, not written.
     Columns: CHUNK_OF, generation, event_date, carried, time_ms, protocol; lists in the order of
     the generation's first record: member_id, process, instance_id, subscription, assignment; and
-    last_ids, the member ids of its last record, with last_process. Out come one row a step and
+    last_ids, the member ids of its last record, with last_process; and said, what is known of the
+    group's topics (jobs.partition_counts), null if nothing is. Out come one row a step and
     one a link of a chain; of a step GIVEN are lists of equal length, one place a partition, that
     index NAMES, null for a link and for what was really given.
     """
 
     assignors: tuple[str, ...]
-    counts: PartitionCounts
 
     def __call__(self, frame: pa.Table) -> pa.Table:
         rows = sorted(frame.to_pylist(), key=itemgetter(*CHUNK_OF, "generation"))
         chunks = groupby(rows, key=itemgetter(*CHUNK_OF))
-        told = [row for _, chunk in chunks for row in self._chunk(chunk)]
+        told = [row for _, chunk in chunks for row in self._chunk(list(chunk))]
         return pa.Table.from_pylist(told, SCHEMA)
 
-    def _chunk(self, rows: Iterable[Row]) -> Iterator[Row]:
+    def _chunk(self, rows: Sequence[Row]) -> Iterator[Row]:
+        counts = counts_said(rows[0]["said"] or ())  # the same in all of them
         before, topics = Past(), Topics({})
         chains = dict.fromkeys(self.assignors, before)
         for row in rows:
             generation = read(row)
-            known, known_by = self.counts.at(generation.topics, generation.time_ms)
+            known, known_by = counts.at(generation.topics, generation.time_ms)
             # The same object as long as nothing changes: its tables are made once.
             topics = topics if topics.partitions == known else Topics(known)
             scene = Scene(generation, topics)

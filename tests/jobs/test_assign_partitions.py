@@ -37,8 +37,9 @@ def generation(number, given, *, protocol="range", wrote=JAVA, claims=(), **more
 
 
 def rerun(rows, assignors, partitions=4):
-    again = Rerun(assignors, PartitionCounts((), [("t", partitions, 0)]))
-    return again(pa.Table.from_pylist(rows)).to_pylist()
+    said = [{"topic": "t", "partitions": partitions, "since_ms": 0, "is_told": False}]
+    frame = pa.Table.from_pylist([row | {"said": said} for row in rows])
+    return Rerun(assignors)(frame).to_pylist()
 
 
 def figures(told, *columns, **which):
