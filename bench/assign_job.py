@@ -23,8 +23,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 
 from bench.assignors import throughput
 from bench.process_tree import Used, Watch
@@ -53,6 +51,10 @@ SCHEMA = pa.schema(
         "generation": pa.int32(), "event_date": pa.date32(), "time_ms": pa.int64(),
         "protocol": pa.string(), "member_id": TEXTS, "instance_id": TEXTS, "subscription": BLOBS,
         "assignment": BLOBS, "process": TEXTS, "last_ids": TEXTS, "last_process": TEXTS,
+        "said": pa.list_(pa.struct(
+            {"topic": pa.string(), "partitions": pa.int32(), "since_ms": pa.int64(),
+             "is_told": pa.bool_()}
+        )),
     }
 )  # fmt: skip
 
@@ -74,7 +76,7 @@ def life(group: str, generations: int, members: range, rnd: random.Random) -> It
             "member_id": list(ids), "instance_id": [None] * len(ids), "process": list(ids),
             "subscription": [_subscription(member) for member in sent],
             "assignment": [assigned(Assignment(3, list(grouped(given[m])))) for m in ids],
-            "last_ids": list(ids), "last_process": list(ids),
+            "last_ids": list(ids), "last_process": list(ids), "said": SAID,
         }  # fmt: skip
 
 
@@ -102,7 +104,6 @@ def in_process(path: str, assignors: tuple[str, ...]) -> float:
     chunk = pc.floor(pc.divide(pc.cast(frame["generation"], pa.float64()), CHUNK))
     frame = frame.append_column("chunk", chunk)
     frame = frame.append_column("carried", pa.array([False] * len(frame)))
-    frame = frame.append_column("said", pa.array([SAID] * len(frame)))
     start = time.process_time()
     Rerun(assignors)(frame)
     return len(frame) / (time.process_time() - start)
@@ -114,8 +115,7 @@ def in_spark(path: str, folder: str, options: argparse.Namespace, told: Any) -> 
     generations = spark.read.parquet(path)
     total = generations.count()
     start = time.perf_counter()
-    said = generations.select("cluster_id", "group_id").distinct().withColumn("said", said_of_all())
-    given = rerun(in_chunks(generations), options.assignors, said, 1 + total // FRAME)
+    given = rerun(in_chunks(generations), options.assignors, 1 + total // FRAME)
     store(Lake(spark, folder, "bench"), given)
     told.put((total, time.perf_counter() - start))
 
@@ -133,11 +133,6 @@ def through_spark(path: str, options: argparse.Namespace) -> tuple[int, float, d
         raise SystemExit(child.exitcode)
     total, seconds = told.get()
     return total, seconds, watch.used
-
-
-def said_of_all() -> Column:
-    entries = [F.struct(*(F.lit(v).alias(k) for k, v in entry.items())) for entry in SAID]
-    return F.array(*entries)
 
 
 def small(options: argparse.Namespace) -> None:

@@ -110,11 +110,8 @@ def _borders(generations: DataFrame) -> DataFrame:
     )
 
 
-def rerun(chunks: DataFrame, assignors: tuple[str, ...], said: DataFrame, frames: int) -> DataFrame:
-    """One row per generation and assignor, step and chain, in ``frames`` frames of whole chunks.
-
-    ``said``: as `said_of_groups` gives it.
-    """
+def rerun(chunks: DataFrame, assignors: tuple[str, ...], frames: int) -> DataFrame:
+    """One row per generation and assignor, step and chain, in ``frames`` frames of whole chunks."""
     frame = F.pmod(F.xxhash64(*LIFE, "chunk"), F.lit(frames))
     again = Rerun(assignors)
 
@@ -123,8 +120,7 @@ def rerun(chunks: DataFrame, assignors: tuple[str, ...], said: DataFrame, frames
         return again(rows)
 
     # A task a frame, for chunks differ in what they cost.
-    known = chunks.join(said, on=GROUP, how="left")
-    framed = known.withColumn("frame", frame).repartition(frames, "frame")
+    framed = chunks.withColumn("frame", frame).repartition(frames, "frame")
     return framed.groupBy("frame").applyInArrow(told, from_arrow_schema(SCHEMA))
 
 
@@ -179,7 +175,8 @@ def _run_again(lake: Lake, assignors: tuple[str, ...]) -> None:
     }
     frames = 1 + tables["timeline"].where("sign = 'RECORD'").count() // FRAME
     said = said_of_groups(tables["group_metadata"], *_counted(lake))
-    store(lake, rerun(in_chunks(recorded(**tables)), assignors, said, frames))
+    chunks = in_chunks(recorded(**tables)).join(said, on=GROUP, how="left")
+    store(lake, rerun(chunks, assignors, frames))
 
 
 if __name__ == "__main__":
