@@ -115,8 +115,9 @@ def in_spark(path: str, folder: str, options: argparse.Namespace, told: Any) -> 
     generations = spark.read.parquet(path)
     total = generations.count()
     start = time.perf_counter()
-    given = rerun(in_chunks(generations), options.assignors, 1 + total // FRAME)
-    store(Lake(spark, folder, "bench"), given)
+    frames = 1 + total // FRAME
+    given = rerun(in_chunks(generations), options.assignors, frames)
+    store(Lake(spark, folder, "bench"), given, frames)
     told.put((total, time.perf_counter() - start))
 
 

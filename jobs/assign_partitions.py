@@ -39,6 +39,9 @@ CHUNK = 256
 CHUNKS_A_DAY = 1 << 24
 # Generations to a frame of the UDF, about: small groups share one, for its overhead.
 FRAME = 1000
+# Frames to a task that writes, at most: it sorts what it writes, and each of the pieces in which it
+# does so takes of the heap.
+FRAMES_WRITTEN = 128
 
 
 def recorded(
@@ -141,11 +144,12 @@ def assignments(told: DataFrame) -> DataFrame:
     )
 
 
-def store(lake: Lake, told: DataFrame) -> None:
+def store(lake: Lake, told: DataFrame, frames: int) -> None:
     told.persist(StorageLevel.DISK_ONLY)
     try:
         told.count()  # Worked out frame by frame, whoever is free; then written in few files.
-        few = told.coalesce(lake.spark.sparkContext.defaultParallelism)
+        at_once = lake.spark.sparkContext.defaultParallelism
+        few = told.coalesce(max(at_once, frames // FRAMES_WRITTEN))
         lake.replace("assignor_quality", quality(few))
         lake.replace("assignments", assignments(few), where=f"assignor <> '{ACTUAL}'")
     finally:
@@ -176,7 +180,7 @@ def _run_again(lake: Lake, assignors: tuple[str, ...]) -> None:
     frames = 1 + tables["timeline"].where("sign = 'RECORD'").count() // FRAME
     said = said_of_groups(tables["group_metadata"], *_counted(lake))
     chunks = in_chunks(recorded(**tables)).join(said, on=GROUP, how="left")
-    store(lake, rerun(chunks, assignors, frames))
+    store(lake, rerun(chunks, assignors, frames), frames)
 
 
 if __name__ == "__main__":
