@@ -39,7 +39,7 @@ CHUNK = 256
 CHUNKS_A_DAY = 1 << 24
 # Generations to a frame of the UDF, about: small groups share one, for its overhead.
 FRAME = 1000
-# Frames to a task that writes, at most: it sorts what it writes, and each of the pieces in which it
+# Frames to a task that writes, about: it sorts what it writes, and each of the pieces in which it
 # does so takes of the heap.
 FRAMES_WRITTEN = 128
 

@@ -151,7 +151,7 @@ def _ownerless(
         before = _of_life(carried["ownerless"]).withColumn("record_no", F.lit(0))
         owned = owned.unionByName(before)
     entry = F.struct("topic", "partition", "process", "member_id")
-    gone = _absent(contexts, owned, partition, LIFE, last_of_several="member_id")
+    gone = _absent(contexts, owned, partition, LIFE, order=("record_no", "member_id"))
     return _collected(gone, entry, "ownerless")
 
 
@@ -199,12 +199,11 @@ def _absent(
     what: list[str],
     history: list[str],
     *,
-    last_of_several: str | None = None,
+    order: tuple[str, ...] = ("record_no",),
 ) -> DataFrame:
     """On each day what was ``there`` before the context generation and is not in it, as it was when
-    it was last there; the last by a column, where it may have been there several times at once.
+    it was last there, by ``order``, for it may have been there several times at once.
     """
-    order = ["record_no", *([last_of_several] if last_of_several else [])]
     in_order = Window.partitionBy(*what).orderBy(*order)
     gone = there.withColumn("next_no", F.lead("record_no").over(in_order)).where(
         "next_no IS NULL OR next_no > record_no + 1"
