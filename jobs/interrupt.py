@@ -57,6 +57,7 @@ def end_quietly(session: SparkSession) -> None:
         canceller = threading.Thread(target=_cancel, args=[session], daemon=True)
         canceller.start()
         canceller.join(_ANSWER_LIMIT_S)
+        _leave_call(session)
         raise Interrupted
 
     signal.signal(signal.SIGINT, end)
@@ -72,6 +73,14 @@ def _end_now(number: int, frame: FrameType | None) -> NoReturn:
     if sys.stderr.isatty():
         os.write(sys.stderr.fileno(), _SHOW_CURSOR)
     os._exit(CODE)
+
+
+def _leave_call(session: SparkSession) -> None:
+    """This thread's next call to the JVM, such as the one that records the run, gets a connection
+    of its own: py4j's way to give one up now and then takes the connection after it along."""
+    gateway = session.sparkContext._gateway
+    if gateway is not None and (left := gateway._gateway_client.get_thread_connection()):
+        left.close()
 
 
 def _cancel(session: SparkSession) -> None:
