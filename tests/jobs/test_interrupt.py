@@ -78,12 +78,16 @@ def ctrl_c(spark, monkeypatch):
     signal.signal(signal.SIGINT, before)
 
 
+def interrupted_in_a_call(spark):
+    threading.Timer(0.01, os.kill, [os.getpid(), signal.SIGINT]).start()
+    spark.sparkContext._jvm.java.lang.Thread.sleep(1000)
+
+
 def test_after_ctrl_c_in_a_call_the_next_ones_are_answered(spark, ctrl_c):
     """Again and again: what was wrong here once went wrong one time in fifteen."""
     for _ in range(100):
         ctrl_c()
         with pytest.raises(Interrupted):
-            threading.Timer(0.01, os.kill, [os.getpid(), signal.SIGINT]).start()
-            spark.sparkContext._jvm.java.lang.Thread.sleep(1000)
+            interrupted_in_a_call(spark)
         assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
         assert spark.range(3).schema.names == ["id"]
