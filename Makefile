@@ -34,7 +34,7 @@ $(BROKER_JARS): tools/fetch_jars.py $(JARS)
 	@touch $@
 
 demo: setup  ## the main job on two real incidents, on a lake under .demo/, and what it found
-	@$(BIN)/python -m jobs.demo --lake $(DEMO)/lake
+	@$(BIN)/python -m jobs.nightly_run.demo --lake $(DEMO)/lake
 
 test: setup $(BROKER_JARS)  ## all tests, one of them against a Kafka broker
 	@$(BIN)/python -m pytest -q -rs -n 2 --dist loadfile

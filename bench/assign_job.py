@@ -32,10 +32,10 @@ from coordinator_core.records import Assignment, Subscription
 from coordinator_core.records import encode_assignment as assigned
 from coordinator_core.records import encode_subscription as subscribed
 from jobs.assign_partitions import CHUNK, FRAME, in_chunks, rerun, store
-from jobs.config import CONF, load_config
-from jobs.rerun import Rerun
-from jobs.session import build_session
-from jobs.tables import Lake
+from jobs.assignors.rerun import Rerun
+from jobs.command_line.config import CONF, load_config
+from jobs.engine.session import build_session
+from jobs.lake.tables import Lake
 
 TOPICS, PARTITIONS = 5, 10
 OWN = "cooperative-sticky"

@@ -22,12 +22,17 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from coordinator_core.assignors import ASSIGNORS
-from jobs.arguments import main
 from jobs.assignments import ACTUAL
+from jobs.assignors.partition_counts import (
+    partition_counts,
+    said_of_groups,
+    seen_partitions,
+    time_ms,
+)
+from jobs.assignors.rerun import GIVEN, NAMES, PLACE, SCHEMA, Rerun
+from jobs.command_line.arguments import main
 from jobs.generation_members import RECORD
-from jobs.partition_counts import partition_counts, said_of_groups, seen_partitions, time_ms
-from jobs.rerun import GIVEN, NAMES, PLACE, SCHEMA, Rerun
-from jobs.tables import Lake
+from jobs.lake.tables import Lake
 from jobs.timeline import GENERATION, GROUP, LIFE
 
 # After `assignments`, which writes the other rows of its table.

@@ -9,10 +9,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.arguments import main
+from jobs.command_line.arguments import main
 from jobs.generation_members import RECORD
 from jobs.group_metadata import members_with
-from jobs.tables import Lake
+from jobs.lake.tables import Lake
 from jobs.timeline import GENERATION, LIFE
 
 READS = ("timeline", "group_metadata", "generation_members")

@@ -9,10 +9,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.arguments import main
 from jobs.assignments import ACTUAL
-from jobs.forced_moves import given, there, with_forced_moves
-from jobs.tables import Lake
+from jobs.assignors.forced_moves import given, there, with_forced_moves
+from jobs.command_line.arguments import main
+from jobs.lake.tables import Lake
 from jobs.timeline import GENERATION, LIFE, PUTS_OUT
 
 READS = ("generations", "generation_members", "assignments", "timeline")

@@ -15,10 +15,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from coordinator_core.records import decode
-from jobs.arguments import main
-from jobs.arrow import Columns, Decoder, decode_into
+from jobs.bulk.arrow import Columns, Decoder, decode_into
 from jobs.bulk.records import read_records
-from jobs.tables import Lake
+from jobs.command_line.arguments import main
+from jobs.lake.tables import Lake
 
 READS = ("offsets_records",)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from jobs.arguments import main
+from jobs.command_line.arguments import main
 from jobs.group_metadata import members_with
-from jobs.tables import Lake
+from jobs.lake.tables import Lake
 from jobs.timeline import LIFE, PUTS_OUT, RECORDS
 
 READS = ("timeline", "group_metadata")

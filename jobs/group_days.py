@@ -9,11 +9,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.arguments import main
 from jobs.assignments import ACTUAL
+from jobs.command_line.arguments import main
 from jobs.generation_members import together
+from jobs.lake.tables import Lake
 from jobs.rebalance_causes import HEARD_AGAIN_MS, REMEMBERED_DAYS
-from jobs.tables import Lake
 from jobs.timeline import GENERATION, GROUP, LIFE, PER_MS, RECORDS
 
 READS = ("timeline", "generations", "generation_members", "assignments")

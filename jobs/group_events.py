@@ -9,8 +9,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.arguments import main
-from jobs.tables import Lake
+from jobs.command_line.arguments import main
+from jobs.lake.tables import Lake
 
 READS = ("broker_log_events",)
 

@@ -16,12 +16,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from coordinator_core.records import BadRecord, decode, decode_assignment, decode_subscription
-from jobs.arguments import main
-from jobs.arrow import Columns, Decoder, decode_into
+from jobs.bulk.arrow import Columns, Decoder, decode_into
 from jobs.bulk.columns import struct_array, with_values
 from jobs.bulk.consumer_protocol import assignments, subscriptions
 from jobs.bulk.records import read_records
-from jobs.tables import Lake
+from jobs.command_line.arguments import main
+from jobs.lake.tables import Lake
 
 READS = ("offsets_records",)
 

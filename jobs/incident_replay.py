@@ -18,12 +18,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from coordinator_core.incident import Replay, lives, replay
 from coordinator_core.incident.reasons import likely_reason
 from coordinator_core.incident.stimuli import Basis
-from jobs.arguments import main, opened
-from jobs.evidence import Row, of_groups, quoted
-from jobs.printing import Format, print_rows
-from jobs.sql import query
-from jobs.tables import Lake, schema_of
-from jobs.working import working
+from jobs.command_line.arguments import main, opened
+from jobs.console.printing import Format, print_rows
+from jobs.console.working import working
+from jobs.lake.sql import query
+from jobs.lake.tables import Lake, schema_of
+from jobs.replay.evidence import Row, of_groups, quoted
 
 READS = ("timeline", "group_events", "group_metadata", "committed_offsets")
 

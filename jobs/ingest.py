@@ -20,11 +20,11 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.lake.tables import Lake, schema_of
 from jobs.sources import broker_log, raw_records, segments, trace
 from jobs.sources.dump import Dump
 from jobs.sources.kafka import COMMITTED, Gap, Kafka, Offsets, Reading
 from jobs.sources.rows import DateRange
-from jobs.tables import Lake, schema_of
 from schemas import table_key
 
 SEGMENTS, KAFKA, DUMP = "segments", "kafka", "dump"

@@ -14,12 +14,12 @@ from typing import Any
 
 from delta.tables import DeltaTable
 
-from jobs.arguments import require_lake, run_script
-from jobs.config import Config, load_config
-from jobs.errors import UsageError
-from jobs.session import build_session
-from jobs.tables import Lake, again_if_overtaken
-from jobs.working import working
+from jobs.command_line.arguments import require_lake, run_script
+from jobs.command_line.config import Config, load_config
+from jobs.console.errors import UsageError
+from jobs.console.working import working
+from jobs.engine.session import build_session
+from jobs.lake.tables import Lake, again_if_overtaken
 from schemas import table_names, table_partitioning
 
 # Delta's own default: a reader's snapshot, or a transaction, may be that old.

@@ -9,20 +9,20 @@ import argparse
 from dataclasses import asdict, dataclass
 
 from jobs import ingest
-from jobs.arguments import add_dates, date_range, run_script
-from jobs.config import Config, known_timezone, load_config
-from jobs.errors import UsageError
-from jobs.pending import pending
-from jobs.pipeline import Progress, run_all
-from jobs.runs import Run, summary
+from jobs.command_line.arguments import add_dates, date_range, run_script
+from jobs.command_line.config import Config, known_timezone, load_config
+from jobs.console.errors import UsageError
+from jobs.engine.session import build_session
+from jobs.lake.span import of_dates
+from jobs.lake.tables import Lake
+from jobs.nightly_run.pending import pending
+from jobs.nightly_run.pipeline import Progress, run_all
+from jobs.nightly_run.runs import Run, summary
 from jobs.segments import partition_of
-from jobs.session import build_session
 from jobs.sources import broker_log, segments, trace
 from jobs.sources.dump import Dump
 from jobs.sources.files import list_files
 from jobs.sources.kafka import Kafka
-from jobs.span import of_dates
-from jobs.tables import Lake
 
 
 @dataclass(frozen=True)

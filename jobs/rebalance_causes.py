@@ -10,11 +10,11 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from coordinator_core.lives.processes import COMMIT_SLACK_MS, RESTART_MS
-from jobs.arguments import main
 from jobs.assignments import ACTUAL
+from jobs.command_line.arguments import main
 from jobs.generation_members import by_instance
+from jobs.lake.tables import Lake
 from jobs.rebalance_latency import REJOINS
-from jobs.tables import Lake
 from jobs.timeline import GENERATION, GROUP, LIFE, PUTS_OUT
 
 READS = (

@@ -15,11 +15,11 @@ from typing import Any
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from jobs.arguments import require_lake, run_script
-from jobs.config import Config, load_config
-from jobs.errors import UsageError
-from jobs.session import build_session
-from jobs.tables import Lake
+from jobs.command_line.arguments import require_lake, run_script
+from jobs.command_line.config import Config, load_config
+from jobs.console.errors import UsageError
+from jobs.engine.session import build_session
+from jobs.lake.tables import Lake
 from schemas import (
     table_about,
     table_names,

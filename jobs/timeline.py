@@ -11,8 +11,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from jobs.arguments import main
-from jobs.tables import Lake, schema_of
+from jobs.command_line.arguments import main
+from jobs.lake.tables import Lake, schema_of
 
 READS = ("group_events", "group_metadata")
 

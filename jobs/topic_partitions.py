@@ -20,11 +20,11 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from jobs.arguments import run_script
-from jobs.config import load_config
-from jobs.errors import UsageError
-from jobs.session import build_session
-from jobs.tables import Lake, schema_of
+from jobs.command_line.arguments import run_script
+from jobs.command_line.config import load_config
+from jobs.console.errors import UsageError
+from jobs.engine.session import build_session
+from jobs.lake.tables import Lake, schema_of
 
 TABLE = "topic_partitions"
 HEADER = ["topic", "partitions"]

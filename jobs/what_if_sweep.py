@@ -21,9 +21,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, StructField, StructType
 
-from coordinator_core.errors import CoordinatorBug
 from coordinator_core.incident import lives
 from coordinator_core.lives import is_flapping, stories
+from coordinator_core.protocol.errors import CoordinatorBug
 from coordinator_core.whatif import (
     GRID,
     UNCHANGED,
@@ -39,14 +39,14 @@ from coordinator_core.whatif import (
     predict_each,
     scene_of,
 )
-from jobs.arguments import main, opened
-from jobs.errors import UsageError
-from jobs.evidence import LAST_COMMIT, Row, of_groups, quoted
-from jobs.last_commits import last_commits_sql
-from jobs.printing import Format, print_rows
-from jobs.sql import query
-from jobs.tables import Lake, schema_of
-from jobs.working import working
+from jobs.command_line.arguments import main, opened
+from jobs.console.errors import UsageError
+from jobs.console.printing import Format, print_rows
+from jobs.console.working import working
+from jobs.lake.sql import query
+from jobs.lake.tables import Lake, schema_of
+from jobs.replay.evidence import LAST_COMMIT, Row, of_groups, quoted
+from jobs.what_if.last_commits import last_commits_sql
 
 READS = (
     "timeline",

@@ -14,8 +14,8 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from jobs.errors import UsageError
-from jobs.printing import print_rows
+from jobs.console.errors import UsageError
+from jobs.console.printing import print_rows
 from jobs.segments import partition_of
 from jobs.sources.broker_log import log_rows
 from jobs.sources.rows import DateRange

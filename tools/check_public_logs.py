@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobs.log_files import LogCounts, LogEntry, Unreadable, read_log
+from jobs.sources.log_files import LogCounts, LogEntry, Unreadable, read_log
 
 COLUMNS = ("event", "group", "generation", "member", "cause")
 # The labels call by one name what the reader tells apart.

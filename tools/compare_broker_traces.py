@@ -18,13 +18,13 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from coordinator_core.broker_lines import line_of
-from coordinator_core.era import Era
-from coordinator_core.eras import ERAS, of_0_9_0, of_scala_2_12
-from coordinator_core.messages import Event as EngineEvent
+from coordinator_core.coordinator.era import Era
+from coordinator_core.coordinator.eras import ERAS, of_0_9_0, of_scala_2_12
+from coordinator_core.coordinator.turn import MemberIds
+from coordinator_core.coordinator.written_lines import line_of
+from coordinator_core.protocol.messages import Event as EngineEvent
 from coordinator_core.records import decode
-from coordinator_core.scenario import derived_ids, play
-from coordinator_core.turn import MemberIds
+from coordinator_core.scenarios.scenario import derived_ids, play
 
 Json = Any
 Event = Mapping[str, Json]

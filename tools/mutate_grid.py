@@ -16,15 +16,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from coordinator_core.automaton import never
-from coordinator_core.era import Era, Reaction
-from coordinator_core.eras import ERAS
-from coordinator_core.group import Group
-from coordinator_core.messages import Event
-from coordinator_core.rebalance import nothing
-from coordinator_core.scenario import given_ids, play
-from coordinator_core.states import GroupState, Input
-from coordinator_core.turn import Turn
+from coordinator_core.coordinator.classic.automaton import never
+from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.rebalance import nothing
+from coordinator_core.coordinator.classic.states import GroupState, Input
+from coordinator_core.coordinator.era import Era, Reaction
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.coordinator.turn import Turn
+from coordinator_core.protocol.messages import Event
+from coordinator_core.scenarios.scenario import given_ids, play
 
 Json = Any
 Trace = list[dict[str, Json]]

@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.diagram import as_mermaid, draw, live, watch
-from coordinator_core.eras import ERAS
-from coordinator_core.scenario import derived_ids, play
+from coordinator_core.scenarios.scenario import derived_ids, play
 
 ROOT = Path(__file__).resolve().parent.parent
 SITUATIONS = ROOT / "examples" / "situations"

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pyspark
 
-from jobs.sql import query
+from jobs.lake.sql import query
 from schemas import table_names
 from tools.package import packaged
 

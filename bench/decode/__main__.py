@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 import pyspark
 
 from bench.decode.inputs import commit_records, group_records, segment
-from jobs.arrow import chunks
+from jobs.bulk.arrow import chunks
 
 ROOT = Path(__file__).resolve().parents[2]
 SCALA = next(Path(pyspark.__file__).parent.glob("jars/scala-library-*.jar"))
@@ -97,11 +97,11 @@ def java_reader(folder: str, file: Path, passes: int) -> Callable[[bool], tuple[
 def job(records: int) -> None:
     from pyspark.sql import functions as F
 
+    from jobs.command_line.config import load_config
     from jobs.committed_offsets import CARRIED as OF_COMMITS
     from jobs.committed_offsets import committed_offsets
-    from jobs.config import load_config
+    from jobs.engine.session import build_session
     from jobs.group_metadata import CARRIED, group_metadata
-    from jobs.session import build_session
 
     spark = build_session(load_config(str(ROOT / "conf/large.toml")))
     with tempfile.TemporaryDirectory() as folder:
@@ -177,7 +177,7 @@ def segments(megabytes: int) -> None:
             size = file.stat().st_size / 1e6
             dump = ["java", "-cp", BROKER, "kafka.tools.DumpLogSegments", "--offsets-decoder"]
             theirs = size / timed([*dump, "--files", str(file)])
-            regroup = [sys.executable, "-m", "jobs.cli", "decode", str(file)]
+            regroup = [sys.executable, "-m", "jobs.command_line.cli", "decode", str(file)]
             ours = size / timed(regroup)
             print(
                 f"{size:.0f} MB, {compression:5} ours {ours:.1f} MB/s   "
@@ -188,9 +188,9 @@ def segments(megabytes: int) -> None:
 
 def ingest(megabytes: int, partitions: int = 4) -> None:
     from jobs import ingest as job
-    from jobs.config import load_config
-    from jobs.session import build_session
-    from jobs.tables import Lake
+    from jobs.command_line.config import load_config
+    from jobs.engine.session import build_session
+    from jobs.lake.tables import Lake
 
     spark = build_session(load_config(str(ROOT / "conf/large.toml")))
     with tempfile.TemporaryDirectory() as folder:

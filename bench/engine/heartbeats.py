@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 
 from bench.engine.steady import FORMED_MS, INITIAL_DELAY_MS, SESSION_MS
-from coordinator_core.coordinator import Coordinator
-from coordinator_core.era import Config
-from coordinator_core.eras import ERAS
-from coordinator_core.errors import Errors
-from coordinator_core.messages import (
+from coordinator_core.coordinator.coordinator import Coordinator
+from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
     Append,
     Effect,
     Heartbeat,
@@ -18,7 +18,7 @@ from coordinator_core.messages import (
     Respond,
     SyncGroup,
 )
-from coordinator_core.scenario import derived_ids
+from coordinator_core.scenarios.scenario import derived_ids
 
 ROUND_MS = 3000
 MEASURED = 200_000

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from bench.herd.measure import GROUP, SESSION_TIMEOUT_MS, TOPIC, delays
 from bench.herd.member import Find, Found, Member, answer_is_news
-from coordinator_core.coordinator import Coordinator
-from coordinator_core.era import Config
-from coordinator_core.eras import ERAS
-from coordinator_core.errors import Errors
-from coordinator_core.messages import Append, Effect, Heartbeat, Request, Respond
+from coordinator_core.coordinator.coordinator import Coordinator
+from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import Append, Effect, Heartbeat, Request, Respond
 from coordinator_core.zookeeper.counting import Ownership
 from coordinator_core.zookeeper.messages import Send
 from coordinator_core.zookeeper.world import World

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from coordinator_core.assignors import model
 from coordinator_core.assignors.range import assign
-from coordinator_core.errors import Errors
-from coordinator_core.messages import (
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
     BareError,
     Heartbeat,
     JoinGroup,

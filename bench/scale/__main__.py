@@ -24,10 +24,10 @@ from typing import Any
 
 from bench.process_tree import Watch
 from bench.scale.bronze import CLUSTER, write_bronze
-from jobs.config import CONF, load_config
-from jobs.pipeline import JOBS, job
-from jobs.session import build_session
-from jobs.tables import Lake
+from jobs.command_line.config import CONF, load_config
+from jobs.engine.session import build_session
+from jobs.lake.tables import Lake
+from jobs.nightly_run.pipeline import JOBS, job
 
 SKEWED = " skewed"
 

@@ -16,11 +16,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from coordinator_core.simulation import Line, World, Written
-from jobs.config import load_config
-from jobs.session import build_session
-from jobs.simulate import Spec, read_spec
-from jobs.simulate_lake import of_size, run
-from jobs.tables import Lake
+from jobs.command_line.config import load_config
+from jobs.engine.session import build_session
+from jobs.lake.tables import Lake
+from jobs.simulate.command import Spec, read_spec
+from jobs.simulate.into_lake import of_size, run
 
 SPEC = Path(__file__).parent / "day.toml"
 

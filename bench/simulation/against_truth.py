@@ -23,10 +23,10 @@ from typing import Any
 
 from coordinator_core.simulation import fleet_of
 from coordinator_core.simulation.random_fleets import random_fleet
-from jobs.config import load_config
+from jobs.command_line.config import load_config
+from jobs.lake.sql import query
 from jobs.nightly import Request, nightly
-from jobs.simulate import Spec, write
-from jobs.sql import query
+from jobs.simulate.command import Spec, write
 
 CLUSTER = "simulated"
 START_MS = 1_795_161_600_000  # 2026-11-20 08:00 UTC

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from coordinator_core.whatif import Outcome
-from jobs.config import load_config
+from jobs.command_line.config import load_config
 from jobs.nightly import Request as Night
 from jobs.nightly import nightly
-from jobs.what_if import Request, answered
+from jobs.what_if.command import Request, answered
 
 TWINS = Path(__file__).parents[2] / "tests" / "data" / "twins"
 VERSIONS = ("3.9.1", "4.1.2")

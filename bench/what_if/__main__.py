@@ -19,15 +19,15 @@ from pathlib import Path
 from bench.process_tree import Watch
 from coordinator_core.whatif import GRID
 from jobs import incident_replay, what_if_sweep
-from jobs.config import load_config
-from jobs.pipeline import Progress, run_all
-from jobs.session import build_session
-from jobs.simulate import read_spec
-from jobs.simulate_lake import of_size
-from jobs.simulate_lake import run as simulate
-from jobs.span import of_dates
-from jobs.sql import query
-from jobs.tables import Lake
+from jobs.command_line.config import load_config
+from jobs.engine.session import build_session
+from jobs.lake.span import of_dates
+from jobs.lake.sql import query
+from jobs.lake.tables import Lake
+from jobs.nightly_run.pipeline import Progress, run_all
+from jobs.simulate.command import read_spec
+from jobs.simulate.into_lake import of_size
+from jobs.simulate.into_lake import run as simulate
 
 SPEC = Path(__file__).parent / "fleet.toml"
 CONF = str(Path(__file__).parents[2] / "conf" / "large.toml")

@@ -2,7 +2,7 @@
 
 Kafka's assignors walk hash maps of member ids and topics, so where two answers are equally good
 the bucket of a name decides. Here whole maps are put in order at once; for maps that live on see
-``coordinator_core.java``.
+``coordinator_core.jvm.java``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
-from coordinator_core import java
+from coordinator_core.jvm import java
 
 
 @lru_cache(maxsize=1 << 16)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from coordinator_core.assignors._java_order import table_capacity
 from coordinator_core.assignors.model import Endless, Topics
-from coordinator_core.java import string_hash
+from coordinator_core.jvm.java import string_hash
 
 
 class _HashSet:

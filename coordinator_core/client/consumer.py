@@ -20,7 +20,7 @@ from coordinator_core.client.librdkafka.consumer import LibrdkafkaConsumer
 from coordinator_core.client.messages import ClientEffect, ClientResponse, MemberState
 from coordinator_core.client.metrics import Metrics
 from coordinator_core.client.shell import InFlight, Shell
-from coordinator_core.messages import TopicPartition
+from coordinator_core.protocol.messages import TopicPartition
 
 
 class Rules(Protocol):

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from coordinator_core.errors import Errors
-from coordinator_core.messages import (
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
     BareError,
     CommitResponse,
     FetchResponse,

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from enum import Enum
 
 from coordinator_core.client.messages import ClientResponse, FindCoordinator, MetadataResponse
-from coordinator_core.errors import Errors
-from coordinator_core.messages import (
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
     CommitResponse,
     FetchResponse,
     Heartbeat,

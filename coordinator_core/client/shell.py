@@ -19,8 +19,8 @@ from coordinator_core.client.messages import (
     Send,
 )
 from coordinator_core.client.metrics import Metrics
-from coordinator_core.errors import CoordinatorBug, Errors
-from coordinator_core.messages import TopicPartition
+from coordinator_core.protocol.errors import CoordinatorBug, Errors
+from coordinator_core.protocol.messages import TopicPartition
 
 
 class Generation(NamedTuple):

@@ -16,7 +16,7 @@ from coordinator_core.assignors.subscriptions import (
 )
 from coordinator_core.client.messages import NO_GENERATION
 from coordinator_core.client.shell import Shell
-from coordinator_core.messages import JoinResponse, Protocols, TopicPartition
+from coordinator_core.protocol.messages import JoinResponse, Protocols, TopicPartition
 from coordinator_core.records import (
     Assignment,
     BadRecord,

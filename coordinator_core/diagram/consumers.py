@@ -32,12 +32,13 @@ from coordinator_core.client import (
     Raised,
     Send,
 )
-from coordinator_core.coordinator import Coordinator
+from coordinator_core.coordinator.coordinator import Coordinator
+from coordinator_core.coordinator.era import Era
+from coordinator_core.coordinator.turn import MemberIds
 from coordinator_core.diagram.entries import Asked, Entry, Felt, Fired, Line, Said, Story, Told
 from coordinator_core.diagram.watching import JoinWatch, timeouts_of, title_of
-from coordinator_core.era import Era
-from coordinator_core.errors import Errors
-from coordinator_core.messages import (
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
     Append,
     Effect,
     Event,
@@ -50,9 +51,8 @@ from coordinator_core.messages import (
     SyncGroup,
     TopicPartition,
 )
-from coordinator_core.scenario import config_of
-from coordinator_core.trace_events import record_event, response_event
-from coordinator_core.turn import MemberIds
+from coordinator_core.scenarios.scenario import config_of
+from coordinator_core.scenarios.trace_events import record_event, response_event
 
 GROUP, NODE = "g", 0
 GroupRequest = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | OffsetCommit | OffsetFetch

@@ -10,7 +10,7 @@ from coordinator_core.diagram.entries import Asked, Entry, Felt, Fired, Said, St
 from coordinator_core.diagram.names import COORDINATOR, LOG, Names
 from coordinator_core.diagram.notes import Notes
 from coordinator_core.diagram.words import Requests, answer, op_name, record, seconds
-from coordinator_core.messages import Event
+from coordinator_core.protocol.messages import Event
 
 LONG_MS = 1000  # a wait that is worth a row
 _FOLDED = frozenset({"Heartbeat", "DescribeGroups", "OffsetFetch"})  # change nothing

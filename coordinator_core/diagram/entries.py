@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from coordinator_core.messages import Event
+from coordinator_core.protocol.messages import Event
 
 Json = Any
 Line = Mapping[str, Json]  # of a trace

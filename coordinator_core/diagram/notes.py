@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from coordinator_core.diagram.entries import Asked, Entry, Fired, Story, Told, Waits
 from coordinator_core.diagram.names import Names
 from coordinator_core.diagram.words import op_name, seconds
-from coordinator_core.messages import Event
+from coordinator_core.protocol.messages import Event
 
 _CAUSES = {
     "MEMBER_NEW": "{who} is new",

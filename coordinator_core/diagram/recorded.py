@@ -12,7 +12,7 @@ from typing import Any
 
 from coordinator_core.diagram.entries import Asked, Entry, Line, Said, Steps, Story, Told
 from coordinator_core.log_lines import parse_line
-from coordinator_core.messages import Event
+from coordinator_core.protocol.messages import Event
 
 _RANK = {"log": 1, "record": 2, "response": 3, "state": 4}
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from coordinator_core.coordinator import Coordinator
-from coordinator_core.delayed import InitialDelayedJoin, InitialJoinTimer
+from coordinator_core.coordinator.classic.delayed import InitialDelayedJoin, InitialJoinTimer
+from coordinator_core.coordinator.classic.states import GroupState
+from coordinator_core.coordinator.coordinator import Coordinator
+from coordinator_core.coordinator.era import Era
+from coordinator_core.coordinator.purgatory import DelayedOperation
+from coordinator_core.coordinator.turn import MemberIds
 from coordinator_core.diagram.entries import (
     Asked,
     Entry,
@@ -18,12 +22,8 @@ from coordinator_core.diagram.entries import (
     Waits,
 )
 from coordinator_core.diagram.words import seconds
-from coordinator_core.era import Era
-from coordinator_core.messages import Effect, Event, Respond
-from coordinator_core.purgatory import DelayedOperation
-from coordinator_core.scenario import Player, Step, config_of
-from coordinator_core.states import GroupState
-from coordinator_core.turn import MemberIds
+from coordinator_core.protocol.messages import Effect, Event, Respond
+from coordinator_core.scenarios.scenario import Player, Step, config_of
 
 
 def watch(scenario: Line, era: Era, member_ids: MemberIds) -> Story:

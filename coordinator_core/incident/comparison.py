@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from coordinator_core.broker_lines import line_of
-from coordinator_core.era import Era
-from coordinator_core.errors import Errors
+from coordinator_core.coordinator.era import Era
+from coordinator_core.coordinator.written_lines import line_of
 from coordinator_core.incident.chapters import Chapter
 from coordinator_core.incident.evidence import GroupRecord, LogEvent
 from coordinator_core.incident.player import Happened
 from coordinator_core.incident.stimuli import Stimulus
-from coordinator_core.messages import Event
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import Event
 from coordinator_core.records import decode
 
 # A timer of a broker fires late, by its wheel and its threads; a line is written late.

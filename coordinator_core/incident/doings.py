@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from coordinator_core.errors import Errors
 from coordinator_core.incident.chapters import Chapter
 from coordinator_core.incident.evidence import LogEvent
 from coordinator_core.incident.hindsight import Later, error_of_append
 from coordinator_core.incident.members import Members
 from coordinator_core.incident.stimuli import Act, Basis, Stimulus
+from coordinator_core.protocol.errors import Errors
 
 # A line is written after what it tells of.
 LOG_LAG_MS = 10

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from coordinator_core.messages import TopicPartition
+from coordinator_core.protocol.messages import TopicPartition
 from coordinator_core.records import BadRecord, decode_assignment, encode_value
 
 Row = Mapping[str, Any]

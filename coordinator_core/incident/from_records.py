@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator_core.era import Era
+from coordinator_core.coordinator.era import Era
 from coordinator_core.incident.chapters import Chapter
 from coordinator_core.incident.doings import LOG_LAG_MS
 from coordinator_core.incident.evidence import GroupRecord, RecordedMember

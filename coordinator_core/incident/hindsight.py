@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from coordinator_core.errors import Errors
 from coordinator_core.incident.chapters import Chapter
 from coordinator_core.incident.evidence import LogEvent
 from coordinator_core.incident.members import Members
 from coordinator_core.incident.stimuli import Silence
+from coordinator_core.protocol.errors import Errors
 
 
 class Later(NamedTuple):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from coordinator_core.incident.evidence import GroupRecord, Life, RecordedMember
-from coordinator_core.messages import Protocols
+from coordinator_core.protocol.messages import Protocols
 
 # A broker may log a join after it began to append its record.
 _LOGGED_LATE_MS = 100

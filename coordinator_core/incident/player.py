@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from coordinator_core.coordinator import Coordinator
-from coordinator_core.era import Config, Era
-from coordinator_core.errors import Errors
-from coordinator_core.group import Group
+from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.coordinator import Coordinator
+from coordinator_core.coordinator.era import Config, Era
 from coordinator_core.incident.members import Members
 from coordinator_core.incident.stimuli import Act, Stimulus
-from coordinator_core.messages import (
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
     Append,
     CommitResponse,
     DeleteGroup,

@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from coordinator_core.era import Config, Era
-from coordinator_core.eras import ERAS
+from coordinator_core.coordinator.era import Config, Era
+from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.chapters import Chapter, chapters
 from coordinator_core.incident.commits import commit_stimuli, commits
 from coordinator_core.incident.comparison import Outcome, compare
@@ -19,7 +19,7 @@ from coordinator_core.incident.members import Members
 from coordinator_core.incident.player import Happened, Player
 from coordinator_core.incident.settings import DelayFound, EraFound, era_of, initial_delay
 from coordinator_core.incident.stimuli import Act, Silence, Stimulus
-from coordinator_core.messages import Record
+from coordinator_core.protocol.messages import Record
 from coordinator_core.records import encode_key
 
 _FOREVER_MS = 1 << 62

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from coordinator_core.errors import Errors
+from coordinator_core.protocol.errors import Errors
 
 
 class Act(Enum):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from coordinator_core.broker_lines import line_of
-from coordinator_core.coordinator import Coordinator
-from coordinator_core.era import Config, Era
-from coordinator_core.errors import Errors
-from coordinator_core.group import Group
+from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.coordinator import Coordinator
+from coordinator_core.coordinator.era import Config, Era
+from coordinator_core.coordinator.turn import MemberIds
+from coordinator_core.coordinator.written_lines import line_of
 from coordinator_core.log_lines import render_line
-from coordinator_core.messages import (
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
     Append,
     BareError,
     Effect,
@@ -24,7 +25,6 @@ from coordinator_core.simulation.agenda import Act, Agenda, Phase
 from coordinator_core.simulation.chance import between
 from coordinator_core.simulation.log import Partition
 from coordinator_core.simulation.outputs import Line
-from coordinator_core.turn import MemberIds
 
 _TOPIC = "__consumer_offsets"
 _TELL_OF_STATIC_MEMBERS = frozenset({"2.5"})  # and of no others when they load a group

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from coordinator_core.errors import Errors
-from coordinator_core.messages import Append
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import Append
 from coordinator_core.simulation.agenda import Phase
 from coordinator_core.simulation.spec import Fault
 

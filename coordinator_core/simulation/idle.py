@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator_core.group import Group
-from coordinator_core.states import GroupState
+from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.states import GroupState
 
 if TYPE_CHECKING:
     from coordinator_core.simulation.process import Process

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from coordinator_core.messages import Record
+from coordinator_core.protocol.messages import Record
 from coordinator_core.simulation.outputs import Written
 
 

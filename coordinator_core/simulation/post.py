@@ -13,8 +13,8 @@ from coordinator_core.client import (
     Metadata,
     MetadataResponse,
 )
-from coordinator_core.errors import Errors
-from coordinator_core.messages import Response, SyncGroup
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import Response, SyncGroup
 from coordinator_core.simulation.agenda import Phase
 from coordinator_core.simulation.chance import mixed
 from coordinator_core.simulation.channels import Channel

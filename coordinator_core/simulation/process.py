@@ -21,7 +21,7 @@ from coordinator_core.client import (
     Raised,
     Send,
 )
-from coordinator_core.messages import TopicPartition
+from coordinator_core.protocol.messages import TopicPartition
 from coordinator_core.simulation.chance import key_of, mixed, share
 from coordinator_core.simulation.channels import Channel, Wire
 from coordinator_core.simulation.plans import Act, Action, ProcessSpec

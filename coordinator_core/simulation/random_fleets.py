@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from coordinator_core.java import partition_for
+from coordinator_core.jvm.java import partition_for
 from coordinator_core.simulation.chance import between, key_of, share
 
 _T = TypeVar("_T")

@@ -11,9 +11,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from coordinator_core.client import LIBRARIES
-from coordinator_core.era import Config
-from coordinator_core.eras import ERAS
-from coordinator_core.errors import Errors
+from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.protocol.errors import Errors
 from coordinator_core.simulation.plans import Action, Plan, ProcessSpec, plan_of
 from coordinator_core.simulation.reading import SpecError, Table
 

@@ -14,9 +14,9 @@ from coordinator_core.client import (
     FindCoordinatorResponse,
     MetadataResponse,
 )
-from coordinator_core.errors import Errors
-from coordinator_core.group import Group
-from coordinator_core.messages import (
+from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
     Append,
     Event,
     Heartbeat,
@@ -28,8 +28,8 @@ from coordinator_core.messages import (
     Response,
     SyncGroup,
 )
+from coordinator_core.scenarios.trace_events import record_event, response_event, state_event
 from coordinator_core.simulation.outputs import Traced
-from coordinator_core.trace_events import record_event, response_event, state_event
 
 _OPS: Mapping[type[ClientRequest], str] = {
     JoinGroup: "join",

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from coordinator_core.group import Group
-from coordinator_core.messages import Event, TopicPartition
+from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.protocol.messages import Event, TopicPartition
 from coordinator_core.records import BadRecord, decode_assignment
 from coordinator_core.simulation.outputs import Told
 

@@ -18,10 +18,10 @@ from coordinator_core.client import (
     ListenerCall,
     Measured,
 )
-from coordinator_core.eras import ERAS
-from coordinator_core.errors import Errors
-from coordinator_core.java import partition_for
-from coordinator_core.messages import Append, Event, Response
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.jvm.java import partition_for
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import Append, Event, Response
 from coordinator_core.simulation.agenda import Act, Agenda, Phase
 from coordinator_core.simulation.broker import Broker
 from coordinator_core.simulation.chance import key_of

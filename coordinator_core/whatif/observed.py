@@ -13,7 +13,7 @@ from typing import NamedTuple
 from coordinator_core.incident.chapters import Chapter
 from coordinator_core.incident.evidence import GroupRecord
 from coordinator_core.lives import Life
-from coordinator_core.messages import TopicPartition
+from coordinator_core.protocol.messages import TopicPartition
 from coordinator_core.whatif.outcome import Outcome
 from coordinator_core.whatif.ownership import owned_within
 from coordinator_core.whatif.scene import Scene

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from coordinator_core.era import Config
+from coordinator_core.coordinator.era import Config
 from coordinator_core.lives import Life, Process, When
 from coordinator_core.simulation import Told, simulate
 from coordinator_core.simulation.chance import between, key_of

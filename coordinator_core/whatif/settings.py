@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 from coordinator_core.assignors import CLIENT_ASSIGNORS
-from coordinator_core.eras import ERAS
+from coordinator_core.coordinator.eras import ERAS
 
 COOPERATIVE = "cooperative-sticky"
 EAGER = "range"

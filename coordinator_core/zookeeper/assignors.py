@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from itertools import cycle
 from typing import NamedTuple
 
-from coordinator_core.java import string_hash
+from coordinator_core.jvm.java import string_hash
 
 TopicPartition = tuple[str, int]
 Decision = dict[TopicPartition, str]  # partition -> the thread of this consumer that takes it

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from jobs.alerts.checks import CHECKS, Alert, Check
 from jobs.alerts.settings import NAMES, AlertSettings, span_s
-from jobs.errors import UsageError
-from jobs.sql import open_lake
+from jobs.console.errors import UsageError
+from jobs.lake.sql import open_lake
 
 if TYPE_CHECKING:
     import duckdb

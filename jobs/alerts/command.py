@@ -7,7 +7,7 @@ import sys
 from jobs.alerts import prometheus as textfile
 from jobs.alerts.alerting import COLUMNS, Request, find_alerts
 from jobs.alerts.settings import AlertSettings
-from jobs.printing import Format, print_rows, printable
+from jobs.console.printing import Format, print_rows, printable
 
 
 def run(request: Request, settings: AlertSettings, prometheus: str | None, format: Format) -> int:

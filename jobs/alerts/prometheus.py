@@ -13,8 +13,8 @@ from pathlib import Path
 
 from jobs.alerts.alerting import Window
 from jobs.alerts.checks import CHECKS, Alert
-from jobs.errors import UsageError
-from jobs.printing import printable
+from jobs.console.errors import UsageError
+from jobs.console.printing import printable
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\""})
 Sample = tuple[dict[str, str], float]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from jobs.errors import UsageError
+from jobs.console.errors import UsageError
 
 WINDOW = "window"
 GROUPS = "groups"

@@ -11,12 +11,12 @@ from typing import BinaryIO
 from zoneinfo import ZoneInfo
 
 from coordinator_core.log_lines.lines import parse_head
-from jobs.config import known_timezone
+from jobs.command_line.config import known_timezone
+from jobs.console.errors import UsageError
 from jobs.doctor.finding import Finding, failure, ok, warning
-from jobs.errors import UsageError
-from jobs.log_files import Blocks, LogCounts, LogEntry, Unreadable, read_log
 from jobs.sources.broker_log import FILES_LIKE
 from jobs.sources.files import list_files, open_file
+from jobs.sources.log_files import Blocks, LogCounts, LogEntry, Unreadable, read_log
 
 CHECK = "broker log"
 MOST_FILES = 5

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jobs.config import Config
+from jobs.command_line.config import Config
 from jobs.doctor.finding import Finding, failure, ok, warning
 from jobs.sources.kafka import Kafka
 from jobs.sources.segments import TOPIC

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jobs.config import Config, load_config
+from jobs.command_line.config import Config, load_config
+from jobs.console.errors import UsageError
 from jobs.doctor import broker_logs, brokers, lakes, machine, spark
 from jobs.doctor.finding import Finding, failure, ok
-from jobs.errors import UsageError
 from jobs.sources.kafka import Kafka
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from jobs.printing import Format, print_rows, printable
+from jobs.console.printing import Format, print_rows, printable
 
 COLUMNS = ("check", "state", "found", "remedy")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from jobs.damage import tables_there
+from jobs.console.errors import UsageError
 from jobs.doctor.finding import Finding, failure, ok, warning
 from jobs.doctor.machine import GIB, room
-from jobs.errors import UsageError
-from jobs.sql import query
+from jobs.lake.damage import tables_there
+from jobs.lake.sql import query
 
 LEAST_FREE = GIB // 2
 LITTLE_FREE = 5 * GIB

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from jobs.config import Config, known_timezone
+from jobs.command_line.config import Config, known_timezone
+from jobs.console.errors import UsageError
 from jobs.doctor.finding import Finding, failure, ok, warning
-from jobs.errors import UsageError
 
 OLDEST_JAVA = 17  # that Spark 4 runs on
 GIB = 1 << 30

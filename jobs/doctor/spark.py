@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
-from jobs.config import Config
+from jobs.command_line.config import Config
 from jobs.doctor.finding import Finding, failure, ok, warning
-from jobs.session import JARS
+from jobs.engine.session import JARS
 
 SETUP = "run `make setup`"
 _REQUIREMENT = re.compile(r"([A-Za-z0-9_.-]+)\s*(?:(==|<)\s*([0-9][0-9.]*))?")

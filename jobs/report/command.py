@@ -6,8 +6,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobs.errors import UsageError
-from jobs.printing import printable
+from jobs.console.errors import UsageError
+from jobs.console.printing import printable
 from jobs.report.lake import ReportLake
 from jobs.report.window import window
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jobs.errors import UsageError
+from jobs.console.errors import UsageError
+from jobs.lake.sql import open_lake
 from jobs.report.queries import PREPARE
 from jobs.report.window import Window
-from jobs.sql import open_lake
 from schemas import table_names
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from coordinator_core.diagram.names import COORDINATOR, LOG
 from coordinator_core.incident import Generation, Replay
 from coordinator_core.incident.stimuli import Act, Basis, Stimulus
 from coordinator_core.incident.story import story
-from jobs.errors import UsageError
-from jobs.replay import Request, replayed
+from jobs.console.errors import UsageError
+from jobs.replay.command import Request, replayed
 
 _ASKED = {
     Act.ASK_ID: "JoinGroup, no member id",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jobs.errors import UsageError
-from jobs.evidence import FOREVER_MS, moment_ms
+from jobs.console.errors import UsageError
+from jobs.replay.evidence import FOREVER_MS, moment_ms
 
 
 class Window(NamedTuple):

@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.log_files import LogCounts, LogEntry, Unreadable, read_log
 from jobs.sources.files import open_file
+from jobs.sources.log_files import LogCounts, LogEntry, Unreadable, read_log
 from jobs.sources.rows import DateRange, RowBuffer, day_of, rows_of_files
 
 FILES_LIKE = "*.log*"

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from jobs.errors import UsageError
+from jobs.console.errors import UsageError
 from jobs.sources.dump_columns import Columns, columns_of
 from jobs.sources.dump_files import (
     AVRO,

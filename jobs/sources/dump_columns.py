@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jobs.errors import UsageError
+from jobs.console.errors import UsageError
 
 # Spark's own Kafka source and the plain names first; then `kcat -J` (ts, payload), what Connect's
 # InsertField is usually told, and envelopes with the record's place in a `metadata` of its own.

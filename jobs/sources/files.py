@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pyarrow import fs
 
-from jobs.errors import UsageError
+from jobs.console.errors import UsageError
 
 
 def list_files(pattern: str, option: str, *, name_like: str) -> list[str]:

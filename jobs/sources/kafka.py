@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from jobs.errors import RunFailed, UsageError
+from jobs.console.errors import RunFailed, UsageError
 from jobs.sources.raw_records import RAW
 from jobs.sources.segments import TOPIC
 

@@ -1,7 +1,7 @@
 -- runs: one row per step of a run: what it was given, how long it took, what it wrote, and how it ended.
 -- Key: (cluster_id, run_id, step)
 -- Partitioned by: (cluster_id)
--- Written by: jobs.runs
+-- Written by: jobs.nightly_run.runs
 cluster_id       STRING    NOT NULL COMMENT 'cluster',
 run_id           STRING    NOT NULL COMMENT 'when the run began, in UTC, and a random part; also the userMetadata of every commit it made',
 step             STRING    NOT NULL COMMENT 'ingest or a job; nightly, for the run as a whole',

@@ -2,11 +2,12 @@
 
 import pytest
 
-from coordinator_core.coordinator import Coordinator
-from coordinator_core.era import Config
-from coordinator_core.eras import ERAS
-from coordinator_core.errors import Errors
-from coordinator_core.messages import (
+from coordinator_core.coordinator.classic.states import GroupState
+from coordinator_core.coordinator.coordinator import Coordinator
+from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
     Append,
     DeleteGroup,
     DescribeGroup,
@@ -19,7 +20,6 @@ from coordinator_core.messages import (
     Respond,
     SyncGroup,
 )
-from coordinator_core.states import GroupState
 
 ERA_NAMES = ["4.1", "3.9", "2.5", "2.0", "0.10", "0.9"]
 

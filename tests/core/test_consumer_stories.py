@@ -4,11 +4,11 @@ from base64 import b64decode
 
 import pytest
 
+from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.diagram import as_mermaid, draw, live
 from coordinator_core.diagram.drawing import Arrow, Note
-from coordinator_core.eras import ERAS
 from coordinator_core.records import decode_assignment, decode_subscription
-from coordinator_core.scenario import derived_ids
+from coordinator_core.scenarios.scenario import derived_ids
 from tools.situations import situations, stories
 
 STORIES = {each["name"][:2]: each for each in stories()}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.diagram import as_mermaid, as_text, draw, recall, watch
 from coordinator_core.diagram.drawing import Arrow, Diagram, Note, Pause
-from coordinator_core.eras import ERAS
-from coordinator_core.scenario import derived_ids, given_ids, play
+from coordinator_core.scenarios.scenario import derived_ids, given_ids, play
 from tools.situations import PAGE, situations, stories
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"

@@ -2,12 +2,12 @@
 
 import pytest
 
-from coordinator_core.coordinator import Coordinator
-from coordinator_core.era import Config
-from coordinator_core.eras import ERAS
-from coordinator_core.errors import Errors
-from coordinator_core.java import partition_for
-from coordinator_core.messages import Append, DeleteGroup, JoinGroup, OffsetCommit, Respond
+from coordinator_core.coordinator.coordinator import Coordinator
+from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.jvm.java import partition_for
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import Append, DeleteGroup, JoinGroup, OffsetCommit, Respond
 from coordinator_core.records import decode
 
 SUBSCRIPTION_TO_T = b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff"

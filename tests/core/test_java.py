@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coordinator_core.java import (
+from coordinator_core.jvm.java import (
     HashMapKeys,
     ScalaHashMapKeys,
     partition_for,

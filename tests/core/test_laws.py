@@ -5,11 +5,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from coordinator_core.coordinator import Coordinator
-from coordinator_core.era import Config
-from coordinator_core.eras import ERAS
-from coordinator_core.errors import Errors
-from coordinator_core.messages import (
+from coordinator_core.coordinator.classic.states import GroupState
+from coordinator_core.coordinator.coordinator import Coordinator
+from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
     Append,
     CommitResponse,
     DeleteGroup,
@@ -27,7 +28,6 @@ from coordinator_core.messages import (
     SyncResponse,
 )
 from coordinator_core.records import decode
-from coordinator_core.states import GroupState
 
 SUBSCRIPTION = b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff"
 CHOICES = [("range",), ("range", "sticky"), ("sticky", "range")]

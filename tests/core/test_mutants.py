@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from coordinator_core.eras import ERA_4_1
-from coordinator_core.states import GroupState, Input
+from coordinator_core.coordinator.classic.states import GroupState, Input
+from coordinator_core.coordinator.eras import ERA_4_1
 from tools.mutate_grid import Played, is_noticed, mutants, mutated, reached, report
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"

@@ -1,7 +1,7 @@
 """Delayed operations: completed once, by an event or by time, and watched no longer than that."""
 
-from coordinator_core.purgatory import DelayedOperation, Purgatory
-from coordinator_core.timing_wheel import TimingWheel
+from coordinator_core.coordinator.purgatory import DelayedOperation, Purgatory
+from coordinator_core.coordinator.timing_wheel import TimingWheel
 
 
 class Operation(DelayedOperation):

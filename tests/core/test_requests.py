@@ -6,12 +6,13 @@ one.  Answers are those of the era named.
 
 import pytest
 
-from coordinator_core.coordinator import Coordinator
-from coordinator_core.era import Config
-from coordinator_core.eras import ERAS
-from coordinator_core.errors import CoordinatorBug, Errors
-from coordinator_core.group import Member
-from coordinator_core.messages import (
+from coordinator_core.coordinator.classic.group import Member
+from coordinator_core.coordinator.classic.states import GroupState
+from coordinator_core.coordinator.coordinator import Coordinator
+from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.protocol.errors import CoordinatorBug, Errors
+from coordinator_core.protocol.messages import (
     Append,
     Heartbeat,
     JoinGroup,
@@ -21,7 +22,6 @@ from coordinator_core.messages import (
     Respond,
     SyncGroup,
 )
-from coordinator_core.states import GroupState
 
 SESSION_MS = 10_000
 RANGE = (("range", b"R"),)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from coordinator_core.eras import ERAS
-from coordinator_core.scenario import given_ids, play
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.scenarios.scenario import given_ids, play
 from tools.mutate_grid import comparable
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"

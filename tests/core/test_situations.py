@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from coordinator_core.assignors import CLIENT_ASSIGNORS, Member, Topics
-from coordinator_core.eras import ERAS
+from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.records import decode_assignment, decode_subscription
-from coordinator_core.scenario import derived_ids, play
+from coordinator_core.scenarios.scenario import derived_ids, play
 from tools.situations import ERAS_IN_ORDER, PAGE, page, same_eras, situations
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"

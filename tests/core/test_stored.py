@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator_core import stored
-from coordinator_core.eras import ERAS
-from coordinator_core.group import Group, Member
-from coordinator_core.java import HashMapKeys
-from coordinator_core.offsets import CommittedOffset, OffsetStore, ScalaPartitions
+from coordinator_core.coordinator import written_records as stored
+from coordinator_core.coordinator.classic.group import Group, Member
+from coordinator_core.coordinator.classic.states import GroupState
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.coordinator.offsets import CommittedOffset, OffsetStore, ScalaPartitions
+from coordinator_core.jvm.java import HashMapKeys
 from coordinator_core.records import encode_key, encode_value
-from coordinator_core.states import GroupState
 
 names = st.text(max_size=12).filter(lambda text: text.isprintable())
 maybe_names = st.none() | names

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator_core.timing_wheel import Timer, TimingWheel
+from coordinator_core.coordinator.timing_wheel import Timer, TimingWheel
 
 
 class Named(Timer):

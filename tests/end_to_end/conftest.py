@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.demo import INCIDENTS
+from jobs.nightly_run.demo import INCIDENTS
 from tests.end_to_end.played import Played
 
 

@@ -4,12 +4,12 @@ import shutil
 from dataclasses import dataclass
 
 from jobs import ingest
-from jobs.config import load_config
+from jobs.command_line.config import load_config
+from jobs.engine.session import build_session
+from jobs.lake.sql import query
+from jobs.lake.tables import Lake
 from jobs.nightly import Request, inputs_of, nightly
-from jobs.pipeline import Progress, run_all
-from jobs.session import build_session
-from jobs.sql import query
-from jobs.tables import Lake
+from jobs.nightly_run.pipeline import Progress, run_all
 
 
 @dataclass(frozen=True)

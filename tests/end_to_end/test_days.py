@@ -9,12 +9,12 @@ from pathlib import Path
 import crc32c
 import pytest
 
-from jobs.check import pending_dates
-from jobs.config import load_config
-from jobs.demo import INCIDENTS
-from jobs.news import BRONZE
+from jobs.checks.check import pending_dates
+from jobs.command_line.config import load_config
+from jobs.lake.sql import open_lake, query
 from jobs.nightly import Request, nightly
-from jobs.sql import open_lake, query
+from jobs.nightly_run.demo import INCIDENTS
+from jobs.nightly_run.news import BRONZE
 from schemas import table_names
 
 # The incident began at 00:46 UTC; so much earlier, midnight falls into its middle.

@@ -12,13 +12,13 @@ from dataclasses import replace
 import pytest
 
 from jobs import ingest
-from jobs.check import broken_laws
-from jobs.config import load_config
-from jobs.demo import INCIDENTS
+from jobs.checks.check import broken_laws
+from jobs.command_line.config import load_config
+from jobs.engine.session import build_session
+from jobs.lake.sql import query
+from jobs.lake.tables import Lake
 from jobs.nightly import Request, inputs_of, nightly
-from jobs.session import build_session
-from jobs.sql import query
-from jobs.tables import Lake
+from jobs.nightly_run.demo import INCIDENTS
 from tools.faults import inputs as faults
 from tools.faults import lakes as damage
 
@@ -265,7 +265,7 @@ def test_a_run_that_is_killed_and_started_again_leaves_the_same_tables(demo, tmp
     where = ["--lake", str(tmp_path), "--cluster-id", CLUSTER]
     read = ["--segments", given["segments"], "--broker-log", given["broker_log"]]
     run = subprocess.Popen(
-        [sys.executable, "-m", "jobs.cli", "nightly", *where, *read],
+        [sys.executable, "-m", "jobs.command_line.cli", "nightly", *where, *read],
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,

@@ -15,11 +15,11 @@ from coordinator_core.records import (
     encode_subscription,
     encode_value,
 )
-from jobs.check import broken_laws
-from jobs.config import load_config
+from jobs.checks.check import broken_laws
+from jobs.command_line.config import load_config
+from jobs.lake.sql import query
 from jobs.nightly import Request, nightly
 from jobs.segments.writer import record_batch
-from jobs.sql import query
 
 DAY_MS = 1_795_219_200_000
 MOST = 2**15 - 1  # bytes of a string
@@ -112,7 +112,10 @@ def lake(segment, tmp_path_factory):
 
 def printed(*command):
     done = subprocess.run(
-        [sys.executable, "-m", "jobs.cli", *command], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "jobs.command_line.cli", *command],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout
 

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from jobs.damage import damages, tables_there
-from jobs.demo import INCIDENTS
-from jobs.sql import query
+from jobs.lake.damage import damages, tables_there
+from jobs.lake.sql import query
+from jobs.nightly_run.demo import INCIDENTS
 from schemas import table_names
 
-REGROUP = [sys.executable, "-m", "jobs.cli"]
+REGROUP = [sys.executable, "-m", "jobs.command_line.cli"]
 
 
 @pytest.fixture

@@ -10,17 +10,18 @@ from confluent_kafka import admin as ck_admin
 from deltalake import DeltaTable
 
 from coordinator_core.records import decode
-from jobs import cli, ingest
-from jobs.check import broken_laws
+from jobs import ingest
+from jobs.checks.check import broken_laws
+from jobs.command_line import cli
+from jobs.command_line.config import load_config
 from jobs.committed_offsets import with_outcome
-from jobs.config import load_config
-from jobs.errors import RunFailed
+from jobs.console.errors import RunFailed
+from jobs.engine.session import build_session
+from jobs.lake.sql import query
+from jobs.lake.tables import Lake
 from jobs.nightly import Request, inputs_of
 from jobs.segments import read_segment
-from jobs.session import build_session
 from jobs.sources import kafka
-from jobs.sql import query
-from jobs.tables import Lake
 from tools import kafka_broker
 
 LOG = "__consumer_offsets-0"  # one partition: every group's records lie in it

@@ -10,7 +10,7 @@ all the others (225 on).
 
 import pytest
 
-from jobs.check import broken_laws
+from jobs.checks.check import broken_laws
 
 # group  generation  role  cause  story  who
 ON_3_9 = """

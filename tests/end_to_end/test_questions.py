@@ -18,17 +18,17 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from jobs import what_if
-from jobs.config import load_config
-from jobs.demo import STORY
-from jobs.printing import Format, print_rows
+from jobs.command_line.config import load_config
+from jobs.console.printing import Format, print_rows
+from jobs.engine.session import build_session
+from jobs.lake.sql import query
+from jobs.lake.tables import schema_of
+from jobs.nightly_run.demo import STORY
 from jobs.register import Request, register_in
 from jobs.report import queries
 from jobs.report.lake import ReportLake
 from jobs.report.window import Window
-from jobs.session import build_session
-from jobs.sql import query
-from jobs.tables import schema_of
+from jobs.what_if import command as what_if
 from schemas import table_names, view_columns, view_names
 
 ROOT = Path(__file__).parents[2]

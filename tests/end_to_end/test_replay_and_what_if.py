@@ -5,11 +5,12 @@ by Spark, as each by itself.
 import pytest
 
 from coordinator_core.whatif import Change
-from jobs import incident_replay, what_if, what_if_sweep
-from jobs.config import load_config
-from jobs.replay import Request, replayed
-from jobs.session import build_session
-from jobs.tables import Lake
+from jobs import incident_replay, what_if_sweep
+from jobs.command_line.config import load_config
+from jobs.engine.session import build_session
+from jobs.lake.tables import Lake
+from jobs.replay.command import Request, replayed
+from jobs.what_if import command as what_if
 
 COUNTS = """
     SELECT group_id, COUNT(*), COUNT(*) FILTER (WHERE verdict = 'reproduced'),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.pipeline import JOBS
+from jobs.nightly_run.pipeline import JOBS
 from tests.end_to_end.played import Played
 
 TWINS = Path(__file__).parents[1] / "data" / "twins"

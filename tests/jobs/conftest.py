@@ -10,10 +10,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import TimestampType
 
-from jobs import cli
-from jobs.config import Config, load_config
-from jobs.session import build_session
-from jobs.tables import Lake, schema_of
+from jobs.command_line import cli
+from jobs.command_line.config import Config, load_config
+from jobs.engine.session import build_session
+from jobs.lake.tables import Lake, schema_of
 from schemas import table_partitioning
 
 # What a table demands and no rule under test asks for.

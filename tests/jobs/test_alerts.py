@@ -12,8 +12,8 @@ from jobs.alerts import prometheus
 from jobs.alerts.alerting import Request, Window, find_alerts
 from jobs.alerts.checks import CHECKS, Alert
 from jobs.alerts.settings import AlertSettings, Thresholds, read_settings, span_s
-from jobs.config import load_config
-from jobs.errors import UsageError
+from jobs.command_line.config import load_config
+from jobs.console.errors import UsageError
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOON_MS = int(NOON.timestamp() * 1000)

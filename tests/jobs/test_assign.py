@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from jobs.assign import assign
+from jobs.assignors.command import assign
 
 TWO = {
     "case": "two",

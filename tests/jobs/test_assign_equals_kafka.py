@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coordinator_core.assignors import ASSIGNORS
-from jobs.assign import answer
+from jobs.assignors.command import answer
 
 DATA = Path(__file__).parents[1] / "data" / "assignors"
 

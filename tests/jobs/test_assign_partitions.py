@@ -6,8 +6,8 @@ import pytest
 from coordinator_core.records import Assignment, Subscription, encode_assignment
 from coordinator_core.records import encode_subscription as encoded
 from jobs.assign_partitions import run
-from jobs.partition_counts import PartitionCounts
-from jobs.rerun import SCHEMA, Rerun
+from jobs.assignors.partition_counts import PartitionCounts
+from jobs.assignors.rerun import SCHEMA, Rerun
 
 JAVA = {"version": 3, "user_data": None}
 LIBRDKAFKA = {"version": 0, "user_data": b""}

@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.assignments import assignments
-from jobs.tables import conform
+from jobs.lake.tables import conform
 
 
 def stored(generation, **assigned):

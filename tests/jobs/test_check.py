@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from coordinator_core.records import encode_key, encode_value
-from jobs.check import broken_laws
-from jobs.errors import UsageError
-from jobs.laws import LAWS
+from jobs.checks.check import broken_laws
+from jobs.checks.laws import LAWS
+from jobs.console.errors import UsageError
 from schemas import table_names
 
 EVE, DAY, NEXT, NO_TIME = (

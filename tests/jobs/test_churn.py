@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.churn import churn
-from jobs.tables import conform
+from jobs.lake.tables import conform
 
 
 def line(sign, forming, level=None, **more):

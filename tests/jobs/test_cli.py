@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from jobs.pipeline import JOBS
+from jobs.nightly_run.pipeline import JOBS
 from schemas import table_names
 
 
@@ -121,7 +121,7 @@ def test_a_broken_law_is_exit_1(regroup, broken_lake):
 
 
 def test_the_command_itself(lake):
-    command = [sys.executable, "-m", "jobs.cli", "sql", "--lake", lake]
+    command = [sys.executable, "-m", "jobs.command_line.cli", "sql", "--lake", lake]
 
     done = subprocess.run([*command, "SELECT 1 AS one", "--format", "csv"], capture_output=True)
     wrong = subprocess.run([*command, "SELECT one"], capture_output=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.tables import schema_of
+from jobs.lake.tables import schema_of
 from schemas import table_columns, table_names
 from schemas.columns import columns
 

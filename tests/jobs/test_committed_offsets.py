@@ -4,7 +4,7 @@ import pytest
 
 from coordinator_core.records import encode_key, encode_value
 from jobs.committed_offsets import committed_offsets
-from jobs.tables import conform
+from jobs.lake.tables import conform
 
 VALUE = {"offset": 42, "leader_epoch": -1, "metadata": "", "commit_timestamp": 5}
 

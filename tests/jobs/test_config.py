@@ -2,8 +2,8 @@
 
 import pytest
 
-from jobs.config import CONF, Config, known_timezone, load_config
-from jobs.errors import UsageError
+from jobs.command_line.config import CONF, Config, known_timezone, load_config
+from jobs.console.errors import UsageError
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from jobs import cli
+from jobs.command_line import cli
 
 ROOT = Path(__file__).parents[2]
 PAGES = [

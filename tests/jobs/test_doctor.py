@@ -20,11 +20,11 @@ import pytest
 from deltalake import write_deltalake
 
 from jobs import doctor
-from jobs.config import Config
+from jobs.command_line.config import Config
+from jobs.console.errors import UsageError
+from jobs.console.printing import Format
 from jobs.doctor import broker_logs, brokers, lakes, machine, spark
 from jobs.doctor.finding import failure, ok, warning
-from jobs.errors import UsageError
-from jobs.printing import Format
 
 
 @pytest.fixture

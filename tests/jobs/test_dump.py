@@ -13,8 +13,8 @@ import pytest
 from deltalake import write_deltalake
 
 from coordinator_core.records import encode_key, encode_value
-from jobs.check import broken_laws
-from jobs.errors import UsageError
+from jobs.checks.check import broken_laws
+from jobs.console.errors import UsageError
 from jobs.ingest import Inputs, run
 from jobs.segments.writer import record_batch
 from jobs.sources.dump import Dump, file_rows

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from jobs import cli
-from jobs.arguments import run_script
+from jobs.command_line import cli
+from jobs.command_line.arguments import run_script
 
 FOUND_DEEP = """An error occurred while calling o96.save.
 : org.apache.spark.SparkException: Job aborted.
@@ -93,7 +93,7 @@ def test_a_command_that_fails(monkeypatch, capsys):
     def fails(root, sql):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("jobs.sql.query", fails)
+    monkeypatch.setattr("jobs.lake.sql.query", fails)
     monkeypatch.setattr(sys, "argv", ["regroup", "sql", "--lake", "lake", "SELECT 1"])
     with pytest.raises(SystemExit) as exited:
         cli.main()

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from jobs import cli
-from jobs.examples import EXAMPLES
-from jobs.pipeline import JOBS
+from jobs.command_line import cli
+from jobs.command_line.examples import EXAMPLES
+from jobs.nightly_run.pipeline import JOBS
 from schemas import table_names
 from tests.jobs.test_incident_replay import tables
 

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from jobs.forced_moves import AT_ONCE, forced_in
+from jobs.assignors.forced_moves import AT_ONCE, forced_in
 
 GIVEN = pa.list_(
     pa.struct(

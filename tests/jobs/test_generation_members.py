@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.generation_members import generation_members
-from jobs.tables import conform
+from jobs.lake.tables import conform
 
 
 def member(member_id, instance_id=None, client_id=None, host="/10.0.0.1"):

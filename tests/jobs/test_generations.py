@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.generations import generations
-from jobs.tables import conform
+from jobs.lake.tables import conform
 
 BILLING = "billing-1-0f8fad5b-d9cb-469f-a165-70867728950e"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.group_events import group_events
-from jobs.tables import conform
+from jobs.lake.tables import conform
 
 
 def line(position, ms, text, event="LEFT", **more):

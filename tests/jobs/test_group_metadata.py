@@ -11,7 +11,7 @@ from coordinator_core.records import (
     encode_value,
 )
 from jobs.group_metadata import group_metadata
-from jobs.tables import conform
+from jobs.lake.tables import conform
 
 SUBSCRIPTION = encode_subscription(
     Subscription(3, ["orders"], None, [("orders", [0, 1])], generation_id=4, rack_id="r1")

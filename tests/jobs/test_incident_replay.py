@@ -6,8 +6,8 @@ import pytest
 
 from coordinator_core.incident import lives, replay
 from jobs.incident_replay import READS, incident_replay, rows_of
-from jobs.replay import Request, as_json, replayed
-from jobs.tables import conform
+from jobs.lake.tables import conform
+from jobs.replay.command import Request, as_json, replayed
 from tests.core.incident.evidence_of import of_example
 
 GROUP = "inventory-static"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from coordinator_core.records import encode_key, encode_value
-from jobs.check import broken_laws
+from jobs.checks.check import broken_laws
 from jobs.ingest import Inputs, run
+from jobs.lake.tables import Lake
 from jobs.sources.rows import DateRange
-from jobs.tables import Lake
 
 EVE, DAY = date(2026, 11, 20), date(2026, 11, 21)
 EVE_MS, DAY_MS = 1_795_175_000_000, 1_795_219_200_000  # 2026-11-20 11:43:20, 2026-11-21 00:00

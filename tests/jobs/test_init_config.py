@@ -6,9 +6,9 @@ import tomllib
 import pytest
 
 from jobs.alerts.settings import AlertSettings, Thresholds
-from jobs.config import CONF, SECTIONS, Config, load_config
-from jobs.errors import UsageError
-from jobs.init_config import text, write
+from jobs.command_line.config import CONF, SECTIONS, Config, load_config
+from jobs.command_line.init_config import text, write
+from jobs.console.errors import UsageError
 
 # What is commented out in it, as it is set.
 COMMENTED = re.compile(r'^# (?=[\["a-zA-Z.]+[\w".*\]-]* ?(?:= |$))', re.MULTILINE)

@@ -9,12 +9,12 @@ import threading
 
 import pytest
 
-from jobs import interrupt
-from jobs.interrupt import Interrupted, comes_of_interrupt
+from jobs.console import interrupt
+from jobs.console.interrupt import Interrupted, comes_of_interrupt
 
 CLINGING = """
 import time
-from jobs.interrupt import end_at_once
+from jobs.console.interrupt import end_at_once
 
 end_at_once()
 try:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.errors import UsageError
+from jobs.console.errors import UsageError
 from jobs.sources.kafka import Kafka
 
 SETTINGS = {

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfoNotFoundError
 
 import pytest
 
-from jobs.log_files import LogCounts, LogEntry, Unreadable, read_log
+from jobs.sources.log_files import LogCounts, LogEntry, Unreadable, read_log
 
 LOGGER = "kafka.coordinator.group.GroupCoordinator"
 OTHER = (

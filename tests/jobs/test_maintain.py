@@ -5,10 +5,10 @@ from datetime import date
 import pytest
 from deltalake import DeltaTable
 
-from jobs.config import Config
-from jobs.errors import UsageError
+from jobs.command_line.config import Config
+from jobs.console.errors import UsageError
+from jobs.lake.sql import query
 from jobs.maintain import COLUMNS, Request, maintain
-from jobs.sql import query
 
 TODAY = date(2026, 11, 21)
 YESTERDAY, OLD, TIMELESS = date(2026, 11, 20), date(2026, 11, 18), date(1970, 1, 1)

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from jobs.config import Config
-from jobs.errors import UsageError
+from jobs.command_line.config import Config
+from jobs.console.errors import UsageError
 from jobs.nightly import Request, inputs_of
 from jobs.sources.kafka import Kafka
 from jobs.sources.rows import DateRange

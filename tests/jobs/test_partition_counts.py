@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.partition_counts import PartitionCounts
+from jobs.assignors.partition_counts import PartitionCounts
 
 KNOWN = [("orders", 6, 1_000), ("orders", 12, 5_000)]
 

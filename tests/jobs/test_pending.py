@@ -6,8 +6,8 @@ import pytest
 from delta.tables import DeltaTable
 
 from jobs import __version__
-from jobs.pending import Pending, pending
-from jobs.tables import Lake
+from jobs.lake.tables import Lake
+from jobs.nightly_run.pending import Pending, pending
 
 MONDAY, TUESDAY, WEDNESDAY = date(2026, 11, 16), date(2026, 11, 17), date(2026, 11, 18)
 TIMELESS = date(1970, 1, 1)

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 from rich.cells import cell_len
 
-from jobs.printing import Format, jsonable, print_rows
+from jobs.console.printing import Format, jsonable, print_rows
 
 COLUMNS = ["group", "generation", "at"]
 AT = datetime(2026, 11, 21, 8, 15, 0, 250_000)

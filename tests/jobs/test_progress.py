@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from jobs.pipeline import Progress
-from jobs.working import working
+from jobs.console.working import working
+from jobs.nightly_run.pipeline import Progress
 
 
 class Terminal(io.StringIO):

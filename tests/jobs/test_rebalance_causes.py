@@ -2,8 +2,8 @@
 
 import pytest
 
+from jobs.lake.tables import conform
 from jobs.rebalance_causes import rebalance_causes
-from jobs.tables import conform
 
 SECOND = 1000
 MINUTE = 60 * SECOND

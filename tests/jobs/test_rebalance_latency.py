@@ -2,8 +2,8 @@
 
 import pytest
 
+from jobs.lake.tables import conform
 from jobs.rebalance_latency import rebalance_latency
-from jobs.tables import conform
 
 
 def made(generation, prepared, joined, stable, ended=None, outcome="stable", **more):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.errors import UsageError
+from jobs.console.errors import UsageError
 from jobs.register import Request, create_view, register_in
 from schemas import table_names, view_names
 

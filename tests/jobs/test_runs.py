@@ -6,10 +6,10 @@ from datetime import date
 import pytest
 
 from jobs import __version__
-from jobs.pipeline import Progress
-from jobs.runs import Run, summary
-from jobs.sql import query
-from jobs.tables import Lake
+from jobs.lake.sql import query
+from jobs.lake.tables import Lake
+from jobs.nightly_run.pipeline import Progress
+from jobs.nightly_run.runs import Run, summary
 
 DAY = date(2026, 11, 21)
 

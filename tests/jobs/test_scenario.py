@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.errors import UsageError
-from jobs.scenario import run
+from jobs.console.errors import UsageError
+from jobs.scenario.command import run
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"
 

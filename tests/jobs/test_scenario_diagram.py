@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from coordinator_core.eras import ERAS
-from coordinator_core.scenario import derived_ids, play
-from jobs.errors import UsageError
-from jobs.scenario import diagram
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.scenarios.scenario import derived_ids, play
+from jobs.console.errors import UsageError
+from jobs.scenario.command import diagram
 from tools.situations import SITUATIONS
 
 FILE = SITUATIONS / "01-first-member.json"

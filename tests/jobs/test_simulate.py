@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from bench.simulation.against_truth import differences, play, run_nightly, tables
 from coordinator_core.simulation import fleet_of
 from coordinator_core.simulation.random_fleets import random_fleet
-from jobs import ingest, simulate_lake
-from jobs.check import broken_laws
-from jobs.decode import decode
-from jobs.errors import UsageError
+from jobs import ingest
+from jobs.checks.check import broken_laws
+from jobs.console.errors import UsageError
+from jobs.decode.command import decode
+from jobs.lake.tables import Lake
 from jobs.segments.reader import read_segment
 from jobs.segments.writer import SegmentWriter, record_batch
-from jobs.simulate import Spec, read_spec, simulate, write
-from jobs.tables import Lake
+from jobs.simulate import into_lake as simulate_lake
+from jobs.simulate.command import Spec, read_spec, simulate, write
 
 FLEETS = Path(__file__).parents[2] / "examples" / "fleets"
 START_MS = 1_795_161_600_000

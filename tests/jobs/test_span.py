@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from jobs.span import of_dates
-from jobs.tables import Lake
+from jobs.lake.span import of_dates
+from jobs.lake.tables import Lake
 
 MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)
 
@@ -37,7 +37,7 @@ def lake(spark, root, write_lake, request, monkeypatch):
     Few signs are held by the driver, many stay where they are.
     """
     if request.param is not None:
-        monkeypatch.setattr("jobs.span.MANY", request.param)
+        monkeypatch.setattr("jobs.lake.span.MANY", request.param)
     write_lake(
         root,
         {

@@ -5,9 +5,9 @@ from datetime import date, datetime
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from jobs.errors import UsageError
-from jobs.sql import query
-from jobs.tables import Lake
+from jobs.console.errors import UsageError
+from jobs.lake.sql import query
+from jobs.lake.tables import Lake
 from schemas import table_names, view_columns, view_names, view_rests_on, views_in_order
 
 

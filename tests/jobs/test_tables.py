@@ -9,8 +9,8 @@ from deltalake import write_deltalake
 from pyspark.errors import AnalysisException
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from jobs.errors import RunFailed
-from jobs.tables import Lake, conform, schema_of
+from jobs.console.errors import RunFailed
+from jobs.lake.tables import Lake, conform, schema_of
 from schemas import table_key, table_names, table_partitioning
 
 ODD = "o'neil\\s"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.tables import conform
+from jobs.lake.tables import conform
 from jobs.timeline import timeline
 
 M = [{"member_id": "m", "client_id": "c", "client_host": "/h"}]

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from jobs.errors import UsageError
+from jobs.console.errors import UsageError
 from jobs.topic_partitions import read_file, read_lines, run
 
 SINCE = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from coordinator_core.records import encode_key
-from jobs.check import broken_laws
+from jobs.checks.check import broken_laws
 from jobs.ingest import Inputs, run
-from jobs.scenario import run as play
+from jobs.scenario.command import run as play
 from jobs.sources.trace import line_row, trace_rows
 
 GROUP = encode_key(2, {"group": "g"})

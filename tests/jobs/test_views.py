@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from jobs.sql import query
+from jobs.lake.sql import query
 from schemas import table_names
 
 DAY = 86_400_000

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from coordinator_core.whatif import GRID, Outcome
-from jobs.cli import main
+from jobs.command_line.cli import main
 from schemas import table_names
 from tests.jobs.test_incident_replay import tables
 

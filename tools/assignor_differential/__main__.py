@@ -28,7 +28,7 @@ from coordinator_core.assignors import (
     Topics,
 )
 from coordinator_core.assignors.subscriptions import as_read
-from jobs.assign import answer
+from jobs.assignors.command import answer
 from tools.assignor_differential.cases import Case, case
 
 JAR = Path(__file__).parents[2] / "build" / "assignors" / "assignors.jar"

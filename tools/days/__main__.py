@@ -26,14 +26,14 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from jobs.check import broken_laws
-from jobs.config import load_config
+from jobs.checks.check import broken_laws
+from jobs.command_line.config import load_config
+from jobs.engine.session import build_session
+from jobs.lake.span import of_dates
+from jobs.lake.sql import query
+from jobs.lake.tables import Lake
 from jobs.nightly import Request
-from jobs.pipeline import JOBS
-from jobs.session import build_session
-from jobs.span import of_dates
-from jobs.sql import query
-from jobs.tables import Lake
+from jobs.nightly_run.pipeline import JOBS
 from schemas import table_names, table_partitioning
 from tools.days.comparison import compared, end, worked_out
 from tools.days.history import DAYS, History, history
@@ -65,7 +65,7 @@ class Place:
         """The command, in a process group of its own."""
         given = self.request(date=str(day)).given()
         options = [word for k, v in given.items() for word in (f"--{k.replace('_', '-')}", v)]
-        command = [sys.executable, "-m", "jobs.cli", "nightly", *options]
+        command = [sys.executable, "-m", "jobs.command_line.cli", "nightly", *options]
         return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def tables(self) -> dict[str, Counter[str]]:

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
-from jobs.config import Config
+from jobs.command_line.config import Config
 from jobs.nightly import Request, nightly
-from jobs.pipeline import Progress
+from jobs.nightly_run.pipeline import Progress
 
 
 def worked_out(request: Request, config: Config) -> float:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from coordinator_core.records import decode, encode_value
-from jobs.decode import decode as decode_files
+from jobs.decode.command import decode as decode_files
 from jobs.segments.writer import framed, records_bytes
 
 INCIDENT = Path(__file__).resolve().parents[2] / "examples" / "mixed-clients-4.1.2"

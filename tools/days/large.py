@@ -4,9 +4,9 @@ is every table the same?
     python -m tools.days.large LAKE --cluster-id ID [--conf FILE]
 
 What ``tools.days`` asks of small days, for days of a size at which runs go another way
-(``jobs.span.MANY``).  LAKE has a few dates in bronze, as `regroup simulate --lake` leaves them, and
-is worked out in one run.  Once all nights are over, the first one is run again.  Exit 1 if a row
-differs, or if a law is broken.
+(``jobs.lake.span.MANY``).  LAKE has a few dates in bronze, as `regroup simulate --lake` leaves
+them, and is worked out in one run.  Once all nights are over, the first one is run again.  Exit 1
+if a row differs, or if a law is broken.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from datetime import date
 import pyarrow.compute as pc
 from deltalake import DeltaTable, write_deltalake
 
-from jobs.check import broken_laws
-from jobs.config import CONF, load_config
-from jobs.news import BRONZE
+from jobs.checks.check import broken_laws
+from jobs.command_line.config import CONF, load_config
+from jobs.lake.span import MANY, SILVER
+from jobs.lake.sql import query
 from jobs.nightly import Request
-from jobs.span import MANY, SILVER
-from jobs.sql import query
+from jobs.nightly_run.news import BRONZE
 from schemas import table_names, table_partitioning
 from tools.days.comparison import compared, end, worked_out
 

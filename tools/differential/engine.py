@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import traceback
 
-from coordinator_core.eras import ERAS
-from coordinator_core.scenario import given_ids, play
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.scenarios.scenario import given_ids, play
 from tools.differential.kafka import Scenario
 from tools.differential.traces import Event
 

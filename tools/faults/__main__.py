@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from jobs.check import broken_laws
+from jobs.checks.check import broken_laws
 from tools.faults import lakes, runs
 from tools.faults.runs import CLEAR, LOST, SAME, Undisturbed
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
-from jobs.sql import query
+from jobs.lake.sql import query
 from schemas import table_names, table_partitioning
 
 # What two runs over the same inputs do not have in common: when they ran.

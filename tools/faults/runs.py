@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jobs.check import broken_laws
+from jobs.checks.check import broken_laws
 from tools.faults.lakes import tables_of
 from tools.standalone_cluster import arguments, packaged, standalone_cluster, submit_line
 
@@ -68,7 +68,14 @@ class Run:
 
 
 def nightly(incident: Path, lake: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "jobs.cli", "nightly", *arguments(incident, lake), *more]
+    return [
+        sys.executable,
+        "-m",
+        "jobs.command_line.cli",
+        "nightly",
+        *arguments(incident, lake),
+        *more,
+    ]
 
 
 class Undisturbed:

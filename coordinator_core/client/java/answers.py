@@ -20,8 +20,8 @@ from coordinator_core.client.messages import (
 from coordinator_core.client.reactions import JAVA, Reaction, error_of, reaction
 from coordinator_core.client.shell import Generation, InFlight
 from coordinator_core.client.subscription import assign, topics_of
-from coordinator_core.errors import Errors
-from coordinator_core.messages import (
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
     FetchResponse,
     Heartbeat,
     JoinGroup,

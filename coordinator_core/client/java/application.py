@@ -20,8 +20,8 @@ from coordinator_core.client.java.threads import (
 )
 from coordinator_core.client.messages import Closed, FindCoordinator
 from coordinator_core.client.reactions import Reaction
-from coordinator_core.errors import Errors
-from coordinator_core.messages import OffsetFetch
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import OffsetFetch
 
 TIMER = "application"
 

@@ -6,8 +6,8 @@ from coordinator_core.client.java.member import Future, Member
 from coordinator_core.client.java.threads import Thread, Wait, exception_name
 from coordinator_core.client.messages import MemberState
 from coordinator_core.client.reactions import Reaction
-from coordinator_core.errors import Errors
-from coordinator_core.messages import OffsetCommit
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import OffsetCommit
 
 AGAIN = {Reaction.RETRY, Reaction.FIND}
 

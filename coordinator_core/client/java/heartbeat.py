@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from coordinator_core.client.java.member import Member
 from coordinator_core.client.messages import MemberState
-from coordinator_core.errors import Errors
-from coordinator_core.messages import Heartbeat
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import Heartbeat
 
 HEARTBEAT, SESSION, POLL_INTERVAL, LOOKUP = "heartbeat", "session", "poll interval", "lookup"
 POLL_EXPIRED = "consumer poll timeout has expired."

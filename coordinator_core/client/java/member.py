@@ -6,8 +6,8 @@ from coordinator_core.client.messages import NO_GENERATION, FindCoordinator, Mem
 from coordinator_core.client.reactions import Reaction
 from coordinator_core.client.shell import Generation, InFlight, Shell
 from coordinator_core.client.subscription import LastAssignment, is_cooperative
-from coordinator_core.errors import Errors
-from coordinator_core.messages import LeaveGroup, Leaver
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import LeaveGroup, Leaver
 
 
 class Future:

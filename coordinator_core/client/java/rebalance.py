@@ -12,8 +12,8 @@ from coordinator_core.client.java.threads import Thread, Thrown, Wait, exception
 from coordinator_core.client.messages import MemberState
 from coordinator_core.client.reactions import Reaction
 from coordinator_core.client.subscription import LastAssignment, assigned, subscriptions
-from coordinator_core.errors import Errors
-from coordinator_core.messages import JoinGroup, TopicPartition
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import JoinGroup, TopicPartition
 from coordinator_core.records import BadRecord
 
 JOIN_GROUP_TIMEOUT_LAPSE_MS = 5000  # what a join may take beyond the rebalance timeout

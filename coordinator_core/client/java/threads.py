@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from coordinator_core.errors import Errors
+from coordinator_core.protocol.errors import Errors
 
 EXCEPTIONS = {
     Errors.NETWORK_EXCEPTION: "DisconnectException",

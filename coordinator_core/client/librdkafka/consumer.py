@@ -13,7 +13,7 @@ from coordinator_core.client.messages import (
 )
 from coordinator_core.client.shell import InFlight, Shell
 from coordinator_core.client.subscription import subscriptions
-from coordinator_core.messages import JoinGroup
+from coordinator_core.protocol.messages import JoinGroup
 
 PROTOCOL_TYPE = "consumer"
 POLL_CHECK_MS = 500

@@ -20,8 +20,8 @@ from coordinator_core.client.messages import NO_GENERATION, Closed, FindCoordina
 from coordinator_core.client.reactions import Reaction
 from coordinator_core.client.shell import Shell
 from coordinator_core.client.subscription import LastAssignment, is_cooperative
-from coordinator_core.errors import Errors
-from coordinator_core.messages import JoinResponse, LeaveGroup, Leaver, TopicPartition
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import JoinResponse, LeaveGroup, Leaver, TopicPartition
 
 JOIN_INTERVAL_MS = 1000
 QUERY_INTERVAL_MS = 500

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from coordinator_core.client.librdkafka.group import Group
 from coordinator_core.client.librdkafka.states import HEARTBEATING, Interval
-from coordinator_core.messages import Heartbeat
+from coordinator_core.protocol.messages import Heartbeat
 
 
 class Heartbeats:

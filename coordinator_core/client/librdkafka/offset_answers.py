@@ -9,7 +9,7 @@ from coordinator_core.client.librdkafka.partitions import MAX_RETRIES, Commit, F
 from coordinator_core.client.librdkafka.states import Problem
 from coordinator_core.client.reactions import Reaction
 from coordinator_core.client.shell import InFlight
-from coordinator_core.errors import Errors
+from coordinator_core.protocol.errors import Errors
 
 
 class OffsetAnswers:

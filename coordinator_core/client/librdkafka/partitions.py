@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from coordinator_core.client.messages import ClientRequest
 from coordinator_core.client.shell import Shell
-from coordinator_core.messages import OffsetCommit, OffsetFetch, TopicPartition
+from coordinator_core.protocol.messages import OffsetCommit, OffsetFetch, TopicPartition
 
 MAX_RETRIES = 2
 

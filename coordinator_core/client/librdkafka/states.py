@@ -7,8 +7,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from coordinator_core.client.messages import MemberState
-from coordinator_core.errors import Errors
-from coordinator_core.messages import TopicPartition
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import TopicPartition
 
 
 class JoinState(Enum):

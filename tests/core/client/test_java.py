@@ -19,8 +19,8 @@ from coordinator_core.client import (
     Raised,
     Send,
 )
-from coordinator_core.errors import Errors
-from coordinator_core.messages import (
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
     Heartbeat,
     HeartbeatResponse,
     JoinGroup,

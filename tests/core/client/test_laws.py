@@ -12,8 +12,8 @@ from coordinator_core.client import (
     MemberState,
     Raised,
 )
-from coordinator_core.errors import Errors
-from coordinator_core.messages import JoinResponse, OffsetFetch
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import JoinResponse, OffsetFetch
 from tests.core.client.test_reactions import ANSWERS
 from tests.core.client.world import LOST, NEVER, NODE, World
 

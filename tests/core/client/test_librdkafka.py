@@ -9,8 +9,14 @@ from coordinator_core.client import (
     Metadata,
     Raised,
 )
-from coordinator_core.errors import Errors
-from coordinator_core.messages import Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, OffsetFetch
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    OffsetFetch,
+)
 from coordinator_core.records import decode_subscription
 from tests.core.client.world import NEVER, World, once
 

@@ -28,8 +28,8 @@ from coordinator_core.client.reactions import (
     RETRY,
     Reaction,
 )
-from coordinator_core.errors import Errors
-from coordinator_core.messages import (
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
     CommitResponse,
     FetchResponse,
     Heartbeat,

@@ -20,11 +20,11 @@ from coordinator_core.client import (
     MetadataResponse,
     Send,
 )
-from coordinator_core.coordinator import Coordinator
-from coordinator_core.era import Config
-from coordinator_core.eras import ERAS
-from coordinator_core.errors import Errors
-from coordinator_core.messages import Append, Event, Respond
+from coordinator_core.coordinator.coordinator import Coordinator
+from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import Append, Event, Respond
 
 NODE = 1
 LOST = "lost"  # instead of an answer

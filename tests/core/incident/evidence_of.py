@@ -12,7 +12,7 @@ from coordinator_core.incident.commits import commit_stimuli, commits
 from coordinator_core.log_lines import parse_line
 from coordinator_core.records import decode
 from coordinator_core.simulation import Line, Written, fleet_of, simulate
-from jobs.decode import decode as decode_segments
+from jobs.decode.command import decode as decode_segments
 
 START_MS = 1_795_161_600_000
 ROOT = Path(__file__).parents[3]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.errors import UsageError
+from jobs.console.errors import UsageError
 from jobs.report.data import ROOM, page_data
 from jobs.report.json_text import as_json
 from jobs.report.lake import ReportLake

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from jobs.errors import UsageError
+from jobs.console.errors import UsageError
 from jobs.report.command import Request, report
 from jobs.report.data import page_data
 from jobs.report.lake import ReportLake

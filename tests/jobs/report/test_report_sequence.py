@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coordinator_core.incident import lives, replay
-from jobs.errors import UsageError
+from jobs.console.errors import UsageError
 from jobs.report import sequence
 from tests.core.incident.evidence_of import of_example
 

@@ -9,7 +9,7 @@ import cramjam
 import crc32c
 import pytest
 
-from jobs.decode import decode
+from jobs.decode.command import decode
 from jobs.segments import Batch, Quarantined, columns, pieces, read_segment
 from jobs.segments.compression import CODECS
 

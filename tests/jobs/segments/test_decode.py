@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.decode import decode
+from jobs.decode.command import decode
 from jobs.segments import pieces
 from jobs.segments.columns import read_columns
 

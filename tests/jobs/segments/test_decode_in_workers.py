@@ -11,9 +11,9 @@ from multiprocessing import active_children
 
 import pytest
 
-from jobs import decode as job
-from jobs import in_workers as workers
-from jobs.errors import RunFailed
+from jobs.console.errors import RunFailed
+from jobs.decode import command as job
+from jobs.decode import in_workers as workers
 from jobs.segments import extents, frames, pieces
 
 CAPTURES = ["compacted", "transactions", "killed", "cut", "gzip", "lz4", "incident"]
@@ -175,7 +175,8 @@ def test_so_is_one_that_is_killed_while_it_waits():
 
 COMMAND = """
 import os, sys
-from jobs import cli, decode
+from jobs.command_line import cli
+from jobs.decode import command as decode
 
 decode.SIZE_FOR_WORKERS = 1
 os.sched_getaffinity = lambda process: {0, 1, 2}

@@ -1,0 +1,239 @@
+"""One consumer group: who is in it, what it waits for, and where it is in its life."""
+
+from __future__ import annotations
+
+from coordinator_core.coordinator.classic.states import MOVES, GroupState
+from coordinator_core.coordinator.offsets import OffsetStore
+from coordinator_core.jvm.hash_order import Scala212Keys
+from coordinator_core.jvm.java import HashMapKeys
+from coordinator_core.protocol.errors import UnexpectedState
+from coordinator_core.protocol.messages import Protocols
+
+CONSUMER = "consumer"  # protocol type of groups whose member metadata is a consumer's subscription
+
+
+class Member:
+    """One member.  ``awaiting_join``, ``awaiting_sync``: the request ids that wait, if any."""
+
+    __slots__ = (
+        "assignment",
+        "awaiting_join",
+        "awaiting_sync",
+        "client_host",
+        "client_id",
+        "heartbeat_satisfied",
+        "instance_id",
+        "is_leaving",
+        "is_new",
+        "latest_heartbeat_ms",
+        "member_id",
+        "protocols",
+        "rebalance_timeout_ms",
+        "session_timeout_ms",
+    )
+
+    def __init__(
+        self,
+        member_id: str,
+        instance_id: str | None,
+        client_id: str,
+        client_host: str,
+        rebalance_timeout_ms: int,
+        session_timeout_ms: int,
+        protocols: Protocols,
+        assignment: bytes = b"",
+    ) -> None:
+        self.member_id = member_id
+        self.instance_id = instance_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.session_timeout_ms = session_timeout_ms
+        self.protocols = protocols
+        self.assignment = assignment
+        self.awaiting_join: str | None = None
+        self.awaiting_sync: str | None = None
+        self.is_new = False  # still in its first join
+        self.is_leaving = False
+        self.heartbeat_satisfied = False
+        self.latest_heartbeat_ms = -1
+
+    def metadata(self, protocol: str | None) -> bytes:
+        for name, metadata in self.protocols:
+            if name == protocol:
+                return metadata
+        raise UnexpectedState(f"{self.member_id} does not support protocol {protocol}")
+
+    def is_alive(self) -> bool:
+        """Need not be heard of: a member that waits for an answer cannot send heartbeats."""
+        if self.is_new:
+            return self.heartbeat_satisfied
+        waits = self.awaiting_join is not None or self.awaiting_sync is not None
+        return waits or self.heartbeat_satisfied
+
+
+class Group:
+    """A group's data and the rules that hold whatever the era.
+
+    ``members`` is a dict; ``in_order`` gives them as the era's hash map does.  ``partition`` is the
+    group's in `__consumer_offsets`.
+    """
+
+    __slots__ = (
+        "_ordered",
+        "awaiting_join_count",
+        "generation",
+        "group_id",
+        "leader",
+        "members",
+        "new_member_added",
+        "offsets",
+        "order",
+        "partition",
+        "pending",
+        "pending_sync",
+        "previous_state",
+        "protocol",
+        "protocol_type",
+        "state",
+        "state_timestamp_ms",
+        "static_members",
+        "subscribed_topics",
+        "supported",
+    )
+
+    def __init__(
+        self,
+        group_id: str,
+        partition: int,
+        now_ms: int,
+        order: HashMapKeys | Scala212Keys,
+        offsets: OffsetStore,
+    ) -> None:
+        self.group_id = group_id
+        self.partition = partition
+        self.state = GroupState.EMPTY
+        self.previous_state = GroupState.DEAD
+        self.state_timestamp_ms = now_ms
+        self.generation = 0
+        self.protocol_type: str | None = None
+        self.protocol: str | None = None
+        self.leader: str | None = None
+        self.members: dict[str, Member] = {}
+        self.static_members: dict[str, str] = {}  # instance id -> member id
+        self.pending: dict[str, None] = {}  # ids given out, not joined yet
+        self.pending_sync: dict[str, None] = {}  # members that have not synced in this generation
+        self.awaiting_join_count = 0
+        self.supported: dict[str, int] = {}  # protocol -> members that support it
+        self.subscribed_topics: frozenset[str] | None = None
+        self.new_member_added = False
+        self.offsets = offsets
+        self.order = order
+        self._ordered: list[Member] | None = None
+
+    def move_to(self, target: GroupState, now_ms: int) -> None:
+        if target not in MOVES[self.state]:
+            raise UnexpectedState(f"{self.group_id}: {self.state.value} -> {target.value}")
+        self.previous_state = self.state
+        self.state = target
+        self.state_timestamp_ms = now_ms
+
+    def in_order(self) -> list[Member]:
+        """Members in the order of the era's hash map; not to be changed."""
+        if self._ordered is None:
+            self._ordered = [self.members[key] for key in self.order]
+        return self._ordered
+
+    def add(self, member: Member, awaiting_join: str | None) -> None:
+        """Take a member in; the first of a group sets its protocol type, by way of the caller."""
+        if self.leader is None:
+            self.leader = member.member_id
+        self._put(member)
+        self._count_protocols(member, 1)
+        member.awaiting_join = awaiting_join
+        if awaiting_join is not None:
+            self.awaiting_join_count += 1
+
+    def remove(self, member_id: str) -> Member | None:
+        """Let go of a member; the next in the hash map's order leads if it was the leader."""
+        member = self._take(member_id)
+        if member is not None:
+            self._count_protocols(member, -1)
+            if member.awaiting_join is not None:
+                self.awaiting_join_count -= 1
+        if self.leader == member_id:
+            self.leader = self.in_order()[0].member_id if self.members else None
+        return member
+
+    def update(self, member: Member, protocols: Protocols, awaiting_join: str | None) -> None:
+        self._count_protocols(member, -1)
+        member.protocols = protocols
+        self._count_protocols(member, 1)
+        was, waits = member.awaiting_join is not None, awaiting_join is not None
+        self.awaiting_join_count += waits - was
+        member.awaiting_join = awaiting_join
+
+    def rename(self, member: Member, new_member_id: str) -> None:
+        """Give a static member its new id, in the old one's roles."""
+        old_member_id = member.member_id
+        self._take(old_member_id)
+        member.member_id = new_member_id
+        self._put(member)
+        if self.leader == old_member_id:
+            self.leader = new_member_id
+
+    def take_join(self, member: Member) -> str | None:
+        """The request id of the member's waiting join, which waits no more."""
+        request_id = member.awaiting_join
+        if request_id is not None:
+            member.awaiting_join = None
+            self.awaiting_join_count -= 1
+        return request_id
+
+    def rebalance_timeout_ms(self) -> int:
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    def has_all_joined(self) -> bool:
+        return len(self.members) == self.awaiting_join_count and not self.pending
+
+    def supports(self, protocol_type: str, protocols: Protocols) -> bool:
+        """Whether a member with these protocols can be in the group (as of 2.0)."""
+        if self.state is GroupState.EMPTY:
+            return bool(protocol_type) and bool(protocols)
+        return self.protocol_type == protocol_type and self.supports_any(protocols)
+
+    def supports_any(self, protocols: Protocols) -> bool:
+        count = len(self.members)
+        return any(self.supported.get(name, 0) == count for name, _ in protocols)
+
+    def votes(self) -> dict[str, int]:
+        """Every member's vote: its first protocol that all support.  Votes are in member order."""
+        count = len(self.members)
+        votes: dict[str, int] = {}
+        for member in self.in_order():
+            choice = next((p for p, _ in member.protocols if self.supported.get(p) == count), None)
+            if choice is None:
+                raise UnexpectedState(f"{member.member_id} supports no candidate protocol")
+            votes[choice] = votes.get(choice, 0) + 1
+        return votes
+
+    def is_static(self, member_id: str) -> bool:
+        member = self.members.get(member_id)
+        return member is not None and member.instance_id is not None
+
+    def _put(self, member: Member) -> None:
+        self.members[member.member_id] = member
+        self.order.add(member.member_id)
+        self._ordered = None
+
+    def _take(self, member_id: str) -> Member | None:
+        member = self.members.pop(member_id, None)
+        if member is not None:
+            self.order.discard(member_id)
+            self._ordered = None
+        return member
+
+    def _count_protocols(self, member: Member, by: int) -> None:
+        supported = self.supported
+        for name, _ in member.protocols:
+            supported[name] = supported.get(name, 0) + by

@@ -1,0 +1,134 @@
+"""What is wrong with a request itself, whatever the group is doing, in each era's order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.states import GroupState
+from coordinator_core.coordinator.era import Era
+from coordinator_core.coordinator.turn import Turn
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import JoinGroup, OffsetCommit, SyncGroup
+
+
+def check_member(group: Group, member_id: str, instance_id: str | None) -> Errors:
+    """An instance id must be known and be the member's."""
+    if instance_id is not None:
+        current = group.static_members.get(instance_id)
+        if current is None:
+            return Errors.UNKNOWN_MEMBER_ID
+        if current != member_id:
+            return Errors.FENCED_INSTANCE_ID
+    return Errors.NONE if member_id in group.members else Errors.UNKNOWN_MEMBER_ID
+
+
+def check_member_leniently(group: Group, member_id: str, instance_id: str | None) -> Errors:
+    """Up to 2.5: an instance id that the group does not know is not looked at."""
+    if instance_id is not None and group.static_members.get(instance_id, member_id) != member_id:
+        return Errors.FENCED_INSTANCE_ID
+    return Errors.NONE if member_id in group.members else Errors.UNKNOWN_MEMBER_ID
+
+
+def check_sync(turn: Turn, group: Group, request: SyncGroup) -> Errors:
+    error = checked_member(turn, group, request.member_id, request.instance_id, "sync-group")
+    if error is not Errors.NONE:
+        return error
+    if request.generation != group.generation:
+        return Errors.ILLEGAL_GENERATION
+    is_odd = _is_inconsistent(turn, request.protocol_type, group.protocol_type)
+    if is_odd or _is_inconsistent(turn, request.protocol_name, group.protocol):
+        return Errors.INCONSISTENT_GROUP_PROTOCOL
+    return Errors.NONE
+
+
+def _is_inconsistent(turn: Turn, named: str | None, known: str | None) -> bool:
+    """KIP-559; to the new coordinator everything is consistent with a protocol not chosen yet."""
+    if named is None or (known is None and turn.era.is_new_coordinator):
+        return False
+    return named != known
+
+
+def checked_member(
+    turn: Turn, group: Group, member_id: str, instance_id: str | None, operation: str
+) -> Errors:
+    """The era's check of a member, which tells the log of a fenced one."""
+    error = turn.era.check_member(group, member_id, instance_id)
+    if error is Errors.FENCED_INSTANCE_ID and instance_id is not None:
+        turn.event(
+            "STATIC_FENCED",
+            group,
+            member_id=member_id,
+            instance_id=instance_id,
+            old_member_id=group.static_members[instance_id],
+            operation=operation,
+        )
+    return error
+
+
+def check_generation(era: Era, group: Group, request: Any) -> Errors:
+    return Errors.NONE if request.generation == group.generation else Errors.ILLEGAL_GENERATION
+
+
+def check_generation_unless_completing(era: Era, group: Group, request: Any) -> Errors:
+    """Up to 2.0 a heartbeat between join and sync is asked for its member only."""
+    if group.state is GroupState.COMPLETING_REBALANCE:
+        return Errors.NONE
+    return check_generation(era, group, request)
+
+
+def check_commit(era: Era, group: Group, request: OffsetCommit) -> Errors:
+    """A simple consumer may commit to an empty group; a member shows its id and generation."""
+    if request.generation < 0 and group.state is GroupState.EMPTY:
+        return Errors.NONE
+    if request.generation >= 0 or request.member_id or request.instance_id is not None:
+        error = era.check_member(group, request.member_id, request.instance_id)
+        return check_generation(era, group, request) if error is Errors.NONE else error
+    return Errors.NONE if group.state is GroupState.EMPTY else Errors.UNKNOWN_MEMBER_ID
+
+
+def check_commit_fencing_first(era: Era, group: Group, request: OffsetCommit) -> Errors:
+    """2.5: a fenced instance id is refused even where a simple commit would do."""
+    error = era.check_member(group, request.member_id, request.instance_id)
+    if error is Errors.FENCED_INSTANCE_ID:
+        return error
+    if request.generation < 0 and group.state is GroupState.EMPTY:
+        return Errors.NONE
+    return check_generation(era, group, request) if error is Errors.NONE else error
+
+
+def check_commit_state_first(era: Era, group: Group, request: OffsetCommit) -> Errors:
+    """Up to 2.0: between join and sync nobody commits, whoever asks."""
+    if request.generation < 0 and group.state is GroupState.EMPTY:
+        return Errors.NONE
+    if group.state is GroupState.COMPLETING_REBALANCE:
+        return Errors.REBALANCE_IN_PROGRESS
+    error = era.check_member(group, request.member_id, request.instance_id)
+    return check_generation(era, group, request) if error is Errors.NONE else error
+
+
+def accepts_size(turn: Turn, group: Group, request: JoinGroup) -> bool:
+    """group.max.size: in a rebalance those that have rejoined count; the last are refused."""
+    limit = turn.config.group_max_size
+    member = group.members.get(request.member_id)
+    if group.state is GroupState.EMPTY or group.state is GroupState.DEAD:
+        return True
+    if group.state is GroupState.PREPARING_REBALANCE:
+        waits = member is not None and member.awaiting_join is not None
+        return waits or group.awaiting_join_count < limit
+    return member is not None or len(group.members) < limit
+
+
+def accepts_size_by_members(turn: Turn, group: Group, request: JoinGroup) -> bool:
+    """Up to 2.5 (KIP-389): a new member counts against all; a full group sheds who comes late."""
+    limit = turn.config.group_max_size
+    member = group.members.get(request.member_id)
+    if not request.member_id:
+        return len(group.members) < limit
+    is_late = member is not None and member.awaiting_join is None
+    return not (len(group.members) > limit and is_late)
+
+
+def accepts_any_size(turn: Turn, group: Group, request: JoinGroup) -> bool:
+    """Before KIP-389 a group had no maximal size."""
+    return True

@@ -1,0 +1,95 @@
+"""DescribeGroups and ListGroups: what an administrator sees."""
+
+from __future__ import annotations
+
+from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.states import GroupState, Input
+from coordinator_core.coordinator.turn import Turn
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
+    DescribeGroup,
+    DescribeResponse,
+    ListGroups,
+    ListResponse,
+)
+
+_KIP_1043_DESCRIBE = 6
+
+
+def handle(turn: Turn, request: DescribeGroup) -> None:
+    group = turn.readable(request.group_id)
+    if group is not None:
+        turn.react(Input.DESCRIBE, group, request)
+        return
+    says_so = turn.era.is_new_coordinator and request.version >= _KIP_1043_DESCRIBE
+    error = Errors.GROUP_ID_NOT_FOUND if says_so else Errors.NONE
+    turn.respond(request.request_id, DescribeResponse(error, GroupState.DEAD.value))
+
+
+def show_with_metadata(turn: Turn, group: Group, request: DescribeGroup) -> None:
+    """A stable group: everybody's metadata and assignment."""
+    members = tuple(
+        [
+            (
+                m.member_id,
+                m.instance_id,
+                m.client_id,
+                m.client_host,
+                m.metadata(group.protocol),
+                m.assignment,
+            )
+            for m in group.in_order()
+        ]
+    )
+    response = DescribeResponse(
+        Errors.NONE,
+        turn.era.state_names[group.state],
+        group.protocol_type or "",
+        group.protocol or "",
+        members,
+    )
+    turn.respond(request.request_id, response)
+
+
+def show(turn: Turn, group: Group, request: DescribeGroup) -> None:
+    """A group on the move: just who is in it."""
+    _show(turn, group, request, with_assignments=False)
+
+
+def show_with_assignments(turn: Turn, group: Group, request: DescribeGroup) -> None:
+    """The new coordinator still shows what members were assigned last."""
+    _show(turn, group, request, with_assignments=True)
+
+
+def _show(turn: Turn, group: Group, request: DescribeGroup, *, with_assignments: bool) -> None:
+    members = tuple(
+        [
+            (
+                m.member_id,
+                m.instance_id,
+                m.client_id,
+                m.client_host,
+                b"",
+                m.assignment if with_assignments else b"",
+            )
+            for m in group.in_order()
+        ]
+    )
+    state = turn.era.state_names[group.state]
+    response = DescribeResponse(Errors.NONE, state, group.protocol_type or "", "", members)
+    turn.respond(request.request_id, response)
+
+
+def handle_list(turn: Turn, request: ListGroups) -> None:
+    """All groups in the order of their ids; Kafka's own order is that of a hash map."""
+    wanted = {state.lower() for state in request.states}
+    names = turn.era.state_names
+    groups = [group for group in map(turn.readable, sorted(turn.groups)) if group is not None]
+    listed = tuple(
+        [
+            (group.group_id, group.protocol_type or "", names[group.state])
+            for group in groups
+            if not wanted or names[group.state].lower() in wanted
+        ]
+    )
+    turn.respond(request.request_id, ListResponse(listed))

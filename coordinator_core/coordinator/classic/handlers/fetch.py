@@ -1,0 +1,32 @@
+"""OffsetFetch: committed offsets, whatever the group is doing."""
+
+from __future__ import annotations
+
+from coordinator_core.coordinator.offsets import OffsetStore
+from coordinator_core.coordinator.turn import Turn
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import FetchResponse, OffsetFetch, TopicPartition
+
+_NO_OFFSET = -1
+
+
+def handle(turn: Turn, request: OffsetFetch) -> None:
+    group = turn.readable(request.group_id)
+    if group is not None:
+        offsets: OffsetStore | None = group.offsets
+    else:
+        offsets = turn.offsets_without_groups.get(request.group_id)
+    wanted = request.partitions
+    if wanted is None:
+        wanted = () if offsets is None else tuple([tp for tp, _ in offsets.in_order()])
+    found = tuple([_found(offsets, partition) for partition in wanted])
+    turn.respond(request.request_id, FetchResponse(Errors.NONE, found))
+
+
+def _found(
+    offsets: OffsetStore | None, partition: TopicPartition
+) -> tuple[str, int, int, str, Errors]:
+    committed = None if offsets is None else offsets.get(partition)
+    if committed is None:
+        return (*partition, _NO_OFFSET, "", Errors.NONE)
+    return (*partition, committed.offset, committed.metadata, Errors.NONE)

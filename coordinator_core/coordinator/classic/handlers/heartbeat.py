@@ -1,0 +1,56 @@
+"""Heartbeat: proof of life, and the channel by which a rebalance is announced."""
+
+from __future__ import annotations
+
+from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.handlers.checks import checked_member
+from coordinator_core.coordinator.classic.states import GroupState, Input
+from coordinator_core.coordinator.turn import Turn
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import Heartbeat, HeartbeatResponse
+
+_ALIVE = HeartbeatResponse(Errors.NONE)
+_REJOIN = HeartbeatResponse(Errors.REBALANCE_IN_PROGRESS)
+_UNKNOWN = HeartbeatResponse(Errors.UNKNOWN_MEMBER_ID)
+
+
+def handle(turn: Turn, request: Heartbeat) -> None:
+    group = turn.groups.get(request.group_id)
+    if not request.group_id and turn.era.empty_group_id_is_invalid:
+        error = Errors.INVALID_GROUP_ID
+    elif group is None:
+        error = Errors.UNKNOWN_MEMBER_ID
+    else:
+        error = _check(turn, group, request)
+    if error is not Errors.NONE or group is None:
+        turn.answer(request, HeartbeatResponse(error))
+        return
+    turn.grid[Input.HEARTBEAT][group.state](turn, group, request)
+
+
+def _check(turn: Turn, group: Group, request: Heartbeat) -> Errors:
+    if not turn.era.has_empty_state and group.state is not GroupState.STABLE:
+        return Errors.REBALANCE_IN_PROGRESS  # up to 0.10.0, whoever asks
+    error = checked_member(turn, group, request.member_id, request.instance_id, "heartbeat")
+    return turn.era.check_heartbeat(turn.era, group, request) if error is Errors.NONE else error
+
+
+def keep_alive(turn: Turn, group: Group, request: Heartbeat) -> None:
+    member = group.members[request.member_id]
+    turn.era.renew_session(turn, group, member, member.session_timeout_ms)
+    turn.answer(request, _ALIVE)
+
+
+def ask_to_rejoin(turn: Turn, group: Group, request: Heartbeat) -> None:
+    member = group.members[request.member_id]
+    turn.era.renew_session(turn, group, member, member.session_timeout_ms)
+    turn.answer(request, _REJOIN)
+
+
+def only_say_rejoin(turn: Turn, group: Group, request: Heartbeat) -> None:
+    """Before KAFKA-10134, a heartbeat while waiting for the leader did not extend the session."""
+    turn.answer(request, _REJOIN)
+
+
+def refuse(turn: Turn, group: Group, request: Heartbeat) -> None:
+    turn.answer(request, _UNKNOWN)

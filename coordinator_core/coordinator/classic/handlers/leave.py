@@ -1,0 +1,143 @@
+"""LeaveGroup: members go by their own will, or an administrator removes static ones."""
+
+from __future__ import annotations
+
+from coordinator_core.coordinator.classic.group import Group, Member
+from coordinator_core.coordinator.classic.handlers.checks import checked_member
+from coordinator_core.coordinator.classic.rebalance import forget, remove_member
+from coordinator_core.coordinator.classic.states import Input
+from coordinator_core.coordinator.turn import Turn
+from coordinator_core.protocol.errors import Errors, UnexpectedState
+from coordinator_core.protocol.messages import Event, LeaveGroup, Leaver, LeaveResponse
+
+
+def handle(turn: Turn, request: LeaveGroup) -> None:
+    """Up to 3.9 members leave one by one, each with its consequences."""
+    group = _group(turn, request)
+    if group is None:
+        return
+    results = tuple([_answered(each, _leave(turn, group, each)) for each in request.members])
+    turn.respond(request.request_id, LeaveResponse(Errors.NONE, results))
+
+
+def handle_together(turn: Turn, request: LeaveGroup) -> None:
+    """The new coordinator lets all go first; what follows from it is written before the answer."""
+    group = _group(turn, request)
+    if group is None:
+        return
+    gone, input_ = [], None
+    for leaver in request.members:
+        was_pending = leaver.member_id in group.pending
+        error, event = _remove(turn, group, leaver)
+        turn.effects += event
+        gone.append(_answered(leaver, error))
+        if error is Errors.NONE and input_ is not Input.MEMBER_LEFT:
+            input_ = Input.PENDING_MEMBER_LEFT if was_pending else Input.MEMBER_LEFT
+    if input_ is not None:
+        members = tuple([member_id for member_id, _, error in gone if error is Errors.NONE])
+        turn.react(input_, group, {"cause": "LEAVE", "members": members})
+    map_ = turn.era.group_store_errors
+    turn.answer(
+        request,
+        LeaveResponse(Errors.NONE, tuple(gone)),
+        lambda error: LeaveResponse(map_.get(error, error)),
+    )
+
+
+def handle_single(turn: Turn, request: LeaveGroup) -> None:
+    """Up to 2.3 one member leaves at a time, and the request's error is its error."""
+    group = turn.groups.get(request.group_id)
+    if not request.group_id and turn.era.empty_group_id_is_invalid:
+        error = Errors.INVALID_GROUP_ID
+    elif group is None:
+        error = Errors.UNKNOWN_MEMBER_ID
+    else:
+        error = _leave(turn, group, request.members[0])
+    turn.respond(request.request_id, LeaveResponse(error))
+
+
+def _group(turn: Turn, request: LeaveGroup) -> Group | None:
+    """The group that somebody may leave; without one the request is answered."""
+    group = turn.groups.get(request.group_id)
+    if not request.group_id:
+        turn.answer(request, LeaveResponse(Errors.INVALID_GROUP_ID))
+    elif group is None:
+        unknown = tuple([_answered(each, Errors.UNKNOWN_MEMBER_ID) for each in request.members])
+        turn.answer(request, LeaveResponse(Errors.NONE, unknown))
+    return group if request.group_id else None
+
+
+def _answered(leaver: Leaver, error: Errors) -> tuple[str, str | None, Errors]:
+    return leaver.member_id, leaver.instance_id, error
+
+
+def _leave(turn: Turn, group: Group, leaver: Leaver) -> Errors:
+    was_pending = leaver.member_id in group.pending
+    is_logged_last = turn.era.logs_leave_last
+    # Up to 2.8 the reason names the member as the request did: not at all, if by its instance.
+    member_id = _member_id(group, leaver) if is_logged_last else leaver.member_id
+    error, event = _remove(turn, group, leaver)
+    if error is not Errors.NONE:
+        return error
+    if not is_logged_last:
+        turn.effects += event
+    if was_pending:
+        turn.react(Input.PENDING_MEMBER_LEFT, group, {})
+    else:
+        cause = {"cause": "LEAVE", "member_id": member_id, "client_reason": leaver.reason}
+        turn.react(Input.MEMBER_LEFT, group, cause)
+    if is_logged_last:
+        turn.effects += event
+    return error
+
+
+def _member_id(group: Group, leaver: Leaver) -> str:
+    """Without a member id, the one that has the instance id; there may be none."""
+    if leaver.member_id or leaver.instance_id is None:
+        return leaver.member_id
+    return group.static_members.get(leaver.instance_id, "")
+
+
+_Removed = tuple[Errors, list[Event]]  # the error, or the event to be told
+
+
+def _remove(turn: Turn, group: Group, leaver: Leaver) -> _Removed:
+    member_id = _member_id(group, leaver)
+    if not member_id:
+        return Errors.UNKNOWN_MEMBER_ID, []
+    if member_id in group.pending and member_id not in group.members:
+        return _remove_pending(turn, group, leaver, member_id)
+    error = checked_member(turn, group, member_id, leaver.instance_id, "leave-group")
+    if error is not Errors.NONE:
+        return error, []
+    member = group.members[member_id]
+    member.is_leaving = True
+    turn.era.end_session(turn, group, member_id)
+    remove_member(turn, group, member)
+    return Errors.NONE, [_left(group, member, leaver)]
+
+
+def _left(group: Group, member: Member, leaver: Leaver) -> Event:
+    fields = {
+        "member_id": member.member_id,
+        "instance_id": member.instance_id,
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "session_timeout_ms": member.session_timeout_ms,
+        "rebalance_timeout_ms": member.rebalance_timeout_ms,
+        "protocols": tuple([name for name, _ in member.protocols]),
+        "client_reason": leaver.reason,
+        "step": "member",
+    }
+    return Event("LEFT", group.group_id, group.state.value, group.generation, fields)
+
+
+def _remove_pending(turn: Turn, group: Group, leaver: Leaver, member_id: str) -> _Removed:
+    if leaver.instance_id is not None and not turn.era.leaving_pending_may_be_static:
+        if leaver.instance_id in group.static_members:
+            return Errors.FENCED_INSTANCE_ID, []
+        raise UnexpectedState(f"pending member {member_id} with an instance id")
+    forget(turn, group, member_id)
+    turn.era.end_session(turn, group, member_id)
+    fields = {"member_id": member_id, "client_reason": leaver.reason, "step": "pending"}
+    return Errors.NONE, [Event("LEFT", group.group_id, group.state.value, group.generation, fields)]

@@ -1,0 +1,167 @@
+"""The coordinator: requests and time in, effects out; no clock, no log and no network of its own.
+
+    coordinator = Coordinator(Config(), ERAS["4.1"], member_ids)
+    effects = coordinator.handle(request, now_ms)
+
+Perform effects in order.  An ``Append`` is reported back through ``appended``, at once or later
+(its answers wait), and what that returns comes before the effects that follow the Append.  Before a
+request of some moment, let the timers due by then fire: ``advance``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.handlers import (
+    commit,
+    delete,
+    describe,
+    fetch,
+    heartbeat,
+    join,
+    sync,
+)
+from coordinator_core.coordinator.era import Config, Era
+from coordinator_core.coordinator.expiry import CleanUp
+from coordinator_core.coordinator.loading import load, unload
+from coordinator_core.coordinator.purgatory import DelayedOperation
+from coordinator_core.coordinator.turn import MemberIds, Turn
+from coordinator_core.protocol.errors import CoordinatorBug, Errors, UnexpectedState
+from coordinator_core.protocol.messages import (
+    Append,
+    BareError,
+    DeleteGroup,
+    DescribeGroup,
+    Effect,
+    Heartbeat,
+    JoinGroup,
+    JoinResponse,
+    LeaveGroup,
+    LeaveResponse,
+    ListGroups,
+    OffsetCommit,
+    OffsetFetch,
+    Record,
+    Request,
+    Response,
+    SyncGroup,
+)
+
+
+def _leave(turn: Turn, request: LeaveGroup) -> None:
+    turn.era.leave(turn, request)
+
+
+HANDLERS: Mapping[type[Request], Callable[[Turn, Any], None]] = {
+    JoinGroup: join.handle,
+    SyncGroup: sync.handle,
+    Heartbeat: heartbeat.handle,
+    LeaveGroup: _leave,
+    OffsetCommit: commit.handle,
+    OffsetFetch: fetch.handle,
+    DescribeGroup: describe.handle,
+    DeleteGroup: delete.handle,
+    ListGroups: describe.handle_list,
+}
+
+
+def _failure(turn: Turn, request: Request) -> Response:
+    """The answer to a request that Kafka fails on with an exception."""
+    error = Errors.UNKNOWN_SERVER_ERROR
+    if isinstance(request, JoinGroup):
+        return JoinResponse(error, protocol_name=turn.era.failed_join_protocol)
+    if isinstance(request, LeaveGroup) and turn.era.is_new_coordinator:
+        return LeaveResponse(error)
+    return BareError(error)
+
+
+class Coordinator:
+    """Groups of one broker, under the rules of an era.
+
+    ``member_ids`` makes an id for a new member of a group from its client or instance id.
+    """
+
+    __slots__ = ("_turn",)
+
+    def __init__(self, config: Config, era: Era, member_ids: MemberIds) -> None:
+        self._turn = Turn(config, era, member_ids)
+        if config.offsets_retention_check_interval_ms is not None:
+            CleanUp(self._turn, config.offsets_retention_check_interval_ms).set()
+
+    @property
+    def groups(self) -> Mapping[str, Group]:
+        """The groups as they are; not to be changed."""
+        return self._turn.groups
+
+    def handle(self, request: Request, now_ms: int) -> list[Effect]:
+        effects = self._begin(now_ms)
+        try:
+            HANDLERS[type(request)](self._turn, request)
+        except UnexpectedState:
+            self._turn.respond(request.request_id, _failure(self._turn, request))
+        return effects
+
+    def advance(self, now_ms: int) -> list[Effect]:
+        """Fire all timers due by ``now_ms``, each at its own deadline."""
+        effects: list[Effect] = []
+        while (fired := self.fire_next(now_ms)) is not None:
+            effects += fired
+        return effects
+
+    def fire_next(self, now_ms: int) -> list[Effect] | None:
+        """Fire the earliest timer if it is due by ``now_ms``; None if there is none."""
+        timer = self._turn.wheel.pop_due(now_ms)
+        if timer is None:
+            return None
+        effects = self._begin(max(self._turn.now_ms, timer.deadline_ms))
+        with suppress(UnexpectedState):  # a broker logs it, and that is all
+            timer.expire()
+        return effects
+
+    def appended(self, append: Append, error: Errors, now_ms: int) -> list[Effect]:
+        """The records of ``append`` are in the log, or, with an error, are not."""
+        effects = self._begin(now_ms)
+        self._turn.appended(append.append_id, error)
+        return effects
+
+    def load(self, records: Iterable[Record], now_ms: int) -> list[Effect]:
+        """Take groups over from their log: (key, value) in log order, compacted or not.
+
+        Members get a new session from now on.  Raises BadRecord for bytes that cannot be read.
+        """
+        effects = self._begin(now_ms)
+        load(self._turn, records)
+        return effects
+
+    def unload(self, now_ms: int, partition: int | None = None) -> list[Effect]:
+        """Give up the groups of a partition of `__consumer_offsets`, or all of them."""
+        effects = self._begin(now_ms)
+        unload(self._turn, partition)
+        return effects
+
+    def expect_heartbeats(self, group_id: str, heard_ms: Mapping[str, int], now_ms: int) -> None:
+        """Members of a stable group will be heard of until these times, and nothing else of it:
+        their sessions stand as after the heartbeats that will not be handed in.
+        """
+        self._begin(now_ms)
+        group = self._turn.groups[group_id]
+        for member_id, last_ms in sorted(heard_ms.items(), key=lambda heard: heard[1]):
+            member = group.members[member_id]
+            timeout_ms = last_ms - now_ms + member.session_timeout_ms
+            self._turn.era.renew_session(self._turn, group, member, timeout_ms)
+
+    def delayed_joins(self, group_id: str) -> tuple[DelayedOperation, ...]:
+        """What waits for the group's members to join; to look at, not to complete."""
+        return self._turn.joins.watched(group_id)
+
+    def next_deadline_ms(self) -> int | None:
+        """When the earliest timer is due; None without timers."""
+        return self._turn.wheel.next_deadline_ms()
+
+    def _begin(self, now_ms: int) -> list[Effect]:
+        if now_ms < self._turn.now_ms:
+            raise CoordinatorBug(f"time runs backwards: {self._turn.now_ms} -> {now_ms}")
+        return self._turn.begin(now_ms)

@@ -1,0 +1,244 @@
+"""What a handler works with: era, time, groups, what is delayed, and the effects so far.
+
+One ``Turn`` serves a coordinator for life; ``begin`` opens the next request or timer on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.states import GroupState, Input
+from coordinator_core.coordinator.era import Config, Era, GroupOrder
+from coordinator_core.coordinator.offsets import OffsetStore
+from coordinator_core.coordinator.purgatory import Purgatory
+from coordinator_core.coordinator.timing_wheel import TimingWheel
+from coordinator_core.jvm.hash_order import TimelineKeys
+from coordinator_core.jvm.java import partition_for
+from coordinator_core.protocol.errors import Errors, UnexpectedState
+from coordinator_core.protocol.messages import (
+    Append,
+    Effect,
+    Event,
+    Record,
+    Request,
+    Respond,
+    Response,
+)
+
+MemberIds = Callable[[str, str], str]  # (group id, client or instance id) -> a new member id
+Appended = Callable[[Errors], None]
+
+
+class Shard:
+    """A partition of `__consumer_offsets` in the new coordinator; before it all are one."""
+
+    __slots__ = ("appends", "failures", "group_order", "in_flight", "unwritten")
+
+    def __init__(self, group_order: GroupOrder) -> None:
+        self.group_order = group_order
+        self.appends = 0
+        self.failures = 0
+        self.in_flight: dict[int, list[Appended]] = {}  # append -> what waits for its outcome
+        self.unwritten: dict[str, int] = {}  # new groups not in the log yet -> appends made before
+
+    @property
+    def snapshot(self) -> int:
+        """What a failed append goes back to: the state after so many that did not fail."""
+        return self.appends - self.failures
+
+    def put_back(self, groups: list[Group]) -> None:
+        """Groups that were removed by an append that failed."""
+        for group in groups:
+            self.group_order.add(group.group_id)
+        if isinstance(self.group_order, TimelineKeys):
+            self.group_order.put_back([group.group_id for group in groups], self.snapshot)
+
+
+class Turn:
+    __slots__ = (
+        "appends",
+        "config",
+        "effects",
+        "era",
+        "grid",
+        "groups",
+        "in_flight",
+        "joins",
+        "member_ids",
+        "now_ms",
+        "offsets_retention_ms",
+        "offsets_without_groups",
+        "own_append",
+        "sessions",
+        "shards",
+        "syncs",
+        "wheel",
+    )
+
+    def __init__(self, config: Config, era: Era, member_ids: MemberIds) -> None:
+        self.config = config
+        self.era = era
+        self.grid = era.grid
+        retention_ms = config.offsets_retention_ms
+        self.offsets_retention_ms = (
+            era.offsets_retention_ms if retention_ms is None else retention_ms
+        )
+        self.member_ids = member_ids
+        self.groups: dict[str, Group] = {}
+        self.shards: dict[int, Shard] = {}
+        self.offsets_without_groups: dict[str, OffsetStore] = {}
+        self.wheel = TimingWheel()
+        self.sessions = Purgatory(self.wheel)
+        self.joins = Purgatory(self.wheel)
+        self.syncs = Purgatory(self.wheel)
+        self.now_ms = 0
+        self.effects: list[Effect] = []
+        self.appends = 0
+        self.in_flight: dict[int, tuple[Shard, int]] = {}  # append id -> shard, append of it
+        self.own_append: int | None = None  # the append of this turn
+
+    def begin(self, now_ms: int) -> list[Effect]:
+        """Open the next turn; its effects go to the list returned."""
+        self.now_ms = now_ms
+        self.wheel.now_ms = now_ms
+        self.own_append = None
+        self.effects = []
+        return self.effects
+
+    def react(self, input_: Input, group: Group, what: Any) -> None:
+        self.grid[input_][group.state](self, group, what)
+
+    def new_group(self, group_id: str) -> Group:
+        group = self.make_group(group_id)
+        if not self.era.has_empty_state:
+            group.state = GroupState.STABLE  # KAFKA-2720: without members
+        self.groups[group_id] = group
+        shard = self.shard_of(group.partition)
+        if self.era.is_new_coordinator:
+            shard.unwritten[group_id] = shard.appends
+        shard.group_order.add(group_id)
+        return group
+
+    def shard_of(self, partition: int) -> Shard:
+        number = partition if self.era.is_new_coordinator else 0
+        shard = self.shards.get(number)
+        if shard is None:
+            shard = self.shards[number] = Shard(self.era.group_order())
+        return shard
+
+    def groups_of(self, shard: Shard) -> list[Group]:
+        """In the order in which Kafka goes through them."""
+        return [self.groups[group_id] for group_id in shard.group_order]
+
+    def all_groups(self) -> list[Group]:
+        shards = [self.shards[partition] for partition in sorted(self.shards)]
+        return [group for shard in shards for group in self.groups_of(shard)]
+
+    def make_group(self, group_id: str) -> Group:
+        """A group that is not among the groups (yet)."""
+        partition = partition_for(group_id, self.config.offsets_topic_partitions)
+        offsets = OffsetStore(self.era.partition_order())
+        if not self.era.has_empty_state:  # KAFKA-2720: offsets outlived their group
+            offsets = self.offsets_without_groups.setdefault(group_id, offsets)
+        return Group(group_id, partition, self.now_ms, self.era.member_order(), offsets)
+
+    def remove_group(self, group: Group) -> None:
+        del self.groups[group.group_id]
+        self.shard_of(group.partition).group_order.discard(group.group_id)
+
+    def let_go(self, group: Group) -> None:
+        """The new coordinator removes a group without moving it to another state."""
+        self.remove_group(group)
+        dead = GroupState.DEAD.value
+        self.effects.append(Event("STATE", group.group_id, dead, group.generation, {}))
+
+    def put_back(self, groups: list[Group]) -> None:
+        """Groups of a shard whose tombstones could not be written are still there."""
+        for group in groups:
+            self.groups[group.group_id] = group
+            self.event("STATE", group)
+        if groups:
+            self.shard_of(groups[0].partition).put_back(groups)
+
+    def readable(self, group_id: str) -> Group | None:
+        """The group as reads see it: the new coordinator shows nothing before it is in the log."""
+        group = self.groups.get(group_id)
+        if group is None or group_id in self.shard_of(group.partition).unwritten:
+            return None
+        return group
+
+    def respond(self, request_id: str, response: Response) -> None:
+        self.effects.append(Respond(request_id, response))
+
+    def answer(
+        self,
+        request: Request,
+        response: Response,
+        on_error: Callable[[Errors], Response] | None = None,
+    ) -> None:
+        """Respond, in the new coordinator not before what its shard wrote so far is in the log.
+
+        ``on_error`` makes the answer if this turn's own append fails.
+        """
+        request_id = request.request_id
+        if not self.in_flight or not self.era.is_new_coordinator:
+            self.effects.append(Respond(request_id, response))
+            return
+        partition = partition_for(request.group_id, self.config.offsets_topic_partitions)
+        in_flight = self.shard_of(partition).in_flight
+        if not in_flight:
+            self.effects.append(Respond(request_id, response))
+            return
+        own = self.own_append
+
+        def written(error: Errors) -> None:
+            failed = error is not Errors.NONE and own is not None and on_error is not None
+            self.respond(request_id, on_error(error) if failed and on_error else response)
+
+        in_flight[max(in_flight)].append(written)
+
+    def append(self, group: Group, records: list[Record], then: Appended) -> None:
+        """Have records written; ``then`` hears whether they were."""
+        self.appends += 1
+        self.own_append = self.appends
+        shard = self.shard_of(group.partition)
+        shard.appends += 1
+        shard.in_flight[shard.appends] = [then]
+        self.in_flight[self.appends] = shard, shard.appends
+        self.effects.append(Append(self.appends, group.group_id, group.partition, tuple(records)))
+
+    def appended(self, append_id: int, error: Errors) -> None:
+        """The append ended: tell those that wait for it."""
+        shard, number = self.in_flight.pop(append_id)
+        self._settle_unwritten(shard, number, error)
+        for then in shard.in_flight.pop(number):
+            with suppress(UnexpectedState):  # of one, the others must not suffer
+                then(error)
+
+    def _settle_unwritten(self, shard: Shard, number: int, error: Errors) -> None:
+        """A success writes all groups before it; a failure undoes those since the last append."""
+        if error is not Errors.NONE:
+            shard.failures += 1
+        for group_id, before in list(shard.unwritten.items()):
+            if error is Errors.NONE:
+                if before < number:
+                    del shard.unwritten[group_id]
+            elif before == number - 1:
+                del shard.unwritten[group_id]
+                if group_id in self.groups:
+                    self.let_go(self.groups[group_id])
+
+    def event(self, kind: str, group: Group, **fields: Any) -> None:
+        self.effects.append(
+            Event(kind, group.group_id, group.state.value, group.generation, fields)
+        )
+
+    def move(self, group: Group, target: GroupState) -> None:
+        """Move the group to another state, and say so; or where it stays, if it may not move."""
+        try:
+            group.move_to(target, self.now_ms)
+        finally:
+            self.event("STATE", group)

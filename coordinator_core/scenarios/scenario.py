@@ -1,0 +1,339 @@
+"""Plays a scenario through the coordinator: timed requests in, a trace of all it did out.
+
+Scenarios and traces are plain JSON values.  Appends succeed at once, unless a step of op ``fault``
+has the next one fail.
+"""
+
+from __future__ import annotations
+
+from binascii import a2b_base64
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+from coordinator_core.coordinator.coordinator import Coordinator
+from coordinator_core.coordinator.era import Config, Era
+from coordinator_core.coordinator.turn import MemberIds
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
+    Append,
+    DeleteGroup,
+    DescribeGroup,
+    Effect,
+    Event,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    Leaver,
+    OffsetCommit,
+    OffsetFetch,
+    Request,
+    Respond,
+    SyncGroup,
+)
+from coordinator_core.scenarios.trace_events import record_event, response_event, state_event
+
+Json = Any
+Step = Mapping[str, Json]
+Trace = list[dict[str, Json]]
+
+_JOIN_V4_KNOWN_MEMBER_ID = "requires_known_member_id"
+_JOIN_V9_SKIP_ASSIGNMENT = "supports_skipping_assignment"
+_COMMIT_VERSION = 8
+_DESCRIBE_VERSION = 5
+
+# How eras are driven, where it shows in a trace.
+_OWN_ANSWER_LAST = frozenset({"3.9"})  # GroupCoordinatorAdapter's futures: a step's own comes last
+_BY_TOPIC = frozenset({"3.9", "4.1"})  # by requests, in which each topic stands once
+
+
+@lru_cache(maxsize=4096)
+def _decoded(text: str) -> bytes:
+    return a2b_base64(text)
+
+
+def given_ids(ids: Iterable[str]) -> MemberIds:
+    """These member ids, in the order in which they are made; ValueError when they run out."""
+    remaining = iter(ids)
+
+    def next_id(group_id: str, prefix: str) -> str:
+        found = next(remaining, None)
+        if found is None:
+            raise ValueError("the given member ids have run out")
+        return found
+
+    return next_id
+
+
+def derived_ids() -> MemberIds:
+    """Ids as a broker makes them, but always the same: from the group and the id's number."""
+    made: dict[str, int] = {}
+
+    def next_id(group_id: str, prefix: str) -> str:
+        made[group_id] = made.get(group_id, 0) + 1
+        digest = sha256(f"{group_id}#{made[group_id]}".encode()).hexdigest()
+        parts = digest[:8], digest[8:12], "4" + digest[13:16], "a" + digest[17:20], digest[20:32]
+        return f"{prefix}-{'-'.join(parts)}"
+
+    return next_id
+
+
+def config_of(values: Mapping[str, Json]) -> Config:
+    """A scenario's configuration; what it leaves out is Kafka's, but nothing expires by default."""
+    known = {"offsets_topic_partitions": 1} | {
+        name: values[name]
+        for name in (
+            "group_initial_rebalance_delay_ms",
+            "group_min_session_timeout_ms",
+            "group_max_session_timeout_ms",
+            "group_max_size",
+            "offsets_retention_ms",
+            "offsets_retention_check_interval_ms",
+            "offsets_topic_partitions",
+        )
+        if name in values
+    }
+    if "offsets_retention_minutes" in values:
+        known["offsets_retention_ms"] = values["offsets_retention_minutes"] * 60_000
+    return Config(**known)
+
+
+def play(
+    scenario: Mapping[str, Json],
+    era: Era,
+    member_ids: MemberIds,
+    runner: str,
+    on_event: Callable[[int, Event], None] | None = None,
+) -> Trace:
+    """The trace of a scenario, its start line first.
+
+    ``on_event`` is called with the time in ms and each event of a group, as they happen.
+    """
+    return Player(scenario, era, member_ids, on_event).play(runner)
+
+
+class Player:
+    """One playing of one scenario."""
+
+    def __init__(
+        self,
+        scenario: Mapping[str, Json],
+        era: Era,
+        member_ids: MemberIds,
+        on_event: Callable[[int, Event], None] | None,
+    ) -> None:
+        self.on_event = on_event
+        self.steps = scenario["steps"]
+        self.era = era
+        self.made_ids: list[str] = []
+        self.coordinator = Coordinator(
+            config_of(scenario.get("config", {})), era, self._noting(member_ids)
+        )
+        self.trace: Trace = []
+        self.ops = {step["id"]: step["op"] for step in self.steps}
+        self.answers: dict[str, tuple[str, int]] = {}  # "@id" -> member id and generation answered
+        self.fault: Errors | None = None
+        self.max_record_bytes = scenario.get("config", {}).get("message_max_bytes")
+        # group -> state and generation last shown
+        self.shown = {step.get("group", ""): ("Dead", 0) for step in self.steps}
+        self.place = {group_id: place for place, group_id in enumerate(self.shown)}
+        self.touched: set[str] = set()  # groups that may have moved since states were last shown
+
+    def _noting(self, member_ids: MemberIds) -> MemberIds:
+        def made(group_id: str, prefix: str) -> str:
+            self.made_ids.append(member_ids(group_id, prefix))
+            return self.made_ids[-1]
+
+        return made
+
+    def play(self, runner: str) -> Trace:
+        for step in self.steps:
+            at_ms = step["at_ms"]
+            self._let_pass(at_ms)
+            self._take(step, at_ms)
+            self._let_pass(at_ms)
+        start = {"event": "start", "runner": runner, "member_ids": self.made_ids}
+        return [start, *self.trace]
+
+    def _let_pass(self, to_ms: int) -> None:
+        """Fire timers up to and including this moment, each with its consequences."""
+        coordinator = self.coordinator
+        while True:
+            due_ms = coordinator.next_deadline_ms()
+            if due_ms is None or due_ms > to_ms:
+                return
+            self._perform(coordinator.fire_next(to_ms) or [], due_ms)
+            self._show_states(due_ms)
+
+    def _take(self, step: Step, at_ms: int) -> None:
+        op = step["op"]
+        if op == "fault":
+            self.fault = Errors[step["append_error"]]
+        elif op != "wait":
+            effects = self.coordinator.handle(_REQUESTS[op](self, step), at_ms)
+            own = step["id"] if self.era.name in _OWN_ANSWER_LAST else None
+            last = self._perform(effects, at_ms, own)
+            for each in last:
+                self._respond(each, at_ms)
+            self.touched.add(step["group"])  # which may be new
+        self._show_states(at_ms)
+
+    def _perform(self, effects: list[Effect], at_ms: int, own: str | None = None) -> list[Respond]:
+        """Do what the coordinator wants done; answers to ``own`` are held back and returned."""
+        held = []
+        for effect in effects:
+            if type(effect) is Respond:
+                if effect.request_id == own:
+                    held.append(effect)
+                else:
+                    self._respond(effect, at_ms)
+            elif type(effect) is Append:
+                after = self.coordinator.appended(effect, self._write(effect, at_ms), at_ms)
+                held += self._perform(after, at_ms, own)
+            else:
+                assert type(effect) is Event
+                if effect.kind == "STATE":
+                    self.touched.add(effect.group_id)
+                if self.on_event is not None:
+                    self.on_event(at_ms, effect)
+        return held
+
+    def _write(self, append: Append, at_ms: int) -> Errors:
+        if self.fault is not None:
+            error, self.fault = self.fault, None
+            return error
+        if self.max_record_bytes is not None and _size(append) > self.max_record_bytes:
+            return Errors.MESSAGE_TOO_LARGE
+        for key, value in append.records:
+            self.trace.append(record_event(at_ms, key, value))
+        return Errors.NONE
+
+    def _respond(self, effect: Respond, at_ms: int) -> None:
+        request_id, response = effect
+        op = self.ops[request_id]
+        event = response_event(at_ms, request_id, op, response)
+        self.trace.append(event)
+        if op == "join":
+            self.answers["@" + request_id] = (event["member"], event["generation"])
+
+    def _show_states(self, at_ms: int) -> None:
+        """Where the groups ended up, if that differs from what was last shown."""
+        if not self.touched:
+            return
+        touched = sorted(self.touched, key=self.place.__getitem__)
+        self.touched.clear()
+        groups = self.coordinator.groups
+        for group_id in touched:
+            last = self.shown[group_id]
+            group = groups.get(group_id)
+            now = ("Dead", last[1]) if group is None else (group.state.value, group.generation)
+            if now == last:
+                continue
+            self.shown[group_id] = now
+            self.trace.append(state_event(at_ms, group_id, now, group))
+
+    def member(self, text: str) -> str:
+        """A member id, or the one that the answer to the step referred to carried."""
+        answer = self.answers.get(text)
+        return text if answer is None else answer[0]
+
+    def generation(self, value: int | str) -> int:
+        if isinstance(value, int):
+            return value
+        answer = self.answers.get(value)
+        return -1 if answer is None else answer[1]
+
+    def join(self, step: Step) -> Request:
+        skips = step.get(_JOIN_V9_SKIP_ASSIGNMENT) or False
+        return JoinGroup(
+            step["id"],
+            step["group"],
+            self.member(step["member"]),
+            step.get("instance_id"),
+            step["client_id"],
+            step["client_host"],
+            step["session_timeout_ms"],
+            step["rebalance_timeout_ms"],
+            step["protocol_type"],
+            tuple([(name, _decoded(metadata)) for name, metadata in step["protocols"]]),
+            skips or step.get(_JOIN_V4_KNOWN_MEMBER_ID) or False,
+            skips,
+            step.get("reason"),
+        )
+
+    def sync(self, step: Step) -> Request:
+        return SyncGroup(
+            step["id"],
+            step["group"],
+            self.member(step["member"]),
+            self.generation(step["generation"]),
+            step.get("instance_id"),
+            step.get("protocol_type"),
+            step.get("protocol_name"),
+            {self.member(who): _decoded(what) for who, what in step.get("assignments", ())},
+        )
+
+    def heartbeat(self, step: Step) -> Request:
+        return Heartbeat(
+            step["id"],
+            step["group"],
+            self.member(step["member"]),
+            self.generation(step["generation"]),
+            step.get("instance_id"),
+        )
+
+    def leave(self, step: Step) -> Request:
+        members = [Leaver(self.member(who), instance) for who, instance in step["members"]]
+        return LeaveGroup(step["id"], step["group"], tuple(members))
+
+    def commit(self, step: Step) -> Request:
+        return OffsetCommit(
+            step["id"],
+            step["group"],
+            self.member(step["member"]),
+            self.generation(step["generation"]),
+            self.rows(step),
+            step.get("instance_id"),
+            step.get("version", _COMMIT_VERSION),
+        )
+
+    def fetch(self, step: Step) -> Request:
+        asks_all = step["offsets"] is None
+        return OffsetFetch(step["id"], step["group"], None if asks_all else self.rows(step))
+
+    def rows(self, step: Step) -> tuple[Json, ...]:
+        """Partitions as the coordinator gets them: from 3.9 on in a request, topic by topic."""
+        rows = step["offsets"]
+        return tuple(map(tuple, _by_topic(rows) if self.era.name in _BY_TOPIC else rows))
+
+    def describe(self, step: Step) -> Request:
+        return DescribeGroup(step["id"], step["group"], step.get("version", _DESCRIBE_VERSION))
+
+    def delete(self, step: Step) -> Request:
+        return DeleteGroup(step["id"], step["group"])
+
+
+def _size(append: Append) -> int:
+    """Bytes of keys and values."""
+    return sum([len(key) + len(value or b"") for key, value in append.records])
+
+
+def _by_topic(rows: Iterable[list[Json]]) -> Iterator[list[Json]]:
+    """A request names each topic once: rows by topic, in the order in which the topics came."""
+    topics: dict[str, list[list[Json]]] = {}
+    for row in rows:
+        topics.setdefault(row[0], []).append(row)
+    return (row for rows_ in topics.values() for row in rows_)
+
+
+_REQUESTS: Mapping[str, Callable[[Player, Step], Request]] = {
+    "join": Player.join,
+    "sync": Player.sync,
+    "heartbeat": Player.heartbeat,
+    "leave": Player.leave,
+    "commit": Player.commit,
+    "fetch": Player.fetch,
+    "describe": Player.describe,
+    "delete": Player.delete,
+}

@@ -1,0 +1,247 @@
+"""The laws that every lake keeps, each as SQL that finds where it is broken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jobs.checks.agreement import AGREEMENTS
+from schemas import table_key, table_names
+
+# The time whose UTC date is the row's event_date; of rows without one, 1970-01-01.
+TIMES = {
+    "offsets_records": "append_time",
+    "broker_log_events": "event_time",
+    "group_metadata": "append_time",
+    "committed_offsets": "append_time",
+    "group_events": "event_time",
+    "timeline": "sign_time",
+}
+
+
+@dataclass(frozen=True)
+class Law:
+    """``sql`` gives a row (cluster_id, where, expected, found) a place where it is broken."""
+
+    name: str
+    tables: tuple[str, ...]
+    sql: str
+
+
+def _unique(table: str) -> Law:
+    key = ", ".join(table_key(table))
+    where = " || '/' || ".join(
+        f"COALESCE(CAST({column} AS VARCHAR), '')" for column in table_key(table)
+    )
+    sql = f"""
+        SELECT ANY_VALUE(cluster_id), '{table} ' || {where}, '1 row', COUNT(*) || ' rows'
+        FROM {table} GROUP BY {key} HAVING COUNT(*) > 1"""
+    return Law("one row a key", (table,), sql)
+
+
+def _dated(table: str, time: str) -> Law:
+    sql = f"""
+        SELECT cluster_id, '{table} of ' || event_date,
+            COALESCE(CAST({time} AS DATE), DATE '1970-01-01'), COUNT(*) || ' rows'
+        FROM {table} WHERE event_date <> COALESCE(CAST({time} AS DATE), DATE '1970-01-01')
+        GROUP BY ALL"""
+    return Law("a row is filed under the date of its time", (table,), sql)
+
+
+_PER_DATE = """
+    SELECT cluster_id, source, file, topic_partition, first_offset, last_offset,
+        UNNEST(MAP_KEYS(kept_by_date)) AS event_date, UNNEST(MAP_VALUES(kept_by_date)) AS kept
+    FROM ingested_files"""
+
+
+def _nothing_lost(table: str, sources: str) -> Law:
+    """Dates that retention removed are the oldest: of a later one something must be there."""
+    sql = f"""
+        WITH files AS ({_PER_DATE}), there AS (
+            SELECT DISTINCT cluster_id, event_date FROM {table}),
+        oldest AS (SELECT cluster_id, MIN(event_date) AS oldest FROM there
+                   WHERE event_date > DATE '1970-01-01' GROUP BY cluster_id)
+        SELECT f.cluster_id, '{table} of ' || f.event_date, SUM(f.kept), 'nothing'
+        FROM files f LEFT JOIN oldest USING (cluster_id)
+        ANTI JOIN there USING (cluster_id, event_date)
+        SEMI JOIN runs r ON r.cluster_id = f.cluster_id AND r.step = 'nightly'
+            AND r.outcome = 'done'
+            AND f.event_date BETWEEN COALESCE(r.first_date, DATE '1970-01-01')
+                AND COALESCE(r.last_date, DATE '9999-12-31')
+        WHERE f.source IN ({sources}) AND f.kept > 0
+            AND (f.event_date > oldest OR oldest IS NULL OR f.event_date = DATE '1970-01-01')
+        GROUP BY f.cluster_id, f.event_date"""
+    return Law(
+        "of every date that was asked for something is there",
+        ("ingested_files", table, "runs"),
+        sql,
+    )
+
+
+def _decoded_once(name: str, table: str, key_types: str) -> Law:
+    counted = """
+        SELECT cluster_id, topic_partition, COUNT(*) AS n
+        FROM {} ANTI JOIN pending USING (cluster_id, event_date)
+        WHERE {} GROUP BY cluster_id, topic_partition"""
+    records = counted.format("offsets_records", f"key_type IN ({key_types})")
+    sql = f"""
+        SELECT r.cluster_id, '{table} ' || r.topic_partition, r.n, COALESCE(t.n, 0)
+        FROM ({records}) r LEFT JOIN ({counted.format(table, "true")}) t
+            ON t.cluster_id = r.cluster_id AND t.topic_partition = r.topic_partition
+        WHERE r.n <> COALESCE(t.n, 0)"""
+    return Law(name, ("offsets_records", table), sql)
+
+
+LAWS = [
+    _nothing_lost("offsets_records", "'segments', 'dump', 'kafka'"),
+    _nothing_lost("broker_log_events", "'broker_log'"),
+    *(_unique(table) for table in table_names()),
+    Law(
+        "a file's inputs are kept, quarantined or skipped",
+        ("ingested_files",),
+        """
+        SELECT cluster_id, path, inputs, found
+        FROM (SELECT *, COALESCE(LIST_SUM(MAP_VALUES(kept_by_date)), 0) + quarantined + skipped
+                  AS found FROM ingested_files)
+        WHERE inputs <> found""",
+    ),
+    Law(
+        "every readable line of an ingested date is in broker_log_events",
+        ("ingested_files", "broker_log_events"),
+        f"""
+        WITH files AS ({_PER_DATE}), lines AS (
+            SELECT cluster_id, file_id, event_date, COUNT(*) AS n
+            FROM broker_log_events GROUP BY cluster_id, file_id, event_date)
+        SELECT f.cluster_id, f.file || ' ' || f.event_date, f.kept, l.n
+        FROM files f JOIN lines l ON l.cluster_id = f.cluster_id AND l.file_id = f.file
+            AND l.event_date = f.event_date
+        WHERE f.source = 'broker_log' AND f.kept <> l.n""",
+    ),
+    Law(
+        "every readable line of a trace is in trace_events",
+        ("ingested_files", "trace_events"),
+        f"""
+        WITH files AS ({_PER_DATE})
+        SELECT f.cluster_id, f.file, f.kept, COUNT(e.trace_id)
+        FROM files f LEFT JOIN trace_events e
+            ON e.cluster_id = f.cluster_id AND e.trace_id = f.file
+        WHERE f.source = 'trace'
+        GROUP BY f.cluster_id, f.file, f.kept HAVING f.kept <> COUNT(e.trace_id)""",
+    ),
+    Law(
+        "every readable record of an ingested date is in offsets_records",
+        ("ingested_files", "offsets_records"),
+        f"""
+        WITH files AS ({_PER_DATE}), counted AS (
+            SELECT f.cluster_id, f.source, f.file, f.event_date, f.kept, COUNT(r.log_offset) AS n
+            FROM files f LEFT JOIN offsets_records r ON r.cluster_id = f.cluster_id
+                AND r.topic_partition = f.topic_partition AND r.event_date = f.event_date
+                AND r.log_offset BETWEEN f.first_offset AND f.last_offset
+            WHERE f.source IN ('segments', 'dump', 'kafka')
+            GROUP BY f.cluster_id, f.source, f.file, f.event_date, f.kept)
+        SELECT cluster_id, file || ' ' || event_date, 'at least ' || kept, n
+        FROM counted
+        -- Of kafka every date is ingested, of files those that were asked for.
+        WHERE n < kept AND (n > 0 OR source = 'kafka' AND event_date >= (
+            SELECT COALESCE(MIN(r.event_date), DATE '1970-01-01') FROM offsets_records r
+            WHERE r.cluster_id = counted.cluster_id AND r.event_date > DATE '1970-01-01'))""",
+    ),
+    Law(
+        "what is said to be in quarantine is there",
+        ("ingested_files", "quarantine"),
+        """
+        SELECT f.cluster_id, f.path, f.quarantined, COUNT(q.reason)
+        FROM ingested_files f LEFT JOIN quarantine q ON q.cluster_id = f.cluster_id
+            AND q.source = f.source AND CASE f.source
+                WHEN 'segments' THEN q.file = f.file AND q.log_offset >= 0
+                WHEN 'dump' THEN q.file = f.path
+                    AND q.topic_partition IS NOT DISTINCT FROM f.topic_partition
+                ELSE q.file = f.file END
+        GROUP BY f.cluster_id, f.file, f.path, f.quarantined
+        HAVING COUNT(q.reason) < f.quarantined""",
+    ),
+    _decoded_once("every group record is decoded once", "group_metadata", "2"),
+    _decoded_once("every offset commit is decoded once", "committed_offsets", "0, 1"),
+    Law(
+        "a generation is prepared, joined, stable and over in this order",
+        ("generations",),
+        # A record's time is taken before its log line's: some milliseconds are one moment.
+        """
+        SELECT cluster_id, group_id || ' generation ' || generation, 'times in order',
+            CONCAT_WS(' > ', preparing_time, joined_time, stable_time, ended_time)
+        FROM generations
+        WHERE preparing_time > joined_time + INTERVAL 1 SECOND
+            OR joined_time > stable_time + INTERVAL 1 SECOND
+            OR stable_time > ended_time + INTERVAL 1 SECOND""",
+    ),
+    Law(
+        "generations of a life come one after the other",
+        ("generations",),
+        """
+        SELECT cluster_id, group_id || ' generation ' || generation, 'after ' || before, joined_time
+        FROM (SELECT *, LAG(joined_time) OVER (
+                  PARTITION BY cluster_id, group_id, incarnation ORDER BY generation) AS before
+              FROM generations)
+        WHERE before > joined_time + INTERVAL 1 SECOND""",
+    ),
+    Law(
+        "what is said of a generation is said of a known one",
+        ("generations", "generation_members", "assignments", "rebalance_causes"),
+        # A generation's first signs may be of a date that is kept no more.
+        """
+        WITH said AS (
+            SELECT cluster_id, group_id, incarnation, generation FROM generation_members
+            UNION SELECT cluster_id, group_id, incarnation, generation FROM assignments
+            UNION SELECT cluster_id, group_id, incarnation, generation FROM rebalance_causes),
+        first_known AS (
+            SELECT cluster_id, group_id, incarnation, MIN(generation) AS first
+            FROM generations GROUP BY ALL)
+        SELECT s.cluster_id, s.group_id || ' generation ' || s.generation, 'a generation', 'none'
+        FROM said s
+        ANTI JOIN generations g ON g.cluster_id = s.cluster_id AND g.group_id = s.group_id
+            AND g.incarnation = s.incarnation AND g.generation = s.generation
+        ANTI JOIN first_known f ON f.cluster_id = s.cluster_id AND f.group_id = s.group_id
+            AND f.incarnation = s.incarnation AND s.generation < f.first""",
+    ),
+    Law(
+        "whom something is assigned is a member",
+        ("assignments", "generation_members"),
+        """
+        SELECT DISTINCT cluster_id, group_id || ' generation ' || generation || ' ' || assignor,
+            'a member and its process', member_id || ' ' || process
+        FROM assignments ANTI JOIN generation_members
+            USING (cluster_id, group_id, incarnation, generation, member_id, process)""",
+    ),
+    Law(
+        "every record came by a listed file",
+        ("ingested_files", "offsets_records"),
+        """
+        SELECT r.cluster_id, r.source || ' ' || r.file, 'a row of ingested_files', 'none'
+        FROM (SELECT DISTINCT cluster_id, source, file FROM offsets_records) r
+        ANTI JOIN ingested_files f ON f.cluster_id = r.cluster_id AND f.source = r.source
+            AND r.file IN (f.file, f.path)""",
+    ),
+    Law(
+        "every line came by a listed log",
+        ("ingested_files", "broker_log_events"),
+        """
+        SELECT l.cluster_id, l.file, 'a row of ingested_files', 'none'
+        FROM (SELECT DISTINCT cluster_id, file_id, file FROM broker_log_events) l
+        ANTI JOIN ingested_files f ON f.cluster_id = l.cluster_id AND f.source = 'broker_log'
+            AND f.file = l.file_id""",
+    ),
+    Law(
+        "every partition that a member was given was seen",
+        ("group_metadata", "seen_partitions"),
+        """
+        SELECT g.cluster_id, g.topic, g.highest + 1, 'not seen'
+        FROM (SELECT DISTINCT cluster_id, given.topic AS topic,
+                  LIST_MAX(given.partitions) AS highest
+              FROM (SELECT cluster_id, UNNEST(member.assigned) AS given
+                    FROM (SELECT cluster_id, UNNEST(members) AS member FROM group_metadata))) g
+        ANTI JOIN seen_partitions s ON s.cluster_id = g.cluster_id AND s.topic = g.topic
+            AND s.partitions = g.highest + 1
+        WHERE g.highest IS NOT NULL""",
+    ),
+    *(_dated(table, time) for table, time in TIMES.items()),
+    *(Law(agreement.name, agreement.tables, agreement.sql) for agreement in AGREEMENTS),
+]

@@ -1,0 +1,101 @@
+"""Settings from a TOML file: Spark's, the logs' time zone, Kafka's, thresholds of alerts."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from jobs.alerts.settings import AlertSettings, read_settings
+from jobs.console.errors import UsageError
+
+CONF = Path(__file__).resolve().parents[2] / "conf"
+SECTIONS = {"spark": dict, "logs": dict, "kafka": dict, "alerts": dict, "log_level": str}
+# A run decides these itself.
+NOT_FOR_KAFKA = {
+    "auto.offset.reset",
+    "bootstrap.servers",
+    "enable.auto.commit",
+    "group.id",
+    "interceptor.classes",
+    "key.deserializer",
+    "value.deserializer",
+}
+ISOLATION_LEVELS = ("read_committed", "read_uncommitted")
+
+
+@dataclass(frozen=True)
+class Config:
+    """What a run is told by its configuration file.
+
+    ``spark``: Spark settings, name to text.  ``log_timezone``: zone of the brokers' log lines.
+    ``kafka``: settings of Kafka's consumers (security, mostly), and two of Spark's Kafka source:
+    maxOffsetsPerTrigger and minPartitions.  Never shown: they may hold passwords.  ``alerts``:
+    thresholds of `regroup alerts`.
+    """
+
+    spark: dict[str, str] = field(default_factory=dict)
+    log_timezone: str = "UTC"
+    kafka: dict[str, str] = field(default_factory=dict, repr=False)
+    log_level: str = "ERROR"
+    alerts: AlertSettings = field(default_factory=AlertSettings)
+
+
+def load_config(path: str | None) -> Config:
+    """Read ``path`` (default conf/local.toml); anything unknown in it is a UsageError."""
+    file = Path(path) if path else CONF / "local.toml"
+    try:
+        settings = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"--conf {file}: {error.strerror}; give a readable TOML file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"--conf {file}: not TOML: {error}") from None
+    for name, value in settings.items():
+        if not isinstance(value, SECTIONS.get(name, ())):
+            raise UsageError(
+                f"--conf {file}: unknown setting {name!r}; known: {', '.join(SECTIONS)}"
+            )
+    logs = settings.get("logs", {})
+    if set(logs) - {"timezone"}:
+        raise UsageError(f"--conf {file}: [logs] knows only 'timezone', not {sorted(logs)}")
+    return Config(
+        spark=_texts(settings.get("spark", {})),
+        log_timezone=known_timezone(logs.get("timezone", "UTC")),
+        kafka=_kafka(_texts(settings.get("kafka", {})), file),
+        log_level=settings.get("log_level", "ERROR"),
+        alerts=read_settings(settings.get("alerts", {}), f"--conf {file}:"),
+    )
+
+
+def _kafka(settings: dict[str, str], file: Path) -> dict[str, str]:
+    if decided := sorted(NOT_FOR_KAFKA & settings.keys()):
+        raise UsageError(f"--conf {file}: [kafka] {decided[0]} is not a setting: a run decides it")
+    level = settings.get("isolation.level", ISOLATION_LEVELS[0])
+    if level not in ISOLATION_LEVELS:
+        known = " or ".join(ISOLATION_LEVELS)
+        raise UsageError(f"--conf {file}: [kafka] isolation.level is {known}, not {level}")
+    return settings
+
+
+def known_timezone(name: str) -> str:
+    """``name`` if the time zone database has it, else a UsageError."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, TypeError, IsADirectoryError):
+        raise UsageError(
+            f"unknown time zone {name!r}; give a name such as UTC or Europe/Berlin"
+        ) from None
+    return name
+
+
+def _texts(table: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    """Nested TOML tables as dotted names, values as Spark writes them."""
+    flat: dict[str, str] = {}
+    for name, value in table.items():
+        if isinstance(value, dict):
+            flat |= _texts(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return flat

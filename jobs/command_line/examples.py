@@ -1,0 +1,47 @@
+"""An example of every command, shown below its help: typed in the project's folder it works.
+
+Those on `.demo/lake` want the lake that `make demo` leaves.
+"""
+
+from __future__ import annotations
+
+from jobs.nightly_run.pipeline import JOBS
+
+DEMO = "--lake .demo/lake --cluster-id kafka-4.1"
+INCIDENT = r"""--lake lake --cluster-id kafka-4.1 \
+    --segments examples/mixed-clients-4.1.2/segments \
+    --broker-log examples/mixed-clients-4.1.2/server.log"""
+CASE = r"""'{"case": "two", "assignor": "range", "topics": {"t": {"partitions": 3}},'\
+'"members": [{"id": "a", "topics": ["t"]}, {"id": "b", "topics": ["t"]}]}'"""
+
+EXAMPLES = {
+    "nightly": f"regroup nightly {INCIDENT}",
+    "ingest": f"regroup ingest {INCIDENT}",
+    **{job: f"regroup {job} {DEMO}" for job in JOBS},
+    "topic-partitions": f"echo orders,16 |\n    regroup topic-partitions {DEMO} --file /dev/stdin",
+    "sql": 'regroup sql --lake .demo/lake "SELECT * FROM q03_causes LIMIT 5"',
+    "register": "regroup register --lake .demo/lake",
+    "check": "regroup check --lake .demo/lake",
+    "maintain": "regroup maintain --lake .demo/lake --keep-days 90",
+    "decode": "regroup decode examples/mixed-clients-4.1.2/segments",
+    "assign": f"echo {CASE} |\n    regroup assign",
+    "simulate": "regroup simulate --spec examples/fleets/flapping-member.toml --out fleet",
+    "replay": "regroup replay --lake .demo/lake --cluster-id kafka-3.9 --group inventory-static",
+    "what-if": "regroup what-if --lake .demo/lake --cluster-id kafka-3.9 --group billing-eager "
+    "--set membership=static",
+    "what-if-sweep": "regroup what-if-sweep --lake .demo/lake --cluster-id kafka-3.9 --seeds 1",
+    "report": "regroup report --lake .demo/lake --cluster-id kafka-3.9 --out report.html",
+    "init": "regroup init --out regroup.toml",
+    "doctor": "regroup doctor --lake .demo/lake --broker-log 'examples/*/server.log'",
+    "alerts": "regroup alerts --lake .demo/lake --since 15m",
+    "scenario run": "regroup scenario run --era 4.1 examples/situations/01-first-member.json",
+    "scenario diagram": "regroup scenario diagram --era 2.0 "
+    "examples/situations/18-followers-lost.json",
+}
+
+
+def epilog(command: str) -> str | None:
+    """What stands below a command's help, its lines as they are; none where there is none yet."""
+    example = EXAMPLES.get(command)
+    # \b: the next paragraph is not to be wrapped.
+    return example and f"\b\nExample:\n  {example.replace(chr(10), chr(10) + '  ')}"

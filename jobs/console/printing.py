@@ -1,0 +1,115 @@
+"""Rows for people and for programs: table, JSON or CSV on stdout.
+
+What rows hold was written by any client of a cluster: no character of it may steer a terminal.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import json
+import re
+import sys
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, TextIO
+
+# DEL and C1 controls, what sets the direction of text, line and paragraph ends, lone surrogates.
+_STEERING = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_UNPRINTABLE = re.compile(f"[\x00-\x1f{_STEERING}]")
+_UNPRINTABLE_IN_JSON = re.compile(f"[{_STEERING}]")  # the others it escapes by itself
+_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+class Format(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+def print_rows(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    format: Format = Format.TABLE,
+    out: TextIO | None = None,
+    title: str | None = None,
+) -> None:
+    """``rows`` as a table that fits ``out``, a JSON array of objects, or CSV with a header."""
+    out = out or sys.stdout
+    if format is Format.JSON:
+        objects = [dict(zip(columns, map(jsonable, row), strict=True)) for row in rows]
+        text = json.dumps(objects, ensure_ascii=False, indent=1)
+        out.write(_UNPRINTABLE_IN_JSON.sub(_json_escape, text) + "\n")
+    elif format is Format.CSV:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([_but_line_ends(name) for name in columns])
+        writer.writerows([[_but_line_ends(_text(value)) for value in row] for row in rows])
+    else:
+        _print_table(columns, rows, out, title)
+
+
+def printable(text: str) -> str:
+    """``text`` on one line and without any character that steers a terminal: \\x1b for ESC."""
+    return _UNPRINTABLE.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return _NAMED.get(found[0]) or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def _but_line_ends(text: str) -> str:
+    """As `printable`, but CSV's quotes hold a field of several lines together."""
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
+
+
+def jsonable(value: Any) -> Any:
+    """JSON's types; bytes as base64, times in ISO 8601 with Z for UTC."""
+    if isinstance(value, dict):
+        return {str(name): jsonable(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(inner) for inner in value]
+    if isinstance(value, bytes | bytearray):
+        return base64.b64encode(value).decode()
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    return value
+
+
+def _text(value: Any) -> str:
+    plain = jsonable(value)
+    if plain is None:
+        return ""
+    if isinstance(value, datetime):
+        return str(plain).replace("T", " ").removesuffix("Z")
+    if isinstance(plain, bool):
+        return str(plain).lower()
+    if isinstance(plain, dict | list):
+        return json.dumps(plain, ensure_ascii=False)
+    return f"{plain:.3f}".rstrip("0").rstrip(".") if isinstance(plain, float) else str(plain)
+
+
+def _print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], out: TextIO, title: str | None
+) -> None:
+    from jobs.console.table import print_table
+
+    numeric = [all(isinstance(r[i], int | float | None) for r in rows) for i in range(len(columns))]
+    names = [printable(name) for name in columns]
+    texts = [[printable(_text(value)) for value in row] for row in rows]
+    print_table(names, texts, numeric, out, title and printable(title))
+
+
+def time_text(at_ms: int) -> str:
+    """A moment in UTC, to the millisecond."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(" ", "milliseconds")[:-6]

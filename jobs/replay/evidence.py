@@ -1,0 +1,140 @@
+"""A group's evidence out of the lake: rows of its events, records and commits, each with its life.
+
+For one group without a JVM, for all groups as a Spark cogroup.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.group_ops import PandasCogroupedOps
+
+from jobs.console.errors import UsageError
+from jobs.lake.sql import query
+
+Row = dict[str, Any]
+FOREVER_MS = 1 << 62
+# Among the events of ``of_groups``: when a member that is gone committed for the last time.
+LAST_COMMIT = "LAST_COMMIT"
+
+_EVENT = (
+    "event_seq", "event", "generation", "member_id", "instance_id", "old_member_id", "step",
+    "reason", "client_reason", "cause", "member_count", "members", "broker_id", "file_id",
+    "position",
+)  # fmt: skip
+_RECORD = (
+    "topic_partition", "log_offset", "tombstone", "value_version", "generation", "protocol_type",
+    "protocol", "leader", "state_timestamp_ms", "members",
+)  # fmt: skip
+
+
+class Evidence(NamedTuple):
+    """``events``, ``records``: rows for coordinator_core.incident.lives; ``committed``: those of
+    committed_offsets, with ``at_ms``.
+    """
+
+    events: list[Row]
+    records: list[Row]
+    committed: list[Row]
+
+
+def of_group(lake: str, cluster_id: str, group_id: str, begin_ms: int, end_ms: int) -> Evidence:
+    """All of the group's events and records, and the commits of a span; UsageError if it is not
+    in the lake.
+    """
+    mine = f"cluster_id = {quoted(cluster_id)} AND group_id = {quoted(group_id)}"
+    lives_of = f"(SELECT seq, log_offset, topic_partition, incarnation FROM timeline WHERE {mine})"
+    events = rows(
+        lake,
+        f"""SELECT {", ".join(f"e.{name}" for name in _EVENT)}, t.incarnation,
+                epoch_ms(e.event_time) AS at_ms
+            FROM (SELECT * FROM group_events WHERE {mine}) e
+            JOIN {lives_of} t ON t.seq = e.event_seq AND t.log_offset IS NULL""",
+    )
+    records = rows(
+        lake,
+        f"""SELECT {", ".join(f"r.{name}" for name in _RECORD)}, t.incarnation,
+                epoch_ms(r.append_time) AS at_ms
+            FROM (SELECT * FROM group_metadata WHERE {mine}) r
+            JOIN {lives_of} t ON t.topic_partition = r.topic_partition
+                AND t.log_offset = r.log_offset""",
+    )
+    committed = rows(
+        lake,
+        f"""SELECT topic_partition, log_offset, topic, partition, tombstone, outcome, value_version,
+                committed_offset, epoch_ms(commit_time) AS at_ms
+            FROM committed_offsets
+            WHERE {mine} AND NOT tombstone AND outcome = 'plain'
+                AND epoch_ms(commit_time) BETWEEN {begin_ms} AND {end_ms}""",
+    )
+    if not events and not records:
+        raise UsageError(f"--group {group_id}: nothing of it in {lake}")
+    return Evidence(events, records, committed)
+
+
+def rows(lake: str, sql: str) -> list[Row]:
+    """By column."""
+    columns, found = query(lake, sql)
+    return [dict(zip(columns, row, strict=True)) for row in found]
+
+
+def quoted(value: str) -> str:
+    """As SQL has a text."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def moment_ms(option: str, text: str | None, *, is_end: bool) -> int:
+    """In ms since the epoch; a date alone is its first moment, or its last; without text, all."""
+    if text is None:
+        return FOREVER_MS if is_end else 0
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        example = "2026-11-21T00:46:00 or 2026-11-21"
+        raise UsageError(f"{option} {text}: not a time; write it in UTC, as {example}") from None
+    moment = found.replace(tzinfo=found.tzinfo or UTC)
+    if is_end and len(text) == len("2026-11-21"):
+        moment += timedelta(days=1, milliseconds=-1)
+    return int(moment.timestamp() * 1000)
+
+
+def of_groups(
+    timeline: DataFrame,
+    group_events: DataFrame,
+    group_metadata: DataFrame,
+    committed_offsets: DataFrame,
+    last_commits: DataFrame | None = None,
+) -> PandasCogroupedOps:
+    """Events and records, cogrouped by cluster and group; records have ``offset_version``, that of
+    the group's commits.  ``last_commits``: of jobs.what_if.last_commits, among the events.
+    """
+    place = ["cluster_id", "group_id", "topic_partition", "log_offset"]
+    # An alias each: both sides of a cogroup may not have a column of the same origin.
+    life = F.col("incarnation").alias("incarnation")
+    of_events = timeline.where("log_offset IS NULL").select(
+        "cluster_id", "group_id", F.col("seq").alias("event_seq"), life
+    )
+    of_records = timeline.where("log_offset IS NOT NULL").select(*place, life)
+    events = group_events.join(of_events, on=["cluster_id", "group_id", "event_seq"], how="inner")
+    records = group_metadata.join(of_records, on=place, how="inner")
+    versions = committed_offsets.groupBy("cluster_id", "group_id").agg(
+        F.max("value_version").alias("offset_version")
+    )
+    told = records.join(versions, on=["cluster_id", "group_id"], how="left")
+    own = ("cluster_id", "group_id", "incarnation")
+    left = events.select(*own, *_EVENT, _ms("event_time"))
+    if last_commits is not None:
+        of_members = last_commits.select(
+            "cluster_id", "group_id", "member_id", F.lit(LAST_COMMIT).alias("event"),
+            _ms("committed"),
+        )  # fmt: skip
+        left = left.unionByName(of_members, allowMissingColumns=True)
+    right = told.select(*own, *_RECORD, "offset_version", _ms("append_time"))
+    return left.groupBy("cluster_id", "group_id").cogroup(right.groupBy("cluster_id", "group_id"))
+
+
+def _ms(time: str) -> Column:
+    return F.unix_millis(time).alias("at_ms")
