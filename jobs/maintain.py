@@ -30,7 +30,7 @@ COLUMNS = ["table", "oldest_kept", "rows_removed", "files_before", "files_after"
 
 
 @dataclass(frozen=True)
-class Request:
+class MaintainOptions:
     """``keep_days``: dates more than so many days ago go; None keeps all.
 
     ``vacuum_hours``: how long a file outlives the last version that has it.  Less than Delta's own
@@ -52,10 +52,12 @@ class Request:
         return None if self.keep_days is None else today - timedelta(days=self.keep_days)
 
 
-def maintain(request: Request, config: Config, today: date | None = None) -> list[list[Any]]:
+def maintain(
+    options: MaintainOptions, config: Config, today: date | None = None
+) -> list[list[Any]]:
     """Rows of COLUMNS, one for each table that is there."""
-    request.check()
-    oldest = request.oldest_kept(today or datetime.now(UTC).date())
+    options.check()
+    oldest = options.oldest_kept(today or datetime.now(UTC).date())
     spark = build_session(config)
     # VACUUM refuses less than its default, unless told that somebody thought about it.
     spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
@@ -63,10 +65,10 @@ def maintain(request: Request, config: Config, today: date | None = None) -> lis
     # VACUUM lists folders in so many tasks, 10,000 by default, however few there are.
     at_once = str(spark.sparkContext.defaultParallelism)
     spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", at_once)
-    lake = Lake(spark, request.lake, cluster_id="")
+    lake = Lake(spark, options.lake, cluster_id="")
     with working("maintain"):
         return [
-            [name, oldest if is_dated(name) else None, *_maintained(table, name, oldest, request)]
+            [name, oldest if is_dated(name) else None, *_maintained(table, name, oldest, options)]
             for name, table in _tables(lake)
         ]
 
@@ -81,7 +83,9 @@ def _tables(lake: Lake) -> Iterator[tuple[str, DeltaTable]]:
             yield name, DeltaTable.forPath(lake.spark, lake.path(name))
 
 
-def _maintained(table: DeltaTable, name: str, oldest: date | None, request: Request) -> list[Any]:
+def _maintained(
+    table: DeltaTable, name: str, oldest: date | None, options: MaintainOptions
+) -> list[Any]:
     removed = 0
     if oldest and is_dated(name):
         # Whole partitions: no file is rewritten.  What has no time is on day 0, and stays.
@@ -93,7 +97,7 @@ def _maintained(table: DeltaTable, name: str, oldest: date | None, request: Requ
     before = _file_count(table)
     again_if_overtaken(lambda: table.optimize().executeCompaction())
     after = _file_count(table)
-    table.vacuum(request.vacuum_hours)
+    table.vacuum(options.vacuum_hours)
     return [removed, before, after, _last_operation(table).get("numDeletedFiles", 0)]
 
 
@@ -117,11 +121,11 @@ def main() -> None:
     parser.add_argument("--keep-days", type=int, help="dates before that go; default: none")
     parser.add_argument("--vacuum-hours", type=int, default=VACUUM_HOURS)
     parser.add_argument("--conf", help="TOML file with settings (default: conf/local.toml)")
-    given = vars(parser.parse_args())
-    conf = given.pop("conf")
+    arguments = vars(parser.parse_args())
+    conf = arguments.pop("conf")
 
     def act() -> None:
-        for row in maintain(Request(**given), load_config(conf)):
+        for row in maintain(MaintainOptions(**arguments), load_config(conf)):
             print(*row)
 
     run_script(act)

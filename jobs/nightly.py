@@ -13,9 +13,9 @@ from jobs.command_line.arguments import add_dates, date_range, run_script
 from jobs.command_line.config import Config, known_timezone, load_config
 from jobs.console.errors import UsageError
 from jobs.engine.session import build_session
-from jobs.lake.span import of_dates
+from jobs.lake.dated_scope import of_dates
 from jobs.lake.tables import Lake
-from jobs.nightly_run.pending import pending
+from jobs.nightly_run.pending_dates import pending
 from jobs.nightly_run.pipeline import Progress, run_all
 from jobs.nightly_run.runs import Run, summary
 from jobs.segments import partition_of
@@ -26,7 +26,7 @@ from jobs.sources.kafka import Kafka
 
 
 @dataclass(frozen=True)
-class Request:
+class NightlyOptions:
     """The command line of `regroup nightly`, as given."""
 
     lake: str
@@ -40,25 +40,25 @@ class Request:
     dump: str | None = None
     kafka: str | None = None
     trace: str | None = None
-    anew: bool = False
+    recompute_all: bool = False
 
-    def given(self) -> dict[str, str]:
+    def by_name(self) -> dict[str, str]:
         """The options by name, as far as there are any."""
         return {name: str(value) for name, value in asdict(self).items() if value}
 
 
-def inputs_of(request: Request, config: Config) -> ingest.Inputs:
-    """Everything that can be wrong with the request is found here, before Spark starts."""
-    if not request.cluster_id:
+def inputs_of(options: NightlyOptions, config: Config) -> ingest.Inputs:
+    """Everything that can be wrong with the options is found here, before Spark starts."""
+    if not options.cluster_id:
         raise UsageError("--cluster-id must not be empty")
     return ingest.Inputs(
-        segments=_segments(request.segments),
-        broker_logs=_files(request.broker_log, "--broker-log", broker_log.FILES_LIKE),
-        log_timezone=known_timezone(request.log_timezone or config.log_timezone),
-        dates=date_range(request.date, request.first, request.last),
-        dump=None if request.dump is None else Dump(request.dump),
-        traces=_files(request.trace, "--trace", trace.FILES_LIKE),
-        kafka=None if request.kafka is None else Kafka(request.kafka, config.kafka),
+        segments=_segments(options.segments),
+        broker_logs=_files(options.broker_log, "--broker-log", broker_log.FILES_LIKE),
+        log_timezone=known_timezone(options.log_timezone or config.log_timezone),
+        dates=date_range(options.date, options.first, options.last),
+        dump=None if options.dump is None else Dump(options.dump),
+        traces=_files(options.trace, "--trace", trace.FILES_LIKE),
+        kafka=None if options.kafka is None else Kafka(options.kafka, config.kafka),
     )
 
 
@@ -95,33 +95,35 @@ def main() -> None:
     parser.add_argument("--trace", help="an engine's traces: path, folder, glob or URI")
     parser.add_argument("--log-timezone", help="time zone of the log lines")
     add_dates(parser)
-    parser.add_argument("--anew", action="store_true", help="every date, news or not")
+    parser.add_argument(
+        "--anew", dest="recompute_all", action="store_true", help="every date, news or not"
+    )
     parser.add_argument("--conf", help="TOML file with settings (default: conf/local.toml)")
-    given = vars(parser.parse_args())
-    conf = given.pop("conf")
-    run_script(lambda: nightly(Request(**given), load_config(conf)))
+    arguments = vars(parser.parse_args())
+    conf = arguments.pop("conf")
+    run_script(lambda: nightly(NightlyOptions(**arguments), load_config(conf)))
 
 
-def nightly(request: Request, config: Config, progress: Progress | None = None) -> None:
+def nightly(options: NightlyOptions, config: Config, progress: Progress | None = None) -> None:
     progress = progress or Progress()
-    inputs = inputs_of(request, config)
-    lake = Lake(build_session(config), request.lake, request.cluster_id)
-    run = Run(lake, request.given(), inputs.dates.first, inputs.dates.last)
+    inputs = inputs_of(options, config)
+    lake = Lake(build_session(config), options.lake, options.cluster_id)
+    run = Run(lake, options.by_name(), inputs.dates.first, inputs.dates.last)
     with run.recorded(progress):
         if inputs:
             progress.step("ingest", lambda: ingest.run(lake, inputs))
-        _derive(run, progress, anew=request.anew)
+        _derive(run, progress, recompute_all=options.recompute_all)
     progress.total()
     progress.say(summary(run))
 
 
-def _derive(run: Run, progress: Progress, *, anew: bool) -> None:
+def _derive(run: Run, progress: Progress, *, recompute_all: bool) -> None:
     """Every table but bronze: for the dates asked for, else for those that have news."""
     news = pending(run.lake)
     run.bronze_versions = news.after(run.first, run.last)
     run.own_versions = news.versions
     first, last = run.first, run.last
-    if not (anew or news.anew or first or last or news.dates is None):
+    if not (recompute_all or news.recompute_all or first or last or news.dates is None):
         if not news.dates:
             return
         first, last = min(news.dates), max(news.dates)

@@ -41,7 +41,7 @@ DEFAULTS = {
 
 
 @dataclass(frozen=True)
-class Request:
+class RegisterOptions:
     lake: str
     database: str = "regroup"
 
@@ -51,28 +51,28 @@ class Request:
             raise UsageError(f"--database {self.database}: give letters, digits and _")
 
 
-def register(request: Request, config: Config) -> list[list[Any]]:
+def register(options: RegisterOptions, config: Config) -> list[list[Any]]:
     """Rows of COLUMNS, one for each table and view; what is not in the lake yet is left out."""
-    request.check()
+    options.check()
     whole = replace(config, spark={**DEFAULTS, **config.spark})
-    return list(register_in(build_session(whole), request))
+    return list(register_in(build_session(whole), options))
 
 
-def register_in(spark: SparkSession, request: Request) -> Iterator[list[Any]]:
-    lake = Lake(spark, request.lake, cluster_id="")
+def register_in(spark: SparkSession, options: RegisterOptions) -> Iterator[list[Any]]:
+    lake = Lake(spark, options.lake, cluster_id="")
     tables = [table for table in table_names() if DeltaTable.isDeltaTable(spark, lake.path(table))]
     if not tables:
-        raise UsageError(f"--lake {request.lake}: no tables in it; run `regroup nightly` first")
+        raise UsageError(f"--lake {options.lake}: no tables in it; run `regroup nightly` first")
     before = spark.catalog.currentDatabase()
-    comment = _literal(f"Kafka consumer-group rebalances: the lake at {request.lake}")
-    spark.sql(f"CREATE DATABASE IF NOT EXISTS {request.database} COMMENT {comment}")
+    comment = _literal(f"Kafka consumer-group rebalances: the lake at {options.lake}")
+    spark.sql(f"CREATE DATABASE IF NOT EXISTS {options.database} COMMENT {comment}")
     # Views keep the database that is current when they are made, and find the others in it.
-    spark.sql(f"USE {request.database}")
+    spark.sql(f"USE {options.database}")
     try:
         for table in table_names():
-            _remove_table(spark, request.database, table)
+            _remove_table(spark, options.database, table)
             if table in tables:
-                _register_table(spark, request.database, table, lake.path(table))
+                _register_table(spark, options.database, table, lake.path(table))
             yield [table, "table", table in tables, "" if table in tables else "not in the lake"]
         yield from _register_views(spark, set(tables))
     finally:
@@ -128,11 +128,11 @@ def main() -> None:
     parser.add_argument("--lake", required=True, help="folder or URI of the Delta tables")
     parser.add_argument("--database", default="regroup", help="name of the database")
     parser.add_argument("--conf", help="TOML file with settings (default: conf/local.toml)")
-    given = vars(parser.parse_args())
-    conf = given.pop("conf")
+    arguments = vars(parser.parse_args())
+    conf = arguments.pop("conf")
 
     def act() -> None:
-        for row in register(Request(**given), load_config(conf)):
+        for row in register(RegisterOptions(**arguments), load_config(conf)):
             print(*row)
 
     run_script(act)

@@ -144,11 +144,14 @@ def main() -> None:
     parser.add_argument("--cluster-id", required=True, help="cluster that has the topics")
     parser.add_argument("--file", required=True, help="lines of any of the forms above")
     parser.add_argument("--conf", help="TOML file with settings (default: conf/local.toml)")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
 
     def act() -> None:
-        counts = read_file(given.file)
-        run(Lake(build_session(load_config(given.conf)), given.lake, given.cluster_id), counts)
+        counts = read_file(arguments.file)
+        run(
+            Lake(build_session(load_config(arguments.conf)), arguments.lake, arguments.cluster_id),
+            counts,
+        )
 
     run_script(act)
 

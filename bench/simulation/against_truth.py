@@ -25,7 +25,7 @@ from coordinator_core.simulation import fleet_of
 from coordinator_core.simulation.random_fleets import random_fleet
 from jobs.command_line.config import load_config
 from jobs.lake.sql import query
-from jobs.nightly import Request, nightly
+from jobs.nightly import NightlyOptions, nightly
 from jobs.simulate.command import Spec, write
 
 CLUSTER = "simulated"
@@ -85,7 +85,7 @@ def _generations(file: Path) -> Iterator[tuple[Key, dict[str, Any]]]:
 
 def run_nightly(folder: Path, lake: Path) -> None:
     nightly(
-        Request(
+        NightlyOptions(
             str(lake),
             CLUSTER,
             segments=str(folder / "*" / "segments" / "*" / "*.log"),

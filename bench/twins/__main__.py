@@ -20,8 +20,7 @@ from typing import Any
 
 from coordinator_core.whatif import Outcome
 from jobs.command_line.config import load_config
-from jobs.nightly import Request as Night
-from jobs.nightly import nightly
+from jobs.nightly import NightlyOptions, nightly
 from jobs.what_if.command import Request, answered
 
 TWINS = Path(__file__).parents[2] / "tests" / "data" / "twins"
@@ -63,7 +62,7 @@ def unpacked(version: str, folder: Path) -> Path:
 
 def read(lake: str, cluster_id: str, play: Path) -> None:
     segments, log = str(play / "segments"), str(play / "server.log")
-    nightly(Night(lake, cluster_id, segments=segments, broker_log=log), load_config(None))
+    nightly(NightlyOptions(lake, cluster_id, segments=segments, broker_log=log), load_config(None))
 
 
 def truth_of(incident: Path) -> Truth:

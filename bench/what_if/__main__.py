@@ -21,7 +21,7 @@ from coordinator_core.whatif import GRID
 from jobs import incident_replay, what_if_sweep
 from jobs.command_line.config import load_config
 from jobs.engine.session import build_session
-from jobs.lake.span import of_dates
+from jobs.lake.dated_scope import of_dates
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake
 from jobs.nightly_run.pipeline import Progress, run_all

@@ -10,10 +10,10 @@ from typing import Any
 import duckdb
 
 from jobs.checks.laws import LAWS
-from jobs.checks.reread import DECODED, decoded_otherwise
-from jobs.lake.damage import damages, tables_there
+from jobs.checks.redecode import DECODED, decoded_otherwise
+from jobs.lake.integrity import damages, tables_there
 from jobs.lake.sql import open_lake, query
-from jobs.nightly_run.news import BRONZE, WorkedOut, still_new
+from jobs.nightly_run.coverage import BRONZE, WorkedOut, still_new
 from jobs.nightly_run.pipeline import JOBS
 from jobs.sources.files import list_files, open_file
 

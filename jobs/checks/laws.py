@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jobs.checks.agreement import AGREEMENTS
+from jobs.checks.derivations import AGREEMENTS
 from schemas import table_key, table_names
 
 # The time whose UTC date is the row's event_date; of rows without one, 1970-01-01.
@@ -14,7 +14,7 @@ TIMES = {
     "group_metadata": "append_time",
     "committed_offsets": "append_time",
     "group_events": "event_time",
-    "timeline": "sign_time",
+    "timeline": "event_time",
 }
 
 
@@ -186,7 +186,7 @@ LAWS = [
     Law(
         "what is said of a generation is said of a known one",
         ("generations", "generation_members", "assignments", "rebalance_causes"),
-        # A generation's first signs may be of a date that is kept no more.
+        # A generation's first events may be of a date that is kept no more.
         """
         WITH said AS (
             SELECT cluster_id, group_id, incarnation, generation FROM generation_members

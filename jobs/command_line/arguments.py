@@ -13,7 +13,7 @@ from jobs.console.errors import RunFailed, UsageError, fail, fail_unforeseen
 from jobs.console.interrupt import CODE as INTERRUPTED
 from jobs.console.interrupt import comes_of_interrupt
 from jobs.engine.session import build_session
-from jobs.lake.span import of_dates
+from jobs.lake.dated_scope import of_dates
 from jobs.lake.tables import Lake
 from jobs.sources.rows import DateRange
 

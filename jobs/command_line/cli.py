@@ -81,10 +81,10 @@ def nightly(
 ) -> None:
     """Run all jobs in order.  What brokers left behind goes in, every table comes out."""
     from jobs.command_line.config import load_config
-    from jobs.nightly import Request
+    from jobs.nightly import NightlyOptions
     from jobs.nightly import nightly as run
 
-    request = Request(
+    options = NightlyOptions(
         lake=lake,
         cluster_id=cluster_id,
         segments=segments,
@@ -96,9 +96,9 @@ def nightly(
         date=date,
         first=first,
         last=last,
-        anew=anew,
+        recompute_all=anew,
     )
-    run(request, load_config(conf))
+    run(options, load_config(conf))
 
 
 @app.command()
@@ -118,10 +118,10 @@ def ingest(
     from jobs.command_line.config import load_config
     from jobs.engine.session import build_session
     from jobs.lake.tables import Lake
-    from jobs.nightly import Request, inputs_of
+    from jobs.nightly import NightlyOptions, inputs_of
 
     config = load_config(conf)
-    request = Request(
+    options = NightlyOptions(
         lake=lake,
         cluster_id=cluster_id,
         segments=segments,
@@ -131,10 +131,11 @@ def ingest(
         trace=trace,
         log_timezone=log_timezone,
     )
-    inputs = inputs_of(request, config)
+    inputs = inputs_of(options, config)
     if not inputs:
-        options = "--segments, --kafka, --dump, --broker-log or --trace"
-        raise UsageError(f"nothing to ingest: give {options}")
+        raise UsageError(
+            "nothing to ingest: give --segments, --kafka, --dump, --broker-log or --trace"
+        )
     ingest_job.run(Lake(build_session(config), lake, cluster_id), inputs)
 
 
@@ -148,7 +149,7 @@ def _add_job(name: str) -> None:
         conf: ConfOption = None,
     ) -> None:
         from jobs.command_line.arguments import date_range, opened
-        from jobs.lake.span import of_dates
+        from jobs.lake.dated_scope import of_dates
 
         dates = date_range(date, first, last)
         whole = opened(lake, cluster_id, conf)
@@ -202,10 +203,10 @@ def register(
 ) -> None:
     """Make the lake a database of Spark's metastore.  Tables and views with their comments."""
     from jobs.command_line.config import load_config
-    from jobs.register import COLUMNS, Request
+    from jobs.register import COLUMNS, RegisterOptions
     from jobs.register import register as run
 
-    print_rows(COLUMNS, run(Request(lake, database), load_config(conf)), format)
+    print_rows(COLUMNS, run(RegisterOptions(lake, database), load_config(conf)), format)
 
 
 @app.command()
@@ -234,10 +235,10 @@ def maintain(
 ) -> None:
     """Old dates out, small files together.  Files that nobody reads are deleted."""
     from jobs.command_line.config import load_config
-    from jobs.maintain import COLUMNS, Request
+    from jobs.maintain import COLUMNS, MaintainOptions
     from jobs.maintain import maintain as run
 
-    rows = run(Request(lake, keep_days, vacuum_hours), load_config(conf))
+    rows = run(MaintainOptions(lake, keep_days, vacuum_hours), load_config(conf))
     print_rows(COLUMNS, rows, format)
 
 

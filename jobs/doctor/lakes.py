@@ -8,7 +8,7 @@ from pathlib import Path
 from jobs.console.errors import UsageError
 from jobs.doctor.finding import Finding, failure, ok, warning
 from jobs.doctor.machine import GIB, room
-from jobs.lake.damage import tables_there
+from jobs.lake.integrity import tables_there
 from jobs.lake.sql import query
 
 LEAST_FREE = GIB // 2

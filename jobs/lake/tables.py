@@ -113,7 +113,7 @@ class Lake:
 
     def start(self) -> DataFrame | None:
         """Where each group's history is taken up: cluster_id, group_id, context_incarnation and
-        context_seq, the place of its first sign; here at the beginning."""
+        context_seq, the place of its first event; here at the beginning."""
         return None
 
     def start_rows(self, table: str) -> DataFrame | None:

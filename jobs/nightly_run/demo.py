@@ -9,7 +9,7 @@ from jobs.command_line.arguments import run_script
 from jobs.command_line.config import load_config
 from jobs.console.printing import print_rows
 from jobs.lake.sql import query
-from jobs.nightly import Request, nightly
+from jobs.nightly import NightlyOptions, nightly
 from jobs.nightly_run.pipeline import Progress
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -19,7 +19,7 @@ INCIDENTS = {
 }
 
 GROUPS = """
-    SELECT group_id AS "group", generations, rebalances, wasted_attempts AS superseded,
+    SELECT group_id AS "group", generations, rebalances, aborted_rebalances AS superseded,
         not_stable_ms, longest_ms
     FROM q01_most_rebalanced_groups WHERE cluster_id = '{cluster}'
     ORDER BY rebalances DESC, group_id"""
@@ -51,7 +51,7 @@ the way to its join barrier; = in (generation) what made no rebalance at all."""
 def demo(lake: str) -> None:
     progress = Progress()
     for cluster, incident in INCIDENTS.items():
-        request = Request(
+        request = NightlyOptions(
             lake,
             cluster,
             segments=str(incident / "segments"),

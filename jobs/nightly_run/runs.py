@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from jobs import __version__
 from jobs.console.printing import printable
 from jobs.lake.tables import Lake, schema_of
-from jobs.nightly_run.news import BRONZE
+from jobs.nightly_run.coverage import BRONZE
 from jobs.nightly_run.pipeline import Progress, Step
 from schemas import table_names
 
@@ -42,10 +42,10 @@ _OF_WRITE = ("numOutputRows",)
 
 @dataclass
 class Run:
-    """One run over a cluster's tables.  ``given``: its options by name, none of them secret."""
+    """One run over a cluster's tables.  ``options``: its options by name, none of them secret."""
 
     lake: Lake
-    given: dict[str, str]
+    options: dict[str, str]
     first: date | None = None
     last: date | None = None
     bronze_versions: dict[str, int] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class Run:
         }
         if step.name == WHOLE:
             row |= {
-                "given": self.given,
+                "options": self.options,
                 "rows_written": self.written,
                 "versions": versions(),
                 "bronze_versions": self.bronze_versions,

@@ -8,7 +8,7 @@ from jobs.command_line.config import load_config
 from jobs.engine.session import build_session
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake
-from jobs.nightly import Request, inputs_of, nightly
+from jobs.nightly import NightlyOptions, inputs_of, nightly
 from jobs.nightly_run.pipeline import Progress, run_all
 
 
@@ -18,7 +18,9 @@ class Played:
 
     def run(self, cluster_id, segments, broker_log, jobs=None):
         """The whole nightly, or only these of its jobs."""
-        request = Request(self.root, cluster_id, segments=str(segments), broker_log=str(broker_log))
+        request = NightlyOptions(
+            self.root, cluster_id, segments=str(segments), broker_log=str(broker_log)
+        )
         config = load_config(None)
         if jobs is None:
             nightly(request, config)

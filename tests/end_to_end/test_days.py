@@ -12,9 +12,9 @@ import pytest
 from jobs.checks.check import pending_dates
 from jobs.command_line.config import load_config
 from jobs.lake.sql import open_lake, query
-from jobs.nightly import Request, nightly
+from jobs.nightly import NightlyOptions, nightly
+from jobs.nightly_run.coverage import BRONZE
 from jobs.nightly_run.demo import INCIDENTS
-from jobs.nightly_run.news import BRONZE
 from schemas import table_names
 
 # The incident began at 00:46 UTC; so much earlier, midnight falls into its middle.
@@ -59,7 +59,7 @@ def incident(tmp_path_factory):
 
 def run(root, incident, **dates):
     given = {"segments": str(incident / "segments"), "broker_log": str(incident / "server.log")}
-    nightly(Request(str(root), "c", **given, **dates), load_config(None))
+    nightly(NightlyOptions(str(root), "c", **given, **dates), load_config(None))
 
 
 def tables(root):

@@ -17,7 +17,7 @@ from jobs.command_line.config import load_config
 from jobs.engine.session import build_session
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake
-from jobs.nightly import Request, inputs_of, nightly
+from jobs.nightly import NightlyOptions, inputs_of, nightly
 from jobs.nightly_run.demo import INCIDENTS
 from tools.faults import inputs as faults
 from tools.faults import lakes as damage
@@ -71,7 +71,7 @@ def chance():
 def ingested(folder, tmp_path_factory):
     """A lake of all of it; read in the other order, nothing changes."""
     root = str(tmp_path_factory.mktemp("lake"))
-    given = Request(root, "c", segments=str(folder), broker_log=str(folder / "logs"))
+    given = NightlyOptions(root, "c", segments=str(folder), broker_log=str(folder / "logs"))
     config = load_config(None)
     inputs = inputs_of(given, config)
     lake = Lake(build_session(config), root, "c")
@@ -276,7 +276,7 @@ def test_a_run_that_is_killed_and_started_again_leaves_the_same_tables(demo, tmp
         os.killpg(run.pid, signal.SIGKILL)  # the JVM and its workers too
         run.wait()
     readable = query(str(tmp_path), "SELECT COUNT(*) FROM offsets_records")[1]
-    nightly(Request(str(tmp_path), CLUSTER, **given), load_config(None))
+    nightly(NightlyOptions(str(tmp_path), CLUSTER, **given), load_config(None))
 
     assert readable[0][0] > 0
     assert broken_laws(str(tmp_path))[1] == []

@@ -18,7 +18,7 @@ from coordinator_core.records import (
 from jobs.checks.check import broken_laws
 from jobs.command_line.config import load_config
 from jobs.lake.sql import query
-from jobs.nightly import Request, nightly
+from jobs.nightly import NightlyOptions, nightly
 from jobs.segments.writer import record_batch
 
 DAY_MS = 1_795_219_200_000
@@ -106,7 +106,7 @@ def segment(tmp_path_factory):
 @pytest.fixture(scope="module")
 def lake(segment, tmp_path_factory):
     root = str(tmp_path_factory.mktemp("lake"))
-    nightly(Request(root, "c'luster", segments=str(segment.parent)), load_config(None))
+    nightly(NightlyOptions(root, "c'luster", segments=str(segment.parent)), load_config(None))
     return root
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from jobs.lake.damage import damages, tables_there
+from jobs.lake.integrity import damages, tables_there
 from jobs.lake.sql import query
 from jobs.nightly_run.demo import INCIDENTS
 from schemas import table_names

@@ -19,7 +19,7 @@ from jobs.console.errors import RunFailed
 from jobs.engine.session import build_session
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake
-from jobs.nightly import Request, inputs_of
+from jobs.nightly import NightlyOptions, inputs_of
 from jobs.segments import read_segment
 from jobs.sources import kafka
 from tools import kafka_broker
@@ -139,12 +139,12 @@ class Clients:
 
 
 def run(lake, broker, **settings):
-    request = Request(lake.root, lake.cluster_id, kafka=broker.bootstrap)
+    request = NightlyOptions(lake.root, lake.cluster_id, kafka=broker.bootstrap)
     ingest.run(lake, inputs_of(request, replace(load_config(None), kafka=settings)))
 
 
 def run_segments(lake, broker):
-    request = Request(lake.root, lake.cluster_id, segments=str(broker.data))
+    request = NightlyOptions(lake.root, lake.cluster_id, segments=str(broker.data))
     ingest.run(lake, inputs_of(request, load_config(None)))
 
 

@@ -24,7 +24,7 @@ from jobs.engine.session import build_session
 from jobs.lake.sql import query
 from jobs.lake.tables import schema_of
 from jobs.nightly_run.demo import STORY
-from jobs.register import Request, register_in
+from jobs.register import RegisterOptions, register_in
 from jobs.report import queries
 from jobs.report.lake import ReportLake
 from jobs.report.window import Window
@@ -72,7 +72,7 @@ def _what_if(setting, basis, *figures):
     names = ["rebalances", "not_stable_ms", "moved_partitions", "unavailable_partition_ms"]
     row = PLANTED | SPAN | {"setting": setting, "basis": basis, "seeds": 3, "era": "3.9"}
     for name, figure in zip(names, map(int, figures), strict=True):
-        row |= {name: figure, f"{name}_least": figure - 1, f"{name}_most": figure + 1}
+        row |= {name: figure, f"{name}_min": figure - 1, f"{name}_max": figure + 1}
     return row
 
 
@@ -86,7 +86,7 @@ def _write(root, table, rows):
 def spark(lake):
     """A session in whose catalog the lake is registered, and each table read once."""
     session = build_session(load_config(None))
-    list(register_in(session, Request(lake.root, DATABASE)))
+    list(register_in(session, RegisterOptions(lake.root, DATABASE)))
     for name in table_names():
         if session.catalog.tableExists(f"{DATABASE}.{name}"):
             session.catalog.cacheTable(f"{DATABASE}.{name}")

@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 from jobs.command_line.config import Config
 from jobs.console.errors import UsageError
 from jobs.lake.sql import query
-from jobs.maintain import COLUMNS, Request, maintain
+from jobs.maintain import COLUMNS, MaintainOptions, maintain
 
 TODAY = date(2026, 11, 21)
 YESTERDAY, OLD, TIMELESS = date(2026, 11, 20), date(2026, 11, 18), date(1970, 1, 1)
@@ -35,7 +35,7 @@ def told(rows):
 
 
 def test_small_files_become_one_a_date_and_the_old_ones_go_from_disk(spark, lake, tmp_path):
-    rows = told(maintain(Request(lake, vacuum_hours=0), Config(), TODAY))
+    rows = told(maintain(MaintainOptions(lake, vacuum_hours=0), Config(), TODAY))
 
     assert rows == {
         "churn": {
@@ -51,16 +51,16 @@ def test_small_files_become_one_a_date_and_the_old_ones_go_from_disk(spark, lake
 
 
 def test_dates_beyond_retention_go_and_records_without_a_time_stay(spark, lake):
-    rows = told(maintain(Request(lake, keep_days=1), Config(), TODAY))
+    rows = told(maintain(MaintainOptions(lake, keep_days=1), Config(), TODAY))
 
     assert (rows["churn"]["oldest_kept"], rows["churn"]["rows_removed"]) == (YESTERDAY, 1)
     assert generations(lake) == [2, 3, 4, 5, 6]
 
 
 def test_where_nothing_is_old_an_earlier_commit_does_not_count(spark, lake):
-    maintain(Request(lake, keep_days=1), Config(), TODAY)
+    maintain(MaintainOptions(lake, keep_days=1), Config(), TODAY)
 
-    rows = told(maintain(Request(lake, keep_days=1), Config(), TODAY))
+    rows = told(maintain(MaintainOptions(lake, keep_days=1), Config(), TODAY))
 
     assert rows["churn"]["rows_removed"] == 0
 
@@ -68,7 +68,7 @@ def test_where_nothing_is_old_an_earlier_commit_does_not_count(spark, lake):
 def test_what_later_dates_need_of_a_group_outlives_its_rows(spark, tmp_path, write_lake):
     write_lake(tmp_path, {"group_days": [{"group_id": "g", "event_date": OLD}]})
 
-    rows = told(maintain(Request(str(tmp_path), keep_days=1), Config(), TODAY))
+    rows = told(maintain(MaintainOptions(str(tmp_path), keep_days=1), Config(), TODAY))
 
     assert rows["group_days"]["rows_removed"] == 0
     assert query(str(tmp_path), "SELECT event_date FROM group_days")[1] == [(OLD,)]
@@ -77,7 +77,7 @@ def test_what_later_dates_need_of_a_group_outlives_its_rows(spark, tmp_path, wri
 def test_files_of_versions_that_a_reader_may_still_have_stay(spark, lake):
     before = DeltaTable(f"{lake}/churn").version()
 
-    rows = told(maintain(Request(lake), Config(), TODAY))
+    rows = told(maintain(MaintainOptions(lake), Config(), TODAY))
 
     assert rows["churn"]["files_deleted"] == 0
     was = DeltaTable(f"{lake}/churn", version=before).to_pyarrow_table()
@@ -87,13 +87,13 @@ def test_files_of_versions_that_a_reader_may_still_have_stay(spark, lake):
 @pytest.mark.parametrize(
     ("request_", "says"),
     [
-        (Request("{lake}", keep_days=0), "--keep-days 0: give at least 1"),
-        (Request("{lake}", vacuum_hours=-1), "--vacuum-hours -1: give hours from 0 on"),
-        (Request("/nowhere"), "--lake /nowhere: no such folder"),
+        (MaintainOptions("{lake}", keep_days=0), "--keep-days 0: give at least 1"),
+        (MaintainOptions("{lake}", vacuum_hours=-1), "--vacuum-hours -1: give hours from 0 on"),
+        (MaintainOptions("/nowhere"), "--lake /nowhere: no such folder"),
     ],
 )
 def test_a_wrong_request_says_what_to_change(request_, says, tmp_path):
     root = request_.lake.replace("{lake}", str(tmp_path))
 
     with pytest.raises(UsageError, match=says):
-        maintain(Request(root, request_.keep_days, request_.vacuum_hours), Config(), TODAY)
+        maintain(MaintainOptions(root, request_.keep_days, request_.vacuum_hours), Config(), TODAY)

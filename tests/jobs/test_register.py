@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.console.errors import UsageError
-from jobs.register import Request, create_view, register_in
+from jobs.register import RegisterOptions, create_view, register_in
 from schemas import table_names, view_names
 
 
@@ -31,7 +31,7 @@ def database(spark):
 def test_tables_and_the_views_that_rest_on_them(spark, write_lake, database, tmp_path):
     root = planted(write_lake, tmp_path / "lake", ["stable", "stable"])
 
-    rows = list(register_in(spark, Request(root, database)))
+    rows = list(register_in(spark, RegisterOptions(root, database)))
 
     assert [row[0] for row in rows if row[1] == "table"] == table_names()
     assert sorted(row[0] for row in rows if row[1] == "view") == view_names()
@@ -53,9 +53,9 @@ def test_registered_again_it_is_the_other_lake(spark, write_lake, database, tmp_
     first = planted(write_lake, tmp_path / "first", ["stable"])
     second = planted(write_lake, tmp_path / "second lake, 'new'", ["stable", "empty", "stable"])
 
-    list(register_in(spark, Request(first, database)))
-    list(register_in(spark, Request(second, database)))
-    again = list(register_in(spark, Request(second, database)))
+    list(register_in(spark, RegisterOptions(first, database)))
+    list(register_in(spark, RegisterOptions(second, database)))
+    again = list(register_in(spark, RegisterOptions(second, database)))
 
     assert spark.table(f"{database}.q02_each_rebalance").count() == 3
     assert spark.read.format("delta").load(f"{first}/generations").count() == 1
@@ -68,8 +68,8 @@ def test_what_the_lake_lacks_now_does_not_stay_of_another(spark, write_lake, dat
         tmp_path / "second", {"generations": [{"group_id": "g", "generation": 1, "gap_before": 1}]}
     )
 
-    list(register_in(spark, Request(first, database)))
-    list(register_in(spark, Request(second, database)))
+    list(register_in(spark, RegisterOptions(first, database)))
+    list(register_in(spark, RegisterOptions(second, database)))
 
     listed = spark.sql(f"SHOW TABLES IN {database}").where("NOT isTemporary").collect()
     names = {row.tableName for row in listed}
@@ -79,7 +79,7 @@ def test_what_the_lake_lacks_now_does_not_stay_of_another(spark, write_lake, dat
 def test_the_session_stays_in_its_database(spark, write_lake, database, tmp_path):
     root = planted(write_lake, tmp_path / "lake", ["stable"])
 
-    list(register_in(spark, Request(root, database)))
+    list(register_in(spark, RegisterOptions(root, database)))
 
     assert spark.catalog.currentDatabase() == "default"
 
@@ -90,7 +90,7 @@ def test_a_table_that_is_not_ours_stays(spark, write_lake, database, tmp_path):
     spark.sql(f"CREATE TABLE {database}.generations (x INT) USING parquet")
 
     with pytest.raises(UsageError, match=r"it has a table generations of its own; give another"):
-        list(register_in(spark, Request(root, database)))
+        list(register_in(spark, RegisterOptions(root, database)))
 
     assert spark.table(f"{database}.generations").columns == ["x"]
 
@@ -110,9 +110,9 @@ def test_comments_with_quotes():
 )
 def test_wrong_arguments(tmp_path, lake, database, said):
     with pytest.raises(UsageError, match=said):
-        Request(f"{tmp_path}/{lake}", database).check()
+        RegisterOptions(f"{tmp_path}/{lake}", database).check()
 
 
 def test_a_folder_that_is_no_lake(spark, tmp_path):
     with pytest.raises(UsageError, match="no tables in it; run `regroup nightly` first"):
-        list(register_in(spark, Request(str(tmp_path))))
+        list(register_in(spark, RegisterOptions(str(tmp_path))))

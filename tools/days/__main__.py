@@ -29,10 +29,10 @@ from deltalake import DeltaTable
 from jobs.checks.check import broken_laws
 from jobs.command_line.config import load_config
 from jobs.engine.session import build_session
-from jobs.lake.span import of_dates
+from jobs.lake.dated_scope import of_dates
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake
-from jobs.nightly import Request
+from jobs.nightly import NightlyOptions
 from jobs.nightly_run.pipeline import JOBS
 from schemas import table_names, table_partitioning
 from tools.days.comparison import compared, end, worked_out
@@ -51,9 +51,9 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.source, self.lake = folder / "source", folder / "lake"
 
-    def request(self, **dates: Any) -> Request:
+    def request(self, **dates: Any) -> NightlyOptions:
         logs = self.source / "logs"
-        return Request(
+        return NightlyOptions(
             str(self.lake), CLUSTER, segments=str(self.source / "segments"),
             broker_log=str(logs) if logs.is_dir() and any(logs.iterdir()) else None, **dates,
         )  # fmt: skip
@@ -63,8 +63,10 @@ class Place:
 
     def start(self, day: date) -> subprocess.Popen[str]:
         """The command, in a process group of its own."""
-        given = self.request(date=str(day)).given()
-        options = [word for k, v in given.items() for word in (f"--{k.replace('_', '-')}", v)]
+        options_by_name = self.request(date=str(day)).by_name()
+        options = [
+            word for k, v in options_by_name.items() for word in (f"--{k.replace('_', '-')}", v)
+        ]
         command = [sys.executable, "-m", "jobs.command_line.cli", "nightly", *options]
         return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
@@ -161,7 +163,7 @@ def settled_is_not_read(place: Place, last: date) -> tuple[str, list[str]]:
         if day not in needed and partition.parts[-3] != "group_days":
             shutil.rmtree(partition)
             gone.add(day)
-    place.run(date=str(last), anew=True)
+    place.run(date=str(last), recompute_all=True)
     after = _on_dates(place.lake, needed)
     said = f"data of {len(gone)} settled dates deleted from the lake, {last} run again: "
     differing = [table for table in before if before[table] != after[table]]

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from jobs.command_line.config import Config
-from jobs.nightly import Request, nightly
+from jobs.nightly import NightlyOptions, nightly
 from jobs.nightly_run.pipeline import Progress
 
 
-def worked_out(request: Request, config: Config) -> float:
+def worked_out(request: NightlyOptions, config: Config) -> float:
     """The run, without a word; its seconds by the clock."""
     began = time.monotonic()
     nightly(request, config, Progress(io.StringIO()))

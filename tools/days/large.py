@@ -4,7 +4,7 @@ is every table the same?
     python -m tools.days.large LAKE --cluster-id ID [--conf FILE]
 
 What ``tools.days`` asks of small days, for days of a size at which runs go another way
-(``jobs.lake.span.MANY``).  LAKE has a few dates in bronze, as `regroup simulate --lake` leaves
+(``jobs.lake.dated_scope.MANY``).  LAKE has a few dates in bronze, as `regroup simulate --lake` leaves
 them, and is worked out in one run.  Once all nights are over, the first one is run again.  Exit 1
 if a row differs, or if a law is broken.
 """
@@ -23,10 +23,10 @@ from deltalake import DeltaTable, write_deltalake
 
 from jobs.checks.check import broken_laws
 from jobs.command_line.config import CONF, load_config
-from jobs.lake.span import MANY, SILVER
+from jobs.lake.dated_scope import MANY, SILVER
 from jobs.lake.sql import query
-from jobs.nightly import Request
-from jobs.nightly_run.news import BRONZE
+from jobs.nightly import NightlyOptions
+from jobs.nightly_run.coverage import BRONZE
 from schemas import table_names, table_partitioning
 from tools.days.comparison import compared, end, worked_out
 
@@ -61,7 +61,7 @@ def land(source: str, lake: str, day: date) -> None:
         )
 
 
-def fewest_signs(lake: str) -> int:
+def fewest_events(lake: str) -> int:
     """On a date, of those that a run counts to know whether they are many."""
     dates = " UNION ALL ".join(f"SELECT event_date FROM {table}" for table in SILVER)
     return min(query(lake, f"SELECT count(*) FROM ({dates}) GROUP BY event_date")[1])[0]
@@ -83,18 +83,18 @@ def main() -> None:
     parser.add_argument("--conf", default=str(CONF / "large.toml"))
     options = parser.parse_args()
     whole, cluster_id, config = options.lake, options.cluster_id, load_config(options.conf)
-    once_s = worked_out(Request(whole, cluster_id, anew=True), config)
+    once_s = worked_out(NightlyOptions(whole, cluster_id, recompute_all=True), config)
     print(f"everything in one run: {once_s:.0f} s", flush=True)
-    if (signs := fewest_signs(whole)) <= MANY:
-        sys.exit(f"{signs} signs on a date are not many: give a lake with more than {MANY}")
+    if (events := fewest_events(whole)) <= MANY:
+        sys.exit(f"{events} events on a date are not many: give a lake with more than {MANY}")
     with tempfile.TemporaryDirectory() as nights:
         land_lists(whole, nights)
         days = dates_of(whole)
         for day in days:
             land(whole, nights, day)
-            night_s = worked_out(Request(nights, cluster_id, date=str(day)), config)
+            night_s = worked_out(NightlyOptions(nights, cluster_id, date=str(day)), config)
             print(f"{day}: {night_s:.0f} s", flush=True)
-        again_s = worked_out(Request(nights, cluster_id, date=str(days[0])), config)
+        again_s = worked_out(NightlyOptions(nights, cluster_id, date=str(days[0])), config)
         print(f"{days[0]} again: {again_s:.0f} s", flush=True)
         differing = compared(rows_of(whole), {"nights": rows_of(nights)})
         differing += [str(law) for lake in (whole, nights) for law in broken_laws(lake)[1]]

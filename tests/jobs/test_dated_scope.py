@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from jobs.lake.span import of_dates
+from jobs.lake.dated_scope import of_dates
 from jobs.lake.tables import Lake
 
 MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)
@@ -30,14 +30,14 @@ def test_a_table_whose_making_was_killed_is_not_there_and_is_made(spark, root, t
     assert told(lake, "churn", "group_id", "generation") == [("g", 1)]
 
 
-@pytest.fixture(params=[None, 0], ids=["few signs", "many signs"])
+@pytest.fixture(params=[None, 0], ids=["few events", "many events"])
 def lake(spark, root, write_lake, request, monkeypatch):
     """A generation on Monday that a later one still completes, and one that is settled.
 
-    Few signs are held by the driver, many stay where they are.
+    Few events are held by the driver, many stay where they are.
     """
     if request.param is not None:
-        monkeypatch.setattr("jobs.lake.span.MANY", request.param)
+        monkeypatch.setattr("jobs.lake.dated_scope.MANY", request.param)
     write_lake(
         root,
         {

@@ -7,7 +7,7 @@ from delta.tables import DeltaTable
 
 from jobs import __version__
 from jobs.lake.tables import Lake
-from jobs.nightly_run.pending import Pending, pending
+from jobs.nightly_run.pending_dates import Pending, pending
 
 MONDAY, TUESDAY, WEDNESDAY = date(2026, 11, 16), date(2026, 11, 17), date(2026, 11, 18)
 TIMELESS = date(1970, 1, 1)
@@ -49,7 +49,7 @@ def add(frame, lake):
 
 def test_without_a_good_run_everything_is_pending(lake, write_lake):
     everything = Pending(
-        frozenset({MONDAY}), {"offsets_records": 0}, {"offsets_records": -1}, anew=True
+        frozenset({MONDAY}), {"offsets_records": 0}, {"offsets_records": -1}, recompute_all=True
     )
     assert pending(lake) == everything
 
@@ -103,10 +103,10 @@ def test_the_newest_good_run_counts_and_only_of_this_version(lake, write_lake, a
     write_lake(lake.root, {"runs": [run({"offsets_records": 0}, at=1), newest]})
     assert pending(lake).dates == frozenset()
 
-    assert not pending(lake).anew
+    assert not pending(lake).recompute_all
 
     add("runs", run({"offsets_records": 1}, at=3, version="0.0.1"))
-    assert pending(lake).anew
+    assert pending(lake).recompute_all
 
 
 def test_records_without_a_time_may_belong_anywhere(lake, write_lake, add):

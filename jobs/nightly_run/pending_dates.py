@@ -14,9 +14,9 @@ from pyspark.sql import Row
 from pyspark.sql import functions as F
 
 from jobs import __version__
-from jobs.lake.span import TIMELESS
+from jobs.lake.dated_scope import TIMELESS
 from jobs.lake.tables import Lake
-from jobs.nightly_run.news import BRONZE, WorkedOut, still_new
+from jobs.nightly_run.coverage import BRONZE, WorkedOut, still_new
 
 # What only older runs worked out is worked out again.
 _RUNS = 1000
@@ -27,14 +27,14 @@ class Pending:
     """``dates``: those with news; None stands for all there are.
 
     ``versions``: of the bronze tables, as they are now.  ``known``: those up to which good runs
-    had worked everything out; -1 where none had.  ``anew``: whether everything is to be worked out,
+    had worked everything out; -1 where none had.  ``recompute_all``: whether everything is to be worked out,
     news or not.
     """
 
     dates: frozenset[date] | None
     versions: dict[str, int]
     known: dict[str, int]
-    anew: bool = False
+    recompute_all: bool = False
 
     def after(self, first: date | None, last: date | None) -> dict[str, int]:
         """Up to which versions everything is worked out, once the dates asked for are."""
@@ -56,9 +56,9 @@ def pending(lake: Lake) -> Pending:
         for name, now in versions.items():
             dates |= still_new(_commits(lake, name, known[name], now), worked_out[name])
     except AnalysisException:  # the log no longer reaches back so far
-        return Pending(None, versions, known, anew=not runs)
+        return Pending(None, versions, known, recompute_all=not runs)
     all_or_some = None if TIMELESS in dates else frozenset(dates)
-    return Pending(all_or_some, versions, known, anew=not runs)
+    return Pending(all_or_some, versions, known, recompute_all=not runs)
 
 
 def _good_runs(lake: Lake) -> list[Row]:

@@ -6,13 +6,13 @@ import pytest
 
 from jobs.command_line.config import Config
 from jobs.console.errors import UsageError
-from jobs.nightly import Request, inputs_of
+from jobs.nightly import NightlyOptions, inputs_of
 from jobs.sources.kafka import Kafka
 from jobs.sources.rows import DateRange
 
 
 def request(**given):
-    return Request(lake="lake", cluster_id=given.pop("cluster_id", "c"), **given)
+    return NightlyOptions(lake="lake", cluster_id=given.pop("cluster_id", "c"), **given)
 
 
 @pytest.fixture

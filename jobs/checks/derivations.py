@@ -12,7 +12,7 @@ LIFE = "cluster_id, group_id, incarnation"
 PLACE = "group_id || ' ' || incarnation || '/' || generation"
 KNOWN = "role = 'trigger' AND cause <> 'UNKNOWN'"
 MADE_BY = (
-    "sign IN ('RECORD', 'RECORD_EMPTY', 'JOIN_COMPLETE', 'ASSIGNMENT_RECEIVED', 'GROUP_EMPTY')"
+    "event IN ('RECORD', 'RECORD_EMPTY', 'JOIN_COMPLETE', 'ASSIGNMENT_RECEIVED', 'GROUP_EMPTY')"
 )
 
 
@@ -58,7 +58,7 @@ _RECORDS = """
         PARTITION BY m.cluster_id, m.group_id, t.incarnation, m.generation) AS last_seq
     FROM timeline t JOIN group_metadata m ON m.cluster_id = t.cluster_id
         AND m.topic_partition = t.topic_partition AND m.log_offset = t.log_offset
-    WHERE t.sign IN ('RECORD', 'RECORD_EMPTY') AND t.level IS NOT NULL"""
+    WHERE t.event IN ('RECORD', 'RECORD_EMPTY') AND t.event_generation IS NOT NULL"""
 _READABLE = f"""
     SELECT {LIFE}, generation FROM generation_members
     GROUP BY ALL HAVING BOOL_AND(subscribed_topics IS NOT NULL)"""
@@ -115,15 +115,15 @@ AGREEMENTS = [
         FROM group_metadata""",
         f"""
         SELECT cluster_id, group_id || ' ' || seq AS place,
-            {_said("sign_time", "sign", "member_id", "reason", "member_count", "members")} AS said
+            {_said("event_time", "event", "member_id", "reason", "member_count", "members")} AS said
         FROM timeline WHERE log_offset IS NULL
         UNION ALL
         SELECT cluster_id, topic_partition || ' ' || log_offset,
             {
             _said(
-                "sign_time",
+                "event_time",
                 "group_id",
-                "level",
+                "event_generation",
                 "member_id",
                 "protocol",
                 "state_timestamp_ms",
@@ -136,35 +136,37 @@ AGREEMENTS = [
         "generations",
         ("timeline",),
         f"""
-        WITH signs AS (
-            SELECT *, level AS generation FROM timeline WHERE level > 0 AND {MADE_BY}
-            UNION ALL SELECT *, level + 1 FROM timeline WHERE sign = 'REBALANCE_START'
-            UNION ALL SELECT * REPLACE ('OVER' AS sign), level FROM timeline
-                WHERE sign = 'REBALANCE_START' AND level > 0
-            UNION ALL SELECT * REPLACE ('OVER' AS sign), current_generation FROM timeline
-                WHERE sign IN ('GROUP_DEAD', 'ADMIN_DELETE', 'TOMBSTONE')
+        WITH events AS (
+            SELECT *, event_generation AS generation FROM timeline WHERE event_generation > 0 AND {
+            MADE_BY
+        }
+            UNION ALL SELECT *, event_generation + 1 FROM timeline WHERE event = 'REBALANCE_START'
+            UNION ALL SELECT * REPLACE ('OVER' AS event), event_generation FROM timeline
+                WHERE event = 'REBALANCE_START' AND event_generation > 0
+            UNION ALL SELECT * REPLACE ('OVER' AS event), current_generation FROM timeline
+                WHERE event IN ('GROUP_DEAD', 'ADMIN_DELETE', 'TOMBSTONE')
                     AND current_generation > 0),
         told AS (
             SELECT cluster_id, group_id, incarnation, generation,
-                FIRST(sign_time ORDER BY seq) FILTER (sign = 'REBALANCE_START') AS prepared,
-                FIRST(sign_time ORDER BY seq) FILTER (sign = 'JOIN_COMPLETE') AS joined,
-                FIRST(sign_time ORDER BY seq) FILTER (sign = 'GROUP_EMPTY') AS emptied,
-                FIRST(state_timestamp_ms ORDER BY seq) FILTER (sign = 'RECORD') AS since_ms,
-                FIRST(state_timestamp_ms ORDER BY seq) FILTER (sign = 'RECORD_EMPTY') AS empty_ms,
-                FIRST(sign_time ORDER BY seq) FILTER (sign = 'ASSIGNMENT_RECEIVED') AS assigned,
-                FIRST(sign_time ORDER BY seq) FILTER (sign = 'RECORD') AS stored,
-                FIRST(member_id ORDER BY seq) FILTER (sign = 'RECORD') AS leader,
+                FIRST(event_time ORDER BY seq) FILTER (event = 'REBALANCE_START') AS prepared,
+                FIRST(event_time ORDER BY seq) FILTER (event = 'JOIN_COMPLETE') AS joined,
+                FIRST(event_time ORDER BY seq) FILTER (event = 'GROUP_EMPTY') AS emptied,
+                FIRST(state_timestamp_ms ORDER BY seq) FILTER (event = 'RECORD') AS since_ms,
+                FIRST(state_timestamp_ms ORDER BY seq) FILTER (event = 'RECORD_EMPTY') AS empty_ms,
+                FIRST(event_time ORDER BY seq) FILTER (event = 'ASSIGNMENT_RECEIVED') AS assigned,
+                FIRST(event_time ORDER BY seq) FILTER (event = 'RECORD') AS stored,
+                FIRST(member_id ORDER BY seq) FILTER (event = 'RECORD') AS leader,
                 COALESCE(
-                    FIRST(member_count ORDER BY seq) FILTER (sign = 'JOIN_COMPLETE'),
-                    FIRST(member_count ORDER BY seq) FILTER (sign = 'ASSIGNMENT_RECEIVED'),
-                    FIRST(member_count ORDER BY seq) FILTER (sign = 'RECORD'),
-                    CASE WHEN COUNT(*) FILTER (sign IN ('GROUP_EMPTY', 'RECORD_EMPTY')) > 0
+                    FIRST(member_count ORDER BY seq) FILTER (event = 'JOIN_COMPLETE'),
+                    FIRST(member_count ORDER BY seq) FILTER (event = 'ASSIGNMENT_RECEIVED'),
+                    FIRST(member_count ORDER BY seq) FILTER (event = 'RECORD'),
+                    CASE WHEN COUNT(*) FILTER (event IN ('GROUP_EMPTY', 'RECORD_EMPTY')) > 0
                         THEN 0 END) AS member_count,
-                FIRST(protocol ORDER BY seq) FILTER (sign = 'RECORD') AS protocol,
-                FIRST(sign_time ORDER BY seq) FILTER (sign = 'OVER') AS over_at,
+                FIRST(protocol ORDER BY seq) FILTER (event = 'RECORD') AS protocol,
+                FIRST(event_time ORDER BY seq) FILTER (event = 'OVER') AS over_at,
                 MIN(log_offset) AS first_offset, MAX(log_offset) AS last_offset
-            FROM signs GROUP BY ALL
-            HAVING COUNT(*) FILTER (sign <> 'OVER') > 0)
+            FROM events GROUP BY ALL
+            HAVING COUNT(*) FILTER (event <> 'OVER') > 0)
         SELECT cluster_id, {PLACE} AS place, {
             _said(
                 "prepared",
@@ -179,7 +181,7 @@ AGREEMENTS = [
             )
         } AS said
         FROM told
-        -- But what remains of one whose first signs were of a date that is kept no more.
+        -- But what remains of one whose first events were of a date that is kept no more.
         QUALIFY prepared IS NOT NULL OR generation > MIN(generation) OVER (
             PARTITION BY cluster_id, group_id, incarnation)""",
         f"""
