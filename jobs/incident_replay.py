@@ -15,15 +15,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from coordinator_core.incident import Replay, lives, replay
-from coordinator_core.incident.reasons import likely_reason
+from coordinator_core.incident import GroupReplay, incarnations, replay
+from coordinator_core.incident.divergence_hints import likely_reason
 from coordinator_core.incident.stimuli import Basis
 from jobs.command_line.arguments import main, opened
 from jobs.console.printing import Format, print_rows
 from jobs.console.working import working
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake, schema_of
-from jobs.replay.evidence import Row, of_groups, quoted
+from jobs.replay.group_rows import Row, cogrouped_rows, quoted
 
 READS = ("timeline", "group_events", "group_metadata", "committed_offsets")
 
@@ -39,7 +39,7 @@ def incident_replay(
     Without commits: they are many, and make no generation.
     """
     schema = schema_of("incident_replay")
-    both = of_groups(timeline, group_events, group_metadata, committed_offsets)
+    both = cogrouped_rows(timeline, group_events, group_metadata, committed_offsets)
     return both.applyInArrow(_player(to_arrow_schema(schema)), schema)
 
 
@@ -50,7 +50,7 @@ def _player(schema: pa.Schema) -> Callable[[pa.Table, pa.Table], pa.Table]:
         lines, written = events.to_pylist(), records.to_pylist()
         first = next(iter(lines or written))
         versions = {row["offset_version"] for row in written} - {None}
-        found = replay(lives(first["group_id"], lines, written), offset_versions=versions)
+        found = replay(incarnations(first["group_id"], lines, written), offset_versions=versions)
         return pa.Table.from_pylist(rows_of(first["cluster_id"], found), schema)
 
     return played
@@ -78,7 +78,7 @@ _COUNTS = """
     FROM incident_replay WHERE cluster_id = {cluster} GROUP BY group_id ORDER BY group_id"""
 
 
-def rows_of(cluster_id: str, found: Replay) -> list[Row]:
+def rows_of(cluster_id: str, found: GroupReplay) -> list[Row]:
     """Rows of incident_replay."""
     return [
         {

@@ -21,23 +21,23 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, StructField, StructType
 
-from coordinator_core.incident import lives
-from coordinator_core.lives import is_flapping, stories
+from coordinator_core.incident import incarnations
+from coordinator_core.lives import classify_lives, is_flapping
 from coordinator_core.protocol.errors import CoordinatorBug
 from coordinator_core.whatif import (
     GRID,
     UNCHANGED,
     Advice,
-    Change,
+    Baseline,
+    Figures,
+    InvalidSetting,
     NotAConsumerGroup,
-    Outcome,
     Prediction,
-    Scene,
-    WrongSetting,
+    SettingsChange,
     advise,
+    baseline_of,
     observed,
     predict_each,
-    scene_of,
 )
 from jobs.command_line.arguments import main, opened
 from jobs.console.errors import UsageError
@@ -45,7 +45,7 @@ from jobs.console.printing import Format, print_rows
 from jobs.console.working import working
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake, schema_of
-from jobs.replay.evidence import LAST_COMMIT, Row, of_groups, quoted
+from jobs.replay.group_rows import LAST_COMMIT, Row, cogrouped_rows, quoted
 from jobs.what_if.last_commits import last_commits_sql
 
 READS = (
@@ -62,10 +62,10 @@ SEEDS = 3
 
 
 def what_if(
-    tables: dict[str, DataFrame], changes: tuple[Change, ...] = GRID, seeds: int = SEEDS
+    tables: dict[str, DataFrame], changes: tuple[SettingsChange, ...] = GRID, seeds: int = SEEDS
 ) -> DataFrame:
     """One row per group: its rows of each of WRITES, as an array of the table's name."""
-    both = of_groups(*(tables[name] for name in READS[:4]), last_commits=_last_commits(tables))
+    both = cogrouped_rows(*(tables[name] for name in READS[:4]), last_commits=_last_commits(tables))
     until_ms = max(
         _last_ms(tables["group_metadata"], "append_time"),
         _last_ms(tables["committed_offsets"], "append_time"),
@@ -96,7 +96,7 @@ def _last_ms(table: DataFrame, time: str) -> int:
 
 
 def _player(
-    schema: pa.Schema, until_ms: int, changes: tuple[Change, ...], seeds: int
+    schema: pa.Schema, until_ms: int, changes: tuple[SettingsChange, ...], seeds: int
 ) -> Callable[[pa.Table, pa.Table], pa.Table]:
     """Plays one group; the schema is the driver's, no worker can make it."""
 
@@ -115,44 +115,45 @@ def _played(
     lines: list[Row],
     written: list[Row],
     until_ms: int,
-    changes: tuple[Change, ...],
+    changes: tuple[SettingsChange, ...],
     seeds: int,
 ) -> Row:
     """A group that cannot be played has advice that says why, and nothing else."""
     commits = {row["member_id"]: row["at_ms"] for row in lines if row["event"] == LAST_COMMIT}
     told = [row for row in lines if row["event"] != LAST_COMMIT]
     try:
-        scene = scene_of(
-            lives(own["group_id"], told, written),
+        baseline = baseline_of(
+            incarnations(own["group_id"], told, written),
             offset_versions={row["offset_version"] for row in written} - {None},
             last_commit_ms=commits,
             until_ms=until_ms,
         )
-        model, *predicted = predict_each(scene, (UNCHANGED, *changes), seeds=seeds)
+        model, *predicted = predict_each(baseline, (UNCHANGED, *changes), seeds=seeds)
     except (NotAConsumerGroup, CoordinatorBug) as error:
-        nothing = Advice(None, Outcome(0, 0, 0, 0), 0.0, f"not played: {error}")
+        nothing = Advice(None, Figures(0, 0, 0, 0), 0.0, f"not played: {error}")
         return {"process_lives": [], "what_if": [], "advice": [_advice(own, nothing, None)]}
-    span = {"from_time": _time(scene.from_ms), "to_time": _time(scene.to_ms)}
+    span = {"from_time": _time(baseline.from_ms), "to_time": _time(baseline.to_ms)}
     return {
-        "process_lives": [own | row for row in lives_rows(scene)],
-        "what_if": [own | row | span for row in outcome_rows(scene, model, predicted)],
-        "advice": [_advice(own, advise(scene, model, predicted), span)],
+        "process_lives": [own | row for row in lives_rows(baseline)],
+        "what_if": [own | row | span for row in outcome_rows(baseline, model, predicted)],
+        "advice": [_advice(own, advise(baseline, model, predicted), span)],
     }
 
 
-def lives_rows(scene: Scene) -> Iterator[Row]:
+def lives_rows(baseline: Baseline) -> Iterator[Row]:
     """Rows of process_lives, but for cluster and group."""
-    told = stories(scene.processes)
+    told = classify_lives(baseline.processes)
     incarnations = {
         member.member_id: life.life.incarnation
-        for life in scene.told.lives
+        for life in baseline.told.lives
         for record in life.life.records
         for member in record.members
     }
-    first = min(life.life.incarnation for life in scene.told.lives)
-    for process in scene.processes:
+    first = min(life.life.incarnation for life in baseline.told.lives)
+    for process in baseline.processes:
         for number, life in enumerate(process.lives):
             came, went, deploy = told[process.name, number]
+            ended = life.ended
             yield {
                 "process": process.name,
                 "life": number + 1,
@@ -162,9 +163,9 @@ def lives_rows(scene: Scene) -> Iterator[Row]:
                 "instance_id": life.member.instance_id,
                 "member_ids": list(life.member_ids),
                 "started_time": _time(life.started.at_ms),
-                "ended_time": None if life.ended is None else _time(life.ended.at_ms),
-                "ended_least_time": None if life.ended is None else _time(life.ended.earliest_ms),
-                "ended_most_time": None if life.ended is None else _time(life.ended.latest_ms),
+                "ended_time": ended and _time(ended.at_ms),
+                "ended_earliest_time": ended and _time(ended.earliest_ms),
+                "ended_latest_time": ended and _time(ended.latest_ms),
                 "started_how": came.value,
                 "ended_how": went.value,
                 "deploy": deploy,
@@ -183,10 +184,12 @@ def lives_rows(scene: Scene) -> Iterator[Row]:
             }
 
 
-def outcome_rows(scene: Scene, model: Prediction, predicted: list[Prediction]) -> Iterator[Row]:
+def outcome_rows(
+    baseline: Baseline, model: Prediction, predicted: list[Prediction]
+) -> Iterator[Row]:
     """Rows of what_if, but for cluster, group and span."""
-    seen = observed(scene)
-    shared = {"era": scene.told.era.name}
+    seen = observed(baseline)
+    shared = {"era": baseline.told.era.name}
     was = Prediction(UNCHANGED, [seen])
     yield shared | _outcome("observed", was) | {"seeds": 0}
     yield shared | _outcome("model", model)
@@ -196,8 +199,8 @@ def outcome_rows(scene: Scene, model: Prediction, predicted: list[Prediction]) -
 
 def _outcome(basis: str, each: Prediction) -> Row:
     row: dict[str, Any] = {"setting": str(each.change), "basis": basis}
-    row |= each.middle._asdict() | {"seeds": len(each.outcomes)}
-    for end, outcome in (("least", each.least), ("most", each.most)):
+    row |= each.median._asdict() | {"seeds": len(each.outcomes)}
+    for end, outcome in (("min", each.minimum), ("max", each.maximum)):
         row |= {f"{name}_{end}": value for name, value in outcome._asdict().items()}
     return row
 
@@ -221,7 +224,7 @@ def _time(at_ms: int) -> datetime:
     return datetime.fromtimestamp(at_ms / 1000, UTC)
 
 
-def run(lake: Lake, changes: tuple[Change, ...] = GRID, seeds: int = SEEDS) -> None:
+def run(lake: Lake, changes: tuple[SettingsChange, ...] = GRID, seeds: int = SEEDS) -> None:
     whole = Lake(lake.spark, lake.root, lake.cluster_id)
     tables = {name: whole.read(name) for name in READS}
     played = what_if(tables, changes, seeds).persist()
@@ -243,8 +246,8 @@ def run_all(
 ) -> None:
     """All groups of a cluster into the tables; prints each group's advice."""
     try:
-        changes = tuple(Change.of(text.split()) for text in combinations) or GRID
-    except WrongSetting as error:
+        changes = tuple(SettingsChange.of(text.split()) for text in combinations) or GRID
+    except InvalidSetting as error:
         raise UsageError(f"--set {error}") from None
     if seeds < 1:
         raise UsageError(f"--seeds {seeds}: at least 1")

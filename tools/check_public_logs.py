@@ -32,7 +32,7 @@ LABELLED_OTHER = {
 
 
 @dataclass(frozen=True)
-class Difference:
+class Disagreement:
     file: str
     line: int
     column: str
@@ -42,7 +42,7 @@ class Difference:
 
 def main(folder: Path) -> int:
     agreed, unlabelled = Counter[str](), Counter[str]()
-    differences: list[Difference] = []
+    differences: list[Disagreement] = []
     labels = labelled(folder / "expected.tsv")
     for file, expected in labels.items():
         found = dict(read(folder / file))
@@ -57,10 +57,10 @@ def main(folder: Path) -> int:
 
 def differing(
     file: str, line: int, label: dict[str, str], ours: dict[str, str]
-) -> Iterator[Difference]:
+) -> Iterator[Disagreement]:
     for column in COLUMNS:
         if label[column] != ours.get(column, ""):
-            yield Difference(file, line, column, label[column], ours.get(column, ""))
+            yield Disagreement(file, line, column, label[column], ours.get(column, ""))
 
 
 def labelled(path: Path) -> dict[str, dict[int, dict[str, str]]]:
@@ -98,7 +98,7 @@ def columns(entry: LogEntry) -> dict[str, str]:
 
 
 def report(
-    agreed: Counter[str], labels: int, unlabelled: Counter[str], differences: list[Difference]
+    agreed: Counter[str], labels: int, unlabelled: Counter[str], differences: list[Disagreement]
 ) -> None:
     for column in COLUMNS:
         print(f"{column:11}{agreed[column]:6} of {labels} agree")

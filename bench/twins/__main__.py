@@ -18,10 +18,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from coordinator_core.whatif import Outcome
+from coordinator_core.whatif import Figures
 from jobs.command_line.config import load_config
 from jobs.nightly import NightlyOptions, nightly
-from jobs.what_if.command import Request, answered
+from jobs.what_if.command import WhatIfOptions, evaluate
 
 TWINS = Path(__file__).parents[2] / "tests" / "data" / "twins"
 VERSIONS = ("3.9.1", "4.1.2")
@@ -35,7 +35,7 @@ VARIANTS = {
 }
 PLAYS = {"orders": "", "clicks": "play2/", "invoices": "play2/"}
 COUNTED = ("rebalances", "not_stable_ms", "partitions_moved", "unowned_partition_ms")
-Truth = dict[str, Outcome]
+Truth = dict[str, Figures]
 
 
 def main() -> None:
@@ -71,7 +71,7 @@ def truth_of(incident: Path) -> Truth:
     for play in PLAYS.values():
         found |= json.loads((incident / play / "truth.json").read_text())["groups"]
     return {
-        group: Outcome(*(told["window"][name] for name in COUNTED)) for group, told in found.items()
+        group: Figures(*(told["window"][name] for name in COUNTED)) for group, told in found.items()
     }
 
 
@@ -85,9 +85,9 @@ def show(lake: str, truths: dict[str, Truth], seeds: int) -> None:
             for variant, settings in VARIANTS.items():
                 if f"{group}-{variant}" not in truths[version]:
                     continue
-                request = Request(lake, f"{version} {play}", f"{group}-base", settings, seeds)
-                answer = answered(request)
-                predicted[variant] = (answer.predicted[0] if settings else answer.model).middle
+                request = WhatIfOptions(lake, f"{version} {play}", f"{group}-base", settings, seeds)
+                answer = evaluate(request)
+                predicted[variant] = (answer.predicted[0] if settings else answer.model).median
             for variant, outcome in predicted.items():
                 true = truths[version][f"{group}-{variant}"]
                 cells = " | ".join(f"{a} / {b}{_apart(a, b)}" for a, b in _shown(outcome, true))
@@ -97,10 +97,10 @@ def show(lake: str, truths: dict[str, Truth], seeds: int) -> None:
     print("\n".join(ranked))
 
 
-def _shown(outcome: Outcome, true: Outcome) -> list[tuple[str, str]]:
+def _shown(outcome: Figures, true: Figures) -> list[tuple[str, str]]:
     return [
         (f"{a / 1000:.1f}", f"{b / 1000:.1f}") if name.endswith("_ms") else (str(a), str(b))
-        for name, a, b in zip(Outcome._fields, outcome, true, strict=True)
+        for name, a, b in zip(Figures._fields, outcome, true, strict=True)
     ]
 
 

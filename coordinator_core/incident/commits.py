@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import NamedTuple
 
-from coordinator_core.incident.evidence import GroupRecord, Life, Row
-from coordinator_core.incident.stimuli import Act, Basis, Stimulus
+from coordinator_core.incident.evidence import GroupRecord, Incarnation, Row
+from coordinator_core.incident.stimuli import Basis, Stimulus, StimulusKind
 
 
-class Commit(NamedTuple):
+class CommittedOffset(NamedTuple):
     """One offset of one request, from a row of committed_offsets."""
 
     log_offset: int
@@ -22,11 +22,11 @@ class Commit(NamedTuple):
     where: str
 
 
-def commits(rows: Iterable[Row]) -> list[Commit]:
+def commits(rows: Iterable[Row]) -> list[CommittedOffset]:
     """``at_ms`` of a row is its commit_time; tombstones and transactions are passed over."""
     kept = [row for row in rows if not row["tombstone"] and row["outcome"] == "plain"]
     return [
-        Commit(
+        CommittedOffset(
             row["log_offset"],
             row["at_ms"],
             row["topic"],
@@ -38,7 +38,7 @@ def commits(rows: Iterable[Row]) -> list[Commit]:
     ]
 
 
-def commit_stimuli(life: Life, taken: list[Commit]) -> list[Stimulus]:
+def commit_stimuli(life: Incarnation, taken: list[CommittedOffset]) -> list[Stimulus]:
     """In the order of the log.  Of a partition that nobody owned nothing is said."""
     records = [record for record in life.records if record.generation > 0]
     places = [record.log_offset for record in records]
@@ -56,9 +56,11 @@ def commit_stimuli(life: Life, taken: list[Commit]) -> list[Stimulus]:
     return found
 
 
-def _stimulus(record: GroupRecord, at_ms: int, member_id: str, same: list[Commit]) -> Stimulus:
+def _stimulus(
+    record: GroupRecord, at_ms: int, member_id: str, same: list[CommittedOffset]
+) -> Stimulus:
     return Stimulus(
-        Act.COMMIT,
+        StimulusKind.COMMIT,
         max(at_ms, record.at_ms),  # it lies behind the record in the log
         at_ms,
         at_ms,

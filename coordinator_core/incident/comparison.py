@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from coordinator_core.coordinator.era import Era
 from coordinator_core.coordinator.written_lines import line_of
-from coordinator_core.incident.chapters import Chapter
+from coordinator_core.incident.engine_driver import EngineOutput
 from coordinator_core.incident.evidence import GroupRecord, LogEvent
-from coordinator_core.incident.player import Happened
+from coordinator_core.incident.generation_evidence import GenerationEvidence
 from coordinator_core.incident.stimuli import Stimulus
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Event
@@ -42,7 +42,7 @@ _MEMBER_FIELDS = (
 )
 
 
-class Difference(NamedTuple):
+class Divergence(NamedTuple):
     """``evidence``: the line or record that has what production did."""
 
     what: str
@@ -54,22 +54,26 @@ class Difference(NamedTuple):
         return f"{self.what}: production {self.production}, replay {self.replay}"
 
 
-class Outcome(NamedTuple):
+class Comparison(NamedTuple):
     """What a chapter came to; the largest time difference is production's time minus the replay's.
 
     ``exact``: all records are the same to the last bit, timestamps included.
     """
 
-    difference: Difference | None
+    difference: Divergence | None
     late_ms: int
     exact: bool
 
 
 def compare(
-    chapter: Chapter, happened: Iterable[Happened], era: Era, *, with_times: bool
-) -> Outcome:
+    chapter: GenerationEvidence,
+    engine_outputs: Iterable[EngineOutput],
+    era: Era,
+    *,
+    with_times: bool,
+) -> Comparison:
     """``with_times``: the log says when things happened; records alone do not."""
-    all_ = list(happened)
+    all_ = list(engine_outputs)
     differences = [_refusal(*each.refused) for each in all_ if each.refused is not None]
     late = [0]
     if chapter.start is not None:
@@ -87,37 +91,41 @@ def compare(
     late_ms = max(late, key=abs)
     if not differences and with_times and not -EARLY_MS <= late_ms <= TIMER_LATE_MS:
         shown = f"{late_ms} ms later"
-        differences.append(Difference("time", shown, "on time", chapter.last_where))
-    return Outcome(differences[0] if differences else None, late_ms, exact)
+        differences.append(Divergence("time", shown, "on time", chapter.last_where))
+    return Comparison(differences[0] if differences else None, late_ms, exact)
 
 
-def _refusal(commit: Stimulus, error: Errors) -> Difference:
+def _refusal(commit: Stimulus, error: Errors) -> Divergence:
     shown = f"a commit of {commit.member_id}"
-    return Difference("commit", f"{shown} stored", f"refused: {error.name}", commit.evidence)
+    return Divergence("commit", f"{shown} stored", f"refused: {error.name}", commit.evidence)
 
 
 # -- lines ---------------------------------------------------------------------------------------
 
 
-def _told_of(chapter: Chapter, happened: list[Happened], era: Era) -> list[Happened]:
+def _told_of(
+    chapter: GenerationEvidence, engine_outputs: list[EngineOutput], era: Era
+) -> list[EngineOutput]:
     """What the broker would have logged: at INFO, or at all if the log has lines of DEBUG."""
     said = {each.event for each in chapter.events}
     return [
         each
-        for each in happened
+        for each in engine_outputs
         if each.event is not None
         and each.event.kind in _FIELDS
         and (each.event.kind in said or line_of(each.event, era, local_ms=0) is not None)
     ]
 
 
-def _events(chapter: Chapter, happened: list[Happened], late: list[int]) -> Iterator[Difference]:
+def _events(
+    chapter: GenerationEvidence, engine_outputs: list[EngineOutput], late: list[int]
+) -> Iterator[Divergence]:
     said = [each for each in chapter.events if each.event in _FIELDS]
-    for line, each in zip(said, happened, strict=False):
+    for line, each in zip(said, engine_outputs, strict=False):
         assert each.event is not None
         theirs, ours = _told(line), _did(each.event)
         if line.event != each.event.kind or not _agree(theirs, ours):
-            yield Difference(
+            yield Divergence(
                 "what happened",
                 _shown(line.event, theirs),
                 _shown(each.event.kind, ours),
@@ -125,14 +133,14 @@ def _events(chapter: Chapter, happened: list[Happened], late: list[int]) -> Iter
             )
             return
         late.append(line.at_ms - each.at_ms)
-    if len(said) > len(happened):
-        line = said[len(happened)]
-        yield Difference("what happened", _shown(line.event, _told(line)), "nothing", line.where)
-    elif len(happened) > len(said):
-        event = happened[len(said)].event
+    if len(said) > len(engine_outputs):
+        line = said[len(engine_outputs)]
+        yield Divergence("what happened", _shown(line.event, _told(line)), "nothing", line.where)
+    elif len(engine_outputs) > len(said):
+        event = engine_outputs[len(said)].event
         assert event is not None
         shown = _shown(event.kind, _did(event))
-        yield Difference("what happened", "nothing", shown, chapter.events[-1].where)
+        yield Divergence("what happened", "nothing", shown, chapter.events[-1].where)
 
 
 def _agree(theirs: tuple[Any, ...], ours: tuple[Any, ...]) -> bool:
@@ -170,52 +178,54 @@ def _shown(kind: str, values: tuple[Any, ...]) -> str:
 # -- records -------------------------------------------------------------------------------------
 
 
-def _is_group(each: Happened) -> bool:
+def _is_group(each: EngineOutput) -> bool:
     assert each.record is not None
     return each.record[1] is not None and each.record[0][:2] == b"\x00\x02"
 
 
-def _value(each: Happened) -> dict[str, Any]:
+def _value(each: EngineOutput) -> dict[str, Any]:
     assert each.record is not None
     return decode(*each.record).value or {}
 
 
-def _records(chapter: Chapter, happened: list[Happened], late: list[int]) -> Iterator[Difference]:
-    for record, each in zip(chapter.records, happened, strict=False):
+def _records(
+    chapter: GenerationEvidence, engine_outputs: list[EngineOutput], late: list[int]
+) -> Iterator[Divergence]:
+    for record, each in zip(chapter.records, engine_outputs, strict=False):
         yield from _record(record, each, late)
-    if len(chapter.records) > len(happened):
-        record = chapter.records[len(happened)]
+    if len(chapter.records) > len(engine_outputs):
+        record = chapter.records[len(engine_outputs)]
         shown = f"a record of generation {record.generation} with {len(record.members)} members"
-        yield Difference("record", shown, "none", record.where)
-    elif len(happened) > len(chapter.records):
+        yield Divergence("record", shown, "none", record.where)
+    elif len(engine_outputs) > len(chapter.records):
         shown = f"one of generation {chapter.generation}"
-        yield Difference("record", "none", shown, chapter.last_where)
+        yield Divergence("record", "none", shown, chapter.last_where)
 
 
-def _record(record: GroupRecord, each: Happened, late: list[int]) -> Iterator[Difference]:
+def _record(record: GroupRecord, each: EngineOutput, late: list[int]) -> Iterator[Divergence]:
     value = _value(each)
     for name in ("protocol_type", "generation", "protocol", "leader"):
         theirs = getattr(record, name)
         if theirs != value[name]:
-            yield Difference(name, theirs, value[name], record.where)
+            yield Divergence(name, theirs, value[name], record.where)
     yield from _members(record, value["members"])
     timestamp_ms = value.get("current_state_timestamp", -1)
     if each.record is None or each.record[1] != record.value(timestamp_ms):
-        yield Difference("bytes", f"version {record.version}", "others", record.where)
+        yield Divergence("bytes", f"version {record.version}", "others", record.where)
     if record.state_timestamp_ms > 0 and timestamp_ms > 0 and late:
         late.append(record.state_timestamp_ms - timestamp_ms)
 
 
-def _members(record: GroupRecord, ours: list[dict[str, Any]]) -> Iterator[Difference]:
+def _members(record: GroupRecord, ours: list[dict[str, Any]]) -> Iterator[Divergence]:
     ids = [member["member_id"] for member in ours]
     theirs = [member.member_id for member in record.members]
     if ids != theirs:
         is_order = sorted(ids) == sorted(theirs)
-        yield Difference("order of members" if is_order else "members", theirs, ids, record.where)
+        yield Divergence("order of members" if is_order else "members", theirs, ids, record.where)
         return
     for member, own in zip(record.members, ours, strict=True):
         for name, layout_name in _MEMBER_FIELDS:
             known = own.get(layout_name)
             value = getattr(member, name)
             if layout_name in own and value != known:
-                yield Difference(f"{name} of {member.member_id}", value, known, record.where)
+                yield Divergence(f"{name} of {member.member_id}", value, known, record.where)

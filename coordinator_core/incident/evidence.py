@@ -114,7 +114,7 @@ class GroupRecord:
         return encode_value("GroupMetadata", self.version, fields)
 
 
-class Life(NamedTuple):
+class Incarnation(NamedTuple):
     """One incarnation of a group; events in the order of the log, records by offset."""
 
     group_id: str
@@ -123,7 +123,7 @@ class Life(NamedTuple):
     records: tuple[GroupRecord, ...]
 
 
-def lives(group_id: str, events: Iterable[Row], records: Iterable[Row]) -> list[Life]:
+def incarnations(group_id: str, events: Iterable[Row], records: Iterable[Row]) -> list[Incarnation]:
     """The group's lives in order.
 
     Rows are those of group_events and group_metadata, each with its ``incarnation`` and with
@@ -137,7 +137,7 @@ def lives(group_id: str, events: Iterable[Row], records: Iterable[Row]) -> list[
         if not row["tombstone"]:
             told.setdefault(row["incarnation"], ([], []))[1].append(GroupRecord(row))
     return [
-        Life(group_id, number, tuple(found[0]), tuple(found[1]))
+        Incarnation(group_id, number, tuple(found[0]), tuple(found[1]))
         for number, found in sorted(told.items())
     ]
 

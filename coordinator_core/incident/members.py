@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from coordinator_core.incident.evidence import GroupRecord, Life, RecordedMember
+from coordinator_core.incident.evidence import GroupRecord, Incarnation, RecordedMember
 from coordinator_core.protocol.messages import Protocols
 
 # A broker may log a join after it began to append its record.
@@ -13,10 +13,10 @@ _LOGGED_LATE_MS = 100
 _DEFAULT_SESSION_MS, _DEFAULT_REBALANCE_MS = 45_000, 300_000
 
 
-class Members:
+class MemberDirectory:
     """Of one life.  Members that are in no record are given the settings most have."""
 
-    def __init__(self, life: Life) -> None:
+    def __init__(self, life: Incarnation) -> None:
         self._records = life.records
         self._seen: dict[str, list[tuple[GroupRecord, RecordedMember]]] = {}
         for record in life.records:

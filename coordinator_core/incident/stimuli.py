@@ -9,7 +9,7 @@ from enum import Enum
 from coordinator_core.protocol.errors import Errors
 
 
-class Act(Enum):
+class StimulusKind(Enum):
     """What a client, an administrator or the cluster did."""
 
     ASK_ID = "asked to join, without a member id"
@@ -39,7 +39,7 @@ class Stimulus:
     ``generation``: the generation that it leads to, whose record has the member's metadata.
     """
 
-    act: Act
+    kind: StimulusKind
     at_ms: int
     earliest_ms: int
     latest_ms: int
@@ -61,9 +61,9 @@ class Stimulus:
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class ExpiredSession:
     """A member that expired: heard of for the last time a session timeout before."""
 
     member_id: str
-    last_heard_ms: int
+    last_contact_ms: int
     evidence: str

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from coordinator_core.incident.members import Members, client_of
-from coordinator_core.incident.replay import Generation, Replay
-from coordinator_core.incident.stimuli import Act
+from coordinator_core.incident.members import MemberDirectory, client_of
+from coordinator_core.incident.replay import GroupReplay, ReplayedGeneration
+from coordinator_core.incident.stimuli import StimulusKind
 
 
-class Line(NamedTuple):
+class StoryLine(NamedTuple):
     at_ms: int
     incarnation: int
     generation: int
     text: str
 
 
-class _Sign(NamedTuple):
+class _Event(NamedTuple):
     """A line of the log; where no log tells, what the engine said."""
 
     at_ms: int
@@ -44,21 +44,21 @@ _CAUSES = {
 }
 
 
-def story(replay: Replay) -> list[Line]:
+def story(replay: GroupReplay) -> list[StoryLine]:
     """Lines in the order of generations; times are production's where a log has them."""
     return [line for each in replay.generations for line in _Teller(replay, each).tell()]
 
 
 class _Teller:
-    def __init__(self, replay: Replay, generation: Generation) -> None:
+    def __init__(self, replay: GroupReplay, generation: ReplayedGeneration) -> None:
         self.generation = generation
-        self.known: Members = replay.members[generation.incarnation]
+        self.known: MemberDirectory = replay.members[generation.incarnation]
         self.signs = list(_signs(generation))
         self.started_ms = next((s.at_ms for s in self.signs if s.kind == "REBALANCE_START"), None)
         self.joined_ms: int | None = None
         self.named: set[str] = set()  # whose coming or going began it
 
-    def tell(self) -> Iterator[Line]:
+    def tell(self) -> Iterator[StoryLine]:
         for sign in self.signs:
             tell = _TELL.get(sign.kind)
             text = None if tell is None else tell(self, sign)
@@ -69,8 +69,8 @@ class _Teller:
             at_ms = self.generation.explained.ends_ms
             yield self._line(at_ms, f"here the replay DIVERGES: {difference}")
 
-    def _line(self, at_ms: int, text: str) -> Line:
-        return Line(at_ms, self.generation.incarnation, self.generation.number, text)
+    def _line(self, at_ms: int, text: str) -> StoryLine:
+        return StoryLine(at_ms, self.generation.incarnation, self.generation.number, text)
 
     def who(self, member_id: str) -> str:
         """By client id and host."""
@@ -78,7 +78,7 @@ class _Teller:
         name = member.instance_id or member.client_id or client_of(member_id)
         return f"{name} ({member.client_host.lstrip('/') or 'host unknown'})"
 
-    def start(self, sign: _Sign) -> str:
+    def start(self, sign: _Event) -> str:
         members = sign.members or (sign.member_id,)
         self.named.update(members)
         who = ", ".join(map(self.who, members))
@@ -87,34 +87,34 @@ class _Teller:
         made = self.generation.number
         return f"a rebalance begins, for generation {made}: {because.format(who=who)}{words}"
 
-    def expired(self, sign: _Sign) -> str:
+    def expired(self, sign: _Event) -> str:
         session_ms = self.known.at(sign.member_id, self.generation.number).session_timeout_ms
         return f"{self.who(sign.member_id)} was not heard of for {_seconds(session_ms)}: put out"
 
-    def left(self, sign: _Sign) -> str | None:
+    def left(self, sign: _Event) -> str | None:
         if sign.member_id in self.named:
             return None
         words = f": {sign.reason}" if sign.reason else ""
         return f"{self.who(sign.member_id)} left{words}"
 
-    def came(self, sign: _Sign) -> str | None:
+    def came(self, sign: _Event) -> str | None:
         if sign.step == "id_required":
             return f"{self.who(sign.member_id)} asks to join and is given an id"
         return None if sign.step == "static" else f"{self.who(sign.member_id)} joins"
 
-    def replaced(self, sign: _Sign) -> str:
+    def replaced(self, sign: _Event) -> str:
         return f"a new process comes as {sign.instance_id} and takes its place, no rebalance"
 
-    def dropped(self, sign: _Sign) -> str:
+    def dropped(self, sign: _Event) -> str:
         return f"did not rejoin in time, dropped: {', '.join(map(self.who, sign.members))}"
 
-    def joined(self, sign: _Sign) -> str:
+    def joined(self, sign: _Event) -> str:
         self.joined_ms = sign.at_ms
         waited = self._since(self.started_ms, sign.at_ms)
         count = f"{sign.member_count} member{'s' * (sign.member_count != 1)}"
         return f"generation {self.generation.number} has {count}, all there{waited}"
 
-    def assigned(self, sign: _Sign) -> str:
+    def assigned(self, sign: _Event) -> str:
         synced = self._since(self.joined_ms, sign.at_ms)
         text = f"its leader {self.who(sign.member_id)} brings the assignment{synced}"
         if self.started_ms is None:
@@ -123,10 +123,10 @@ class _Teller:
         longest = self._longest(sign.at_ms)
         return text + (f", {longest}" if longest else "")
 
-    def emptied(self, sign: _Sign) -> str:
+    def emptied(self, sign: _Event) -> str:
         return f"nobody is left: generation {self.generation.number} is empty"
 
-    def failed(self, sign: _Sign) -> str:
+    def failed(self, sign: _Event) -> str:
         return "the record could not be written"
 
     def _since(self, from_ms: int | None, to_ms: int) -> str:
@@ -134,14 +134,18 @@ class _Teller:
 
     def _longest(self, to_ms: int) -> str | None:
         """Who asked to join first waited longest."""
-        asked = [s for s in self.generation.explained.stimuli if s.act in (Act.ASK_ID, Act.JOIN)]
+        asked = [
+            s
+            for s in self.generation.explained.stimuli
+            if s.kind in (StimulusKind.ASK_ID, StimulusKind.JOIN)
+        ]
         first = min(asked, key=lambda each: each.at_ms, default=None)
         if first is None or first.at_ms >= to_ms or not self.generation.explained.is_logged:
             return None
         return f"{self.who(first.member_id)} {_seconds(to_ms - first.at_ms)} since it asked"
 
 
-_TELL: Mapping[str, Callable[[_Teller, _Sign], str | None]] = {
+_TELL: Mapping[str, Callable[[_Teller, _Event], str | None]] = {
     "REBALANCE_START": _Teller.start,
     "HEARTBEAT_EXPIRED": _Teller.expired,
     "LEFT": _Teller.left,
@@ -156,10 +160,10 @@ _TELL: Mapping[str, Callable[[_Teller, _Sign], str | None]] = {
 }
 
 
-def _signs(generation: Generation) -> Iterator[_Sign]:
+def _signs(generation: ReplayedGeneration) -> Iterator[_Event]:
     if generation.explained.is_logged:
         for line in generation.explained.chapter.events:
-            yield _Sign(
+            yield _Event(
                 line.at_ms,
                 line.event,
                 line.member_id or "",
@@ -171,10 +175,10 @@ def _signs(generation: Generation) -> Iterator[_Sign]:
                 line.client_reason,
             )
         return
-    for each in generation.happened:
+    for each in generation.engine_outputs:
         if each.event is not None:
             fields = each.event.fields
-            yield _Sign(
+            yield _Event(
                 each.at_ms,
                 each.event.kind,
                 fields.get("member_id") or "",

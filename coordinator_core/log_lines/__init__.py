@@ -1,4 +1,41 @@
-"""The coordinator's log lines, read and written from one list of wordings (schemas/log_lines)."""
+"""The group coordinator's log lines: parse them into events, and print events as lines.
+
+The lines are the only evidence of many events: why a rebalance started, which member expired, which
+join was superseded.  Their wordings are not an interface.  They differ between the two coordinators
+(Scala up to 4.0, Java from 4.0 on), they change from version to version, and layouts, container
+wrappers and terminals change what stands around them.
+
+Wordings as data.  schemas/log_lines has every wording of Kafka 0.9 to 4.4 as a text with
+placeholders, its coordinator, versions, level, logger, and the event it stands for:
+
+    Stabilized group {group_id} generation {generation} ({topic_partition})   JOIN_COMPLETE
+
+The same list is used in both directions.  `Template` compiles a text into a pattern that reads its
+fields and prints the text from them, so reader and printer cannot disagree.  A new Kafka version is
+a new entry in the data, not new code.
+
+Reading.  `parse_line` splits a line into date, level, logger and message (module lines), finds the
+wording by its first characters, the most specific wording first (module wordings), and returns a
+`ParsedEvent`.  Group ids and client ids are free text and may contain the words of a wording, so
+the order of wordings and the patterns of placeholders matter.  The reason at the end of
+"Preparing to rebalance" has its own wordings and becomes a cause class; so does the reason that the
+client gives (KIP-800).  A message that was cut off is read as far as it is unambiguous (module
+truncated).  A coordinator's message that no wording fits has event None; the caller quarantines it.
+
+Printing.  `render_line` prints what a broker of an era would log for an event, or None if that era
+does not log it at INFO or above.  The engine's simulated broker logs and the replay's comparison
+with production use it.  A printed date has no time zone: times are local_ms, milliseconds since
+1970-01-01T00:00 in the zone of the broker, and the caller applies the zone.
+
+- lines:     date, level, prefix and logger around a message
+- messages:  message -> `ParsedEvent`, with the list of events and steps
+- reasons:   reasons of a rebalance and of clients -> cause classes
+- truncated: messages that were cut off
+- templates: a wording's text as a pattern; how each placeholder is read and printed
+- wordings:  the list of wordings, and its index
+- printing:  event -> message or line of an era
+- calendar:  printed dates <-> milliseconds
+"""
 
 from coordinator_core.log_lines.lines import LogLine, parse_line
 from coordinator_core.log_lines.messages import ParsedEvent, parse_message

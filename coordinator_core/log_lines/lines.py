@@ -51,7 +51,7 @@ class LogLine(NamedTuple):
     event: ParsedEvent | None
 
 
-class Head(NamedTuple):
+class LineHead(NamedTuple):
     """What stands before the message, and where the message begins."""
 
     local_ms: int | None
@@ -60,19 +60,19 @@ class Head(NamedTuple):
     end: int
 
 
-def parse_head(line: str) -> Head | None:
+def parse_head(line: str) -> LineHead | None:
     """Date and level of a line, leading text passed over; None where there is neither."""
     found = _PLAIN.match(line)
     if found:
         day, time, fraction, level = found.groups()
-        return Head(_local_ms(day, time, fraction), None, level, found.end())
+        return LineHead(_local_ms(day, time, fraction), None, level, found.end())
     found = _DATED.search(line)
     if found:
         day, time, fraction, zone, level = found.groups()
-        return Head(_local_ms(day, time, fraction), _offset_minutes(zone), level, found.end())
+        return LineHead(_local_ms(day, time, fraction), _offset_minutes(zone), level, found.end())
     found = _UNDATED.search(line)
     if found:
-        return Head(None, None, found[1], found.end())
+        return LineHead(None, None, found[1], found.end())
     return None
 
 
@@ -91,10 +91,10 @@ def parse_line(line: str) -> LogLine | None:
     if logger is not None and not is_coordinator_logger(logger):
         return None
     prefix = PREFIX.match(message)
-    event = parse_message(message, may_be_cut=logger is None and prefix is not None)
+    event = parse_message(message, may_be_truncated=logger is None and prefix is not None)
     if event is None and prefix is None:
         prefix = PREFIX.search(message[:_FARTHEST_PREFIX])  # behind a thread or a class
-        event = parse_message(message[prefix.start() :], may_be_cut=True) if prefix else None
+        event = parse_message(message[prefix.start() :], may_be_truncated=True) if prefix else None
     if _is_another_coordinators(message) or (
         logger is None and prefix is None and _is_vague(event)
     ):
@@ -122,16 +122,16 @@ def _is_vague(event: ParsedEvent | None) -> bool:
     return event is None or event.event == "OTHER"
 
 
-def _bare_head(line: str) -> Head | None:
+def _bare_head(line: str) -> LineHead | None:
     """A line without a level begins with the coordinator's prefix; a date may stand before it."""
     prefix = PREFIX.search(line)
     if prefix is None:
         return None
     dated = _DATE.search(line[: prefix.start()])
     if dated is None:
-        return Head(None, None, None, prefix.start())
+        return LineHead(None, None, None, prefix.start())
     day, time, fraction, zone = dated.groups()
-    return Head(_local_ms(day, time, fraction), _offset_minutes(zone), None, prefix.start())
+    return LineHead(_local_ms(day, time, fraction), _offset_minutes(zone), None, prefix.start())
 
 
 def _split_logger(rest: str) -> tuple[str | None, str]:

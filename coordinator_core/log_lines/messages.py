@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from coordinator_core.log_lines.cut import find_cut
 from coordinator_core.log_lines.reasons import UNKNOWN_CAUSE, client_cause_of, parse_reason
 from coordinator_core.log_lines.templates import Fields
+from coordinator_core.log_lines.truncated import find_truncated
 from coordinator_core.log_lines.wordings import Wording, line_index
 
 PREFIX = re.compile(
@@ -75,7 +75,7 @@ class ParsedEvent(NamedTuple):
 _FIELDS = frozenset(ParsedEvent._fields)
 
 
-def parse_message(message: str, *, may_be_cut: bool = False) -> ParsedEvent | None:
+def parse_message(message: str, *, may_be_truncated: bool = False) -> ParsedEvent | None:
     """The event of a message, with or without its prefix; None where no wording fits.
 
     ``may_be_cut``: a message that breaks off is read as far as it goes, if what is left of it can
@@ -84,8 +84,8 @@ def parse_message(message: str, *, may_be_cut: bool = False) -> ParsedEvent | No
     prefix = PREFIX.match(message)
     bare = message[prefix.end() :] if prefix else message
     found = line_index().find(bare)
-    if found is None and may_be_cut:
-        found = find_cut(line_index().beginning_like(bare), bare)
+    if found is None and may_be_truncated:
+        found = find_truncated(line_index().beginning_like(bare), bare)
     return None if found is None else _event(*found)
 
 

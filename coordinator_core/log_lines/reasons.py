@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from coordinator_core.log_lines.cut import find_cut
+from coordinator_core.log_lines.truncated import find_truncated
 from coordinator_core.log_lines.wordings import client_reason_index, reason_index
 
 # Also of a rebalance before 2.1, whose line gives no reason.
@@ -40,7 +40,7 @@ def parse_reason(reason: str) -> ParsedReason:
     """
     found = reason_index().find(reason)
     if found is None:
-        found = find_cut(reason_index().beginning_like(reason), reason)
+        found = find_truncated(reason_index().beginning_like(reason), reason)
     if found is None:
         return ParsedReason(UNKNOWN_CAUSE)
     wording, values = found

@@ -15,7 +15,7 @@ _MAP_VALUE = re.compile(r"=\[B@[0-9a-f]+(?:, )?")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PlaceholderKind:
     """How a placeholder is matched, read into a field, and printed from it."""
 
     pattern: str
@@ -80,12 +80,12 @@ def _show_topic_and_partition(value: object) -> str:
     return f"[{topic},{partition}]"
 
 
-def _text(pattern: str) -> Kind:
-    return Kind(pattern, str, _show_plain)
+def _text(pattern: str) -> PlaceholderKind:
+    return PlaceholderKind(pattern, str, _show_plain)
 
 
-def _number() -> Kind:
-    return Kind(r"-?\d+", int, _show_plain)
+def _number() -> PlaceholderKind:
+    return PlaceholderKind(r"-?\d+", int, _show_plain)
 
 
 # Member ids end in a UUID in the classic protocol; a client id before it may hold any words.
@@ -93,11 +93,13 @@ _MEMBER = _text(rf".*?{UUID}|(?:(?!{UUID}|…|\.\.\.).)*?")
 _BRACKETED = r"\w*\(.*\)|\[.*\]|\{.*\}"
 _REST = _text(".*")
 
-KINDS: Mapping[str, Kind] = {
+KINDS: Mapping[str, PlaceholderKind] = {
     # A group id may hold the wording's own words: the rightmost place where they fit counts.
     "group_id": _text(".*"),
     "reason": _REST,
-    "client_reason": Kind(".*", _read_none_as("not provided"), _show_none_as("not provided")),
+    "client_reason": PlaceholderKind(
+        ".*", _read_none_as("not provided"), _show_none_as("not provided")
+    ),
     "error": _REST,
     "_": _REST,
     "member_id": _MEMBER,
@@ -105,16 +107,22 @@ KINDS: Mapping[str, Kind] = {
     "new_leader_id": _MEMBER,
     "state": _text(r"\w+"),
     "protocol": _text(r"\w+"),
-    "instance_option": Kind(r"None|Some\(.*?\)", _read_option, _show_option, "instance_id"),
-    "instance_or_null": Kind(".*?", _read_none_as("null"), _show_none_as("null"), "instance_id"),
-    "instance_or_none": Kind(".*?", _read_none_as("None"), _show_none_as("None"), "instance_id"),
-    "new_leader_instance_option": Kind(
+    "instance_option": PlaceholderKind(
+        r"None|Some\(.*?\)", _read_option, _show_option, "instance_id"
+    ),
+    "instance_or_null": PlaceholderKind(
+        ".*?", _read_none_as("null"), _show_none_as("null"), "instance_id"
+    ),
+    "instance_or_none": PlaceholderKind(
+        ".*?", _read_none_as("None"), _show_none_as("None"), "instance_id"
+    ),
+    "new_leader_instance_option": PlaceholderKind(
         r"None|Some\(.*?\)", _read_option, _show_option, "new_leader_instance_id"
     ),
-    "new_leader_instance_or_empty": Kind(
+    "new_leader_instance_or_empty": PlaceholderKind(
         ".*?", _read_none_as(""), _show_none_as(""), "new_leader_instance_id"
     ),
-    "new_leader_protocols": Kind(_BRACKETED, _read_bracketed, _joined),
+    "new_leader_protocols": PlaceholderKind(_BRACKETED, _read_bracketed, _joined),
     "generation": _number(),
     "current_generation": _number(),
     "member_count": _number(),
@@ -124,26 +132,26 @@ KINDS: Mapping[str, Kind] = {
     "duration_ms": _number(),
     "scheduler_ms": _number(),
     "count": _number(),
-    "epoch": Kind(r"-?\d+|Some\(\d+\)|OptionalInt\[\d+\]", _read_number, _show_plain),
-    "members": Kind(_BRACKETED, _read_bracketed, _joined),
-    "member_map": Kind(_BRACKETED, _read_bracketed, _joined, "members"),
-    "member_list": Kind(".*", _read_list, _joined, "members"),
-    "protocols": Kind(_BRACKETED, _read_bracketed, _joined),
-    "groups": Kind(".*", _read_list, _joined),
-    "topic_partition": Kind(r"\S+?-\d+", _read_topic_partition, _show_plain),
-    "topic_and_partition": Kind(
+    "epoch": PlaceholderKind(r"-?\d+|Some\(\d+\)|OptionalInt\[\d+\]", _read_number, _show_plain),
+    "members": PlaceholderKind(_BRACKETED, _read_bracketed, _joined),
+    "member_map": PlaceholderKind(_BRACKETED, _read_bracketed, _joined, "members"),
+    "member_list": PlaceholderKind(".*", _read_list, _joined, "members"),
+    "protocols": PlaceholderKind(_BRACKETED, _read_bracketed, _joined),
+    "groups": PlaceholderKind(".*", _read_list, _joined),
+    "topic_partition": PlaceholderKind(r"\S+?-\d+", _read_topic_partition, _show_plain),
+    "topic_and_partition": PlaceholderKind(
         r"\[\S+?,\d+\]",
         _read_topic_partition,
         _show_topic_and_partition,
         "topic_partition",
     ),
-    "offsets_partition": Kind(
+    "offsets_partition": PlaceholderKind(
         r"\d+",
         lambda text: f"__consumer_offsets-{text}",
         lambda value: str(value).rpartition("-")[2],
         "topic_partition",
     ),
-    "epoch_option": Kind(
+    "epoch_option": PlaceholderKind(
         r"-?\d+|None|Some\(\d+\)|OptionalInt(?:\[\d+\]|\.empty)", _read_number, _show_plain, "epoch"
     ),
 }

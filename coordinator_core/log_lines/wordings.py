@@ -30,7 +30,7 @@ class Wording:
     cause: str | None = None
 
 
-class Index:
+class WordingIndex:
     """Wordings by their first characters, the most specific first."""
 
     def __init__(self, wordings: Iterable[Wording]) -> None:
@@ -91,18 +91,18 @@ def reason_wordings() -> tuple[Wording, ...]:
 
 
 @cache
-def line_index() -> Index:
-    return Index(line_wordings())
+def line_index() -> WordingIndex:
+    return WordingIndex(line_wordings())
 
 
 @cache
-def reason_index() -> Index:
-    return Index(reason_wordings())
+def reason_index() -> WordingIndex:
+    return WordingIndex(reason_wordings())
 
 
 @cache
-def client_reason_index() -> Index:
-    return Index(_wording(entry, "client", "REASON") for entry in data.reasons("client"))
+def client_reason_index() -> WordingIndex:
+    return WordingIndex(_wording(entry, "client", "REASON") for entry in data.reasons("client"))
 
 
 def of_era(wordings: Iterable[Wording], era: str) -> Iterator[Wording]:

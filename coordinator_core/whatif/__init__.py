@@ -1,26 +1,66 @@
-"""What would have been: a group's processes under other settings."""
+"""Predict what other settings would have changed for a group.
+
+An incident's evidence shows when each process started, stopped, crashed and stopped polling
+(coordinator_core.lives).  These process lives do not depend on Kafka's settings; almost everything
+else does: which departures lead to a rebalance, how long a join takes, what the assignor moves, how
+long partitions have no owner.  So a prediction keeps the process lives, changes the settings, and
+simulates the rest with the models of clients and coordinator (coordinator_core.simulation).
+
+Three results are put side by side, each with the same four figures (`Figures`: rebalances, time not
+stable, moved partitions, unavailable partition time):
+
+- observed:  computed from the evidence alone.  Revocations leave no evidence, so their time is
+             estimated from heartbeats (see module observed).
+- model:     the simulation under unchanged settings.  Its distance from observed says how far the
+             predictions can be trusted.
+- predicted: the simulation under changed settings.  Compare it with model, not with observed.
+
+Seeds.  The evidence gives each start and end of a process as an interval.  The first seed uses the
+most likely time; the others draw a time from the interval, and draw how late heartbeats are.  A
+prediction has one result per seed: the median is shown, with minimum and maximum.  A change counts
+as a saving only if its worst seed is better than the best seed of the unchanged settings.
+
+The group runs alone on one healthy broker of its era: failed appends, moved coordinators and
+competing load are not simulated.  A process restarts when it did, whatever the settings.  Only
+groups whose protocol type is "consumer" have a client model; others raise NotAConsumerGroup.
+
+- settings:  `SettingsChange`, parsed from KEY=VALUE, with its cost; `GRID`, the default changes
+- baseline:  `baseline_of`, what the simulation needs to know about a group: process lives, client
+             libraries, topics, assignor, heartbeat interval, era
+- predict:   `predict`, `predict_each`: the baseline's process lives under changed settings
+- observed:  the figures from evidence alone
+- ownership: time without an owner within a period
+- figures:   the four figures; `Prediction`, one result per seed
+- advice:    the cheapest change that saves most of the unavailable time
+"""
 
 from coordinator_core.whatif.advice import Advice, advise
+from coordinator_core.whatif.baseline import Baseline, NotAConsumerGroup, baseline_of
+from coordinator_core.whatif.figures import Figures, Prediction
 from coordinator_core.whatif.observed import observed
-from coordinator_core.whatif.outcome import Outcome, Prediction
 from coordinator_core.whatif.predict import predict, predict_each
-from coordinator_core.whatif.scene import NotAConsumerGroup, Scene, scene_of
-from coordinator_core.whatif.settings import GRID, SETTINGS, UNCHANGED, Change, WrongSetting
+from coordinator_core.whatif.settings import (
+    GRID,
+    SETTINGS,
+    UNCHANGED,
+    InvalidSetting,
+    SettingsChange,
+)
 
 __all__ = [
     "GRID",
     "SETTINGS",
     "UNCHANGED",
     "Advice",
-    "Change",
+    "Baseline",
+    "Figures",
+    "InvalidSetting",
     "NotAConsumerGroup",
-    "Outcome",
     "Prediction",
-    "Scene",
-    "WrongSetting",
+    "SettingsChange",
     "advise",
+    "baseline_of",
     "observed",
     "predict",
     "predict_each",
-    "scene_of",
 ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from coordinator_core.whatif.outcome import Outcome, Prediction
-from coordinator_core.whatif.scene import Scene
-from coordinator_core.whatif.settings import Change
+from coordinator_core.whatif.baseline import Baseline
+from coordinator_core.whatif.figures import Figures, Prediction
+from coordinator_core.whatif.settings import SettingsChange
 
 # A change is worth its while from such a share of the unavailable partition-time on ...
 _LEAST_SHARE = 0.1
@@ -20,18 +20,18 @@ class Advice(NamedTuple):
     the change comes to; ``share``: of the unavailable partition-time.
     """
 
-    change: Change | None
-    saved: Outcome
+    change: SettingsChange | None
+    saved: Figures
     share: float
     sentence: str
 
 
-_NOTHING = Outcome(0, 0, 0, 0)
+_NOTHING = Figures(0, 0, 0, 0)
 
 
-def advise(scene: Scene, unchanged: Prediction, changed: Sequence[Prediction]) -> Advice:
+def advise(baseline: Baseline, unchanged: Prediction, changed: Sequence[Prediction]) -> Advice:
     """Of some predictions the one to follow.  A saving counts that every seed shows."""
-    now = unchanged.middle
+    now = unchanged.median
     worth = [(each, _share(unchanged, each)) for each in changed if _is_sure(unchanged, each)]
     best = max((share for _, share in worth), default=0.0)
     if best < _LEAST_SHARE:
@@ -41,17 +41,17 @@ def advise(scene: Scene, unchanged: Prediction, changed: Sequence[Prediction]) -
         return Advice(None, _NOTHING, 0.0, text + _calmer(now, changed))
     good = [(each, share) for each, share in worth if share >= _NEARLY_ALL * best]
     chosen, share = min(good, key=lambda found: (found[0].change.cost, -found[1]))
-    then = chosen.middle
-    saved = Outcome(*(before - after for before, after in zip(now, then, strict=True)))
-    return Advice(chosen.change, saved, share, _sentence(scene, chosen.change, now, then))
+    then = chosen.median
+    saved = Figures(*(before - after for before, after in zip(now, then, strict=True)))
+    return Advice(chosen.change, saved, share, _sentence(baseline, chosen.change, now, then))
 
 
-def _calmer(now: Outcome, changed: Sequence[Prediction]) -> str:
+def _calmer(now: Figures, changed: Sequence[Prediction]) -> str:
     """That a setting makes fewer rebalances, at a price."""
-    calm = min(changed, key=lambda each: (each.middle.rebalances, each.change.cost), default=None)
-    if calm is None or calm.middle.rebalances > now.rebalances // 2:
+    calm = min(changed, key=lambda each: (each.median.rebalances, each.change.cost), default=None)
+    if calm is None or calm.median.rebalances > now.rebalances // 2:
         return ""
-    then = calm.middle
+    then = calm.median
     return (
         f"; {calm.change} leaves {then.rebalances} of {now.rebalances} rebalances, but partitions"
         f" are without an owner for {_seconds(then.unavailable_partition_ms)} instead of"
@@ -60,41 +60,43 @@ def _calmer(now: Outcome, changed: Sequence[Prediction]) -> str:
 
 
 def _share(unchanged: Prediction, changed: Prediction) -> float:
-    before = unchanged.middle.unavailable_partition_ms
-    return (before - changed.middle.unavailable_partition_ms) / before if before else 0.0
+    before = unchanged.median.unavailable_partition_ms
+    return (before - changed.median.unavailable_partition_ms) / before if before else 0.0
 
 
 def _is_sure(unchanged: Prediction, changed: Prediction) -> bool:
     """Its worst is better than the unchanged settings' best."""
     return (
-        changed.most.unavailable_partition_ms < unchanged.least.unavailable_partition_ms
-        and changed.middle.not_stable_ms <= unchanged.middle.not_stable_ms
+        changed.maximum.unavailable_partition_ms < unchanged.minimum.unavailable_partition_ms
+        and changed.median.not_stable_ms <= unchanged.median.not_stable_ms
     )
 
 
-def _sentence(scene: Scene, change: Change, now: Outcome, then: Outcome) -> str:
+def _sentence(baseline: Baseline, change: SettingsChange, now: Figures, then: Figures) -> str:
     less = (
         f"{now.rebalances} rebalances become {then.rebalances}, and partitions are without an owner"
         f" for {_seconds(then.unavailable_partition_ms)} instead of"
         f" {_seconds(now.unavailable_partition_ms)} (partition-seconds)"
     )
     why = [
-        text for text in (_static(scene, change), _cooperative(change), _timeouts(change)) if text
+        text
+        for text in (_static(baseline, change), _cooperative(change), _timeouts(change))
+        if text
     ]
     return f"{change}: {less}" + (f"; {'; '.join(why)}" if why else "")
 
 
-def _static(scene: Scene, change: Change) -> str | None:
+def _static(baseline: Baseline, change: SettingsChange) -> str | None:
     if change.membership != "static":
         return None
     back = [
         after.started.at_ms - before.ended.at_ms
-        for process in scene.processes
+        for process in baseline.processes
         for before, after in zip(process.lives, process.lives[1:], strict=False)
         if before.ended is not None
     ]
     session_ms = change.session_timeout_ms or max(
-        life.member.session_timeout_ms for process in scene.processes for life in process.lives
+        life.member.session_timeout_ms for process in baseline.processes for life in process.lives
     )
     within = sum(away_ms < session_ms for away_ms in back)
     return (
@@ -103,13 +105,13 @@ def _static(scene: Scene, change: Change) -> str | None:
     )
 
 
-def _cooperative(change: Change) -> str | None:
+def _cooperative(change: SettingsChange) -> str | None:
     if change.protocol != "cooperative":
         return None
     return "in a rebalance only what changes its owner is taken away"
 
 
-def _timeouts(change: Change) -> str | None:
+def _timeouts(change: SettingsChange) -> str | None:
     if change.rebalance_timeout_ms is not None:
         return "an application that is away from poll longer than before stays a member"
     if change.initial_rebalance_delay_ms is not None:

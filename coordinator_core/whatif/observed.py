@@ -10,19 +10,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from coordinator_core.incident.chapters import Chapter
 from coordinator_core.incident.evidence import GroupRecord
-from coordinator_core.lives import Life
+from coordinator_core.incident.generation_evidence import GenerationEvidence
+from coordinator_core.lives import ProcessLife
 from coordinator_core.protocol.messages import TopicPartition
-from coordinator_core.whatif.outcome import Outcome
+from coordinator_core.whatif.baseline import Baseline
+from coordinator_core.whatif.figures import Figures
 from coordinator_core.whatif.ownership import owned_within
-from coordinator_core.whatif.scene import Scene
 from coordinator_core.whatif.settings import COOPERATIVE
 
 
-def observed(scene: Scene) -> Outcome:
+def observed(baseline: Baseline) -> Figures:
     """Where no log has the start of a rebalance, its join is taken to last a heartbeat."""
-    return _Observer(scene).outcome()
+    return _Observer(baseline).outcome()
 
 
 _IN_STEP_MS = 60_000
@@ -39,20 +39,20 @@ class _Change(NamedTuple):
 
 
 class _Observer:
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
+    def __init__(self, baseline: Baseline) -> None:
+        self._scene = baseline
         self._lives = {
             member_id: (life, life.member_ids[-1] == member_id)
-            for process in scene.processes
+            for process in baseline.processes
             for life in process.lives
             for member_id in life.member_ids
         }
-        self._owned = owned_within(scene.from_ms, scene.to_ms, scene.idle)
+        self._owned = owned_within(baseline.from_ms, baseline.to_ms, baseline.idle)
         self._changes: list[_Change] = []
         self._assigned_ms = 0
         self._rebalances = self._not_stable_ms = self._moved = 0
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> Figures:
         clients, last = self._scene.clients(), dict[TopicPartition, str]()
         for life in self._scene.told.lives:
             parts = [each.chapter for each in life.chapters if each.chapter.generation > 0]
@@ -66,25 +66,25 @@ class _Observer:
         for change in sorted(self._changes, key=lambda each: (each.at_ms, each.order)):
             self._apply(change)
         self._owned.close(self._scene.to_ms)
-        return Outcome(self._rebalances, self._not_stable_ms, self._moved, self._owned.unowned_ms)
+        return Figures(self._rebalances, self._not_stable_ms, self._moved, self._owned.unowned_ms)
 
-    def _count(self, chapter: Chapter, following: Chapter | None) -> None:
-        scene = self._scene
+    def _count(self, chapter: GenerationEvidence, following: GenerationEvidence | None) -> None:
+        baseline = self._scene
         record = next((each for each in chapter.records if each.members), None)
         ended_ms = None
         if record is not None or chapter.first("ASSIGNMENT_RECEIVED") is not None:
             ended_ms = _assigned_ms(chapter, record)
-            self._rebalances += scene.from_ms <= ended_ms <= scene.to_ms
+            self._rebalances += baseline.from_ms <= ended_ms <= baseline.to_ms
         elif (emptied := chapter.first("GROUP_EMPTY")) is not None:
             ended_ms = emptied.at_ms
         elif following is not None:
             ended_ms = following.begins_ms
         began_ms = self._began_ms(chapter, record)
         if began_ms is not None:
-            until_ms = scene.to_ms if ended_ms is None else min(ended_ms, scene.to_ms)
-            self._not_stable_ms += max(until_ms - max(began_ms, scene.from_ms), 0)
+            until_ms = baseline.to_ms if ended_ms is None else min(ended_ms, baseline.to_ms)
+            self._not_stable_ms += max(until_ms - max(began_ms, baseline.from_ms), 0)
 
-    def _began_ms(self, chapter: Chapter, record: GroupRecord | None) -> int | None:
+    def _began_ms(self, chapter: GenerationEvidence, record: GroupRecord | None) -> int | None:
         if chapter.start is not None:
             return chapter.start.at_ms
         return None if record is None else record.joined_ms - self._scene.heartbeat_ms
@@ -102,7 +102,7 @@ class _Observer:
             self._moved += counts and last.get(partition, owner) != owner
             last[partition] = owner
 
-    def _own(self, chapter: Chapter, record: GroupRecord) -> None:
+    def _own(self, chapter: GenerationEvidence, record: GroupRecord) -> None:
         """When members let go what they had, and from when on they have what a record gives."""
         at_ms = _assigned_ms(chapter, record)
         is_cooperative = record.protocol == COOPERATIVE
@@ -134,7 +134,7 @@ class _Observer:
         life, _ = self._lives[member_id]
         return life.ended is None or at_ms < life.ended.at_ms
 
-    def _go(self, member_id: str, life: Life, *, is_last: bool) -> None:
+    def _go(self, member_id: str, life: ProcessLife, *, is_last: bool) -> None:
         """A member ends with its process; one whose application was away, when that is back."""
         ended_ms = None if life.ended is None else life.ended.at_ms
         if not is_last:
@@ -153,7 +153,7 @@ class _Observer:
                 self._owned.let_go(change.member_id, partition, change.at_ms)
 
 
-def _assigned_ms(chapter: Chapter, record: GroupRecord | None) -> int:
+def _assigned_ms(chapter: GenerationEvidence, record: GroupRecord | None) -> int:
     line = chapter.first("ASSIGNMENT_RECEIVED")
     if line is not None and (record is None or record is chapter.records[0]):
         return line.at_ms

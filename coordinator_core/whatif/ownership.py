@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coordinator_core.simulation.truth import Ownership
+from coordinator_core.simulation.ground_truth import Ownership
 
 
 def owned_within(from_ms: int, to_ms: int, idle: Sequence[tuple[int, int]] = ()) -> Ownership:

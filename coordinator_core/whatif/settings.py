@@ -12,12 +12,12 @@ COOPERATIVE = "cooperative-sticky"
 EAGER = "range"
 
 
-class WrongSetting(ValueError):
+class InvalidSetting(ValueError):
     """What is wrong with a KEY=VALUE, and what is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SettingsChange:
     """Other settings than the observed ones; None: as it was.  Times in ms."""
 
     membership: str | None = None
@@ -29,15 +29,15 @@ class Change:
     era: str | None = None
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> Change:
+    def of(cls, texts: Iterable[str]) -> SettingsChange:
         """From ``membership=static`` and the like.  Raises WrongSetting."""
         values: dict[str, str | int] = {}
         for text in texts:
             name, _, value = text.partition("=")
             if name not in SETTINGS:
-                raise WrongSetting(f"{text}: no such setting; there are {', '.join(SETTINGS)}")
+                raise InvalidSetting(f"{text}: no such setting; there are {', '.join(SETTINGS)}")
             if name in values:
-                raise WrongSetting(f"{text}: {name} is given twice")
+                raise InvalidSetting(f"{text}: {name} is given twice")
             values[name] = _value(name, value, text)
         return cls(**values)  # type: ignore[arg-type]
 
@@ -60,8 +60,8 @@ class Change:
         return {None: None, "cooperative": (COOPERATIVE,), "eager": (EAGER,)}[self.protocol]
 
 
-SETTINGS = tuple(field.name for field in fields(Change))
-UNCHANGED = Change()
+SETTINGS = tuple(field.name for field in fields(SettingsChange))
+UNCHANGED = SettingsChange()
 _COSTS = {
     "membership": 2,
     "protocol": 2,
@@ -83,20 +83,20 @@ def _value(name: str, value: str, text: str) -> str | int:
     choices = _CHOICES.get(name)
     if choices is not None:
         if value not in choices:
-            raise WrongSetting(f"{text}: {name} is one of {', '.join(choices)}")
+            raise InvalidSetting(f"{text}: {name} is one of {', '.join(choices)}")
         return value
     if not value.isascii() or not value.isdigit():
-        raise WrongSetting(f"{text}: {name} is a whole number of milliseconds")
+        raise InvalidSetting(f"{text}: {name} is a whole number of milliseconds")
     number = int(value)
     least = 0 if name == "initial_rebalance_delay_ms" else 1
     if not least <= number < 1 << 31:
-        raise WrongSetting(f"{text}: {name} is {least} to {(1 << 31) - 1}")
+        raise InvalidSetting(f"{text}: {name} is {least} to {(1 << 31) - 1}")
     return number
 
 
 # Twelve that between them have what KIP-134, KIP-345, KIP-429 and KIP-735 offer.
 GRID = tuple(
-    Change.of(text.split())
+    SettingsChange.of(text.split())
     for text in (
         "membership=static",
         "protocol=cooperative",

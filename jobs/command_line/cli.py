@@ -330,8 +330,8 @@ def replay(
     from jobs.replay import command
 
     if group is not None:
-        request = command.Request(lake, cluster_id, group, first, last, era)
-        raise typer.Exit(command.run_one(request, format))
+        options = command.ReplayOptions(lake, cluster_id, group, first, last, era)
+        raise typer.Exit(command.run_one(options, format))
     if first or last or era:
         raise UsageError("--from, --to and --era: give a --group, too")
     raise typer.Exit(replay_all(lake, cluster_id, conf, format))
@@ -367,7 +367,7 @@ def what_if(
     from jobs.what_if import command as job
 
     settings = (*(set_ or ()), *(more or ()))
-    job.run(job.Request(lake, cluster_id, group, settings, seeds, first, last, era), format)
+    job.run(job.WhatIfOptions(lake, cluster_id, group, settings, seeds, first, last, era), format)
 
 
 @app.command("what-if-sweep")
@@ -403,6 +403,26 @@ def init(
 
     write(out)
     print(f"{out} written; give it to commands as --conf {out}", file=sys.stderr)
+
+
+@app.command()
+def demo(
+    lake: Annotated[str, typer.Option(help="Folder for the demo's tables.")] = ".demo/lake",
+) -> None:
+    """Run nightly on two packaged incidents.  Prints every rebalance and its causes."""
+    from jobs.nightly_run.demo import demo as run
+
+    run(lake)
+
+
+@app.command()
+def jars() -> None:
+    """Fetch the jars that Spark needs.  Delta Lake and the Kafka connector, from Maven Central."""
+    from jobs.engine.jars import fetch_spark_jars
+
+    with working("jars"):
+        outcome = fetch_spark_jars()
+    print(outcome, file=sys.stderr)
 
 
 @app.command()

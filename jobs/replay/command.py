@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.incident import Generation, Replay, lives, replay
-from coordinator_core.incident.reasons import likely_reason
+from coordinator_core.incident import GroupReplay, ReplayedGeneration, incarnations, replay
+from coordinator_core.incident.divergence_hints import likely_reason
 from coordinator_core.incident.story import story
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format, jsonable, print_rows, time_text
 from jobs.console.working import working
 from jobs.incident_replay import rows_of
-from jobs.replay.evidence import Row, moment_ms, of_group
+from jobs.replay.group_rows import Row, group_rows, moment_ms
 from schemas import table_columns
 
 
 @dataclass(frozen=True)
-class Request:
+class ReplayOptions:
     """``first``, ``last``: moments or dates in UTC, as they were written; none for all."""
 
     lake: str
@@ -31,15 +31,15 @@ class Request:
     era: str | None = None
 
 
-def run_one(request: Request, format: Format) -> int:
+def run_one(options: ReplayOptions, format: Format) -> int:
     """Print the story and the verdicts; 0 if all were reproduced, 1 if not."""
     with working("replay"):
-        found = replayed(request)
+        found = replay_group(options)
     if format is Format.JSON:
-        text = json.dumps(jsonable(as_json(request.cluster_id, found)), indent=1)
+        text = json.dumps(jsonable(as_json(options.cluster_id, found)), indent=1)
         sys.stdout.write(text + "\n")
     elif format is Format.CSV:
-        rows = rows_of(request.cluster_id, found)
+        rows = rows_of(options.cluster_id, found)
         columns = table_columns("incident_replay")
         print_rows(columns, [[row[name] for name in columns] for row in rows], format)
     else:
@@ -47,18 +47,18 @@ def run_one(request: Request, format: Format) -> int:
     return 0 if all(each.is_reproduced for each in found.generations) else 1
 
 
-def replayed(request: Request) -> Replay:
+def replay_group(options: ReplayOptions) -> GroupReplay:
     """UsageError for an era or a group that nobody knows, or a moment that cannot be read."""
-    if request.era is not None and request.era not in ERAS:
-        raise UsageError(f"--era {request.era}: not one of {', '.join(sorted(ERAS))}")
-    begin_ms = moment_ms("--from", request.first, is_end=False)
-    end_ms = moment_ms("--to", request.last, is_end=True)
-    events, records, committed = of_group(
-        request.lake, request.cluster_id, request.group_id, begin_ms, end_ms
+    if options.era is not None and options.era not in ERAS:
+        raise UsageError(f"--era {options.era}: not one of {', '.join(sorted(ERAS))}")
+    begin_ms = moment_ms("--from", options.first, is_end=False)
+    end_ms = moment_ms("--to", options.last, is_end=True)
+    events, records, committed = group_rows(
+        options.lake, options.cluster_id, options.group_id, begin_ms, end_ms
     )
     return replay(
-        lives(request.group_id, events, records),
-        era=request.era,
+        incarnations(options.group_id, events, records),
+        era=options.era,
         from_ms=begin_ms,
         to_ms=end_ms,
         offset_versions={row["value_version"] for row in committed},
@@ -66,7 +66,7 @@ def replayed(request: Request) -> Replay:
     )
 
 
-def as_json(cluster_id: str, found: Replay) -> Row:
+def as_json(cluster_id: str, found: GroupReplay) -> Row:
     """Counts, each divergence, what was assumed of the broker, the story."""
     diverged = [each for each in found.generations if not each.is_reproduced]
     return {
@@ -82,7 +82,7 @@ def as_json(cluster_id: str, found: Replay) -> Row:
         "exact": sum(each.is_reproduced and each.outcome.exact for each in found.generations),
         "taken_up": [
             {"incarnation": incarnation, "generation": generation}
-            for incarnation, generation in found.taken_up
+            for incarnation, generation in found.resumed_from
         ],
         "divergences": [_divergence(each) for each in diverged],
         "verdicts": rows_of(cluster_id, found),
@@ -94,7 +94,7 @@ def as_json(cluster_id: str, found: Replay) -> Row:
     }
 
 
-def _divergence(each: Generation) -> Row:
+def _divergence(each: ReplayedGeneration) -> Row:
     difference = each.outcome.difference
     assert difference is not None
     return {
@@ -108,12 +108,12 @@ def _divergence(each: Generation) -> Row:
     }
 
 
-def _stimulus(each: Generation, stimulus: Any) -> Row:
+def _stimulus(each: ReplayedGeneration, stimulus: Any) -> Row:
     return {
         "incarnation": each.incarnation,
         "generation": each.number,
         "time": time_text(stimulus.at_ms),
-        "what": stimulus.act.name.lower(),
+        "what": stimulus.kind.name.lower(),
         "member_id": stimulus.member_id or None,
         "uncertainty_ms": stimulus.uncertainty_ms,
         "by": stimulus.basis.name.lower(),
@@ -121,7 +121,7 @@ def _stimulus(each: Generation, stimulus: Any) -> Row:
     }
 
 
-def _print(found: Replay) -> None:
+def _print(found: GroupReplay) -> None:
     lines = [[time_text(line.at_ms), line.generation, line.text] for line in story(found)]
     print_rows(["time", "generation", "what happened"], lines)
     diverged = [each for each in found.generations if not each.is_reproduced]
@@ -136,11 +136,11 @@ def _print(found: Replay) -> None:
     print(_summary(found))
 
 
-def _summary(found: Replay) -> str:
+def _summary(found: GroupReplay) -> str:
     total = len(found.generations)
     good = [each for each in found.generations if each.is_reproduced]
     exact = sum(each.outcome.exact for each in good)
-    begun = "".join(f"; taken up from generation {g} as recorded" for _, g in found.taken_up)
+    begun = "".join(f"; taken up from generation {g} as recorded" for _, g in found.resumed_from)
     return (
         f"{len(good)} of {total} generations reproduced by the coordinator of era"
         f" {found.era.name} ({found.era.why}), {exact} of them to the last bit,"

@@ -12,23 +12,23 @@ from collections.abc import Iterator
 from coordinator_core.diagram import Diagram, as_mermaid
 from coordinator_core.diagram.drawing import Arrow, Note
 from coordinator_core.diagram.names import COORDINATOR, LOG
-from coordinator_core.incident import Generation, Replay
-from coordinator_core.incident.stimuli import Act, Basis, Stimulus
+from coordinator_core.incident import GroupReplay, ReplayedGeneration
+from coordinator_core.incident.stimuli import Basis, Stimulus, StimulusKind
 from coordinator_core.incident.story import story
 from jobs.console.errors import UsageError
-from jobs.replay.command import Request, replayed
+from jobs.replay.command import ReplayOptions, replay_group
 
 _ASKED = {
-    Act.ASK_ID: "JoinGroup, no member id",
-    Act.JOIN: "JoinGroup, new",
-    Act.REJOIN: "JoinGroup, again",
-    Act.SYNC: "SyncGroup",
-    Act.LEAVE: "LeaveGroup",
-    Act.DELETE: "DeleteGroups",
+    StimulusKind.ASK_ID: "JoinGroup, no member id",
+    StimulusKind.JOIN: "JoinGroup, new",
+    StimulusKind.REJOIN: "JoinGroup, again",
+    StimulusKind.SYNC: "SyncGroup",
+    StimulusKind.LEAVE: "LeaveGroup",
+    StimulusKind.DELETE: "DeleteGroups",
 }
 _DONE = {
-    Act.LOAD: "the coordinator takes the group over",
-    Act.UNLOAD: "the coordinator gives the group up",
+    StimulusKind.LOAD: "the coordinator takes the group over",
+    StimulusKind.UNLOAD: "the coordinator gives the group up",
 }
 
 
@@ -38,11 +38,11 @@ def sequence(lake: str, cluster_id: str, group_id: str | None, generation: str) 
     """
     if group_id is None:
         raise UsageError(f"--mermaid {generation}: give the --group that it is of")
-    found = replayed(Request(lake, cluster_id, group_id))
+    found = replay_group(ReplayOptions(lake, cluster_id, group_id))
     return as_mermaid(diagram(found, _wanted(found, generation)))
 
 
-def _wanted(found: Replay, text: str) -> Generation:
+def _wanted(found: GroupReplay, text: str) -> ReplayedGeneration:
     life, _, number = text.rpartition(".")
     named = [
         each
@@ -56,9 +56,9 @@ def _wanted(found: Replay, text: str) -> Generation:
     return named[-1]
 
 
-def diagram(found: Replay, generation: Generation) -> Diagram:
+def diagram(found: GroupReplay, generation: ReplayedGeneration) -> Diagram:
     """Of one generation; commits are left out."""
-    asked = [s for s in generation.inferred if s.act is not Act.COMMIT]
+    asked = [s for s in generation.inferred if s.kind is not StimulusKind.COMMIT]
     names = _Names(found, generation)
     began_ms = generation.explained.chapter.begins_ms
     rows: list[Arrow | Note] = [
@@ -66,7 +66,7 @@ def diagram(found: Replay, generation: Generation) -> Diagram:
         *_told(found, generation, began_ms),
         *_written(generation, began_ms),
     ]
-    columns = dict.fromkeys(names.of(s.member_id) for s in asked if s.act in _ASKED)
+    columns = dict.fromkeys(names.of(s.member_id) for s in asked if s.kind in _ASKED)
     title = f"{found.group_id}, generation {generation.number}"
     ordered = sorted(rows, key=lambda row: row.at_ms)
     return Diagram(title, "", (*columns, COORDINATOR, LOG), tuple(ordered))
@@ -75,7 +75,7 @@ def diagram(found: Replay, generation: Generation) -> Diagram:
 class _Names:
     """Instance or client ids; where two members of a record share one, with their member ids."""
 
-    def __init__(self, found: Replay, generation: Generation) -> None:
+    def __init__(self, found: GroupReplay, generation: ReplayedGeneration) -> None:
         self._members = found.members[generation.incarnation]
         self._generation = generation.number
         self._shared = {COORDINATOR, LOG}
@@ -94,9 +94,9 @@ class _Names:
 
 def _row(stimulus: Stimulus, names: _Names, began_ms: int) -> Arrow | Note | None:
     at_ms = stimulus.at_ms - began_ms
-    if stimulus.act in _DONE:
-        return Note(at_ms, _DONE[stimulus.act])
-    text = _ASKED[stimulus.act]
+    if stimulus.kind in _DONE:
+        return Note(at_ms, _DONE[stimulus.kind])
+    text = _ASKED[stimulus.kind]
     if stimulus.assignments:
         text += f", with the assignment of {_counted(len(stimulus.assignments))}"
     if stimulus.reason:
@@ -106,14 +106,14 @@ def _row(stimulus: Stimulus, names: _Names, began_ms: int) -> Arrow | Note | Non
     return Arrow(at_ms, names.of(stimulus.member_id), COORDINATOR, text)
 
 
-def _told(found: Replay, generation: Generation, began_ms: int) -> Iterator[Note]:
+def _told(found: GroupReplay, generation: ReplayedGeneration, began_ms: int) -> Iterator[Note]:
     """What the log says, or the engine where there is none."""
     for line in story(found):
         if (line.incarnation, line.generation) == (generation.incarnation, generation.number):
             yield Note(line.at_ms - began_ms, line.text)
 
 
-def _written(generation: Generation, began_ms: int) -> Iterator[Arrow]:
+def _written(generation: ReplayedGeneration, began_ms: int) -> Iterator[Arrow]:
     for record in generation.explained.chapter.records:
         count = _counted(len(record.members))
         text = f"group record: generation {generation.number}, {count}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from jobs.console.errors import UsageError
-from jobs.replay.evidence import FOREVER_MS, moment_ms
+from jobs.replay.group_rows import FOREVER_MS, moment_ms
 
 
 class Window(NamedTuple):

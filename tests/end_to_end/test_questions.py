@@ -244,8 +244,8 @@ def test_the_three_partition_times_side_by_side(reader):
     overview = ReportLake(lake, cluster, None, Window()).rows(queries.OVERVIEW).dicts()
     by_report = {row["group_id"]: row["unavailable_ms"] for row in overview}
     by_what_if = {
-        group: what_if.answered(
-            what_if.Request(lake, cluster, group, ("membership=static",), seeds=1)
+        group: what_if.evaluate(
+            what_if.WhatIfOptions(lake, cluster, group, ("membership=static",), seeds=1)
         ).observed.unavailable_partition_ms
         for group in by_report
     }

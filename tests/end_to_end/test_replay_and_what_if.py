@@ -4,12 +4,12 @@ by Spark, as each by itself.
 
 import pytest
 
-from coordinator_core.whatif import Change
+from coordinator_core.whatif import SettingsChange
 from jobs import incident_replay, what_if_sweep
 from jobs.command_line.config import load_config
 from jobs.engine.session import build_session
 from jobs.lake.tables import Lake
-from jobs.replay.command import Request, replayed
+from jobs.replay.command import ReplayOptions, replay_group
 from jobs.what_if import command as what_if
 
 COUNTS = """
@@ -38,7 +38,7 @@ def test_every_generation_comes_again(played, cluster, era, groups):
     expected = [(group, count, count, "both", era) for group, count in groups.items()]
     assert played.rows(COUNTS.format(cluster=cluster)) == expected
     for group, count in groups.items():
-        found = replayed(Request(played.root, cluster, group))
+        found = replay_group(ReplayOptions(played.root, cluster, group))
         assert sum(each.is_reproduced for each in found.generations) == count
 
 
@@ -53,18 +53,20 @@ def test_a_sweep_says_what_the_command_says_and_who_lived(played):
     cluster = "kafka-3.9"
     lake = Lake(build_session(load_config(None)), played.root, cluster)
 
-    what_if_sweep.run(lake, (Change(membership="static"),), seeds=1)
+    what_if_sweep.run(lake, (SettingsChange(membership="static"),), seeds=1)
 
     for group in ("billing-eager", "reports-java"):
-        request = what_if.Request(played.root, cluster, group, ("membership=static",), seeds=1)
-        answer = what_if.answered(request)
+        request = what_if.WhatIfOptions(
+            played.root, cluster, group, ("membership=static",), seeds=1
+        )
+        answer = what_if.evaluate(request)
         where = f"cluster_id = '{cluster}' AND group_id = '{group}'"
         assert played.rows(
             f"SELECT basis, {FIGURES} FROM what_if WHERE {where} ORDER BY basis"
         ) == [
-            ("model", *answer.model.middle),
+            ("model", *answer.model.median),
             ("observed", *answer.observed),
-            ("predicted", *answer.predicted[0].middle),
+            ("predicted", *answer.predicted[0].median),
         ]
     advised = played.rows(f"SELECT COUNT(*) FROM advice WHERE cluster_id = '{cluster}'")
     assert advised == [(5,)]

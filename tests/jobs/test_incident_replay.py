@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from coordinator_core.incident import lives, replay
+from coordinator_core.incident import incarnations, replay
 from jobs.incident_replay import READS, incident_replay, rows_of
 from jobs.lake.tables import conform
-from jobs.replay.command import Request, as_json, replayed
-from tests.core.incident.evidence_of import of_example
+from jobs.replay.command import ReplayOptions, as_json, replay_group
+from tests.core.incident.incident_rows import of_example
 
 GROUP = "inventory-static"
 EVENT = (
@@ -30,16 +30,16 @@ def tables(groups=(GROUP,), change=lambda record: record):
                 "source": "broker_log",
             }
             found["group_events"].append(told)
-            sign = {"seq": row["event_seq"], "sign": row["event"], "incarnation": 1}
-            found["timeline"].append({"group_id": group} | sign)
+            event = {"seq": row["event_seq"], "event": row["event"], "incarnation": 1}
+            found["timeline"].append({"group_id": group} | event)
         for place, row in enumerate(evidence.records[group]):
             row = change({name: value for name, value in row.items() if name != "incarnation"})
             written = row | {"group_id": group, "append_time": row["at_ms"]}
             del written["at_ms"]
             found["group_metadata"].append(written)
             at = {name: row[name] for name in ("topic_partition", "log_offset")}
-            sign = {"seq": (1 << 40) + place, "sign": "RECORD", "incarnation": 1}
-            found["timeline"].append({"group_id": group} | at | sign)
+            event = {"seq": (1 << 40) + place, "event": "RECORD", "incarnation": 1}
+            found["timeline"].append({"group_id": group} | at | event)
     return found
 
 
@@ -122,7 +122,7 @@ def test_verdicts_are_csv(regroup, altered):
     ],
 )
 def test_a_window(sound, first, last, judged):
-    found = replayed(Request(sound, "c", GROUP, first, last))
+    found = replay_group(ReplayOptions(sound, "c", GROUP, first, last))
 
     assert [each.number for each in found.generations] == judged
 
@@ -156,7 +156,7 @@ def test_the_job_gives_the_rows_of_each_group(frame):
         (group, row["generation"], row["verdict"], row["evidence"], row["stimuli"])
         for group in groups
         for row in rows_of(
-            "c", replay(lives(group, evidence.events[group], evidence.records[group]))
+            "c", replay(incarnations(group, evidence.events[group], evidence.records[group]))
         )
     ]
     columns = ["group_id", "generation", "verdict", "evidence", "stimuli"]
@@ -166,7 +166,7 @@ def test_the_job_gives_the_rows_of_each_group(frame):
 
 
 def test_json_has_what_was_assumed_of_the_broker(sound):
-    said = as_json("c", replayed(Request(sound, "c", GROUP)))
+    said = as_json("c", replay_group(ReplayOptions(sound, "c", GROUP)))
 
     assert said["initial_rebalance_delay_ms"] == 3000
     assert said["initial_rebalance_delay_by"].startswith("generation 1 formed")

@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from coordinator_core.whatif import GRID, Outcome
+from coordinator_core.whatif import GRID, Figures
 from jobs.command_line.cli import main
 from schemas import table_names
 from tests.jobs.test_incident_replay import tables
 
 GROUPS = ["inventory-static", "billing-eager"]
-FIGURES = list(Outcome._fields)
+FIGURES = list(Figures._fields)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def lake(write_lake, tmp_path_factory):
         for n, row in enumerate(workers)
     ]
     rows["timeline"] += [
-        {"group_id": "connect", "seq": n, "sign": "RECORD", "incarnation": 1}
+        {"group_id": "connect", "seq": n, "event": "RECORD", "incarnation": 1}
         | {"topic_partition": row["topic_partition"], "log_offset": 1000 + n}
         for n, row in enumerate(workers)
     ]
@@ -65,7 +65,7 @@ def test_json_has_what_was_the_model_and_the_prediction(what_if):
     assert said["predicted"]["setting"] == "membership=static"
     assert said["predicted"]["seeds"] == 2
     assert said["predicted"]["rebalances"] < 7
-    assert said["predicted"]["least"].keys() == said["predicted"]["most"].keys() == set(FIGURES)
+    assert said["predicted"]["min"].keys() == said["predicted"]["max"].keys() == set(FIGURES)
     assert (said["era"], said["processes"]) == ("3.9", 6)
     assert "advice" not in said
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from coordinator_core.incident import lives, replay
-from tests.core.incident.evidence_of import of_example
+from coordinator_core.incident import incarnations, replay
+from tests.core.incident.incident_rows import of_example
 
 GROUPS = [
     (version, group)
@@ -59,7 +59,7 @@ def test_an_altered_record_diverges(version, group, change):
 
     for place in several:
         altered = [*records[:place], ALTERATIONS[change](records[place]), *records[place + 1 :]]
-        found = replay(lives(group, events, altered), era=version[:3])
+        found = replay(incarnations(group, events, altered), era=version[:3])
         assert any(not each.is_reproduced for each in found.generations), records[place]
 
 
@@ -84,7 +84,7 @@ def test_an_altered_line_diverges_in_its_generation(change):
     values = values or {"at_ms": events[place]["at_ms"] + 60_000}
     events[place] = events[place] | values
 
-    found = replay(lives("billing-eager", events, evidence.records["billing-eager"]))
+    found = replay(incarnations("billing-eager", events, evidence.records["billing-eager"]))
 
     assert [each.number for each in found.generations if not each.is_reproduced] == [5]
 
@@ -96,7 +96,7 @@ def test_a_divergence_names_its_record_and_both_sides():
     leader = records[place]["leader"]
     records[place] = another_leader(records[place])
 
-    found = replay(lives("inventory-static", evidence.events["inventory-static"], records))
+    found = replay(incarnations("inventory-static", evidence.events["inventory-static"], records))
 
     first = next(each for each in found.generations if not each.is_reproduced)
     assert first.number == 3
@@ -116,6 +116,6 @@ def test_what_follows_a_divergence_is_judged_on_its_own():
         if not (row["event"] == "JOIN_COMPLETE" and row["generation"] == 4)
     ]  # fmt: skip
 
-    found = replay(lives("billing-eager", events, evidence.records["billing-eager"]))
+    found = replay(incarnations("billing-eager", events, evidence.records["billing-eager"]))
 
     assert [each.number for each in found.generations if not each.is_reproduced] == [4]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from coordinator_core.incident import lives, replay
-from tests.core.incident.evidence_of import of_example, of_twins
+from coordinator_core.incident import incarnations, replay
+from tests.core.incident.incident_rows import of_example, of_twins
 
 # group, and how many generations it had on 3.9.1 and 4.1.2
 MIXED = """
@@ -45,7 +45,7 @@ def played(version, group, *, with_log):
     evidence = found_in(version)[group]
     events = evidence.events[group] if with_log else []
     commits = evidence.commits.get(group, [])
-    return replay(lives(group, events, evidence.records[group]), committed=commits)
+    return replay(incarnations(group, events, evidence.records[group]), committed=commits)
 
 
 @pytest.mark.parametrize(("group", "old", "new"), rows(MIXED) + rows(TWINS))

@@ -2,16 +2,16 @@
 
 import pytest
 
-from coordinator_core.incident import lives, replay
+from coordinator_core.incident import incarnations, replay
 from coordinator_core.simulation.random_fleets import random_fleet
-from tests.core.incident.evidence_of import of_fleet
+from tests.core.incident.incident_rows import of_fleet
 
 
 def replays(seed, eras, *, with_log=True):
     evidence = of_fleet(random_fleet(seed, eras=eras, minutes=6))
     for group in evidence.groups():
         events = evidence.events.get(group, []) if with_log else []
-        yield replay(lives(group, events, evidence.records[group]))
+        yield replay(incarnations(group, events, evidence.records[group]))
 
 
 @pytest.mark.parametrize(("era", "share"), [("2.5", 0.75), ("3.9", 0.95), ("4.1", 0.95)])

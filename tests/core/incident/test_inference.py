@@ -2,18 +2,18 @@
 
 from collections import Counter
 
-from coordinator_core.incident import lives, replay
-from coordinator_core.incident.reasons import likely_reason
-from coordinator_core.incident.stimuli import Act, Basis
+from coordinator_core.incident import incarnations, replay
+from coordinator_core.incident.divergence_hints import likely_reason
+from coordinator_core.incident.stimuli import Basis, StimulusKind
 from coordinator_core.incident.story import story
-from tests.core.incident.evidence_of import of_example
+from tests.core.incident.incident_rows import of_example
 
 SESSION_MS = 10_000
 
 
 def played(group, version="3.9.1", **options):
     evidence = of_example(version)
-    return replay(lives(group, evidence.events[group], evidence.records[group]), **options)
+    return replay(incarnations(group, evidence.events[group], evidence.records[group]), **options)
 
 
 def generation(found, number):
@@ -24,21 +24,21 @@ def test_a_leave_and_the_rejoins_it_makes():
     """billing-1 leaves in the rolling restart: its line, and five members that must rejoin."""
     made = generation(played("billing-eager"), 2)
 
-    acts = Counter((each.act, each.basis) for each in made.inferred)
+    acts = Counter((each.kind, each.basis) for each in made.inferred)
     assert acts == {
-        (Act.LEAVE, Basis.LOG): 1,
-        (Act.REJOIN, Basis.RECORD): 5,
-        (Act.SYNC, Basis.ASSUMED): 4,  # of followers nothing tells
-        (Act.SYNC, Basis.LOG): 1,
-        (Act.ASK_ID, Basis.LOG): 1,  # billing-1 again, for the next
+        (StimulusKind.LEAVE, Basis.LOG): 1,
+        (StimulusKind.REJOIN, Basis.RECORD): 5,
+        (StimulusKind.SYNC, Basis.ASSUMED): 4,  # of followers nothing tells
+        (StimulusKind.SYNC, Basis.LOG): 1,
+        (StimulusKind.ASK_ID, Basis.LOG): 1,  # billing-1 again, for the next
     }
 
 
 def test_a_stimulus_has_its_evidence_and_its_uncertainty():
     """A line is exact but for its delay; a rejoin was between two lines, 754 ms apart."""
     made = generation(played("billing-eager"), 2)
-    leave = next(each for each in made.inferred if each.act is Act.LEAVE)
-    rejoin = next(each for each in made.inferred if each.act is Act.REJOIN)
+    leave = next(each for each in made.inferred if each.kind is StimulusKind.LEAVE)
+    rejoin = next(each for each in made.inferred if each.kind is StimulusKind.REJOIN)
 
     assert leave.evidence.startswith("broker 1 log ")
     assert leave.uncertainty_ms == 10
@@ -50,12 +50,14 @@ def test_a_stimulus_has_its_evidence_and_its_uncertainty():
 def test_who_expires_is_silent_and_no_more():
     """The engine's own timer puts billing-3 out, a session after it was last heard of."""
     made = generation(played("billing-eager"), 13)
-    silence = made.explained.silences[0]
-    expired = next(e for e in made.happened if e.event and e.event.kind == "HEARTBEAT_EXPIRED")
+    silence = made.explained.expired_sessions[0]
+    expired = next(
+        e for e in made.engine_outputs if e.event and e.event.kind == "HEARTBEAT_EXPIRED"
+    )
 
     assert silence.member_id.startswith("billing-3-")
-    assert expired.at_ms == silence.last_heard_ms + SESSION_MS
-    assert not any(each.act is Act.LEAVE for each in made.inferred)
+    assert expired.at_ms == silence.last_contact_ms + SESSION_MS
+    assert not any(each.kind is StimulusKind.LEAVE for each in made.inferred)
 
 
 def test_a_window_is_taken_up_from_the_record_before():
@@ -72,7 +74,7 @@ def test_a_window_is_taken_up_from_the_record_before():
     numbers = [each.number for each in found.generations]
     assert numbers[-1] == 7
     assert numbers[0] in (4, 5)
-    assert found.taken_up == [(1, numbers[0] - 1)]
+    assert found.resumed_from == [(1, numbers[0] - 1)]
     assert all(each.is_reproduced for each in found.generations)
 
 
@@ -86,9 +88,9 @@ def test_what_is_left_of_a_life_is_taken_up_from_its_first_record():
     ]
     records = [row for row in evidence.records["billing-eager"] if (row.get("generation") or 9) > 4]
 
-    found = replay(lives("billing-eager", events, records))
+    found = replay(incarnations("billing-eager", events, records))
 
-    assert found.taken_up == [(1, 5)]
+    assert found.resumed_from == [(1, 5)]
     assert [each.number for each in found.generations] == list(range(6, 17))
     assert all(each.is_reproduced for each in found.generations)
 
@@ -110,7 +112,9 @@ def test_a_commit_is_its_partitions_owners():
 
     found = played("billing-eager", committed=commits)
 
-    made = [each for g in found.generations for each in g.inferred if each.act is Act.COMMIT]
+    made = [
+        each for g in found.generations for each in g.inferred if each.kind is StimulusKind.COMMIT
+    ]
     assert sum(len(each.offsets) for each in made) == len(commits)
     assert all(each.is_reproduced for each in found.generations)
 

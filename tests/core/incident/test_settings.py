@@ -2,8 +2,8 @@
 
 import pytest
 
-from coordinator_core.incident.evidence import GroupRecord, Life, LogEvent
-from coordinator_core.incident.settings import era_of, waited
+from coordinator_core.incident.broker_settings import infer_era, initial_wait_ms
+from coordinator_core.incident.evidence import GroupRecord, Incarnation, LogEvent
 
 
 def record(version, generation=1):
@@ -45,13 +45,13 @@ ERAS = [
 @pytest.mark.parametrize(("versions", "commits", "reason", "era"), ERAS)
 def test_era(versions, commits, reason, era):
     events = (start(reason),) if reason else ()
-    life = Life("g", 1, events, tuple(map(record, versions)))
+    life = Incarnation("g", 1, events, tuple(map(record, versions)))
 
-    assert era_of([life], commits).name == era
+    assert infer_era([life], commits).name == era
 
 
 def test_a_record_of_generation_0_is_a_new_coordinators():
-    assert era_of([Life("g", 1, (), (record(3, generation=0),))]).name == "4.1"
+    assert infer_era([Incarnation("g", 1, (), (record(3, generation=0),))]).name == "4.1"
 
 
 # delay, rebalance timeout, joins after the first -> how long a new group waits (KIP-134)
@@ -69,4 +69,4 @@ WAITS = [
 
 @pytest.mark.parametrize(("delay", "timeout", "joins", "waits"), WAITS)
 def test_initial_delay(delay, timeout, joins, waits):
-    assert waited(delay, timeout, joins) == waits
+    assert initial_wait_ms(delay, timeout, joins) == waits

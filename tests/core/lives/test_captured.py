@@ -4,9 +4,9 @@ from itertools import groupby
 
 import pytest
 
-from coordinator_core.incident import explain, lives
-from coordinator_core.lives import is_flapping, processes, spans, stories
-from tests.core.incident.evidence_of import last_commits, of_example, of_twins, truth_of_twins
+from coordinator_core.incident import explain, incarnations
+from coordinator_core.lives import classify_lives, identify_processes, is_flapping, memberships_of
+from tests.core.incident.incident_rows import last_commits, of_example, of_twins, truth_of_twins
 
 # seconds after the script began; kill: SIGKILL; slow: 35 s away from poll
 SCRIPTS = {
@@ -46,9 +46,9 @@ def script(family):
 
 
 def read(evidence, group):
-    told = explain(lives(group, evidence.events[group], evidence.records[group]))
-    found = spans(told.lives)
-    return processes(found, last_commit_ms=last_commits(evidence, group, told))
+    told = explain(incarnations(group, evidence.events[group], evidence.records[group]))
+    found = memberships_of(told.lives)
+    return identify_processes(found, last_commit_ms=last_commits(evidence, group, told))
 
 
 def twins(version):
@@ -111,7 +111,7 @@ def test_stories(version):
     (evidence,) = [e for g, e in twins(version) if g == "orders-base"]
     known = read(evidence, "orders-base")
 
-    told = stories(known)
+    told = classify_lives(known)
 
     deployed = {f"orders-{n}": 1 for n in range(1, 7)}
     assert {name: each.deploy for (name, n), each in told.items() if n == 1} == deployed
@@ -137,7 +137,7 @@ def test_clients_of_every_kind(version):
         known = read(evidence, group)
         return {
             f"{name} {n + 1}": (each.came.value, each.went.value)
-            for (name, n), each in stories(known).items()
+            for (name, n), each in classify_lives(known).items()
         }, [p.name for p in known if any(life.slow for life in p.lives)]
 
     assert told("analytics-cooperative") == (

@@ -4,7 +4,16 @@ import pytest
 
 from coordinator_core.incident.evidence import RecordedMember
 from coordinator_core.incident.stimuli import Basis
-from coordinator_core.lives import Came, Going, Span, Went, When, is_flapping, processes, stories
+from coordinator_core.lives import (
+    Departure,
+    EndKind,
+    Membership,
+    StartKind,
+    TimeEstimate,
+    classify_lives,
+    identify_processes,
+    is_flapping,
+)
 
 SESSION, POLL, HEARTBEAT = 10_000, 60_000, 3000
 
@@ -13,39 +22,39 @@ def member(member_id, *, client="app", host="/10.0.0.1", instance=None):
     return RecordedMember(member_id, instance, client, host, POLL, SESSION, b"", b"")
 
 
-def span(member_id, began, ended=None, going=Going.LEFT, reason=None, **who):
-    found = Span(member(member_id, **who), 1, When.exactly(began), Basis.LOG, "line")
+def membership(member_id, began, ended=None, departure=Departure.LEFT, reason=None, **who):
+    found = Membership(member(member_id, **who), 1, TimeEstimate.exactly(began), Basis.LOG, "line")
     if ended is not None:
-        found.going, found.reason = going, reason
-        found.ended = When.exactly(ended)
+        found.departure, found.reason = departure, reason
+        found.ended = TimeEstimate.exactly(ended)
         found.told_ms = ended
-        if going is Going.EXPIRED:
-            found.last_heard_ms = ended - SESSION
-            found.ended = When(ended - SESSION, ended - SESSION, ended)
-        if going is Going.REPLACED:
-            found.ended = When(ended, ended - SESSION, ended)
+        if departure is Departure.EXPIRED:
+            found.last_contact_ms = ended - SESSION
+            found.ended = TimeEstimate(ended - SESSION, ended - SESSION, ended)
+        if departure is Departure.REPLACED:
+            found.ended = TimeEstimate(ended, ended - SESSION, ended)
     return found
 
 
-def lived(spans, **given):
+def lived(memberships, **given):
     """By process: (member ids, ended, killed) of each life."""
     return {
         process.name: [
             (life.member_ids, None if life.ended is None else life.ended.at_ms, life.killed)
             for life in process.lives
         ]
-        for process in processes(spans, heartbeat_ms=HEARTBEAT, **given)
+        for process in identify_processes(memberships, heartbeat_ms=HEARTBEAT, **given)
     }
 
 
 def test_the_same_client_and_host_is_the_same_process():
-    found = lived([span("a", 0, 100_000), span("b", 103_000)])
+    found = lived([membership("a", 0, 100_000), membership("b", 103_000)])
 
     assert found == {"app": [(("a",), 100_000, False), (("b",), None, False)]}
 
 
 def test_another_host_at_the_same_time_is_another_process():
-    found = lived([span("a", 0), span("b", 10, host="/10.0.0.2")])
+    found = lived([membership("a", 0), membership("b", 10, host="/10.0.0.2")])
 
     assert found == {
         "app@10.0.0.1": [(("a",), None, False)],
@@ -54,7 +63,14 @@ def test_another_host_at_the_same_time_is_another_process():
 
 
 def test_of_several_under_one_name_whoever_went_last_is_back():
-    found = lived([span("a", 0, 150_000), span("b", 1, 200_000), span("c", 2), span("d", 203_000)])
+    found = lived(
+        [
+            membership("a", 0, 150_000),
+            membership("b", 1, 200_000),
+            membership("c", 2),
+            membership("d", 203_000),
+        ]
+    )
 
     assert found == {
         "app@10.0.0.1#1": [(("a",), 150_000, False)],
@@ -65,13 +81,13 @@ def test_of_several_under_one_name_whoever_went_last_is_back():
 
 def test_one_in_one_out_within_a_minute_is_a_pod_under_a_new_name():
     pods = [
-        span("a", 0, 100_000, client="pod-x", host="/10.0.0.1"),
-        span("b", 0, client="pod-y", host="/10.0.0.2"),
-        span("c", 130_000, 500_000, client="pod-z", host="/10.0.0.3"),
-        span("d", 900_000, client="pod-w", host="/10.0.0.4"),
+        membership("a", 0, 100_000, client="pod-x", host="/10.0.0.1"),
+        membership("b", 0, client="pod-y", host="/10.0.0.2"),
+        membership("c", 130_000, 500_000, client="pod-z", host="/10.0.0.3"),
+        membership("d", 900_000, client="pod-w", host="/10.0.0.4"),
     ]
 
-    found = processes(pods, heartbeat_ms=HEARTBEAT)
+    found = identify_processes(pods, heartbeat_ms=HEARTBEAT)
 
     assert [[life.client_id for life in each.lives] for each in found] == [
         ["pod-x", "pod-z"],
@@ -82,49 +98,53 @@ def test_one_in_one_out_within_a_minute_is_a_pod_under_a_new_name():
 
 
 def test_a_pod_that_comes_before_the_other_goes():
-    surge = [span("a", 0, 120_000, client="pod-x"), span("b", 100_000, client="pod-y")]
+    surge = [membership("a", 0, 120_000, client="pod-x"), membership("b", 100_000, client="pod-y")]
 
     assert lived(surge) == {"pod-x": [(("a",), 120_000, False), (("b",), None, False)]}
 
 
 def test_who_was_there_before_is_nobodys_successor():
-    before = span("b", 30_000, client="pod-y")
-    before.was_there = True
+    before = membership("b", 30_000, client="pod-y")
+    before.predates_evidence = True
 
-    assert len(lived([span("a", 0, 20_000, client="pod-x"), before])) == 2
+    assert len(lived([membership("a", 0, 20_000, client="pod-x"), before])) == 2
 
 
 def test_a_crash_lies_within_a_heartbeat_after_the_last_sign():
-    (process,) = processes([span("a", 0, 110_000, Going.EXPIRED)], heartbeat_ms=HEARTBEAT)
+    (process,) = identify_processes(
+        [membership("a", 0, 110_000, Departure.EXPIRED)], heartbeat_ms=HEARTBEAT
+    )
 
     assert process.lives[0].killed
-    assert process.lives[0].ended == When(101_500, 100_000, 103_000)
+    assert process.lives[0].ended == TimeEstimate(101_500, 100_000, 103_000)
 
 
 def test_who_is_back_before_it_is_put_out_had_died_by_then():
-    spans = [span("a", 0, 110_000, Going.EXPIRED), span("b", 101_000)]
+    memberships = [membership("a", 0, 110_000, Departure.EXPIRED), membership("b", 101_000)]
 
-    (process,) = processes(spans, heartbeat_ms=HEARTBEAT)
+    (process,) = identify_processes(memberships, heartbeat_ms=HEARTBEAT)
 
-    assert process.lives[0].ended == When(100_500, 100_000, 101_000)
+    assert process.lives[0].ended == TimeEstimate(100_500, 100_000, 101_000)
     assert process.lives[0].confidence == 0.95  # one that comes later may have been frozen
 
 
 def test_a_commit_tells_that_it_still_lived():
-    spans = [span("a", 0, 110_000, Going.EXPIRED)]
+    memberships = [membership("a", 0, 110_000, Departure.EXPIRED)]
 
-    (process,) = processes(spans, heartbeat_ms=HEARTBEAT, last_commit_ms={"a": 102_000})
+    (process,) = identify_processes(
+        memberships, heartbeat_ms=HEARTBEAT, last_commit_ms={"a": 102_000}
+    )
 
     assert process.lives[0].ended.earliest_ms == 102_000
 
 
 def test_a_death_while_it_waited_for_others():
-    dead = span("a", 0, 110_000, Going.EXPIRED)
+    dead = membership("a", 0, 110_000, Departure.EXPIRED)
     dead.waited_since_ms = 80_000
 
-    (process,) = processes([dead], heartbeat_ms=HEARTBEAT)
+    (process,) = identify_processes([dead], heartbeat_ms=HEARTBEAT)
 
-    assert process.lives[0].ended == When(91_500, 80_000, 103_000)
+    assert process.lives[0].ended == TimeEstimate(91_500, 80_000, 103_000)
 
 
 @pytest.mark.parametrize(
@@ -138,9 +158,9 @@ def test_a_death_while_it_waited_for_others():
     ],
 )
 def test_away_from_poll(reason, commits, is_slow, confidence):
-    spans = [span("a", 0, 100_000, Going.LEFT, reason), span("b", 130_000)]
+    memberships = [membership("a", 0, 100_000, Departure.LEFT, reason), membership("b", 130_000)]
 
-    (process,) = processes(spans, heartbeat_ms=HEARTBEAT, last_commit_ms=commits)
+    (process,) = identify_processes(memberships, heartbeat_ms=HEARTBEAT, last_commit_ms=commits)
 
     assert len(process.lives) == (1 if is_slow else 2)
     if is_slow:
@@ -152,7 +172,9 @@ def test_away_from_poll(reason, commits, is_slow, confidence):
 
 
 def test_away_from_poll_and_never_back():
-    (process,) = processes([span("a", 0, 100_000, reason="consumer poll timeout has expired.")])
+    (process,) = identify_processes(
+        [membership("a", 0, 100_000, reason="consumer poll timeout has expired.")]
+    )
 
     (life,) = process.lives
     assert life.ended is None
@@ -160,13 +182,13 @@ def test_away_from_poll_and_never_back():
 
 
 def test_a_static_member_goes_without_a_word():
-    spans = [
-        span("a", 0, 100_000, Going.REPLACED, instance="pod-0"),
-        span("b", 100_000, 200_000, Going.EXPIRED, instance="pod-0"),
-        span("c", 240_000, instance="pod-0"),
+    memberships = [
+        membership("a", 0, 100_000, Departure.REPLACED, instance="pod-0"),
+        membership("b", 100_000, 200_000, Departure.EXPIRED, instance="pod-0"),
+        membership("c", 240_000, instance="pod-0"),
     ]
 
-    assert lived(spans, last_commit_ms={"a": 97_000}) == {
+    assert lived(memberships, last_commit_ms={"a": 97_000}) == {
         "pod-0": [
             (("a",), 97_000, False),
             (("b",), 191_500, True),
@@ -176,9 +198,12 @@ def test_a_static_member_goes_without_a_word():
 
 
 def test_a_static_member_that_was_away_from_poll_is_replaced_by_itself():
-    spans = [span("a", 0, 100_000, Going.REPLACED, instance="i"), span("b", 100_000, instance="i")]
+    memberships = [
+        membership("a", 0, 100_000, Departure.REPLACED, instance="i"),
+        membership("b", 100_000, instance="i"),
+    ]
 
-    (process,) = processes(spans, last_commit_ms={"a": 35_000})
+    (process,) = identify_processes(memberships, last_commit_ms={"a": 35_000})
 
     assert [(slow.began.at_ms, slow.to.at_ms) for slow in process.lives[0].slow] == [
         (35_000, 100_000)
@@ -187,52 +212,52 @@ def test_a_static_member_that_was_away_from_poll_is_replaced_by_itself():
 
 def deployed(gap_ms):
     """Three processes, restarted one after the other."""
-    spans = []
+    memberships = []
     for n in range(3):
         at = 600_000 + n * gap_ms
-        spans += [
-            span(f"{n}a", n, at, client=f"app-{n}"),
-            span(f"{n}b", at + 5000, client=f"app-{n}"),
+        memberships += [
+            membership(f"{n}a", n, at, client=f"app-{n}"),
+            membership(f"{n}b", at + 5000, client=f"app-{n}"),
         ]
-    return processes(sorted(spans, key=lambda each: each.began))
+    return identify_processes(sorted(memberships, key=lambda each: each.began))
 
 
 def test_restarts_in_a_row_are_a_deployment():
-    told = stories(deployed(30_000))
+    told = classify_lives(deployed(30_000))
 
-    assert {each.came for (_, n), each in told.items() if n} == {Came.ROLLING_DEPLOY}
+    assert {each.came for (_, n), each in told.items() if n} == {StartKind.ROLLING_DEPLOY}
     assert {each.deploy for (_, n), each in told.items() if n} == {1}
 
 
 def test_restarts_far_apart_are_not():
-    told = stories(deployed(900_000))
+    told = classify_lives(deployed(900_000))
 
-    assert {each.came for (_, n), each in told.items() if n} == {Came.RESTART}
+    assert {each.came for (_, n), each in told.items() if n} == {StartKind.RESTART}
 
 
 def test_scaling_and_shutting_down():
-    known = processes(
+    known = identify_processes(
         [
-            span("a", 0, 1_000_000, client="one"),
-            span("b", 500_000, 800_000, client="two"),
-            span("c", 200_000, 300_000, Going.EXPIRED, client="three"),
+            membership("a", 0, 1_000_000, client="one"),
+            membership("b", 500_000, 800_000, client="two"),
+            membership("c", 200_000, 300_000, Departure.EXPIRED, client="three"),
         ]
     )
 
-    told = {name: (each.came, each.went) for (name, _), each in stories(known).items()}
+    told = {name: (each.came, each.went) for (name, _), each in classify_lives(known).items()}
 
     assert told == {
-        "one": (Came.START, Went.SHUT_DOWN),
-        "two": (Came.SCALE_OUT, Went.SCALE_IN),
-        "three": (Came.SCALE_OUT, Went.KILLED),
+        "one": (StartKind.START, EndKind.SHUT_DOWN),
+        "two": (StartKind.SCALE_OUT, EndKind.SCALE_IN),
+        "three": (StartKind.SCALE_OUT, EndKind.KILLED),
     }
 
 
 def test_put_out_three_times_within_an_hour_is_flapping():
-    spans = []
+    memberships = []
     for n in range(3):
         at = n * 1_000_000
-        spans.append(span(f"m{n}", at, at + 500_000, Going.EXPIRED))
-    assert is_flapping(processes(spans)[0])
+        memberships.append(membership(f"m{n}", at, at + 500_000, Departure.EXPIRED))
+    assert is_flapping(identify_processes(memberships)[0])
 
-    assert not is_flapping(processes(spans[:2])[0])
+    assert not is_flapping(identify_processes(memberships[:2])[0])

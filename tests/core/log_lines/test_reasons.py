@@ -146,7 +146,7 @@ Member m-{UUID} in group g 1 has fai                                            
 
 @pytest.mark.parametrize(("message", "expected"), rows(CUT))
 def test_a_message_that_breaks_off_is_read_as_far_as_it_is_whole(message, expected):
-    event = parse_message(message, may_be_cut=True)
+    event = parse_message(message, may_be_truncated=True)
 
     found = (event.event, event.group_id, event.generation, event.member_id, event.cause)
     assert " ".join(str(value).replace(" ", "_") for value in found) == expected
@@ -154,4 +154,4 @@ def test_a_message_that_breaks_off_is_read_as_far_as_it_is_whole(message, expect
 
 @pytest.mark.parametrize("message", [f"Member m-{UUID} in group g 1", "Preparing to rebal", "Grou"])
 def test_a_message_that_may_mean_two_things_is_unknown(message):
-    assert parse_message(message, may_be_cut=True) is None
+    assert parse_message(message, may_be_truncated=True) is None

@@ -2,21 +2,21 @@
 
 import pytest
 
-from coordinator_core.whatif import GRID, UNCHANGED, Change, WrongSetting
+from coordinator_core.whatif import GRID, UNCHANGED, InvalidSetting, SettingsChange
 
 
 def test_read_and_written():
-    change = Change.of(["session_timeout_ms=45000", "membership=static"])
+    change = SettingsChange.of(["session_timeout_ms=45000", "membership=static"])
 
-    assert change == Change(membership="static", session_timeout_ms=45_000)
+    assert change == SettingsChange(membership="static", session_timeout_ms=45_000)
     assert str(change) == "membership=static session_timeout_ms=45000"
     assert str(UNCHANGED) == "unchanged"
 
 
 def test_a_protocol_is_an_assignor():
-    assert Change.of(["protocol=cooperative"]).assignors == ("cooperative-sticky",)
-    assert Change.of(["protocol=eager"]).assignors == ("range",)
-    assert Change.of(["assignor=sticky", "protocol=eager"]).assignors == ("sticky",)
+    assert SettingsChange.of(["protocol=cooperative"]).assignors == ("cooperative-sticky",)
+    assert SettingsChange.of(["protocol=eager"]).assignors == ("range",)
+    assert SettingsChange.of(["assignor=sticky", "protocol=eager"]).assignors == ("sticky",)
     assert UNCHANGED.assignors is None
 
 
@@ -35,17 +35,17 @@ def test_a_protocol_is_an_assignor():
     ],
 )
 def test_what_is_wrong(text, said):
-    with pytest.raises(WrongSetting, match=said.replace("(", r"\(")):
-        Change.of([text])
+    with pytest.raises(InvalidSetting, match=said.replace("(", r"\(")):
+        SettingsChange.of([text])
 
 
 def test_twice():
-    with pytest.raises(WrongSetting, match="given twice"):
-        Change.of(["era=4.1", "era=3.9"])
+    with pytest.raises(InvalidSetting, match="given twice"):
+        SettingsChange.of(["era=4.1", "era=3.9"])
 
 
 def test_a_delay_may_be_zero():
-    assert Change.of(["initial_rebalance_delay_ms=0"]).initial_rebalance_delay_ms == 0
+    assert SettingsChange.of(["initial_rebalance_delay_ms=0"]).initial_rebalance_delay_ms == 0
 
 
 def test_the_grid_is_twelve_changes():

@@ -8,27 +8,27 @@ from functools import cache
 
 import pytest
 
-from coordinator_core.incident import explain, lives
+from coordinator_core.incident import explain, incarnations
 from coordinator_core.whatif import (
     UNCHANGED,
-    Change,
-    Outcome,
+    Figures,
+    SettingsChange,
     advise,
+    baseline_of,
     observed,
     predict,
     predict_each,
-    scene_of,
 )
-from tests.core.incident.evidence_of import last_commits, of_twins, truth_of_twins
+from tests.core.incident.incident_rows import last_commits, of_twins, truth_of_twins
 
 SEEDS = 3
 VARIANTS = {
     "base": UNCHANGED,
-    "static": Change(membership="static"),
-    "cooperative": Change(protocol="cooperative"),
-    "session": Change(session_timeout_ms=25_000),
-    "static+session": Change(membership="static", session_timeout_ms=25_000),
-    "delay": Change(initial_rebalance_delay_ms=6000),
+    "static": SettingsChange(membership="static"),
+    "cooperative": SettingsChange(protocol="cooperative"),
+    "session": SettingsChange(session_timeout_ms=25_000),
+    "static+session": SettingsChange(membership="static", session_timeout_ms=25_000),
+    "delay": SettingsChange(initial_rebalance_delay_ms=6000),
 }
 VERSIONS = ("3.9.1", "4.1.2")
 FAMILIES = ("orders", "clicks", "invoices")
@@ -37,22 +37,22 @@ TOO_FAR = {("3.9.1", "invoices", "cooperative"): {"rebalances"}}
 
 
 @cache
-def scene(version, family):
+def baseline(version, family):
     group = f"{family}-base"
     (evidence,) = [each for each in of_twins(version) if group in each.groups()]
-    told = lives(group, evidence.events[group], evidence.records[group])
+    told = incarnations(group, evidence.events[group], evidence.records[group])
     commits = last_commits(evidence, group, explain(told))
-    return scene_of(told, last_commit_ms=commits)
+    return baseline_of(told, last_commit_ms=commits)
 
 
 @cache
 def predicted(version, family, variant):
-    return predict(scene(version, family), VARIANTS[variant], seeds=SEEDS)
+    return predict(baseline(version, family), VARIANTS[variant], seeds=SEEDS)
 
 
 def truth(version, family, variant):
     window = truth_of_twins(version)[f"{family}-{variant}"]["window"]
-    return Outcome(
+    return Figures(
         window["rebalances"],
         window["not_stable_ms"],
         window["partitions_moved"],
@@ -69,7 +69,7 @@ CASES = [(version, f, v) for version in VERSIONS for f in FAMILIES for v in play
 
 @pytest.mark.parametrize(("version", "family", "variant"), CASES)
 def test_near_what_came_true(version, family, variant):
-    found = predicted(version, family, variant).middle._asdict()
+    found = predicted(version, family, variant).median._asdict()
     true = truth(version, family, variant)._asdict()
     other = truth(*[v for v in VERSIONS if v != version], family, variant)._asdict()
 
@@ -87,7 +87,7 @@ def test_near_what_came_true(version, family, variant):
 @pytest.mark.parametrize("figure", ["rebalances", "unavailable_partition_ms"])
 def test_variants_are_in_their_true_order(version, family, figure):
     """But for those within a twentieth of each other, or in another order on the other version."""
-    said = {v: getattr(predicted(version, family, v).middle, figure) for v in played(family)}
+    said = {v: getattr(predicted(version, family, v).median, figure) for v in played(family)}
 
     def is_less(one, other):
         true = [
@@ -103,7 +103,7 @@ def test_variants_are_in_their_true_order(version, family, figure):
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_observed(version, family):
-    found, true = observed(scene(version, family)), truth(version, family, "base")
+    found, true = observed(baseline(version, family)), truth(version, family, "base")
 
     assert found.rebalances == true.rebalances
     assert found.moved_partitions == true.moved_partitions
@@ -116,7 +116,7 @@ def test_observed(version, family):
 def test_advice(version):
     changed = [predicted(version, "orders", v) for v in VARIANTS if v != "base"]
 
-    found = advise(scene(version, "orders"), predicted(version, "orders", "base"), changed)
+    found = advise(baseline(version, "orders"), predicted(version, "orders", "base"), changed)
 
     assert str(found.change) == "membership=static"  # a longer session saves little more
     assert found.saved.rebalances == 17
@@ -128,23 +128,29 @@ def test_advice(version):
 def test_nothing_to_gain():
     base = predicted("4.1.2", "orders", "base")
 
-    found = advise(scene("4.1.2", "orders"), base, [base._replace(change=Change(era="4.1"))])
+    found = advise(
+        baseline("4.1.2", "orders"), base, [base._replace(change=SettingsChange(era="4.1"))]
+    )
 
     assert found.change is None
     assert found.sentence.startswith("nothing to gain")
 
 
 def test_the_same_seed_gives_the_same():
-    again = predict(scene("4.1.2", "invoices"), UNCHANGED, seeds=SEEDS)
+    again = predict(baseline("4.1.2", "invoices"), UNCHANGED, seeds=SEEDS)
 
     assert again == predicted("4.1.2", "invoices", "base")
 
 
 def test_what_changes_nothing_for_a_group_is_what_it_was():
-    changes = [UNCHANGED, Change(membership="dynamic"), Change(session_timeout_ms=25_000)]
+    changes = [
+        UNCHANGED,
+        SettingsChange(membership="dynamic"),
+        SettingsChange(session_timeout_ms=25_000),
+    ]
 
-    base, dynamic, session = predict_each(scene("4.1.2", "invoices"), changes, seeds=1)
+    base, dynamic, session = predict_each(baseline("4.1.2", "invoices"), changes, seeds=1)
 
     assert dynamic == base._replace(change=changes[1])
     assert session.outcomes != base.outcomes
-    assert session == predict(scene("4.1.2", "invoices"), changes[2], seeds=1)
+    assert session == predict(baseline("4.1.2", "invoices"), changes[2], seeds=1)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from coordinator_core.incident import lives, replay
+from coordinator_core.incident import incarnations, replay
 from jobs.console.errors import UsageError
 from jobs.report import sequence
-from tests.core.incident.evidence_of import of_example
+from tests.core.incident.incident_rows import of_example
 
 SILENT_FOLLOWER = """\
 sequenceDiagram
@@ -47,7 +47,7 @@ def groups():
         records = evidence.records[group]
         if rename is not None:
             records = [renamed(record, rename) for record in records]
-        return replay(lives(group, evidence.events[group], records))
+        return replay(incarnations(group, evidence.events[group], records))
 
     return played
 
@@ -57,7 +57,7 @@ def mermaid(monkeypatch):
     """``mermaid(replay, generation)``: as the command makes it, of a replay instead of a lake."""
 
     def text(found, generation):
-        monkeypatch.setattr(sequence, "replayed", lambda request: found)
+        monkeypatch.setattr(sequence, "replay_group", lambda options: found)
         return sequence.sequence("lake", "c", found.group_id, generation)
 
     return text

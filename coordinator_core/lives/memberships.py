@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from coordinator_core.incident.chapters import Chapter
 from coordinator_core.incident.evidence import RecordedMember
-from coordinator_core.incident.members import Members, client_of
-from coordinator_core.incident.replay import Explained, Explanation
-from coordinator_core.incident.stimuli import Act, Basis, Stimulus
+from coordinator_core.incident.generation_evidence import GenerationEvidence
+from coordinator_core.incident.members import MemberDirectory, client_of
+from coordinator_core.incident.replay import ExplainedGeneration, ExplainedIncarnation
+from coordinator_core.incident.stimuli import Basis, Stimulus, StimulusKind
 
 _SAME_MOMENT_MS = 50
 
 
-class When(NamedTuple):
+class TimeEstimate(NamedTuple):
     """A moment in ms since the epoch, and the interval that it lay in."""
 
     at_ms: int
@@ -24,11 +24,11 @@ class When(NamedTuple):
     latest_ms: int
 
     @classmethod
-    def exactly(cls, at_ms: int) -> When:
+    def exactly(cls, at_ms: int) -> TimeEstimate:
         return cls(at_ms, at_ms, at_ms)
 
 
-class Going(Enum):
+class Departure(Enum):
     LEFT = "left"
     EXPIRED = "expired"
     REPLACED = "replaced"  # by the next process of its instance id
@@ -37,7 +37,7 @@ class Going(Enum):
 
 
 @dataclass
-class Span:
+class Membership:
     """One member id's time in the group.
 
     ``was_there``: before the evidence begins.  ``told_ms``: when the group learnt that it went.
@@ -48,15 +48,15 @@ class Span:
 
     member: RecordedMember
     incarnation: int
-    began: When
+    began: TimeEstimate
     basis: Basis
     evidence: str
-    was_there: bool = False
+    predates_evidence: bool = False
     waited_since_ms: int | None = None
-    going: Going | None = None
-    ended: When | None = None
+    departure: Departure | None = None
+    ended: TimeEstimate | None = None
     told_ms: int | None = None
-    last_heard_ms: int | None = None
+    last_contact_ms: int | None = None
     reason: str | None = None
     left_evidence: str | None = None
     first_generation: int = 0
@@ -67,23 +67,23 @@ class Span:
         return self.member.member_id
 
 
-def spans(told: Iterable[Explanation]) -> list[Span]:
+def memberships_of(told: Iterable[ExplainedIncarnation]) -> list[Membership]:
     """All members of a group in the order in which they came; who only asked for an id is none."""
-    found: list[Span] = []
+    found: list[Membership] = []
     for life in told:
         found += _Reader(life).read()
     return sorted(found, key=lambda each: each.began.at_ms)
 
 
 class _Reader:
-    def __init__(self, told: Explanation) -> None:
+    def __init__(self, told: ExplainedIncarnation) -> None:
         self._told = told
-        self._members: Members = told.members
-        self._open: dict[str, Span] = {}
-        self._asked: dict[str, When] = {}
-        self._found: dict[str, Span] = {}
+        self._members: MemberDirectory = told.members
+        self._open: dict[str, Membership] = {}
+        self._asked: dict[str, TimeEstimate] = {}
+        self._found: dict[str, Membership] = {}
 
-    def read(self) -> list[Span]:
+    def read(self) -> list[Membership]:
         for each in self._told.chapters:
             self._expiries(each)
             for stimulus in each.stimuli:
@@ -91,7 +91,12 @@ class _Reader:
             for event in each.chapter.events:
                 if event.event == "DROPPED_NOT_REJOINED" or event.cause == "SYNC_TIMEOUT":
                     for member_id in event.members or (event.member_id or "",):
-                        self._end(member_id, Going.DROPPED, When.exactly(event.at_ms), event.where)
+                        self._end(
+                            member_id,
+                            Departure.DROPPED,
+                            TimeEstimate.exactly(event.at_ms),
+                            event.where,
+                        )
             self._see(each.chapter)
         self._mark_those_before()
         return list(self._found.values())
@@ -99,36 +104,39 @@ class _Reader:
     def _mark_those_before(self) -> None:
         """Of a story that begins in the middle: whose coming has no line was there before."""
         first = next((e.chapter.generation for e in self._told.chapters if e.chapter.generation), 1)
-        for span in self._found.values():
-            if 1 < first == span.first_generation and span.basis is not Basis.LOG:
-                span.was_there = True
+        for membership in self._found.values():
+            if 1 < first == membership.first_generation and membership.basis is not Basis.LOG:
+                membership.predates_evidence = True
 
     def _take(self, stimulus: Stimulus) -> None:
-        when = When(stimulus.at_ms, stimulus.earliest_ms, stimulus.latest_ms)
+        when = TimeEstimate(stimulus.at_ms, stimulus.earliest_ms, stimulus.latest_ms)
         member_id = stimulus.member_id
-        if stimulus.act is Act.ASK_ID:
+        if stimulus.kind is StimulusKind.ASK_ID:
             self._asked[member_id] = when
-        elif stimulus.act in (Act.JOIN, Act.REJOIN) and member_id not in self._found:
+        elif (
+            stimulus.kind in (StimulusKind.JOIN, StimulusKind.REJOIN)
+            and member_id not in self._found
+        ):
             began = self._asked.pop(member_id, when)
             self._replace(stimulus.instance_id, began, stimulus.evidence)
             generation = stimulus.generation
             self._begin(member_id, generation, began, stimulus.basis, stimulus.evidence)
-        elif stimulus.act is Act.LEAVE:
+        elif stimulus.kind is StimulusKind.LEAVE:
             for leaver in stimulus.leavers:
-                span = self._end(leaver, Going.LEFT, when, stimulus.evidence)
-                if span is not None:
-                    span.reason = stimulus.reason
+                membership = self._end(leaver, Departure.LEFT, when, stimulus.evidence)
+                if membership is not None:
+                    membership.reason = stimulus.reason
 
     def _begin(
-        self, member_id: str, generation: int, began: When, basis: Basis, evidence: str
-    ) -> Span:
+        self, member_id: str, generation: int, began: TimeEstimate, basis: Basis, evidence: str
+    ) -> Membership:
         member = self._members.at(member_id, generation)
         if not member.client_id or member_id not in self._members:
             member = self._like_its_instance(member)
-        span = Span(member, self._told.life.incarnation, began, basis, evidence)
-        span.first_generation = span.last_generation = generation
-        self._open[member_id] = self._found[member_id] = span
-        return span
+        membership = Membership(member, self._told.life.incarnation, began, basis, evidence)
+        membership.first_generation = membership.last_generation = generation
+        self._open[member_id] = self._found[member_id] = membership
+        return membership
 
     def _like_its_instance(self, member: RecordedMember) -> RecordedMember:
         """A member that is in no record: what its instance was before."""
@@ -139,22 +147,28 @@ class _Reader:
                 return known._replace(member_id=member.member_id)
         return member._replace(client_id=member.client_id or name)
 
-    def _replace(self, instance_id: str | None, began: When, evidence: str) -> None:
+    def _replace(self, instance_id: str | None, began: TimeEstimate, evidence: str) -> None:
         if instance_id is None:
             return
-        for member_id, span in list(self._open.items()):
-            if span.member.instance_id == instance_id:
-                session_ms = span.member.session_timeout_ms
-                earliest_ms = max(span.began.at_ms, began.at_ms - session_ms)
-                gone = When(began.at_ms, earliest_ms, began.at_ms)
-                self._end(member_id, Going.REPLACED, gone, evidence)
+        for member_id, membership in list(self._open.items()):
+            if membership.member.instance_id == instance_id:
+                session_ms = membership.member.session_timeout_ms
+                earliest_ms = max(membership.began.at_ms, began.at_ms - session_ms)
+                gone = TimeEstimate(began.at_ms, earliest_ms, began.at_ms)
+                self._end(member_id, Departure.REPLACED, gone, evidence)
 
-    def _end(self, member_id: str, going: Going, ended: When, evidence: str) -> Span | None:
-        span = self._open.pop(member_id, None)
-        if span is not None:
-            span.going, span.ended, span.told_ms = going, ended, ended.at_ms
-            span.left_evidence = evidence
-        return span
+    def _end(
+        self, member_id: str, departure: Departure, ended: TimeEstimate, evidence: str
+    ) -> Membership | None:
+        membership = self._open.pop(member_id, None)
+        if membership is not None:
+            membership.departure, membership.ended, membership.told_ms = (
+                departure,
+                ended,
+                ended.at_ms,
+            )
+            membership.left_evidence = evidence
+        return membership
 
     def _waited_since_ms(self, heard_ms: int) -> int | None:
         for each in self._told.chapters:
@@ -165,37 +179,37 @@ class _Reader:
                 return start.at_ms
         return None
 
-    def _expiries(self, each: Explained) -> None:
-        silent = {silence.member_id: silence for silence in each.silences}
+    def _expiries(self, each: ExplainedGeneration) -> None:
+        silent = {silence.member_id: silence for silence in each.expired_sessions}
         for event in each.chapter.events:
             silence = silent.get(event.member_id or "")
             if event.event != "HEARTBEAT_EXPIRED" or silence is None:
                 continue
-            heard_ms = silence.last_heard_ms
-            ended = When(heard_ms, heard_ms, event.at_ms)
+            heard_ms = silence.last_contact_ms
+            ended = TimeEstimate(heard_ms, heard_ms, event.at_ms)
             if silence.member_id not in self._found:
                 self._take_from(each, silence.member_id)
-            span = self._end(silence.member_id, Going.EXPIRED, ended, silence.evidence)
-            if span is not None:
-                span.told_ms, span.last_heard_ms = event.at_ms, heard_ms
-                span.waited_since_ms = self._waited_since_ms(heard_ms)
+            membership = self._end(silence.member_id, Departure.EXPIRED, ended, silence.evidence)
+            if membership is not None:
+                membership.told_ms, membership.last_contact_ms = event.at_ms, heard_ms
+                membership.waited_since_ms = self._waited_since_ms(heard_ms)
 
-    def _take_from(self, each: Explained, member_id: str) -> None:
+    def _take_from(self, each: ExplainedGeneration, member_id: str) -> None:
         """Of a chapter in which the member came, too."""
         for stimulus in each.stimuli:
             if stimulus.member_id == member_id:
                 self._take(stimulus)
 
-    def _see(self, chapter: Chapter) -> None:
+    def _see(self, chapter: GenerationEvidence) -> None:
         """Members that a record has and nothing told of were there before."""
         for record in chapter.records:
             for member in record.members:
-                span = self._found.get(member.member_id)
-                if span is None:
-                    began = When.exactly(record.joined_ms)
-                    span = self._begin(
+                membership = self._found.get(member.member_id)
+                if membership is None:
+                    began = TimeEstimate.exactly(record.joined_ms)
+                    membership = self._begin(
                         member.member_id, record.generation, began, Basis.RECORD, record.where
                     )
-                    span.was_there = True
-                span.last_generation = max(span.last_generation, record.generation)
-                span.member = member
+                    membership.predates_evidence = True
+                membership.last_generation = max(membership.last_generation, record.generation)
+                membership.member = member

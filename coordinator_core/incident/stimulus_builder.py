@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from coordinator_core.incident.chapters import Chapter
 from coordinator_core.incident.evidence import LogEvent
-from coordinator_core.incident.hindsight import Later, error_of_append
-from coordinator_core.incident.members import Members
-from coordinator_core.incident.stimuli import Act, Basis, Stimulus
+from coordinator_core.incident.generation_evidence import GenerationEvidence
+from coordinator_core.incident.later_evidence import LaterEvidence, error_of_append
+from coordinator_core.incident.members import MemberDirectory
+from coordinator_core.incident.stimuli import Basis, Stimulus, StimulusKind
 from coordinator_core.protocol.errors import Errors
 
 # A line is written after what it tells of.
@@ -18,16 +18,16 @@ _IN_TIME_MS = 20
 DEPARTURES = ("LEFT", "HEARTBEAT_EXPIRED")
 
 
-class Doings:
+class StimulusBuilder:
     """``present``: who is in the group by now; ``stimuli``: what they did, as it is found out."""
 
     def __init__(
         self,
-        chapter: Chapter,
+        chapter: GenerationEvidence,
         before: tuple[str, ...],
         asked: dict[str, int],
-        members: Members,
-        later: Later,
+        members: MemberDirectory,
+        later: LaterEvidence,
         delay_ms: int,
     ) -> None:
         """``asked``: who was given an id and has not joined, and when; it is kept up to date.
@@ -88,7 +88,7 @@ class Doings:
         where = line.where if self.record is None else f"{self.record.where}, {line.where}"
         is_known = self.is_known(member_id)
         stimulus = Stimulus(
-            Act.REJOIN if is_known else Act.JOIN,
+            StimulusKind.REJOIN if is_known else StimulusKind.JOIN,
             at_ms,
             earliest_ms,
             last_ms,
@@ -116,7 +116,7 @@ class Doings:
         for member_id in [*followers, leader]:
             # Whoever is answered its sync is heard of then: who expired earlier did not ask.
             between_ms = (self.joined_ms + at_ms) / 2
-            fell_silent = self.later.last_heard_ms.get(member_id, at_ms) < between_ms
+            fell_silent = self.later.last_contact_ms.get(member_id, at_ms) < between_ms
             if member_id in late or (fell_silent and member_id != leader):
                 continue
             given = None
@@ -124,7 +124,7 @@ class Doings:
                 given = {m.member_id: m.assignment for m in record.members} if record else {}
             self.stimuli.append(
                 Stimulus(
-                    Act.SYNC,
+                    StimulusKind.SYNC,
                     at_ms,
                     at_ms - LOG_LAG_MS if member_id == leader else self.joined_ms,
                     at_ms,
@@ -141,7 +141,7 @@ class Doings:
         """The leader's assignment that was never stored, whatever it was; all had synced or not."""
         leader = line.member_id or ""
         self.add(
-            Act.SYNC,
+            StimulusKind.SYNC,
             line.at_ms,
             line,
             leader,
@@ -156,18 +156,18 @@ class Doings:
         self.asked.pop(member_id, None)
         self.waiting.add(member_id)
         self.present[member_id] = None
-        self.add(Act.JOIN, at_ms, line, member_id, instance_id=instance_id)
+        self.add(StimulusKind.JOIN, at_ms, line, member_id, instance_id=instance_id)
 
     def leave(self, line: LogEvent, leavers: tuple[str, ...], at_ms: int) -> None:
         for member_id in leavers:
             self.present.pop(member_id, None)
             self.asked.pop(member_id, None)
         self.gone.update(leavers)
-        self.add(Act.LEAVE, at_ms, line, leavers[0], leavers=leavers)
+        self.add(StimulusKind.LEAVE, at_ms, line, leavers[0], leavers=leavers)
 
     def add(
         self,
-        act: Act,
+        kind: StimulusKind,
         at_ms: int,
         line: LogEvent,
         member_id: str = "",
@@ -180,7 +180,7 @@ class Doings:
     ) -> None:
         self.stimuli.append(
             Stimulus(
-                act,
+                kind,
                 at_ms,
                 at_ms - LOG_LAG_MS,
                 at_ms,

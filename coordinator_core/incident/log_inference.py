@@ -9,26 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from coordinator_core.incident.doings import DEPARTURES, Doings
 from coordinator_core.incident.evidence import GroupRecord, LogEvent
-from coordinator_core.incident.hindsight import error_of_append, silences
-from coordinator_core.incident.stimuli import Act, Silence, Stimulus
+from coordinator_core.incident.later_evidence import error_of_append, expired_sessions
+from coordinator_core.incident.stimuli import ExpiredSession, Stimulus, StimulusKind
+from coordinator_core.incident.stimulus_builder import DEPARTURES, StimulusBuilder
 
-OF_THE_CLUSTER = {"LOADED": Act.LOAD, "UNLOADED": Act.UNLOAD, "ADMIN_DELETE": Act.DELETE}
+OF_THE_CLUSTER = {
+    "LOADED": StimulusKind.LOAD,
+    "UNLOADED": StimulusKind.UNLOAD,
+    "ADMIN_DELETE": StimulusKind.DELETE,
+}
 
 
-class Inferred(NamedTuple):
+class InferredStimuli(NamedTuple):
     """``members``: who is in the group after it."""
 
     stimuli: list[Stimulus]
-    silences: list[Silence]
+    expired_sessions: list[ExpiredSession]
     members: tuple[str, ...]
 
 
-class LogReader(Doings):
+class LogInference(StimulusBuilder):
     """Reads one chapter that has its start in the log."""
 
-    def read(self) -> Inferred:
+    def read(self) -> InferredStimuli:
         for event in self.chapter.events:
             read = _READERS.get(event.event)
             if read is not None:
@@ -42,14 +46,14 @@ class LogReader(Doings):
         if last is not None and not is_joined:
             after = [member.member_id for member in last.members]
         in_order = sorted(self.stimuli, key=lambda each: each.at_ms)
-        told = list(silences(self.chapter, self.known))
-        return Inferred(in_order, told, tuple(after))
+        told = list(expired_sessions(self.chapter, self.known))
+        return InferredStimuli(in_order, told, tuple(after))
 
     def on_join(self, event: LogEvent) -> None:
         member_id = event.member_id or ""
         if event.step == "id_required":
             self.asked[member_id] = event.at_ms
-            self.add(Act.ASK_ID, event.at_ms, event, member_id)
+            self.add(StimulusKind.ASK_ID, event.at_ms, event, member_id)
         elif event.step in ("pending", "direct"):
             self.join(member_id, event.at_ms, event)
 
@@ -61,7 +65,14 @@ class LogReader(Doings):
         failure = self._failure_of(event)
         if failure is not None:
             new, error = f"{instance_id}-unseen-since-{event.seq}", error_of_append(failure)
-            self.add(Act.JOIN, event.at_ms, event, new, instance_id=instance_id, append_error=error)
+            self.add(
+                StimulusKind.JOIN,
+                event.at_ms,
+                event,
+                new,
+                instance_id=instance_id,
+                append_error=error,
+            )
             return
         named = event.member_id if event.member_id != old else None
         found = (
@@ -87,7 +98,7 @@ class LogReader(Doings):
 
     def on_start(self, event: LogEvent) -> None:
         self.start = event
-        self.waiting = {each.member_id for each in self.stimuli if each.act is Act.JOIN}
+        self.waiting = {each.member_id for each in self.stimuli if each.kind is StimulusKind.JOIN}
         member_id = event.member_id or ""
         if event.cause == "MEMBER_NEW" and member_id not in self.waiting:
             self.join(member_id, event.at_ms, event, event.instance_id)
@@ -98,7 +109,7 @@ class LogReader(Doings):
         elif event.cause in ("LEADER_REJOIN", "METADATA_CHANGE"):
             is_other = event.cause == "METADATA_CHANGE"
             self.waiting.add(member_id)
-            self.add(Act.REJOIN, event.at_ms, event, member_id, changed=is_other)
+            self.add(StimulusKind.REJOIN, event.at_ms, event, member_id, changed=is_other)
         elif event.cause is None and self.record is not None:
             self._explain_start(self.record, event)
 
@@ -164,18 +175,18 @@ class LogReader(Doings):
         if not came and not gone and record.leader in self.present:
             leader = record.leader or ""
             self.waiting.add(leader)
-            self.add(Act.REJOIN, event.at_ms, event, leader, changed=True)
+            self.add(StimulusKind.REJOIN, event.at_ms, event, leader, changed=True)
 
 
-_READERS: Mapping[str, Callable[[LogReader, LogEvent], None]] = {
-    "MEMBER_JOIN": LogReader.on_join,
-    "STATIC_NEW": LogReader.on_static_join,
-    "STATIC_REPLACED": LogReader.on_static_replaced,
-    "REBALANCE_START": LogReader.on_start,
-    "HEARTBEAT_EXPIRED": LogReader.on_expired,
-    "LEFT": LogReader.on_left,
-    "DROPPED_NOT_REJOINED": LogReader.on_dropped,
-    "JOIN_COMPLETE": LogReader.on_joined,
-    "ASSIGNMENT_RECEIVED": LogReader.on_assigned,
-    **dict.fromkeys(OF_THE_CLUSTER, LogReader.on_takeover),
+_READERS: Mapping[str, Callable[[LogInference, LogEvent], None]] = {
+    "MEMBER_JOIN": LogInference.on_join,
+    "STATIC_NEW": LogInference.on_static_join,
+    "STATIC_REPLACED": LogInference.on_static_replaced,
+    "REBALANCE_START": LogInference.on_start,
+    "HEARTBEAT_EXPIRED": LogInference.on_expired,
+    "LEFT": LogInference.on_left,
+    "DROPPED_NOT_REJOINED": LogInference.on_dropped,
+    "JOIN_COMPLETE": LogInference.on_joined,
+    "ASSIGNMENT_RECEIVED": LogInference.on_assigned,
+    **dict.fromkeys(OF_THE_CLUSTER, LogInference.on_takeover),
 }

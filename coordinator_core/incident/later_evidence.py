@@ -5,35 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from coordinator_core.incident.chapters import Chapter
 from coordinator_core.incident.evidence import LogEvent
-from coordinator_core.incident.members import Members
-from coordinator_core.incident.stimuli import Silence
+from coordinator_core.incident.generation_evidence import GenerationEvidence
+from coordinator_core.incident.members import MemberDirectory
+from coordinator_core.incident.stimuli import ExpiredSession
 from coordinator_core.protocol.errors import Errors
 
 
-class Later(NamedTuple):
+class LaterEvidence(NamedTuple):
     """What later chapters tell of a generation."""
 
     never_synced: Mapping[int, frozenset[str]]
-    last_heard_ms: Mapping[str, int]
+    last_contact_ms: Mapping[str, int]
     replacements: Mapping[int, str]  # of a STATIC_REPLACED, by its place: the new member id
 
 
-def later(chapters: Iterable[Chapter], members: Members) -> Later:
+def later(chapters: Iterable[GenerationEvidence], members: MemberDirectory) -> LaterEvidence:
     """Who was put out of a generation for not syncing; who fell silent, and when."""
     told = list(chapters)
-    never_synced, last_heard_ms = {}, {}
+    never_synced, last_contact_ms = {}, {}
     for chapter in told:
-        for silence in silences(chapter, members):
-            last_heard_ms[silence.member_id] = silence.last_heard_ms
+        for silence in expired_sessions(chapter, members):
+            last_contact_ms[silence.member_id] = silence.last_contact_ms
         start = chapter.start
         if start is not None and start.cause == "SYNC_TIMEOUT":
             never_synced[chapter.generation - 1] = frozenset(
                 start.members or (start.member_id or "",)
             )
     events = [event for chapter in told for event in chapter.events]
-    return Later(never_synced, last_heard_ms, dict(_replacements(events)))
+    return LaterEvidence(never_synced, last_contact_ms, dict(_replacements(events)))
 
 
 def _replacements(events: list[LogEvent]) -> Iterator[tuple[int, str]]:
@@ -51,13 +51,15 @@ def _replacements(events: list[LogEvent]) -> Iterator[tuple[int, str]]:
             last.popitem()  # it keeps its old id
 
 
-def silences(chapter: Chapter, members: Members) -> Iterator[Silence]:
+def expired_sessions(
+    chapter: GenerationEvidence, members: MemberDirectory
+) -> Iterator[ExpiredSession]:
     """Of each member that expired."""
     for event in chapter.events:
         if event.event == "HEARTBEAT_EXPIRED":
             member_id = event.member_id or ""
             session_ms = members.at(member_id, chapter.generation - 1).session_timeout_ms
-            yield Silence(member_id, event.at_ms - session_ms, event.where)
+            yield ExpiredSession(member_id, event.at_ms - session_ms, event.where)
 
 
 def error_of_append(line: LogEvent | None) -> Errors:

@@ -31,7 +31,7 @@ _RECORD = (
 )  # fmt: skip
 
 
-class Evidence(NamedTuple):
+class GroupRows(NamedTuple):
     """``events``, ``records``: rows for coordinator_core.incident.lives; ``committed``: those of
     committed_offsets, with ``at_ms``.
     """
@@ -41,7 +41,7 @@ class Evidence(NamedTuple):
     committed: list[Row]
 
 
-def of_group(lake: str, cluster_id: str, group_id: str, begin_ms: int, end_ms: int) -> Evidence:
+def group_rows(lake: str, cluster_id: str, group_id: str, begin_ms: int, end_ms: int) -> GroupRows:
     """All of the group's events and records, and the commits of a span; UsageError if it is not
     in the lake.
     """
@@ -72,7 +72,7 @@ def of_group(lake: str, cluster_id: str, group_id: str, begin_ms: int, end_ms: i
     )
     if not events and not records:
         raise UsageError(f"--group {group_id}: nothing of it in {lake}")
-    return Evidence(events, records, committed)
+    return GroupRows(events, records, committed)
 
 
 def rows(lake: str, sql: str) -> list[Row]:
@@ -101,7 +101,7 @@ def moment_ms(option: str, text: str | None, *, is_end: bool) -> int:
     return int(moment.timestamp() * 1000)
 
 
-def of_groups(
+def cogrouped_rows(
     timeline: DataFrame,
     group_events: DataFrame,
     group_metadata: DataFrame,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator_core.incident.replay import Generation
+from coordinator_core.incident.replay import ReplayedGeneration
 
 _OF_RECORDS_ALONE = {
     "leader": "who came or went first is in no record, and the leader hangs on it",
@@ -23,7 +23,7 @@ _BY_KIND = {
 }
 
 
-def likely_reason(generation: Generation) -> str | None:
+def likely_reason(generation: ReplayedGeneration) -> str | None:
     """None for a reproduced generation."""
     difference = generation.outcome.difference
     if difference is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from coordinator_core.whatif.settings import Change
+from coordinator_core.whatif.settings import SettingsChange
 
 
-class Outcome(NamedTuple):
+class Figures(NamedTuple):
     """``rebalances``: generations whose assignment arrived; ``not_stable_ms``: from each start of
     a rebalance to its assignment; ``moved_partitions``: given to another process than the last
     that had it; ``unavailable_partition_ms``: over all partitions, the time that no process had it
@@ -24,21 +24,21 @@ class Outcome(NamedTuple):
 class Prediction(NamedTuple):
     """``outcomes``: one a seed."""
 
-    change: Change
-    outcomes: Sequence[Outcome]
+    change: SettingsChange
+    outcomes: Sequence[Figures]
 
     @property
-    def middle(self) -> Outcome:
+    def median(self) -> Figures:
         """The median of each figure."""
-        return Outcome(*(sorted(figures)[len(figures) // 2] for figures in self._figures()))
+        return Figures(*(sorted(figures)[len(figures) // 2] for figures in self._figures()))
 
     @property
-    def least(self) -> Outcome:
-        return Outcome(*map(min, self._figures()))
+    def minimum(self) -> Figures:
+        return Figures(*map(min, self._figures()))
 
     @property
-    def most(self) -> Outcome:
-        return Outcome(*map(max, self._figures()))
+    def maximum(self) -> Figures:
+        return Figures(*map(max, self._figures()))
 
     def _figures(self) -> list[tuple[int, ...]]:
         return list(zip(*self.outcomes, strict=True))

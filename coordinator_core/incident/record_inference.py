@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from coordinator_core.coordinator.era import Era
-from coordinator_core.incident.chapters import Chapter
-from coordinator_core.incident.doings import LOG_LAG_MS
+from coordinator_core.incident.broker_settings import initial_wait_ms
 from coordinator_core.incident.evidence import GroupRecord, RecordedMember
-from coordinator_core.incident.inference import OF_THE_CLUSTER, Inferred
-from coordinator_core.incident.members import Members
-from coordinator_core.incident.settings import waited
-from coordinator_core.incident.stimuli import Act, Basis, Stimulus
+from coordinator_core.incident.generation_evidence import GenerationEvidence
+from coordinator_core.incident.log_inference import OF_THE_CLUSTER, InferredStimuli
+from coordinator_core.incident.members import MemberDirectory
+from coordinator_core.incident.stimuli import Basis, Stimulus, StimulusKind
+from coordinator_core.incident.stimulus_builder import LOG_LAG_MS
 
 
-class RecordReader:
+class RecordInference:
     """``before``: the members that the record before has; ``since_ms``: when it was written."""
 
     def __init__(
         self,
-        chapter: Chapter,
+        chapter: GenerationEvidence,
         before: tuple[str, ...],
         generation_before: int,
         since_ms: int,
-        members: Members,
+        members: MemberDirectory,
         era: Era,
         delay_ms: int,
     ) -> None:
@@ -31,7 +31,7 @@ class RecordReader:
         self.record = chapter.records[0]
         self.stimuli: list[Stimulus] = []
 
-    def read(self) -> Inferred:
+    def read(self) -> InferredStimuli:
         if self.record.members:
             self._form()
             self._sync()
@@ -40,7 +40,7 @@ class RecordReader:
         for before, after in zip(self.chapter.records, self.chapter.records[1:], strict=False):
             self._replace(before, after)
         last = self.chapter.records[-1]
-        return Inferred(self.stimuli, [], tuple(member.member_id for member in last.members))
+        return InferredStimuli(self.stimuli, [], tuple(member.member_id for member in last.members))
 
     def _form(self) -> None:
         """Who is gone leaves, who is new joins, all others rejoin; else the leader asked for it."""
@@ -66,7 +66,7 @@ class RecordReader:
         if comes_first:
             self._join(came, first_ms, at_ms)
         for member_id in gone:
-            self._add(Act.LEAVE, first_ms, member_id, leavers=(member_id,))
+            self._add(StimulusKind.LEAVE, first_ms, member_id, leavers=(member_id,))
         if not comes_first:
             self._join(came, first_ms, at_ms)
         self._rejoin(stay, at_ms)
@@ -77,8 +77,8 @@ class RecordReader:
             joins_ms = first_ms + min(place, 1) if not self.before else at_ms
             # No id is given out twice: one that was in the group before is the client's own word.
             was_here = self.known.was_seen_before(member.member_id, self.record)
-            act = Act.REJOIN if was_here else Act.JOIN
-            self._add(act, joins_ms, member.member_id, member.instance_id)
+            kind = StimulusKind.REJOIN if was_here else StimulusKind.JOIN
+            self._add(kind, joins_ms, member.member_id, member.instance_id)
 
     def _unseen(self, at_ms: int) -> None:
         """Generations without a record: nobody synced before somebody asked for the next."""
@@ -92,7 +92,7 @@ class RecordReader:
             return 0
         extends = self.era.is_new_coordinator or self.record.generation == 1
         others_ms = [1] if len(came) > 1 and extends else []
-        return waited(self.delay_ms, came[0].rebalance_timeout_ms, others_ms)
+        return initial_wait_ms(self.delay_ms, came[0].rebalance_timeout_ms, others_ms)
 
     def _leader_first(self, came: list[RecordedMember]) -> list[RecordedMember]:
         """Whoever joins an empty group first leads it."""
@@ -103,7 +103,7 @@ class RecordReader:
         changed: bool = False,
     ) -> None:  # fmt: skip
         for each in members:
-            self._add(Act.REJOIN, at_ms, each.member_id, each.instance_id, changed=changed)
+            self._add(StimulusKind.REJOIN, at_ms, each.member_id, each.instance_id, changed=changed)
 
     def _sync(self) -> None:
         record = self.record
@@ -111,7 +111,7 @@ class RecordReader:
         for member in sorted(record.members, key=lambda each: each.member_id == record.leader):
             is_leader = member.member_id == record.leader
             self._add(
-                Act.SYNC,
+                StimulusKind.SYNC,
                 record.at_ms,
                 member.member_id,
                 member.instance_id,
@@ -125,17 +125,23 @@ class RecordReader:
             self._rejoin(last[:1], at_ms, changed=True)
             self._rejoin(last[1:], at_ms)
         for member_id in self.before:
-            self._add(Act.LEAVE, at_ms, member_id, leavers=(member_id,))
+            self._add(StimulusKind.LEAVE, at_ms, member_id, leavers=(member_id,))
 
     def _replace(self, before: GroupRecord, after: GroupRecord) -> None:
         """A second record of a generation: a static member came back under a new id."""
         for member in after.members:
             if member.member_id not in before.by_id and member.instance_id is not None:
-                self._add(Act.JOIN, after.at_ms, member.member_id, member.instance_id, record=after)
+                self._add(
+                    StimulusKind.JOIN,
+                    after.at_ms,
+                    member.member_id,
+                    member.instance_id,
+                    record=after,
+                )
 
     def _add(
         self,
-        act: Act,
+        kind: StimulusKind,
         at_ms: int,
         member_id: str,
         instance_id: str | None = None,
@@ -146,10 +152,10 @@ class RecordReader:
         record: GroupRecord | None = None,
     ) -> None:
         told_by = record or self.record
-        is_assumed = act is Act.LEAVE or changed
+        is_assumed = kind is StimulusKind.LEAVE or changed
         self.stimuli.append(
             Stimulus(
-                act,
+                kind,
                 at_ms,
                 min(self.since_ms, at_ms),
                 told_by.at_ms,
@@ -165,18 +171,18 @@ class RecordReader:
         )
 
 
-def before_first_start(chapter: Chapter, asked: dict[str, int]) -> list[Stimulus]:
+def before_first_start(chapter: GenerationEvidence, asked: dict[str, int]) -> list[Stimulus]:
     """Of a chapter whose rebalance no log has: who asked for an id meanwhile, takeovers."""
     found = []
     for event in chapter.events:
-        act, member_id = OF_THE_CLUSTER.get(event.event), ""
+        kind, member_id = OF_THE_CLUSTER.get(event.event), ""
         if event.event == "MEMBER_JOIN" and event.step == "id_required":
-            act, member_id = Act.ASK_ID, event.member_id or ""
+            kind, member_id = StimulusKind.ASK_ID, event.member_id or ""
             asked[member_id] = event.at_ms
-        if act is not None and event.step in (None, "group", "id_required"):
+        if kind is not None and event.step in (None, "group", "id_required"):
             found.append(
                 Stimulus(
-                    act,
+                    kind,
                     event.at_ms,
                     event.at_ms - LOG_LAG_MS,
                     event.at_ms,

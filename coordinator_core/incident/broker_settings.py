@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from coordinator_core.incident.chapters import Chapter
-from coordinator_core.incident.evidence import Life
-from coordinator_core.incident.members import Members
+from coordinator_core.incident.evidence import Incarnation
+from coordinator_core.incident.generation_evidence import GenerationEvidence
+from coordinator_core.incident.members import MemberDirectory
 
 DEFAULT_DELAY_MS = 3000
 _DELAY_SLACK_MS = 300
@@ -20,12 +20,12 @@ _JAVA_WORDS = re.compile(
 _SCALA_3_WORDS = re.compile(r"; client reason: |^(Leader|Removing member) ")
 
 
-class EraFound(NamedTuple):
+class InferredEra(NamedTuple):
     name: str
     why: str
 
 
-def era_of(lives: Iterable[Life], offset_versions: Iterable[int] = ()) -> EraFound:
+def infer_era(lives: Iterable[Incarnation], offset_versions: Iterable[int] = ()) -> InferredEra:
     """The engine's era nearest to the broker, by what it wrote.
 
     ``offset_versions``: value versions of the group's offset commits.
@@ -35,30 +35,32 @@ def era_of(lives: Iterable[Life], offset_versions: Iterable[int] = ()) -> EraFou
     reasons = [each.reason for life in told for each in life.events if each.reason]
     newest = max(versions, default=3)
     if any(map(_JAVA_WORDS.search, reasons)):
-        return EraFound("4.1", "the log's words are the Java coordinator's")
+        return InferredEra("4.1", "the log's words are the Java coordinator's")
     if 4 in set(offset_versions):
-        return EraFound("4.1", "offset commits are in version 4")
+        return InferredEra("4.1", "offset commits are in version 4")
     if any(record.generation == 0 for life in told for record in life.records):
-        return EraFound("4.1", "the group has a record of generation 0")
+        return InferredEra("4.1", "the group has a record of generation 0")
     if any(map(_SCALA_3_WORDS.search, reasons)):
-        return EraFound("3.9", "the log's words are the Scala coordinator's, from 3.0 on")
+        return InferredEra("3.9", "the log's words are the Scala coordinator's, from 3.0 on")
     if newest >= 3 and reasons:
-        return EraFound("2.5", "group records are in version 3, the log's words of before 3.0")
+        return InferredEra("2.5", "group records are in version 3, the log's words of before 3.0")
     if newest >= 3:
-        return EraFound("3.9", "group records are in version 3; no log tells more")
+        return InferredEra("3.9", "group records are in version 3; no log tells more")
     if newest == 2:
-        return EraFound("2.5", "group records are in version 2")
+        return InferredEra("2.5", "group records are in version 2")
     if newest == 1:
-        return EraFound("2.0", "group records are in version 1")
-    return EraFound("0.9", "group records are in version 0")
+        return InferredEra("2.0", "group records are in version 1")
+    return InferredEra("0.9", "group records are in version 0")
 
 
-class DelayFound(NamedTuple):
+class InferredDelay(NamedTuple):
     delay_ms: int
     why: str
 
 
-def initial_delay(told: Iterable[tuple[list[Chapter], Members]]) -> DelayFound:
+def infer_initial_delay(
+    told: Iterable[tuple[list[GenerationEvidence], MemberDirectory]],
+) -> InferredDelay:
     """group.initial.rebalance.delay.ms, by how long a new group waited for its members.
 
     ``told``: the chapters of each life.  Kafka's default where that explains it as well.
@@ -68,10 +70,10 @@ def initial_delay(told: Iterable[tuple[list[Chapter], Members]]) -> DelayFound:
             found = _delay_of_first(chapter, members)
             if found is not None:
                 return found
-    return DelayFound(DEFAULT_DELAY_MS, "no log has a group's first rebalance; Kafka's default")
+    return InferredDelay(DEFAULT_DELAY_MS, "no log has a group's first rebalance; Kafka's default")
 
 
-def _delay_of_first(chapter: Chapter, members: Members) -> DelayFound | None:
+def _delay_of_first(chapter: GenerationEvidence, members: MemberDirectory) -> InferredDelay | None:
     start, joined = chapter.start, chapter.first("JOIN_COMPLETE")
     if chapter.generation != 1 or start is None or joined is None:
         return None
@@ -91,14 +93,17 @@ def _delay_of_first(chapter: Chapter, members: Members) -> DelayFound | None:
         return None  # Kafka's default, for so many rounds
     for delay_ms in map(int, candidates):
         slack_ms = _DELAY_SLACK_MS
-        if 0 <= waited_ms - waited(delay_ms, longest_ms, later) < slack_ms or waited_ms < slack_ms:
+        if (
+            0 <= waited_ms - initial_wait_ms(delay_ms, longest_ms, later) < slack_ms
+            or waited_ms < slack_ms
+        ):
             found_ms = 0 if waited_ms < slack_ms else delay_ms
             why = f"generation 1 formed {waited_ms} ms after its start ({start.where})"
-            return DelayFound(found_ms, why)
+            return InferredDelay(found_ms, why)
     return None
 
 
-def waited(delay_ms: int, rebalance_timeout_ms: int, joins_ms: Iterable[int]) -> int:
+def initial_wait_ms(delay_ms: int, rebalance_timeout_ms: int, joins_ms: Iterable[int]) -> int:
     """How long a new group waits (KIP-134) if members join so long after its start."""
     ends_ms, round_ms = 0, delay_ms
     remaining_ms = max(rebalance_timeout_ms - delay_ms, 0)

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from coordinator_core.incident.commits import commit_stimuli, commits
 from coordinator_core.log_lines import parse_line
 from coordinator_core.records import decode
-from coordinator_core.simulation import Line, Written, fleet_of, simulate
+from coordinator_core.simulation import BrokerLogLine, WrittenBatch, fleet_of, simulate
 from jobs.decode.command import decode as decode_segments
 
 START_MS = 1_795_161_600_000
@@ -23,7 +23,7 @@ FIELDS = (
 )  # fmt: skip
 
 
-class Evidence:
+class IncidentRows:
     """``events``, ``records``, ``commits``: rows of group_events, group_metadata and
     committed_offsets by group.
     """
@@ -93,11 +93,11 @@ class Evidence:
 
 def of_fleet(values):
     """What a simulated cluster leaves behind."""
-    found = Evidence()
+    found = IncidentRows()
     for seq, output in enumerate(simulate(fleet_of(values), START_MS, traces=False)):
-        if isinstance(output, Line):
+        if isinstance(output, BrokerLogLine):
             found.add_line(seq, output.text, output.at_ms, output.broker_id)
-        elif isinstance(output, Written):
+        elif isinstance(output, WrittenBatch):
             for place, record in enumerate(output.records):
                 offset = output.base_offset + place
                 found.add_record(output.partition, offset, output.at_ms, *record)
@@ -147,7 +147,7 @@ def truth_of_twins(version):
 
 
 def _of_files(segments, log):
-    found = Evidence()
+    found = IncidentRows()
     for seq, line in enumerate(log.read_text(encoding="utf-8").splitlines()):
         found.add_line(seq, line)
     text = io.StringIO()

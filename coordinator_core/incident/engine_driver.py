@@ -13,8 +13,8 @@ from typing import NamedTuple
 from coordinator_core.coordinator.classic.group import Group
 from coordinator_core.coordinator.coordinator import Coordinator
 from coordinator_core.coordinator.era import Config, Era
-from coordinator_core.incident.members import Members
-from coordinator_core.incident.stimuli import Act, Stimulus
+from coordinator_core.incident.members import MemberDirectory
+from coordinator_core.incident.stimuli import Stimulus, StimulusKind
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
     Append,
@@ -38,7 +38,7 @@ _LOGGED_EARLY_MS = 50  # a session renewed before it was logged ends before it s
 _UNSEEN_PROTOCOL = "(in no record)"
 
 
-class Happened(NamedTuple):
+class EngineOutput(NamedTuple):
     """Something that the engine said or wrote; or a commit that it refused, and why."""
 
     at_ms: int
@@ -47,7 +47,7 @@ class Happened(NamedTuple):
     refused: tuple[Stimulus, Errors] | None = None
 
 
-class Player:
+class EngineDriver:
     """``last_heard``: members that fell silent, in the order in which they were put out, and when
     they were heard of last, in ms.
     """
@@ -57,13 +57,13 @@ class Player:
         group_id: str,
         era: Era,
         config: Config,
-        members: Members,
-        last_heard: Mapping[str, int],
+        members: MemberDirectory,
+        last_contacts: Mapping[str, int],
     ) -> None:
         self.group_id, self.era, self.config = group_id, era, config
-        self.members, self.last_heard = members, last_heard
-        self._order = {member_id: place for place, member_id in enumerate(last_heard)}
-        self.happened: list[Happened] = []
+        self.members, self.last_contacts = members, last_contacts
+        self._order = {member_id: place for place, member_id in enumerate(last_contacts)}
+        self.engine_outputs: list[EngineOutput] = []
         self._log: list[Record] = []
         self._renew()
 
@@ -100,17 +100,17 @@ class Player:
 
     def play(self, stimulus: Stimulus) -> None:
         self.pass_to(stimulus.at_ms)
-        if stimulus.act is Act.LOAD:
+        if stimulus.kind is StimulusKind.LOAD:
             self._load()
-        elif stimulus.act is Act.UNLOAD:
+        elif stimulus.kind is StimulusKind.UNLOAD:
             self._perform(self._coordinator.unload(self._now_ms))
             self._renew()
         else:
-            if stimulus.act is Act.SYNC:
+            if stimulus.kind is StimulusKind.SYNC:
                 self._wait_for_join(stimulus)
             self._append_error = stimulus.append_error
             self._next_id = stimulus.member_id
-            request = _REQUESTS[stimulus.act](self, stimulus)
+            request = _REQUESTS[stimulus.kind](self, stimulus)
             self._perform(self._coordinator.handle(request, self._now_ms))
             self._append_error = Errors.NONE
 
@@ -137,7 +137,7 @@ class Player:
         for member_id in sorted(group.members, key=lambda each: self._order.get(each, -1)):
             member = group.members[member_id]
             waits = member.awaiting_join is not None or member.awaiting_sync is not None
-            last_ms = min(until_ms, self.last_heard.get(member_id, until_ms))
+            last_ms = min(until_ms, self.last_contacts.get(member_id, until_ms))
             if not waits and not member.is_new and last_ms > at_ms:
                 heard[member_id] = last_ms
         if heard:
@@ -164,10 +164,12 @@ class Player:
                 error, self._append_error = self._append_error, Errors.NONE
                 if error is Errors.NONE:
                     self._log += effect.records
-                    self.happened += [Happened(self._now_ms, None, r) for r in effect.records]
+                    self.engine_outputs += [
+                        EngineOutput(self._now_ms, None, r) for r in effect.records
+                    ]
                 self._perform(self._coordinator.appended(effect, error, self._now_ms))
             elif isinstance(effect, Event):
-                self.happened.append(Happened(self._now_ms, effect))
+                self.engine_outputs.append(EngineOutput(self._now_ms, effect))
             elif isinstance(effect, Respond):
                 self._answered(effect)
 
@@ -178,7 +180,7 @@ class Player:
         if commit is not None and isinstance(response, CommitResponse):
             error = next((e for _, _, e in response.partitions if e is not Errors.NONE), None)
             if error is not None:
-                self.happened.append(Happened(self._now_ms, refused=(commit, error)))
+                self.engine_outputs.append(EngineOutput(self._now_ms, refused=(commit, error)))
         if member_id is not None and isinstance(response, JoinResponse):
             if response.error is Errors.MEMBER_ID_REQUIRED:
                 self._has_id.add(response.member_id)
@@ -268,11 +270,11 @@ class Player:
 
 
 _REQUESTS = {
-    Act.ASK_ID: Player.ask_id,
-    Act.JOIN: Player.join,
-    Act.REJOIN: Player.rejoin,
-    Act.SYNC: Player.sync,
-    Act.LEAVE: Player.leave,
-    Act.COMMIT: Player.commit,
-    Act.DELETE: Player.delete,
+    StimulusKind.ASK_ID: EngineDriver.ask_id,
+    StimulusKind.JOIN: EngineDriver.join,
+    StimulusKind.REJOIN: EngineDriver.rejoin,
+    StimulusKind.SYNC: EngineDriver.sync,
+    StimulusKind.LEAVE: EngineDriver.leave,
+    StimulusKind.COMMIT: EngineDriver.commit,
+    StimulusKind.DELETE: EngineDriver.delete,
 }

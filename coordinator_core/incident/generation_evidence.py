@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coordinator_core.incident.evidence import GroupRecord, Life, LogEvent
+from coordinator_core.incident.evidence import GroupRecord, Incarnation, LogEvent
 
 # What may stand in the log right before the start of the rebalance that it makes.
 _CAUSES = frozenset(
@@ -15,7 +15,7 @@ _STEPS_OF_JOINS = frozenset({"pending", "direct", "static"})
 
 
 @dataclass(frozen=True)
-class Chapter:
+class GenerationEvidence:
     """``events``: from what made the generation up to what made the next; ``records``: its own.
 
     ``start`` is the line that began the rebalance, None where no log has it.
@@ -49,7 +49,7 @@ class Chapter:
         return [each.at_ms for each in self.events] + [each.at_ms for each in self.records]
 
 
-def chapters(life: Life) -> list[Chapter]:
+def chapters(life: Incarnation) -> list[GenerationEvidence]:
     """In the order of generations; what precedes the first start goes to the generation before.
 
     Generation 0 has what was before the first rebalance of a life.
@@ -59,7 +59,7 @@ def chapters(life: Life) -> list[Chapter]:
     for record in life.records:
         records.setdefault(record.generation, []).append(record)
     return [
-        Chapter(number, tuple(events.get(number, ())), tuple(records.get(number, ())))
+        GenerationEvidence(number, tuple(events.get(number, ())), tuple(records.get(number, ())))
         for number in sorted({*events, *records})
     ]
 

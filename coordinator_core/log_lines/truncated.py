@@ -20,7 +20,7 @@ _FEWEST_CHARACTERS = 2  # of the following words that must be there
 _FRAGMENT = "fragment"
 
 
-def find_cut(wordings: Iterable[Wording], message: str) -> tuple[Wording, Fields] | None:
+def find_truncated(wordings: Iterable[Wording], message: str) -> tuple[Wording, Fields] | None:
     """The wording a broken-off message follows furthest; None where two events may be meant."""
     if len(message) > _LONGEST:
         return None

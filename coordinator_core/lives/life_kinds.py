@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from coordinator_core.lives.processes import RESTART_MS, Life, Process
+from coordinator_core.lives.processes import RESTART_MS, ConsumerProcess, ProcessLife
 
 # One restart belongs to the deployment of the one before if it begins so soon after that one was
 # done; and a deployment is of three processes or of all there are, two at least.
@@ -19,7 +19,7 @@ FLAPPING_MS = 3_600_000
 _TOGETHER_MS = 60_000
 
 
-class Came(StrEnum):
+class StartKind(StrEnum):
     START = "start"
     RESTART = "restart"
     ROLLING_DEPLOY = "rolling_deploy"
@@ -29,7 +29,7 @@ class Came(StrEnum):
     UNKNOWN = "unknown"  # before the evidence begins
 
 
-class Went(StrEnum):
+class EndKind(StrEnum):
     STOPPED = "stopped"
     KILLED = "killed"
     SCALE_IN = "scale_in"
@@ -37,11 +37,11 @@ class Went(StrEnum):
     RUNNING = "running"
 
 
-class Story(NamedTuple):
+class LifeKind(NamedTuple):
     """``deploy``: number of the rolling deployment that the life began with, from 1."""
 
-    came: Came
-    went: Went
+    came: StartKind
+    went: EndKind
     deploy: int | None = None
 
 
@@ -52,7 +52,7 @@ class _Restart(NamedTuple):
     life: int
 
 
-def stories(processes: Sequence[Process]) -> dict[tuple[str, int], Story]:
+def classify_lives(processes: Sequence[ConsumerProcess]) -> dict[tuple[str, int], LifeKind]:
     """By process and number of its life, from 0."""
     deploys = _deploys(processes)
     starts = [p.lives[0].started.at_ms for p in processes]
@@ -63,13 +63,13 @@ def stories(processes: Sequence[Process]) -> dict[tuple[str, int], Story]:
         for number, life in enumerate(process.lives):
             before = process.lives[number - 1] if number else None
             deploy = deploys.get((process.name, number))
-            came = Came.ROLLING_DEPLOY if deploy else _came(life, before, first_ms)
+            came = StartKind.ROLLING_DEPLOY if deploy else _came(life, before, first_ms)
             is_last = number + 1 == len(process.lives)
-            found[process.name, number] = Story(came, _went(life, is_last, down_ms), deploy)
+            found[process.name, number] = LifeKind(came, _went(life, is_last, down_ms), deploy)
     return found
 
 
-def is_flapping(process: Process) -> bool:
+def is_flapping(process: ConsumerProcess) -> bool:
     """Whether it was put out, or away from poll, again and again within an hour."""
     times = sorted(
         [slow.began.at_ms for life in process.lives for slow in life.slow]
@@ -81,38 +81,38 @@ def is_flapping(process: Process) -> bool:
     )
 
 
-def _came(life: Life, before: Life | None, first_ms: int) -> Came:
+def _came(life: ProcessLife, before: ProcessLife | None, first_ms: int) -> StartKind:
     if before is None:
-        if life.was_there:
-            return Came.UNKNOWN
+        if life.predates_evidence:
+            return StartKind.UNKNOWN
         is_early = life.started.at_ms - first_ms <= _TOGETHER_MS
-        return Came.START if is_early else Came.SCALE_OUT
+        return StartKind.START if is_early else StartKind.SCALE_OUT
     if before.killed:
-        return Came.CRASH_RESTART
+        return StartKind.CRASH_RESTART
     ended_ms = life.started.at_ms if before.ended is None else before.ended.at_ms
-    return Came.RESTART if life.started.at_ms - ended_ms <= RESTART_MS else Came.RETURN
+    return StartKind.RESTART if life.started.at_ms - ended_ms <= RESTART_MS else StartKind.RETURN
 
 
-def _went(life: Life, is_last: bool, down_ms: int | None) -> Went:
+def _went(life: ProcessLife, is_last: bool, down_ms: int | None) -> EndKind:
     if life.ended is None:
-        return Went.RUNNING
+        return EndKind.RUNNING
     if life.killed:
-        return Went.KILLED
+        return EndKind.KILLED
     if not is_last:
-        return Went.STOPPED
+        return EndKind.STOPPED
     if down_ms is not None and down_ms - life.ended.at_ms <= _TOGETHER_MS:
-        return Went.SHUT_DOWN
-    return Went.SCALE_IN
+        return EndKind.SHUT_DOWN
+    return EndKind.SCALE_IN
 
 
-def _shut_down_ms(processes: Iterable[Process]) -> int | None:
+def _shut_down_ms(processes: Iterable[ConsumerProcess]) -> int | None:
     """When the last process went; None while one runs."""
     ended = [process.lives[-1].ended for process in processes]
     known = [when.at_ms for when in ended if when is not None]
     return max(known) if known and len(known) == len(ended) else None
 
 
-def _deploys(processes: Sequence[Process]) -> dict[tuple[str, int], int]:
+def _deploys(processes: Sequence[ConsumerProcess]) -> dict[tuple[str, int], int]:
     """The lives that rolling deployments began."""
     restarts = sorted(
         _Restart(before.ended.at_ms, after.started.at_ms, process.name, number + 1)

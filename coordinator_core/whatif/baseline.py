@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from coordinator_core.incident.doings import DEPARTURES
-from coordinator_core.incident.evidence import GroupRecord, Life, RecordedMember
-from coordinator_core.incident.replay import Explanation, Told, explain
-from coordinator_core.lives import Process, processes, spans
+from coordinator_core.incident.evidence import GroupRecord, Incarnation, RecordedMember
+from coordinator_core.incident.replay import ExplainedGroup, ExplainedIncarnation, explain
+from coordinator_core.incident.stimulus_builder import DEPARTURES
+from coordinator_core.lives import ConsumerProcess, identify_processes, memberships_of
 from coordinator_core.records import BadRecord, decode_subscription
 from coordinator_core.simulation.spec import Topic
 
@@ -25,15 +25,15 @@ class NotAConsumerGroup(ValueError):
 
 
 @dataclass(frozen=True)
-class Scene:
+class Baseline:
     """``from_ms``, ``to_ms``: the span that is judged, ms since the epoch; ``idle``: spans within
     it in which no process ran.  ``libraries``: by process, a name of LIBRARIES; ``looks_ms``: how
     often clients look for new partitions; ``topics`` grow at ms since the epoch.
     """
 
     group_id: str
-    told: Told
-    processes: tuple[Process, ...]
+    told: ExplainedGroup
+    processes: tuple[ConsumerProcess, ...]
     libraries: Mapping[str, str]
     topics: tuple[Topic, ...]
     subscriptions: Mapping[str, tuple[str, ...]]
@@ -57,8 +57,8 @@ class Scene:
         }
 
 
-def scene_of(
-    lives: list[Life],
+def baseline_of(
+    lives: list[Incarnation],
     *,
     era: str | None = None,
     offset_versions: Iterable[int] = (),
@@ -66,7 +66,7 @@ def scene_of(
     from_ms: int | None = None,
     to_ms: int | None = None,
     until_ms: int | None = None,
-) -> Scene:
+) -> Baseline:
     """From a group's evidence (coordinator_core.incident.lives).
 
     ``until_ms``: how far the evidence goes, for processes that still run.  How many partitions
@@ -80,7 +80,9 @@ def scene_of(
         raise NotAConsumerGroup(f"{told.group_id}: not a group of consumers ({found})")
     heartbeat_ms = heartbeat_of(told.lives)
     known = tuple(
-        processes(spans(told.lives), heartbeat_ms=heartbeat_ms, last_commit_ms=last_commit_ms)
+        identify_processes(
+            memberships_of(told.lives), heartbeat_ms=heartbeat_ms, last_commit_ms=last_commit_ms
+        )
     )
     ends_ms = max([each.ends_ms for life in told.lives for each in life.chapters])
     begins_ms = min(life.started.at_ms for process in known for life in process.lives)
@@ -89,7 +91,7 @@ def scene_of(
     last_ms = max(ends_ms, until_ms or 0) if gone_ms is None else gone_ms
     last_ms = last_ms if to_ms is None else min(to_ms, last_ms)
     names = _assigned_topics(records)
-    return Scene(
+    return Baseline(
         told.group_id,
         told,
         known,
@@ -105,7 +107,7 @@ def scene_of(
     )
 
 
-def heartbeat_of(lives: Iterable[Explanation]) -> int:
+def heartbeat_of(lives: Iterable[ExplainedIncarnation]) -> int:
     """heartbeat.interval.ms: members hear of a rebalance by a heartbeat, so that a join takes as
     long as the last of them needs; where nobody came late for another reason.
     """
@@ -133,7 +135,7 @@ _REJOINS = ("LEADER_REJOIN", "METADATA_CHANGE")
 _LATECOMERS_END = (*DEPARTURES, "DROPPED_NOT_REJOINED")
 
 
-def library_of(process: Process, records: Iterable[GroupRecord], era: str) -> str:
+def library_of(process: ConsumerProcess, records: Iterable[GroupRecord], era: str) -> str:
     """By what a process's subscriptions look like, the nearest library of the client model."""
     ids = {member_id for life in process.lives for member_id in life.member_ids}
     versions, data = set(), set()
@@ -183,7 +185,7 @@ def _assigned_topics(records: Iterable[GroupRecord]) -> set[str]:
     return {topic for record in records for _, (topic, _) in record.assigned}
 
 
-def _growth_began_a_rebalance(lives: Iterable[Explanation]) -> bool:
+def _growth_began_a_rebalance(lives: Iterable[ExplainedIncarnation]) -> bool:
     """Else members came upon new partitions in a rebalance that had another reason."""
     known: dict[str, int] = {}
     for life in lives:
@@ -198,7 +200,7 @@ def _growth_began_a_rebalance(lives: Iterable[Explanation]) -> bool:
     return False
 
 
-def _topics(lives: Iterable[Explanation]) -> Iterable[Topic]:
+def _topics(lives: Iterable[ExplainedIncarnation]) -> Iterable[Topic]:
     """A topic grew before the rebalance that hands out a partition nobody had seen."""
     grew: dict[str, list[tuple[int, int]]] = {}
     for life in lives:
@@ -214,7 +216,7 @@ def _topics(lives: Iterable[Explanation]) -> Iterable[Topic]:
         yield Topic(topic, steps[0][1], tuple(steps[1:]), 0)
 
 
-def _all_gone_ms(known: Iterable[Process]) -> int | None:
+def _all_gone_ms(known: Iterable[ConsumerProcess]) -> int | None:
     """When the last process ended; None while one runs."""
     last = [process.lives[-1] for process in known]
     if any(life.ended is None for life in last):
@@ -222,7 +224,7 @@ def _all_gone_ms(known: Iterable[Process]) -> int | None:
     return max(life.ended.at_ms for life in last if life.ended is not None)
 
 
-def _idle(known: Iterable[Process], from_ms: int, to_ms: int) -> Iterable[tuple[int, int]]:
+def _idle(known: Iterable[ConsumerProcess], from_ms: int, to_ms: int) -> Iterable[tuple[int, int]]:
     """Spans of more than a minute without a process: the group was shut down."""
     alive = sorted(
         (life.started.at_ms, to_ms if life.ended is None else life.ended.at_ms)
