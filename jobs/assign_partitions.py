@@ -56,7 +56,7 @@ def recorded(
 
     Its first record is what the leader gave; static members may have other ids in the last one.
     """
-    placed = timeline.where("sign = 'RECORD' AND level IS NOT NULL").select(
+    placed = timeline.where("event = 'RECORD' AND event_generation IS NOT NULL").select(
         *RECORD, "incarnation", "seq"
     )
     readable = F.forall("members.subscribed_topics", lambda topics: topics.isNotNull())
@@ -182,7 +182,7 @@ def _run_again(lake: Lake, assignors: tuple[str, ...]) -> None:
     tables = {
         name: lake.read(name) for name in ("timeline", "group_metadata", "generation_members")
     }
-    frames = 1 + tables["timeline"].where("sign = 'RECORD'").count() // FRAME
+    frames = 1 + tables["timeline"].where("event = 'RECORD'").count() // FRAME
     said = said_of_groups(tables["group_metadata"], *_counted(lake))
     chunks = in_chunks(recorded(**tables)).join(said, on=GROUP, how="left")
     store(lake, rerun(chunks, assignors, frames), frames)

@@ -24,9 +24,9 @@ def assignments(
     timeline: DataFrame, group_metadata: DataFrame, generation_members: DataFrame
 ) -> DataFrame:
     """The last record of a generation holds what its members have: replacements included."""
-    later = Window.partitionBy(*LIFE, "level").orderBy("seq")
+    later = Window.partitionBy(*LIFE, "event_generation").orderBy("seq")
     last = (
-        timeline.where("sign = 'RECORD' AND level IS NOT NULL")
+        timeline.where("event = 'RECORD' AND event_generation IS NOT NULL")
         .withColumn("next_seq", F.lead("seq").over(later))
         .where("next_seq IS NULL")
         .select(*RECORD, "incarnation")

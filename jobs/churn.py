@@ -25,9 +25,9 @@ def churn(
     generation_members: DataFrame,
     assignments: DataFrame,
     timeline: DataFrame,
-    ownerless: DataFrame | None = None,
+    unowned: DataFrame | None = None,
 ) -> DataFrame:
-    """``ownerless``: who last had the partitions that nobody has when these tables begin."""
+    """``unowned``: who last had the partitions that nobody has when these tables begin."""
     known = generations.select(
         *GENERATION,
         "event_date",
@@ -38,7 +38,7 @@ def churn(
     told = (
         known.join(_member_counts(generation_members), on=GENERATION, how="left")
         .join(_departures(timeline), on=GENERATION, how="left")
-        .join(_partition_counts(_owned(assignments, ownerless)), on=GENERATION, how="left")
+        .join(_partition_counts(_owned(assignments, unowned)), on=GENERATION, how="left")
         .withColumn("let_go", F.col("assigned") - F.size(kept))
         .drop("followed_by", "owned_next")
     )
@@ -91,21 +91,21 @@ def _departures(timeline: DataFrame) -> DataFrame:
     backwards = Window.partitionBy(*LIFE).orderBy(F.desc("seq"))
     after = backwards.rowsBetween(Window.unboundedPreceding, -1)
     # A replacement belongs to the record or barrier that first has the new member id.
-    milestone = F.when(F.col("sign") != "REBALANCE_START", F.col("level"))
+    milestone = F.when(F.col("event") != "REBALANCE_START", F.col("event_generation"))
     lands_in = F.coalesce(F.last(milestone, ignorenulls=True).over(after), "current_generation")
-    replaced = F.col("sign") == "STATIC_REPLACED"
+    replaced = F.col("event") == "STATIC_REPLACED"
     told = timeline.withColumn("lands_in", lands_in).withColumn(
         "generation", F.when(replaced, F.col("lands_in")).otherwise(F.col("forming_generation"))
     )
     return told.groupBy(*GENERATION).agg(
-        _count_if((F.col("sign") == "LEFT") & ~F.col("step").eqNullSafe("pending")).alias("left_"),
-        _count_if(F.col("sign") == "HEARTBEAT_EXPIRED").alias("expired"),
+        _count_if((F.col("event") == "LEFT") & ~F.col("step").eqNullSafe("pending")).alias("left_"),
+        _count_if(F.col("event") == "HEARTBEAT_EXPIRED").alias("expired"),
         F.sum(F.when(F.expr(PUTS_OUT), F.size("members"))).alias("dropped"),
         _count_if(replaced).alias("replaced_by_log"),
     )
 
 
-def _owned(assignments: DataFrame, ownerless: DataFrame | None) -> DataFrame:
+def _owned(assignments: DataFrame, unowned: DataFrame | None) -> DataFrame:
     """Each partition given beside its last owner, however many generations ago that was, and
     ``owned_next``, the generation in which it is given again.
 
@@ -113,8 +113,8 @@ def _owned(assignments: DataFrame, ownerless: DataFrame | None) -> DataFrame:
     """
     columns = [*GENERATION, "topic", "partition", "process", "member_id"]
     given = assignments.where(F.col("assignor") == ACTUAL).select(*columns)
-    if ownerless is not None:
-        before = ownerless.withColumnRenamed("context_incarnation", "incarnation")
+    if unowned is not None:
+        before = unowned.withColumnRenamed("context_incarnation", "incarnation")
         no_generation = F.lit(None).cast("int")
         given = given.unionByName(before.withColumn("generation", no_generation).select(*columns))
     in_order = (F.asc_nulls_first("generation"), "member_id")
@@ -155,7 +155,7 @@ def _count_if(condition: Column) -> Column:
 
 
 def run(lake: Lake) -> None:
-    lake.replace("churn", churn(*map(lake.read, READS), lake.carried("ownerless")))
+    lake.replace("churn", churn(*map(lake.read, READS), lake.carried("unowned_partitions")))
 
 
 if __name__ == "__main__":

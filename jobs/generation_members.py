@@ -36,9 +36,9 @@ def generation_members(
 
 def _records(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
     """Every record that makes a generation, beside the members of the ones before and after it."""
-    placed = timeline.where(F.col("sign").isin(*RECORDS) & F.col("level").isNotNull()).select(
-        *RECORD, "incarnation", "seq"
-    )
+    placed = timeline.where(
+        F.col("event").isin(*RECORDS) & F.col("event_generation").isNotNull()
+    ).select(*RECORD, "incarnation", "seq")
     life = Window.partitionBy(*LIFE).orderBy("seq")
     records = group_metadata.select(
         *RECORD, "generation", "event_date", "leader", members_with(*OF_MEMBER).alias("members")
@@ -128,34 +128,34 @@ def _one_row_a_generation(members: DataFrame) -> DataFrame:
 
 def _departures(timeline: DataFrame) -> DataFrame:
     """The first thing that ended each member, with its time."""
-    told = timeline.where(F.col("sign").isin("LEFT", "HEARTBEAT_EXPIRED")).select(
-        *MEMBER, "seq", _how(F.col("sign")), "sign_time", "client_reason"
+    told = timeline.where(F.col("event").isin("LEFT", "HEARTBEAT_EXPIRED")).select(
+        *MEMBER, "seq", _how(F.col("event")), "event_time", "client_reason"
     )
     listed = timeline.where(PUTS_OUT).select(
         *LIFE,
         F.explode("members").alias("member_id"),
         "seq",
         F.lit("dropped").alias("how"),
-        "sign_time",
+        "event_time",
         "client_reason",
     )
-    replaced = timeline.where("sign = 'STATIC_REPLACED' AND old_member_id IS NOT NULL").select(
+    replaced = timeline.where("event = 'STATIC_REPLACED' AND old_member_id IS NOT NULL").select(
         *LIFE,
         F.col("old_member_id").alias("member_id"),
         "seq",
         F.lit("replaced").alias("how"),
-        "sign_time",
+        "event_time",
         "client_reason",
     )
     departures = told.unionByName(listed).unionByName(replaced)
     return departures.groupBy(*MEMBER).agg(
-        F.min_by(F.struct("how", "sign_time", "client_reason"), "seq").alias("departure")
+        F.min_by(F.struct("how", "event_time", "client_reason"), "seq").alias("departure")
     )
 
 
-def _how(sign: Column) -> Column:
+def _how(event: Column) -> Column:
     pairs = [F.lit(word) for pair in HOW.items() for word in pair]
-    return F.create_map(*pairs)[sign].alias("how")
+    return F.create_map(*pairs)[event].alias("how")
 
 
 def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
@@ -195,7 +195,7 @@ def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
         "is_leader",
         "change",
         F.coalesce(if_final("departure.how"), replaced).alias("left_how"),
-        if_final("departure.sign_time").alias("left_time"),
+        if_final("departure.event_time").alias("left_time"),
         if_final("departure.client_reason").alias("left_reason"),
         "gone",
     )

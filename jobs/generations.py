@@ -1,6 +1,6 @@
 """One row per generation: when it was prepared, joined, stable and over, why it came, how it ended.
 
-reads   timeline         all signs of the group, in order
+reads   timeline         all events of the group, in order
         group_metadata   members of each record: the culprit's client, and causes nobody logged
 writes  generations      one row per generation that left a trace
 """
@@ -54,17 +54,17 @@ def generations(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
 
 
 def _evidence(timeline: DataFrame) -> DataFrame:
-    """Each sign beside the generation it says something of; a start says something of two."""
-    own = timeline.where("level > 0 AND sign <> 'REBALANCE_START'").withColumn(
-        "generation", F.col("level")
+    """Each event beside the generation it says something of; a start says something of two."""
+    own = timeline.where("event_generation > 0 AND event <> 'REBALANCE_START'").withColumn(
+        "generation", F.col("event_generation")
     )
-    starts = timeline.where("sign = 'REBALANCE_START'")
-    made = starts.withColumn("generation", F.col("level") + 1)
-    over = starts.withColumns({"generation": F.col("level"), "sign": F.lit("OVER")})
-    deaths = timeline.where(F.col("sign").isin(*DEATHS)).withColumns(
-        {"generation": F.col("current_generation"), "sign": F.lit("OVER")}
+    starts = timeline.where("event = 'REBALANCE_START'")
+    made = starts.withColumn("generation", F.col("event_generation") + 1)
+    over = starts.withColumns({"generation": F.col("event_generation"), "event": F.lit("OVER")})
+    deaths = timeline.where(F.col("event").isin(*DEATHS)).withColumns(
+        {"generation": F.col("current_generation"), "event": F.lit("OVER")}
     )
-    failures = timeline.where("sign = 'STORE_FAILED'").withColumn(
+    failures = timeline.where("event = 'STORE_FAILED'").withColumn(
         "generation", F.col("current_generation")
     )
     parts = [made, over.where("generation > 0"), deaths.where("generation > 0"), failures]
@@ -74,23 +74,23 @@ def _evidence(timeline: DataFrame) -> DataFrame:
 
 
 def _aggregate(evidence: DataFrame) -> DataFrame:
-    def first(sign: str, *columns: str) -> Column:
-        """The earliest sign of a kind, as a struct; null where there is none."""
-        is_it = F.when(F.col("sign") == sign, F.struct(*columns))
-        return F.min_by(is_it, F.when(F.col("sign") == sign, F.col("seq")))
+    def first(event: str, *columns: str) -> Column:
+        """The earliest event of a kind, as a struct; null where there is none."""
+        is_it = F.when(F.col("event") == event, F.struct(*columns))
+        return F.min_by(is_it, F.when(F.col("event") == event, F.col("seq")))
 
     facts = evidence.groupBy(*GENERATION).agg(
         F.min("event_date").alias("event_date"),
-        first("REBALANCE_START", "sign_time", "cause", "reason", "client_reason", "member_id",
+        first("REBALANCE_START", "event_time", "cause", "reason", "client_reason", "member_id",
               "members", "seq").alias("start"),
-        first("JOIN_COMPLETE", "sign_time", "member_count").alias("joined"),
-        first("ASSIGNMENT_RECEIVED", "sign_time", "member_id", "member_count").alias("assigned"),
-        first("GROUP_EMPTY", "sign_time").alias("emptied"),
-        first("RECORD", "sign_time", "member_id", "member_count", "protocol", "protocol_type",
+        first("JOIN_COMPLETE", "event_time", "member_count").alias("joined"),
+        first("ASSIGNMENT_RECEIVED", "event_time", "member_id", "member_count").alias("assigned"),
+        first("GROUP_EMPTY", "event_time").alias("emptied"),
+        first("RECORD", "event_time", "member_id", "member_count", "protocol", "protocol_type",
               "state_timestamp_ms", "members").alias("record"),
-        first("RECORD_EMPTY", "sign_time", "protocol_type", "state_timestamp_ms").alias("empty"),
-        first("OVER", "sign_time", "cause").alias("over"),
-        first("STORE_FAILED", "sign_time").alias("store_failed"),
+        first("RECORD_EMPTY", "event_time", "protocol_type", "state_timestamp_ms").alias("empty"),
+        first("OVER", "event_time", "cause").alias("over"),
+        first("STORE_FAILED", "event_time").alias("store_failed"),
         F.min("log_offset").alias("first_offset"),
         F.max("log_offset").alias("last_offset"),
         F.max("topic_partition").alias("topic_partition"),
@@ -104,15 +104,15 @@ def _aggregate(evidence: DataFrame) -> DataFrame:
         "event_date",
         "start",
         "record",
-        F.col("start.sign_time").alias("preparing_time"),
+        F.col("start.event_time").alias("preparing_time"),
         F.coalesce(
-            "joined.sign_time",
-            "emptied.sign_time",
+            "joined.event_time",
+            "emptied.event_time",
             _from_ms("record.state_timestamp_ms"),
             _from_ms("empty.state_timestamp_ms"),
         ).alias("joined_time"),
-        F.coalesce("assigned.sign_time", "record.sign_time").alias("stable_time"),
-        F.col("over.sign_time").alias("ended_time"),
+        F.coalesce("assigned.event_time", "record.event_time").alias("stable_time"),
+        F.col("over.event_time").alias("ended_time"),
         F.col("record.protocol").alias("protocol"),
         F.coalesce("record.protocol_type", "empty.protocol_type").alias("protocol_type"),
         F.coalesce("record.member_id", "assigned.member_id").alias("leader"),
@@ -147,11 +147,11 @@ def _outcome() -> Column:
 
 def _with_cause(generations: DataFrame, timeline: DataFrame) -> DataFrame:
     """The start's own reason; where there is none (before 2.1, or no log), who came and went."""
-    departures = timeline.where("sign IN ('LEFT', 'HEARTBEAT_EXPIRED')").groupBy(
+    departures = timeline.where("event IN ('LEFT', 'HEARTBEAT_EXPIRED')").groupBy(
         *LIFE, F.col("forming_generation").alias("generation")
     )
     first_departure = departures.agg(
-        F.min_by(F.struct("sign", "member_id", "client_reason", "client_cause"), "seq").alias(
+        F.min_by(F.struct("event", "member_id", "client_reason", "client_cause"), "seq").alias(
             "gone"
         ),
         F.collect_list(F.struct("member_id", "client_reason", "client_cause")).alias("departures"),
@@ -174,7 +174,7 @@ def _with_cause(generations: DataFrame, timeline: DataFrame) -> DataFrame:
     mine = F.get(F.filter("departures", lambda d: d["member_id"] == culprit), F.lit(0))
     arrived = F.array_except("members_now", "members_before")
     went = F.array_except("members_before", "members_now")
-    expired = F.col("gone.sign") == "HEARTBEAT_EXPIRED"
+    expired = F.col("gone.event") == "HEARTBEAT_EXPIRED"
     inferred = (
         F.when(expired, "HEARTBEAT_EXPIRY")
         .when(F.col("gone").isNotNull(), "LEAVE")

@@ -1,7 +1,7 @@
 """What a later date's run needs to know of a group's history, without reading it again.
 
 reads   timeline, generations, generation_members, assignments
-writes  group_days   one row per group and date on which it gave a sign
+writes  group_days   one row per group and date on which it gave an event
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DAY_MS = 86_400_000
 UNSETTLED_MS = HEARD_AGAIN_MS
 DAY = [*GROUP, "event_date"]
 PLACE = ["incarnation", "generation", "seq"]
-CARRIED = ["ownerless", "shared_clients", "gone_processes"]
+CARRIED = ["unowned_partitions", "shared_clients", "gone_processes"]
 
 
 def group_days(
@@ -40,7 +40,7 @@ def group_days(
     recorded = _recorded(generations)
     contexts = _contexts(days, recorded).localCheckpoint()
     lists = {
-        "ownerless": _ownerless(contexts, recorded, assignments, carried),
+        "unowned_partitions": _unowned(contexts, recorded, assignments, carried),
         "shared_clients": _shared_clients(contexts, generation_members, carried),
         "gone_processes": _gone_processes(contexts, recorded, generation_members, carried),
     }
@@ -59,10 +59,10 @@ def _told(timeline: DataFrame) -> DataFrame:
     """Generations in the order in which they came, by records or by lines alone; each with the one
     ``before``: the last recorded one, else the last told of.
     """
-    is_record = F.col("sign").isin(*RECORDS)
+    is_record = F.col("event").isin(*RECORDS)
     found = (
-        timeline.where("level > 0 AND sign <> 'REBALANCE_START'")
-        .groupBy(*LIFE, F.col("level").alias("generation"))
+        timeline.where("event_generation > 0 AND event <> 'REBALANCE_START'")
+        .groupBy(*LIFE, F.col("event_generation").alias("generation"))
         .agg(
             F.min("seq").alias("seq"),
             F.min(F.when(is_record, F.col("seq"))).alias("record_seq"),
@@ -136,7 +136,7 @@ def _contexts(days: DataFrame, recorded: DataFrame) -> DataFrame:
     )
 
 
-def _ownerless(
+def _unowned(
     contexts: DataFrame,
     recorded: DataFrame,
     assignments: DataFrame,
@@ -148,11 +148,11 @@ def _ownerless(
         *partition, "process", "member_id", "record_no"
     )
     if carried:
-        before = _of_life(carried["ownerless"]).withColumn("record_no", F.lit(0))
+        before = _of_life(carried["unowned_partitions"]).withColumn("record_no", F.lit(0))
         owned = owned.unionByName(before)
     entry = F.struct("topic", "partition", "process", "member_id")
     gone = _absent(contexts, owned, partition, LIFE, order=("record_no", "member_id"))
-    return _collected(gone, entry, "ownerless")
+    return _collected(gone, entry, "unowned_partitions")
 
 
 def _shared_clients(

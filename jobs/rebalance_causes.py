@@ -123,14 +123,14 @@ def _seen_before(
 
 def _departures(timeline: DataFrame) -> DataFrame:
     told = timeline.where(
-        "sign = 'HEARTBEAT_EXPIRED' OR (sign = 'LEFT' AND NOT step <=> 'pending')"
+        "event = 'HEARTBEAT_EXPIRED' OR (event = 'LEFT' AND NOT step <=> 'pending')"
     ).withColumn("who", F.col("member_id"))
     listed = timeline.where(PUTS_OUT).withColumn("who", F.explode("members"))
     poll_timeout = F.col("client_cause") == "POLL_TIMEOUT"
     cause = (
-        F.when(F.col("sign") == "HEARTBEAT_EXPIRED", "HEARTBEAT_EXPIRY")
-        .when(F.col("sign") == "DROPPED_NOT_REJOINED", "NOT_REJOINED")
-        .when(F.col("sign") == "REBALANCE_START", "SYNC_TIMEOUT")
+        F.when(F.col("event") == "HEARTBEAT_EXPIRED", "HEARTBEAT_EXPIRY")
+        .when(F.col("event") == "DROPPED_NOT_REJOINED", "NOT_REJOINED")
+        .when(F.col("event") == "REBALANCE_START", "SYNC_TIMEOUT")
         .when(poll_timeout, "LEAVE_POLL_TIMEOUT")
         .otherwise("LEAVE")
     )
@@ -138,7 +138,7 @@ def _departures(timeline: DataFrame) -> DataFrame:
         *LIFE,
         F.col("forming_generation").alias("generation"),
         F.col("who").alias("member_id"),
-        F.col("sign_time").alias("event_time"),
+        F.col("event_time").alias("event_time"),
         cause.alias("cause"),
         F.lit("departure").alias("kind"),
         F.lit(None).cast("string").alias("replaces"),
@@ -151,16 +151,16 @@ def _departures(timeline: DataFrame) -> DataFrame:
 def _arrivals(timeline: DataFrame, generation_members: DataFrame) -> DataFrame:
     """Members by the first record that has them; when they came, by the log where it says."""
     came = (
-        timeline.where("sign IN ('MEMBER_JOIN', 'STATIC_NEW')")
+        timeline.where("event IN ('MEMBER_JOIN', 'STATIC_NEW')")
         .groupBy(*LIFE, "member_id")
-        .agg(F.max("sign_time").alias("came"))
+        .agg(F.max("event_time").alias("came"))
     )
     # The line that replaces an instance's member names the old id, not the new one.
-    replaced = timeline.where("sign = 'STATIC_REPLACED'").select(
+    replaced = timeline.where("event = 'STATIC_REPLACED'").select(
         *LIFE,
         "instance_id",
         F.col("old_member_id").alias("replaces"),
-        F.col("sign_time").alias("replaced_time"),
+        F.col("event_time").alias("replaced_time"),
     )
     # Within one generation whoever was replaced went first.
     instance = by_instance().orderBy(
@@ -248,13 +248,13 @@ def _silent_before_leaving(
 
 def _heard_again(timeline: DataFrame) -> DataFrame:
     """Replaced static members that went on asking: their process was not restarted but doubled."""
-    fenced = timeline.where("sign = 'STATIC_FENCED'").select(
-        *LIFE, F.col("member_id").alias("replaces"), "sign_time"
+    fenced = timeline.where("event = 'STATIC_FENCED'").select(
+        *LIFE, F.col("member_id").alias("replaces"), "event_time"
     )
-    replaced = timeline.where("sign = 'STATIC_REPLACED'").select(
-        *LIFE, F.col("old_member_id").alias("replaces"), F.col("sign_time").alias("replaced_time")
+    replaced = timeline.where("event = 'STATIC_REPLACED'").select(
+        *LIFE, F.col("old_member_id").alias("replaces"), F.col("event_time").alias("replaced_time")
     )
-    since_ms = F.unix_millis("sign_time") - F.unix_millis("replaced_time")
+    since_ms = F.unix_millis("event_time") - F.unix_millis("replaced_time")
     return (
         replaced.join(fenced, on=[*LIFE, "replaces"], how="inner")
         .where(since_ms <= HEARD_AGAIN_MS)

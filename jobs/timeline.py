@@ -2,7 +2,7 @@
 
 reads   group_events    what the coordinator said
         group_metadata  what it stored
-writes  timeline        one row per sign, with the incarnation and the generation it falls in
+writes  timeline        one row per event, with the incarnation and the generation it falls in
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ GROUP = ["cluster_id", "group_id"]
 LIFE = [*GROUP, "incarnation"]
 GENERATION = [*LIFE, "generation"]
 
-# Signs that list members whom the coordinator put out for not rejoining or not syncing in time.
-PUTS_OUT = "sign = 'DROPPED_NOT_REJOINED' OR (sign = 'REBALANCE_START' AND cause = 'SYNC_TIMEOUT')"
+# Events that list members whom the coordinator put out for not rejoining or not syncing in time.
+PUTS_OUT = (
+    "event = 'DROPPED_NOT_REJOINED' OR (event = 'REBALANCE_START' AND cause = 'SYNC_TIMEOUT')"
+)
 
 DEATHS = ["GROUP_DEAD", "ADMIN_DELETE", "TOMBSTONE"]
 BIRTHS = ["MEMBER_JOIN", "STATIC_NEW"]  # what a new life may begin with, before any generation
@@ -29,14 +31,14 @@ SAYS_GENERATION = ["REBALANCE_START", "JOIN_COMPLETE", "ASSIGNMENT_RECEIVED", "G
 RECORDS = ["RECORD", "RECORD_EMPTY"]
 
 # A record carries the time at which its append began, a log line the time at which it was written:
-# a generation less within this time is one sign overtaking another, not a new life.
+# a generation less within this time is one event overtaking another, not a new life.
 OVERTAKING_MS = 100
 # kafka.coordinator.group.GroupCoordinator (3.0-4.0) logs a departure after what it led to; all of
 # it happens in one call.
 SAME_CALL_MS = 10
 # What was said of a departure is of the same moment as what it led to.
 SAME_MOMENT_MS = 60_000
-# As in event_seq: room for the signs of one millisecond.  Records come after the lines of theirs.
+# As in event_seq: room for the events of one millisecond.  Records come after the lines of theirs.
 PER_MS = 100_000
 _RECORDS_FROM = 50_000
 
@@ -45,39 +47,37 @@ def timeline(
     group_events: DataFrame, group_metadata: DataFrame, start: DataFrame | None = None
 ) -> DataFrame:
     """``start``: where the history of a group is taken up, as `Lake.start` gives it."""
-    signs = _of_events(group_events).unionByName(_of_records(group_metadata))
-    return _forming(_current(_incarnations(_from_start(signs, start))))
+    events = _of_events(group_events).unionByName(_of_records(group_metadata))
+    return _forming(_current(_incarnations(_from_start(events, start))))
 
 
-def _from_start(signs: DataFrame, start: DataFrame | None) -> DataFrame:
-    """Signs from the group's start on, and ``first_incarnation``, the life that one is in."""
+def _from_start(events: DataFrame, start: DataFrame | None) -> DataFrame:
+    """Events from the group's start on, and ``first_incarnation``, the life that one is in."""
     if start is None:
-        return signs.withColumn("first_incarnation", F.lit(1))
-    placed = signs.join(F.broadcast(start), on=GROUP, how="left")
+        return events.withColumn("first_incarnation", F.lit(1))
+    placed = events.join(F.broadcast(start), on=GROUP, how="left")
     since = F.coalesce(F.col("seq") >= F.col("context_seq"), F.lit(True))
     first = F.coalesce("context_incarnation", F.lit(1))
     return (
         placed.where(since)
         .withColumn("first_incarnation", first)
-        .select(*signs.columns, "first_incarnation")
+        .select(*events.columns, "first_incarnation")
     )
 
 
 def _of_events(group_events: DataFrame) -> DataFrame:
-    level = F.when(F.col("sign").isin(*SAYS_GENERATION), F.col("generation"))
+    event_generation = F.when(F.col("event").isin(*SAYS_GENERATION), F.col("generation"))
     return _with_all_columns(
-        group_events.withColumnsRenamed(
-            {"event_seq": "seq", "event_time": "sign_time", "event": "sign"}
-        )
-        .withColumn("level", level)
+        group_events.withColumnRenamed("event_seq", "seq")
+        .withColumn("event_generation", event_generation)
         .drop("generation", "state")
     )
 
 
 def _of_records(group_metadata: DataFrame) -> DataFrame:
-    """Generation 0 is a group's birth certificate (Kafka 4.1): a sign of life, no generation."""
+    """Generation 0 is a group's birth certificate (Kafka 4.1): an event, no generation."""
     empty = F.size("members") == 0
-    sign = F.when(F.col("tombstone"), "TOMBSTONE").when(empty, "RECORD_EMPTY").otherwise("RECORD")
+    event = F.when(F.col("tombstone"), "TOMBSTONE").when(empty, "RECORD_EMPTY").otherwise("RECORD")
     in_time = Window.partitionBy(*GROUP, "order_ms").orderBy("topic_partition", "log_offset")
     log = [*GROUP, "topic_partition"]
     # Time never runs backwards along a log, within a date: what is of another is in its place.
@@ -103,9 +103,9 @@ def _of_records(group_metadata: DataFrame) -> DataFrame:
             (F.col("order_ms") * PER_MS + _RECORDS_FROM + F.row_number().over(in_time)).alias(
                 "seq"
             ),
-            F.col("append_time").alias("sign_time"),
-            sign.alias("sign"),
-            F.when(F.col("generation") > 0, F.col("generation")).alias("level"),
+            F.col("append_time").alias("event_time"),
+            event.alias("event"),
+            F.when(F.col("generation") > 0, F.col("generation")).alias("event_generation"),
             F.col("leader").alias("member_id"),
             F.size("members").alias("member_count"),
             "members",
@@ -118,35 +118,41 @@ def _of_records(group_metadata: DataFrame) -> DataFrame:
     )
 
 
-def _with_all_columns(signs: DataFrame) -> DataFrame:
+def _with_all_columns(events: DataFrame) -> DataFrame:
     """Both halves of the union have the same columns: null where one has nothing to say."""
     computed = {"incarnation", "current_generation", "forming_generation"}
     wanted = [field for field in _schema() if field.name not in computed]
-    return signs.select(
+    return events.select(
         *(
-            F.col(f.name) if f.name in signs.columns else F.lit(None).cast(f.dataType).alias(f.name)
+            F.col(f.name)
+            if f.name in events.columns
+            else F.lit(None).cast(f.dataType).alias(f.name)
             for f in wanted
         )
     )
 
 
-def _incarnations(signs: DataFrame) -> DataFrame:
+def _incarnations(events: DataFrame) -> DataFrame:
     """A life ends with a death, or unseen: then the next one shows by its lower generation."""
     history = Window.partitionBy(*GROUP).orderBy("seq")
     before = history.rowsBetween(Window.unboundedPreceding, -1)
-    dead = F.col("sign").isin(*DEATHS)
-    alive = F.col("sign").isin(*BIRTHS, *SAYS_GENERATION, *RECORDS)
+    dead = F.col("event").isin(*DEATHS)
+    alive = F.col("event").isin(*BIRTHS, *SAYS_GENERATION, *RECORDS)
     last_was_death = F.last(F.when(dead, True).when(alive, False), ignorenulls=True).over(before)
     reborn = alive & F.coalesce(last_was_death, F.lit(False))
-    lives = signs.withColumn("reborn", reborn).withColumn("life", _count("reborn", history))
+    lives = events.withColumn("reborn", reborn).withColumn("life", _count("reborn", history))
 
     in_life = Window.partitionBy(*GROUP, "life").orderBy("seq")
     in_life_before = in_life.rowsBetween(Window.unboundedPreceding, -1)
-    says = F.struct(F.col("level").alias("level"), F.col("sign_time").alias("time"))
-    last = F.last(F.when(F.col("level").isNotNull(), says), ignorenulls=True).over(in_life_before)
-    lower = F.col("level") < F.col("last.level")
-    overtaken = (F.col("level") == F.col("last.level") - 1) & (
-        F.unix_millis("sign_time") - F.unix_millis("last.time") <= OVERTAKING_MS
+    says = F.struct(
+        F.col("event_generation").alias("event_generation"), F.col("event_time").alias("time")
+    )
+    last = F.last(F.when(F.col("event_generation").isNotNull(), says), ignorenulls=True).over(
+        in_life_before
+    )
+    lower = F.col("event_generation") < F.col("last.event_generation")
+    overtaken = (F.col("event_generation") == F.col("last.event_generation") - 1) & (
+        F.unix_millis("event_time") - F.unix_millis("last.time") <= OVERTAKING_MS
     )
     unseen = F.coalesce(lower & ~F.coalesce(overtaken, F.lit(False)), F.lit(False))
     told = lives.withColumn("last", last).withColumn("starts", F.col("reborn") | unseen)
@@ -161,21 +167,21 @@ def _count(flag: str, order: Window) -> Column:
     return F.sum(F.col(flag).cast("int")).over(so_far)
 
 
-def _current(signs: DataFrame) -> DataFrame:
-    """The generation by the last sign that says one; before the first such sign, by that one."""
+def _current(events: DataFrame) -> DataFrame:
+    """The generation by the last event that says one; before the first such event, by that one."""
     life = Window.partitionBy(*LIFE)
-    so_far = F.last("level", ignorenulls=True).over(life.orderBy("seq"))
+    so_far = F.last("event_generation", ignorenulls=True).over(life.orderBy("seq"))
     # Backwards: of a frame that ends with the last row, Spark reads all of it for every row.
     ahead = life.orderBy(F.desc("seq")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     # What comes first is a start (which names the old generation) or a generation already joined.
-    joined_ahead = F.when(F.col("sign") == "REBALANCE_START", F.col("level")).otherwise(
-        F.col("level") - 1
+    joined_ahead = F.when(F.col("event") == "REBALANCE_START", F.col("event_generation")).otherwise(
+        F.col("event_generation") - 1
     )
     first_ahead = F.last(joined_ahead, ignorenulls=True).over(ahead)
-    return signs.withColumn("current_generation", F.coalesce(so_far, first_ahead))
+    return events.withColumn("current_generation", F.coalesce(so_far, first_ahead))
 
 
-def _forming(signs: DataFrame) -> DataFrame:
+def _forming(events: DataFrame) -> DataFrame:
     """The next generation, unless the line only reports what has already led to the current one."""
     life = Window.partitionBy(*LIFE)
     before, after = (
@@ -183,28 +189,28 @@ def _forming(signs: DataFrame) -> DataFrame:
         for order in (F.asc("seq"), F.desc("seq"))
     )
     milestone = F.when(
-        F.col("level").isNotNull() & ~F.col("sign").isin(*RECORDS),
-        F.struct("sign", "sign_time", "member_id", "members", "level"),
+        F.col("event_generation").isNotNull() & ~F.col("event").isin(*RECORDS),
+        F.struct("event", "event_time", "member_id", "members", "event_generation"),
     )
-    told = signs.withColumn("last", F.last(milestone, ignorenulls=True).over(before)).withColumn(
+    told = events.withColumn("last", F.last(milestone, ignorenulls=True).over(before)).withColumn(
         "next", F.last(milestone, ignorenulls=True).over(after)
     )
-    now = F.unix_millis("sign_time")
-    just_joined = (F.col("last.sign") == "JOIN_COMPLETE") & (
-        now - F.unix_millis("last.sign_time") <= SAME_CALL_MS
+    now = F.unix_millis("event_time")
+    just_joined = (F.col("last.event") == "JOIN_COMPLETE") & (
+        now - F.unix_millis("last.event_time") <= SAME_CALL_MS
     )
     begins_the_next = (
-        (F.col("next.sign") == "REBALANCE_START")
-        & (F.unix_millis("next.sign_time") - now <= SAME_MOMENT_MS)
+        (F.col("next.event") == "REBALANCE_START")
+        & (F.unix_millis("next.event_time") - now <= SAME_MOMENT_MS)
         & (
             (F.col("next.member_id") == F.col("member_id"))
             | F.array_contains("next.members", F.col("member_id"))
         )
     )
-    still_empty = (F.col("last.sign") == "GROUP_EMPTY") & (
-        F.col("last.level") == F.col("current_generation")
+    still_empty = (F.col("last.event") == "GROUP_EMPTY") & (
+        F.col("last.event_generation") == F.col("current_generation")
     )
-    reports = (F.col("sign") == "LEFT") & (
+    reports = (F.col("event") == "LEFT") & (
         still_empty | (just_joined & ~F.coalesce(begins_the_next, F.lit(False)))
     )
     forming = F.when(F.coalesce(reports, F.lit(False)), F.col("current_generation")).otherwise(

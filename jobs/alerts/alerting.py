@@ -27,7 +27,7 @@ COLUMNS = Alert._fields
 LOOKBACK = timedelta(days=7)  # before the window: a storm or a phase may have begun long ago
 # The tables' own last dates first: then a date's files are read, not all.
 LAST_TIMES = """
-    SELECT cluster_id, MAX(sign_time) FROM timeline WHERE event_date >= $since GROUP BY ALL
+    SELECT cluster_id, MAX(event_time) FROM timeline WHERE event_date >= $since GROUP BY ALL
     UNION ALL
     SELECT cluster_id, MAX(append_time) FROM committed_offsets WHERE event_date >= $since
     GROUP BY ALL"""

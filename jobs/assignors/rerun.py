@@ -45,7 +45,7 @@ NAMES = ["member_ids", "processes", "topics"]
 SCHEMA = pa.schema(
     {
         "cluster_id": pa.string(), "group_id": pa.string(), "incarnation": pa.int32(),
-        "generation": pa.int32(), "event_date": pa.date32(), "partitions_known_by": pa.string(),
+        "generation": pa.int32(), "event_date": pa.date32(), "partition_count_source": pa.string(),
         "assignor": pa.string(), "mode": pa.string(), "own": pa.bool_(),
         "chain_length": pa.int32(), "difference": pa.string(), "rounds": pa.int32(),
         "imbalance": pa.int32(), "spread": pa.int32(), "idle_members": TEXTS,
@@ -345,7 +345,7 @@ class Rerun:
             if row["carried"]:
                 chains = {name: _began(name, scene) for name in self.assignors}
             else:
-                place = {name: row[name] for name in PLACE} | {"partitions_known_by": known_by}
+                place = {name: row[name] for name in PLACE} | {"partition_count_source": known_by}
                 for told in (*self._steps(scene, before), *self._links(scene, chains)):
                     yield place | told
             before = scene.really_had()

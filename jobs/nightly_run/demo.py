@@ -1,18 +1,18 @@
-"""The main job on two real incidents, and what it found: `make demo`."""
+"""`regroup demo`: the nightly run on the two packaged incidents, then each rebalance and its causes.
+
+reads   examples/mixed-clients-3.9.1 and -4.1.2: segments and server.log of real brokers
+writes  every table of a lake of its own
+"""
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
-from jobs.command_line.arguments import run_script
 from jobs.command_line.config import load_config
+from jobs.command_line.packaged_files import EXAMPLES
 from jobs.console.printing import print_rows
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, nightly
 from jobs.nightly_run.pipeline import Progress
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 INCIDENTS = {
     "kafka-3.9": EXAMPLES / "mixed-clients-3.9.1",
     "kafka-4.1": EXAMPLES / "mixed-clients-4.1.2",
@@ -44,24 +44,24 @@ STORY = """
     ORDER BY incarnation, generation, cause_seq"""
 
 LEGEND = """\
-One row a cause: what began each rebalance, with the rebalance's figures; + what else happened on
-the way to its join barrier; = in (generation) what made no rebalance at all."""
+One row per cause. The first row of a rebalance names its trigger and has its figures; + marks
+other causes before its join completed; (generation) and = mark causes that led to no rebalance."""
 
 
 def demo(lake: str) -> None:
     progress = Progress()
     for cluster, incident in INCIDENTS.items():
-        request = NightlyOptions(
+        options = NightlyOptions(
             lake,
             cluster,
             segments=str(incident / "segments"),
             broker_log=str(incident / "server.log"),
         )
-        nightly(request, load_config(None), progress)
+        nightly(options, load_config(None), progress)
     print(LEGEND)
     for cluster, incident in INCIDENTS.items():
         _print_incident(lake, cluster, incident.name)
-    print(f'Ask on: .venv/bin/regroup sql --lake {lake} "SELECT * FROM q03_causes"')
+    print(f'Next: regroup sql --lake {lake} "SELECT * FROM q03_causes"')
 
 
 def _print_incident(lake: str, cluster: str, name: str) -> None:
@@ -69,10 +69,3 @@ def _print_incident(lake: str, cluster: str, name: str) -> None:
     print_rows(columns, rows, title=f"{cluster}: {name}")
     for group in sorted(row[0] for row in rows):
         print_rows(*query(lake, STORY.format(cluster=cluster, group=group)), title=group)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--lake", required=True, help="folder for the demo's tables")
-    given = parser.parse_args()
-    run_script(lambda: demo(given.lake))

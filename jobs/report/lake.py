@@ -36,7 +36,7 @@ class Table(NamedTuple):
 class ReportLake:
     """``first_ms``: when the first generation begins.
 
-    ``last_ms``: the cluster's last sign, up to which what has no end is shown.
+    ``last_ms``: the cluster's last event, up to which what has no end is shown.
     """
 
     def __init__(self, root: str, cluster_id: str, group_id: str | None, window: Window) -> None:
@@ -51,7 +51,7 @@ class ReportLake:
         for statement in PREPARE:
             self._connection.execute(statement)
         first_ms, last_ms = self.rows(
-            "SELECT MIN(begin_ms), MAX(last_ms) FROM spans CROSS JOIN last_sign"
+            "SELECT MIN(begin_ms), MAX(last_ms) FROM spans CROSS JOIN last_event"
         ).rows[0]
         if first_ms is None:
             raise UsageError(_nothing(self._connection, root, cluster_id, group_id, window))

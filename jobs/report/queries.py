@@ -7,7 +7,7 @@ from __future__ import annotations
 
 COOPERATIVE = ("cooperative-sticky", "stream")  # protocols under which who keeps, consumes on
 
-# A generation lasts from its rebalance's first sign to the next one's.
+# A generation lasts from its rebalance's first event to the next one's.
 _ALL_SPANS = f"""
     CREATE TEMP TABLE all_spans AS
     SELECT g.group_id, g.incarnation, g.generation, g.outcome, g.protocol,
@@ -25,8 +25,8 @@ _ALL_SPANS = f"""
         AND (asked.only_group IS NULL OR g.group_id = asked.only_group)"""
 
 _LAST_SIGN = """
-    CREATE TEMP TABLE last_sign AS
-    SELECT GREATEST(MAX(EPOCH_MS(t.sign_time)), (SELECT MAX(begin_ms) FROM all_spans)) AS last_ms
+    CREATE TEMP TABLE last_event AS
+    SELECT GREATEST(MAX(EPOCH_MS(t.event_time)), (SELECT MAX(begin_ms) FROM all_spans)) AS last_ms
     FROM timeline t JOIN asked USING (cluster_id)"""
 
 # A partition is without a consumer from where its owner gave it up to where the next one has it:
@@ -70,13 +70,14 @@ _GAPS = """
             CASE WHEN is_owned_again THEN owner_ms WHEN goes_on THEN NULL
                 ELSE COALESCE(e.empty_ms, last_ms) END AS to_ms,
             CASE WHEN is_owned_again THEN owner_generation ELSE empty_generation END AS generation
-        FROM owned o CROSS JOIN last_sign LEFT JOIN emptied e USING (group_id, incarnation, stretch)
+        FROM owned o CROSS JOIN last_event
+        LEFT JOIN emptied e USING (group_id, incarnation, stretch)
     )
     SELECT *, to_ms - from_ms AS gap_ms FROM ends WHERE to_ms > from_ms"""
 
 _SPANS = """
     CREATE TEMP TABLE spans AS
-    SELECT s.* FROM all_spans s CROSS JOIN last_sign JOIN asked
+    SELECT s.* FROM all_spans s CROSS JOIN last_event JOIN asked
         ON s.begin_ms <= asked.to_ms AND COALESCE(s.end_ms, last_ms) >= asked.from_ms"""
 
 _SHOWN = """
@@ -107,7 +108,7 @@ PREPARE = (_ALL_SPANS, _LAST_SIGN, _GAPS, _SPANS, _SHOWN, _PROCESSES)
 
 OVERVIEW = """
     SELECT group_id, COUNT(*) FILTER (WHERE outcome = 'stable') AS rebalances,
-        COUNT(*) FILTER (WHERE outcome IN ('superseded', 'failed')) AS wasted_attempts,
+        COUNT(*) FILTER (WHERE outcome IN ('superseded', 'failed')) AS aborted_rebalances,
         SUM(total_ms)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
         QUANTILE_CONT(total_ms, 0.5) AS p50_ms, QUANTILE_CONT(total_ms, 0.95) AS p95_ms,
         SUM(unavailable_ms)::BIGINT AS unavailable_ms,
@@ -116,14 +117,14 @@ OVERVIEW = """
         MIN(begin_ms) AS first_ms, MAX(COALESCE(end_ms, last_ms)) AS last_ms,
         ARG_MAX(protocol, begin_ms) AS protocol, MAX(member_count) AS most_members,
         BOOL_OR(evidence = 'records') AS is_partly_unlogged
-    FROM shown CROSS JOIN last_sign
+    FROM shown CROSS JOIN last_event
     GROUP BY group_id
     ORDER BY not_stable_ms DESC NULLS LAST, rebalances DESC, group_id"""
 
 TOTALS = """
     SELECT COUNT(DISTINCT group_id) AS groups,
         COUNT(*) FILTER (WHERE outcome = 'stable') AS rebalances,
-        COUNT(*) FILTER (WHERE outcome IN ('superseded', 'failed')) AS wasted_attempts,
+        COUNT(*) FILTER (WHERE outcome IN ('superseded', 'failed')) AS aborted_rebalances,
         COALESCE(SUM(total_ms), 0)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
         COALESCE(SUM(unavailable_ms), 0)::BIGINT AS unavailable_ms
     FROM shown"""
@@ -208,19 +209,19 @@ UNAVAILABLE = """
 
 # What happens to a group and not by a member of it.
 COORDINATOR = """
-    SELECT EPOCH_MS(t.sign_time) AS at_ms, t.sign
+    SELECT EPOCH_MS(t.event_time) AS at_ms, t.event
     FROM timeline t JOIN asked ON t.cluster_id = asked.cluster_id
-    WHERE t.group_id = $group_id AND t.sign_time IS NOT NULL
-        AND t.sign IN ('LOADED', 'UNLOADED', 'STORE_FAILED', 'GROUP_DEAD', 'ADMIN_DELETE')
+    WHERE t.group_id = $group_id AND t.event_time IS NOT NULL
+        AND t.event IN ('LOADED', 'UNLOADED', 'STORE_FAILED', 'GROUP_DEAD', 'ADMIN_DELETE')
     ORDER BY t.seq"""
 
 # -- what a lake has only if it was asked for ------------------------------------------------------
 
 WHAT_IF = """
     SELECT w.basis, w.setting, w.rebalances, w.not_stable_ms, w.moved_partitions,
-        w.unavailable_partition_ms, w.rebalances_least, w.rebalances_most, w.not_stable_ms_least,
-        w.not_stable_ms_most, w.moved_partitions_least, w.moved_partitions_most,
-        w.unavailable_partition_ms_least, w.unavailable_partition_ms_most, w.seeds
+        w.unavailable_partition_ms, w.rebalances_min, w.rebalances_max, w.not_stable_ms_min,
+        w.not_stable_ms_max, w.moved_partitions_min, w.moved_partitions_max,
+        w.unavailable_partition_ms_min, w.unavailable_partition_ms_max, w.seeds
     FROM what_if w JOIN asked USING (cluster_id) WHERE w.group_id = $group_id
     ORDER BY CASE w.basis WHEN 'observed' THEN 1 WHEN 'model' THEN 2 ELSE 3 END,
         w.unavailable_partition_ms, w.setting"""

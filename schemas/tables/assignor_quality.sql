@@ -21,4 +21,4 @@ moves_forced        INT              COMMENT 'moves that no assignment could avo
 stickiness          DOUBLE           COMMENT 'share kept of the partitions whose owner is still there; null if there were none',
 equals_actual       BOOLEAN NOT NULL COMMENT 'every member was really given the same partitions, in whatever order',
 difference          STRING           COMMENT 'of a step against what was really given: null if equal; order (same partitions, listed in another order); another_assignor (not the group''s own); topic_growth (equal with the partition counts that the leader knew: topics changed); custom_assignor (the group''s assignor is none of Kafka''s, or its leader no Java client: an implementation of its own); assignor_fails (Kafka''s throws); other',
-partitions_known_by STRING  NOT NULL COMMENT 'table: topic_partitions has every topic subscribed to; assignments: counted as far as any group of the cluster had been given partitions'
+partition_count_source STRING  NOT NULL COMMENT 'table: topic_partitions has every topic subscribed to; assignments: counted as far as any group of the cluster had been given partitions'

@@ -1,18 +1,18 @@
--- group_days: one row per group and date on which it gave a sign: where a later date's run takes up its history, and what it needs of all that was before.
+-- group_days: one row per group and date on which it gave an event: where a later date's run takes up its history, and what it needs of all that was before.
 -- Key: (cluster_id, group_id, event_date)
 -- Partitioned by: (cluster_id, event_date)
 -- Written by: jobs.group_days
 cluster_id          STRING NOT NULL COMMENT 'cluster',
 group_id            STRING NOT NULL COMMENT 'consumer group',
-event_date          DATE   NOT NULL COMMENT 'UTC date of the signs',
+event_date          DATE   NOT NULL COMMENT 'UTC date of the events',
 open_incarnation    INT             COMMENT 'life of the first generation that later dates may still complete; null: everything may change',
 open_generation     INT             COMMENT 'that generation: the last one recorded some minutes before the date ended (without records, the last one told of)',
-open_seq            BIGINT          COMMENT 'its first sign',
+open_seq            BIGINT          COMMENT 'its first event',
 context_incarnation INT             COMMENT 'life of the generation before, with which a later run begins to read; null: with the first',
 context_generation  INT             COMMENT 'that generation: the one recorded before, or where none was, the one told of before',
-context_seq         BIGINT          COMMENT 'its first sign',
+context_seq         BIGINT          COMMENT 'its first event',
 context_date        DATE            COMMENT 'UTC date of that generation',
-ownerless           ARRAY<STRUCT<
+unowned_partitions  ARRAY<STRUCT<
     topic: STRING COMMENT 'topic',
     partition: INT COMMENT 'partition',
     process: STRING COMMENT 'who had it last',

@@ -11,9 +11,9 @@ WITH running AS (
         AND c.incarnation = s.incarnation AND c.generation = s.generation
     WHERE s.outcome = 'empty' OR c.partitions_assigned IS NOT NULL
 ),
-signs AS (
+events AS (
     SELECT
-        cluster_id, group_id, running_time AS sign_time, place,
+        cluster_id, group_id, running_time AS event_time, place,
         NULL AS topic, NULL AS partition, 0 AS log_offset, NULL AS committed_offset
     FROM running
     UNION ALL
@@ -24,20 +24,20 @@ signs AS (
 ),
 placed AS (
     SELECT
-        topic, partition, cluster_id, group_id, sign_time, committed_offset,
+        topic, partition, cluster_id, group_id, event_time, committed_offset,
         -- What is committed in the millisecond of an assignment belongs to the one before.
         MAX(place) OVER (
             PARTITION BY cluster_id, group_id
-            ORDER BY sign_time, CASE WHEN topic IS NULL THEN 1 ELSE 0 END, log_offset, place
+            ORDER BY event_time, CASE WHEN topic IS NULL THEN 1 ELSE 0 END, log_offset, place
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS at_place
-    FROM signs
+    FROM events
 ),
 counted AS (
     SELECT
         cluster_id, group_id, topic, partition, at_place,
-        COUNT(*) AS commits, MIN(sign_time) AS first_time, MAX(sign_time) AS last_time,
-        MIN(committed_offset) AS least_offset, MAX(committed_offset) AS most_offset
+        COUNT(*) AS commits, MIN(event_time) AS first_time, MAX(event_time) AS last_time,
+        MIN(committed_offset) AS min_offset, MAX(committed_offset) AS max_offset
     FROM placed
     WHERE topic IS NOT NULL
     GROUP BY cluster_id, group_id, topic, partition, at_place
@@ -54,8 +54,8 @@ SELECT
     c.commits,                      -- commits
     c.first_time,                   -- time of the first
     c.last_time,                    -- time of the last
-    c.least_offset,                 -- lowest offset committed
-    c.most_offset                   -- highest offset committed
+    c.min_offset,                 -- lowest offset committed
+    c.max_offset                   -- highest offset committed
 FROM counted c
 LEFT JOIN running r
     ON r.cluster_id = c.cluster_id AND r.group_id = c.group_id AND r.place = c.at_place

@@ -5,7 +5,7 @@ SELECT
     event_date,                     -- UTC date
     COUNT(*) AS generations,        -- generations that left a trace
     SUM(CASE WHEN outcome = 'stable' THEN 1 ELSE 0 END) AS rebalances, -- of these: became Stable
-    SUM(CASE WHEN outcome IN ('superseded', 'failed') THEN 1 ELSE 0 END) AS wasted_attempts, -- of these: superseded or failed
+    SUM(CASE WHEN outcome IN ('superseded', 'failed') THEN 1 ELSE 0 END) AS aborted_rebalances, -- of these: superseded or failed
     SUM(total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     MAX(total_ms) AS longest_ms     -- longest of them
 FROM generation_spans

@@ -4,7 +4,7 @@ SELECT
     s.group_id,                     -- consumer group
     COUNT(*) AS generations,        -- generations that left a trace
     SUM(CASE WHEN s.outcome = 'stable' THEN 1 ELSE 0 END) AS rebalances, -- of these: became Stable
-    SUM(CASE WHEN s.outcome IN ('superseded', 'failed') THEN 1 ELSE 0 END) AS wasted_attempts, -- of these: superseded or failed
+    SUM(CASE WHEN s.outcome IN ('superseded', 'failed') THEN 1 ELSE 0 END) AS aborted_rebalances, -- of these: superseded or failed
     SUM(s.total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     MAX(s.total_ms) AS longest_ms,  -- longest of them
     SUM(s.with_members_ms) AS with_members_ms, -- ms the group had members or was getting them: its life without the time in Empty

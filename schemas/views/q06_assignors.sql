@@ -10,7 +10,7 @@ SELECT
     SUM(partitions_moved) AS partitions_moved, -- partitions with another owner than before
     SUM(moves_forced) AS moves_forced, -- of these: no assignment could avoid them
     SUM(partitions_moved) - SUM(moves_forced) AS moves_in_excess, -- the others
-    MAX(partitions_moved) AS most_moved_at_once, -- in one generation
+    MAX(partitions_moved) AS max_partitions_moved, -- in one generation
     ROUND(100 * AVG(stickiness), 1) AS stickiness_percent, -- share kept of the partitions whose owner was still there, mean over generations
     AVG(imbalance) AS average_imbalance, -- differences between all pairs of members, summed; 0 is best
     SUM(CASE WHEN equals_actual THEN 1 ELSE 0 END) AS equal_to_actual -- generations in which everybody really got the same

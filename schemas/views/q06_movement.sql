@@ -7,7 +7,7 @@ SELECT
     SUM(c.partitions_moved) AS partitions_moved, -- partitions that went to another process
     SUM(c.moves_forced) AS moves_forced, -- of these: no assignment could avoid them
     SUM(c.partitions_moved) - SUM(c.moves_forced) AS moves_in_excess, -- the others
-    MAX(c.partitions_moved) AS most_moved_at_once, -- in one rebalance
+    MAX(c.partitions_moved) AS max_partitions_moved, -- in one rebalance
     ROUND(100 * AVG(q.stickiness), 1) AS stickiness_percent -- share kept of the partitions whose owner was still there, mean over rebalances
 FROM generations g
 JOIN churn c

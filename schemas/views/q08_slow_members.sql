@@ -41,13 +41,13 @@ comings AS (
     UNION ALL
     SELECT
         p.cluster_id, p.group_id, p.incarnation, p.generation,
-        COALESCE(n.process, t.instance_id, t.member_id), t.sign_time, 'log'
+        COALESCE(n.process, t.instance_id, t.member_id), t.event_time, 'log'
     FROM phases p
     JOIN timeline t
         ON t.cluster_id = p.cluster_id AND t.group_id = p.group_id
         AND t.incarnation = p.incarnation AND t.forming_generation = p.generation
-        AND t.sign IN ('MEMBER_JOIN', 'STATIC_NEW')
-        AND t.sign_time >= p.preparing_time AND t.sign_time <= p.joined_time
+        AND t.event IN ('MEMBER_JOIN', 'STATIC_NEW')
+        AND t.event_time >= p.preparing_time AND t.event_time <= p.joined_time
     LEFT JOIN named n
         ON n.cluster_id = t.cluster_id AND n.group_id = t.group_id AND n.member_id = t.member_id
 ),

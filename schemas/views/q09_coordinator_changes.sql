@@ -49,9 +49,9 @@ homes AS (
     GROUP BY cluster_id, group_id, incarnation
 ),
 deaths AS (
-    SELECT cluster_id, group_id, incarnation, MAX(sign_time) AS died
+    SELECT cluster_id, group_id, incarnation, MAX(event_time) AS died
     FROM timeline
-    WHERE sign IN ('TOMBSTONE', 'GROUP_DEAD')
+    WHERE event IN ('TOMBSTONE', 'GROUP_DEAD')
     GROUP BY cluster_id, group_id, incarnation
 )
 SELECT
@@ -62,7 +62,7 @@ SELECT
     CASE WHEN c.event = 'PARTITION_LOAD' THEN 'loaded' ELSE 'unloaded' END AS change, -- loaded (a broker becomes its coordinator) or unloaded (a broker is it no more)
     c.change_time,                  -- when: the load was over, the unload began
     c.broker_id,                    -- which broker
-    b.broker_id AS broker_before,   -- of a load: the broker that loaded it before; null if no log says
+    b.broker_id AS previous_broker_id,   -- of a load: the broker that loaded it before; null if no log says
     c.load_ms,                      -- of a load: ms it took, as the broker says
     COUNT(s.generation) AS rebalances_within_5_min, -- rebalances of the group that began in the 5 minutes after
     MIN(s.start_time) AS next_rebalance_time, -- start of the first of them

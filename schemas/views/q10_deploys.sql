@@ -1,5 +1,5 @@
 -- q10_deploys: deploy report: two and more processes of a group restarted within a minute of each other, and what that cost.
-WITH signs AS (
+WITH events AS (
     SELECT
         cluster_id, group_id, event_time, story,
         COALESCE(instance_id, client_id, member_id) AS who,
@@ -23,7 +23,7 @@ numbered AS (
             LAG(event_time) OVER (
                 PARTITION BY cluster_id, group_id ORDER BY event_time, who
             ) AS time_before
-        FROM signs
+        FROM events
         WHERE story = 'restart' OR story = 'return' AND story_before = 'restart'
     ) AS restarts
 ),
@@ -46,8 +46,8 @@ SELECT
     COALESCE(SUM(r.total_ms), 0) AS not_stable_ms, -- ms in them
     COALESCE(SUM(r.partitions_moved), 0) AS partitions_moved, -- partitions that went to another process
     COALESCE(SUM(r.unavailable_partition_ms), 0) AS unavailable_partition_ms, -- ms that nobody had partitions for rebalances, summed over partitions, at most
-    COALESCE(SUM(r.offsets_went_back), 0) AS offsets_went_back, -- commits of a lower offset than before: duplicates
-    COALESCE(SUM(r.records_again), 0) AS records_again -- records consumed again by these
+    COALESCE(SUM(r.offset_rewinds), 0) AS offset_rewinds, -- commits of a lower offset than before: duplicates
+    COALESCE(SUM(r.reconsumed_records), 0) AS reconsumed_records -- records consumed again by these
 FROM deploys d
 LEFT JOIN q10_each_rebalance r
     ON r.cluster_id = d.cluster_id AND r.group_id = d.group_id

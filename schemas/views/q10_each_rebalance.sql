@@ -11,9 +11,9 @@ WITH stopped AS (
 again AS (
     SELECT
         s.cluster_id, s.group_id, s.incarnation, s.generation,
-        COUNT(*) AS offsets_went_back, SUM(b.records_again) AS records_again
+        COUNT(*) AS offset_rewinds, SUM(b.reconsumed_records) AS reconsumed_records
     FROM generation_spans s
-    JOIN offsets_back b
+    JOIN offset_rewinds b
         ON b.cluster_id = s.cluster_id AND b.group_id = s.group_id
         AND b.append_time > s.start_time AND b.append_time <= s.until_time
     GROUP BY s.cluster_id, s.group_id, s.incarnation, s.generation
@@ -34,8 +34,8 @@ SELECT
     p.partitions_unavailable,       -- partitions that nobody had for a while
     p.unavailable_partition_ms,     -- ms that nobody had them, summed over partitions, at most; see partition_movement
     p.longest_unavailable_ms,       -- of one partition
-    COALESCE(a.offsets_went_back, 0) AS offsets_went_back, -- commits of a lower offset than before while this generation lasted: duplicates
-    COALESCE(a.records_again, 0) AS records_again -- records consumed again by these
+    COALESCE(a.offset_rewinds, 0) AS offset_rewinds, -- commits of a lower offset than before while this generation lasted: duplicates
+    COALESCE(a.reconsumed_records, 0) AS reconsumed_records -- records consumed again by these
 FROM generation_spans s
 LEFT JOIN rebalances r
     ON r.cluster_id = s.cluster_id AND r.group_id = s.group_id

@@ -12,7 +12,7 @@ WITH members AS (
 fences AS (
     SELECT cluster_id, group_id, instance_id, COUNT(*) AS fenced
     FROM timeline
-    WHERE sign = 'STATIC_FENCED' AND instance_id IS NOT NULL
+    WHERE event = 'STATIC_FENCED' AND instance_id IS NOT NULL
     GROUP BY cluster_id, group_id, instance_id
 ),
 causes AS (

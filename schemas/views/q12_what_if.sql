@@ -15,8 +15,8 @@ SELECT
     o.unavailable_partition_ms AS unavailable_observed_partition_ms, -- ms that no process had a partition, over all partitions
     m.unavailable_partition_ms AS unavailable_unchanged_partition_ms, -- by the models
     p.unavailable_partition_ms AS unavailable_predicted_partition_ms, -- changed
-    p.unavailable_partition_ms_least AS unavailable_predicted_least_partition_ms, -- least of the seeds
-    p.unavailable_partition_ms_most AS unavailable_predicted_most_partition_ms, -- most of the seeds
+    p.unavailable_partition_ms_min AS unavailable_predicted_min_partition_ms, -- least of the seeds
+    p.unavailable_partition_ms_max AS unavailable_predicted_max_partition_ms, -- most of the seeds
     m.unavailable_partition_ms - p.unavailable_partition_ms AS saved_partition_ms, -- of that the saving, model against model: what the models get wrong is on both sides
     ROUND(100 * (m.unavailable_partition_ms - p.unavailable_partition_ms) / NULLIF(m.unavailable_partition_ms, 0), 1) AS saved_percent, -- share of it
     p.setting IS NOT DISTINCT FROM a.setting AS advised, -- the cheapest change that takes most of the group's unavailability away

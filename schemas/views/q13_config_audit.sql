@@ -26,10 +26,10 @@ by_generation AS (
         m.cluster_id, m.group_id, m.event_date, m.incarnation, m.generation, MAX(g.protocol) AS protocol,
         COUNT(*) AS members,
         COUNT(m.instance_id) AS static_members,
-        MIN(m.session_timeout_ms) AS session_timeout_least_ms,
-        MAX(m.session_timeout_ms) AS session_timeout_most_ms,
-        MIN(m.rebalance_timeout_ms) AS rebalance_timeout_least_ms,
-        MAX(m.rebalance_timeout_ms) AS rebalance_timeout_most_ms,
+        MIN(m.session_timeout_ms) AS session_timeout_min_ms,
+        MAX(m.session_timeout_ms) AS session_timeout_max_ms,
+        MIN(m.rebalance_timeout_ms) AS rebalance_timeout_min_ms,
+        MAX(m.rebalance_timeout_ms) AS rebalance_timeout_max_ms,
         COUNT(DISTINCT m.topics) AS subscriptions,
         SUM(m.partitions) AS partitions,
         -- In a cooperative group's first round who comes waits for what others give up.
@@ -46,8 +46,8 @@ by_generation AS (
 versions AS (
     SELECT
         r.cluster_id, r.group_id,
-        MIN(CAST(SUBSTR(HEX(r.member.subscription), 4, 1) AS INT)) AS version_least,
-        MAX(CAST(SUBSTR(HEX(r.member.subscription), 4, 1) AS INT)) AS version_most
+        MIN(CAST(SUBSTR(HEX(r.member.subscription), 4, 1) AS INT)) AS version_min,
+        MAX(CAST(SUBSTR(HEX(r.member.subscription), 4, 1) AS INT)) AS version_max
     FROM (
         SELECT g.cluster_id, g.group_id, g.event_date, EXPLODE(g.members) AS member
         FROM group_metadata g
@@ -64,10 +64,10 @@ groups AS (
         MAX(static_members) AS static_members,
         MAX(members - static_members) AS dynamic_members,
         MAX(partitions) AS partitions,
-        MIN(session_timeout_least_ms) AS session_timeout_least_ms,
-        MAX(session_timeout_most_ms) AS session_timeout_most_ms,
-        MIN(rebalance_timeout_least_ms) AS rebalance_timeout_least_ms,
-        MAX(rebalance_timeout_most_ms) AS rebalance_timeout_most_ms,
+        MIN(session_timeout_min_ms) AS session_timeout_min_ms,
+        MAX(session_timeout_max_ms) AS session_timeout_max_ms,
+        MIN(rebalance_timeout_min_ms) AS rebalance_timeout_min_ms,
+        MAX(rebalance_timeout_max_ms) AS rebalance_timeout_max_ms,
         ARRAY_SORT(ARRAY_AGG(DISTINCT protocol)) AS assignors,
         COUNT(DISTINCT protocol) AS assignor_count,
         MAX(subscriptions) AS subscriptions,
@@ -85,23 +85,23 @@ SELECT
     g.dynamic_members,              -- most of them without
     g.partitions,                   -- most partitions assigned at once
     g.idle_members,                 -- most members without a partition at once
-    g.session_timeout_least_ms,     -- shortest session.timeout.ms
-    g.session_timeout_most_ms,      -- longest
-    g.rebalance_timeout_least_ms,   -- shortest max.poll.interval.ms of a consumer; -1 if not sent
-    g.rebalance_timeout_most_ms,    -- longest
+    g.session_timeout_min_ms,     -- shortest session.timeout.ms
+    g.session_timeout_max_ms,      -- longest
+    g.rebalance_timeout_min_ms,   -- shortest max.poll.interval.ms of a consumer; -1 if not sent
+    g.rebalance_timeout_max_ms,    -- longest
     g.assignors,                    -- assignors that the votes chose
     g.subscriptions,                -- most different sets of topics subscribed to at once
-    v.version_least AS subscription_version_least, -- lowest version of a subscription: the age of its client
-    v.version_most AS subscription_version_most, -- highest
+    v.version_min AS subscription_version_min, -- lowest version of a subscription: the age of its client
+    v.version_max AS subscription_version_max, -- highest
     NULLIF(CONCAT_WS(', ',
-        CASE WHEN g.session_timeout_least_ms < g.session_timeout_most_ms
+        CASE WHEN g.session_timeout_min_ms < g.session_timeout_max_ms
             THEN 'session timeouts differ' END,
-        CASE WHEN g.rebalance_timeout_least_ms < g.rebalance_timeout_most_ms
+        CASE WHEN g.rebalance_timeout_min_ms < g.rebalance_timeout_max_ms
             THEN 'rebalance timeouts differ' END,
-        CASE WHEN g.rebalance_timeout_least_ms BETWEEN 0 AND g.session_timeout_most_ms
+        CASE WHEN g.rebalance_timeout_min_ms BETWEEN 0 AND g.session_timeout_max_ms
             THEN 'session timeout not below rebalance timeout' END,
         CASE WHEN g.assignor_count > 1 THEN 'assignor changed' END,
-        CASE WHEN v.version_least < v.version_most THEN 'client versions differ' END,
+        CASE WHEN v.version_min < v.version_max THEN 'client versions differ' END,
         CASE WHEN g.too_many = 1 THEN 'more members than partitions' END,
         CASE WHEN g.too_many = 0 AND g.idle_members > 0 THEN 'members without partitions' END,
         CASE WHEN g.subscriptions > 1 THEN 'subscriptions differ' END,

@@ -12,7 +12,7 @@ SELECT
         WHEN m.from_process IS NOT NULL THEN 'taken away'
         ELSE 'not assigned'
     END AS why,                     -- no generation yet, group empty (a tool or a consumer without a group), taken away (its owner lost it in this generation: a cooperative one commits once more when it is told), not assigned
-    m.from_process AS owner_before, -- who had just lost it
+    m.from_process AS previous_owner, -- who had just lost it
     c.commits,                      -- commits
     c.first_time,                   -- time of the first
     c.last_time,                    -- time of the last

@@ -39,10 +39,10 @@ SELECT
     partitions_without_commits,     -- of these: not committed for until the next generation ran
     commits,                        -- its commits for the others
     last_commit_time,               -- the last of these
-    UNIX_MILLIS(until_time) - UNIX_MILLIS(COALESCE(last_commit_time, running_time)) AS silent_ms, -- ms from then to the next rebalance
+    UNIX_MILLIS(until_time) - UNIX_MILLIS(COALESCE(last_commit_time, running_time)) AS without_commit_ms, -- ms from then to the next rebalance
     UNIX_MILLIS(until_time) - UNIX_MILLIS(COALESCE(last_commit_time, running_time)) >= 10000
         AND UNIX_MILLIS(group_last_time) - UNIX_MILLIS(COALESCE(last_commit_time, running_time)) >= 10000
-        AS silent                   -- it fell silent for 10 s and more while others of the group went on: stuck, slow or dead
+        AS stopped_committing                   -- it fell silent for 10 s and more while others of the group went on: stuck, slow or dead
 FROM (
     SELECT
         *,

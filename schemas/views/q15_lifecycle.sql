@@ -1,22 +1,22 @@
 -- q15_lifecycle: which groups live, which are empty and until when, which are gone.
-WITH lives AS (
+WITH incarnations AS (
     SELECT
         cluster_id, group_id, incarnation,
-        MIN(start_time) AS born_time, COUNT(*) AS generations,
+        MIN(start_time) AS created_time, COUNT(*) AS generations,
         MAX_BY(outcome, generation) AS last_outcome,
         MAX_BY(running_time, generation) AS last_running
     FROM generation_spans
     GROUP BY cluster_id, group_id, incarnation
 ),
 deaths AS (
-    SELECT cluster_id, group_id, incarnation, MAX(sign_time) AS died_time
+    SELECT cluster_id, group_id, incarnation, MAX(event_time) AS deleted_time
     FROM timeline
-    WHERE sign IN ('TOMBSTONE', 'GROUP_DEAD')
+    WHERE event IN ('TOMBSTONE', 'GROUP_DEAD')
     GROUP BY cluster_id, group_id, incarnation
 ),
-last_lives AS (
+last_incarnations AS (
     SELECT cluster_id, group_id, MAX(incarnation) AS incarnation
-    FROM lives
+    FROM incarnations
     GROUP BY cluster_id, group_id
 ),
 tombstones AS (
@@ -36,29 +36,29 @@ commits AS (
 SELECT
     COALESCE(v.cluster_id, c.cluster_id) AS cluster_id, -- cluster
     COALESCE(v.group_id, c.group_id) AS group_id, -- consumer group
-    v.incarnation AS lives,         -- how many lives of it are known; null of one without generations: it only commits
-    v.born_time,                    -- first sign of its last life
+    v.incarnation AS incarnations,  -- number of its last incarnation; null for a group without generations that only commits
+    v.created_time,                    -- first event of its last incarnation
     v.generations,                  -- generations of that life that left a trace
     CASE
         WHEN v.incarnation IS NULL THEN 'commits only'
-        WHEN d.died_time >= v.last_running THEN 'dead'
+        WHEN d.deleted_time >= v.last_running THEN 'dead'
         WHEN v.last_outcome = 'empty' THEN 'empty'
         ELSE 'members'
     END AS state,                   -- members, empty, dead (deleted or expired), or commits only (nobody ever joined)
     CASE WHEN v.last_outcome = 'empty' THEN v.last_running END AS empty_since, -- when its last member went
-    CASE WHEN d.died_time >= v.last_running THEN d.died_time END AS died_time, -- when it was removed
+    CASE WHEN d.deleted_time >= v.last_running THEN d.deleted_time END AS deleted_time, -- when it was removed
     c.last_commit_time,             -- its last commit
     -- KIP-211: offsets of an empty group live for offsets.retention.minutes since it is empty.
     CASE
         WHEN v.incarnation IS NULL THEN c.last_commit_time + INTERVAL '7' DAY
-        WHEN v.last_outcome = 'empty' AND (d.died_time IS NULL OR d.died_time < v.last_running)
+        WHEN v.last_outcome = 'empty' AND (d.deleted_time IS NULL OR d.deleted_time < v.last_running)
             THEN v.last_running + INTERVAL '7' DAY
     END AS expires_time,            -- when its offsets expire and it with them, unless somebody joins: 7 days, the default of offsets.retention.minutes since Kafka 2.0
     COALESCE(t.group_tombstones, 0) AS group_tombstones, -- tombstones of the group
     COALESCE(c.offset_tombstones, 0) AS offset_tombstones -- tombstones of its offsets
 FROM (
-    SELECT l.* FROM lives l
-    JOIN last_lives s
+    SELECT l.* FROM incarnations l
+    JOIN last_incarnations s
         ON s.cluster_id = l.cluster_id AND s.group_id = l.group_id
         AND s.incarnation = l.incarnation
 ) AS v

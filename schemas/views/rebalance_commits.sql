@@ -11,9 +11,9 @@ WITH marks AS (
         ON g.cluster_id = s.cluster_id AND g.group_id = s.group_id
         AND g.incarnation = s.incarnation AND g.generation = s.generation
 ),
-signs AS (
+events AS (
     SELECT
-        cluster_id, group_id, start_time AS sign_time, place,
+        cluster_id, group_id, start_time AS event_time, place,
         NULL AS topic, NULL AS partition, 0 AS log_offset
     FROM marks
     UNION ALL
@@ -23,13 +23,13 @@ signs AS (
 ),
 placed AS (
     SELECT
-        cluster_id, group_id, sign_time, topic, partition,
+        cluster_id, group_id, event_time, topic, partition,
         MAX(place) OVER (
             PARTITION BY cluster_id, group_id
-            ORDER BY sign_time, CASE WHEN topic IS NULL THEN 0 ELSE 1 END, log_offset, place
+            ORDER BY event_time, CASE WHEN topic IS NULL THEN 0 ELSE 1 END, log_offset, place
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS at_place
-    FROM signs
+    FROM events
 )
 SELECT
     m.cluster_id,                   -- cluster
@@ -38,10 +38,10 @@ SELECT
     m.generation,                   -- generation that the rebalance made
     p.topic,                        -- topic
     p.partition,                    -- partition
-    MAX(p.sign_time) AS commit_time -- last commit between the rebalance's start and its join barrier
+    MAX(p.event_time) AS commit_time -- last commit between the rebalance's start and its join barrier
 FROM placed p
 JOIN marks m
     ON m.cluster_id = p.cluster_id AND m.group_id = p.group_id AND m.place = p.at_place
-    AND p.sign_time <= m.joined_time
+    AND p.event_time <= m.joined_time
 WHERE p.topic IS NOT NULL
 GROUP BY m.cluster_id, m.group_id, m.incarnation, m.generation, p.topic, p.partition

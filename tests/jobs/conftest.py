@@ -61,7 +61,7 @@ DEMANDED = {
         "own": False,
         "rounds": 1,
         "equals_actual": True,
-        "partitions_known_by": "assignments",
+        "partition_count_source": "assignments",
     },
 }
 

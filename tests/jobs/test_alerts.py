@@ -49,7 +49,7 @@ def plant(write_lake, tmp_path_factory):
                 place | ({"preparing_time": ms(began)} if began is not None else {})
                 | ({"end_time": ms(ended)} if ended is not None else {})
             )  # fmt: skip
-        last = {"group_id": "any", "seq": 1, "sign_time": ms(ends), "sign": "RECORD"}
+        last = {"group_id": "any", "seq": 1, "event_time": ms(ends), "event": "RECORD"}
         whole = {
             "generations": generations,
             "rebalance_latency": latency,
@@ -310,11 +310,11 @@ def test_a_time_of_another_zone(plant):
 
 
 def test_now_is_each_clusters_last_time(plant):
-    """A log's sign or a commit, whichever is later."""
+    """A log's event or a commit, whichever is later."""
     lake = plant(
         timeline=[
-            {"group_id": "g", "seq": 1, "sign": "RECORD", "sign_time": ms(10)},
-            {"cluster_id": "d", "group_id": "g", "seq": 1, "sign": "RECORD", "sign_time": ms(20)},
+            {"group_id": "g", "seq": 1, "event": "RECORD", "event_time": ms(10)},
+            {"cluster_id": "d", "group_id": "g", "seq": 1, "event": "RECORD", "event_time": ms(20)},
         ],
         committed_offsets=[
             {"group_id": "g", "partition": 0, "log_offset": 1, "append_time": ms(30)}

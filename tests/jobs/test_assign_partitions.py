@@ -226,7 +226,7 @@ def test_partition_counts_at_a_time():
 
 
 def recorded(group, number, offset, given, protocol="range", wrote=JAVA, instances=()):
-    """A record with its sign and its members, as the tables before this job have them."""
+    """A record with its event and its members, as the tables before this job have them."""
     place = {"group_id": group, "generation": number}
     members = [
         {"member_id": m, "instance_id": dict(instances).get(m), "subscribed_topics": ["t"],
@@ -236,17 +236,17 @@ def recorded(group, number, offset, given, protocol="range", wrote=JAVA, instanc
     ]  # fmt: skip
     record = {"log_offset": offset, "protocol_type": "consumer", "protocol": protocol,
               "append_time": 1000 * offset, "members": members}  # fmt: skip
-    sign = {"group_id": group, "topic_partition": "__consumer_offsets-0", "log_offset": offset,
-            "seq": offset, "sign": "RECORD", "level": number}  # fmt: skip
+    event = {"group_id": group, "topic_partition": "__consumer_offsets-0", "log_offset": offset,
+            "seq": offset, "event": "RECORD", "event_generation": number}  # fmt: skip
     who = [place | {"member_id": m, "process": dict(instances).get(m, m)} for m in given]
-    return place | record, sign, who
+    return place | record, event, who
 
 
 def tables(stored):
     who = {(m["group_id"], m["generation"], m["member_id"]): m for *_, ms in stored for m in ms}
     return {
         "group_metadata": [record for record, _, _ in stored],
-        "timeline": [sign for _, sign, _ in stored],
+        "timeline": [event for _, event, _ in stored],
         "generation_members": list(who.values()),
     }
 
@@ -272,7 +272,7 @@ def test_the_tables(spark, lake, write_lake):
 
     told = lake.read("assignor_quality").collect()
     asked = ("group_id", "generation", "assignor", "mode", "own", "chain_length",
-             "partitions_moved", "difference", "partitions_known_by")  # fmt: skip
+             "partitions_moved", "difference", "partition_count_source")  # fmt: skip
     assert sorted((tuple(row[name] for name in asked) for row in told), key=str) == sorted([
         ("g", 254, "actual", "step", False, None, 0, None, "assignments"),
         ("g", 254, "range", "step", True, None, 0, None, "assignments"),

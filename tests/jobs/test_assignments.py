@@ -39,13 +39,16 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def found(frame, by_group):
-    signs, records, members = [], [], set()
+    events, records, members = [], [], set()
     for rule, (stored_records, _) in CASES.items():
         for offset, (generation, assigned) in enumerate(stored_records):
             place = {"group_id": rule, "log_offset": offset}
-            sign = {"sign": "RECORD" if assigned else "RECORD_EMPTY", "level": generation}
+            event = {
+                "event": "RECORD" if assigned else "RECORD_EMPTY",
+                "event_generation": generation,
+            }
             topic_partition = {"topic_partition": "__consumer_offsets-0"}
-            signs.append(place | sign | topic_partition | {"seq": offset})
+            events.append(place | event | topic_partition | {"seq": offset})
             given = [{"member_id": name, "assigned": has} for name, has in assigned.items()]
             records.append(place | {"generation": generation, "members": given})
             members |= {(rule, generation, name) for name in assigned}
@@ -54,7 +57,7 @@ def found(frame, by_group):
         for g, n, m in sorted(members)
     ]
     given = assignments(
-        frame("timeline", signs),
+        frame("timeline", events),
         frame("group_metadata", records),
         frame("generation_members", who),
     )

@@ -91,7 +91,7 @@ SOUND = {
                        "evidence": "log"}],
     "what_if": [{"group_id": "g", "setting": "unchanged", "basis": "observed", "seeds": 0,
                  "era": "3.9", "from_time": T, "to_time": T + 9500,
-                 **{f"{figure}{end}": 1 for end in ("", "_least", "_most") for figure in (
+                 **{f"{figure}{end}": 1 for end in ("", "_min", "_max") for figure in (
                      "rebalances", "not_stable_ms", "moved_partitions",
                      "unavailable_partition_ms")}}],
     "advice": [{"group_id": "g", "saved_unavailable_partition_ms": 0, "saved_not_stable_ms": 0,
@@ -107,12 +107,13 @@ SOUND = {
     ],
     "group_days": [{"group_id": "g"}],
     "timeline": [
-        {"group_id": "g", "seq": place, "sign_time": ms, "sign": event, "level": generation}
+        {"group_id": "g", "seq": place, "event_time": ms, "event": event,
+         "event_generation": generation}
         for place, ms, event, generation in LINES
     ] + [
-        {"group_id": "g", "seq": 3, "sign_time": T + 2001, "sign": "RECORD", "level": 1,
-         "member_id": "m", "members": ["m"], "protocol": "range", "log_offset": 0,
-         "state_timestamp_ms": T + 2000, "topic_partition": "__consumer_offsets-0"}
+        {"group_id": "g", "seq": 3, "event_time": T + 2001, "event": "RECORD",
+         "event_generation": 1, "member_id": "m", "members": ["m"], "protocol": "range",
+         "log_offset": 0, "state_timestamp_ms": T + 2000, "topic_partition": "__consumer_offsets-0"}
     ],
     "generations": [
         PLACE | TIMES | {"ended_time": T + 9000, "protocol": "range", "leader": "m",
@@ -302,7 +303,7 @@ BROKEN = {
         [("group_events agrees with broker_log_events", "c", "f 5 g", "no row",
           "2026-11-21 00:00:09.5, JOIN_COMPLETE, 2, -, -, -, -, -, -, -, -")],
     ),
-    "a sign lost": (
+    "an event lost": (
         lost("timeline", 0),
         [("timeline agrees with group_events and group_metadata", "c", "g 1",
           "2026-11-21 00:00:01, REBALANCE_START, -, -, -, -", "no row")],

@@ -6,19 +6,24 @@ from jobs.churn import churn
 from jobs.lake.tables import conform
 
 
-def line(sign, forming, level=None, **more):
+def line(event, forming, event_generation=None, **more):
     return {
-        "sign": sign,
-        "level": level,
+        "event": event,
+        "event_generation": event_generation,
         "forming_generation": forming,
         "current_generation": forming - 1,
         **more,
     }
 
 
-RECORD_1 = {"sign": "RECORD", "level": 1, "current_generation": 1, "forming_generation": 2}
+RECORD_1 = {
+    "event": "RECORD",
+    "event_generation": 1,
+    "current_generation": 1,
+    "forming_generation": 2,
+}
 
-# rule -> evidence by generation; (generation, member, change, gone); signs in their order; then
+# rule -> evidence by generation; (generation, member, change, gone); events in their order; then
 #         (generation, joined, left, expired, dropped, replaced, retained, gone)
 MEMBERS = {
     "records alone: what only lines tell is unknown": (
@@ -163,9 +168,9 @@ def evidence_rows(cases):
 
 @pytest.fixture(scope="module")
 def members(frame, by_group):
-    signs, rows = [], []
+    events, rows = [], []
     for rule, (_, of_generations, lines, _) in MEMBERS.items():
-        signs += [{"group_id": rule, "seq": seq, **row} for seq, row in enumerate(lines)]
+        events += [{"group_id": rule, "seq": seq, **row} for seq, row in enumerate(lines)]
         names = ("generation", "member_id", "change", "gone")
         for row in of_generations:
             rows.append({"group_id": rule, "process": row[1], **dict(zip(names, row, strict=True))})
@@ -173,7 +178,7 @@ def members(frame, by_group):
         frame("generations", evidence_rows(MEMBERS)),
         frame("generation_members", rows),
         frame("assignments", []),
-        frame("timeline", signs),
+        frame("timeline", events),
     )
     columns = ["generation", "members_joined", "members_left", "members_expired", "members_dropped",
                "members_replaced", "members_retained", "members_gone"]  # fmt: skip

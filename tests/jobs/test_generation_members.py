@@ -21,8 +21,8 @@ def record(ms, generation, *members):
     return {"append_time": ms, "generation": generation, "members": full, "leader": "a"}
 
 
-def line(ms, sign, current, **more):
-    return {"sign_time": ms, "sign": sign, "current_generation": current, **more}
+def line(ms, event, current, **more):
+    return {"event_time": ms, "event": event, "current_generation": current, **more}
 
 
 def static(member_id):
@@ -180,32 +180,32 @@ PROCESSES = {
 }
 
 
-def signs_and_records(rule, records, lines):
-    """The record's sign stands in the timeline where its time puts it."""
-    signs = [line | {"seq": line["sign_time"] * 10} for line in lines]
+def events_and_records(rule, records, lines):
+    """The record's event stands in the timeline where its time puts it."""
+    events = [line | {"seq": line["event_time"] * 10} for line in lines]
     metadata = []
     for offset, stored in enumerate(records):
         metadata.append({"group_id": rule, "log_offset": offset, **stored})
-        signs.append(
+        events.append(
             {
                 "seq": stored["append_time"] * 10 + 5,
-                "sign_time": stored["append_time"],
-                "sign": "RECORD" if stored["members"] else "RECORD_EMPTY",
-                "level": stored["generation"],
+                "event_time": stored["append_time"],
+                "event": "RECORD" if stored["members"] else "RECORD_EMPTY",
+                "event_generation": stored["generation"],
                 "topic_partition": "__consumer_offsets-0",
                 "log_offset": offset,
             }
         )
-    return [{"group_id": rule} | sign for sign in signs], metadata
+    return [{"group_id": rule} | event for event in events], metadata
 
 
 def computed(frame, cases):
-    signs, records = [], []
+    events, records = [], []
     for rule, (stored, *lines, _) in cases.items():
-        of_case = signs_and_records(rule, stored, lines[0] if lines else [])
-        signs += of_case[0]
+        of_case = events_and_records(rule, stored, lines[0] if lines else [])
+        events += of_case[0]
         records += of_case[1]
-    made = generation_members(frame("timeline", signs), frame("group_metadata", records))
+    made = generation_members(frame("timeline", events), frame("group_metadata", records))
     return conform(made, "generation_members")
 
 
@@ -239,9 +239,9 @@ def test_a_member_keeps_what_its_record_says(frame):
         "subscribed_topics": ["orders"],
     }
     lines = [line(30, "LEFT", 1, member_id="a", client_reason="unsubscribed")]
-    signs, records = signs_and_records("g", [record(10, 1, said)], lines)
+    events, records = events_and_records("g", [record(10, 1, said)], lines)
 
-    made = generation_members(frame("timeline", signs), frame("group_metadata", records))
+    made = generation_members(frame("timeline", events), frame("group_metadata", records))
 
     columns = ["client_id", "client_host", "session_timeout_ms", "rebalance_timeout_ms",
                "subscribed_topics", "is_leader", "left_reason"]  # fmt: skip

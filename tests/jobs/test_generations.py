@@ -1,4 +1,4 @@
-"""generations: times and outcome from whatever signs there are, and who or what began each."""
+"""generations: times and outcome from whatever events there are, and who or what began each."""
 
 import pytest
 
@@ -8,12 +8,12 @@ from jobs.lake.tables import conform
 BILLING = "billing-1-0f8fad5b-d9cb-469f-a165-70867728950e"
 
 
-def sign(ms, sign, level, current, **more):
+def event(ms, event, event_generation, current, **more):
     forming = more.pop("forming", current + 1)
     return {
-        "sign_time": ms,
-        "sign": sign,
-        "level": level,
+        "event_time": ms,
+        "event": event,
+        "event_generation": event_generation,
         "current_generation": current,
         "forming_generation": forming,
         **more,
@@ -21,19 +21,19 @@ def sign(ms, sign, level, current, **more):
 
 
 def start(ms, old, cause=None, member_id=None, **more):
-    return sign(ms, "REBALANCE_START", old, old, cause=cause, member_id=member_id, **more)
+    return event(ms, "REBALANCE_START", old, old, cause=cause, member_id=member_id, **more)
 
 
 def joined(ms, generation, member_count=1):
-    return sign(ms, "JOIN_COMPLETE", generation, generation, member_count=member_count)
+    return event(ms, "JOIN_COMPLETE", generation, generation, member_count=member_count)
 
 
 def assigned(ms, generation):
-    return sign(ms, "ASSIGNMENT_RECEIVED", generation, generation, member_id="a", member_count=1)
+    return event(ms, "ASSIGNMENT_RECEIVED", generation, generation, member_id="a", member_count=1)
 
 
 def record(ms, generation, members=("a",), state_ms=None):
-    return sign(
+    return event(
         ms,
         "RECORD",
         generation,
@@ -47,7 +47,7 @@ def record(ms, generation, members=("a",), state_ms=None):
     )
 
 
-# rule -> signs in their order, then
+# rule -> events in their order, then
 #         (life, generation, prepared, joined, stable, ended, outcome, members, gap, evidence)
 COURSES = {
     "line and record tell one generation": (
@@ -87,23 +87,23 @@ COURSES = {
         ],
     ),
     "failed: a line says that the append did": (
-        [joined(40, 1), assigned(45, 1), sign(48, "STORE_FAILED", None, 1)],
+        [joined(40, 1), assigned(45, 1), event(48, "STORE_FAILED", None, 1)],
         [(1, 1, None, 40, 45, None, "failed", 1, None, "log")],
     ),
     "a failed append that was tried again and stored is stable": (
-        [joined(40, 1), sign(48, "STORE_FAILED", None, 1), record(60, 1)],
+        [joined(40, 1), event(48, "STORE_FAILED", None, 1), record(60, 1)],
         [(1, 1, None, 40, 60, None, "stable", 1, None, "both")],
     ),
     "empty: nobody joined": (
-        [start(10, 4), sign(70, "GROUP_EMPTY", 5, 5), sign(71, "RECORD_EMPTY", 5, 5)],
+        [start(10, 4), event(70, "GROUP_EMPTY", 5, 5), event(71, "RECORD_EMPTY", 5, 5)],
         [(1, 5, 10, 70, None, None, "empty", 0, None, "both")],
     ),
     "empty by the record alone": (
-        [sign(71, "RECORD_EMPTY", 5, 5, state_timestamp_ms=70)],
+        [event(71, "RECORD_EMPTY", 5, 5, state_timestamp_ms=70)],
         [(1, 5, None, 70, None, None, "empty", 0, None, "records")],
     ),
     "the group's death ends its last generation": (
-        [joined(40, 2), assigned(45, 2), sign(900, "GROUP_DEAD", None, 2)],
+        [joined(40, 2), assigned(45, 2), event(900, "GROUP_DEAD", None, 2)],
         [(1, 2, None, 40, 45, 900, "stable", 1, None, "log")],
     ),
     "a start from a generation that left no trace makes only the next": (
@@ -117,7 +117,7 @@ COURSES = {
     "a new life counts its generations and gaps anew": (
         [
             record(20, 7),
-            sign(30, "TOMBSTONE", None, 7),
+            event(30, "TOMBSTONE", None, 7),
             record(50, 1) | {"incarnation": 2},
             record(60, 2) | {"incarnation": 2},
         ],
@@ -131,10 +131,10 @@ COURSES = {
 
 
 def left(ms, current, member_id, **more):
-    return sign(ms, "LEFT", None, current, member_id=member_id, **more)
+    return event(ms, "LEFT", None, current, member_id=member_id, **more)
 
 
-# rule -> signs in their order, then (generation, cause, client reason, culprit, its client, host)
+# rule -> events in their order, then (generation, cause, client reason, culprit, its client, host)
 CAUSES = {
     "the start's own reason and member; the client by the records": (
         [start(10, 0, "MEMBER_NEW", "a", client_reason="rebalance enforced"), record(40, 1)],
@@ -172,7 +172,7 @@ CAUSES = {
         [(2, "LEAVE", None, "a", "client-a", "/10.0.0.1")],
     ),
     "before 2.1 no start says why: an expiry on the way does": (
-        [sign(9, "HEARTBEAT_EXPIRED", None, 1, member_id="b"), start(10, 1)],
+        [event(9, "HEARTBEAT_EXPIRED", None, 1, member_id="b"), start(10, 1)],
         [(2, "HEARTBEAT_EXPIRY", None, "b", None, None)],
     ),
     "before 2.1: a departure on the way does": (
@@ -214,14 +214,14 @@ CAUSES = {
         ],
     ),
     "who comes into an empty group is new": (
-        [sign(10, "RECORD_EMPTY", 500, 500), record(20, 501)],
+        [event(10, "RECORD_EMPTY", 500, 500), record(20, 501)],
         [
             (500, None, None, None, None, None),
             (501, "MEMBER_NEW", None, "a", "client-a", "/10.0.0.1"),
         ],
     ),
     "who left an emptied group is gone": (
-        [record(10, 1), sign(20, "RECORD_EMPTY", 2, 2)],
+        [record(10, 1), event(20, "RECORD_EMPTY", 2, 2)],
         [
             (1, "MEMBER_NEW", None, "a", "client-a", "/10.0.0.1"),
             (2, "MEMBER_GONE", None, "a", "client-a", "/10.0.0.1"),
@@ -236,18 +236,18 @@ CLIENT_A = {
 
 
 def computed(frame, cases):
-    signs = [
+    events = [
         {
             "group_id": rule,
             "seq": seq,
-            "log_offset": seq if "RECORD" in row["sign"] else None,
+            "log_offset": seq if "RECORD" in row["event"] else None,
             **row,
         }
         for rule, (rows, _) in cases.items()
         for seq, row in enumerate(rows)
     ]
     records = [{"group_id": rule, "log_offset": 0, **CLIENT_A} for rule in cases]
-    made = generations(frame("timeline", signs), frame("group_metadata", records))
+    made = generations(frame("timeline", events), frame("group_metadata", records))
     return conform(made, "generations")
 
 
@@ -276,7 +276,7 @@ def test_cause(causes, rule):
 
 
 def test_a_generation_names_its_records_and_what_they_say(frame):
-    signs = [
+    events = [
         {"group_id": "g", "topic_partition": "__consumer_offsets-3", **row}
         for row in (
             record(20, 1, ("s1", "t")) | {"seq": 1, "log_offset": 7},
@@ -284,7 +284,7 @@ def test_a_generation_names_its_records_and_what_they_say(frame):
         )
     ]
 
-    made = generations(frame("timeline", signs), frame("group_metadata", []))
+    made = generations(frame("timeline", events), frame("group_metadata", []))
 
     columns = ["topic_partition", "first_offset", "last_offset", "protocol", "protocol_type",
                "leader"]  # fmt: skip

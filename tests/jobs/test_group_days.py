@@ -12,12 +12,12 @@ def day(number):
     return date(2026, 10, number)
 
 
-def sign(number, kind="RECORD", level=1):
+def event(number, kind="RECORD", of=1):
     """At noon of the date."""
     at_ms = int(datetime(2026, 10, number, 12, tzinfo=UTC).timestamp() * 1000)
     return PLACE | {
-        "event_date": day(number), "sign_time": at_ms, "seq": at_ms * PER_MS, "sign": kind,
-        "level": level,
+        "event_date": day(number), "event_time": at_ms, "seq": at_ms * PER_MS, "event": kind,
+        "event_generation": of,
     }  # fmt: skip
 
 
@@ -29,11 +29,11 @@ def member(number, process, on):
     return generation(number, on) | {"member_id": process, "process": process}
 
 
-def row_of(frame, *, last_sign, assignments=()):
+def row_of(frame, *, last_event, assignments=()):
     rows = {
         "timeline": [
-            sign(1, level=1), sign(5, level=2), sign(6, level=3),
-            sign(last_sign, "MEMBER_JOIN", level=None),
+            event(1, of=1), event(5, of=2), event(6, of=3),
+            event(last_event, "MEMBER_JOIN", of=None),
         ],
         "generations": [generation(1, on=1), generation(2, on=5), generation(3, on=6)],
         "generation_members": [
@@ -43,25 +43,25 @@ def row_of(frame, *, last_sign, assignments=()):
         "assignments": assignments,
     }  # fmt: skip
     days = group_days(*(frame(table, of) for table, of in rows.items()))
-    [row] = days.where(f"event_date = DATE'{day(last_sign)}'").collect()
+    [row] = days.where(f"event_date = DATE'{day(last_event)}'").collect()
     assert (row.context_generation, row.context_date) == (2, day(5))
     return row
 
 
-def gone(frame, *, last_sign):
-    row = row_of(frame, last_sign=last_sign)
+def gone(frame, *, last_event):
+    row = row_of(frame, last_event=last_event)
     return [(each.process, each.until) for each in row.gone_processes]
 
 
 def test_who_went_is_remembered_as_long_as_the_context_generation_is(frame):
     """Generation 3 may be told of again by a run for a date long after it."""
-    assert gone(frame, last_sign=7) == [("away", day(5))]
-    assert gone(frame, last_sign=30) == [("away", day(5))]
+    assert gone(frame, last_event=7) == [("away", day(5))]
+    assert gone(frame, last_event=30) == [("away", day(5))]
 
 
 def test_of_several_owners_of_a_partition_that_nobody_has_now_the_last_is_remembered(frame):
     """As churn counts it: one partition, whoever else had it."""
     several = [member(1, name, on=1) | {"topic": "t", "partition": 0} for name in ("b", "c", "a")]
     kept = [member(number, "there", on=5) | {"topic": "t", "partition": 1} for number in (1, 2)]
-    row = row_of(frame, last_sign=7, assignments=several + kept)
-    assert [(each.partition, each.member_id) for each in row.ownerless] == [(0, "c")]
+    row = row_of(frame, last_event=7, assignments=several + kept)
+    assert [(each.partition, each.member_id) for each in row.unowned_partitions] == [(0, "c")]

@@ -33,10 +33,10 @@ def static(generation, member_id, change="retained", **more):
     return member(generation, member_id, change, "i", instance_id="i", **more)
 
 
-def line(ms, sign, forming, member_id=None, **more):
+def line(ms, event, forming, member_id=None, **more):
     return {
-        "sign_time": ms,
-        "sign": sign,
+        "event_time": ms,
+        "event": event,
         "forming_generation": forming,
         "member_id": member_id,
         **more,
@@ -61,7 +61,7 @@ def leaver(committed_ms):
     return {
         "made": [made(1, "MEMBER_NEW", "a", 10, 20), made(2, "LEAVE", "a", 600_000, 600_010)],
         "members": [member(1, "a", "joined", **POLLS)],
-        "signs": [A_CAME, left(10 * MINUTE, 2, "a")],
+        "events": [A_CAME, left(10 * MINUTE, 2, "a")],
         "owned": [(1, "a", 3)],
         "commits": [(3, 15 * SECOND), (3, committed_ms), (4, 599_000)],
     }
@@ -74,7 +74,7 @@ CASES = {
         {
             "made": [made(1, "MEMBER_NEW", "b", 12, 3000)],
             "members": [member(1, "a", "joined"), member(1, "b", "joined")],
-            "signs": [line(40, "MEMBER_JOIN", 1, "a"), line(12, "MEMBER_JOIN", 1, "b")],
+            "events": [line(40, "MEMBER_JOIN", 1, "a"), line(12, "MEMBER_JOIN", 1, "b")],
         },
         [
             (1, 1, "trigger", "MEMBER_NEW", "start", "b", "log"),
@@ -116,7 +116,7 @@ CASES = {
         {
             "made": [A_IN_1[1], made(2, "STORE_ERROR", "a", 1000, 9000)],
             "members": [A_IN_1[0]],
-            "signs": [A_CAME, line(5000, "HEARTBEAT_EXPIRED", 2, "a")],
+            "events": [A_CAME, line(5000, "HEARTBEAT_EXPIRED", 2, "a")],
         },
         [
             A_STARTED,
@@ -132,7 +132,7 @@ CASES = {
                 made(3, "MEMBER_NEW", "a2", 61_000, 61_010),
             ],
             "members": [A_IN_1[0], member(3, "a2", "joined", "A")],
-            "signs": [A_CAME, left(1000, 2, "a"), line(61_000, "MEMBER_JOIN", 3, "a2")],
+            "events": [A_CAME, left(1000, 2, "a"), line(61_000, "MEMBER_JOIN", 3, "a2")],
         },
         [
             A_STARTED,
@@ -148,7 +148,7 @@ CASES = {
                 made(3, "MEMBER_NEW", "a2", 61_001, 61_010),
             ],
             "members": [A_IN_1[0], member(3, "a2", "joined", "A")],
-            "signs": [A_CAME, left(1000, 2, "a"), line(61_001, "MEMBER_JOIN", 3, "a2")],
+            "events": [A_CAME, left(1000, 2, "a"), line(61_001, "MEMBER_JOIN", 3, "a2")],
         },
         [
             A_STARTED,
@@ -164,7 +164,7 @@ CASES = {
                 made(3, "MEMBER_NEW", "b", 2000, 2010),
             ],
             "members": [A_IN_1[0], member(3, "b", "joined")],
-            "signs": [A_CAME, left(1000, 2, "a"), line(2000, "MEMBER_JOIN", 3, "b")],
+            "events": [A_CAME, left(1000, 2, "a"), line(2000, "MEMBER_JOIN", 3, "b")],
         },
         [
             A_STARTED,
@@ -176,7 +176,7 @@ CASES = {
         {
             "made": [A_IN_1[1], made(2, "LEAVE_POLL_TIMEOUT", "a", 1000, 1010)],
             "members": [A_IN_1[0]],
-            "signs": [A_CAME, left(1000, 2, "a", client_cause="POLL_TIMEOUT")],
+            "events": [A_CAME, left(1000, 2, "a", client_cause="POLL_TIMEOUT")],
         },
         [A_STARTED, (2, 1, "trigger", "LEAVE_POLL_TIMEOUT", "slow_poll", "a", "log")],
     ),
@@ -196,7 +196,7 @@ CASES = {
         {
             "made": [A_IN_1[1], made(2, "HEARTBEAT_EXPIRY", "a", 1000, 1010)],
             "members": [A_IN_1[0]],
-            "signs": [A_CAME, line(1000, "HEARTBEAT_EXPIRED", 2, "a")],
+            "events": [A_CAME, line(1000, "HEARTBEAT_EXPIRED", 2, "a")],
         },
         [A_STARTED, (2, 1, "trigger", "HEARTBEAT_EXPIRY", "crash", "a", "log")],
     ),
@@ -204,7 +204,7 @@ CASES = {
         {
             "made": [STATIC_IN_1, made(2, "HEARTBEAT_EXPIRY", "s1", 1000, 1010)],
             "members": [static(1, "s1", "joined")],
-            "signs": [STATIC_CAME, line(1000, "HEARTBEAT_EXPIRED", 2, "s1")],
+            "events": [STATIC_CAME, line(1000, "HEARTBEAT_EXPIRED", 2, "s1")],
         },
         [STATIC_STARTED, (2, 1, "trigger", "HEARTBEAT_EXPIRY", "stop_or_crash", "s1", "log")],
     ),
@@ -212,7 +212,7 @@ CASES = {
         {
             "made": [A_IN_1[1], made(2, "LEADER_REJOIN", "b", 1000, 9000)],
             "members": [A_IN_1[0], member(2, "b")],
-            "signs": [A_CAME, line(9000, "DROPPED_NOT_REJOINED", 2, None, members=["a"])],
+            "events": [A_CAME, line(9000, "DROPPED_NOT_REJOINED", 2, None, members=["a"])],
         },
         [
             A_STARTED,
@@ -224,7 +224,7 @@ CASES = {
         {
             "made": [A_IN_1[1], made(2, "SYNC_TIMEOUT", "a", 1000, 1010)],
             "members": [A_IN_1[0]],
-            "signs": [
+            "events": [
                 A_CAME,
                 line(1000, "REBALANCE_START", 2, None, members=["a"], cause="SYNC_TIMEOUT"),
             ],
@@ -235,7 +235,7 @@ CASES = {
         {
             "made": [A_IN_1[1]],
             "members": [A_IN_1[0]],
-            "signs": [A_CAME, left(15, 1, "x", step="pending")],
+            "events": [A_CAME, left(15, 1, "x", step="pending")],
         },
         [A_STARTED],
     ),
@@ -243,7 +243,7 @@ CASES = {
         {
             "made": [made(2, "LEAVE", "b", 1000, 1010)],
             "members": [member(1, "a"), member(1, "b")],
-            "signs": [left(1000, 2, "a"), left(1000, 2, "b")],
+            "events": [left(1000, 2, "a"), left(1000, 2, "b")],
         },
         [
             (2, 1, "trigger", "LEAVE", "stop", "b", "log"),
@@ -257,7 +257,7 @@ CASES = {
                 static(1, "s1", "joined", left_how="replaced"),
                 static(1, "s2", "replaced"),
             ],
-            "signs": [
+            "events": [
                 STATIC_CAME,
                 line(5000, "STATIC_REPLACED", 2, instance_id="i", old_member_id="s1"),
             ],
@@ -272,7 +272,7 @@ CASES = {
                 static(2, "s2", "replaced"),
                 member(2, "b", "joined"),
             ],
-            "signs": [
+            "events": [
                 STATIC_CAME,
                 line(4000, "MEMBER_JOIN", 2, "b"),
                 line(5000, "STATIC_REPLACED", 2, instance_id="i", old_member_id="s1"),
@@ -291,7 +291,7 @@ CASES = {
                 static(1, "s1", "joined", left_how="replaced"),
                 static(1, "s2", "replaced"),
             ],
-            "signs": [
+            "events": [
                 STATIC_CAME,
                 line(5000, "STATIC_REPLACED", 2, instance_id="i", old_member_id="s1"),
                 line(6000, "STATIC_FENCED", 2, "s1", instance_id="i"),
@@ -307,7 +307,7 @@ CASES = {
                 static(1, "s1", "joined", left_how="replaced", left_time=5000),
                 static(1, "s2", "replaced"),
             ],
-            "signs": [
+            "events": [
                 STATIC_CAME,
                 line(5000, "STATIC_REPLACED", 2, instance_id="i", old_member_id="s1"),
                 line(6000, "STATIC_REPLACED", 2, instance_id="i", old_member_id="s9"),
@@ -324,7 +324,7 @@ CASES = {
         {
             "made": [A_IN_1[1], made(2, "LEADER_REJOIN", "a", 1000, 1010)],
             "members": [A_IN_1[0], member(2, "a")],
-            "signs": [A_CAME],
+            "events": [A_CAME],
             "churn": [{"generation": 1, "partitions_orphaned": 2}],
         },
         [A_STARTED, (2, 1, "trigger", "LEADER_REJOIN", "follow_up", "a", "log")],
@@ -333,7 +333,7 @@ CASES = {
         {
             "made": [A_IN_1[1], made(2, "METADATA_CHANGE", "a", 1000, 1010)],
             "members": [A_IN_1[0], member(2, "a")],
-            "signs": [A_CAME],
+            "events": [A_CAME],
             "churn": [
                 {"generation": 1, "partitions_orphaned": 0, "partitions_new": 4},
                 {"generation": 2, "partitions_orphaned": 0, "partitions_new": 2},
@@ -345,7 +345,7 @@ CASES = {
         {
             "made": [A_IN_1[1], made(2, "LEADER_REJOIN", "a", 1000, 1010)],
             "members": [A_IN_1[0], member(2, "a")],
-            "signs": [A_CAME],
+            "events": [A_CAME],
             "churn": [{"generation": 2, "partitions_new": 0}],
         },
         [A_STARTED, (2, 1, "trigger", "LEADER_REJOIN", "rejoin", "a", "log")],
@@ -354,7 +354,7 @@ CASES = {
         {
             "made": [A_IN_1[1], made(2, "STORE_ERROR", "a", 1000, 1010)],
             "members": [A_IN_1[0], member(2, "a")],
-            "signs": [A_CAME],
+            "events": [A_CAME],
         },
         [A_STARTED, (2, 1, "trigger", "STORE_ERROR", None, "a", "log")],
     ),
@@ -376,11 +376,11 @@ def tuples(name, *columns):
 
 @pytest.fixture(scope="module")
 def causes(frame):
-    signs = [row | {"seq": seq} for seq, row in enumerate(rows("signs"))]
+    events = [row | {"seq": seq} for seq, row in enumerate(rows("events"))]
     owned = tuples("owned", "generation", "member_id", "partition")
     commits = tuples("commits", "partition", "append_time")
     made_of = rebalance_causes(
-        frame("timeline", signs),
+        frame("timeline", events),
         frame("generations", rows("made")),
         frame("generation_members", rows("members")),
         frame("assignments", [row | {"process": row["member_id"].upper()} for row in owned]),

@@ -40,7 +40,7 @@ def test_a_row_a_step_and_one_for_the_whole(run, progress, frame):
     with run.recorded(progress):
         progress.step("churn", lambda: run.lake.replace("churn", churn(frame, 1, 2, 3)))
 
-    assert rows(run.lake, "step, outcome, error, first_date, last_date, rows_written, given") == [
+    assert rows(run.lake, "step, outcome, error, first_date, last_date, rows_written, options") == [
         ("churn", "done", None, DAY, DAY, {"churn": 3}, None),
         ("nightly", "done", None, DAY, DAY, {"churn": 3}, {"segments": "/kafka"}),
     ]

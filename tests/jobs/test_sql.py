@@ -206,11 +206,11 @@ def test_a_lake_in_a_folder_with_a_space(write_lake, tmp_path):
 def test_a_column_that_came_since_is_null_and_of_its_type(write_lake, tmp_path):
     run = {"run_id": "r", "step": "nightly", "started_at": 0, "seconds": 1.0, "outcome": "done"}
     newer = write_lake(tmp_path / "newer", {"runs": [run]})
-    older = DeltaTable(f"{newer}/runs").to_pyarrow_table().drop_columns(["own_versions", "given"])
+    older = DeltaTable(f"{newer}/runs").to_pyarrow_table().drop_columns(["own_versions", "options"])
     write_deltalake(str(tmp_path / "older" / "runs"), older)
 
     columns, rows = query(
-        str(tmp_path / "older"), "SELECT run_id, own_versions['t'] + 1, MAP_KEYS(given) FROM runs"
+        str(tmp_path / "older"), "SELECT run_id, own_versions['t'] + 1, MAP_KEYS(options) FROM runs"
     )
 
     assert (len(columns), rows) == (3, [("r", None, None)])

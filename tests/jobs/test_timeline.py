@@ -1,4 +1,4 @@
-"""timeline: one order for lines and records, lives told apart, and what a sign helps to form."""
+"""timeline: one order for lines and records, lives told apart, and what an event helps to form."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def tombstone(ms):
 
 
 # rule -> lines in their order, records in their order,
-#         then (sign, incarnation, level, current, forming) in the timeline's order
+#         then (event, incarnation, event_generation, current, forming) in the timeline's order
 CASES = {
     "a line comes before the record of the same millisecond": (
         [line(50, "JOIN_COMPLETE", 1), line(60, "ASSIGNMENT_RECEIVED", 1)],
@@ -84,7 +84,7 @@ CASES = {
         [stored(10, 7), stored(90_000, 1), stored(95_000, 2)],
         [("RECORD", 1, 7, 7, 8), ("RECORD", 2, 1, 1, 2), ("RECORD", 2, 2, 2, 3)],
     ),
-    "a sign overtaken by some ms is no new life": (
+    "an event overtaken by some ms is no new life": (
         [line(1000, "JOIN_COMPLETE", 4), line(1190, "JOIN_COMPLETE", 5)],
         [stored(1290, 4)],
         [
@@ -199,9 +199,15 @@ def found(frame, by_group):
             events.append({"group_id": rule, "event_seq": seq, **event})
         for offset, record in enumerate(stored_records):
             records.append({"group_id": rule, "log_offset": offset, **record})
-    signs = timeline(frame("group_events", events), frame("group_metadata", records))
-    columns = ["sign", "incarnation", "level", "current_generation", "forming_generation"]
-    return by_group(conform(signs, "timeline"), ["seq"], columns)
+    events = timeline(frame("group_events", events), frame("group_metadata", records))
+    columns = [
+        "event",
+        "incarnation",
+        "event_generation",
+        "current_generation",
+        "forming_generation",
+    ]
+    return by_group(conform(events, "timeline"), ["seq"], columns)
 
 
 @pytest.mark.parametrize("rule", CASES)

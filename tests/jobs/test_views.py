@@ -98,7 +98,7 @@ def test_the_last_day_and_week_end_with_what_is_known(ask):
         generation(1, 0, 100),
         generation(2, 3 * DAY, 3 * DAY + 200),
         generation(3, 8 * DAY, 8 * DAY + 400),
-    ) | {"timeline": [{"group_id": "g", "seq": 1, "sign": "RECORD", "sign_time": 9 * DAY - 1}]}
+    ) | {"timeline": [{"group_id": "g", "seq": 1, "event": "RECORD", "event_time": 9 * DAY - 1}]}
 
     rows = ask(
         tables,
@@ -154,7 +154,7 @@ def test_a_coordinator_moves_with_the_log(ask):
         generation(1, 1000, 2000, group="deleted", **log),
         generation(1, 1000, 2000, group="elsewhere", topic_partition="__consumer_offsets-8"),
     ) | {
-        "timeline": [{"group_id": "deleted", "seq": 1, "sign": "TOMBSTONE", "sign_time": 5000}],
+        "timeline": [{"group_id": "deleted", "seq": 1, "event": "TOMBSTONE", "event_time": 5000}],
         "broker_log_events": [
             line(10, "PARTITION_LOAD", 1),
             line(20, "PARTITION_LOAD", 1, duration_ms=5),
@@ -167,7 +167,7 @@ def test_a_coordinator_moves_with_the_log(ask):
 
     rows = ask(
         tables,
-        "SELECT group_id, change, EPOCH_MS(change_time), broker_id, broker_before, load_ms, "
+        "SELECT group_id, change, EPOCH_MS(change_time), broker_id, previous_broker_id, load_ms, "
         "rebalances_within_5_min, next_cause FROM q09_coordinator_changes ORDER BY change_time",
     )
 
@@ -256,7 +256,7 @@ def test_an_offset_that_goes_back_counts_where_it_counts(ask):
 
     rows = ask(
         tables,
-        "SELECT generation, offsets_went_back, records_again FROM q10_each_rebalance ORDER BY 1",
+        "SELECT generation, offset_rewinds, reconsumed_records FROM q10_each_rebalance ORDER BY 1",
     )
 
     assert rows == [(1, 0, 0), (2, 1, 20)]
@@ -337,7 +337,7 @@ def test_a_configuration_with_everything_odd(ask):
     rows = ask(
         tables,
         "SELECT members, partitions, idle_members, assignors, subscriptions, "
-        "subscription_version_least, subscription_version_most, findings FROM q13_config_audit",
+        "subscription_version_min, subscription_version_max, findings FROM q13_config_audit",
     )
 
     findings = (
@@ -403,8 +403,8 @@ def test_who_falls_silent_while_others_go_on(ask):
 
     rows = ask(
         tables,
-        "SELECT process, partitions, partitions_without_commits, commits, silent_ms, silent "
-        "FROM q14_idle_owners ORDER BY 1",
+        "SELECT process, partitions, partitions_without_commits, commits, without_commit_ms, "
+        "stopped_committing FROM q14_idle_owners ORDER BY 1",
     )
 
     # a's last commit was 11 s before the end, but nobody's was 10 s later
@@ -419,15 +419,15 @@ def test_lives_of_groups(ask):
         generation(1, 0, 1000, group="dead", outcome="empty"),
     ) | {
         "timeline": [
-            {"group_id": "reborn", "seq": 1, "sign": "TOMBSTONE", "sign_time": 5000},
-            {"group_id": "dead", "seq": 1, "sign": "TOMBSTONE", "sign_time": 5000},
+            {"group_id": "reborn", "seq": 1, "event": "TOMBSTONE", "event_time": 5000},
+            {"group_id": "dead", "seq": 1, "event": "TOMBSTONE", "event_time": 5000},
         ],
         "committed_offsets": [commit(3000, 1, group="tool")],
     }
 
     rows = ask(
         tables,
-        "SELECT group_id, lives, state, EPOCH_MS(empty_since), EPOCH_MS(died_time), "
+        "SELECT group_id, incarnations, state, EPOCH_MS(empty_since), EPOCH_MS(deleted_time), "
         "EPOCH_MS(expires_time) FROM q15_lifecycle ORDER BY 1",
     )
 

@@ -28,7 +28,7 @@ INCIDENT = Path(__file__).resolve().parents[2] / "examples" / "mixed-clients-4.1
 COLUMNS = ("fault", "tries", SAME, CLEAR, LOST)
 CHANGED = [
     ("broker_log_events", "member_id"), ("offsets_records", "value"), ("group_events", "reason"),
-    ("group_metadata", "leader"), ("timeline", "sign_time"), ("generations", "member_count"),
+    ("group_metadata", "leader"), ("timeline", "event_time"), ("generations", "member_count"),
     ("generation_members", "client_host"), ("assignments", "process"), ("churn", "members_joined"),
     ("rebalance_latency", "join_ms"), ("rebalance_causes", "cause"),
 ]  # fmt: skip

@@ -21,7 +21,7 @@ function drawOverview() {
 }
 
 function headline() {
-  if (!totals.rebalances && !totals.wasted_attempts) return "No rebalance in this time.";
+  if (!totals.rebalances && !totals.aborted_rebalances) return "No rebalance in this time.";
   const worst = groups[0];
   const why = mainReason(worst.group_id);
   const share = totals.not_stable_ms ? worst.not_stable_ms / totals.not_stable_ms : 0;
@@ -42,7 +42,7 @@ function mainReason(group) {
 }
 
 function figures() {
-  const lost = totals.wasted_attempts ? `and ${many(totals.wasted_attempts, "attempt")} that led nowhere` : "";
+  const lost = totals.aborted_rebalances ? `and ${many(totals.aborted_rebalances, "attempt")} that led nowhere` : "";
   const longest = groups.find((group) => group.longest_ms === totals.longest_ms);
   const said = [
     ["Groups", counted(totals.groups), ""],
@@ -83,7 +83,7 @@ const GROUP_COLUMNS = [
   { name: "p50_ms", title: "Median", text: (row) => duration(row.p50_ms) },
   { name: "unavailable_ms", title: "Partition time lost", text: (row) => duration(row.unavailable_ms) },
   { name: "partitions_moved", title: "Moved", text: movedText },
-  { name: "wasted_attempts", title: "Led nowhere" },
+  { name: "aborted_rebalances", title: "Led nowhere" },
   { name: "protocol", title: "Assignor", cell: (row) => row.protocol || "–" },
 ];
 const groupOrder = { name: "not_stable_ms", down: true };

@@ -46,6 +46,6 @@ function whatIfRow(row, rows) {
 
 /** The least and the most over the seeds, where they differ. */
 function spread(row, name, text) {
-  const [least, most] = [row[`${name}_least`], row[`${name}_most`]].map(text);
+  const [least, most] = [row[`${name}_min`], row[`${name}_max`]].map(text);
   return least === most ? "" : ` (${least} to ${most})`;
 }

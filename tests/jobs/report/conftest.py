@@ -38,7 +38,7 @@ _DEMANDED = {
     "gone": False,
     "assignor": "actual",
     "topic": "t",
-    "sign": "REBALANCE_START",
+    "event": "REBALANCE_START",
 }
 
 

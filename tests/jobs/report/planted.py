@@ -57,8 +57,8 @@ def cause(number, at, client_id, cause_class, story=None, *, group_id="g", seq=1
     return {"group_id": group_id, "generation": number} | who | what | more
 
 
-def signs(*times, group_id="g"):
-    return [{"group_id": group_id, "seq": seq, "sign_time": at} for seq, at in enumerate(times)]
+def events(*times, group_id="g"):
+    return [{"group_id": group_id, "seq": seq, "event_time": at} for seq, at in enumerate(times)]
 
 
 def thousand(group_id="flapping"):
@@ -82,5 +82,5 @@ def thousand(group_id="flapping"):
         *generations,
         **members(*people),
         rebalance_causes=causes,
-        timeline=signs(60_000, 1001 * 60_000, group_id=group_id),
+        timeline=events(60_000, 1001 * 60_000, group_id=group_id),
     )

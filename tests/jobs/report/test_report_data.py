@@ -11,10 +11,10 @@ from jobs.report.timeline import objects
 from jobs.report.window import Window, window
 from tests.jobs.report.planted import (
     cause,
+    events,
     generation,
     member,
     members,
-    signs,
     tables,
 )
 
@@ -37,7 +37,7 @@ EAGER = tables(
         cause(3, 20_000, "b", "MEMBER_NEW", "return", member_id="b-id-2"),
         cause(4, 22_000, "c", "MEMBER_NEW", "start"),
     ],
-    timeline=signs(1000, 30_000),
+    timeline=events(1000, 30_000),
 )
 
 COOPERATIVE = {"protocol": "cooperative-sticky"}
@@ -57,7 +57,7 @@ TWO_ROUNDS = tables(
         member(4, "b", (0, 1, 2, 3), left_how="left", left_time=12_000, gone=True),
         member(6, "b", (0, 1, 2, 3), member_id="b-id-2"),
     ),
-    timeline=signs(1000, 60_000),
+    timeline=events(1000, 60_000),
 )
 
 
@@ -82,7 +82,7 @@ def timeline_of(root, **more):
 def test_the_overview_counts_what_became_stable_and_what_led_nowhere(eager):
     (group,) = objects(page_of(eager)["groups"])
 
-    assert (group["group_id"], group["rebalances"], group["wasted_attempts"]) == ("g", 3, 1)
+    assert (group["group_id"], group["rebalances"], group["aborted_rebalances"]) == ("g", 3, 1)
     assert (group["not_stable_ms"], group["longest_ms"]) == (3100 + 2100 + 2000 + 1500, 3100)
 
 
@@ -195,7 +195,7 @@ def test_groups_without_room_are_in_the_overview_only(plant, tmp_path):
         tables(
             generation(1, 1000, 3000, 3100, None, group_id="short"),
             generation(1, 1000, 9000, 9100, None, group_id="long"),
-            timeline=signs(1000, 30_000),
+            timeline=events(1000, 30_000),
         ),
     )
     whole = page_of(root)
@@ -211,7 +211,7 @@ def test_generations_without_a_log_begin_with_their_join(plant, tmp_path):
     unlogged = generation(1, 1000, 3000, 3100, None, evidence="records")
     unlogged["generations"] |= {"preparing_time": None}
     unlogged["rebalance_latency"] |= {"preparing_time": None, "join_ms": None, "total_ms": None}
-    root = plant(tmp_path, tables(unlogged, timeline=signs(3000, 9000)))
+    root = plant(tmp_path, tables(unlogged, timeline=events(3000, 9000)))
 
     page = page_of(root)
 
@@ -236,7 +236,7 @@ def test_storms_are_the_views(flapping):
 
 
 def test_a_lake_may_have_what_if_advice_and_lives(plant, tmp_path):
-    ends = {name: 5 for name in ("least", "most")}
+    ends = {name: 5 for name in ("min", "max")}
     measured = ("rebalances", "not_stable_ms", "moved_partitions", "unavailable_partition_ms")
     spread = {f"{name}_{end}": value for name in measured for end, value in ends.items()}
     outcome = dict.fromkeys(measured, 5) | spread | {"seeds": 3, "era": "4.1"}
@@ -325,7 +325,7 @@ def test_totals_are_of_all_groups_also_of_those_without_room(plant, tmp_path):
         generation(1, 1000, 3000, 3000 + number, None, group_id=f"{number:03}" * 300)
         for number in range(40)
     ]
-    root = plant(tmp_path, tables(*generations, timeline=signs(1000, 9000)))
+    root = plant(tmp_path, tables(*generations, timeline=events(1000, 9000)))
 
     page = page_of(root, room=60_000)
 
@@ -346,7 +346,7 @@ def test_a_group_that_was_born_again_goes_on_in_its_lanes(plant, tmp_path):
     people = members(member(1, "a", (0,)), member(1, "a", (0,), member_id="a-id-2"))
     for rows in people.values():
         rows[1] |= again
-    root = plant(tmp_path, tables(*generations, **people, timeline=signs(1000, 30_000)))
+    root = plant(tmp_path, tables(*generations, **people, timeline=events(1000, 30_000)))
 
     timeline = timeline_of(root)
 

@@ -6,7 +6,7 @@ from jobs.report.data import page_data
 from jobs.report.lake import ReportLake
 from jobs.report.page import page
 from jobs.report.window import Window
-from tests.jobs.report.planted import HOSTILE, cause, generation, member, members, signs, tables
+from tests.jobs.report.planted import HOSTILE, cause, events, generation, member, members, tables
 
 SECOND = 1000
 GROUP = "billing"
@@ -35,7 +35,7 @@ def two_groups():
             cause(3, 40_000, "c", "LEAVE", "slow_poll", **mine),
             cause(1, 5000, HOSTILE, "LEAVE", "stop", reason=HOSTILE, **theirs),
         ],
-        timeline=signs(1000, 60_000, group_id=GROUP),
+        timeline=events(1000, 60_000, group_id=GROUP),
     )
 
 

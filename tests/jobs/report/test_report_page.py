@@ -14,7 +14,7 @@ from jobs.report.data import page_data
 from jobs.report.lake import ReportLake
 from jobs.report.page import page
 from jobs.report.window import Window
-from tests.jobs.report.planted import HOSTILE, cause, generation, member, members, signs, tables
+from tests.jobs.report.planted import HOSTILE, cause, events, generation, member, members, tables
 
 
 class Elements(HTMLParser):
@@ -54,7 +54,7 @@ def hostile(plant, tmp_path_factory):
                 cause(1, 1000, HOSTILE, "MEMBER_NEW", "start", group_id=HOSTILE, reason=HOSTILE)
                 | {"client_reason": HOSTILE, "client_host": HOSTILE}
             ],
-            timeline=signs(1000, 9000, group_id=HOSTILE),
+            timeline=events(1000, 9000, group_id=HOSTILE),
         ),
     )  # fmt: skip
 
