@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from coordinator_core.records import decode
-from jobs.bulk.arrow import Columns, Decoder, decode_into
+from jobs.bulk.decoder import Columns, Decoder, decode_into
 from jobs.bulk.records import read_records
 from jobs.command_line.arguments import main
 from jobs.lake.tables import Lake

@@ -16,9 +16,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from coordinator_core.records import BadRecord, decode, decode_assignment, decode_subscription
-from jobs.bulk.arrow import Columns, Decoder, decode_into
-from jobs.bulk.columns import struct_array, with_values
+from jobs.bulk.arrow_buffers import struct_array, with_values
 from jobs.bulk.consumer_protocol import assignments, subscriptions
+from jobs.bulk.decoder import Columns, Decoder, decode_into
 from jobs.bulk.records import read_records
 from jobs.command_line.arguments import main
 from jobs.lake.tables import Lake

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 import pyspark
 
 from bench.decode.inputs import commit_records, group_records, segment
-from jobs.bulk.arrow import chunks
+from jobs.bulk.decoder import chunks
 
 ROOT = Path(__file__).resolve().parents[2]
 SCALA = next(Path(pyspark.__file__).parent.glob("jars/scala-library-*.jar"))

@@ -31,20 +31,20 @@ from coordinator_core.records.consumer_protocol import (
     encode_subscription,
 )
 from coordinator_core.zookeeper.assignors import TopicPartition
-from coordinator_core.zookeeper.connector import FetchersStarted, FetchersStopped
-from coordinator_core.zookeeper.messages import Send
+from coordinator_core.zookeeper.consumer_state import FetchersStarted, FetchersStopped
+from coordinator_core.zookeeper.messages import SendMessage
 
 REBALANCE_TIMEOUT_MS = 300_000
 _OUT = (Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION)
 
 
-class Find(NamedTuple):
+class FindGroupCoordinator(NamedTuple):
     """FindCoordinator, which the broker that coordinates answers itself."""
 
     group_id: str
 
 
-class Found(NamedTuple):
+class CoordinatorFound(NamedTuple):
     error: Errors
 
 
@@ -52,7 +52,7 @@ def answer_is_news(response: Any) -> bool:
     return response.error is not Errors.NONE
 
 
-class Member:
+class CoordinatorMember:
     """``partitions``: their number by topic; every one of them is consumed while it is owned.
 
     It heartbeats as the defaults do, every 3 s of a session of 10.
@@ -82,7 +82,7 @@ class Member:
 
     def start(self) -> list[Any]:
         self._effects = []
-        self._send(Find(self._group_id))
+        self._send(FindGroupCoordinator(self._group_id))
         return self._effects
 
     def leave(self) -> list[Any]:
@@ -98,7 +98,7 @@ class Member:
     def received(self, source: str, message: Any, now_ms: int) -> list[Any]:
         self._effects, self._now_ms = [], now_ms
         if not self._is_leaving:
-            self._hear(*message)
+            self._handle(*message)
         return self._effects
 
     def advance(self, now_ms: int) -> list[Any]:
@@ -111,9 +111,9 @@ class Member:
     def next_deadline_ms(self) -> int | None:
         return self._heartbeat_ms
 
-    def _hear(self, request: Any, response: Any) -> None:
+    def _handle(self, request: Any, response: Any) -> None:
         match request:
-            case Find():
+            case FindGroupCoordinator():
                 self._join()
             case JoinGroup():
                 self._joined(response)
@@ -126,11 +126,11 @@ class Member:
             case Heartbeat() if response.error is Errors.NONE:
                 self._beat_later()
             case Heartbeat():
-                self._told(response.error)
+                self._rejoin_after(response.error)
             case OffsetCommit():
                 self._join()
 
-    def _told(self, error: Errors) -> None:
+    def _rejoin_after(self, error: Errors) -> None:
         """A rebalance, or the member was given up: it stops, commits if it may, and joins."""
         self._stop()
         if error is Errors.REBALANCE_IN_PROGRESS:
@@ -156,7 +156,7 @@ class Member:
             self._join()
             return
         if not isinstance(response, JoinResponse) or response.error is not Errors.NONE:
-            self._told(response.error)
+            self._rejoin_after(response.error)
             return
         self._member_id, self._generation = response.member_id, response.generation
         sync = SyncGroup(
@@ -167,12 +167,12 @@ class Member:
 
     def _assign(self, response: JoinResponse) -> dict[str, bytes]:
         members = [
-            model.Member(member_id, decode_subscription(metadata).topics)
+            model.CoordinatorMember(member_id, decode_subscription(metadata).topics)
             for member_id, _, metadata in response.members
         ]
         return {
-            member_id: encode_assignment(Assignment(0, _by_topic(given)))
-            for member_id, given in assign(self._topics, members).items()
+            member_id: encode_assignment(Assignment(0, _by_topic(assigned_partitions)))
+            for member_id, assigned_partitions in assign(self._topics, members).items()
         }
 
     def _synced(self, response: SyncResponse | BareError) -> None:
@@ -180,10 +180,12 @@ class Member:
             if response.error is Errors.REBALANCE_IN_PROGRESS:
                 self._join()
             else:
-                self._told(response.error)
+                self._rejoin_after(response.error)
             return
-        given = decode_assignment(response.assignment).partitions
-        self._assigned = tuple((topic, p) for topic, numbers in given for p in numbers)
+        assigned_partitions = decode_assignment(response.assignment).partitions
+        self._assigned = tuple(
+            (topic, p) for topic, numbers in assigned_partitions for p in numbers
+        )
         self._send(OffsetFetch(self._request_id(), self._group_id, self._assigned))
 
     def _commit(self) -> OffsetCommit:
@@ -201,12 +203,15 @@ class Member:
         self._heartbeat_ms = self._now_ms + self._session_timeout_ms * 3 // 10
 
     def _send(self, request: Any) -> None:
-        self._effects.append(Send(self._broker, request))
+        self._effects.append(SendMessage(self._broker, request))
 
     def _request_id(self) -> str:
         self._sent += 1
         return f"{self._name}:{self._sent}"
 
 
-def _by_topic(given: list[TopicPartition]) -> list[tuple[str, list[int]]]:
-    return [(topic, [p for _, p in found]) for topic, found in groupby(given, itemgetter(0))]
+def _by_topic(assigned_partitions: list[TopicPartition]) -> list[tuple[str, list[int]]]:
+    return [
+        (topic, [p for _, p in found])
+        for topic, found in groupby(assigned_partitions, itemgetter(0))
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator_core.assignors import range, roundrobin, server_range, sticky, uniform
+from coordinator_core.assignors import range, roundrobin, sticky, uniform
 from coordinator_core.assignors.model import (
     NO_GENERATION,
     Assignment,
@@ -21,7 +21,7 @@ CLIENT_ASSIGNORS: dict[str, Assignor] = {
 }
 SERVER_ASSIGNORS: dict[str, Assignor] = {
     "uniform": uniform.assign,
-    "server-range": server_range.assign,
+    "server-range": range.assign_on_server,
 }
 ASSIGNORS: dict[str, Assignor] = CLIENT_ASSIGNORS | SERVER_ASSIGNORS
 

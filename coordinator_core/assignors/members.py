@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Protocol, TypeVar
 
-from coordinator_core.assignors._java_order import hash_order, java_sorted, utf16
 from coordinator_core.assignors.model import Member, Topics
+from coordinator_core.jvm.java_maps import hash_order
+from coordinator_core.jvm.strings import java_sorted, utf16
 
 K = TypeVar("K", contravariant=True)
 V = TypeVar("V", covariant=True)

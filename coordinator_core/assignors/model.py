@@ -7,11 +7,12 @@ from functools import cached_property
 from itertools import accumulate, chain, repeat
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from coordinator_core.assignors._java_order import hash_order_of_all, java_sorted
+from coordinator_core.jvm.java_maps import hash_order_of_all
+from coordinator_core.jvm.strings import java_sorted
 
 if TYPE_CHECKING:
-    from coordinator_core.assignors._arrays import TopicArrays
-    from coordinator_core.assignors._small import PartitionFirst
+    from coordinator_core.assignors.sticky.arrays import TopicArrays
+    from coordinator_core.assignors.sticky.small import PartitionFirst
 
 TopicPartition = tuple[str, int]
 Assignment = dict[str, list[TopicPartition]]
@@ -78,7 +79,7 @@ class Topics:
     @cached_property
     def arrays(self) -> TopicArrays:
         """The same tables for the kernels of large groups."""
-        from coordinator_core.assignors._arrays import TopicArrays
+        from coordinator_core.assignors.sticky.arrays import TopicArrays
 
         return TopicArrays(self)
 
@@ -131,7 +132,7 @@ class Topics:
     @cached_property
     def partition_first(self) -> PartitionFirst:
         """The same for small groups with equal subscriptions."""
-        from coordinator_core.assignors._small import PartitionFirst
+        from coordinator_core.assignors.sticky.small import PartitionFirst
 
         return PartitionFirst(self)
 

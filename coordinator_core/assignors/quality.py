@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 
-from coordinator_core.assignors._balancing import balance_score
-from coordinator_core.assignors._fewest_moves import fewest_moves
-from coordinator_core.assignors._racks import partition_racks
+from coordinator_core.assignors.fewest_moves import fewest_moves
 from coordinator_core.assignors.members import same_topics, subscribed
 from coordinator_core.assignors.model import Member, TopicPartition, Topics
+from coordinator_core.assignors.racks import partition_racks
+from coordinator_core.assignors.sticky.balancing import balance_score
 
 Lists = Mapping[str, Collection[TopicPartition]]
 

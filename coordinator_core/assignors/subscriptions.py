@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from coordinator_core.assignors._java_order import hash_order, java_sorted, table_capacity, utf16
 from coordinator_core.assignors.model import NO_GENERATION, Member, TopicPartition
+from coordinator_core.jvm.java_maps import hash_order, table_capacity
+from coordinator_core.jvm.strings import java_sorted, utf16
 from coordinator_core.records import (
     BadRecord,
     Subscription,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from jobs.bulk.data import Data
+from jobs.bulk.byte_rows import Data
 from jobs.bulk.program import Program, program
 from schemas.record_layouts import layout
 
 if TYPE_CHECKING:
-    from jobs.bulk.found import Found
+    from jobs.bulk.reader import Found
 
 
 def subscriptions(blobs: pa.Array, wanted: np.ndarray) -> dict[str, pa.Array]:
@@ -37,7 +37,7 @@ def assignments(blobs: pa.Array, wanted: np.ndarray) -> dict[str, pa.Array]:
 def _read(name: str, data: Data, wanted: np.ndarray) -> Found:
     """As the reference: a newer version is read as the newest known, and what follows the last
     field is left alone."""
-    from jobs.bulk.found import read  # in who decodes alone: numba takes half a second
+    from jobs.bulk.reader import read  # in who decodes alone: numba takes half a second
 
     mine = _program(name)
     version = np.where(wanted, np.minimum(data.headers(), len(mine.entries) - 1), -1)

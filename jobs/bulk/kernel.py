@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from coordinator_core.records.primitives import MAX_STRING
-from jobs.bulk.data import PADDING
+from jobs.bulk.byte_rows import PADDING
 from jobs.bulk.program import (
     ARRAY,
     COLUMN,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from jobs.bulk.columns import number_array
-from jobs.bulk.data import Data
+from jobs.bulk.arrow_buffers import number_array
+from jobs.bulk.byte_rows import Data
 from jobs.bulk.program import Program, program
 from schemas.record_layouts import layouts
 
 if TYPE_CHECKING:
-    from jobs.bulk.found import Found
+    from jobs.bulk.reader import Found
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def key_types(keys: pa.Array) -> list[int]:
 def read_records(type_: int, keys: pa.Array, values: pa.Array) -> Records:
     """Binary columns; of the rows of the type those that are not in the result are the
     reference's to read."""
-    from jobs.bulk.found import read  # in who decodes alone: numba takes half a second
+    from jobs.bulk.reader import read  # in who decodes alone: numba takes half a second
 
     key_data, value_data = Data(keys), Data(values)
     key_program, value_program = _programs(type_)

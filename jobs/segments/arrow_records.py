@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from jobs.bulk.data import padded
+from jobs.bulk.byte_rows import padded
 from jobs.segments.batch import Batch, Quarantined
 from jobs.segments.columns import Columns
 from jobs.segments.compression import MAX_INFLATED
@@ -76,7 +76,7 @@ def _of_columns(columns: Columns) -> Iterator[pa.RecordBatch]:
 
 def _bytes(data: np.ndarray, start: np.ndarray, length: np.ndarray) -> pa.BinaryArray:
     """Arrow counts to 2 GiB, which a file may exceed."""
-    from jobs.bulk.gather import slices  # here: numba takes half a second
+    from jobs.bulk.arrow_arrays import slices  # here: numba takes half a second
 
     base, end = int(start[0]), int(start[-1] + max(length[-1], 0))
     near = (start - base).astype(np.int32)

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from jobs.bulk.judge import unreadable_records
+from jobs.bulk.unreadable import unreadable_records
 from jobs.sources.rows import DateRange
 from jobs.sources.segments import LAST_TIME_MS, TOPIC
 

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.bulk.columns import number_array
-from jobs.bulk.data import Data
-from jobs.bulk.judge import unreadable_records
+from jobs.bulk.arrow_buffers import number_array
+from jobs.bulk.byte_rows import Data
+from jobs.bulk.unreadable import unreadable_records
 from jobs.segments import Quarantined, partition_of
 from jobs.segments.arrow_records import arrow_records
 from jobs.segments.compression import MAX_INFLATED

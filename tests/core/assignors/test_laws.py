@@ -6,17 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordinator_core.assignors import (
-    ASSIGNORS,
-    CLIENT_ASSIGNORS,
-    AssignorError,
-    Topics,
-    _equal_runs,
-    _large,
-    sticky,
-)
+from coordinator_core.assignors import ASSIGNORS, CLIENT_ASSIGNORS, AssignorError, Topics
 from coordinator_core.assignors.members import static_first
-from coordinator_core.assignors.range import _topic_by_topic, topic_order
+from coordinator_core.assignors.range.client import _topic_by_topic, topic_order
+from coordinator_core.assignors.sticky import assignor as sticky
+from coordinator_core.assignors.sticky import equal_runs as _equal_runs
+from coordinator_core.assignors.sticky import large as _large
 from coordinator_core.assignors.subscriptions import as_sent
 
 STICKY = ["sticky", "cooperative-sticky", "uniform"]

@@ -2,8 +2,9 @@
 
 import pytest
 
-from coordinator_core.assignors import ASSIGNORS, Member, Topics, _equal_runs
-from coordinator_core.assignors._consecutive import gaps
+from coordinator_core.assignors import ASSIGNORS, Member, Topics
+from coordinator_core.assignors.consecutive import gaps
+from coordinator_core.assignors.sticky import equal_runs as _equal_runs
 
 RUN = (0, 1)
 

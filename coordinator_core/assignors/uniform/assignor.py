@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coordinator_core.assignors import _uniform_equal, _uniform_unequal
-from coordinator_core.assignors._server import require_metadata
 from coordinator_core.assignors.members import in_hash_order, same_topics
+from coordinator_core.assignors.metadata import require_metadata
 from coordinator_core.assignors.model import Assignment, Member, Topics
+from coordinator_core.assignors.uniform import equal as _uniform_equal
+from coordinator_core.assignors.uniform import unequal as _uniform_unequal
 
 
 def assign(topics: Topics, members: Sequence[Member], hashed: bool = False) -> Assignment:

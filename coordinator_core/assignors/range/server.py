@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coordinator_core.assignors._server import require_metadata
 from coordinator_core.assignors.members import static_first
+from coordinator_core.assignors.metadata import require_metadata
 from coordinator_core.assignors.model import Assignment, Member, Topics
-from coordinator_core.assignors.range import shares
+from coordinator_core.assignors.range.client import shares
 
 
 def assign(topics: Topics, members: Sequence[Member], hashed: bool = False) -> Assignment:

@@ -8,11 +8,6 @@ from itertools import chain, pairwise
 from operator import itemgetter
 from typing import Protocol
 
-from coordinator_core.assignors import _range_racks
-from coordinator_core.assignors._java_order import (
-    hash_order,
-    table_capacity,
-)
 from coordinator_core.assignors.members import (
     by_topic,
     in_hash_order,
@@ -21,6 +16,8 @@ from coordinator_core.assignors.members import (
     static_first,
 )
 from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
+from coordinator_core.assignors.range import racks as _range_racks
+from coordinator_core.jvm.java_maps import hash_order, table_capacity
 
 _id = itemgetter(Member._fields.index("member_id"))
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from coordinator_core.assignors._moves import Moves, Rounds
 from coordinator_core.assignors.model import Member, NullPointer, Topics
+from coordinator_core.assignors.sticky.moves import Moves, Rounds
 
 Candidates = Sequence[tuple[int, Sequence[int]]]
 """Codes by topic, in the order in which Kafka looks at them."""

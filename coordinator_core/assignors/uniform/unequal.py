@@ -9,8 +9,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from operator import itemgetter
 
-from coordinator_core.assignors._server import require_metadata
 from coordinator_core.assignors.members import in_one_step, subscribers
+from coordinator_core.assignors.metadata import require_metadata
 from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
 
 _NOBODY = -1

@@ -10,8 +10,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from coordinator_core.records import BadRecord, decode, encode_key, encode_value
 from coordinator_core.records.compiler import snake_case
-from jobs.bulk.judge import unreadable_records
 from jobs.bulk.records import key_types, read_records
+from jobs.bulk.unreadable import unreadable_records
 from jobs.sources.raw_records import RAW, record_rows
 from jobs.sources.rows import DateRange
 from schemas.record_layouts import layouts

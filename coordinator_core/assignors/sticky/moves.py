@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from coordinator_core.assignors._java_order import table_capacity
 from coordinator_core.assignors.model import Endless, Topics
-from coordinator_core.jvm.java import string_hash
+from coordinator_core.jvm.hash_codes import string_hash
+from coordinator_core.jvm.java_maps import table_capacity
 
 
 class _HashSet:

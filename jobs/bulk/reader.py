@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from jobs.bulk import kernel
-from jobs.bulk.columns import bits, struct_array
-from jobs.bulk.data import HEADER, Data
-from jobs.bulk.gather import lists, number_lists, numbers, slices
+from jobs.bulk.arrow_arrays import lists, number_lists, numbers, slices
+from jobs.bulk.arrow_buffers import bits, struct_array
+from jobs.bulk.byte_rows import HEADER, Data
 from jobs.bulk.program import NUMBER_BYTES, Column, Program
 
 ELEMENT_BYTES = 64

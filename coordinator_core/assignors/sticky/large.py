@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
-from coordinator_core.assignors import _kernels
-from coordinator_core.assignors._arrays import Runs, Subscribers, named, read_claims, without
 from coordinator_core.assignors.members import some_generation_is_older
 from coordinator_core.assignors.model import Assignment, Member, Topics
+from coordinator_core.assignors.sticky import kernels as _kernels
+from coordinator_core.assignors.sticky.arrays import Runs, Subscribers, named, read_claims, without
 
 LARGE_GROUP = 600
 """Members and partitions together from which arrays are faster than Python objects: measured."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from coordinator_core.assignors._arrays import Ints
-from coordinator_core.assignors._moves import Moves, Rounds
 from coordinator_core.assignors.model import Topics
+from coordinator_core.assignors.sticky.arrays import Ints
+from coordinator_core.assignors.sticky.moves import Moves, Rounds
 
 
 class Levels:

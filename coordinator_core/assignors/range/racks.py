@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from coordinator_core.assignors._racks import Racks
 from coordinator_core.assignors.members import static_first, subscribers
 from coordinator_core.assignors.model import Assignment, Member, Topics
+from coordinator_core.assignors.racks import Racks
 
 
 def assign(topics: Topics, members: Sequence[Member]) -> Assignment | None:

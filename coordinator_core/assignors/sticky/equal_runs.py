@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from operator import itemgetter
 
-from coordinator_core.assignors._consecutive import Run, claimed_runs, gaps
-from coordinator_core.assignors._small import MapOrder, level
+from coordinator_core.assignors.consecutive import Run, claimed_runs, gaps
 from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
+from coordinator_core.assignors.sticky.small import MapOrder, level
 
 _SHORT = 10
 """Partitions of a run up to which partition by partition is faster: measured."""

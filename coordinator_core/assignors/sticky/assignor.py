@@ -5,12 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from operator import itemgetter
 
-from coordinator_core.assignors import _equal_runs, _large, _small, _small_unequal
-from coordinator_core.assignors._claims import Claims
-from coordinator_core.assignors._equal import EqualGroup
-from coordinator_core.assignors._java_order import hash_order
-from coordinator_core.assignors._racks import Racks
-from coordinator_core.assignors._unequal import UnequalGroup
 from coordinator_core.assignors.members import (
     by_id,
     in_one_step,
@@ -18,6 +12,15 @@ from coordinator_core.assignors.members import (
     subscribed,
 )
 from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
+from coordinator_core.assignors.racks import Racks
+from coordinator_core.assignors.sticky import equal_runs as _equal_runs
+from coordinator_core.assignors.sticky import large as _large
+from coordinator_core.assignors.sticky import small as _small
+from coordinator_core.assignors.sticky import small_unequal as _small_unequal
+from coordinator_core.assignors.sticky.claims import Claims
+from coordinator_core.assignors.sticky.equal import EqualGroup
+from coordinator_core.assignors.sticky.unequal import UnequalGroup
+from coordinator_core.jvm.java_maps import hash_order
 
 _id = itemgetter(Member._fields.index("member_id"))
 _topics = itemgetter(Member._fields.index("topics"))

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from jobs.bulk import kernel
-from jobs.bulk.columns import bits, from_buffers
-from jobs.bulk.data import PADDING
+from jobs.bulk.arrow_buffers import bits, from_buffers
+from jobs.bulk.byte_rows import PADDING
 from jobs.bulk.program import NUMBER_BYTES
 
 _NUMBERS = {

@@ -9,9 +9,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from coordinator_core.assignors import _large
 from coordinator_core.assignors.members import same_topics, static_first, subscribers
 from coordinator_core.assignors.model import Assignment, Member, Topics
+from coordinator_core.assignors.sticky import large as _large
 
 
 def assign(topics: Topics, members: Sequence[Member], hashed: bool = True) -> Assignment:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
 
-from coordinator_core.assignors._consecutive import Owned, Run, claimed_runs, gaps
+from coordinator_core.assignors.consecutive import Owned, Run, claimed_runs, gaps
 from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
 
 _id = itemgetter(Member._fields.index("member_id"))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from coordinator_core.assignors._claims import Claims
-from coordinator_core.assignors._racks import Racks
 from coordinator_core.assignors.model import IllegalState, Topics
+from coordinator_core.assignors.racks import Racks
+from coordinator_core.assignors.sticky.claims import Claims
 
 
 class EqualGroup:

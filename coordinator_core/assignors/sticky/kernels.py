@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from coordinator_core.assignors._arrays import (
+from coordinator_core.assignors.model import Topics
+from coordinator_core.assignors.sticky.arrays import (
     ClaimArrays,
     Ints,
     Runs,
@@ -21,9 +22,8 @@ from coordinator_core.assignors._arrays import (
     by_member,
     run_bounds,
 )
-from coordinator_core.assignors._balancing import balance_score
-from coordinator_core.assignors._levels import Leveling, Levels, masks_of
-from coordinator_core.assignors.model import Topics
+from coordinator_core.assignors.sticky.balancing import balance_score
+from coordinator_core.assignors.sticky.levels import Leveling, Levels, masks_of
 
 
 def round_robin(topics: Topics, subscribers: Subscribers, members: int) -> Runs:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heapreplace
 
-from coordinator_core.assignors._balancing import Balancing
-from coordinator_core.assignors._claims import Claims
-from coordinator_core.assignors._racks import Racks
 from coordinator_core.assignors.members import in_one_step, subscribers
 from coordinator_core.assignors.model import NO_GENERATION, Member, TopicPartition, Topics
+from coordinator_core.assignors.racks import Racks
+from coordinator_core.assignors.sticky.balancing import Balancing
+from coordinator_core.assignors.sticky.claims import Claims
 
 FreeCodes = list[tuple[int, Sequence[int]]]
 
