@@ -1,36 +1,14 @@
-"""Put jars beside the project, once, through Spark's own resolver: what Spark needs into .jars/,
-with `broker` as argument a Kafka broker for the tests into .jars/broker/.
+"""Fetch the jars of a Kafka broker into .jars/broker/, for tests and benchmarks.
 
-Every jar is named here with its version and nothing else comes along: what is not named, Spark
-itself brings.
+Scala's library is not listed: the resolver never fetches it, and the broker uses Spark's.
 """
 
 from __future__ import annotations
 
-import shutil
-import sys
-import tempfile
 from pathlib import Path
 
-from pyspark.java_gateway import launch_gateway
+from jobs.engine.jars import fetch
 
-DELTA = """
-io.delta:delta-spark_4.2_2.13:4.4.0
-io.delta:delta-storage:4.4.0
-io.delta:delta-kernel-api:4.4.0
-io.delta:delta-kernel-defaults:4.4.0
-io.delta:delta-kernel-unitycatalog:4.4.0
-io.unitycatalog:unitycatalog-client:0.6.0
-io.unitycatalog:unitycatalog-hadoop:0.6.0
-"""
-# The token provider of the connector's own version is not to be had everywhere; 4.0.0 fits it.
-KAFKA_CONNECTOR = """
-org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0
-org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0
-org.apache.kafka:kafka-clients:3.9.2
-org.apache.commons:commons-pool2:2.13.1
-"""
-# The resolver never fetches Scala's library: the broker takes Spark's.
 KAFKA_BROKER = """
 org.apache.kafka:kafka_2.13:4.1.2
 org.apache.kafka:kafka-clients:4.1.2
@@ -78,47 +56,7 @@ org.slf4j:slf4j-api:1.7.36
 org.xerial.snappy:snappy-java:1.1.10.7
 org.yaml:snakeyaml:2.4
 """
-JARS = Path(__file__).resolve().parent.parent / ".jars"
-SETS = {"spark": (JARS, DELTA + KAFKA_CONNECTOR), "broker": (JARS / "broker", KAFKA_BROKER)}
-
-
-def main(which: str = "spark") -> int:
-    folder, wanted = SETS[which]
-    done = folder / ".resolved"
-    if done.exists() and done.read_text() == wanted:
-        return 0
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="regroup-jars-") as home:
-        fetched = {Path(jar).name: Path(jar) for jar in resolve(wanted.split(), home)}
-        for name, jar in fetched.items():
-            if not (folder / name).exists():
-                shutil.copy(jar, folder / name)
-    for jar in folder.glob("*.jar"):
-        if jar.name not in fetched:
-            jar.unlink()
-    done.write_text(wanted)
-    return 0
-
-
-def resolve(coordinates: list[str], home: str) -> list[str]:
-    """Paths of exactly these jars, fetched to below ``home``.
-
-    Not to the user's home: where Maven left a jar's POM there without its jar, the resolver stops.
-    """
-    jvm = launch_gateway().jvm
-    jvm.java.lang.System.setProperty("user.home", home)
-    maven, nothing = jvm.org.apache.spark.util.MavenUtils, jvm.scala.Option.empty()
-    quiet = jvm.java.io.PrintStream(jvm.java.io.OutputStream.nullOutputStream())
-    settings = maven.buildIvySettings(nothing, nothing, True, quiet)
-    nothing_excluded = jvm.scala.collection.immutable.List.newBuilder().result()
-    found = maven.resolveMavenCoordinates(
-        ",".join(coordinates), settings, nothing, False, nothing_excluded, False, quiet
-    )
-    jars = [found.apply(number) for number in range(found.size())]
-    if len(jars) != len(coordinates):
-        raise SystemExit(f"fetch_jars: asked for {coordinates}, got {jars}")
-    return jars
-
+BROKER_JARS = Path(__file__).resolve().parent.parent / ".jars" / "broker"
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    fetch(KAFKA_BROKER.split(), BROKER_JARS)

@@ -24,7 +24,7 @@ import pyspark
 
 from jobs.lake.sql import query
 from schemas import table_names
-from tools.package import packaged
+from tools.package import build_spark_zip
 
 ROOT = Path(__file__).resolve().parent.parent
 INCIDENT = ROOT / "examples" / "mixed-clients-4.1.2"
@@ -36,7 +36,7 @@ def main() -> int:
     incident = Path(sys.argv[1]) if len(sys.argv) > 1 else INCIDENT
     with tempfile.TemporaryDirectory(prefix="regroup-cluster-") as folder:
         work = Path(folder)
-        package = packaged(work / "regroup.zip")
+        package = build_spark_zip(work / "regroup.zip")
         with standalone_cluster(work) as master:
             seconds = submit(master, package, incident, work)
         print(f"standalone cluster of two workers: {seconds:.0f} s")

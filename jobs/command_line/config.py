@@ -9,9 +9,9 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from jobs.alerts.settings import AlertSettings, read_settings
+from jobs.command_line.packaged_files import CONF
 from jobs.console.errors import UsageError
 
-CONF = Path(__file__).resolve().parents[2] / "conf"
 SECTIONS = {"spark": dict, "logs": dict, "kafka": dict, "alerts": dict, "log_level": str}
 # A run decides these itself.
 NOT_FOR_KAFKA = {

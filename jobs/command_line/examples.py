@@ -32,6 +32,8 @@ EXAMPLES = {
     "what-if-sweep": "regroup what-if-sweep --lake .demo/lake --cluster-id kafka-3.9 --seeds 1",
     "report": "regroup report --lake .demo/lake --cluster-id kafka-3.9 --out report.html",
     "init": "regroup init --out regroup.toml",
+    "demo": "regroup demo",
+    "jars": "regroup jars",
     "doctor": "regroup doctor --lake .demo/lake --broker-log 'examples/*/server.log'",
     "alerts": "regroup alerts --lake .demo/lake --since 15m",
     "scenario run": "regroup scenario run --era 4.1 examples/situations/01-first-member.json",

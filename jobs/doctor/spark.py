@@ -1,4 +1,4 @@
-"""Spark and what belongs to it: the pinned packages, and the jars they need."""
+"""Check Spark: the pinned Python packages, and the jars that Spark needs."""
 
 from __future__ import annotations
 
@@ -9,93 +9,99 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 from jobs.command_line.config import Config
-from jobs.doctor.finding import Finding, failure, ok, warning
-from jobs.engine.session import JARS
+from jobs.command_line.packaged_files import CHECKOUT
+from jobs.doctor.results import CheckResult, failure, ok, warning
+from jobs.engine.jars import NOTE, file_name, jars_folder
 
-SETUP = "run `make setup`"
+SETUP = "run `make setup`" if CHECKOUT else "install regroup again: pip install"
+FETCH_JARS = "run `regroup jars`"
 _REQUIREMENT = re.compile(r"([A-Za-z0-9_.-]+)\s*(?:(==|<)\s*([0-9][0-9.]*))?")
 
 
-def packages() -> Iterator[Finding]:
-    """Every package that Regroup names, in the version it names."""
+def packages() -> Iterator[CheckResult]:
+    """Check that each required package is installed in its required version."""
     try:
-        named = requires("regroup") or []
+        requirements = requires("regroup") or []
     except PackageNotFoundError:
-        yield warning("packages", "regroup itself is not installed, only importable", SETUP)
+        yield warning("packages", "regroup can be imported, but is not installed", SETUP)
         return
-    wrong = [told for requirement in named if (told := _wrong_with(requirement))]
-    if wrong:
-        yield failure("packages", "; ".join(wrong), SETUP)
+    problems = [problem for each in requirements if (problem := _problem_with(each))]
+    if problems:
+        yield failure("packages", "; ".join(problems), SETUP)
     else:
         spark, delta = version("pyspark"), version("delta-spark")
-        yield ok("packages", f"pyspark {spark}, delta-spark {delta}, {len(named)} in all")
+        yield ok("packages", f"pyspark {spark}, delta-spark {delta}, {len(requirements)} in all")
 
 
-def _wrong_with(requirement: str) -> str | None:
+def _problem_with(requirement: str) -> str | None:
     if ";" in requirement:  # for other systems, or an extra
         return None
-    found = _REQUIREMENT.match(requirement)
-    if found is None:
+    match = _REQUIREMENT.match(requirement)
+    if match is None:
         return None
-    name, relation, wanted = found.groups()
+    name, relation, limit = match.groups()
     try:
-        there = version(name)
+        installed = version(name)
     except PackageNotFoundError:
         return f"{name} is missing"
-    return None if fits(there, relation, wanted) else f"{name} is {there}, not {relation}{wanted}"
+    if fits(installed, relation, limit):
+        return None
+    return f"{name} is {installed}, not {relation}{limit}"
 
 
-def fits(there: str, relation: str | None, wanted: str | None) -> bool:
-    """Whether a version is the one, below the one, or any, as a requirement says."""
-    if relation is None or wanted is None:
+def fits(installed: str, relation: str | None, limit: str | None) -> bool:
+    """``relation``: ``==``, ``<``, or None if any version fits."""
+    if relation is None or limit is None:
         return True
     if relation == "==":
-        return there == wanted
-    return _numbers(there) < _numbers(wanted)
+        return installed == limit
+    return _numbers(installed) < _numbers(limit)
 
 
 def _numbers(text: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", text)]
 
 
-def jars(config: Config, folder: Path = JARS) -> Iterator[Finding]:
-    """What Spark does not bring: Delta, the Kafka connector."""
+def jars(config: Config, folder: Path | None = None) -> Iterator[CheckResult]:
+    """Check the jars that PySpark does not include: Delta and the Kafka connector."""
     fetched = config.spark.get("spark.jars.packages")
     if fetched:
-        yield ok("jars", f"Spark fetches {fetched} by itself, from a registry that it must reach")
+        yield ok("jars", f"Spark itself downloads {fetched}; it needs access to a Maven registry")
         return
-    there = sorted(folder.glob("*.jar"))
-    if not there:
-        remedy = f'{SETUP}, or have Spark fetch it: "spark.jars.packages" as in conf/cluster.toml'
-        yield failure("jars", f"none in {folder}: Spark does not know Delta", remedy)
+    folder = folder or jars_folder()
+    present = sorted(folder.glob("*.jar"))
+    if not present:
+        packages = '"spark.jars.packages" as in conf/cluster.toml'
+        remedy = f"{FETCH_JARS}, or let Spark download them: {packages}"
+        yield failure("jars", f"no jars in {folder}: Spark cannot read Delta tables", remedy)
         return
-    broken = [jar.name for jar in there if not zipfile.is_zipfile(jar)]
-    missing = [name for name in _noted(folder) if not (folder / name).exists()]
-    wrong = [f"{name} is damaged" for name in broken] + [f"{name} is missing" for name in missing]
-    wrong += list(_other_versions([jar.name for jar in there]))
-    if wrong:
-        yield failure("jars", "; ".join(wrong), f"delete {folder}, and {SETUP}")
+    broken = [jar.name for jar in present if not zipfile.is_zipfile(jar)]
+    missing = [name for name in _fetched_jars(folder) if not (folder / name).exists()]
+    problems = [f"{name} is damaged" for name in broken]
+    problems += [f"{name} is missing" for name in missing]
+    problems += _other_versions([jar.name for jar in present])
+    if problems:
+        yield failure("jars", "; ".join(problems), FETCH_JARS)
     else:
-        yield ok("jars", f"{len(there)} in {folder}")
+        yield ok("jars", f"{len(present)} in {folder}")
 
 
-def _noted(folder: Path) -> list[str]:
-    """Names of the jars that `make setup` put there."""
-    note = folder / ".resolved"
-    coordinates = note.read_text().split() if note.exists() else []
-    parts = [coordinate.split(":") for coordinate in coordinates]
-    return [f"{group}_{artifact}-{number}.jar" for group, artifact, number in parts]
+def _fetched_jars(folder: Path) -> list[str]:
+    """Names of the jars that `regroup jars` fetched."""
+    note = folder / NOTE
+    return list(map(file_name, note.read_text().split())) if note.exists() else []
 
 
 def _other_versions(names: list[str]) -> Iterator[str]:
-    """Jars of Delta and of the connector that are not of the packages' own version."""
+    """Problems with the jars of Delta and the Kafka connector: their versions must equal those of
+    the Python packages."""
     spark = version("pyspark")
     line = ".".join(spark.split(".")[:2])
-    wanted = {
+    required = {
         "delta-spark_": f"delta-spark_{line}_2.13-{version('delta-spark')}.jar",
         "spark-sql-kafka-0-10_": f"spark-sql-kafka-0-10_2.13-{spark}.jar",
     }
-    for kind, name in wanted.items():
-        found = [jar for jar in names if kind in jar]
-        if not any(jar.endswith(name) for jar in found):
-            yield f"{name} is not there{f', only {found[0]}' if found else ''}"
+    for kind, name in required.items():
+        jars_of_kind = [jar for jar in names if kind in jar]
+        if not any(jar.endswith(name) for jar in jars_of_kind):
+            yield f"{name} is missing{f', only {jars_of_kind[0]}' if jars_of_kind else ''}"

@@ -6,15 +6,18 @@ import os
 import sys
 from pathlib import Path
 
+import pyspark
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from jobs.command_line.config import Config
+from jobs.command_line.packaged_files import CONF
+from jobs.console.errors import UsageError
 from jobs.console.interrupt import end_quietly
+from jobs.engine.jars import jars_folder
 
-ROOT = Path(__file__).resolve().parents[2]
-JARS = ROOT / ".jars"
-
+# Settings that bring Delta's jars without `regroup jars`.
+JAR_SETTINGS = {"spark.jars", "spark.jars.packages"}
 # What the jobs rely on, whatever the cluster says.
 REQUIRED = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -25,11 +28,10 @@ REQUIRED = {
 
 
 def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
-    """A session with Delta.
+    """A session with Delta.  UsageError if Delta's jars are missing.
 
-    Jars come from ``.jars`` beside the project (`make setup` fills it), else from the
-    configuration (``spark.jars.packages``, as in conf/cluster.toml).  Under spark-submit what that
-    was told stands, and ``config`` fills in what it was not.
+    The configuration names the jars (``spark.jars.packages``, as in conf/cluster.toml), else they
+    come from the folder of `regroup jars`.  Under spark-submit, its settings win over ``config``.
     """
     # Workers must be the interpreter that has the project's packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -48,12 +50,20 @@ def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
 
 def _standalone(config: Config) -> dict[str, str]:
     settings = {**config.spark, **REQUIRED}
-    jars = sorted(str(jar) for jar in JARS.glob("*.jar"))
-    if jars and "spark.jars.packages" not in settings:
-        settings.setdefault("spark.jars", ",".join(jars))
+    if not settings.keys() & JAR_SETTINGS and (jars := _jars()):
+        settings["spark.jars"] = ",".join(jars)
     if settings.get("spark.master", "").startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # no server on the network
-        quiet = f"-Dlog4j2.configurationFile={ROOT / 'conf' / 'log4j2.properties'}"
+        quiet = f"-Dlog4j2.configurationFile={CONF / 'log4j2.properties'}"
         given = settings.get("spark.driver.extraJavaOptions", "")
         settings["spark.driver.extraJavaOptions"] = f"{given} {quiet}".strip()
     return settings
+
+
+def _jars() -> list[str]:
+    """The jars of `regroup jars`.  UsageError if neither they nor Spark's own folder have Delta."""
+    folder = jars_folder()
+    spark_home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+    if not any(any(place.glob("*delta-spark_*.jar")) for place in (folder, spark_home / "jars")):
+        raise UsageError(f"no jars of Delta Lake in {folder}: run `regroup jars` to fetch them")
+    return sorted(str(jar) for jar in folder.glob("*.jar"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,7 @@ from schemas.columns import columns as columns_of
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 # Delta's primitive types by DuckDB's names.
 _DUCK_TYPES = {
@@ -47,33 +50,62 @@ WRITERS = {
     "topic_partitions": "topic-partitions",
     "what_if": "what-if-sweep",
 }
+NO_STATEMENT = "no statement; give one SELECT"
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def query(root: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Column names and rows.  A missing lake or wrong SQL is a UsageError."""
+    connection = open_lake(root, sql)
+    with _sql_errors():
+        result = connection.execute(sql)
+    if result is None:
+        raise UsageError(NO_STATEMENT)
+    columns = [column[0] for column in result.description or []]
+    return columns, result.fetchall()
+
+
+def arrow_table(root: str, sql: str) -> pa.Table:
+    """The rows in Arrow's types; sums of integers, HUGEINT in DuckDB, are decimals there."""
+    connection = open_lake(root, sql)
+    with _sql_errors():
+        relation = connection.sql(sql)
+        if relation is None:
+            raise UsageError(NO_STATEMENT)
+        return relation.to_arrow_table()
+
+
+def existing_tables(root: str) -> list[str]:
+    """The tables that have been written so far."""
+    from deltalake import DeltaTable
+
+    _require_lake(root)
+    return [t for t in table_names() if DeltaTable.is_deltatable(f"{root.rstrip('/')}/{t}")]
+
+
+def _require_lake(root: str) -> None:
+    if "://" not in root and not Path(root).is_dir():
+        raise UsageError(
+            f"--lake {root}: no such folder; run `regroup nightly --lake {root} ...` first"
+        )
+
+
+@contextmanager
+def _sql_errors() -> Iterator[None]:
     import duckdb
 
-    connection = open_lake(root, sql)
     try:
-        result = connection.execute(sql)
+        yield
     except duckdb.Error as error:
         message = " ".join(str(error).split())
         raise UsageError(f"{message} (tables: {', '.join(table_names())})") from None
-    if result is None:
-        raise UsageError("no statement; give one SELECT")
-    columns = [column[0] for column in result.description or []]
-    return columns, result.fetchall()
 
 
 def open_lake(root: str, sql: str) -> duckdb.DuckDBPyConnection:
     """A connection that knows what ``sql`` names, tables and views: opening a table costs time."""
     import duckdb
 
-    if "://" not in root and not Path(root).is_dir():
-        raise UsageError(
-            f"--lake {root}: no such folder; run `regroup nightly --lake {root} ...` first"
-        )
+    _require_lake(root)
     connection = duckdb.connect(":memory:")
     for macro in SPARKS_WORDS:
         connection.execute(f"CREATE MACRO {macro}")

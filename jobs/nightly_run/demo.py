@@ -1,4 +1,4 @@
-"""`regroup demo`: the nightly run on the two packaged incidents, then each rebalance and its causes.
+"""`regroup demo`: the nightly run on two packaged incidents, then each rebalance and its causes.
 
 reads   examples/mixed-clients-3.9.1 and -4.1.2: segments and server.log of real brokers
 writes  every table of a lake of its own

@@ -25,7 +25,7 @@ from coordinator_core.records import (
 )
 from jobs import committed_offsets, group_metadata
 from jobs.segments import Batch, read_segment
-from tools.package import packaged
+from tools.package import build_spark_zip
 
 DATA = Path(__file__).parents[1] / "data/records"
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -342,7 +342,7 @@ def test_it_is_made_where_it_cannot_be_kept_and_not_before_it_is_needed(tmp_path
     no_folder = tmp_path / "file"
     no_folder.touch()
     env = dict.fromkeys(("HOME", "XDG_CACHE_HOME"), str(no_folder)) | {"PATH": os.environ["PATH"]}
-    package = str(packaged(tmp_path / "regroup.zip"))
+    package = str(build_spark_zip(tmp_path / "regroup.zip"))
     command = [sys.executable, "-c", DECODES, package]
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
 

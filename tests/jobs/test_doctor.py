@@ -1,4 +1,4 @@
-"""What a run needs, looked at before one starts: what is found, and what is to be done."""
+"""doctor: what each check reports, and the remedy that it names."""
 
 import io
 import json
@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from zoneinfo import ZoneInfo
 
+import confluent_kafka as ck
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
@@ -23,18 +24,20 @@ from jobs import doctor
 from jobs.command_line.config import Config
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format
-from jobs.doctor import broker_logs, brokers, lakes, machine, spark
-from jobs.doctor.finding import failure, ok, warning
+from jobs.doctor import broker_logs, brokers, kafka_client, lakes, machine, spark
+from jobs.doctor.kafka_client import Metadata
+from jobs.doctor.results import failure, ok, warning
+from jobs.sources.segments import TOPIC
 
 
 @pytest.fixture
-def java_says(tmp_path, monkeypatch):
-    """A java that says so of its version."""
+def java_prints(tmp_path, monkeypatch):
+    """Install a java that prints this for -version."""
 
-    def install(said):
+    def install(output):
         program = tmp_path / "bin" / "java"
         program.parent.mkdir()
-        program.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+        program.write_text(f"#!/bin/sh\necho '{output}' >&2\n")
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv("JAVA_HOME", str(tmp_path))
         return program
@@ -43,7 +46,7 @@ def java_says(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("said", "state"),
+    ("output", "severity"),
     [
         ('openjdk version "17.0.15" 2025-04-15', "ok"),
         ('openjdk version "21" 2023-09-19', "ok"),
@@ -52,30 +55,33 @@ def java_says(tmp_path, monkeypatch):
         ("Unrecognized option: -version", "failure"),
     ],
 )
-def test_java_is_17_or_later(java_says, said, state):
-    java_says(said)
+def test_java_is_17_or_later(java_prints, output, severity):
+    java_prints(output)
 
-    assert machine.java().state == state
+    assert machine.java().severity == severity
 
 
 def test_no_java(monkeypatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
 
-    found = machine.java()
+    result = machine.java()
 
-    assert (found.state, found.found) == ("failure", "none on the path, and no JAVA_HOME")
-    assert "openjdk-17-jre-headless" in found.remedy
+    assert (result.severity, result.text) == (
+        "failure",
+        "no java on the path, and JAVA_HOME is not set",
+    )
+    assert "openjdk-17-jre-headless" in result.remedy
 
 
-def test_a_java_home_without_java(monkeypatch):
+def test_java_home_without_java(monkeypatch):
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
 
-    assert machine.java().state == "failure"
+    assert machine.java().severity == "failure"
 
 
 @pytest.mark.parametrize(
-    ("heap", "free_gib", "state"),
+    ("heap", "free_gib", "severity"),
     [
         ("2g", 8, "ok"),
         ("2g", 2.5, "warning"),
@@ -85,27 +91,27 @@ def test_a_java_home_without_java(monkeypatch):
         ("much", 8, "failure"),
     ],
 )
-def test_memory_holds_the_heap_and_python_workers(monkeypatch, heap, free_gib, state):
+def test_free_memory_must_hold_the_heap_and_python_workers(monkeypatch, heap, free_gib, severity):
     monkeypatch.setattr(machine, "_free_memory", lambda: int(free_gib * machine.GIB))
 
-    assert machine.memory(Config({"spark.driver.memory": heap})).state == state
+    assert machine.memory(Config({"spark.driver.memory": heap})).severity == severity
 
 
-def test_memory_on_a_cluster_is_the_clusters(monkeypatch):
+def test_on_a_cluster_the_driver_memory_is_not_compared_with_this_machine(monkeypatch):
     monkeypatch.setattr(machine, "_free_memory", lambda: machine.GIB)
 
     settings = {"spark.master": "spark://m:7077", "spark.driver.memory": "9g"}
 
-    assert machine.memory(Config(settings)).state == "ok"
+    assert machine.memory(Config(settings)).severity == "ok"
 
 
-def test_a_scratch_folder_that_is_not_there(tmp_path, monkeypatch):
+def test_a_missing_scratch_folder(tmp_path, monkeypatch):
     monkeypatch.delenv("SPARK_LOCAL_DIRS", raising=False)
 
-    found = machine.scratch(Config({"spark.local.dir": f"{tmp_path}/none"}))
+    result = machine.scratch(Config({"spark.local.dir": f"{tmp_path}/none"}))
 
-    assert found.state == "failure"
-    assert found.found == f"{tmp_path}/none cannot be written: No such file or directory"
+    assert result.severity == "failure"
+    assert result.text == f"{tmp_path}/none cannot be written: No such file or directory"
 
 
 @pytest.fixture
@@ -118,14 +124,14 @@ def machine_in_utc():
 
 
 @pytest.mark.parametrize(
-    ("zone", "state"), [("UTC", "ok"), ("Pacific/Kiritimati", "warning"), ("Mars", "failure")]
+    ("zone", "severity"), [("UTC", "ok"), ("Pacific/Kiritimati", "warning"), ("Mars", "failure")]
 )
-def test_log_lines_are_read_in_this_machines_zone(machine_in_utc, zone, state):
-    assert machine.time_zone(zone).state == state
+def test_the_configured_zone_is_compared_with_this_machines_zone(machine_in_utc, zone, severity):
+    assert machine.time_zone(zone).severity == severity
 
 
 @pytest.mark.parametrize(
-    ("there", "relation", "wanted", "is_so"),
+    ("installed", "relation", "limit", "expected"),
     [
         ("4.2.0", "==", "4.2.0", True),
         ("4.1.1", "==", "4.2.0", False),
@@ -134,28 +140,28 @@ def test_log_lines_are_read_in_this_machines_zone(machine_in_utc, zone, state):
         ("1.0", None, None, True),
     ],
 )
-def test_versions(there, relation, wanted, is_so):
-    assert spark.fits(there, relation, wanted) is is_so
+def test_a_version_fits_a_requirement(installed, relation, limit, expected):
+    assert spark.fits(installed, relation, limit) is expected
 
 
-def test_the_packages_of_this_environment_are_the_pinned_ones():
-    [found] = spark.packages()
+def test_the_packages_of_this_environment_are_the_required_ones():
+    [result] = spark.packages()
 
-    assert found.state == "ok"
-    assert f"pyspark {version('pyspark')}" in found.found
+    assert result.severity == "ok"
+    assert f"pyspark {version('pyspark')}" in result.text
 
 
 @pytest.mark.parametrize(
-    ("named", "said"),
+    ("requirements", "text"),
     [
         (["pyspark==1.0.0"], f"pyspark is {version('pyspark')}, not ==1.0.0"),
         (["no-such-package"], "no-such-package is missing"),
     ],
 )
-def test_another_version_or_none(monkeypatch, named, said):
-    monkeypatch.setattr(spark, "requires", lambda name: named)
+def test_a_wrong_version_or_a_missing_package(monkeypatch, requirements, text):
+    monkeypatch.setattr(spark, "requires", lambda name: requirements)
 
-    assert list(spark.packages()) == [failure("packages", said, "run `make setup`")]
+    assert list(spark.packages()) == [failure("packages", text, "run `make setup`")]
 
 
 @pytest.fixture
@@ -173,12 +179,12 @@ def jars(tmp_path):
     return tmp_path
 
 
-def test_jars_that_are_there(jars):
+def test_complete_jars(jars):
     assert list(spark.jars(Config(), jars)) == [ok("jars", f"3 in {jars}")]
 
 
 @pytest.mark.parametrize(
-    ("do", "said"),
+    ("damage", "text"),
     [
         (lambda f: (f / "org.apache.kafka_kafka-clients-3.9.2.jar").unlink(), "3.9.2.jar is mis"),
         (
@@ -187,67 +193,67 @@ def test_jars_that_are_there(jars):
         ),
         (
             lambda f: next(f.glob("*delta*")).rename(f / "io.delta_delta-spark_4.0_2.13-4.0.0.jar"),
-            "not there, only io.delta_delta-spark_4.0_2.13-4.0.0.jar",
+            "missing, only io.delta_delta-spark_4.0_2.13-4.0.0.jar",
         ),
         (lambda f: next(f.glob("*sql-kafka*")).unlink(), "spark-sql-kafka-0-10_2.13-4.2.0.jar is"),
-        (lambda f: [jar.unlink() for jar in f.glob("*.jar")], "Spark does not know Delta"),
+        (lambda f: [jar.unlink() for jar in f.glob("*.jar")], "Spark cannot read Delta tables"),
     ],
     ids=["missing", "damaged", "another version", "no connector", "none"],
 )
-def test_jars_that_are_not(jars, do, said):
-    do(jars)
+def test_incomplete_jars(jars, damage, text):
+    damage(jars)
 
-    [found] = spark.jars(Config(), jars)
+    [result] = spark.jars(Config(), jars)
 
-    assert found.state == "failure"
-    assert said in found.found
-    assert "make setup" in found.remedy
-
-
-def test_jars_that_spark_fetches(tmp_path):
-    [found] = spark.jars(Config({"spark.jars.packages": "io.delta:delta:1"}), tmp_path)
-
-    assert found.state == "ok"
+    assert result.severity == "failure"
+    assert text in result.text
+    assert "regroup jars" in result.remedy
 
 
-def test_a_lake_that_is_not_there_yet(tmp_path):
-    [found] = lakes.examine(f"{tmp_path}/a/lake")
+def test_jars_that_spark_downloads(tmp_path):
+    [result] = spark.jars(Config({"spark.jars.packages": "io.delta:delta:1"}), tmp_path)
 
-    assert found.state == "ok"
-    assert "is not there yet; the first run makes it" in found.found
+    assert result.severity == "ok"
+
+
+def test_a_lake_that_does_not_exist_yet(tmp_path):
+    [result] = lakes.check_lake(f"{tmp_path}/a/lake")
+
+    assert result.severity == "ok"
+    assert "does not exist yet; the first run creates it" in result.text
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_lake_that_is_a_file(tmp_path):
     (tmp_path / "lake").write_text("")
 
-    [found] = lakes.examine(f"{tmp_path}/lake")
+    [result] = lakes.check_lake(f"{tmp_path}/lake")
 
-    assert (found.state, found.remedy) == ("failure", "give a folder: --lake DIR")
+    assert (result.severity, result.remedy) == ("failure", "give a folder: --lake DIR")
 
 
-def test_a_lake_that_may_not_be_written(tmp_path, monkeypatch):
-    def room(folder):
+def test_a_lake_without_write_permission(tmp_path, monkeypatch):
+    def no_permission(folder):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(lakes, "room", room)
+    monkeypatch.setattr(lakes, "free_bytes", no_permission)
 
-    found = next(lakes.examine(str(tmp_path)))
+    result = next(lakes.check_lake(str(tmp_path)))
 
-    assert (found.state, found.found) == (
+    assert (result.severity, result.text) == (
         "failure",
         f"{tmp_path} cannot be written: Permission denied",
     )
 
 
-@pytest.mark.parametrize(("free_gib", "state"), [(50, "ok"), (3, "warning"), (0.1, "failure")])
-def test_room_for_the_lake(tmp_path, monkeypatch, free_gib, state):
-    monkeypatch.setattr(lakes, "room", lambda folder: int(free_gib * machine.GIB))
+@pytest.mark.parametrize(("free_gib", "severity"), [(50, "ok"), (3, "warning"), (0.1, "failure")])
+def test_free_space_for_the_lake(tmp_path, monkeypatch, free_gib, severity):
+    monkeypatch.setattr(lakes, "free_bytes", lambda folder: int(free_gib * machine.GIB))
 
-    assert next(lakes.examine(str(tmp_path))).state == state
+    assert next(lakes.check_lake(str(tmp_path))).severity == severity
 
 
-def test_how_the_last_run_ended(tmp_path):
+def test_the_outcome_of_each_clusters_last_run(tmp_path):
     runs = [
         {"cluster_id": "a", "outcome": "done", "error": None, "hour": 1},
         {"cluster_id": "b", "outcome": "done", "error": None, "hour": 1},
@@ -259,7 +265,7 @@ def test_how_the_last_run_ended(tmp_path):
     ]
     write_deltalake(f"{tmp_path}/runs", pa.Table.from_pylist(rows))
 
-    assert list(lakes.examine(str(tmp_path)))[1:] == [
+    assert list(lakes.check_lake(str(tmp_path)))[1:] == [
         ok("tables", "1 tables; last run of a began 2026-11-21 01:00 UTC: done"),
         warning(
             "tables",
@@ -269,20 +275,20 @@ def test_how_the_last_run_ended(tmp_path):
     ]
 
 
-def test_a_store_is_not_tried():
-    found = next(lakes.examine("memory://bucket/lake"))
+def test_an_object_store_is_not_written_to():
+    result = next(lakes.check_lake("memory://bucket/lake"))
 
-    assert found.state == "warning"
+    assert result.severity == "warning"
 
 
-OURS = (
+COORDINATOR_LINE = (
     "[2026-11-21 10:00:01,000] INFO [GroupCoordinator 1]: Preparing to rebalance group g in state "
     "PreparingRebalance with old generation 0 (__consumer_offsets-1) (reason: Adding new member "
     "m-00000000-0000-0000-0000-000000000001 with group instance id None) "
     "(kafka.coordinator.group.GroupCoordinator)"
 )
-ANOTHERS = "[2026-11-21 10:00:00,000] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)"
-STRANGE = (
+OTHER_LINE = "[2026-11-21 10:00:00,000] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)"
+UNKNOWN_LINE = (
     "[2026-11-21 10:00:02,000] INFO [GroupCoordinator 1]: Danced with g "
     "(kafka.coordinator.group.GroupCoordinator)"
 )
@@ -300,240 +306,465 @@ def log(tmp_path):
     return write
 
 
-def test_a_coordinators_lines_are_counted(log):
-    file = log(ANOTHERS, OURS, ANOTHERS)
+def test_coordinator_lines_are_counted(log):
+    file = log(OTHER_LINE, COORDINATOR_LINE, OTHER_LINE)
 
-    found = next(broker_logs.examine(file, "UTC"))
+    result = next(broker_logs.check_broker_logs(file, "UTC"))
 
-    assert found == ok("broker log", f"{file}: 1 of 3 lines the coordinator's")
+    assert result == ok("broker log", f"{file}: 1 of 3 lines are the coordinator's")
 
 
-def test_lines_that_nobody_understands_are_shown(log):
-    _, found, _ = broker_logs.examine(log(OURS, STRANGE), "UTC")
+def test_unreadable_lines_are_shown(log):
+    _, result, _ = broker_logs.check_broker_logs(log(COORDINATOR_LINE, UNKNOWN_LINE), "UTC")
 
-    assert found.state == "warning"
-    assert "1 lines not understood, first: line 2" in found.found
-    assert "Danced with g" in found.found
+    assert result.severity == "warning"
+    assert "1 unreadable lines, first: line 2" in result.text
+    assert "Danced with g" in result.text
 
 
 @pytest.mark.parametrize(
-    ("lines", "state"),
-    [([ANOTHERS], "warning"), (["GET /index.html 200", "GET / 404"], "failure"), ([], "failure")],
-    ids=["of a broker, none of the coordinator", "no broker's", "empty"],
+    ("lines", "severity"),
+    [([OTHER_LINE], "warning"), (["GET /index.html 200", "GET / 404"], "failure"), ([], "failure")],
+    ids=["broker without coordinator lines", "not a broker log", "empty"],
 )
-def test_a_log_without_a_coordinators_line(log, lines, state):
-    [found] = broker_logs.examine(log(*lines), "UTC")
+def test_a_log_without_coordinator_lines(log, lines, severity):
+    [result] = broker_logs.check_broker_logs(log(*lines), "UTC")
 
-    assert found.state == state
+    assert result.severity == severity
 
 
-def test_no_log():
-    [found] = broker_logs.examine("/nowhere/*.log", "UTC")
+def test_a_missing_log():
+    [result] = broker_logs.check_broker_logs("/nowhere/*.log", "UTC")
 
-    assert found.state == "failure"
-    assert found.found.startswith("--broker-log /nowhere/*.log: no such file")
+    assert result.severity == "failure"
+    assert result.text.startswith("--broker-log /nowhere/*.log: no such file")
 
 
 @pytest.mark.parametrize(
-    ("clock", "read_as", "state", "said"),
+    ("clock", "read_as", "severity", "text"),
     [
-        ("UTC", "UTC", "ok", "and so they do"),
-        ("Europe/Berlin", "Europe/Berlin", "ok", "and so they do"),
+        ("UTC", "UTC", "ok", "the file's write time confirms it"),
+        ("Europe/Berlin", "Europe/Berlin", "ok", "the file's write time confirms it"),
         ("Europe/Berlin", "UTC", "warning", "they are 1 h ahead of UTC"),
         ("Asia/Kolkata", "UTC", "warning", "they are 5.5 h ahead of UTC"),
         ("America/New_York", "UTC", "warning", "they are 5 h behind UTC"),
     ],
 )
-def test_the_time_a_log_was_written_tells_its_zone(log, clock, read_as, state, said):
-    """The line says 10:00:01 by its broker's clock, and was written then."""
-    file = log(OURS, written=datetime(2026, 11, 21, 10, 0, 3, tzinfo=ZoneInfo(clock)))
+def test_a_logs_write_time_shows_its_zone(log, clock, read_as, severity, text):
+    """The line's time is 10:00:01 by the broker's clock, and so is the file's write time."""
+    file = log(COORDINATOR_LINE, written=datetime(2026, 11, 21, 10, 0, 3, tzinfo=ZoneInfo(clock)))
 
-    *_, found = broker_logs.examine(file, read_as)
+    *_, result = broker_logs.check_broker_logs(file, read_as)
 
-    assert (found.check, found.state) == ("log dates", state)
-    assert said in found.found
+    assert (result.check, result.severity) == ("log dates", severity)
+    assert text in result.text
 
 
-def test_a_copied_log_tells_no_zone(log):
-    file = log(OURS, written=datetime(2026, 11, 24, 8, 7, 3, tzinfo=UTC))
+def test_a_copied_logs_zone_is_unknown(log):
+    file = log(COORDINATOR_LINE, written=datetime(2026, 11, 24, 8, 7, 3, tzinfo=UTC))
 
-    *_, found = broker_logs.examine(file, "UTC")
+    *_, result = broker_logs.check_broker_logs(file, "UTC")
 
-    assert (found.state, found.remedy) == (
+    assert (result.severity, result.remedy) == (
         "ok",
         "ask where the broker runs; give --log-timezone if that is another zone",
     )
 
 
-def test_lines_that_name_their_zone(log):
-    *_, found = broker_logs.examine(log(f"2026-11-21T10:00:01.000Z stdout F {OURS[26:]}"), "UTC")
+def test_every_line_names_its_zone(log):
+    *_, result = broker_logs.check_broker_logs(
+        log(f"2026-11-21T10:00:01.000Z stdout F {COORDINATOR_LINE[26:]}"), "UTC"
+    )
 
-    assert found == ok("log dates", "every line names its time zone")
+    assert result == ok("log dates", "every line names its time zone")
 
 
-def test_of_a_long_log_the_beginning(log, monkeypatch):
+def test_only_the_beginning_of_a_long_log_is_read(log, monkeypatch):
     monkeypatch.setattr(broker_logs, "MOST_BYTES", 1000)
 
-    found = next(broker_logs.examine(log(*[OURS] * 10), "UTC"))
+    result = next(broker_logs.check_broker_logs(log(*[COORDINATOR_LINE] * 10), "UTC"))
 
-    assert found.state == "ok"
-    assert "3 of 3 lines the coordinator's" in found.found
+    assert result.severity == "ok"
+    assert "3 of 3 lines are the coordinator's" in result.text
 
 
-# Answers of a Kafka 4.1.2 broker (id 1, at 127.0.0.1:49275) to the one question asked.
-HEAD = "00000001000000000000000100000001"
-BROKER = "00093132372e302e302e31{port:08x}ffff001677304b547a776158526b757a38677954636e51395f41"
-TOPIC = "0000000100000001{error:04x}00125f5f636f6e73756d65725f6f66667365747301"
-PARTITION = "0000{number:08x}{leader:08x}" + "0000000100000001" * 2
+@pytest.fixture(scope="module")
+def broker():
+    """Address of one of librdkafka's mock brokers; `__consumer_offsets` has 4 partitions."""
+    producer = ck.Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "-", "log_level": 0})
+    for _ in range(50):  # the first request creates the topic
+        cluster = producer.list_topics(TOPIC, timeout=5)
+        if cluster.topics[TOPIC].partitions:
+            break
+    [node] = cluster.brokers.values()
+    yield f"{node.host}:{node.port}"
+    producer.flush()
 
 
 @contextmanager
-def broker(answer):
-    """``answer(port)``: hex of what a broker at this port says to whatever it is asked."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
+def server(answer):
+    """A TCP server on loopback that sends ``answer`` to every request; None: no reply at all."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve():
             while True:
                 try:
-                    connection, _ = server.accept()
+                    connection, _ = listener.accept()
                 except OSError:
                     return
-                with connection:
-                    if connection.recv(1000):
-                        data = bytes.fromhex(answer(port))
-                        connection.sendall(len(data).to_bytes(4, "big") + data)
+                kept.append(connection)
+                if answer is not None:
+                    connection.recv(1000)
+                    connection.sendall(answer)
+                    connection.close()
 
+        kept = []
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        yield f"127.0.0.1:{port}"
-        server.shutdown(socket.SHUT_RDWR)
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+        listener.shutdown(socket.SHUT_RDWR)
         thread.join()
+        for connection in kept:
+            connection.close()
 
 
-def metadata(port, error=0, leaders=(1, 1, 1), advertised=None):
-    answer = HEAD + BROKER.format(port=advertised or port) + TOPIC.format(error=error)
-    answer += f"{len(leaders):08x}"
-    for number, leader in enumerate(leaders):
-        answer += PARTITION.format(number=number, leader=leader % (1 << 32))
-    return answer
-
-
-def test_brokers_that_can_be_read_from():
-    with broker(metadata) as bootstrap:
-        found = list(brokers.examine(bootstrap, Config()))
-
-    assert found == [
-        ok("kafka", f"{bootstrap} answers, __consumer_offsets has 3 partitions on 1 broker")
+def test_a_broker_that_can_be_read_from(broker):
+    assert list(brokers.check_brokers(broker, Config())) == [
+        ok("kafka", f"{broker} answers, __consumer_offsets has 4 partitions on 1 broker")
     ]
 
 
+ADDRESS = ("127.0.0.1", 9)
+LEADERS = {0: 1, 1: 1, 2: 1}
+NO_LEADER = {0: 1, 1: -1, 2: 1}
+
+
 @pytest.mark.parametrize(
-    ("given", "state", "said"),
+    ("metadata", "severity", "text"),
     [
-        ({"error": 3, "leaders": ()}, "warning", "and has no __consumer_offsets"),
-        ({"error": 29, "leaders": ()}, "failure", "__consumer_offsets may not be seen"),
-        ({"error": 5, "leaders": ()}, "failure", "error 5 of Kafka's protocol"),
-        ({"leaders": (1, -1, 1)}, "failure", "1 of 3 partitions of __consumer_offsets have no le"),
-        ({"advertised": 9}, "failure", "broker 1 calls itself 127.0.0.1:9: Connection refused"),
+        (Metadata({1: ADDRESS}, None, LEADERS), "ok", "__consumer_offsets has 3 partitions on 1 b"),
+        (
+            Metadata({1: ADDRESS}, "UNKNOWN_TOPIC_OR_PART", {}),
+            "warning",
+            "answers, but has no __consumer_offsets",
+        ),
+        (
+            Metadata({1: ADDRESS}, "TOPIC_AUTHORIZATION_FAILED", {}),
+            "failure",
+            "no permission to describe __consumer_offsets",
+        ),
+        (
+            Metadata({1: ADDRESS}, "LEADER_NOT_AVAILABLE", {}),
+            "failure",
+            "__consumer_offsets: the broker answers LEADER_NOT_AVAILABLE",
+        ),
+        (
+            Metadata({1: ADDRESS}, None, NO_LEADER),
+            "failure",
+            "1 of 3 partitions of __consumer_offsets have no leader",
+        ),
+        (
+            Metadata({1: ("127.0.0.1", 10)}, None, LEADERS),
+            "failure",
+            "broker 1 advertises 127.0.0.1:10: Connection refused",
+        ),
     ],
-    ids=["no topic", "not authorized", "another error", "no leader", "advertised elsewhere"],
+    ids=["ok", "no topic", "not authorized", "another error", "no leader", "wrong listener"],
 )
-def test_brokers_that_cannot(given, state, said):
-    with broker(lambda port: metadata(port, **given)) as bootstrap:
-        [found] = brokers.examine(bootstrap, Config())
+def test_metadata_of_a_broker(monkeypatch, metadata, severity, text):
+    monkeypatch.setattr(kafka_client, "RETRY_LIMIT_S", 0)
+    [result] = brokers._check_topic(ADDRESS, metadata, {})
 
-    assert found.state == state
-    assert said in found.found
-
-
-@pytest.mark.parametrize("answer", ["", "00000001", "00000007" + "0" * 40, "48545450"])
-def test_who_is_no_broker(answer):
-    with broker(lambda port: answer) as bootstrap:
-        [found] = brokers.examine(bootstrap, Config())
-
-    assert found.state == "failure"
-    assert "does not speak Kafka's protocol in plain text" in found.found
+    assert result.severity == severity
+    assert text in result.text
 
 
-def test_one_broker_of_two_is_enough():
-    with broker(metadata) as bootstrap:
-        silent, answers = brokers.examine(f"127.0.0.1:9,{bootstrap}", Config())
+@pytest.mark.parametrize("answer", [b"", b"\x00\x00\x00\x04\x00\x00\x00\x63", b"HTTP/1.1 400\r\n"])
+def test_a_server_that_is_no_broker(answer):
+    with server(answer) as bootstrap:
+        [result] = brokers.check_brokers(bootstrap, Config())
 
-    assert (silent.state, answers.state) == ("warning", "ok")
-
-
-def test_no_broker():
-    [found] = brokers.examine("127.0.0.1:9", Config())
-
-    assert found.state == "failure"
-    assert found.found == "127.0.0.1:9 does not answer: Connection refused"
+    assert result.severity == "failure"
+    assert "does not speak Kafka's protocol over PLAINTEXT" in result.text
 
 
-def test_credentials_are_not_tried():
-    with broker(metadata) as bootstrap:
-        [found] = brokers.examine(bootstrap, Config(kafka={"security.protocol": "SASL_SSL"}))
+def test_one_of_two_brokers_is_enough(broker):
+    unreachable, reachable = brokers.check_brokers(f"127.0.0.1:9,{broker}", Config())
 
-    assert found.state == "warning"
+    assert (unreachable.severity, reachable.severity) == ("warning", "ok")
 
 
-def test_what_is_no_address_is_said_before_anything_else():
+def test_no_broker_listens():
+    [result] = brokers.check_brokers("127.0.0.1:9", Config())
+
+    assert result.severity == "failure"
+    assert result.text == "127.0.0.1:9 does not answer: Connection refused"
+    assert result.remedy == "correct --kafka, start the broker, or open the network path to it"
+
+
+def test_a_host_name_that_does_not_exist():
+    [result] = brokers.check_brokers("no-such-host.invalid:9092", Config())
+
+    assert result.severity == "failure"
+    assert result.text.startswith("no-such-host.invalid:9092 cannot be resolved: ")
+
+
+def test_a_server_that_never_answers(monkeypatch):
+    monkeypatch.setattr(kafka_client, "ANSWER_LIMIT_S", 0.5)
+    with server(None) as bootstrap:
+        [result] = brokers.check_brokers(bootstrap, Config())
+
+    assert result.severity == "failure"
+    assert result.text == f"{bootstrap} does not answer: no answer within 0.5 s"
+
+
+def test_tls_to_a_listener_without_tls(broker):
+    [result] = brokers.check_brokers(broker, Config(kafka={"security.protocol": "SSL"}))
+
+    assert result.severity == "failure"
+    assert result.text.startswith(f"TLS connection to {broker} failed: ")
+    assert "security.protocol and ssl.* under [kafka]" in result.remedy
+
+
+def jaas(module, user="alice", password="secret"):
+    return (
+        f"org.apache.kafka.common.security.{module} required "
+        f'username="{user}" password="{password}";'
+    )
+
+
+PLAIN = {"sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas("plain.PlainLoginModule")}
+
+
+def test_a_login_that_the_broker_does_not_support(broker):
+    settings = {"security.protocol": "SASL_PLAINTEXT", **PLAIN}
+
+    [result] = brokers.check_brokers(broker, Config(kafka=settings))
+
+    assert result.severity == "failure"
+    assert result.text.startswith(f"SASL login at {broker} failed: ")
+    assert result.remedy == "correct sasl.* under [kafka]"
+    assert "secret" not in str(result)
+
+
+def test_settings_that_librdkafka_rejects(broker, tmp_path):
+    missing = str(tmp_path / "ca.pem")
+    settings = {
+        "security.protocol": "SSL",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": missing,
+    }
+
+    [result] = brokers.check_brokers(broker, Config(kafka=settings))
+
+    assert result.severity == "failure"
+    assert "settings under [kafka] are not valid" in result.text
+
+
+def test_with_untranslatable_settings_only_the_port_is_checked(broker):
+    settings = {"security.protocol": "SSL", "ssl.truststore.location": "/trust.jks"}
+
+    result, refused = brokers.check_brokers(f"{broker},127.0.0.1:9", Config(kafka=settings))
+
+    assert result.severity == "warning"
+    assert result.text == (
+        f"{broker} accepts connections; login not tried, because librdkafka has no equivalent of "
+        "ssl.truststore.location (JKS)"
+    )
+    assert refused == warning(
+        "kafka",
+        "127.0.0.1:9 does not answer: Connection refused",
+        "correct --kafka, start the broker, or open the network path to it",
+    )
+
+
+@pytest.mark.parametrize(
+    ("java", "librdkafka"),
+    [
+        ({}, {}),
+        ({"fetch.max.bytes": "1000", "isolation.level": "read_committed"}, {}),
+        (
+            {"security.protocol": "SASL_SSL", **PLAIN},
+            {
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanism": "PLAIN",
+                "sasl.username": "alice",
+                "sasl.password": "secret",
+            },
+        ),
+        (
+            {
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanism": "SCRAM-SHA-512",
+                "sasl.jaas.config": jaas("scram.ScramLoginModule", password=r"a\"b;c=d"),
+            },
+            {
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanism": "SCRAM-SHA-512",
+                "sasl.username": "alice",
+                "sasl.password": 'a"b;c=d',
+            },
+        ),
+        (
+            {
+                "security.protocol": "SSL",
+                "ssl.truststore.type": "PEM",
+                "ssl.truststore.location": "/ca.pem",
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.location": "/client.pem",
+                "ssl.key.password": "secret",
+                "ssl.endpoint.identification.algorithm": "",
+            },
+            {
+                "security.protocol": "SSL",
+                "ssl.ca.location": "/ca.pem",
+                "ssl.certificate.location": "/client.pem",
+                "ssl.key.location": "/client.pem",
+                "ssl.key.password": "secret",
+                "ssl.endpoint.identification.algorithm": "none",
+            },
+        ),
+        (
+            {
+                "security.protocol": "SSL",
+                "ssl.truststore.certificates": "CA",
+                "ssl.keystore.certificate.chain": "CERTIFICATE",
+                "ssl.keystore.key": "KEY",
+            },
+            {
+                "security.protocol": "SSL",
+                "ssl.ca.pem": "CA",
+                "ssl.certificate.pem": "CERTIFICATE",
+                "ssl.key.pem": "KEY",
+            },
+        ),
+        (
+            {
+                "security.protocol": "SSL",
+                "ssl.keystore.type": "PKCS12",
+                "ssl.keystore.location": "/client.p12",
+                "ssl.keystore.password": "secret",
+            },
+            {
+                "security.protocol": "SSL",
+                "ssl.keystore.location": "/client.p12",
+                "ssl.keystore.password": "secret",
+            },
+        ),
+        ({"ssl.truststore.location": "/unused.jks"}, {}),
+    ],
+    ids=[
+        "none",
+        "no security settings",
+        "PLAIN",
+        "SCRAM",
+        "PEM files",
+        "PEM texts",
+        "PKCS12",
+        "unused",
+    ],
+)
+def test_java_settings_for_librdkafka(java, librdkafka):
+    client = kafka_client.client_settings(java)
+
+    assert (client.values, client.untranslatable) == (librdkafka, [])
+
+
+@pytest.mark.parametrize(
+    ("java", "untranslatable"),
+    [
+        (
+            {"security.protocol": "SSL", "ssl.truststore.location": "/t.jks"},
+            ["ssl.truststore.location (JKS)"],
+        ),
+        (
+            {
+                "security.protocol": "SSL",
+                "ssl.truststore.type": "PKCS12",
+                "ssl.truststore.location": "/t.p12",
+                "ssl.keystore.location": "/k.jks",
+            },
+            ["ssl.truststore.location (PKCS12)", "ssl.keystore.location (JKS)"],
+        ),
+        ({"security.protocol": "SASL_PLAINTEXT"}, ["sasl.mechanism (GSSAPI)"]),
+        (
+            {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"},
+            ["sasl.jaas.config (no username and password)"],
+        ),
+    ],
+    ids=["JKS", "PKCS12 truststore", "Kerberos", "no JAAS"],
+)
+def test_java_settings_without_an_equivalent(java, untranslatable):
+    assert kafka_client.client_settings(java).untranslatable == untranslatable
+
+
+def test_client_settings_do_not_show_passwords():
+    client = kafka_client.client_settings({"security.protocol": "SASL_SSL", **PLAIN})
+
+    assert "secret" not in repr(client)
+
+
+def test_an_invalid_address_is_an_error_before_the_first_result():
     with pytest.raises(UsageError, match="--kafka nonsense: give HOST:PORT"):
-        next(doctor.examine(doctor.Request(kafka="nonsense")))
+        next(doctor.run_checks(doctor.DoctorOptions(kafka="nonsense")))
 
 
-def test_wrong_settings_do_not_hide_the_rest(tmp_path):
+def test_after_invalid_settings_the_other_checks_still_run(tmp_path):
     conf = tmp_path / "conf.toml"
     conf.write_text("[sparc]")
 
-    findings = list(doctor.examine(doctor.Request(conf=str(conf), lake=str(tmp_path))))
+    results = list(doctor.run_checks(doctor.DoctorOptions(conf=str(conf), lake=str(tmp_path))))
 
-    assert findings[0].state == "failure"
-    assert "unknown setting 'sparc'" in findings[0].found
-    assert [f.check for f in findings if f.check in ("java", "lake")] == ["java", "lake"]
+    assert results[0].severity == "failure"
+    assert "unknown setting 'sparc'" in results[0].text
+    assert [f.check for f in results if f.check in ("java", "lake")] == ["java", "lake"]
 
 
 @pytest.mark.parametrize(
-    ("findings", "code"),
+    ("results", "code"),
     [([ok("java", "17")], 0), ([warning("a", "b", "c")], 0), ([failure("a", "b", "c")], 1)],
 )
 @pytest.mark.parametrize("format", list(Format))
-def test_a_failure_is_exit_1(capsys, findings, code, format):
-    assert doctor.show(findings, format) == code
+def test_a_failure_is_exit_1(capsys, results, code, format):
+    assert doctor.print_results(results, format) == code
 
 
-def test_lines_for_people(capsys):
-    doctor.show([ok("java", "17"), failure("lake", "\x1b[31mfull", "make room")], Format.TABLE)
+def test_results_as_lines(capsys):
+    doctor.print_results(
+        [ok("java", "17"), failure("lake", "\x1b[31mfull", "free some space")], Format.TABLE
+    )
 
     assert capsys.readouterr().out == (
         "ok        java: 17\n"
         "failure   lake: \\x1b[31mfull\n"
-        "          -> make room\n"
+        "          -> free some space\n"
         "ok 1, warning 0, failure 1\n"
     )
 
 
-def test_on_a_terminal_lines_are_folded_beside_the_state(monkeypatch):
+def test_on_a_terminal_lines_are_folded_beside_the_severity(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
 
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setenv("COLUMNS", "40")
-    doctor.show([failure("lake", "no room is left on /data \x1b[31m", "make room")], Format.TABLE)
+    doctor.print_results(
+        [failure("lake", "no space left on /data \x1b[31m", "free some space")], Format.TABLE
+    )
 
     shown = re.sub(r"\x1b\[[0-9;]*m", "", sys.stdout.getvalue())
     assert [line.rstrip() for line in shown.splitlines()] == [
-        "failure   lake: no room is left on /data",
+        "failure   lake: no space left on /data",
         "          \\x1b[31m",
-        "          -> make room",
+        "          -> free some space",
         "ok 0, warning 0, failure 1",
     ]
 
 
-def test_json(capsys):
-    doctor.show([failure("lake", "full", "make room")], Format.JSON)
+def test_results_as_json(capsys):
+    doctor.print_results([failure("lake", "full", "free some space")], Format.JSON)
 
     assert json.loads(capsys.readouterr().out) == [
-        {"check": "lake", "state": "failure", "found": "full", "remedy": "make room"}
+        {"check": "lake", "state": "failure", "found": "full", "remedy": "free some space"}
     ]

@@ -24,6 +24,7 @@ NEED_SPARK = [
     "register",
     "maintain",
     "what-if-sweep",
+    "demo",
 ]
 # What is in its output, and its exit code: of a lake that has two groups' logs and records.
 DOES = {
@@ -36,6 +37,7 @@ DOES = {
     "what-if": ("\n predicted   membership=static", 0),
     "report": ("", 0),
     "init": ("", 0),
+    "jars": ("", 0),
     "doctor": ("ok        settings: conf/local.toml", 0),
     "alerts": ("", 0),
     "scenario run": ('"event":"response","to":"f2"', 0),

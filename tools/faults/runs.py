@@ -18,7 +18,8 @@ from pathlib import Path
 
 from jobs.checks.check import broken_laws
 from tools.faults.lakes import tables_of
-from tools.standalone_cluster import arguments, packaged, standalone_cluster, submit_line
+from tools.package import build_spark_zip
+from tools.standalone_cluster import arguments, standalone_cluster, submit_line
 
 STEP = re.compile(r"^(\w+) +([\d.]+) s")
 IN_A_ROW = 5  # kills of one lake before it is left in peace
@@ -143,7 +144,7 @@ def executor_kills(
 ) -> Iterator[str]:
     """One of two executors of a standalone cluster."""
     with tempfile.TemporaryDirectory(prefix="regroup-cluster-") as work:
-        package = packaged(Path(work, "regroup.zip"))
+        package = build_spark_zip(Path(work, "regroup.zip"))
         with standalone_cluster(Path(work)) as master:
             for number in range(tries):
                 lake = folder / f"executor-{number}"

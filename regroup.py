@@ -1,0 +1,140 @@
+"""Regroup from Python, for notebooks: SQL over a lake as DataFrames, replay, what-if, reports.
+
+Every function reads a lake in a folder or an object store, without Spark and without a JVM.  A
+wrong argument raises UsageError with one line that says what to change.  docs/python.md has
+examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jobs import __version__
+from jobs.console.errors import RunFailed, UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+__all__ = [
+    "RunFailed",
+    "UsageError",
+    "__version__",
+    "replay",
+    "report",
+    "sql",
+    "tables",
+    "timeline",
+    "views",
+    "what_if",
+]
+
+
+def sql(lake: str, statement: str) -> pd.DataFrame:
+    """The rows of one SELECT (DuckDB's SQL) over the lake's tables and views.
+
+    Times are UTC; integer columns are pandas' nullable Int64 or Int32.
+    """
+    from jobs.lake.sql import arrow_table
+
+    return _frame(arrow_table(str(lake), statement))
+
+
+def tables(lake: str) -> pd.DataFrame:
+    """One row per table that the lake has: its name, its columns and what its rows are."""
+    import pandas as pd
+
+    from jobs.lake.sql import existing_tables
+    from schemas import table_about, table_columns
+
+    rows = [(name, table_columns(name), table_about(name)) for name in existing_tables(str(lake))]
+    return pd.DataFrame(rows, columns=["table", "columns", "about"])
+
+
+def views() -> pd.DataFrame:
+    """One row per SQL view: its name, its columns and the question it answers."""
+    import pandas as pd
+
+    from schemas import view_about, view_columns, view_names
+
+    rows = [(name, [*view_columns(name)], view_about(name)) for name in view_names()]
+    return pd.DataFrame(rows, columns=["view", "columns", "about"])
+
+
+def timeline(lake: str, cluster_id: str, group: str) -> pd.DataFrame:
+    """All events of one group in order, from logs and records: the rows of table timeline."""
+    from jobs.replay.group_rows import quoted
+
+    where = f"cluster_id = {quoted(cluster_id)} AND group_id = {quoted(group)}"
+    return sql(lake, f"SELECT * FROM timeline WHERE {where} ORDER BY seq")
+
+
+def replay(
+    lake: str,
+    cluster_id: str,
+    group: str,
+    *,
+    from_time: str | None = None,
+    to_time: str | None = None,
+    era: str | None = None,
+) -> dict[str, Any]:
+    """One group's incident through the coordinator model: what `regroup replay --format json` has.
+
+    Among others ``generations``, ``reproduced`` and ``diverged`` (counts), ``divergences``,
+    ``verdicts`` and ``story`` (lists of objects).
+    """
+    from jobs.console.printing import jsonable
+    from jobs.replay.command import ReplayOptions, as_json, replay_group
+
+    options = ReplayOptions(str(lake), cluster_id, group, from_time, to_time, era)
+    answer: dict[str, Any] = jsonable(as_json(cluster_id, replay_group(options)))
+    return answer
+
+
+def what_if(
+    lake: str,
+    cluster_id: str,
+    group: str,
+    settings: Mapping[str, object] | None = None,
+    *,
+    seeds: int = 5,
+    from_time: str | None = None,
+    to_time: str | None = None,
+    era: str | None = None,
+) -> dict[str, Any]:
+    """A group's rebalances under other settings: what `regroup what-if --format json` has.
+
+    ``settings``: as for ``--set``, such as ``{"membership": "static"}``; without any, a grid of
+    settings is tried, ``predicted`` is a list and ``advice`` names the best.
+    """
+    from jobs.console.printing import jsonable
+    from jobs.what_if.command import WhatIfOptions, as_json, evaluate
+
+    changes = tuple(f"{name}={value}" for name, value in (settings or {}).items())
+    options = WhatIfOptions(str(lake), cluster_id, group, changes, seeds, from_time, to_time, era)
+    answer: dict[str, Any] = jsonable(as_json(options, evaluate(options)))
+    return answer
+
+
+def report(lake: str, cluster_id: str, out: str, *, group: str | None = None) -> Path:
+    """Write the page of a cluster, or of one group, as one HTML file; its path."""
+    from jobs.report.command import Request
+    from jobs.report.command import report as write
+
+    write(Request(str(lake), cluster_id, group, out=str(out)))
+    return Path(out)
+
+
+def _frame(table: pa.Table) -> pd.DataFrame:
+    """Integers stay integers where a column has nulls; sums of integers become integers again."""
+    import pandas as pd
+    import pyarrow as pa
+
+    nullable = {pa.int64(): pd.Int64Dtype(), pa.int32(): pd.Int32Dtype()}
+    for position, field in enumerate(table.schema):
+        if pa.types.is_decimal(field.type) and field.type.scale == 0:
+            integers = table.column(position).cast(pa.int64())
+            table = table.set_column(position, field.name, integers)
+    return table.to_pandas(types_mapper=nullable.get)
