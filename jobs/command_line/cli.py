@@ -149,11 +149,11 @@ def _add_job(name: str) -> None:
         conf: ConfOption = None,
     ) -> None:
         from jobs.command_line.arguments import date_range, opened
-        from jobs.lake.dated_scope import of_dates
+        from jobs.lake.scope import scope_of
 
         dates = date_range(date, first, last)
         whole = opened(lake, cluster_id, conf)
-        run_all(of_dates(whole, dates.first, dates.last), Progress(), [name])
+        run_all(scope_of(whole, dates.first, dates.last), Progress(), [name])
 
     app.command(name, help=f"Run the job {name} alone.")(command)
 
@@ -437,10 +437,10 @@ def doctor(
     format: FormatOption = Format.TABLE,
 ) -> None:
     """What a run needs, looked at before one starts.  Exit 1 if something would fail."""
-    from jobs import doctor as job
+    from jobs.doctor import DoctorOptions, print_results, run_checks
 
-    findings = job.examine(job.Request(lake, kafka, broker_log, log_timezone, conf))
-    raise typer.Exit(job.show(findings, format))
+    results = run_checks(DoctorOptions(lake, kafka, broker_log, log_timezone, conf))
+    raise typer.Exit(print_results(results, format))
 
 
 @app.command()

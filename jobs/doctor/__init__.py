@@ -1,6 +1,30 @@
-"""What a run needs, looked at before one starts: machine, Spark, settings, lake, logs, brokers."""
+"""`regroup doctor`: check what a run needs before it starts.
 
-from jobs.doctor.examination import Request, examine
-from jobs.doctor.finding import COLUMNS, Finding, State, show
+A nightly run takes minutes to hours, and most failures have causes that can be checked within
+seconds: no Java, jars of another Spark version, a full disk, a log in an unexpected time zone,
+brokers that advertise an unreachable address.  Each check returns results (`CheckResult`): ok,
+warning (a run works, but maybe not as intended) or failure (a run fails), each with a remedy.  The
+command exits with 1 if there is a failure.  No check changes anything, and none starts Spark.
 
-__all__ = ["COLUMNS", "Finding", "Request", "State", "examine", "show"]
+The time zone needs an estimate, because broker log lines rarely name their zone: the last line of a
+log was printed when the file was last written.  If both times differ by a whole number of quarter
+hours, the difference is the clock's distance from the configured zone (``broker_logs``).
+
+Brokers are asked with librdkafka, not with Kafka's Java client, which would need a JVM.  [kafka]
+has settings for the Java client; ``kafka_client`` translates them.  Settings that librdkafka has no
+equivalent for (a JKS truststore, Kerberos) are named in a warning; then only the port is checked.
+
+all_checks    the options, and the order of the checks
+results       the result of a check, and how results are printed
+machine       Java, memory, temporary files, time zone
+spark         Python packages and Spark's jars
+lakes         the lake: write permission, free space, outcome of the last run
+broker_logs   log files: readable, coordinator lines, time zone
+brokers       brokers: reachable, TLS and SASL, `__consumer_offsets`, advertised addresses
+kafka_client  one Metadata request by librdkafka; translation of settings
+"""
+
+from jobs.doctor.all_checks import DoctorOptions, run_checks
+from jobs.doctor.results import COLUMNS, CheckResult, Severity, print_results
+
+__all__ = ["COLUMNS", "CheckResult", "DoctorOptions", "Severity", "print_results", "run_checks"]

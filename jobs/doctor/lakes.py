@@ -1,4 +1,4 @@
-"""The lake: whether it may be written, how much room there is, how its last run ended."""
+"""Check the lake: write permission, free space, and how its last run ended."""
 
 from __future__ import annotations
 
@@ -6,64 +6,66 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jobs.console.errors import UsageError
-from jobs.doctor.finding import Finding, failure, ok, warning
-from jobs.doctor.machine import GIB, room
+from jobs.doctor.machine import GIB, free_bytes
+from jobs.doctor.results import CheckResult, failure, ok, warning
 from jobs.lake.integrity import tables_there
 from jobs.lake.sql import query
 
-LEAST_FREE = GIB // 2
-LITTLE_FREE = 5 * GIB
+FAILURE_BELOW = GIB // 2
+WARNING_BELOW = 5 * GIB
 LAST_RUN = """
     SELECT cluster_id, MAX_BY(outcome, started_at), MAX_BY(error, started_at), MAX(started_at)
     FROM runs WHERE step = 'nightly' GROUP BY cluster_id ORDER BY cluster_id"""
 
 
-def examine(lake: str) -> Iterator[Finding]:
+def check_lake(lake: str) -> Iterator[CheckResult]:
+    """``lake``: a folder, or the URI of an object store."""
     if "://" in lake:
         yield warning(
             "lake",
-            f"{lake} is a store, and whether it may be written is not tried here",
-            "give Spark its credentials (spark.hadoop.* under [spark]); the first run tells",
+            f"{lake} is an object store; write permission is not checked",
+            "set Spark's credentials (spark.hadoop.* under [spark]); the first run uses them",
         )
     else:
-        yield _folder(lake)
+        yield _check_folder(lake)
     if "://" in lake or Path(lake).is_dir():
-        yield from _content(lake)
+        yield from _check_last_runs(lake)
 
 
-def _folder(lake: str) -> Finding:
+def _check_folder(lake: str) -> CheckResult:
     path = Path(lake)
     if path.exists() and not path.is_dir():
         return failure("lake", f"{lake} is a file", "give a folder: --lake DIR")
-    there = next(folder for folder in (path, *path.absolute().parents) if folder.is_dir())
+    existing = next(folder for folder in (path, *path.absolute().parents) if folder.is_dir())
     try:
-        free = room(str(there))
+        free = free_bytes(str(existing))
     except OSError as error:
-        remedy = "see that this user may write there, or give another --lake"
-        return failure("lake", f"{there} cannot be written: {error.strerror}", remedy)
-    found = f"{lake} can be written, {free / GIB:.1f} GiB free"
+        remedy = "let this user write there, or give another --lake"
+        return failure("lake", f"{existing} cannot be written: {error.strerror}", remedy)
+    text = f"{lake} can be written, {free / GIB:.1f} GiB free"
     if not path.is_dir():
-        found = f"{lake} is not there yet; the first run makes it, {free / GIB:.1f} GiB free"
-    if free < LEAST_FREE:
-        return failure("lake", found, "make room: a run needs some for new files beside the old")
-    if free < LITTLE_FREE:
-        return warning("lake", found, "make room, or let old dates go: `regroup maintain`")
-    return ok("lake", found)
+        text = f"{lake} does not exist yet; the first run creates it, {free / GIB:.1f} GiB free"
+    if free < FAILURE_BELOW:
+        remedy = "free some space: a run writes new files before old ones are deleted"
+        return failure("lake", text, remedy)
+    if free < WARNING_BELOW:
+        return warning("lake", text, "free some space, or delete old dates: `regroup maintain`")
+    return ok("lake", text)
 
 
-def _content(lake: str) -> Iterator[Finding]:
+def _check_last_runs(lake: str) -> Iterator[CheckResult]:
     tables = tables_there(lake)
     if "runs" not in tables:
-        yield ok("tables", f"{len(tables)} tables, no run noted")
+        yield ok("tables", f"{len(tables)} tables, no run recorded")
         return
     try:
         _, rows = query(lake, LAST_RUN)
-    except UsageError as wrong:
-        yield failure("tables", str(wrong), f"see what is broken: `regroup check --lake {lake}`")
+    except UsageError as error:
+        yield failure("tables", str(error), f"list the damage: `regroup check --lake {lake}`")
         return
-    for cluster, outcome, error, began in rows:
-        found = f"{len(tables)} tables; last run of {cluster} began {began:%Y-%m-%d %H:%M} UTC"
+    for cluster, outcome, error_text, started_at in rows:
+        text = f"{len(tables)} tables; last run of {cluster} began {started_at:%Y-%m-%d %H:%M} UTC"
         if outcome == "done":
-            yield ok("tables", f"{found}: done")
+            yield ok("tables", f"{text}: done")
         else:
-            yield warning("tables", f"{found}: {outcome}: {error}", "start the same run again")
+            yield warning("tables", f"{text}: {outcome}: {error_text}", "start the same run again")

@@ -1,4 +1,4 @@
-"""doctor against a real broker: what it answers, and what its living log tells."""
+"""doctor against a real broker: its metadata, and the time zone of its log."""
 
 import confluent_kafka as ck
 import pytest
@@ -12,7 +12,7 @@ from tools import kafka_broker
 def broker(tmp_path_factory):
     folder = tmp_path_factory.mktemp("broker")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TZ", "UTC")  # of the clock that its log shows
+        patch.setenv("TZ", "UTC")  # its log has the times of this clock
         with kafka_broker.Broker(folder, offsets_partitions=3) as broker:
             yield broker
 
@@ -30,33 +30,33 @@ def with_a_group(broker):
 
 
 def test_a_broker_before_its_first_group(broker):
-    [found] = brokers.examine(broker.bootstrap, Config())
+    [result] = brokers.check_brokers(broker.bootstrap, Config())
 
-    assert (found.state, found.found) == (
+    assert (result.severity, result.text) == (
         "warning",
-        f"{broker.bootstrap} answers, and has no __consumer_offsets",
+        f"{broker.bootstrap} answers, but has no __consumer_offsets",
     )
 
 
 def test_a_broker_with_a_group(broker, with_a_group):
-    [found] = brokers.examine(broker.bootstrap, Config())
+    [result] = brokers.check_brokers(broker.bootstrap, Config())
 
-    assert (found.state, found.found) == (
+    assert (result.severity, result.text) == (
         "ok",
         f"{broker.bootstrap} answers, __consumer_offsets has 3 partitions on 1 broker",
     )
 
 
 @pytest.mark.parametrize(
-    ("zone", "state", "said"),
+    ("zone", "severity", "text"),
     [
-        ("UTC", "ok", "and so they do: the file was last written then"),
+        ("UTC", "ok", "the file's write time confirms it"),
         ("Asia/Tokyo", "warning", "they are 9 h behind Asia/Tokyo"),
     ],
 )
-def test_a_log_that_is_being_written_tells_its_zone(broker, with_a_group, zone, state, said):
-    lines, dates = broker_logs.examine(str(broker.log), zone)
+def test_the_zone_of_a_log_in_use_is_known(broker, with_a_group, zone, severity, text):
+    lines, dates = broker_logs.check_broker_logs(str(broker.log), zone)
 
-    assert lines.state == "ok"
-    assert (dates.check, dates.state) == ("log dates", state)
-    assert said in dates.found
+    assert lines.severity == "ok"
+    assert (dates.check, dates.severity) == ("log dates", severity)
+    assert text in dates.text
