@@ -1,4 +1,19 @@
-"""Layouts of records and tables, as data.  No Spark, no third-party imports."""
+"""Layouts of records, log lines, tables and views, as data, and their loaders.
+
+Each layout exists once, in a file of one of these folders; all other code reads it through this
+package, which imports neither Spark nor any third-party library.
+
+- tables/:     one SQL file per Delta table: header comments (description, key, partitioning),
+               then the column list with a COMMENT per column
+- views/:      one SQL file per view: a header comment, then one SELECT in the SQL that Spark and
+               DuckDB share, with a ``--`` comment per column
+- records/:    one JSON file per record type of ``__consumer_offsets``, in the format of Kafka's
+               message files
+- log_lines/:  wordings of broker and client log lines
+
+This module has the names, columns, keys and texts of tables and views; ``columns`` parses a
+table's column list; ``record_layouts`` parses the files of records/.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +22,9 @@ from functools import cache
 from importlib.resources import files
 
 _HEADER = "--"
-# A column of a view, and what it is: the end of its line.
-_NOTED = re.compile(r"(?P<column>\w+),?\s+-- (?P<comment>.+)$")
-_NOTE = re.compile(r"\s+-- .*$")
+# A column of a view: the last word of its line before the comment.
+_COLUMN_COMMENT = re.compile(r"(?P<column>\w+),?\s+-- (?P<comment>.+)$")
+_COMMENT = re.compile(r"\s+-- .*$")
 
 
 @cache
@@ -23,62 +38,62 @@ def _names(folder: str) -> list[str]:
 
 
 def table_names() -> list[str]:
-    """Every Delta table of the lake."""
+    """Names of all Delta tables."""
     return _names("tables")
 
 
 def table_ddl(table: str) -> str:
-    """The column list of ``schemas/tables/<table>.sql``, header comments stripped."""
+    """Returns the column list of ``schemas/tables/<table>.sql``, without header comments."""
     lines = _text("tables", table).splitlines()
     return "\n".join(line for line in lines if not line.startswith(_HEADER))
 
 
 def table_columns(table: str) -> list[str]:
-    """Names in the table's order."""
+    """Column names in the table's order."""
     lines = table_ddl(table).splitlines()
     return [line.split()[0] for line in lines if line and not line[0].isspace()]
 
 
 def table_key(table: str) -> list[str]:
-    """The columns that name a row, from the header line ``-- Key: (...)``."""
+    """Returns the key columns, from the header line ``-- Key: (...)``."""
     return _header_list("tables", table, "Key")
 
 
 def table_partitioning(table: str) -> list[str]:
-    """The columns the table is partitioned by, from ``-- Partitioned by: (...)``; may be none."""
+    """Returns the columns of ``-- Partitioned by: (...)``; empty without that line."""
     return _header_list("tables", table, "Partitioned by")
 
 
 def table_about(table: str) -> str:
-    """The header's first sentence."""
+    """Returns the description: the first header line."""
     first = _text("tables", table).splitlines()[0].removeprefix(_HEADER).strip()
     return first.removeprefix(f"{table}:").strip()
 
 
 def view_names() -> list[str]:
-    """Every SQL view over the tables."""
+    """Names of all SQL views over the tables."""
     return _names("views")
 
 
 def view_sql(view: str) -> str:
-    """The SELECT of ``schemas/views/<view>.sql``, without comments.
+    """Returns the SELECT of ``schemas/views/<view>.sql``, without comments.
 
-    In the words that Spark SQL and DuckDB share; EXPLODE and UNIX_MILLIS are Spark's.
+    It uses the SQL that Spark and DuckDB share, apart from Spark's EXPLODE and UNIX_MILLIS.
     """
     lines = _text("views", view).splitlines()
-    bare = (_NOTE.sub("", line) for line in lines if not line.startswith(_HEADER))
-    return "\n".join(line for line in bare if line.strip())
+    statements = (_COMMENT.sub("", line) for line in lines if not line.startswith(_HEADER))
+    return "\n".join(line for line in statements if line.strip())
 
 
 def view_about(view: str) -> str:
-    """What the view answers, from its header line."""
+    """Returns the view's description, from its header line."""
     return _text("views", view).splitlines()[0].removeprefix(f"{_HEADER} {view}: ")
 
 
 def view_columns(view: str) -> dict[str, str]:
-    """The view's columns in order, each with its comment: what ends its line in the file."""
-    noted = (_NOTED.search(line) for line in _text("views", view).splitlines())
-    return {found["column"]: found["comment"] for found in noted if found}
+    """Returns comments by column, in the view's order."""
+    matches = (_COLUMN_COMMENT.search(line) for line in _text("views", view).splitlines())
+    return {match["column"]: match["comment"] for match in matches if match}
 
 
 def view_rests_on(view: str) -> set[str]:

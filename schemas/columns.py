@@ -1,4 +1,4 @@
-"""Columns of a table as values: what stands in ``schemas/tables/*.sql``, read."""
+"""Columns of a table as values, parsed from ``schemas/tables/*.sql``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TOKEN = re.compile(r"'(?:[^']|'')*'|\w+|[<>,:]")
 
 
 class Type(NamedTuple):
-    """``name`` is STRING, INT, ... or ARRAY, MAP (``of``: elements, or key and value) or STRUCT."""
+    """``name`` is STRING, INT, ..., STRUCT, ARRAY (``of``: element) or MAP (``of``: key, value)."""
 
     name: str
     of: tuple[Type, ...] = ()
@@ -24,7 +24,7 @@ class Type(NamedTuple):
         return f"{self.name}<{', '.join(inner)}>" if inner else self.name
 
     def outline(self) -> Type:
-        """Without the fields of its structs, where these have comments of their own."""
+        """Returns the type without struct fields, if these have their own comments."""
         if any(field.comment for field in self.fields):
             return Type(self.name)
         return self._replace(of=tuple(type_.outline() for type_ in self.of))
@@ -39,18 +39,18 @@ class Column(NamedTuple):
 
 @cache
 def columns(table: str) -> tuple[Column, ...]:
-    """In the table's order."""
+    """Columns in the table's order."""
     tokens = _TOKEN.findall(table_ddl(table))[::-1]
     return _columns(tokens)
 
 
 def _columns(tokens: list[str]) -> tuple[Column, ...]:
-    """Columns or fields up to the end or a closing ``>``; the last token comes next."""
-    found = [_column(tokens)]
+    """Parses columns or fields up to the end or a closing ``>``; the next token is the last."""
+    parsed = [_column(tokens)]
     while tokens and tokens[-1] == ",":
         tokens.pop()
-        found.append(_column(tokens))
-    return tuple(found)
+        parsed.append(_column(tokens))
+    return tuple(parsed)
 
 
 def _column(tokens: list[str]) -> Column:
@@ -78,7 +78,7 @@ def _type(tokens: list[str]) -> Type:
 
 
 def _skip(tokens: list[str], *expected: str) -> bool:
-    """Take ``expected`` off, if it is what comes next."""
+    """Removes ``expected`` if these tokens are next; returns whether they were."""
     if tuple(tokens[: -len(expected) - 1 : -1]) != expected:
         return False
     del tokens[-len(expected) :]

@@ -1,12 +1,12 @@
-"""Layouts of `__consumer_offsets` keys and values, and of what members put into them.
+"""Layouts of ``__consumer_offsets`` keys and values, and of the client data inside them.
 
-The files under ``records/`` have the shape of Kafka's own message files: ``name``, ``type``,
-``apiKey`` (the number that a key begins with), ``validVersions``, ``flexibleVersions`` (KIP-482),
-``fields`` and ``commonStructs``.  A field without a ``default`` begins as its type's empty value,
-even one that may be null, as in Kafka's own classes.  Two things are ours:
+The files under ``records/`` have the format of Kafka's own message files: ``name``, ``type``,
+``apiKey`` (the record type, with which a key begins), ``validVersions``, ``flexibleVersions``
+(KIP-482), ``fields`` and ``commonStructs``.  A field without a ``default`` has its type's empty
+value as default, also if it is nullable, as in Kafka's own classes.  Two properties are ours:
 ``writtenUntil`` names the last release that wrote a layout which a later release replaced
-without a new version number (the early-access years of the new group protocols), and
-``"header": false`` says that the bytes do not begin with a version.
+without a new version number (early-access releases of the new group protocols), and
+``"header": false`` means that the bytes do not begin with a version.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FOLDER = files("schemas") / "records"
 
 @dataclass(frozen=True)
 class Versions:
-    """A closed range of versions; ``highest`` is None when it is open at the top."""
+    """A range of versions, both ends included; ``highest`` is None if there is no upper end."""
 
     lowest: int
     highest: int | None
@@ -34,7 +34,7 @@ class Versions:
 
 @dataclass(frozen=True)
 class Field:
-    """One field; ``fields`` are those of its struct, or of its elements' struct."""
+    """One field; ``fields`` are the fields of its struct, or of its elements' struct."""
 
     name: str
     type: str
@@ -72,7 +72,7 @@ class Layout:
 
 
 def versions(text: str) -> Versions | None:
-    """``"3"``, ``"0-4"``, ``"2+"`` or ``"none"``."""
+    """Parses ``"3"``, ``"0-4"``, ``"2+"`` or ``"none"``."""
     if text == "none":
         return None
     if text.endswith("+"):
@@ -82,15 +82,15 @@ def versions(text: str) -> Versions | None:
 
 
 def _some_versions(text: str) -> Versions:
-    found = versions(text)
-    if found is None:
+    parsed = versions(text)
+    if parsed is None:
         raise ValueError(f"{text!r} names no version")
-    return found
+    return parsed
 
 
-def _field(node: Mapping[str, Any], structs: Mapping[str, list[Any]], around: str | None) -> Field:
-    """``around``: the versions of what holds the field, which it has unless it says its own."""
-    own = node.get("versions", node.get("taggedVersions", around))
+def _field(node: Mapping[str, Any], structs: Mapping[str, list[Any]], parent: str | None) -> Field:
+    """``parent``: versions of the enclosing struct, the default for the field's own versions."""
+    own = node.get("versions", node.get("taggedVersions", parent))
     inner = node.get("fields") or structs.get(node["type"].removeprefix("[]"), [])
     return Field(
         name=node["name"],
@@ -107,7 +107,7 @@ def _field(node: Mapping[str, Any], structs: Mapping[str, list[Any]], around: st
 
 
 def parse(node: Mapping[str, Any]) -> Layout:
-    """A layout from its JSON object; KeyError or ValueError when the file is wrong."""
+    """Parses a layout from its JSON object; raises KeyError or ValueError for a wrong file."""
     structs = {struct["name"]: struct["fields"] for struct in node.get("commonStructs", [])}
     return Layout(
         name=node["name"],
@@ -124,12 +124,12 @@ def parse(node: Mapping[str, Any]) -> Layout:
 
 @cache
 def layouts() -> tuple[Layout, ...]:
-    """Every layout; of one name the one that is written today comes first."""
+    """Returns all layouts, current ones before those that were replaced."""
     texts = {f.name: f.read_text("utf-8") for f in FOLDER.iterdir() if f.name.endswith(".json")}
-    found = [parse(json.loads(texts[name])) for name in sorted(texts)]
-    return tuple(sorted(found, key=lambda layout: layout.written_until is not None))
+    parsed = [parse(json.loads(texts[name])) for name in sorted(texts)]
+    return tuple(sorted(parsed, key=lambda layout: layout.written_until is not None))
 
 
 def layout(name: str) -> Layout:
-    """The layout of that name that is written today."""
+    """Returns the current layout of that name."""
     return next(layout for layout in layouts() if layout.name == name)

@@ -1,8 +1,36 @@
-"""Codec of `__consumer_offsets` records, and of what members put into them, by layout files.
+"""Codec of ``__consumer_offsets`` records and of the client data inside them.
 
-``decode(key, value)`` and ``encode_key`` / ``encode_value`` are each other's inverse on every
-byte string that a broker writes.  What cannot be read raises a ``BadRecord``, which names the
-record type, version, field and position.
+The group coordinator keeps its state in the compacted topic ``__consumer_offsets``.  A key begins
+with an int16, the record type (0 and 1 offset commit, 2 classic group, 3 and above the consumer,
+share and streams groups), followed by the fields that name the group, member or partition.  A
+value begins with an int16, its version, followed by the fields of that version.  A null value is
+a tombstone: the state under that key is deleted.  A key has one layout per type; a value's
+version grows when a release adds fields.
+
+Layouts are data.  ``schemas/records/*.json`` has Kafka's own message files: fields with their
+types and the versions that have them.  ``compiler`` turns a layout and a version into one reader
+and one writer, so that no record type has code of its own.  jobs/bulk compiles the same files
+for whole Arrow batches; this codec is its reference.
+
+Flexible versions (KIP-482) differ in two ways.  Lengths of strings, bytes and arrays are unsigned
+varints of length + 1 (0 is null) instead of int16 or int32 (-1 is null).  Every struct ends with
+tagged fields: a count, then tag, size and bytes of each, in ascending order of tags.  A writer
+leaves out a tagged field with its default value; a reader keeps unknown tags, so that encoding a
+decoded record gives the same bytes.
+
+In a classic group's value, subscriptions and assignments are bytes that only the clients
+interpret (``ConsumerProtocolSubscription`` and ``ConsumerProtocolAssignment``); the user data of
+the sticky assignors is nested in them once more.
+
+``decode`` and ``encode_key`` / ``encode_value`` are inverse on every byte string that a broker
+writes.  Unreadable bytes raise ``BadRecord``, which names the record type, version, field and
+position.
+
+- codec:              keys and values of all record types; decode, encode, JSON
+- consumer_protocol:  subscriptions, assignments, user data of the sticky assignors
+- compiler:           layout and version to reader and writer
+- primitives:         numbers, uuids, strings, bytes, arrays; classic and compact lengths
+- errors:             BadRecord and its kinds
 """
 
 from coordinator_core.records.codec import (

@@ -1,8 +1,7 @@
-"""Records of `__consumer_offsets`: bytes to named fields and back, every type and version.
+"""Records of ``__consumer_offsets``: bytes to named fields and back, every type and version.
 
-A key is an int16 type and its fields; a value is an int16 version and its fields; a record
-without a value is a tombstone.  Field names are Kafka's in snake_case.  Bytes stay bytes, ids of
-topics are Kafka's text of a uuid.
+Field names are Kafka's in snake_case.  Bytes stay bytes; topic ids become Kafka's text form of a
+uuid.
 """
 
 from __future__ import annotations
@@ -50,20 +49,20 @@ def _messages(layout: Layout) -> dict[int, Message]:
 
 
 def _keys() -> dict[int, Message]:
-    found = [layout for layout in layouts() if layout.type == "coordinator-key"]
-    return {layout.api_key: _messages(layout)[0] for layout in found if layout.api_key is not None}
+    keys = [layout for layout in layouts() if layout.type == "coordinator-key"]
+    return {layout.api_key: _messages(layout)[0] for layout in keys if layout.api_key is not None}
 
 
 def _values() -> dict[tuple[int, int], list[Message]]:
-    """Of one type and version, the layout of today before those of early-access releases."""
-    found: dict[tuple[int, int], list[Message]] = {}
+    """Layouts by type and version: the current one first, then those of early-access releases."""
+    values: dict[tuple[int, int], list[Message]] = {}
     for layout in layouts():
         if layout.type == "coordinator-value" and layout.api_key is not None:
             for version, message in _messages(layout).items():
-                found.setdefault((layout.api_key, version), []).append(message)
-    for version in range(1, 5):  # up to 4.0 a coordinator reads any value under the old key
-        found[LEGACY_OFFSET_COMMIT, version] = found[OFFSET_COMMIT, version]
-    return found
+                values.setdefault((layout.api_key, version), []).append(message)
+    for version in range(1, 5):  # up to 4.0, a coordinator reads any value under the old key
+        values[LEGACY_OFFSET_COMMIT, version] = values[OFFSET_COMMIT, version]
+    return values
 
 
 _KEYS = _keys()
@@ -77,7 +76,7 @@ _NEWEST = {type_: max(v for t, v in _VALUES if t == type_) for type_ in _KEYS}
 
 
 def decode_key(key: bytes | None) -> RecordKey:
-    """BadRecord; its subclass UnknownKeyType for a type that no layout describes."""
+    """Raises BadRecord; UnknownKeyType for a type without a layout."""
     type_ = _header("Key", "type", key)
     message = _KEYS.get(type_)
     if message is None:
@@ -86,7 +85,7 @@ def decode_key(key: bytes | None) -> RecordKey:
 
 
 def decode(key: bytes | None, value: bytes | None) -> Record:
-    """BadRecord; its subclasses UnknownKeyType, NewerValueVersion for what a newer broker wrote."""
+    """Raises BadRecord; UnknownKeyType or NewerValueVersion for records of a newer broker."""
     type_, name, fields = decode_key(key)
     if value is None:
         return Record(type_, name, fields, None, None)
@@ -95,7 +94,7 @@ def decode(key: bytes | None, value: bytes | None) -> Record:
 
 
 def decode_value(type_or_name: int | str, value: bytes) -> tuple[int, dict[str, Any]]:
-    """Version and fields of a value under a key of that type; BadRecord as ``decode``."""
+    """Returns version and fields of a value under a key of that type; raises as ``decode``."""
     return _decode_value(_type(type_or_name), value)
 
 
@@ -115,16 +114,16 @@ def _decode_value(type_: int, value: bytes) -> tuple[int, dict[str, Any]]:
 
 def _header(type_name: str, field: str, data: bytes | None) -> int:
     if data is None:
-        raise BadRecord(type_name, None, field, 0, "null, which it never is")
+        raise BadRecord(type_name, None, field, 0, "must not be null")
     if len(data) < HEADER:
         raise BadRecord(type_name, None, field, 0, f"needs {HEADER} bytes, {len(data)} left")
     return _read_int16(data, 0)[0]
 
 
 def _versioned(type_: int, version: int) -> list[Message]:
-    found = _VALUES.get((type_, version))
-    if found is not None:
-        return found
+    messages = _VALUES.get((type_, version))
+    if messages is not None:
+        return messages
     newest = _NEWEST[type_]
     reason = f"not among versions 0 to {newest}"
     error = NewerValueVersion if version > newest else BadRecord
@@ -135,7 +134,7 @@ def _versioned(type_: int, version: int) -> list[Message]:
 
 
 def encode_key(type_or_name: int | str, fields: Mapping[str, Any]) -> bytes:
-    """UnwritableFields for fields that the key cannot hold; UnknownKeyType."""
+    """Raises UnwritableFields for fields that the key cannot hold, UnknownKeyType."""
     type_ = _type(type_or_name)
     out = bytearray()
     _write_int16(out, type_)
@@ -144,12 +143,12 @@ def encode_key(type_or_name: int | str, fields: Mapping[str, Any]) -> bytes:
 
 
 def encode_value(type_or_name: int | str, version: int, fields: Mapping[str, Any]) -> bytes:
-    """As Kafka's writer: tagged fields with their default are left out, tags go up.
+    """Writes as Kafka does: no tagged fields that have their default, tags ascending.
 
-    A field of another version is left out; one that no version has is UnwritableFields.
+    Leaves out fields of other versions; raises UnwritableFields for a field that no version has.
     """
     candidates = _versioned(_type(type_or_name), version)
-    message = next((found for found in candidates if found.fits(fields)), candidates[0])
+    message = next((each for each in candidates if each.fits(fields)), candidates[0])
     out = bytearray()
     _write_int16(out, version)
     message.write(out, fields)
@@ -167,7 +166,7 @@ def _type(type_or_name: int | str) -> int:
 
 
 def jsonable(record: Record) -> dict[str, Any]:
-    """``{"type", "key", "version", "value"}`` with base64 text for bytes."""
+    """Returns ``{"type", "key", "version", "value"}`` with base64 text for bytes."""
     return {
         "type": record.name,
         "key": _plain(record.key),

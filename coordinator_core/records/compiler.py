@@ -1,4 +1,4 @@
-"""Turns a layout and a version into one reader and one writer, once."""
+"""Compiles a layout and a version into one reader and one writer."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ from coordinator_core.records.primitives import (
 from schemas.record_layouts import Field, Layout
 
 UNKNOWN_TAGS = "unknown_tagged_fields"
-"""Where a dict keeps tagged fields that its layout lacks: a list of [tag, bytes], if any."""
+"""Key under which a struct keeps tagged fields that its layout lacks: a list of [tag, bytes]."""
 
-NOTHING = object()
+REQUIRED = object()
 
 
 def snake_case(name: str) -> str:
@@ -53,7 +53,7 @@ def snake_case(name: str) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """How one type is read and written, and the fewest bytes that it takes."""
+    """Reader and writer of one type; ``size`` is the minimum number of bytes."""
 
     read: Reader
     write: Writer
@@ -65,7 +65,7 @@ class StructField:
     name: str
     part: Part
     default: Any
-    """NOTHING when a writer must be given the field."""
+    """REQUIRED if a writer needs the field's value."""
 
 
 Tagged = Mapping[int | None, StructField]
@@ -120,7 +120,7 @@ def _array(element: Part, element_type: str, flexible: bool, null: bool) -> Part
 
 
 def _nullable(part: Part, field: Field) -> Part:
-    """Before a struct that may be null: 1, and for null 0 in a tagged field, -1 in any other."""
+    """Puts a marker byte before a nullable struct: 1, or for null 0 in a tagged field, else -1."""
     absent = 0 if field.tag is not None else 0xFF
 
     def read(data: bytes, position: int) -> tuple[Any, int]:
@@ -129,7 +129,7 @@ def _nullable(part: Part, field: Field) -> Part:
         if data[position] == absent:
             return None, position + 1
         if data[position] != 1:
-            raise Misfit(position, f"{data[position]} is neither a struct's mark nor null's")
+            raise Misfit(position, f"{data[position]} marks neither a struct nor null")
         return part.read(data, position + 1)
 
     def write(out: bytearray, value: Any) -> None:
@@ -170,11 +170,11 @@ def _struct_field(field: Field, version: int, flexible: bool) -> StructField:
 def _default(field: Field) -> Any:
     if field.has_default:
         return field.default
-    return NOTHING if field.tag is None else _empty(field)
+    return REQUIRED if field.tag is None else _empty(field)
 
 
 def _empty(field: Field) -> Any:
-    """What Kafka's classes begin with, nullable or not."""
+    """Initial value in Kafka's generated classes, also for nullable fields."""
     if field.is_array:
         return []
     if field.fields:
@@ -199,20 +199,20 @@ def _plain_reader(fields: Sequence[StructField]) -> Reader:
 
 
 def _plain_writer(fields: Sequence[StructField], names: set[str]) -> Writer:
-    """``names``: of any version; a field that this version lacks is left out, as Kafka does."""
+    """``names``: fields of all versions; those of other versions are skipped, as Kafka does."""
     steps = [(field.name, field.part.write, field.default) for field in fields]
 
     def write(out: bytearray, value: Any) -> None:
         if not isinstance(value, Mapping):
-            raise Misfit(len(out), f"{value!r} is no struct")
+            raise Misfit(len(out), f"{value!r} is not a struct")
         if not value.keys() <= names:
             raise Misfit(len(out), f"no such field: {min(value.keys() - names)}")
         for name, write_field, default in steps:
-            given = value.get(name, default)
+            field_value = value.get(name, default)
             try:
-                if given is NOTHING:
+                if field_value is REQUIRED:
                     raise Misfit(len(out), "missing")
-                write_field(out, given)
+                write_field(out, field_value)
             except Misfit as misfit:
                 raise misfit.inside(name) from None
 
@@ -241,7 +241,7 @@ def _with_tags_read(read_plain: Reader, tagged: Tagged) -> Reader:
 
 def _read_tags(data: bytes, position: int, tagged: Tagged, value: dict[str, Any]) -> int:
     count, position = read_varint(data, position)
-    for _ in range(count):  # each takes a byte at least, or reading it fails
+    for _ in range(count):  # a wrong count ends with the bytes: each tag takes one at least
         tag, position = read_varint(data, position)
         size, position = read_varint(data, position)
         end = position + size
@@ -267,16 +267,16 @@ def _read_tag(data: bytes, position: int, field: StructField, value: dict[str, A
 def _with_tags_written(write_plain: Writer, tagged: Tagged) -> Writer:
     def write(out: bytearray, value: Any) -> None:
         write_plain(out, value)
-        found = dict(_unknown_tags(out, value))
+        bytes_by_tag = dict(_unknown_tags(out, value))
         for tag, field in tagged.items():
-            given = value.get(field.name, field.default)
-            if given != field.default:  # Kafka leaves defaults out
-                found[tag] = _tag_bytes(field, given, len(out))
-        write_varint(out, len(found))
-        for tag in sorted(found):
+            field_value = value.get(field.name, field.default)
+            if field_value != field.default:  # Kafka leaves defaults out
+                bytes_by_tag[tag] = _tag_bytes(field, field_value, len(out))
+        write_varint(out, len(bytes_by_tag))
+        for tag in sorted(bytes_by_tag):
             write_varint(out, tag)
-            write_varint(out, len(found[tag]))
-            out += found[tag]
+            write_varint(out, len(bytes_by_tag[tag]))
+            out += bytes_by_tag[tag]
 
     return write
 
@@ -285,13 +285,13 @@ def _unknown_tags(out: bytearray, value: Mapping[str, Any]) -> list[tuple[Any, A
     try:
         return [(tag, bytes(data)) for tag, data in value.get(UNKNOWN_TAGS, ())]
     except (TypeError, ValueError):
-        raise Misfit(len(out), "is no list of [tag, bytes]").inside(UNKNOWN_TAGS) from None
+        raise Misfit(len(out), "is not a list of [tag, bytes]").inside(UNKNOWN_TAGS) from None
 
 
-def _tag_bytes(field: StructField, given: Any, position: int) -> bytes:
+def _tag_bytes(field: StructField, value: Any, position: int) -> bytes:
     out = bytearray()
     try:
-        field.part.write(out, given)
+        field.part.write(out, value)
     except Misfit as misfit:
         misfit.position += position
         raise misfit.inside(field.name) from None
@@ -303,7 +303,7 @@ def _tag_bytes(field: StructField, given: Any, position: int) -> bytes:
 
 @dataclass(frozen=True)
 class Message:
-    """A layout in one version.  ``version`` is None for a key, which has none of its own."""
+    """A layout in one version.  ``version`` is None for a key: keys have no version."""
 
     name: str
     version: int | None
@@ -312,7 +312,7 @@ class Message:
     names: frozenset[str]
 
     def read(self, data: bytes, position: int) -> tuple[dict[str, Any], int]:
-        """The fields and the position behind them; BadRecord."""
+        """Returns the fields and the position after them; raises BadRecord."""
         try:
             value, end = self.part.read(data, position)
         except Misfit as misfit:
@@ -320,19 +320,19 @@ class Message:
         return value, end
 
     def read_all(self, data: bytes, position: int) -> dict[str, Any]:
-        """The fields, which must end where the bytes end; BadRecord.
+        """Returns the fields; raises BadRecord also if bytes remain after the last one.
 
-        Kafka's loaders do not look behind the last field.  No broker writes anything there, so
-        bytes that are left over mean that the record is not what it says.
+        Kafka's loaders ignore such bytes.  No broker writes them, so they mean that the record
+        is not of the type and version that it claims.
         """
         value, end = self.read(data, position)
         if end != len(data):
-            reason = f"{len(data) - end} bytes behind the last field"
+            reason = f"{len(data) - end} bytes after the last field"
             raise self.bad(BadRecord, "end", end, reason)
         return value
 
     def write(self, out: bytearray, fields: Mapping[str, Any]) -> None:
-        """Appends; UnwritableFields."""
+        """Appends the bytes to ``out``; raises UnwritableFields."""
         try:
             self.part.write(out, fields)
         except Misfit as misfit:
@@ -356,6 +356,6 @@ def compile_message(layout: Layout, version: int) -> Message:
         name=layout.name,
         version=None if layout.type == "coordinator-key" else version,
         part=compile_struct(layout.fields, version, flexible),
-        required=frozenset(snake_case(f.name) for f in here if _default(f) is NOTHING),
+        required=frozenset(snake_case(f.name) for f in here if _default(f) is REQUIRED),
         names=names,
     )

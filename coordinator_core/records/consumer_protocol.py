@@ -1,8 +1,8 @@
-"""What consumers put into a group: subscriptions, assignments and the sticky assignors' data.
+"""Client data inside group records: subscriptions, assignments, the sticky assignors' user data.
 
-The coordinator hands these bytes on unread; clients write and read them.  As Kafka's client does,
-a version above the newest known is read as the newest known, and bytes behind the last field,
-which a newer version may have, are left alone.
+The coordinator forwards these bytes without decoding them; clients write and read them.  As
+Kafka's client does, a version above the newest known one is read as the newest known one, and
+bytes after the last field are ignored, since a newer version may have added fields.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from coordinator_core.records.primitives import number_reader, number_writer
 from schemas.record_layouts import layout
 
 TopicPartitions = list[tuple[str, list[int]]]
-"""Topics and their partitions in the order of the bytes, which may name a topic twice."""
+"""Topics and their partitions in the order of the bytes; a topic may occur twice."""
 
 _read_int16 = number_reader("int16")
 _write_int16 = number_writer("int16")
@@ -25,7 +25,7 @@ _write_int16 = number_writer("int16")
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """``version`` as it stands in the bytes; fields that it lacks have Kafka's defaults."""
+    """``version`` is the one in the bytes; fields that it lacks have Kafka's defaults."""
 
     version: int
     topics: list[str]
@@ -37,7 +37,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """``version`` as it stands in the bytes."""
+    """``version`` is the one in the bytes."""
 
     version: int
     partitions: TopicPartitions
@@ -46,17 +46,17 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class StickyUserData:
-    """``generation`` is None in version 0, which has none."""
+    """``generation`` is None in version 0, which lacks the field."""
 
     partitions: TopicPartitions
     generation: int | None = None
 
 
 def _versions(name: str) -> list[Message]:
-    """One message per version, the index being the version."""
-    found = layout(name)
-    newest = found.valid_versions.highest or 0
-    return [compile_message(found, version) for version in range(newest + 1)]
+    """One message per version; the index is the version."""
+    versioned = layout(name)
+    newest = versioned.valid_versions.highest or 0
+    return [compile_message(versioned, version) for version in range(newest + 1)]
 
 
 _SUBSCRIPTION = _versions("ConsumerProtocolSubscription")
@@ -66,7 +66,7 @@ _COOPERATIVE_STICKY = _versions("CooperativeStickyAssignorUserData")[0]
 
 
 def decode_subscription(data: bytes) -> Subscription:
-    """BadRecord, as for a version below 0."""
+    """Raises BadRecord, also for a version below 0."""
     version, fields = _read(_SUBSCRIPTION, data)
     owned = _pairs(fields.get("owned_partitions", ()))
     generation_id, rack_id = fields.get("generation_id", -1), fields.get("rack_id")
@@ -75,7 +75,7 @@ def decode_subscription(data: bytes) -> Subscription:
 
 
 def encode_subscription(subscription: Subscription) -> bytes:
-    """Topics and partitions in the order given: a client sorts them before."""
+    """Writes topics and partitions in the order given; the client sorts them before."""
     fields = {
         "topics": subscription.topics,
         "user_data": subscription.user_data,
@@ -87,20 +87,20 @@ def encode_subscription(subscription: Subscription) -> bytes:
 
 
 def decode_assignment(data: bytes) -> Assignment:
-    """BadRecord, as for the empty bytes of a member that has not been given one yet."""
+    """Raises BadRecord, also for empty bytes (a member that has no assignment yet)."""
     version, fields = _read(_ASSIGNMENT, data)
     return Assignment(version, _pairs(fields["assigned_partitions"]), fields["user_data"])
 
 
 def encode_assignment(assignment: Assignment) -> bytes:
-    """Topics and partitions in the order given."""
+    """Writes topics and partitions in the order given."""
     structs = _structs(assignment.partitions)
     fields = {"assigned_partitions": structs, "user_data": assignment.user_data}
     return _write(_ASSIGNMENT, assignment.version, fields)
 
 
 def decode_sticky_user_data(data: bytes) -> StickyUserData:
-    """The bytes have no version: they are version 1 if they can be read so, else 0; BadRecord."""
+    """Reads as version 1, else as version 0: the bytes have no version field; raises BadRecord."""
     try:
         fields, _ = _STICKY[1].read(data, 0)
     except BadRecord:
@@ -109,7 +109,7 @@ def decode_sticky_user_data(data: bytes) -> StickyUserData:
 
 
 def encode_sticky_user_data(user_data: StickyUserData) -> bytes:
-    """Version 0 if there is no generation, else 1."""
+    """Writes version 0 if ``generation`` is None, else version 1."""
     fields: dict[str, Any] = {"previous_assignment": _structs(user_data.partitions)}
     if user_data.generation is None:
         return _written(_STICKY[0], bytearray(), fields)
@@ -118,7 +118,7 @@ def encode_sticky_user_data(user_data: StickyUserData) -> bytes:
 
 
 def decode_cooperative_sticky_user_data(data: bytes) -> int:
-    """The generation; BadRecord."""
+    """Returns the generation; raises BadRecord."""
     generation: int = _COOPERATIVE_STICKY.read(data, 0)[0]["generation"]
     return generation
 
@@ -134,13 +134,13 @@ def _read(messages: list[Message], data: bytes) -> tuple[int, dict[str, Any]]:
     except Misfit as misfit:
         raise BadRecord(name, None, "version", 0, misfit.reason) from None
     if version < 0:
-        raise BadRecord(name, version, "version", 0, "no version is below 0")
+        raise BadRecord(name, version, "version", 0, "a version must not be negative")
     fields, _ = messages[min(version, len(messages) - 1)].read(data, position)
     return version, fields
 
 
 def _write(messages: list[Message], version: int, fields: Mapping[str, Any]) -> bytes:
-    """A version above the newest known is written as that one, header included."""
+    """Writes a version above the newest known one as the newest known one, header included."""
     version = min(version, len(messages) - 1)
     out = bytearray()
     _write_int16(out, version)

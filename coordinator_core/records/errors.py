@@ -1,4 +1,4 @@
-"""What is wrong with a record: where it stands, and in which of four ways."""
+"""Errors of the record codec: the kind of error and its position."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import ClassVar
 
 
 class BadRecord(ValueError):
-    """Bytes that are not what their type and version say.
+    """Bytes that do not match the layout of their type and version.
 
-    ``type_name``: the layout, such as GroupMetadataValue; ``version``: None where a key has none
-    or it could not be read; ``field``: a path such as ``members[2].client_id``; ``position``: a
-    byte offset from the start of the key, value or blob.
+    ``type_name``: the layout, such as GroupMetadataValue; ``version``: None for a key, or if it
+    is unreadable; ``field``: a path such as ``members[2].client_id``; ``position``: a byte offset
+    from the start of the key, value or blob.
     """
 
     kind: ClassVar[str] = "unreadable bytes"
@@ -31,25 +31,25 @@ class BadRecord(ValueError):
 
 
 class UnknownKeyType(BadRecord):
-    """A key of a type that no layout describes: a newer broker's, which loaders skip (KIP-915)."""
+    """A key of a type without a layout: written by a newer broker; loaders skip it (KIP-915)."""
 
     kind = "unknown key type"
 
 
 class NewerValueVersion(BadRecord):
-    """A value of a known type, in a version above the newest known one."""
+    """A value of a known type in a version above the newest known one."""
 
     kind = "newer value version"
 
 
 class UnwritableFields(BadRecord):
-    """Fields that their layout cannot hold; ``position`` is where they would have begun."""
+    """Fields that their layout cannot hold; ``position`` is where they would begin."""
 
     kind = "unwritable fields"
 
 
 class Misfit(Exception):
-    """Why one field cannot be read or written; structs on the way up add their names."""
+    """Why one field cannot be read or written; each enclosing struct adds its name to ``path``."""
 
     def __init__(self, position: int, reason: str) -> None:
         super().__init__(position, reason)
@@ -58,7 +58,7 @@ class Misfit(Exception):
         self.path = ""
 
     def inside(self, name: str) -> Misfit:
-        """The same, told from the struct or array (``[3]``) that holds ``path``."""
+        """Prepends the struct field or array element (``[3]``) that holds ``path``."""
         joint = "" if self.path == "" or self.path.startswith("[") else "."
         self.path = f"{name}{joint}{self.path}"
         return self

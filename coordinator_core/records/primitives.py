@@ -1,7 +1,7 @@
 """Readers and writers of Kafka's primitive types, classic and flexible (KIP-482).
 
-A reader takes the bytes and a position and returns the value and the position behind it.  A
-length is compared with what is left before anything of that length is made.
+A reader takes the bytes and a position and returns the value and the position after it.  Lengths
+and counts are checked against the remaining bytes before anything of that size is allocated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Writer = Callable[[bytearray, Any], None]
 LengthReader = Callable[[bytes, int], tuple[int, int]]
 LengthWriter = Callable[[bytearray, int], None]
 
-MAX_STRING = 0x7FFF  # bytes; the flexible encoding could hold more, Kafka's classes do not
+MAX_STRING = 0x7FFF  # bytes: the limit of Kafka's classes; compact lengths could hold more
 MAX_VARINT_BYTES = 5
 UUID_BYTES = 16
 UUID_TEXT = 22
@@ -40,7 +40,7 @@ def cut_short(data: bytes, position: int, needed: int) -> Misfit:
 
 
 def never_null(position: int) -> Misfit:
-    return Misfit(position, "null, which it never is")
+    return Misfit(position, "must not be null")
 
 
 # Numbers and ids ------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def number_writer(type_name: str) -> LengthWriter:
 
 
 def read_uuid(data: bytes, position: int) -> tuple[str, int]:
-    """Kafka's text of a uuid: URL-safe base64 without padding."""
+    """Returns Kafka's text form of a uuid: URL-safe base64 without padding."""
     end = position + UUID_BYTES
     if end > len(data):
         raise cut_short(data, position, UUID_BYTES)
@@ -83,11 +83,11 @@ def read_uuid(data: bytes, position: int) -> tuple[str, int]:
 def write_uuid(out: bytearray, value: str) -> None:
     raw = urlsafe_b64decode(value + "==") if len(value) == UUID_TEXT else b""
     if len(raw) != UUID_BYTES:
-        raise Misfit(len(out), f"{value!r} is no uuid")
+        raise Misfit(len(out), f"{value!r} is not a uuid")
     out += raw
 
 
-# Lengths: -1 stands for null ------------------------------------------------------------------
+# Lengths: -1 is null --------------------------------------------------------------------------
 
 read_int16_length = number_reader("int16")
 read_int32_length = number_reader("int32")
@@ -96,7 +96,7 @@ write_int32_length = number_writer("int32")
 
 
 def read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """An unsigned 32-bit varint."""
+    """Reads an unsigned 32-bit varint."""
     value = 0
     for index, byte in enumerate(data[position : position + MAX_VARINT_BYTES]):
         value |= (byte & 0x7F) << 7 * index
@@ -131,7 +131,7 @@ def write_compact_length(out: bytearray, length: int) -> None:
 
 
 def string_reader(read_length: LengthReader, nullable: bool) -> Reader:
-    """Strict where Kafka reads U+FFFD: no broker writes what is not UTF-8, nor could we again."""
+    """Rejects malformed UTF-8, which Kafka reads as U+FFFD: it could not be written back."""
 
     def read(data: bytes, position: int) -> tuple[str | None, int]:
         length, start = read_length(data, position)
@@ -157,11 +157,11 @@ def string_writer(write_length: LengthWriter, nullable: bool) -> Writer:
         if value is None and nullable:
             return write_length(out, -1)
         if not isinstance(value, str):
-            raise Misfit(len(out), f"{value!r} is no string")
+            raise Misfit(len(out), f"{value!r} is not a string")
         try:
             encoded = value.encode()
         except UnicodeEncodeError:
-            raise Misfit(len(out), f"{value!r} has no UTF-8") from None
+            raise Misfit(len(out), f"{value!r} cannot be encoded as UTF-8") from None
         if len(encoded) > MAX_STRING:
             raise Misfit(len(out), f"string of {len(encoded)} bytes")
         write_length(out, len(encoded))
@@ -190,7 +190,7 @@ def bytes_writer(write_length: LengthWriter, nullable: bool) -> Writer:
         if value is None and nullable:
             return write_length(out, -1)
         if not isinstance(value, bytes | bytearray | memoryview):
-            raise Misfit(len(out), f"{value!r} is no bytes")
+            raise Misfit(len(out), f"{value!r} is not bytes")
         write_length(out, len(value))
         out += value
 
@@ -201,7 +201,7 @@ def bytes_writer(write_length: LengthWriter, nullable: bool) -> Writer:
 
 
 def count_reader(read_length: LengthReader, nullable: bool, element_size: int) -> LengthReader:
-    """``element_size``: the fewest bytes of an element; -1 for a null array."""
+    """``element_size``: minimum bytes of an element.  The reader returns -1 for a null array."""
 
     def read(data: bytes, position: int) -> tuple[int, int]:
         count, start = read_length(data, position)
@@ -233,7 +233,7 @@ def array_reader(read_count: LengthReader, read_element: Reader) -> Reader:
 
 
 def number_array_reader(read_count: LengthReader, type_name: str) -> Reader:
-    """Partition lists are long: one call for all elements."""
+    """Reads all elements in one call: partition lists are long."""
     size, code = struct.calcsize(">" + FORMATS[type_name]), FORMATS[type_name]
 
     def read(data: bytes, position: int) -> tuple[list[Any] | None, int]:
@@ -250,7 +250,7 @@ def array_writer(write_length: LengthWriter, nullable: bool, write_element: Writ
         if value is None and nullable:
             return write_length(out, -1)
         if not isinstance(value, list | tuple):
-            raise Misfit(len(out), f"{value!r} is no array")
+            raise Misfit(len(out), f"{value!r} is not an array")
         write_length(out, len(value))
         for index, element in enumerate(value):
             try:

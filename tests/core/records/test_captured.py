@@ -1,4 +1,4 @@
-"""Records that brokers of 0.9 to 4.1 wrote: read, and written back to the same bytes."""
+"""Records written by brokers of 0.9 to 4.1 are decoded and encoded to the same bytes."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ CAPTURED = [
 
 
 def blobs(field):
-    """The field of every member of every consumer group, in the order of the file."""
+    """Yields the field of every member of every consumer group, in the order of the file."""
     for _, key, value in CAPTURED:
         fields = decode(key, value).value or {}
         if fields.get("protocol_type") == "consumer":
@@ -49,9 +49,9 @@ def test_every_record_is_written_back_to_the_same_bytes():
 
 
 def test_types_and_versions_are_those_that_each_broker_writes():
-    found = {(broker, r.name, r.version) for broker, k, v in CAPTURED for r in [decode(k, v)]}
+    written = {(broker, r.name, r.version) for broker, k, v in CAPTURED for r in [decode(k, v)]}
 
-    assert {(b, n, v) for b, n, v in found if v is not None} == {
+    assert {(b, n, v) for b, n, v in written if v is not None} == {
         ("0.9.0.1", "OffsetCommit", 1),
         ("0.9.0.1", "GroupMetadata", 0),
         ("0.10.0.1", "OffsetCommit", 1),
@@ -90,17 +90,17 @@ def test_every_assignment_is_written_back_to_the_same_bytes():
 
 
 def test_versions_of_the_blobs_that_members_sent():
-    """99 is a member from the future; None cannot be read."""
+    """99 is a member with a future version; None is unreadable."""
     subscriptions = [read(decode_subscription, blob) for blob in blobs("subscription")]
     assignments = [read(decode_assignment, blob) for blob in blobs("assignment")]
 
     expected = {0: 486, 1: 45, 3: 168, 99: 11, None: 21}
-    assert Counter(found and found.version for found in subscriptions) == expected
+    assert Counter(read and read.version for read in subscriptions) == expected
     expected = {0: 309, 3: 93, None: 329}
-    assert Counter(found and found.version for found in assignments) == expected
+    assert Counter(read and read.version for read in assignments) == expected
 
 
-def test_blobs_that_cannot_be_read_are_those_that_the_scenarios_made_so():
+def test_unreadable_blobs_are_those_that_the_scenarios_made_unreadable():
     bad_subscriptions = {b for b in blobs("subscription") if read(decode_subscription, b) is None}
     bad_assignments = {b for b in blobs("assignment") if read(decode_assignment, b) is None}
 

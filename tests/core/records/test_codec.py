@@ -1,4 +1,4 @@
-"""Records byte by byte, and each way in which they can be wrong."""
+"""Records byte by byte, and every kind of unreadable record."""
 
 import pickle
 import tracemalloc
@@ -60,7 +60,7 @@ VALUES = {
             },
         ),
     ),
-    "offset v4, topic id and a tag of the future": (
+    "offset v4, topic id and an unknown tag": (
         "OffsetCommit",
         "0004 0000000000000007 00000005 01 0000000000000064"
         " 02 00 10 000102030405060708090a0b0c0d0e0f 07 02 beef",
@@ -117,7 +117,7 @@ VALUES = {
             },
         ),
     ),
-    "consumer group member that speaks the new protocol: null is written out": (
+    "consumer group member of the new protocol: null has a marker byte": (
         "ConsumerGroupMemberMetadata",
         "0000 00 00 02 63 02 68 02 02 74 00 000003e8 00 01 00 01 00",
         (
@@ -145,7 +145,7 @@ VALUES = {
         "0000 00000009 000000000000000a 00",
         (0, {"epoch": 9, "metadata_hash": 10}),
     ),
-    "streams member without an endpoint: -1 stands for null outside of tags": (
+    "streams member without an endpoint: outside tags the null marker is -1": (
         "StreamsGroupMemberMetadata",
         "0000 00 00 02 63 02 68 000003e8 00000001 02 70 ff 01 00",
         (
@@ -187,8 +187,8 @@ def test_a_record_without_a_value_is_a_tombstone():
     assert decode(GROUP_KEY, None) == Record(2, "GroupMetadata", {"group": "g"}, None, None)
 
 
-def test_the_old_key_takes_values_of_any_version():
-    """Coordinators read both keys' values alike up to 4.0."""
+def test_the_legacy_offset_key_accepts_values_of_any_version():
+    """Up to 4.0, coordinators read the values of both offset keys in the same way."""
     value = bytes.fromhex("0003 0000000000000007 ffffffff 0000 0000000000000064")
 
     record = decode(b"\0\0" + OFFSET_KEY[2:], value)
@@ -197,7 +197,7 @@ def test_the_old_key_takes_values_of_any_version():
     assert encode_value(record.type, record.version, record.value) == value
 
 
-def test_a_value_is_written_in_a_version_that_lacks_some_of_its_fields():
+def test_fields_that_a_value_version_lacks_are_left_out():
     fields = {
         "offset": 7,
         "leader_epoch": 5,
@@ -213,9 +213,7 @@ def test_a_value_is_written_in_a_version_that_lacks_some_of_its_fields():
 
 
 def test_json_has_base64_for_bytes():
-    record = decode(
-        OFFSET_KEY, bytes.fromhex(VALUES["offset v4, topic id and a tag of the future"][1])
-    )
+    record = decode(OFFSET_KEY, bytes.fromhex(VALUES["offset v4, topic id and an unknown tag"][1]))
 
     assert jsonable(record) == {
         "type": "OffsetCommit",
@@ -240,15 +238,15 @@ BAD_KEYS = """
 ffff                             UnknownKeyType  0         type        no record type -1 is known
 0002                             BadRecord       2         group       needs 2 bytes, 0 left
 0002000561                       BadRecord       4         group       needs 5 bytes, 1 left
-0002ffff                         BadRecord       2         group       null, which it never is
-0002000161ff                     BadRecord       5         end         1 bytes behind the last field
+0002ffff                         BadRecord       2         group       must not be null
+0002000161ff                     BadRecord       5         end         1 bytes after the last field
 000200024180                     BadRecord       5         group       not UTF-8
 00010001670001740000             BadRecord       8         partition   needs 4 bytes, 2 left
 """
 
 
 @pytest.mark.parametrize("line", BAD_KEYS.strip("\n").splitlines(), ids=str.split)
-def test_keys_that_cannot_be_read(line):
+def test_unreadable_keys(line):
     data, error, position, field, reason = (
         line[:33].strip(),
         line[33:49].strip(),
@@ -260,9 +258,9 @@ def test_keys_that_cannot_be_read(line):
     with pytest.raises(BadRecord) as raised:
         decode(bytes.fromhex(data), None)
 
-    found = raised.value
-    assert (type(found).__name__, str(found.position)) == (error, position)
-    assert (found.field, found.reason) == (field, reason)
+    bad = raised.value
+    assert (type(bad).__name__, str(bad.position)) == (error, position)
+    assert (bad.field, bad.reason) == (field, reason)
 
 
 MEMBER = "0001 6d ffff 0001 63 0001 68 00000bb8 000007d0 00000002 aabb 00000000"
@@ -275,10 +273,10 @@ BAD_VALUES = [
     # value                      position field                reason
     ("0003",                          2,  "protocol_type",         "needs 2 bytes, 0 left"),
     (V3,                              20, "members",               "needs 4 bytes, 0 left"),
-    (V3 + "ffffffff",                 20, "members",               "null, which it never is"),
+    (V3 + "ffffffff",                 20, "members",               "must not be null"),
     (V3 + "00000001" + MEMBER[:-9],   49, "members[0].assignment", "needs 4 bytes, 0 left"),
     (V3 + "00000002" + MEMBER + BAD,  55, "members[1].member_id",  "not UTF-8"),
-    (V3 + "00000001" + MEMBER + "00", 53, "end",                   "1 bytes behind the last field"),
+    (V3 + "00000001" + MEMBER + "00", 53, "end",                   "1 bytes after the last field"),
     (V3 + "7fffffff" + MEMBER,        20, "members",
      "2147483647 elements of 24 bytes or more, 29 left"),
     (V4 + "01",                       18, "tagged fields",         "varint cut short"),
@@ -295,14 +293,14 @@ BAD_VALUES = [
     BAD_VALUES,
     ids=[f"{field}: {reason}" for _, _, field, reason in BAD_VALUES],
 )
-def test_values_that_cannot_be_read(value, position, field, reason):
+def test_unreadable_values(value, position, field, reason):
     with pytest.raises(BadRecord) as raised:
         decode(GROUP_KEY, bytes.fromhex(value))
 
-    found = raised.value
-    assert type(found) is BadRecord
-    assert (found.type_name, found.version) == ("GroupMetadataValue", int(value[:4]))
-    assert (found.position, found.field, found.reason) == (position, field, reason)
+    bad = raised.value
+    assert type(bad) is BadRecord
+    assert (bad.type_name, bad.version) == ("GroupMetadataValue", int(value[:4]))
+    assert (bad.position, bad.field, bad.reason) == (position, field, reason)
 
 
 @pytest.mark.parametrize(
@@ -313,13 +311,13 @@ def test_values_that_cannot_be_read(value, position, field, reason):
         ("ffff", BadRecord, -1, "not among versions 0 to 4"),
     ],
 )
-def test_versions_that_cannot_be_read(value, error, version, reason):
+def test_unreadable_versions(value, error, version, reason):
     with pytest.raises(BadRecord) as raised:
         decode(GROUP_KEY, bytes.fromhex(value))
 
-    found = raised.value
-    assert (type(found), found.version, found.reason) == (error, version, reason)
-    assert (found.field, found.position) == ("version", 0)
+    bad = raised.value
+    assert (type(bad), bad.version, bad.reason) == (error, version, reason)
+    assert (bad.field, bad.position) == ("version", 0)
 
 
 BEYOND_INT32 = "2147483648: 'i' format requires -2147483648 <= number <= 2147483647"
@@ -330,9 +328,9 @@ UNWRITABLE = [
     ("g",          "t",    None,       "partition", "None: required argument is not an integer"),
     ("g",          "t",    "2",        "partition", "'2': required argument is not an integer"),
     ("g",          "t",    2 ** 31,    "partition", BEYOND_INT32),
-    (None,         "t",    2,          "group",     "None is no string"),
-    (b"g",         "t",    2,          "group",     "b'g' is no string"),
-    ("\ud800",     "t",    2,          "group",     "'\\ud800' has no UTF-8"),
+    (None,         "t",    2,          "group",     "None is not a string"),
+    (b"g",         "t",    2,          "group",     "b'g' is not a string"),
+    ("\ud800",     "t",    2,          "group",     "'\\ud800' cannot be encoded as UTF-8"),
     ("g",          "t" * 32768, 2,     "topic",     "string of 32768 bytes"),
 ]
 # fmt: on
@@ -350,7 +348,7 @@ def test_fields_that_cannot_be_written(group, topic, partition, field, reason):
     assert (raised.value.field, raised.value.reason) == (field, reason)
 
 
-def test_fields_must_be_those_of_the_layout():
+def test_missing_and_unknown_fields_are_unwritable():
     with pytest.raises(UnwritableFields, match="partition at byte 8: missing"):
         encode_key("OffsetCommit", {"group": "g", "topic": "t"})
     with pytest.raises(UnwritableFields, match="no such field: topik"):
@@ -364,7 +362,7 @@ def test_names_and_versions_that_cannot_be_written():
         encode_value("GroupMetadata", 5, {})
 
 
-def test_the_message_names_type_version_field_and_position():
+def test_an_error_message_names_type_version_field_and_position():
     with pytest.raises(BadRecord) as raised:
         decode(GROUP_KEY, bytes.fromhex(V3))
 
@@ -381,14 +379,14 @@ def test_the_message_names_type_version_field_and_position():
         ("0002 0001 67", "0005", "newer value version"),
     ],
 )
-def test_a_record_is_set_aside_with_its_kind(key, value, kind):
+def test_an_unreadable_record_has_a_kind(key, value, kind):
     with pytest.raises(BadRecord) as raised:
         decode(bytes.fromhex(key), value and bytes.fromhex(value))
 
     assert raised.value.kind == kind
 
 
-def test_errors_travel_between_processes():
+def test_errors_can_be_pickled():
     with pytest.raises(UnknownKeyType) as raised:
         decode_key(b"\0\x12")
 
@@ -408,7 +406,7 @@ def test_errors_travel_between_processes():
         ("ConsumerGroupTargetAssignmentMember", "0000 02" + "00" * 16 + "ffffffff0f"),
     ],
 )
-def test_a_length_is_checked_before_anything_of_it_is_made(name, value):
+def test_a_length_is_checked_before_memory_is_allocated(name, value):
     data = bytes.fromhex(value)
     tracemalloc.start()
 

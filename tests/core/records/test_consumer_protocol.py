@@ -1,4 +1,4 @@
-"""What members put into a group, byte by byte, and what a client does with what it cannot read."""
+"""Subscriptions, assignments and sticky user data, byte by byte, readable and unreadable."""
 
 import pytest
 
@@ -73,13 +73,13 @@ def test_assignments_both_ways(data, expected):
     assert encode_assignment(expected) == bytes.fromhex(data)
 
 
-def test_a_newer_version_is_read_as_the_newest_known_and_the_rest_left_alone():
+def test_a_newer_version_is_read_as_the_newest_known_one_and_further_bytes_are_ignored():
     data = bytes.fromhex("0063 00000001 0001 61 ffffffff 00000000 00000007 ffff 667574757265")
 
     assert decode_subscription(data) == Subscription(0x63, ["a"], None, [], 7, None)
 
 
-def test_a_newer_version_is_written_as_the_newest_known():
+def test_a_newer_version_is_written_as_the_newest_known_one():
     newer = Subscription(0x63, ["a"], None, [], 7, None)
 
     assert encode_subscription(newer) == bytes.fromhex(
@@ -99,13 +99,13 @@ FIRST = "assigned_partitions[0].partitions"
 BAD_SUBSCRIPTIONS = [
     # blob                    version  field               reason
     ("",                      None,    "version",          "needs 2 bytes, 0 left"),
-    ("ffff 00000000",         -1,      "version",          "no version is below 0"),
-    ("0000 ffffffff",         0,       "topics",           "null, which it never is"),
+    ("ffff 00000000",         -1,      "version",          "a version must not be negative"),
+    ("0000 ffffffff",         0,       "topics",           "must not be null"),
     ("0003 00000000ffffffff", 3,       "owned_partitions", "needs 4 bytes, 0 left"),
 ]
 BAD_ASSIGNMENTS = [
     ("",                               None, "version", "needs 2 bytes, 0 left"),
-    ("0001 00000001 0001 61 ffffffff", 1,    FIRST,     "null, which it never is"),
+    ("0001 00000001 0001 61 ffffffff", 1,    FIRST,     "must not be null"),
 ]
 # fmt: on
 
@@ -117,15 +117,15 @@ BAD_ASSIGNMENTS = [
         *((decode_assignment, *line) for line in BAD_ASSIGNMENTS),
     ],
 )
-def test_blobs_that_cannot_be_read(read, blob, version, field, reason):
+def test_unreadable_blobs(read, blob, version, field, reason):
     with pytest.raises(BadRecord) as raised:
         read(bytes.fromhex(blob))
 
-    found = raised.value
-    assert (found.version, found.field, found.reason) == (version, field, reason)
+    bad = raised.value
+    assert (bad.version, bad.field, bad.reason) == (version, field, reason)
 
 
-def test_partitions_that_cannot_be_written():
+def test_unwritable_partitions():
     with pytest.raises(UnwritableFields, match=r"assigned_partitions\[0\]\.partitions\[1\] at"):
         encode_assignment(Assignment(0, [("a", [0, 2**31])]))
 
@@ -146,7 +146,7 @@ def test_sticky_user_data_both_ways(data, expected):
     assert encode_sticky_user_data(expected) == bytes.fromhex(data)
 
 
-def test_sticky_user_data_that_cannot_be_read_in_either_version():
+def test_sticky_user_data_unreadable_in_both_versions():
     with pytest.raises(BadRecord, match=r"StickyAssignorUserData version 0: previous_assignment"):
         decode_sticky_user_data(bytes.fromhex("00000001 0001 61"))
 

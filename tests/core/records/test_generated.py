@@ -1,4 +1,4 @@
-"""Any fields of any type and version survive; any bytes are read or refused, nothing else."""
+"""Generated fields of every type and version survive; any bytes are read or raise BadRecord."""
 
 import gzip
 import json
@@ -79,24 +79,24 @@ def with_tags(struct, tags):
 
 def every(kind):
     """Each layout of that kind in each version."""
-    found = []
+    params = []
     for layout in layouts():
         if layout.type == kind:
             lowest, highest = layout.valid_versions.lowest, layout.valid_versions.highest
             for version in range(lowest, highest + 1):
                 name = f"{layout.name}-{version}-{layout.written_until or 'today'}"
-                found.append(pytest.param(layout, version, id=name))
-    return found
+                params.append(pytest.param(layout, version, id=name))
+    return params
 
 
 def fields_in(layout, version):
-    """Tags of the future only in layouts of today: nobody writes the others any more."""
+    """Unknown tags only in current layouts: the replaced ones are no longer written."""
     flexible = layout.flexible_versions is not None and version in layout.flexible_versions
     return fields_of(layout.fields, version, flexible and layout.written_until is None)
 
 
 def attempt(read, *data):
-    """What it reads, or its BadRecord."""
+    """Returns the result of ``read``, or its BadRecord."""
     try:
         return read(*data)
     except BadRecord as bad:
@@ -126,7 +126,7 @@ def test_values_survive(layout, version):
 
 
 @pytest.mark.parametrize(("layout", "version"), every("coordinator-value"))
-def test_any_bytes_behind_a_version_are_read_or_refused(layout, version):
+def test_any_bytes_after_a_version_are_read_or_refused(layout, version):
     @QUICK
     @given(st.binary(max_size=60))
     def holds(data):
@@ -150,23 +150,23 @@ def test_any_cut_or_change_of_a_value_is_read_or_refused(layout, version):
 
 
 def read_or_refused(type_, value):
-    """What was read is what its own bytes say; ``value`` itself may have had another form of it."""
-    found = attempt(decode_value, type_, value)
-    if isinstance(found, BadRecord):
-        assert 0 <= found.position <= len(value)
+    """The fields survive encoding; ``value`` may be another encoding of the same fields."""
+    result = attempt(decode_value, type_, value)
+    if isinstance(result, BadRecord):
+        assert 0 <= result.position <= len(value)
         return
-    version, fields = found
+    version, fields = result
     assert decode_value(type_, encode_value(type_, version, fields)) == (version, fields)
 
 
 @THOROUGH
 @given(st.binary(max_size=80))
 def test_any_key_is_read_or_refused(data):
-    found = attempt(decode_key, data)
-    if isinstance(found, BadRecord):
-        assert 0 <= found.position <= len(data)
+    result = attempt(decode_key, data)
+    if isinstance(result, BadRecord):
+        assert 0 <= result.position <= len(data)
         return
-    assert encode_key(found.type, found.fields) == data
+    assert encode_key(result.type, result.fields) == data
 
 
 @THOROUGH
@@ -177,9 +177,9 @@ def test_any_flipped_bits_of_a_captured_record_are_read_or_refused(line, choice)
         if value:
             value[at] ^= 1 << choice.draw(st.integers(0, 7))
 
-    found = attempt(decode, b64decode(line["key"]), bytes(value))
+    result = attempt(decode, b64decode(line["key"]), bytes(value))
 
-    assert isinstance(found, Record) or 0 <= found.position <= len(value)
+    assert isinstance(result, Record) or 0 <= result.position <= len(value)
 
 
 @pytest.mark.parametrize(
@@ -197,8 +197,8 @@ def test_any_blob_of_a_member_is_read_or_refused(read):
         st.sampled_from([b"", b"\0\0", b"\0\1", b"\0\2", b"\0\3", b"\0\7"]), st.binary(max_size=60)
     )
     def holds(version, data):
-        found = attempt(read, version + data)
-        assert not isinstance(found, BadRecord) or 0 <= found.position <= len(version + data)
+        result = attempt(read, version + data)
+        assert not isinstance(result, BadRecord) or 0 <= result.position <= len(version + data)
 
     holds()
 
@@ -219,10 +219,10 @@ USER_DATA = st.none() | st.binary(max_size=5)
     st.none() | TEXT,
 )
 def test_subscriptions_survive(version, topics, user_data, owned, generation_id, rack_id):
-    """As far as their version has the fields."""
-    given_ = Subscription(version, topics, user_data, owned, generation_id, rack_id)
+    """Fields that the version lacks come back as defaults."""
+    subscription = Subscription(version, topics, user_data, owned, generation_id, rack_id)
 
-    assert decode_subscription(encode_subscription(given_)) == Subscription(
+    assert decode_subscription(encode_subscription(subscription)) == Subscription(
         version,
         topics,
         user_data,

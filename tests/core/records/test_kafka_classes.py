@@ -1,7 +1,7 @@
-"""Bytes that Kafka's own message classes wrote of random fields, and their own account of them.
+"""Random fields encoded by Kafka's own message classes, with the fields in Kafka's text form.
 
-The file holds every type and version of 4.4, and the layouts of 3.9 and 4.0 that were replaced
-without a new version.  Kafka's text of an object leaves out unknown tagged fields; so do we here.
+The file has every type and version of 4.4, and the layouts of 3.9 and 4.0 that were replaced
+without a new version.  Kafka's text form lacks unknown tagged fields, so they are not compared.
 """
 
 import gzip
@@ -40,14 +40,14 @@ def of(suffix):
     ]
 
 
-def as_kafka_says(value):
-    """Bytes in base64, no unknown tagged fields."""
+def as_kafka_prints(value):
+    """Returns the value with bytes in base64 and without unknown tagged fields."""
     if isinstance(value, bytes):
         return b64encode(value).decode()
     if isinstance(value, dict):
         kept = {name: field for name, field in value.items() if name != "unknown_tagged_fields"}
-        return {name: as_kafka_says(field) for name, field in kept.items()}
-    return [as_kafka_says(element) for element in value] if isinstance(value, list) else value
+        return {name: as_kafka_prints(field) for name, field in kept.items()}
+    return [as_kafka_prints(element) for element in value] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize(("name", "version", "data", "expected"), of("Key"))
@@ -61,10 +61,10 @@ def test_keys(name, version, data, expected):
 
 @pytest.mark.parametrize(("name", "version", "data", "expected"), of("Value"))
 def test_values(name, version, data, expected):
-    found, fields = decode_value(name, data)
+    decoded_version, fields = decode_value(name, data)
 
-    assert found == version
-    assert as_kafka_says(fields) == expected
+    assert decoded_version == version
+    assert as_kafka_prints(fields) == expected
     assert encode_value(name, version, fields) == data
 
 
@@ -72,7 +72,7 @@ def test_values(name, version, data, expected):
 def test_subscriptions(name, version, data, expected):
     subscription = decode_subscription(data)
 
-    assert as_kafka_says(as_fields(subscription, version)) == expected
+    assert as_kafka_prints(as_fields(subscription, version)) == expected
     assert encode_subscription(subscription) == data
 
 
@@ -82,7 +82,7 @@ def test_assignments(name, version, data, expected):
 
     assert assignment.version == version
     assert as_structs(assignment.partitions) == expected["assigned_partitions"]
-    assert as_kafka_says(assignment.user_data) == expected["user_data"]
+    assert as_kafka_prints(assignment.user_data) == expected["user_data"]
     assert encode_assignment(assignment) == data
 
 
@@ -91,7 +91,7 @@ def as_structs(pairs):
 
 
 def as_fields(subscription, version):
-    """The fields that the version has; the others are at their defaults."""
+    """Returns the fields that the version has; the others must have their defaults."""
     every = [
         (0, "topics", subscription.topics, None),
         (0, "user_data", subscription.user_data, None),

@@ -1,4 +1,4 @@
-"""The layout files: complete, of one shape, and read as they stand."""
+"""The layout files are complete and consistent, and are parsed correctly."""
 
 import json
 
@@ -46,7 +46,7 @@ def test_versions(text, expected):
     assert versions(text) == expected
 
 
-def test_a_range_of_versions_has_its_ends():
+def test_a_range_of_versions_includes_both_ends():
     assert [version in Versions(1, 3) for version in range(5)] == [False, True, True, True, False]
     assert [version in Versions(1, None) for version in (0, 1, 99)] == [False, True, True]
 
@@ -54,9 +54,9 @@ def test_a_range_of_versions_has_its_ends():
 @pytest.mark.parametrize("suffix", ["Key", "Value"])
 def test_every_type_has_a_key_and_a_value(suffix):
     kind = f"coordinator-{suffix.lower()}"
-    found = {layout.api_key: layout.name for layout in layouts() if layout.type == kind}
+    names = {layout.api_key: layout.name for layout in layouts() if layout.type == kind}
 
-    assert found == {type_: name + suffix for type_, name in TYPES.items()}
+    assert names == {type_: name + suffix for type_, name in TYPES.items()}
 
 
 def test_versions_of_the_classic_values():
@@ -66,9 +66,9 @@ def test_versions_of_the_classic_values():
 
 
 def test_layouts_that_were_replaced_without_a_new_version():
-    found = {(layout.name, layout.written_until) for layout in layouts() if layout.written_until}
+    replaced = {(layout.name, layout.written_until) for layout in layouts() if layout.written_until}
 
-    assert found == {
+    assert replaced == {
         ("ConsumerGroupPartitionMetadataValue", "3.7"),
         ("ConsumerGroupMemberMetadataValue", "3.7"),
         ("ConsumerGroupTargetAssignmentMemberValue", "3.7"),
@@ -79,22 +79,22 @@ def test_layouts_that_were_replaced_without_a_new_version():
     }
 
 
-def test_a_name_alone_means_the_layout_of_today():
+def test_a_name_means_the_current_layout():
     assert layout("ShareGroupMetadataValue").written_until is None
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
-def test_each_file_is_named_after_its_layout_and_says_what_it_is(path):
+def test_each_file_is_named_after_its_layout_and_describes_its_fields(path):
     node = json.loads(path.read_text("utf-8"))
-    found = parse(node)
+    parsed = parse(node)
 
-    until = f"-{found.written_until}" if found.written_until else ""
-    assert path.stem == found.name + until
-    assert found.about
-    assert all(field.about for field in found.fields)
+    until = f"-{parsed.written_until}" if parsed.written_until else ""
+    assert path.stem == parsed.name + until
+    assert parsed.about
+    assert all(field.about for field in parsed.fields)
 
 
-def test_fields_of_a_common_struct_are_those_of_each_field_of_that_type():
+def test_a_field_of_a_common_struct_has_the_fields_of_that_struct():
     members = layout("GroupMetadataValue").fields[-1]
 
     assert (members.name, members.is_array, members.element_type) == (
