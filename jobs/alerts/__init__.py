@@ -1,1 +1,22 @@
-"""Checks over a lake for schedulers: what is wrong with a group now, by the lake's own time."""
+"""`regroup alerts`: checks that a scheduler runs over a lake.  What is wrong with a group now?
+
+"Now" is the last time in the lake (of an event, a record or a commit), not the clock: a lake that
+is filled once a night is judged as of that night.  The checks look back over a window, one hour by
+default.  An alert belongs to the window if its problem lasted into it, even if it began earlier (at
+most 7 days before).
+
+storm          many rebalances in a row, with short pauses between them
+stuck          a group that stays in PreparingRebalance or CompletingRebalance
+flapping       a process that rejoins again and again
+moved_nothing  many rebalances that changed no partition's owner
+over_budget    more rebalances within 24 hours than the group's budget
+
+Each check is a SELECT over the lake's tables, run by DuckDB without a JVM.  Thresholds come from
+[alerts] of the configuration, with own values for groups by pattern.
+
+checks      the SELECTs, and the message of each
+alerting    the window of each cluster; runs the checks
+settings    thresholds
+prometheus  alerts for the textfile collector
+command     the command line: exit 1 if there is an alert
+"""

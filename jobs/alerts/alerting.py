@@ -1,8 +1,8 @@
-"""Run the checks over a lake, at a time, for a cluster or all of them.
+"""Run the checks over a lake as of a time, for one cluster or all clusters.
 
 reads   rebalance_latency, generations   rebalances, their phases
         rebalance_causes, generation_members, churn
-        timeline, committed_offsets      the lake's last time
+        timeline, committed_offsets      the last time in the lake
 writes  nothing
 """
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import duckdb
 
 COLUMNS = Alert._fields
-LOOKBACK = timedelta(days=7)  # before the window: a storm or a phase may have begun long ago
-# The tables' own last dates first: then a date's files are read, not all.
+LOOKBACK = timedelta(days=7)  # before the window: a storm or a phase may have begun earlier
+# Query the last dates first, so that LAST_TIMES reads the files of these dates only.
 LAST_TIMES = """
     SELECT cluster_id, MAX(event_time) FROM timeline WHERE event_date >= $since GROUP BY ALL
     UNION ALL
@@ -50,8 +50,8 @@ PHASES = """
 
 
 @dataclass(frozen=True)
-class Request:
-    """The command line of `regroup alerts`, as given."""
+class AlertsOptions:
+    """Options of `regroup alerts`."""
 
     lake: str
     cluster_id: str | None = None
@@ -60,56 +60,58 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Window:
-    """Of a cluster: from when on, and up to when, the checks looked; UTC."""
+class AlertWindow:
+    """The time that the checks of a cluster covered; UTC."""
 
     cluster_id: str
     start: datetime
     now: datetime
 
 
-def find_alerts(request: Request, settings: AlertSettings) -> tuple[list[Alert], list[Window]]:
-    """What the checks raise, in the order of their names and groups; and where they looked."""
-    length_s = span_s(request.since or settings.window, "--since")
-    at = None if request.at is None else _moment(request.at)
+def find_alerts(
+    options: AlertsOptions, settings: AlertSettings
+) -> tuple[list[Alert], list[AlertWindow]]:
+    """Alerts, ordered by cluster, group and check; and the window of each cluster."""
+    length_s = span_s(options.since or settings.window, "--since")
+    at = None if options.at is None else _moment(options.at)
     texts = [LAST_TIMES, SPANS, PHASES, *(check.sql for check in CHECKS)]
-    lake = open_lake(request.lake, " ".join(texts))
+    lake = open_lake(options.lake, " ".join(texts))
     windows = [
-        Window(cluster_id, now - timedelta(seconds=length_s), now)
-        for cluster_id, now in sorted(_last_times(lake, request, at).items())
+        AlertWindow(cluster_id, now - timedelta(seconds=length_s), now)
+        for cluster_id, now in sorted(_last_times(lake, options, at).items())
     ]
     if not windows:
         return [], []
     dates = _dates(windows)
     _prepare(lake, windows, settings, dates)
-    found = [alert for check in CHECKS for alert in _raised(check, lake, dates)]
-    return sorted(found, key=_place), windows
+    alerts = [alert for check in CHECKS for alert in _alerts(check, lake, dates)]
+    return sorted(alerts, key=_sort_key), windows
 
 
-def _raised(check: Check, lake: duckdb.DuckDBPyConnection, dates: str) -> Iterator[Alert]:
+def _alerts(check: Check, lake: duckdb.DuckDBPyConnection, dates: str) -> Iterator[Alert]:
     for row in lake.execute(_dated(check.sql, dates)).fetchall():
-        cluster_id, group_id, process, first, last, value, threshold, what = row
-        said = check.says(value, threshold, what)
-        yield Alert(check.name, cluster_id, group_id, process, first, last, value, threshold, said)
+        cluster_id, group_id, process, first, last, value, threshold, detail = row
+        text = check.message(value, threshold, detail)
+        yield Alert(check.name, cluster_id, group_id, process, first, last, value, threshold, text)
 
 
-def _place(alert: Alert) -> tuple[str, str, str, str, datetime]:
+def _sort_key(alert: Alert) -> tuple[str, str, str, str, datetime]:
     process = alert.process or ""
     return (alert.cluster_id, alert.group_id, alert.alert, process, alert.first_time)
 
 
 def _last_times(
-    lake: duckdb.DuckDBPyConnection, request: Request, at: datetime | None
+    lake: duckdb.DuckDBPyConnection, options: AlertsOptions, at: datetime | None
 ) -> dict[str, datetime]:
-    """Of each cluster asked for the time that counts as now."""
+    """The time that counts as now, by cluster; only the requested cluster, if one is given."""
     days = dict[str, date]()
     for cluster_id, day in lake.execute(LAST_DATES).fetchall():
         days[cluster_id] = max(day, days.get(cluster_id, day))
-    if request.cluster_id is not None:
-        if request.cluster_id not in days:
-            known = ", ".join(sorted(days)) or "none"
-            raise UsageError(f"--cluster-id {request.cluster_id}: not in this lake; there: {known}")
-        days = {request.cluster_id: days[request.cluster_id]}
+    if options.cluster_id is not None:
+        if options.cluster_id not in days:
+            clusters = ", ".join(sorted(days)) or "no cluster"
+            raise UsageError(f"--cluster-id {options.cluster_id}: this lake has {clusters}")
+        days = {options.cluster_id: days[options.cluster_id]}
     if at is not None or not days:
         return dict.fromkeys(days, at) if at else {}
     times = dict[str, datetime]()
@@ -120,9 +122,9 @@ def _last_times(
 
 
 def _prepare(
-    lake: duckdb.DuckDBPyConnection, windows: list[Window], settings: AlertSettings, dates: str
+    lake: duckdb.DuckDBPyConnection, windows: list[AlertWindow], settings: AlertSettings, dates: str
 ) -> None:
-    """What the checks read besides tables: clock, spans, phases, limits."""
+    """Create the views and tables that the checks read: clock, spans, phases, limits."""
     lake.execute(
         "CREATE TEMP TABLE clock (cluster_id VARCHAR, window_start TIMESTAMP, now TIMESTAMP)"
     )
@@ -135,15 +137,15 @@ def _prepare(
 
 
 def _limits(groups: list[str], settings: AlertSettings) -> pa.Table:
-    """A row a group: what a check compares with."""
+    """One row per group: its thresholds."""
     thresholds = [settings.of_group(group_id) for group_id in groups]
-    columns = {name: [getattr(of_one, name) for of_one in thresholds] for name in NAMES}
+    columns = {name: [getattr(each, name) for each in thresholds] for name in NAMES}
     schema = pa.schema([("group_id", pa.string()), *((name, pa.int64()) for name in NAMES)])
     return pa.table({"group_id": groups, **columns}, schema=schema)
 
 
-def _dates(windows: list[Window]) -> str:
-    """The dates whose files are read, as a condition on a table's event_date."""
+def _dates(windows: list[AlertWindow]) -> str:
+    """The dates to read, as a condition on event_date."""
     first = min(window.start for window in windows) - LOOKBACK
     last = max(window.now for window in windows)
     return f"event_date BETWEEN DATE '{first:%Y-%m-%d}' AND DATE '{last:%Y-%m-%d}'"
@@ -154,10 +156,10 @@ def _dated(sql: str, dates: str) -> str:
 
 
 def _moment(text: str) -> datetime:
-    """UTC without a zone on it, as the lake's times are."""
+    """UTC, as a datetime without a zone, like the lake's times."""
     try:
-        found = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         example = "2026-11-21T00:46:00"
-        raise UsageError(f"--at {text}: not a time; write it in UTC, as {example}") from None
-    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
+        raise UsageError(f"--at {text}: not a time; give UTC, such as {example}") from None
+    return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time

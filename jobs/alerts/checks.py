@@ -1,9 +1,9 @@
-"""The checks: each a SELECT over the lake, and the sentence that says what it found.
+"""The checks: a SELECT over the lake, and the message of an alert.
 
-They read `spans` (rebalances up to now), `clock` (cluster_id, window_start, now) and `limits` (a
-group's thresholds), which alerting.py makes, and tables of the lake.  Each gives cluster_id,
-group_id, process, first_time, last_time, value, threshold, what (a word for the sentence); its
-rows have something to say in the window, or at its end.
+The SELECTs read tables of the lake, and `spans` (rebalances up to now), `phases` (generations),
+`clock` (cluster_id, window_start, now) and `limits` (thresholds per group), which alerting.py
+creates.  They return cluster_id, group_id, process, first_time, last_time, value, threshold and
+detail (a word for the message), for problems within the window or at its end.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 
 class Alert(NamedTuple):
-    """``value``: what was counted, or seconds; ``first_time``, ``last_time``: UTC, of the first and
-    the last thing counted, or of the state; ``last_time`` is now where it lasts."""
+    """``value``: a count, or seconds.  ``first_time``, ``last_time``: UTC, of the first and last counted
+    event, or of the state; ``last_time`` is now if the problem lasts."""
 
     alert: str
     cluster_id: str
@@ -34,24 +34,24 @@ class Check:
     name: str
     about: str
     sql: str
-    says: Callable[[int, int, str], str]  # value, threshold, what
+    message: Callable[[int, int, str], str]  # value, threshold, detail
 
 
-# The SQL of `storms`, with pauses as a group's settings have them.
+# The SQL of view `storms`, with the pause of each group's thresholds.
 STORM = """
     SELECT cluster_id, group_id, NULL AS process, MIN(began) AS first_time,
         CASE WHEN now < MAX(ended) + TO_SECONDS(pause_s) THEN now ELSE MAX(ended) END AS last_time,
         COUNT(*) AS value, storm_rebalances AS threshold,
-        COALESCE(MODE(cause ORDER BY began), '') AS what
+        COALESCE(MODE(cause ORDER BY began), '') AS detail
     FROM (
-        SELECT *, SUM(CASE WHEN began < ended_before + TO_SECONDS(pause_s) THEN 0 ELSE 1 END) OVER (
+        SELECT *, SUM(CASE WHEN began < previous_end + TO_SECONDS(pause_s) THEN 0 ELSE 1 END) OVER (
             PARTITION BY cluster_id, group_id ORDER BY incarnation, generation
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS run
         FROM (
             SELECT s.*, k.now, k.window_start, l.storm_pause_s AS pause_s, l.storm_rebalances,
                 LAG(s.ended) OVER (
                     PARTITION BY s.cluster_id, s.group_id ORDER BY s.incarnation, s.generation
-                ) AS ended_before
+                ) AS previous_end
             FROM spans s
             JOIN clock k ON k.cluster_id = s.cluster_id
             JOIN limits l ON l.group_id = s.group_id
@@ -61,11 +61,11 @@ STORM = """
     GROUP BY cluster_id, group_id, run, now, window_start, pause_s, storm_rebalances
     HAVING COUNT(*) >= storm_rebalances AND MAX(ended) > window_start"""
 
-# A phase ends with the next one, with the next rebalance, or with the group.  Where the end was
-# not seen yet at the time asked for, it lasts.
+# A phase ends with the next phase, with the next rebalance, or with the group's deletion.  It lasts
+# if none of these is in the lake before now.
 STUCK = """
     SELECT cluster_id, group_id, NULL AS process, since AS first_time, until AS last_time,
-        CAST(FLOOR(EPOCH(until - since)) AS BIGINT) AS value, stuck_s AS threshold, phase AS what
+        CAST(FLOOR(EPOCH(until - since)) AS BIGINT) AS value, stuck_s AS threshold, phase AS detail
     FROM (
         SELECT p.cluster_id, p.group_id, p.phase, p.since, k.window_start, l.stuck_s,
             CASE WHEN p.over <= k.now THEN p.over ELSE k.now END AS until
@@ -84,15 +84,15 @@ STUCK = """
     )
     WHERE until > window_start AND until - since >= TO_SECONDS(stuck_s)"""
 
-# Who came back, with the new place in a rebalance or without one (a static member).
+# Processes that rejoined: in a rebalance, or as a static member without one.
 FLAPPING = """
-    SELECT cluster_id, group_id, process, MIN(came) AS first_time, MAX(came) AS last_time,
+    SELECT cluster_id, group_id, process, MIN(rejoined) AS first_time, MAX(rejoined) AS last_time,
         COUNT(*) AS value, flaps AS threshold,
-        COALESCE(MAX(story) FILTER (story = 'takeover'), '') AS what
+        COALESCE(MAX(story) FILTER (story = 'takeover'), '') AS detail
     FROM (
         SELECT c.cluster_id, c.group_id, c.story, l.flaps,
             COALESCE(m.process, c.instance_id, c.member_id) AS process,
-            COALESCE(c.event_time, s.began) AS came
+            COALESCE(c.event_time, s.began) AS rejoined
         FROM rebalance_causes c
         JOIN spans s ON s.cluster_id = c.cluster_id AND s.group_id = c.group_id
             AND s.incarnation = c.incarnation AND s.generation = c.generation
@@ -115,7 +115,7 @@ FLAPPING = """
 MOVED_NOTHING = """
     SELECT s.cluster_id, s.group_id, NULL AS process, MIN(s.began) AS first_time,
         MAX(s.ended) AS last_time, COUNT(*) AS value, l.moved_nothing AS threshold,
-        COALESCE(MODE(s.cause ORDER BY s.began), '') AS what
+        COALESCE(MODE(s.cause ORDER BY s.began), '') AS detail
     FROM spans s
     JOIN churn c ON c.cluster_id = s.cluster_id AND c.group_id = s.group_id
         AND c.incarnation = s.incarnation AND c.generation = s.generation
@@ -130,7 +130,7 @@ MOVED_NOTHING = """
 OVER_BUDGET = """
     SELECT s.cluster_id, s.group_id, NULL AS process, MIN(s.began) AS first_time,
         MAX(s.began) AS last_time, COUNT(*) AS value, l.rebalances_per_day AS threshold,
-        COALESCE(MODE(s.cause ORDER BY s.began), '') AS what
+        COALESCE(MODE(s.cause ORDER BY s.began), '') AS detail
     FROM spans s
     JOIN clock k ON k.cluster_id = s.cluster_id
     JOIN limits l ON l.group_id = s.group_id
@@ -146,23 +146,23 @@ def _mostly(cause: str) -> str:
 CHECKS = (
     Check(
         "storm",
-        "rebalances one after another, with hardly a pause",
+        "rebalances in a row, with short pauses",
         STORM,
         lambda value, _, cause: f"{value} rebalances in a row{_mostly(cause)}",
     ),
     Check(
         "stuck",
-        "a rebalance that does not get on",
+        "a stuck rebalance",
         STUCK,
         lambda value, _, phase: f"in {phase} for {value} s",
     ),
     Check(
         "flapping",
-        "a process that leaves and comes back over and over",
+        "a process that leaves and rejoins again and again",
         FLAPPING,
         lambda value, _, story: (
-            f"came back {value} times"
-            + (", taking the instance id from a living process" if story == "takeover" else "")
+            f"rejoined {value} times"
+            + (", replacing a live member with the same instance id" if story == "takeover" else "")
         ),
     ),
     Check(
@@ -173,10 +173,10 @@ CHECKS = (
     ),
     Check(
         "over_budget",
-        "more rebalances in 24 hours than allowed",
+        "more rebalances in 24 hours than the budget",
         OVER_BUDGET,
         lambda value, threshold, cause: (
-            f"{value} rebalances in 24 hours, {threshold} allowed{_mostly(cause)}"
+            f"{value} rebalances in 24 hours, budget {threshold}{_mostly(cause)}"
         ),
     ),
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC
 from pathlib import Path
 
-from jobs.alerts.alerting import Window
+from jobs.alerts.alerting import AlertWindow
 from jobs.alerts.checks import CHECKS, Alert
 from jobs.console.errors import UsageError
 from jobs.console.printing import printable
@@ -20,10 +20,11 @@ _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\""})
 Sample = tuple[dict[str, str], float]
 
 
-def write(path: str, alerts: Sequence[Alert], windows: Sequence[Window]) -> None:
-    """Whole or not at all: the collector may read at any time.  UsageError if it cannot be."""
+def write(path: str, alerts: Sequence[Alert], windows: Sequence[AlertWindow]) -> None:
+    """Replace the file in one step, because the collector may read it at any time.  UsageError if
+    it cannot be written."""
     target = Path(path)
-    # The collector takes every file *.prom for its own.
+    # Not *.prom: the collector reads every such file.
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         unfinished.write_text(text(alerts, windows), encoding="utf-8")
@@ -33,28 +34,28 @@ def write(path: str, alerts: Sequence[Alert], windows: Sequence[Window]) -> None
         raise UsageError(f"--prometheus {path}: {error.strerror}; give a file to write") from None
 
 
-def text(alerts: Sequence[Alert], windows: Sequence[Window]) -> str:
+def text(alerts: Sequence[Alert], windows: Sequence[AlertWindow]) -> str:
     clusters = [window.cluster_id for window in windows]
-    counted = Counter((alert.cluster_id, alert.alert) for alert in alerts)
+    counts = Counter((alert.cluster_id, alert.alert) for alert in alerts)
     families = (
         ("regroup_alert", "1 for each alert that is raised.", _each(alerts, lambda alert: 1)),
         (
             "regroup_alert_value",
-            "What an alert counted; of stuck, seconds.",
+            "Value of an alert: a count; seconds for stuck.",
             _each(alerts, lambda alert: alert.value),
         ),
         (
             "regroup_alerts",
-            "Alerts raised, by check; 0 for a check that found nothing.",
+            "Raised alerts per check; 0 if there is none.",
             [
-                ({"alert": check.name, "cluster_id": cluster}, counted[cluster, check.name])
+                ({"alert": check.name, "cluster_id": cluster}, counts[cluster, check.name])
                 for cluster in clusters
                 for check in CHECKS
             ],
         ),
         (
             "regroup_alerts_lake_time_seconds",
-            "The time the checks took for now: the last one in the lake, unless told another.",
+            "Time that counts as now: the last time in the lake, or --at.",
             [
                 ({"cluster_id": window.cluster_id}, window.now.replace(tzinfo=UTC).timestamp())
                 for window in windows
@@ -65,13 +66,13 @@ def text(alerts: Sequence[Alert], windows: Sequence[Window]) -> str:
 
 
 def _each(alerts: Iterable[Alert], value: Callable[[Alert], float]) -> list[Sample]:
-    """A sample a set of labels: of two storms of a group in the window the last."""
+    """One sample per set of labels: the last of several storms of a group."""
     by_labels = {
         (alert.alert, alert.cluster_id, alert.group_id, alert.process or ""): value(alert)
         for alert in alerts
     }
     names = ("alert", "cluster_id", "group_id", "process")
-    return [(dict(zip(names, labels, strict=True)), found) for labels, found in by_labels.items()]
+    return [(dict(zip(names, labels, strict=True)), each) for labels, each in by_labels.items()]
 
 
 def _family(name: str, about: str, samples: Iterable[Sample]) -> Iterator[str]:
@@ -83,5 +84,5 @@ def _family(name: str, about: str, samples: Iterable[Sample]) -> Iterator[str]:
 
 
 def _escaped(label: str) -> str:
-    """As the format asks; what steers a terminal or ends a line is written out before."""
+    """Escape control characters, then what the format requires."""
     return printable(label).translate(_ESCAPES)

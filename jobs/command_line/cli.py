@@ -463,12 +463,12 @@ def alerts(
     format: FormatOption = Format.TABLE,
 ) -> None:
     """What is wrong with groups now.  Storms, stuck ones, flapping: exit 1 if there is any."""
-    from jobs.alerts.alerting import Request
+    from jobs.alerts.alerting import AlertsOptions
     from jobs.alerts.command import run
     from jobs.command_line.config import load_config
 
-    request = Request(lake, cluster_id, since, at)
-    raise typer.Exit(run(request, load_config(conf).alerts, prometheus, format))
+    options = AlertsOptions(lake, cluster_id, since, at)
+    raise typer.Exit(run(options, load_config(conf).alerts, prometheus, format))
 
 
 @app.command("report")

@@ -1,10 +1,10 @@
 """Alerts on the mixed incidents, by what their script did (see test_mixed_incidents).
 
-Six processes of billing-eager restarted one after the other: twelve comings and goings, of which
-two met in one rebalance.  Back more than once came billing-3 (restarted, killed), inventory-pod-2
-(the same) and inventory-pod-1 (restarted, then a second process under its instance id).  The first
-rebalance of each group waits for more members, 6 s at most; reports-java's second process came
-when the first 3 s were over.
+Six processes of billing-eager restarted one after the other: twelve joins and leaves, two of them
+in one rebalance.  These processes rejoined more than once: billing-3 and inventory-pod-2 (both
+restarted and killed), inventory-pod-1 (restarted; then a second process used its instance id).  The
+first rebalance of each group waits for more members, 6 s at most; reports-java's second process
+joined after the first 3 s.
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from jobs.alerts import prometheus
-from jobs.alerts.alerting import Request, find_alerts
+from jobs.alerts.alerting import AlertsOptions, find_alerts
 from jobs.alerts.settings import AlertSettings, Thresholds
 
 SENSITIVE = Thresholds(storm_pause_s=30, stuck_s=6, flaps=2, moved_nothing=1, rebalances_per_day=15)
@@ -48,9 +48,9 @@ INCIDENTS = [
 ]
 
 
-def raised(demo, cluster, settings, **request):
-    """A line an alert, as written above."""
-    alerts, _ = find_alerts(Request(demo.root, cluster, **request), settings)
+def raised(demo, cluster, settings, **options):
+    """One row per alert, with the columns of ON_3_9."""
+    alerts, _ = find_alerts(AlertsOptions(demo.root, cluster, **options), settings)
     return [
         (a.alert, a.group_id, str(a.process), f"{a.first_time:%T}", f"{a.last_time:%T}", a.value)
         for a in alerts
@@ -58,10 +58,10 @@ def raised(demo, cluster, settings, **request):
 
 
 @pytest.mark.parametrize(("cluster", "expected"), INCIDENTS)
-def test_what_the_script_did_is_raised_and_nothing_else(demo, cluster, expected):
-    found = raised(demo, cluster, AlertSettings(thresholds=SENSITIVE))
+def test_the_alerts_are_those_of_the_script(demo, cluster, expected):
+    alerts = raised(demo, cluster, AlertSettings(thresholds=SENSITIVE))
 
-    assert [tuple(map(str, alert)) for alert in found] == [
+    assert [tuple(map(str, alert)) for alert in alerts] == [
         tuple(line.split()) for line in expected.splitlines() if line
     ]
 
@@ -69,35 +69,35 @@ def test_what_the_script_did_is_raised_and_nothing_else(demo, cluster, expected)
 @pytest.mark.parametrize(
     ("at", "expected"),
     [
-        # the restarts have not all begun: eight rebalances, with the first
+        # before the last restart: eight rebalances so far
         ("2026-11-21T00:47:22", []),
-        # they go on
+        # the storm lasts
         ("2026-11-21T00:47:29", [("storm", "billing-eager", "None", "00:46:23", "00:47:29", 11)]),
-        # a minute of quiet has not passed yet
+        # less than a minute after the last rebalance
         ("2026-11-21T00:48:10", [("storm", "billing-eager", "None", "00:46:23", "00:48:10", 12)]),
     ],
 )
-def test_as_a_scheduler_would_have_seen_it(demo, at, expected):
+def test_alerts_as_of_earlier_times(demo, at, expected):
     """With the default thresholds, every five minutes."""
     assert raised(demo, "kafka-3.9", AlertSettings(), at=at, since="5m") == expected
 
 
-def test_long_after_it_is_quiet(demo):
+def test_hours_later_there_is_no_alert(demo):
     at = "2026-11-21T03:00:00"
 
     assert raised(demo, "kafka-3.9", AlertSettings(), at=at) == []
 
 
-def test_what_the_documentation_shows(demo):
+def test_the_output_in_the_documentation(demo):
     text = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     table, textfile = [block for language, block in blocks if not language]
 
-    alerts, windows = find_alerts(Request(demo.root, "kafka-3.9"), AlertSettings())
+    alerts, windows = find_alerts(AlertsOptions(demo.root, "kafka-3.9"), AlertSettings())
 
     assert prometheus.text(alerts, windows) == textfile
     [row] = table.splitlines()[2:]
     [alert] = alerts
-    said = [alert.alert, "kafka-3.9", alert.group_id, f"{alert.first_time:%F}"]
-    assert row.split()[:4] == said
+    first_cells = [alert.alert, "kafka-3.9", alert.group_id, f"{alert.first_time:%F}"]
+    assert row.split()[:4] == first_cells
     assert row.endswith(alert.message)

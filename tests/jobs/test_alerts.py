@@ -1,4 +1,4 @@
-"""Alerts: what each check raises and what it does not, thresholds, and Prometheus' text format."""
+"""Alerts: when each check raises one, thresholds, and Prometheus' text format."""
 
 import json
 from dataclasses import fields
@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from jobs.alerts import prometheus
-from jobs.alerts.alerting import Request, Window, find_alerts
+from jobs.alerts.alerting import AlertsOptions, AlertWindow, find_alerts
 from jobs.alerts.checks import CHECKS, Alert
 from jobs.alerts.settings import AlertSettings, Thresholds, read_settings, span_s
 from jobs.command_line.config import load_config
@@ -20,7 +20,7 @@ NOON_MS = int(NOON.timestamp() * 1000)
 
 
 def ms(seconds):
-    """Seconds after noon, as the tables' times are given."""
+    """Seconds after noon as ms since the epoch, like the tables' times."""
     return NOON_MS + round(seconds * 1000)
 
 
@@ -32,8 +32,8 @@ def at(seconds):
 def plant(write_lake, tmp_path_factory):
     """``plant(rebalances, ends=S, **tables)``: a lake that ends S seconds after noon.
 
-    ``rebalances``: rows of (group, generation, began s, joined s, stable s), None where the log
-    says nothing; more columns of generations and rebalance_latency as a dict at the end.
+    ``rebalances``: (group, generation, began s, joined s, stable s), None if not logged; a dict at
+    the end has more columns of generations and rebalance_latency.
     """
 
     def write(rebalances=(), ends=3600, **tables):
@@ -42,15 +42,15 @@ def plant(write_lake, tmp_path_factory):
             own = more[0] if more else {}
             times = {"preparing_time": began, "joined_time": joined, "stable_time": stable}
             place = {"group_id": group, "generation": generation, "cause": "LEAVE"} | own
-            known = {k: ms(v) for k, v in times.items() if v is not None}
-            generations.append(place | known)
+            logged_times = {k: ms(v) for k, v in times.items() if v is not None}
+            generations.append(place | logged_times)
             ended = stable if stable is not None else joined
             latency.append(
                 place | ({"preparing_time": ms(began)} if began is not None else {})
                 | ({"end_time": ms(ended)} if ended is not None else {})
             )  # fmt: skip
         last = {"group_id": "any", "seq": 1, "event_time": ms(ends), "event": "RECORD"}
-        whole = {
+        all_tables = {
             "generations": generations,
             "rebalance_latency": latency,
             "timeline": [last],
@@ -59,16 +59,16 @@ def plant(write_lake, tmp_path_factory):
             "generation_members": [],
             "churn": [],
         }
-        return write_lake(tmp_path_factory.mktemp("lake"), whole | tables)
+        return write_lake(tmp_path_factory.mktemp("lake"), all_tables | tables)
 
     return write
 
 
 def raised(lake, since="1h", at=None, **thresholds):
     """(alert, group, process, first second, last second, value) of each alert."""
-    nothing = dict.fromkeys(Thresholds.__dataclass_fields__, 0)
-    settings = AlertSettings(thresholds=Thresholds(**(nothing | thresholds)))
-    alerts, _ = find_alerts(Request(lake, since=since, at=at), settings)
+    all_off = dict.fromkeys(Thresholds.__dataclass_fields__, 0)
+    settings = AlertSettings(thresholds=Thresholds(**(all_off | thresholds)))
+    alerts, _ = find_alerts(AlertsOptions(lake, since=since, at=at), settings)
     return [
         (a.alert, a.group_id, a.process, *map(_second, (a.first_time, a.last_time)), a.value)
         for a in alerts
@@ -87,37 +87,37 @@ STORM = {"storm_rebalances": 3, "storm_pause_s": 60}
     [
         # three in a row, less than 60 s between one's end and the next one's start
         ([(0, 10), (69, 80), (130, 140)], 150, [(0, 150, 3)]),
-        # over for longer than a pause: it has an end
+        # after a longer pause the storm has an end
         ([(0, 10), (69, 80), (130, 140)], 600, [(0, 140, 3)]),
-        # one pause of 60 s, and it is none
+        # a pause of 60 s separates them
         ([(0, 10), (70, 80), (130, 140)], 150, []),
-        # two are not three
+        # two rebalances are too few
         ([(0, 10), (20, 30)], 40, []),
-        # of two storms each
+        # two storms, two alerts
         ([(0, 1), (2, 3), (4, 5), (500, 501), (502, 503), (504, 505)], 506,
          [(0, 5, 3), (500, 506, 3)]),
         # a storm that ended before the last hour began
         ([(0, 1), (2, 3), (4, 5)], 3605, []),
         ([(0, 1), (2, 3), (4, 5)], 3604, [(0, 5, 3)]),
-        # one that began before it
+        # a storm that began before the last hour
         ([(0, 1), (2, 3), (4, 3650)], 3700, [(0, 3700, 3)]),
     ],
 )  # fmt: skip
-def test_a_storm_is_rebalances_with_hardly_a_pause(plant, rebalances, ends, expected):
+def test_rebalances_with_short_pauses_are_a_storm(plant, rebalances, ends, expected):
     rows = [("g", n, began, end, end) for n, (began, end) in enumerate(rebalances, start=1)]
 
-    found = raised(plant(rows, ends), **STORM)
+    alerts = raised(plant(rows, ends), **STORM)
 
-    assert found == [("storm", "g", None, *what) for what in expected]
+    assert alerts == [("storm", "g", None, *each) for each in expected]
 
 
-def test_a_storm_is_of_one_group(plant):
+def test_rebalances_of_different_groups_are_no_storm(plant):
     rows = [("a", 1, 0, 1, 1), ("b", 1, 2, 3, 3), ("a", 2, 4, 5, 5), ("b", 2, 6, 7, 7)]
 
     assert raised(plant(rows), **STORM) == []
 
 
-def test_a_storm_by_records_alone(plant):
+def test_a_storm_is_known_from_records_without_a_log(plant):
     rows = [("g", n, None, n, n) for n in (1, 2, 3)]
 
     assert raised(plant(rows), **STORM) == [("storm", "g", None, 1, 3, 3)]
@@ -126,30 +126,30 @@ def test_a_storm_by_records_alone(plant):
 @pytest.mark.parametrize(
     ("rebalances", "ends", "expected"),
     [
-        # begun, and nobody heard of it again
+        # no later event of the group
         ([("g", 1, 0, None, None, {"outcome": "unknown"})], 300, [(0, 300, 300)]),
         ([("g", 1, 0, None, None, {"outcome": "unknown"})], 299.9, []),
-        # it took long, within the last hour
+        # ended within the last hour
         ([("g", 1, 0, 400, 401)], 500, [(0, 400, 400)]),
         ([("g", 1, 0, 400, 401)], 4000.5, []),
-        # the leader's assignment does not come
+        # no assignment from the leader
         ([("g", 1, 0, 5, None, {"outcome": "unknown"})], 310, [(5, 310, 305)]),
-        # nobody is left, so nothing is waited for
+        # an empty group waits for nothing
         ([("g", 1, 0, 5, None, {"outcome": "empty"})], 900, []),
-        # the next rebalance took over
+        # superseded by the next rebalance
         ([("g", 1, 0, 5, None, {"outcome": "superseded"}), ("g", 2, 100, 101, 102)], 900, []),
-        # its end is in a record, its start is not logged
+        # the start is not logged
         ([("g", 1, None, 5, 6)], 900, []),
     ],
     ids=lambda value: "" if isinstance(value, list) else str(value),
 )
-def test_a_rebalance_that_does_not_get_on_is_stuck(plant, rebalances, ends, expected):
-    found = raised(plant(rebalances, ends), stuck_s=300)
+def test_a_long_phase_is_stuck(plant, rebalances, ends, expected):
+    alerts = raised(plant(rebalances, ends), stuck_s=300)
 
-    assert found == [("stuck", "g", None, *what) for what in expected]
+    assert alerts == [("stuck", "g", None, *each) for each in expected]
 
 
-def test_stuck_says_in_which_state(plant):
+def test_the_message_of_stuck_names_the_state(plant):
     lake = plant(
         [
             ("a", 1, 0, None, None, {"outcome": "unknown"}),
@@ -157,7 +157,7 @@ def test_stuck_says_in_which_state(plant):
         ]
     )
 
-    alerts, _ = find_alerts(Request(lake), AlertSettings())
+    alerts, _ = find_alerts(AlertsOptions(lake), AlertSettings())
 
     assert [(a.group_id, a.message) for a in alerts] == [
         ("a", "in PreparingRebalance for 3600 s"),
@@ -165,7 +165,7 @@ def test_stuck_says_in_which_state(plant):
     ]
 
 
-def test_a_group_that_died_is_not_stuck(plant):
+def test_a_deleted_group_is_not_stuck(plant):
     died = {"outcome": "unknown", "ended_time": ms(100)}
     row = {"group_id": "g", "generation": 1, "preparing_time": ms(0)} | died
     lake = plant(generations=[row])
@@ -194,8 +194,8 @@ def member(group, generation, member_id, process):
     }
 
 
-def test_a_process_that_comes_back_over_and_over_flaps(plant):
-    """Under a new member id each time; coming for the first time is not coming back."""
+def test_a_process_that_rejoins_again_and_again_flaps(plant):
+    """It has a new member id each time; its first join does not count."""
     came = [("start", "m0"), ("return", "m1"), ("return", "m2"), ("return", "m3")]
     lake = plant(
         [("g", n, n * 100, n * 100 + 1, n * 100 + 2) for n in (1, 2, 3, 4)],
@@ -209,8 +209,8 @@ def test_a_process_that_comes_back_over_and_over_flaps(plant):
     assert raised(lake, flaps=4) == []
 
 
-def test_a_rolling_restart_is_no_flapping(plant):
-    """Six processes come back once each."""
+def test_a_rolling_restart_is_not_flapping(plant):
+    """Six processes rejoin once each."""
     lake = plant(
         [("g", n, n, n, n) for n in range(1, 7)],
         rebalance_causes=[cause("g", n, n, f"m{n}", "return") for n in range(1, 7)],
@@ -228,14 +228,14 @@ def test_two_processes_under_one_instance_id_flap_without_a_rebalance(plant):
             cause("g", 1, n, f"m{n}", "takeover", **replaced) | {"cause_seq": n} for n in (1, 2, 3)
         ],
     )
-    alerts, _ = find_alerts(Request(lake), AlertSettings())
+    alerts, _ = find_alerts(AlertsOptions(lake), AlertSettings())
 
     assert [(a.process, a.value, a.message) for a in alerts] == [
-        ("pod-1", 3, "came back 3 times, taking the instance id from a living process")
+        ("pod-1", 3, "rejoined 3 times, replacing a live member with the same instance id")
     ]
 
 
-def test_going_is_not_coming_back(plant):
+def test_leaving_does_not_count_as_rejoining(plant):
     lake = plant(
         [("g", 1, 0, 1, 2)],
         rebalance_causes=[
@@ -258,7 +258,7 @@ def churned(group, generation, moved=0, orphaned=0, new=0):
 
 
 def test_rebalances_that_change_no_owner(plant):
-    """Those that moved, orphaned or first gave a partition changed one; an empty one is none."""
+    """Moved, orphaned and new partitions change an owner; empty generations do not count."""
     lake = plant(
         [("g", n, n * 100, n * 100 + 1, n * 100 + 2) for n in range(1, 6)]
         + [("g", 6, 600, 601, None, {"outcome": "empty"})],
@@ -276,7 +276,7 @@ def test_rebalances_that_change_no_owner(plant):
     assert raised(lake, moved_nothing=3) == []
 
 
-def test_a_budget_of_rebalances_in_24_hours(plant):
+def test_more_rebalances_in_24_hours_than_the_budget(plant):
     rows = [("g", n, n * 600, n * 600 + 1, n * 600 + 2) for n in range(1, 5)]
     lake = plant(rows)
 
@@ -284,7 +284,7 @@ def test_a_budget_of_rebalances_in_24_hours(plant):
     assert raised(lake, rebalances_per_day=4) == []
 
 
-def test_the_budget_is_of_the_last_24_hours_whatever_the_window(plant):
+def test_the_budget_is_for_24_hours_whatever_the_window(plant):
     rows = [("g", 1, 0, 1, 2), ("g", 2, 10, 11, 12), ("g", 3, 86_400, 86_401, 86_402)]
 
     assert raised(plant(rows, ends=86_405), since="1m", rebalances_per_day=1) == [
@@ -293,24 +293,24 @@ def test_the_budget_is_of_the_last_24_hours_whatever_the_window(plant):
 
 
 @pytest.mark.parametrize("second", [3, 3.5])
-def test_at_another_time_what_came_later_is_not_known(plant, second):
-    """Three in a row at last; at three and a half seconds the second is still in its join."""
+def test_events_after_the_given_time_do_not_count(plant, second):
+    """Three in a row from second 8 on; at 3.5 s the second rebalance is in its join phase."""
     lake = plant([("g", 1, 0, 1, 2), ("g", 2, 3, 5, 6), ("g", 3, 7, 8, 9)])
 
     assert raised(lake, at=at(second).isoformat(), **STORM) == []
     assert raised(lake, at=at(8).isoformat(), **STORM) == [("storm", "g", None, 0, 8, 3)]
 
 
-def test_a_time_of_another_zone(plant):
+def test_a_time_in_another_zone(plant):
     lake = plant([("g", 1, 0, None, None, {"outcome": "unknown"})])
 
-    found = raised(lake, at="2026-11-21T13:05:00+01:00", stuck_s=300)
+    alerts = raised(lake, at="2026-11-21T13:05:00+01:00", stuck_s=300)
 
-    assert found == [("stuck", "g", None, 0, 300, 300)]
+    assert alerts == [("stuck", "g", None, 0, 300, 300)]
 
 
 def test_now_is_each_clusters_last_time(plant):
-    """A log's event or a commit, whichever is later."""
+    """The later one of the last event and the last commit."""
     lake = plant(
         timeline=[
             {"group_id": "g", "seq": 1, "event": "RECORD", "event_time": ms(10)},
@@ -321,33 +321,36 @@ def test_now_is_each_clusters_last_time(plant):
         ],
     )
 
-    _, windows = find_alerts(Request(lake), AlertSettings())
+    _, windows = find_alerts(AlertsOptions(lake), AlertSettings())
 
-    assert windows == [Window("c", at(30 - 3600), at(30)), Window("d", at(20 - 3600), at(20))]
-
-
-def test_another_cluster_is_named(plant):
-    with pytest.raises(UsageError, match="--cluster-id d: not in this lake; there: c"):
-        find_alerts(Request(plant(), cluster_id="d"), AlertSettings())
+    assert windows == [
+        AlertWindow("c", at(30 - 3600), at(30)),
+        AlertWindow("d", at(20 - 3600), at(20)),
+    ]
 
 
-def test_a_lake_without_a_row(plant):
-    assert find_alerts(Request(plant(timeline=[])), AlertSettings()) == ([], [])
+def test_an_unknown_cluster(plant):
+    with pytest.raises(UsageError, match="--cluster-id d: this lake has c"):
+        find_alerts(AlertsOptions(plant(), cluster_id="d"), AlertSettings())
+
+
+def test_a_lake_without_rows(plant):
+    assert find_alerts(AlertsOptions(plant(timeline=[])), AlertSettings()) == ([], [])
 
 
 @pytest.mark.parametrize(
-    ("request_", "said"),
+    ("options", "message"),
     [
-        ({"since": "soon"}, "--since soon: not a span of time; write 90s, 15m, 1h or 7d"),
-        ({"since": "0h"}, "--since 0h: not a span of time"),
-        ({"at": "noon"}, "--at noon: not a time; write it in UTC, as 2026-11-21T00:46:00"),
+        ({"since": "soon"}, "--since soon: not a duration; give 90s, 15m, 1h or 7d"),
+        ({"since": "0h"}, "--since 0h: not a duration"),
+        ({"at": "noon"}, "--at noon: not a time; give UTC, such as 2026-11-21T00:46:00"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(plant, request_, said):
+def test_wrong_options(plant, options, message):
     with pytest.raises(UsageError) as error:
-        find_alerts(Request(plant(), **request_), AlertSettings())
+        find_alerts(AlertsOptions(plant(), **options), AlertSettings())
 
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_groups_own_thresholds(plant):
@@ -360,7 +363,7 @@ def test_a_groups_own_thresholds(plant):
         "conf:",
     )
 
-    alerts, _ = find_alerts(Request(plant(rows)), settings)
+    alerts, _ = find_alerts(AlertsOptions(plant(rows)), settings)
 
     assert [(a.alert, a.group_id, a.threshold) for a in alerts] == [
         ("over_budget", "etl-2", 2),
@@ -368,7 +371,7 @@ def test_a_groups_own_thresholds(plant):
     ]
 
 
-def test_a_configuration_says_thresholds(tmp_path):
+def test_thresholds_of_a_configuration(tmp_path):
     file = tmp_path / "conf.toml"
     file.write_text('[alerts]\nwindow = "15m"\nflaps = 9\n[alerts.groups."a*"]\nstuck_s = 7\n')
 
@@ -379,23 +382,23 @@ def test_a_configuration_says_thresholds(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "message"),
     [
         ({"flap": 1}, "[alerts] unknown setting 'flap'; known: storm_rebalances, "),
-        ({"flaps": "3"}, "[alerts] flaps is a whole number, 0 to turn it off, not '3'"),
+        ({"flaps": "3"}, "[alerts] flaps must be a whole number (0 turns it off), not '3'"),
         ({"flaps": -1}, "not -1"),
         ({"flaps": True}, "not True"),
-        ({"window": 60}, '[alerts] window is text such as "1h", not 60'),
-        ({"window": "long"}, "[alerts] window long: not a span of time"),
-        ({"groups": {"a": 1}}, '[alerts.groups."PATTERN"] is a table of thresholds'),
+        ({"window": 60}, '[alerts] window must be a text such as "1h", not 60'),
+        ({"window": "long"}, "[alerts] window long: not a duration"),
+        ({"groups": {"a": 1}}, '[alerts.groups."PATTERN"] must be a table of thresholds'),
         ({"groups": {"a": {"x": 1}}}, "[alerts.groups.'a'] unknown setting 'x'"),
     ],
 )
-def test_wrong_thresholds(table, said):
+def test_wrong_thresholds(table, message):
     with pytest.raises(UsageError) as error:
         read_settings(table, "conf:")
 
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -407,7 +410,7 @@ def test_spans(text, seconds):
 
 HOSTILE = 'a"b\\c\nd\x1b[31m}# HELP x y'
 ALERT = Alert("storm", "prod", HOSTILE, None, at(0), at(60), 12, 10, "12 rebalances in a row")
-WINDOW = Window("prod", at(-3600), at(60))
+WINDOW = AlertWindow("prod", at(-3600), at(60))
 
 
 def families(text):
@@ -445,19 +448,19 @@ def test_prometheus_file_in_full():
         "# HELP regroup_alert 1 for each alert that is raised.\n"
         "# TYPE regroup_alert gauge\n"
         'regroup_alert{alert="storm",cluster_id="prod",group_id="billing",process="app-1"} 1\n'
-        "# HELP regroup_alert_value What an alert counted; of stuck, seconds.\n"
+        "# HELP regroup_alert_value Value of an alert: a count; seconds for stuck.\n"
         "# TYPE regroup_alert_value gauge\n"
         'regroup_alert_value{alert="storm",cluster_id="prod",group_id="billing",'
         'process="app-1"} 12\n'
-        "# HELP regroup_alerts Alerts raised, by check; 0 for a check that found nothing.\n"
+        "# HELP regroup_alerts Raised alerts per check; 0 if there is none.\n"
         "# TYPE regroup_alerts gauge\n"
         'regroup_alerts{alert="storm",cluster_id="prod"} 1\n'
         'regroup_alerts{alert="stuck",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="flapping",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="moved_nothing",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="over_budget",cluster_id="prod"} 0\n'
-        "# HELP regroup_alerts_lake_time_seconds The time the checks took for now: the last one "
-        "in the lake, unless told another.\n"
+        "# HELP regroup_alerts_lake_time_seconds Time that counts as now: the last time in the "
+        "lake, or --at.\n"
         "# TYPE regroup_alerts_lake_time_seconds gauge\n"
         'regroup_alerts_lake_time_seconds{cluster_id="prod"} 1795262460\n'
     )
@@ -471,7 +474,7 @@ def test_two_storms_of_a_group_are_one_sample():
     assert [value for _, value in found["regroup_alert_value"]] == [20]
 
 
-def test_the_file_is_replaced_as_a_whole(tmp_path):
+def test_the_file_is_replaced_in_one_step(tmp_path):
     file = tmp_path / "regroup.prom"
     file.write_text("old")
     with open(file) as read_meanwhile:
@@ -513,7 +516,7 @@ def test_alerts_are_exit_1(plant, regroup, tmp_path):
     assert families(file.read_text())["regroup_alert"][0][0]["group_id"] == "g"
 
 
-def test_none_is_exit_0(plant, regroup):
+def test_no_alert_is_exit_0(plant, regroup):
     lake = plant([("g", 1, 0, 1, 2)])
 
     assert regroup("alerts", "--lake", lake) == (
@@ -525,19 +528,19 @@ def test_none_is_exit_0(plant, regroup):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--lake", "/nowhere"], "--lake /nowhere: no such folder"),
         ([], "Missing option '--lake'"),
-        (["--lake", ".", "--since", "soon"], "--since soon: not a span of time"),
+        (["--lake", ".", "--since", "soon"], "--since soon: not a duration"),
         (["--lake", ".", "--conf", "/no.toml"], "--conf /no.toml: No such file"),
     ],
 )
-def test_wrong_use_is_exit_2(regroup, arguments, said):
+def test_wrong_arguments_are_exit_2(regroup, arguments, message):
     code, out, err = regroup("alerts", *arguments)
 
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
 
 
 def test_the_documentation_names_every_threshold_and_its_default():
