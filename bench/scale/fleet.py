@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from coordinator_core.assignors import ASSIGNORS, Member, Topics
-from coordinator_core.jvm.java import partition_for, string_hash
+from coordinator_core.jvm.hash_codes import partition_for, string_hash
 from coordinator_core.records import (
     Assignment,
     Subscription,

@@ -3,9 +3,9 @@
     coordinator = Coordinator(Config(), ERAS["4.1"], member_ids)
     effects = coordinator.handle(request, now_ms)
 
-Perform effects in order.  An ``Append`` is reported back through ``appended``, at once or later
-(its answers wait), and what that returns comes before the effects that follow the Append.  Before a
-request of some moment, let the timers due by then fire: ``advance``.
+Perform effects in order.  Report the outcome of an ``Append`` through ``appended``, at once or
+later (its answers wait), and perform the effects that ``appended`` returns before those that follow
+the Append.  Before a request, fire the timers due by its time: ``advance``.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from coordinator_core.coordinator.classic.handlers import (
     commit,
     delete,
     describe,
-    fetch,
     heartbeat,
     join,
     sync,
 )
+from coordinator_core.coordinator.classic.timers import JoinWait
 from coordinator_core.coordinator.era import Config, Era
 from coordinator_core.coordinator.expiry import CleanUp
 from coordinator_core.coordinator.loading import load, unload
-from coordinator_core.coordinator.purgatory import DelayedOperation
+from coordinator_core.coordinator.offset_fetch import fetch_offsets
 from coordinator_core.coordinator.turn import MemberIds, Turn
 from coordinator_core.protocol.errors import CoordinatorBug, Errors, UnexpectedState
 from coordinator_core.protocol.messages import (
@@ -40,7 +40,6 @@ from coordinator_core.protocol.messages import (
     JoinGroup,
     JoinResponse,
     LeaveGroup,
-    LeaveResponse,
     ListGroups,
     OffsetCommit,
     OffsetFetch,
@@ -61,7 +60,7 @@ HANDLERS: Mapping[type[Request], Callable[[Turn, Any], None]] = {
     Heartbeat: heartbeat.handle,
     LeaveGroup: _leave,
     OffsetCommit: commit.handle,
-    OffsetFetch: fetch.handle,
+    OffsetFetch: fetch_offsets,
     DescribeGroup: describe.handle,
     DeleteGroup: delete.handle,
     ListGroups: describe.handle_list,
@@ -69,19 +68,19 @@ HANDLERS: Mapping[type[Request], Callable[[Turn, Any], None]] = {
 
 
 def _failure(turn: Turn, request: Request) -> Response:
-    """The answer to a request that Kafka fails on with an exception."""
+    """The answer to a request that Kafka's coordinator fails on with an exception."""
     error = Errors.UNKNOWN_SERVER_ERROR
     if isinstance(request, JoinGroup):
         return JoinResponse(error, protocol_name=turn.era.failed_join_protocol)
-    if isinstance(request, LeaveGroup) and turn.era.is_new_coordinator:
-        return LeaveResponse(error)
+    if isinstance(request, LeaveGroup):
+        return turn.era.failed_leave(error)
     return BareError(error)
 
 
 class Coordinator:
-    """Groups of one broker, under the rules of an era.
+    """The group coordinator of one broker, under the rules of an era.
 
-    ``member_ids`` makes an id for a new member of a group from its client or instance id.
+    ``member_ids``: makes the id of a new member from the group id and its client or instance id.
     """
 
     __slots__ = ("_turn",)
@@ -93,7 +92,7 @@ class Coordinator:
 
     @property
     def groups(self) -> Mapping[str, Group]:
-        """The groups as they are; not to be changed."""
+        """The groups by id; the caller must not change them."""
         return self._turn.groups
 
     def handle(self, request: Request, now_ms: int) -> list[Effect]:
@@ -112,50 +111,51 @@ class Coordinator:
         return effects
 
     def fire_next(self, now_ms: int) -> list[Effect] | None:
-        """Fire the earliest timer if it is due by ``now_ms``; None if there is none."""
+        """Fire the earliest timer if it is due by ``now_ms``; None if no timer is."""
         timer = self._turn.wheel.pop_due(now_ms)
         if timer is None:
             return None
         effects = self._begin(max(self._turn.now_ms, timer.deadline_ms))
-        with suppress(UnexpectedState):  # a broker logs it, and that is all
+        with suppress(UnexpectedState):  # a broker only logs it
             timer.expire()
         return effects
 
     def appended(self, append: Append, error: Errors, now_ms: int) -> list[Effect]:
-        """The records of ``append`` are in the log, or, with an error, are not."""
+        """Report that the records of ``append`` are in the log, or the error that kept them out."""
         effects = self._begin(now_ms)
         self._turn.appended(append.append_id, error)
         return effects
 
     def load(self, records: Iterable[Record], now_ms: int) -> list[Effect]:
-        """Take groups over from their log: (key, value) in log order, compacted or not.
+        """Load groups from their log: (key, value) in log order, compacted or not.
 
-        Members get a new session from now on.  Raises BadRecord for bytes that cannot be read.
+        Members get new sessions from now on.  Raises BadRecord for unreadable bytes.
         """
         effects = self._begin(now_ms)
         load(self._turn, records)
         return effects
 
     def unload(self, now_ms: int, partition: int | None = None) -> list[Effect]:
-        """Give up the groups of a partition of `__consumer_offsets`, or all of them."""
+        """Unload the groups of a partition of `__consumer_offsets`, or all groups."""
         effects = self._begin(now_ms)
         unload(self._turn, partition)
         return effects
 
     def expect_heartbeats(self, group_id: str, heard_ms: Mapping[str, int], now_ms: int) -> None:
-        """Members of a stable group will be heard of until these times, and nothing else of it:
-        their sessions stand as after the heartbeats that will not be handed in.
+        """Renew sessions of a stable group as heartbeats up to these times would, by member id.
+
+        For a caller that skips heartbeats while nothing else happens to the group.
         """
         self._begin(now_ms)
         group = self._turn.groups[group_id]
         for member_id, last_ms in sorted(heard_ms.items(), key=lambda heard: heard[1]):
             member = group.members[member_id]
             timeout_ms = last_ms - now_ms + member.session_timeout_ms
-            self._turn.era.renew_session(self._turn, group, member, timeout_ms)
+            self._turn.timers.renew_session(group, member, timeout_ms)
 
-    def delayed_joins(self, group_id: str) -> tuple[DelayedOperation, ...]:
-        """What waits for the group's members to join; to look at, not to complete."""
-        return self._turn.joins.watched(group_id)
+    def join_waits(self, group_id: str) -> tuple[JoinWait, ...]:
+        """The waits for members of the group to join; at most one in a consistent group."""
+        return self._turn.timers.join_waits(group_id)
 
     def next_deadline_ms(self) -> int | None:
         """When the earliest timer is due; None without timers."""

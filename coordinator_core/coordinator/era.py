@@ -1,4 +1,7 @@
-"""What an era is: its grid, and what it does otherwise that no cell of the grid can say."""
+"""An era of Kafka's coordinator as data: its grid, and what differs beyond the grid's cells.
+
+Functions among the fields are chosen per era where several eras need different code.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.offsets import PartitionOrder
-from coordinator_core.jvm.hash_order import Scala212Keys, TimelineKeys
-from coordinator_core.jvm.java import HashMapKeys
+from coordinator_core.jvm.java_maps import HashMapKeys
+from coordinator_core.jvm.scala_maps import Scala212Keys
+from coordinator_core.jvm.timeline_maps import TimelineKeys
 from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    Response,
+    TopicPartition,
+)
 
-if TYPE_CHECKING:
-    from coordinator_core.coordinator.classic.group import Group, Member
+if TYPE_CHECKING:  # types only: a Turn holds its era, an era the functions that take a Turn
+    from coordinator_core.coordinator.classic.group import Group
+    from coordinator_core.coordinator.classic.timers import Timers
     from coordinator_core.coordinator.turn import Turn
-    from coordinator_core.protocol.messages import (
-        JoinGroup,
-        LeaveGroup,
-        OffsetCommit,
-        TopicPartition,
-    )
 
 MemberOrder = HashMapKeys | Scala212Keys
 GroupOrder = HashMapKeys | TimelineKeys[str]
@@ -31,10 +37,10 @@ ErrorMap = Mapping[Errors, Errors]
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The coordinator's settings, named as the broker's; times in ms.
+    """The coordinator's settings, with the broker's names; times in ms.
 
-    ``offsets_retention_ms`` None: the era's default; ``offsets_retention_check_interval_ms`` None:
-    nothing expires.
+    ``offsets_retention_ms`` None: the era's default.  ``offsets_retention_check_interval_ms``
+    None: no offset expires.
     """
 
     group_initial_rebalance_delay_ms: int = 3000
@@ -50,17 +56,17 @@ class Config:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Era:
-    """An era of Kafka's coordinator.  Each field names the change that set it, where one did."""
+    """An era of Kafka's coordinator.  Comments name the ticket or KIP behind a field."""
 
     name: str
     grid: Grid
 
-    # What the era writes.
+    # Versions of records, and names of states in answers.
     group_value_version: int
     offset_value_version: int
     state_names: Mapping[GroupState, str]
 
-    # The hash maps it keeps things in.
+    # Orders of hash maps.
     member_order: Callable[[], MemberOrder]
     joined_order: Callable[[list[str]], list[str]]
     protocol_of_votes: Callable[[Mapping[str, int]], str]
@@ -68,42 +74,57 @@ class Era:
     partition_order: Callable[[], PartitionOrder]
     group_order: Callable[[], GroupOrder]
 
-    # Checks of a request, in the era's order.
+    # Checks of requests, each in the era's order.
     check_member: Callable[[Group, str, str | None], Errors]
     check_heartbeat: Callable[[Era, Group, Any], Errors]
     check_commit: Callable[[Era, Group, OffsetCommit], Errors]
     accepts_size: Callable[[Turn, Group, JoinGroup], bool]
     classify_join: Callable[[Turn, Group, JoinGroup], Input | None]
 
-    # How the delayed operations are kept.
-    renew_session: Callable[[Turn, Group, Member, int], None]
-    watch_pending: Callable[[Turn, Group, str, int], None]
-    end_session: Callable[[Turn, Group, str], None]
-    start_join: Callable[[Turn, Group, bool], None]
-    check_join: Callable[[Turn, Group], None]
-    start_sync: Callable[[Turn, Group], None]
-    check_sync: Callable[[Turn, Group], None]
-
-    # Answers and consequences.
+    # Work that eras do in different ways.
+    timers: Callable[[Turn], Timers]
     leave: Callable[[Turn, LeaveGroup], None]
+    store_offsets: Callable[[Turn, Group, OffsetCommit], None]
+    clean_up: Callable[[Turn], None]
+
+    # Appends: each partition of the log is a shard of its own (KIP-848), a request makes at most
+    # one append, and answers and reads wait for it.
+    answers_after_append: bool
+    writes_new_groups: bool  # KIP-848: an empty record, when a join creates the group
+    group_batch_sequence: int  # base sequence of a batch of group records; commits have 0
     group_store_errors: ErrorMap
     commit_store_errors: ErrorMap
+    unloads_before_appends_fail: bool  # when the broker resigns as leader of a partition
+
+    # Answers.
     failed_join_generation: int
     failed_join_protocol: str | None
-    empty_group_id_is_invalid: bool  # KAFKA-6773: not only in joins
+    failed_rejoin_protocol: str | None  # to a member that is unknown or fenced
+    failed_leave: Callable[[Errors], Response]  # the coordinator failed on the request
+    reports_missing_groups: bool  # KIP-848, KIP-1043: GROUP_ID_NOT_FOUND to newer clients
+    empty_group_id_is_invalid: bool  # KAFKA-6773: in every request, not only in joins
+    accepts_any_protocol_until_chosen: bool  # KIP-559: while the group has no protocol
+
+    # Members and rebalances.
     checks_join_after_any_join: bool
-    logs_leave_last: bool  # from 3.0 on: after the rebalance that it caused
-    takes_new_timeouts: bool  # KAFKA-14009
+    logs_reasons: bool  # from 2.1 on: the start of a rebalance has a reason
+    logs_leave_last: bool  # from 3.0 on: after the rebalance that the leave causes
+    takes_new_timeouts: bool  # KAFKA-14009: a rejoin changes the member's timeouts
     skips_assignment: bool  # KIP-814
-    too_large_stay_pending: bool  # until KAFKA-16371
     leaving_pending_may_be_static: bool
+    static_return_ends_first_join: bool  # the replaced member no longer counts as new
+    failed_replacement_restores_protocols: bool
+    starts_sessions_before_shrinking: bool  # when a loaded group exceeds group.max.size
+    extends_every_initial_delay: bool  # by new members; else only in generation 0
     times_out_first_joins: bool  # KAFKA-7610
-    ends_sessions_of_dropped: bool  # KAFKA-7196
-    offsets_retention_ms: int  # the default: a day until KIP-186, then a week
-    offsets_expire_on_their_own: bool  # until KIP-211
-    expires_only_when_stable: bool  # KAFKA-13636: offsets of topics nobody subscribes to
-    has_pending_sync: bool  # KAFKA-12890
+    ends_sessions_of_dropped: bool  # KAFKA-7196: of members that did not rejoin
+    has_pending_sync: bool  # KAFKA-12890: removes members that never sync
     has_initial_delay: bool  # KIP-134
     has_rebalance_timeout: bool  # KIP-62
     has_empty_state: bool  # KAFKA-2720
-    is_new_coordinator: bool  # KIP-848: one event, at most one append, and answers after it
+
+    # Offsets.
+    too_large_stay_pending: bool  # until KAFKA-16371: offsets with too long metadata
+    offsets_retention_ms: int  # the default: a day until KIP-186, then a week
+    offsets_expire_on_their_own: bool  # until KIP-211: after the commit, used or not
+    expires_only_when_stable: bool  # KAFKA-13636: offsets of topics without a subscriber

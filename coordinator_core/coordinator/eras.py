@@ -1,4 +1,4 @@
-"""The eras of Kafka's coordinator, newest first: each its grid, its checks and what it stores."""
+"""The eras of Kafka's coordinator, newest first: each replaces what differs from the next newer."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from operator import itemgetter
 
-from coordinator_core.coordinator.classic import automaton, delayed
+from coordinator_core.coordinator import expiry, offset_commit
+from coordinator_core.coordinator.classic import automaton
+from coordinator_core.coordinator.classic.delayed_operations import (
+    DelayedOperations,
+    DelayedOperationsBefore23,
+)
 from coordinator_core.coordinator.classic.handlers import checks, join, leave
+from coordinator_core.coordinator.classic.scheduled_timers import ScheduledTimers
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.era import Era
 from coordinator_core.coordinator.offsets import (
@@ -16,16 +22,18 @@ from coordinator_core.coordinator.offsets import (
     ScalaPartitions,
     TimelinePartitions,
 )
-from coordinator_core.jvm import hash_order
-from coordinator_core.jvm.hash_order import Scala212Keys, TimelineKeys
-from coordinator_core.jvm.java import HashMapKeys, ScalaHashMapKeys, string_hash
+from coordinator_core.jvm import scala_maps
+from coordinator_core.jvm.hash_codes import string_hash
+from coordinator_core.jvm.java_maps import HashMapKeys
+from coordinator_core.jvm.scala_maps import Scala212Keys, ScalaHashMapKeys
+from coordinator_core.jvm.timeline_maps import TimelineKeys
 from coordinator_core.protocol.errors import Errors
-from coordinator_core.protocol.messages import TopicPartition
+from coordinator_core.protocol.messages import BareError, LeaveResponse, TopicPartition
 
 _E = Errors
 _DAY_MS = 24 * 60 * 60 * 1000
 
-# What a broker tells its clients of an append that failed.
+# The error that a client receives for the error of an append.
 _STORE_ERRORS = {
     _E.UNKNOWN_TOPIC_OR_PARTITION: _E.COORDINATOR_NOT_AVAILABLE,
     _E.NOT_ENOUGH_REPLICAS: _E.COORDINATOR_NOT_AVAILABLE,
@@ -49,8 +57,12 @@ _SCALA_COMMIT_STORE_ERRORS = _STORE_ERRORS | {
 }
 
 
-def _as_they_are(partitions: list[TopicPartition], built_from: int) -> list[TopicPartition]:
+def _order_of_request(partitions: list[TopicPartition], built_from: int) -> list[TopicPartition]:
     return partitions
+
+
+def _order_of_group(member_ids: list[str]) -> list[str]:
+    return member_ids
 
 
 def _timeline_groups() -> TimelineKeys[str]:
@@ -58,20 +70,20 @@ def _timeline_groups() -> TimelineKeys[str]:
 
 
 def _most(votes: Mapping[str, int], in_order: list[str]) -> str:
-    """The protocol with most votes; of several the first in the order of the era's map of votes."""
+    """The protocol with most votes; of several, the first in the order of the map of votes."""
     return max(((name, votes[name]) for name in in_order), key=itemgetter(1))[0]
 
 
 def _most_in_java(votes: Mapping[str, int]) -> str:
-    return _most(votes, hash_order.java_order(votes))
+    return _most(votes, list(HashMapKeys(votes)))
 
 
 def _most_in_scala_213(votes: Mapping[str, int]) -> str:
-    return _most(votes, hash_order.scala_213_trie_order(votes))
+    return _most(votes, scala_maps.scala_213_order_of_group_by(votes))
 
 
 def _most_in_scala_212(votes: Mapping[str, int]) -> str:
-    return _most(votes, hash_order.scala_212_order(votes))
+    return _most(votes, scala_maps.scala_212_order_of_group_by(votes))
 
 
 _AWAITING_SYNC = {state: state.value for state in GroupState} | {
@@ -85,9 +97,9 @@ ERA_4_1 = Era(
     offset_value_version=4,
     state_names={state: state.value for state in GroupState},
     member_order=HashMapKeys,
-    joined_order=hash_order.as_in_the_group,
+    joined_order=_order_of_group,
     protocol_of_votes=_most_in_java,
-    commit_order=_as_they_are,
+    commit_order=_order_of_request,
     partition_order=TimelinePartitions,
     group_order=_timeline_groups,
     check_member=checks.check_member,
@@ -95,38 +107,46 @@ ERA_4_1 = Era(
     check_commit=checks.check_commit,
     accepts_size=checks.accepts_size,
     classify_join=join.classify,
-    renew_session=delayed.schedule_session,
-    watch_pending=delayed.schedule_pending,
-    end_session=delayed.cancel_session,
-    start_join=delayed.schedule_join,
-    check_join=delayed.check_keyed_join,
-    start_sync=delayed.schedule_sync,
-    check_sync=delayed.check_keyed_sync,
+    timers=ScheduledTimers,
     leave=leave.handle_together,
+    store_offsets=offset_commit.store_then_answer,
+    clean_up=expiry.clean_up_shards,
+    answers_after_append=True,
+    writes_new_groups=True,
+    group_batch_sequence=0,
     group_store_errors=_STORE_ERRORS,
     commit_store_errors=_STORE_ERRORS,
+    unloads_before_appends_fail=True,
     failed_join_generation=-1,
     failed_join_protocol="",
+    failed_rejoin_protocol=None,
+    failed_leave=LeaveResponse,
+    reports_missing_groups=True,
     empty_group_id_is_invalid=True,
+    accepts_any_protocol_until_chosen=True,
     checks_join_after_any_join=False,
+    logs_reasons=True,
     logs_leave_last=False,
     takes_new_timeouts=True,
     skips_assignment=True,
-    too_large_stay_pending=False,
     leaving_pending_may_be_static=True,
+    static_return_ends_first_join=True,
+    failed_replacement_restores_protocols=True,
+    starts_sessions_before_shrinking=True,
+    extends_every_initial_delay=True,
     times_out_first_joins=True,
     ends_sessions_of_dropped=True,
-    offsets_retention_ms=7 * _DAY_MS,
-    offsets_expire_on_their_own=False,
-    expires_only_when_stable=True,
     has_pending_sync=True,
     has_initial_delay=True,
     has_rebalance_timeout=True,
     has_empty_state=True,
-    is_new_coordinator=True,
+    too_large_stay_pending=False,
+    offsets_retention_ms=7 * _DAY_MS,
+    offsets_expire_on_their_own=False,
+    expires_only_when_stable=True,
 )
 
-# The Scala coordinator at its end.
+# The last Scala coordinator.
 ERA_3_9 = replace(
     ERA_4_1,
     name="3.9",
@@ -134,31 +154,38 @@ ERA_3_9 = replace(
     offset_value_version=3,
     member_order=ScalaHashMapKeys,
     protocol_of_votes=_most_in_scala_213,
-    commit_order=hash_order.scala_213_order_of_commit,
+    commit_order=scala_maps.scala_213_order_of_commit,
     partition_order=ScalaPartitions,
     group_order=HashMapKeys,
-    renew_session=delayed.renew_session,
-    watch_pending=delayed.watch_pending,
-    end_session=delayed.end_session,
-    start_join=delayed.start_join,
-    check_join=delayed.check_join,
-    start_sync=delayed.start_sync,
-    check_sync=delayed.check_sync,
+    timers=DelayedOperations,
     leave=leave.handle,
+    store_offsets=offset_commit.store_and_answer,
+    clean_up=expiry.clean_up_groups,
+    answers_after_append=False,
+    writes_new_groups=False,
+    group_batch_sequence=-1,
     group_store_errors=_SCALA_GROUP_STORE_ERRORS,
     commit_store_errors=_SCALA_COMMIT_STORE_ERRORS,
+    unloads_before_appends_fail=False,
     failed_join_protocol=None,
+    failed_leave=BareError,
+    reports_missing_groups=False,
+    accepts_any_protocol_until_chosen=False,
     checks_join_after_any_join=True,
     logs_leave_last=True,
-    is_new_coordinator=False,
+    static_return_ends_first_join=False,
+    failed_replacement_restores_protocols=False,
+    starts_sessions_before_shrinking=False,
+    extends_every_initial_delay=False,
 )
 
-# Static members (KIP-345), member ids given first (KIP-394) and a maximal size (KIP-389) are new.
+# The first era with static members (KIP-345), required member ids (KIP-394) and group.max.size
+# (KIP-389).
 ERA_2_5 = replace(
     ERA_3_9,
     name="2.5",
     grid=automaton.GRID_2_5,
-    commit_order=hash_order.scala_213_order_of_map,
+    commit_order=scala_maps.scala_213_order_of_map,
     check_member=checks.check_member_leniently,
     check_commit=checks.check_commit_fencing_first,
     accepts_size=checks.accepts_size_by_members,
@@ -173,38 +200,40 @@ ERA_2_5 = replace(
 
 
 def of_scala_2_12(era: Era) -> Era:
-    """The era in brokers built with Scala 2.12, as 2.5's usually were: other hash maps."""
+    """The era with the hash maps of Scala 2.12, which most 2.5 brokers were built with."""
     return replace(
         era,
         member_order=Scala212Keys,
         protocol_of_votes=_most_in_scala_212,
-        commit_order=hash_order.scala_212_order_of_map,
+        commit_order=scala_maps.scala_212_order_of_map,
         partition_order=Scala212Partitions,
     )
 
 
-# All members are dynamic and join at once (before KIP-345, KIP-389 and KIP-394).
+# Before KIP-345, KIP-389 and KIP-394: all members are dynamic, and new ones join at once.
 ERA_2_0 = replace(
     of_scala_2_12(ERA_2_5),
     name="2.0",
     grid=automaton.GRID_2_0,
-    joined_order=hash_order.scala_212_order_of_joined,
-    commit_order=hash_order.scala_212_order_of_request,
+    joined_order=scala_maps.scala_212_order_of_joined,
+    commit_order=scala_maps.scala_212_order_of_request,
     group_value_version=1,
     offset_value_version=1,
     check_heartbeat=checks.check_generation_unless_completing,
     check_commit=checks.check_commit_state_first,
     accepts_size=checks.accepts_any_size,
     classify_join=join.classify_before_kip_345,
-    renew_session=delayed.renew_deadline,
+    timers=DelayedOperationsBefore23,
     leave=leave.handle_single,
+    logs_reasons=False,
     failed_join_generation=0,
     failed_join_protocol="",
+    failed_rejoin_protocol="",
     times_out_first_joins=False,
     offsets_expire_on_their_own=True,
 )
 
-# 0.10.1 to 0.11: no initial delay, and a member dropped from a rebalance may fail once more.
+# 0.10.1 to 0.11: no initial delay, and a member removed by a rebalance may expire once more.
 ERA_0_10 = replace(
     ERA_2_0,
     name="0.10",
@@ -229,8 +258,8 @@ ERA_0_9 = replace(
 
 
 def of_0_9_0(era: Era) -> Era:
-    """0.9.0 proper: 0.10.0 has other keys in the maps of its requests, and nothing else."""
-    return replace(era, commit_order=hash_order.scala_211_order_of_case_classes)
+    """0.9.0: as 0.10.0, but for the keys in the maps of its requests."""
+    return replace(era, commit_order=scala_maps.scala_211_order_of_case_classes)
 
 
 ERAS: Mapping[str, Era] = {

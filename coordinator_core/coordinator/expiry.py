@@ -1,10 +1,11 @@
-"""The periodic clean-up: offsets that outlived their retention, empty groups without offsets."""
+"""The periodic clean-up: offsets whose retention has passed, and empty groups without offsets."""
 
 from __future__ import annotations
 
-from coordinator_core.coordinator import written_records as stored
-from coordinator_core.coordinator.classic.group import CONSUMER, Group
+from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group_records import group_tombstone
 from coordinator_core.coordinator.classic.states import GroupState
+from coordinator_core.coordinator.offset_records import offset_tombstone
 from coordinator_core.coordinator.offsets import CommittedOffset
 from coordinator_core.coordinator.timing_wheel import Timer
 from coordinator_core.coordinator.turn import Shard, Turn
@@ -26,26 +27,21 @@ class CleanUp(Timer):
         self.turn.wheel.add(self, self.turn.wheel.now_ms + self.interval_ms)
 
     def expire(self) -> None:
-        if self.turn.era.is_new_coordinator:
-            for partition in sorted(self.turn.shards):
-                clean_up_together(self.turn, self.turn.shards[partition])
-            self.set()
-        else:
-            self.set()
-            clean_up_one_by_one(self.turn)
+        self.set()
+        self.turn.era.clean_up(self.turn)
 
 
-def clean_up_one_by_one(turn: Turn) -> None:
-    """Up to 3.9: a group at a time; a tombstone that cannot be written is not missed."""
+def clean_up_groups(turn: Turn) -> None:
+    """Up to 3.9: one append per group; a failed append of tombstones has no consequence."""
     for group in turn.all_groups():
-        tombstones = _tombstones(group, _drop_expired(turn, group))
+        tombstones = _tombstones(group, _remove_expired(turn, group))
         has_offsets = group.offsets or group.offsets.pending
         if group.state is GroupState.EMPTY and not has_offsets:
             turn.move(group, GroupState.DEAD)
             turn.event("GROUP_DEAD", group)
             turn.remove_group(group)
-            if group.generation > 0:  # one of generation 0 never had a record
-                tombstones.append(stored.group_tombstone(group.group_id))
+            if group.generation > 0:  # a group of generation 0 has no record
+                tombstones.append(group_tombstone(group.group_id))
         if tombstones:
             turn.append(group, tombstones, lambda error: None)
     _clean_up_without_groups(turn)
@@ -55,44 +51,56 @@ def _clean_up_without_groups(turn: Turn) -> None:
     """KAFKA-2720: up to 0.10.0 offsets outlive their group."""
     for group_id in list(turn.offsets_without_groups):
         group = turn.make_group(group_id)
-        tombstones = _tombstones(group, _drop_expired(turn, group))
+        tombstones = _tombstones(group, _remove_expired(turn, group))
         if not group.offsets and group_id not in turn.groups:
             del turn.offsets_without_groups[group_id]
         if tombstones:
             turn.append(group, tombstones, lambda error: None)
 
 
-def clean_up_together(turn: Turn, shard: Shard) -> None:
-    """The new coordinator: one append for a shard's groups; if it fails, all stays as it was."""
+def clean_up_shards(turn: Turn) -> None:
+    """4.x: one append per shard; if it fails, all its groups and offsets stay."""
+    for partition in sorted(turn.shards):
+        _clean_up_shard(turn, turn.shards[partition])
+
+
+def _clean_up_shard(turn: Turn, shard: Shard) -> None:
     records: list[Record] = []
     expired: list[tuple[Group, list[TopicPartition]]] = []
-    gone: list[Group] = []
+    removed: list[Group] = []
     for group in turn.groups_of(shard):
         partitions = _expired(turn, group)
         expired.append((group, partitions))
         records += _tombstones(group, partitions)
         if group.state is GroupState.EMPTY and len(partitions) == len(group.offsets):
-            records.append(stored.group_tombstone(group.group_id))
-            gone.append(group)
+            records.append(group_tombstone(group.group_id))
+            removed.append(group)
     if not records:
         return
-    for group in gone:
-        turn.let_go(group)
+    for group in removed:
+        turn.discard_group(group)
 
     def appended(error: Errors) -> None:
         if error is not Errors.NONE:
-            turn.put_back(gone)
+            turn.restore_groups(removed)
             for group, partitions in expired:
                 group.offsets.revert_removal(partitions, shard.snapshot)
             return
         turn.event("TOMBSTONES", expired[0][0], count=len(records), duration_ms=0)
         for group, partitions in expired:
-            _drop(turn, group, partitions)
+            _remove(turn, group, partitions)
 
     turn.append(expired[0][0], records, appended)
 
 
+def _remove_expired(turn: Turn, group: Group) -> list[TopicPartition]:
+    partitions = _expired(turn, group)
+    _remove(turn, group, partitions)
+    return partitions
+
+
 def _expired(turn: Turn, group: Group) -> list[TopicPartition]:
+    """Partitions whose offsets have expired, in the order in which the era removes them."""
     pending = group.offsets.pending
     return group.offsets.in_order_of_removal(
         lambda partition, committed: (
@@ -101,21 +109,15 @@ def _expired(turn: Turn, group: Group) -> list[TopicPartition]:
     )
 
 
-def _drop(turn: Turn, group: Group, partitions: list[TopicPartition]) -> None:
+def _remove(turn: Turn, group: Group, partitions: list[TopicPartition]) -> None:
     for partition in partitions:
         group.offsets.remove(partition)
     if partitions:
         turn.event("OFFSETS_EXPIRED", group, count=len(partitions), duration_ms=0)
 
 
-def _drop_expired(turn: Turn, group: Group) -> list[TopicPartition]:
-    partitions = _expired(turn, group)
-    _drop(turn, group, partitions)
-    return partitions
-
-
 def _tombstones(group: Group, partitions: list[TopicPartition]) -> list[Record]:
-    return [stored.offset_tombstone(group.group_id, partition) for partition in partitions]
+    return [offset_tombstone(group.group_id, partition) for partition in partitions]
 
 
 def _is_expired(
@@ -123,26 +125,10 @@ def _is_expired(
 ) -> bool:
     if turn.era.offsets_expire_on_their_own:
         return committed.expire_timestamp_ms is None or committed.expire_timestamp_ms < turn.now_ms
-    since_ms = _unused_since(turn, group, partition, committed)
+    only_when_stable = turn.era.expires_only_when_stable
+    since_ms = group.offset_unused_since_ms(partition, committed, only_when_stable=only_when_stable)
     if since_ms is None:
         return False
     if committed.expire_timestamp_ms is not None:
         return turn.now_ms >= committed.expire_timestamp_ms
     return turn.now_ms - since_ms >= turn.offsets_retention_ms
-
-
-def _unused_since(
-    turn: Turn, group: Group, partition: TopicPartition, committed: CommittedOffset
-) -> int | None:
-    """KIP-211: from when on the retention counts; None while the offset is in use."""
-    if group.protocol_type is None:
-        return committed.commit_timestamp_ms
-    if group.state is GroupState.EMPTY:
-        known = group.state_timestamp_ms != -1
-        return group.state_timestamp_ms if known else committed.commit_timestamp_ms
-    topics = group.subscribed_topics
-    knows_topics = group.protocol_type == CONSUMER and topics is not None
-    settled = group.state is GroupState.STABLE or not turn.era.expires_only_when_stable
-    if settled and knows_topics and partition[0] not in (topics or ()):
-        return committed.commit_timestamp_ms
-    return None

@@ -1,18 +1,17 @@
-"""A group's committed offsets, and in which order the era's maps yield their partitions."""
+"""A group's committed offsets, in the order in which the era's maps iterate over partitions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Protocol
 
-from coordinator_core.jvm.hash_order import (
+from coordinator_core.jvm.hash_codes import string_hash, topic_partition_hash
+from coordinator_core.jvm.scala_maps import (
     Scala212Table,
-    TimelineKeys,
     scala_212_order_of_map,
     scala_213_order_of_offsets,
-    topic_partition_hash,
 )
-from coordinator_core.jvm.java import string_hash
+from coordinator_core.jvm.timeline_maps import TimelineKeys
 from coordinator_core.protocol.messages import TopicPartition
 
 
@@ -25,11 +24,11 @@ class CommittedOffset:
         self.offset = offset
         self.metadata = metadata
         self.commit_timestamp_ms = commit_timestamp_ms
-        self.expire_timestamp_ms = expire_timestamp_ms  # OffsetCommit v2-v4 with a retention
+        self.expire_timestamp_ms = expire_timestamp_ms  # of OffsetCommit v2-v4 with a retention
 
 
 class PartitionOrder(Protocol):
-    """The keys of a map of partitions, which remembers how large it once was."""
+    """The keys of a hash map of partitions; its order depends on its history."""
 
     def add(self, partition: TopicPartition) -> None: ...
 
@@ -38,18 +37,18 @@ class PartitionOrder(Protocol):
     def in_order(self) -> list[TopicPartition]: ...
 
     def in_order_of_some(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
-        """Some of them, given in order, as the map that they are copied to yields them."""
+        """Order some of the map's partitions as the map that they are copied to, in this order."""
         ...
 
     def revert_commit(self, partitions: list[TopicPartition], snapshot: int) -> None:
-        """A commit was applied and taken back: the map may have grown by it."""
+        """Apply a commit and revert it: the map may have grown."""
 
     def revert_removal(self, partitions: list[TopicPartition], snapshot: int) -> None:
-        """A removal was applied and taken back: the order may have changed by it."""
+        """Apply a removal and revert it: the order may have changed."""
 
 
 class ScalaPartitions:
-    """Scala 2.13's mutable HashMap, handed on as an immutable one."""
+    """Scala 2.13's mutable HashMap, copied to an immutable one for iteration."""
 
     __slots__ = ("_partitions",)
 
@@ -63,10 +62,10 @@ class ScalaPartitions:
         self._partitions.pop(partition, None)
 
     def revert_commit(self, partitions: list[TopicPartition], snapshot: int) -> None:
-        """Up to 3.9 nothing is applied before it is in the log."""
+        """No effect: up to 3.9 a commit is applied once it is in the log."""
 
     def revert_removal(self, partitions: list[TopicPartition], snapshot: int) -> None:
-        """Up to 3.9 nothing removed comes back."""
+        """No effect: up to 3.9 a removal is never reverted."""
 
     def in_order(self) -> list[TopicPartition]:
         return scala_213_order_of_offsets(list(self._partitions))
@@ -76,11 +75,11 @@ class ScalaPartitions:
 
 
 class Scala212Partitions(ScalaPartitions):
-    """The same of Scala 2.12."""
+    """Scala 2.12's mutable HashMap, copied to an immutable one for iteration."""
 
     __slots__ = ("_table",)
 
-    copies = 2  # filter and map make one each
+    copies = 2  # one by filter, one by map
 
     def __init__(self) -> None:
         super().__init__()
@@ -106,7 +105,7 @@ class Scala212Partitions(ScalaPartitions):
 
 
 class Scala212PartitionsBefore011(Scala212Partitions):
-    """Before offsets had a position in the log there was nothing to map."""
+    """Before 0.11 there was no map step: offsets had no position in the log."""
 
     __slots__ = ()
 
@@ -114,7 +113,7 @@ class Scala212PartitionsBefore011(Scala212Partitions):
 
 
 class TimelinePartitions:
-    """The new coordinator's TimelineHashMap of topics, each with one of partitions."""
+    """4.x: a TimelineHashMap of topics, each with a TimelineHashMap of partitions."""
 
     __slots__ = ("_partitions", "_topics")
 
@@ -139,25 +138,25 @@ class TimelinePartitions:
 
     def revert_commit(self, partitions: list[TopicPartition], snapshot: int) -> None:
         for topic, numbers in _by_topic(partitions).items():
-            known = self._partitions.get(topic)
-            if known is None:  # a new topic's map came and went
+            committed = self._partitions.get(topic)
+            if committed is None:  # the commit added the topic's map, the revert removed it
                 self._topics.add(topic)
                 self._topics.discard(topic)
                 continue
-            replaced = [number for number in numbers if number in known]
+            replaced = [number for number in numbers if number in committed]
             for number in numbers:
-                known.add(number)
+                committed.add(number)
             for number in numbers:
-                known.discard(number)
-            known.put_back(replaced, snapshot)
+                committed.discard(number)
+            committed.put_back(replaced, snapshot)
 
     def revert_removal(self, partitions: list[TopicPartition], snapshot: int) -> None:
         emptied = []
         for topic, numbers in _by_topic(partitions).items():
-            known = self._partitions[topic]
-            if len(numbers) == len(known):
+            committed = self._partitions[topic]
+            if len(numbers) == len(committed):
                 emptied.append(topic)
-            known.put_back(numbers, snapshot)
+            committed.put_back(numbers, snapshot)
         self._topics.put_back(emptied, snapshot)
 
     def in_order(self) -> list[TopicPartition]:
@@ -175,7 +174,7 @@ def _by_topic(partitions: list[TopicPartition]) -> dict[str, list[int]]:
 
 
 class OffsetStore:
-    """Committed offsets by partition; ``pending`` ones are on their way to the log."""
+    """Committed offsets by partition; ``pending`` ones are not in the log yet."""
 
     __slots__ = ("_committed", "_order", "pending")
 
@@ -208,12 +207,12 @@ class OffsetStore:
         self._order.revert_removal(partitions, snapshot)
 
     def in_order(self) -> list[tuple[TopicPartition, CommittedOffset]]:
-        """What is committed, in the order of the era's map."""
+        """Partitions and offsets in the order of the era's map."""
         return [(each, self._committed[each]) for each in self._order.in_order()]
 
     def in_order_of_removal(
         self, choose: Callable[[TopicPartition, CommittedOffset], bool]
     ) -> list[TopicPartition]:
-        """Those that ``choose`` wants, in the order of the map that the era copies them to."""
-        chosen = [partition for partition, found in self.in_order() if choose(partition, found)]
+        """Partitions for which ``choose`` is true, in the order of the map they are copied to."""
+        chosen = [partition for partition, offset in self.in_order() if choose(partition, offset)]
         return self._order.in_order_of_some(chosen)

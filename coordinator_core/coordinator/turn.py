@@ -1,6 +1,7 @@
-"""What a handler works with: era, time, groups, what is delayed, and the effects so far.
+"""The coordinator's state: groups, shards, timers and appends in flight; and the turn's effects.
 
-One ``Turn`` serves a coordinator for life; ``begin`` opens the next request or timer on it.
+A turn is the handling of one request, timer or finished append.  One ``Turn`` object serves a
+coordinator for all its turns; ``begin`` opens the next one.
 """
 
 from __future__ import annotations
@@ -13,10 +14,9 @@ from coordinator_core.coordinator.classic.group import Group
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.era import Config, Era, GroupOrder
 from coordinator_core.coordinator.offsets import OffsetStore
-from coordinator_core.coordinator.purgatory import Purgatory
 from coordinator_core.coordinator.timing_wheel import TimingWheel
-from coordinator_core.jvm.hash_order import TimelineKeys
-from coordinator_core.jvm.java import partition_for
+from coordinator_core.jvm.hash_codes import partition_for
+from coordinator_core.jvm.timeline_maps import TimelineKeys
 from coordinator_core.protocol.errors import Errors, UnexpectedState
 from coordinator_core.protocol.messages import (
     Append,
@@ -33,7 +33,7 @@ Appended = Callable[[Errors], None]
 
 
 class Shard:
-    """A partition of `__consumer_offsets` in the new coordinator; before it all are one."""
+    """A partition of `__consumer_offsets` from 4.0 on; before, all partitions are one shard."""
 
     __slots__ = ("appends", "failures", "group_order", "in_flight", "unwritten")
 
@@ -41,16 +41,16 @@ class Shard:
         self.group_order = group_order
         self.appends = 0
         self.failures = 0
-        self.in_flight: dict[int, list[Appended]] = {}  # append -> what waits for its outcome
-        self.unwritten: dict[str, int] = {}  # new groups not in the log yet -> appends made before
+        self.in_flight: dict[int, list[Appended]] = {}  # append -> waiters for its outcome
+        self.unwritten: dict[str, int] = {}  # new groups not in the log yet -> appends before them
 
     @property
     def snapshot(self) -> int:
-        """What a failed append goes back to: the state after so many that did not fail."""
+        """The snapshot that a failed append reverts to: the number of appends that did not fail."""
         return self.appends - self.failures
 
-    def put_back(self, groups: list[Group]) -> None:
-        """Groups that were removed by an append that failed."""
+    def restore(self, groups: list[Group]) -> None:
+        """Put groups back whose removal failed with its append."""
         for group in groups:
             self.group_order.add(group.group_id)
         if isinstance(self.group_order, TimelineKeys):
@@ -66,15 +66,13 @@ class Turn:
         "grid",
         "groups",
         "in_flight",
-        "joins",
         "member_ids",
         "now_ms",
         "offsets_retention_ms",
         "offsets_without_groups",
         "own_append",
-        "sessions",
         "shards",
-        "syncs",
+        "timers",
         "wheel",
     )
 
@@ -91,25 +89,23 @@ class Turn:
         self.shards: dict[int, Shard] = {}
         self.offsets_without_groups: dict[str, OffsetStore] = {}
         self.wheel = TimingWheel()
-        self.sessions = Purgatory(self.wheel)
-        self.joins = Purgatory(self.wheel)
-        self.syncs = Purgatory(self.wheel)
         self.now_ms = 0
         self.effects: list[Effect] = []
         self.appends = 0
         self.in_flight: dict[int, tuple[Shard, int]] = {}  # append id -> shard, append of it
         self.own_append: int | None = None  # the append of this turn
+        self.timers = era.timers(self)
 
     def begin(self, now_ms: int) -> list[Effect]:
-        """Open the next turn; its effects go to the list returned."""
+        """Open the next turn; returns the list that its effects go to."""
         self.now_ms = now_ms
         self.wheel.now_ms = now_ms
         self.own_append = None
         self.effects = []
         return self.effects
 
-    def react(self, input_: Input, group: Group, what: Any) -> None:
-        self.grid[input_][group.state](self, group, what)
+    def react(self, input_: Input, group: Group, subject: Any) -> None:
+        self.grid[input_][group.state](self, group, subject)
 
     def new_group(self, group_id: str) -> Group:
         group = self.make_group(group_id)
@@ -117,20 +113,20 @@ class Turn:
             group.state = GroupState.STABLE  # KAFKA-2720: without members
         self.groups[group_id] = group
         shard = self.shard_of(group.partition)
-        if self.era.is_new_coordinator:
+        if self.era.answers_after_append:
             shard.unwritten[group_id] = shard.appends
         shard.group_order.add(group_id)
         return group
 
     def shard_of(self, partition: int) -> Shard:
-        number = partition if self.era.is_new_coordinator else 0
+        number = partition if self.era.answers_after_append else 0
         shard = self.shards.get(number)
         if shard is None:
             shard = self.shards[number] = Shard(self.era.group_order())
         return shard
 
     def groups_of(self, shard: Shard) -> list[Group]:
-        """In the order in which Kafka goes through them."""
+        """The shard's groups in the order in which Kafka iterates over them."""
         return [self.groups[group_id] for group_id in shard.group_order]
 
     def all_groups(self) -> list[Group]:
@@ -138,7 +134,7 @@ class Turn:
         return [group for shard in shards for group in self.groups_of(shard)]
 
     def make_group(self, group_id: str) -> Group:
-        """A group that is not among the groups (yet)."""
+        """A new group that is not registered yet."""
         partition = partition_for(group_id, self.config.offsets_topic_partitions)
         offsets = OffsetStore(self.era.partition_order())
         if not self.era.has_empty_state:  # KAFKA-2720: offsets outlived their group
@@ -149,22 +145,22 @@ class Turn:
         del self.groups[group.group_id]
         self.shard_of(group.partition).group_order.discard(group.group_id)
 
-    def let_go(self, group: Group) -> None:
-        """The new coordinator removes a group without moving it to another state."""
+    def discard_group(self, group: Group) -> None:
+        """Remove a group without moving it to another state, as 4.x does."""
         self.remove_group(group)
         dead = GroupState.DEAD.value
         self.effects.append(Event("STATE", group.group_id, dead, group.generation, {}))
 
-    def put_back(self, groups: list[Group]) -> None:
-        """Groups of a shard whose tombstones could not be written are still there."""
+    def restore_groups(self, groups: list[Group]) -> None:
+        """Restore removed groups of a shard whose tombstones could not be written."""
         for group in groups:
             self.groups[group.group_id] = group
             self.event("STATE", group)
         if groups:
-            self.shard_of(groups[0].partition).put_back(groups)
+            self.shard_of(groups[0].partition).restore(groups)
 
     def readable(self, group_id: str) -> Group | None:
-        """The group as reads see it: the new coordinator shows nothing before it is in the log."""
+        """The group as reads see it: in 4.x only once it is in the log."""
         group = self.groups.get(group_id)
         if group is None or group_id in self.shard_of(group.partition).unwritten:
             return None
@@ -179,12 +175,12 @@ class Turn:
         response: Response,
         on_error: Callable[[Errors], Response] | None = None,
     ) -> None:
-        """Respond, in the new coordinator not before what its shard wrote so far is in the log.
+        """Respond; in 4.x once all earlier appends of the group's shard have ended.
 
-        ``on_error`` makes the answer if this turn's own append fails.
+        ``on_error`` makes the response if this turn's own append fails.
         """
         request_id = request.request_id
-        if not self.in_flight or not self.era.is_new_coordinator:
+        if not self.in_flight or not self.era.answers_after_append:
             self.effects.append(Respond(request_id, response))
             return
         partition = partition_for(request.group_id, self.config.offsets_topic_partitions)
@@ -201,7 +197,7 @@ class Turn:
         in_flight[max(in_flight)].append(written)
 
     def append(self, group: Group, records: list[Record], then: Appended) -> None:
-        """Have records written; ``then`` hears whether they were."""
+        """Write records to the log; ``then`` is called with the error, or NONE."""
         self.appends += 1
         self.own_append = self.appends
         shard = self.shard_of(group.partition)
@@ -211,15 +207,16 @@ class Turn:
         self.effects.append(Append(self.appends, group.group_id, group.partition, tuple(records)))
 
     def appended(self, append_id: int, error: Errors) -> None:
-        """The append ended: tell those that wait for it."""
+        """End an append: call those that wait for it."""
         shard, number = self.in_flight.pop(append_id)
         self._settle_unwritten(shard, number, error)
         for then in shard.in_flight.pop(number):
-            with suppress(UnexpectedState):  # of one, the others must not suffer
+            with suppress(UnexpectedState):  # a failed one must not stop the others
                 then(error)
 
     def _settle_unwritten(self, shard: Shard, number: int, error: Errors) -> None:
-        """A success writes all groups before it; a failure undoes those since the last append."""
+        """A success writes all groups created before it; a failure removes those since the append
+        before."""
         if error is not Errors.NONE:
             shard.failures += 1
         for group_id, before in list(shard.unwritten.items()):
@@ -229,7 +226,7 @@ class Turn:
             elif before == number - 1:
                 del shard.unwritten[group_id]
                 if group_id in self.groups:
-                    self.let_go(self.groups[group_id])
+                    self.discard_group(self.groups[group_id])
 
     def event(self, kind: str, group: Group, **fields: Any) -> None:
         self.effects.append(
@@ -237,7 +234,7 @@ class Turn:
         )
 
     def move(self, group: Group, target: GroupState) -> None:
-        """Move the group to another state, and say so; or where it stays, if it may not move."""
+        """Move the group to another state; an illegal move raises after an event with its state."""
         try:
             group.move_to(target, self.now_ms)
         finally:

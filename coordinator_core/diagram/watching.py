@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from coordinator_core.coordinator.classic.delayed import InitialDelayedJoin, InitialJoinTimer
 from coordinator_core.coordinator.classic.states import GroupState
+from coordinator_core.coordinator.classic.timers import JoinWait
 from coordinator_core.coordinator.coordinator import Coordinator
 from coordinator_core.coordinator.era import Era
-from coordinator_core.coordinator.purgatory import DelayedOperation
 from coordinator_core.coordinator.turn import MemberIds
 from coordinator_core.diagram.entries import (
     Asked,
@@ -53,7 +52,7 @@ def timeouts_of(era: Era) -> tuple[str, ...]:
 
 
 class _Wait(NamedTuple):
-    operation: DelayedOperation
+    operation: JoinWait
     awaited: tuple[str, ...]
 
 
@@ -67,12 +66,12 @@ class JoinWatch:
     def look(self, at_ms: int, joining: str | None) -> Iterator[Waits]:
         """After a turn.  ``joining``: the group of its JoinGroup, if that waits now."""
         for group_id, group in self._coordinator.groups.items():
-            joins = self._coordinator.delayed_joins(group_id)
+            joins = self._coordinator.join_waits(group_id)
             if not joins or group.state is not GroupState.PREPARING_REBALANCE:
                 self._waits.pop(group_id, None)
                 continue
             operation, last = joins[-1], self._waits.get(group_id)
-            is_initial = isinstance(operation, InitialDelayedJoin | InitialJoinTimer)
+            is_initial = operation.is_initial
             late = [m.member_id for m in group.in_order() if m.awaiting_join is None]
             wait = _Wait(operation, () if is_initial else (*late, *group.pending))
             self._waits[group_id] = wait

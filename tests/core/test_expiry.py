@@ -5,7 +5,7 @@ import pytest
 from coordinator_core.coordinator.coordinator import Coordinator
 from coordinator_core.coordinator.era import Config
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.jvm.java import partition_for
+from coordinator_core.jvm.hash_codes import partition_for
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Append, DeleteGroup, JoinGroup, OffsetCommit, Respond
 from coordinator_core.records import decode

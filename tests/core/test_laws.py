@@ -222,7 +222,7 @@ class Group(RuleBasedStateMachine):
         waiting = [m for m in group.members.values() if m.awaiting_join is not None]
         assert len(waiting) == group.awaiting_join_count
         if group.state is GroupState.PREPARING_REBALANCE:
-            assert len(turn.joins.watched("g")) == 1
+            assert len(turn.timers.join_waits("g")) == 1
         else:
             assert waiting == []
         if group.state is not GroupState.COMPLETING_REBALANCE:
@@ -231,8 +231,7 @@ class Group(RuleBasedStateMachine):
     @invariant()
     def no_timer_is_left_behind(self):
         turn = self.coordinator._turn
-        operations = len(turn.sessions) + len(turn.joins) + len(turn.syncs)
-        assert len(turn.wheel) == operations
+        assert len(turn.wheel) == len(turn.timers)
         deadline_ms = self.coordinator.next_deadline_ms()
         assert deadline_ms is None or deadline_ms <= self.now_ms + LONGEST_TIMER_MS
 
@@ -322,7 +321,7 @@ def test_memory_of_a_long_run_is_flat(era):
             coordinator.handle(Heartbeat("h", "g", "a", 1), now_ms)
         if beat % 1000 == 999:
             buckets = sum(map(len, turn.wheel._buckets))
-            sizes.append((len(turn.wheel), buckets < 40, len(turn.sessions), len(turn.in_flight)))
+            sizes.append((len(turn.wheel), buckets < 40, len(turn.timers), len(turn.in_flight)))
     assert sizes == [(1, True, 1, sizes[0][3])] * 3
 
 

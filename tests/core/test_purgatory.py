@@ -1,6 +1,6 @@
 """Delayed operations: completed once, by an event or by time, and watched no longer than that."""
 
-from coordinator_core.coordinator.purgatory import DelayedOperation, Purgatory
+from coordinator_core.coordinator.classic.purgatory import DelayedOperation, Purgatory
 from coordinator_core.coordinator.timing_wheel import TimingWheel
 
 
@@ -64,17 +64,6 @@ def test_force_complete_works_once():
     assert not operation.force_complete()
     operation.expire()
     assert operation.told == ["complete"]
-
-
-def test_scheduling_under_a_key_overrides_what_is_there():
-    wheel, purgatory, first = watched()
-    second = Operation()
-    purgatory.schedule(second, "key", 100)
-
-    assert purgatory.watched("key") == (second,)
-    wheel.pop_due(100).expire()
-    assert wheel.pop_due(100) is None
-    assert (first.told, second.told) == ([], ["complete", "expired"])
 
 
 def test_a_cancelled_operation_neither_completes_nor_expires():

@@ -3,12 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator_core.coordinator import written_records as stored
 from coordinator_core.coordinator.classic.group import Group, Member
+from coordinator_core.coordinator.classic.group_records import group_record, new_group_record
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.coordinator.offset_records import offset_record
 from coordinator_core.coordinator.offsets import CommittedOffset, OffsetStore, ScalaPartitions
-from coordinator_core.jvm.java import HashMapKeys
+from coordinator_core.jvm.java_maps import HashMapKeys
 from coordinator_core.records import encode_key, encode_value
 
 names = st.text(max_size=12).filter(lambda text: text.isprintable())
@@ -32,7 +33,7 @@ def test_group_records(name, group_id, protocol, generation, rows, timestamp_ms)
         protocols = ((protocol, metadata),)
         group.add(Member(member_id, instance_id, client_id, host, 5, 7, protocols), None)
 
-    record = stored.group_record(era, group, {row[0]: row[5] for row in rows})
+    record = group_record(era, group, {row[0]: row[5] for row in rows})
 
     by_id = {row[0]: row for row in rows}
     fields = {
@@ -64,7 +65,7 @@ def test_offset_records(name, group_id, topic, partition, offset, metadata, expi
     era = ERAS[name]
     committed = CommittedOffset(offset, metadata, 12345, expire_ms)
 
-    record = stored.offset_record(era, group_id, (topic, partition), committed)
+    record = offset_record(era, group_id, (topic, partition), committed)
 
     version = era.offset_value_version if expire_ms is None else 1
     fields = {
@@ -99,6 +100,6 @@ def _value(name, version, fields):
 def test_a_new_group_is_written_empty_in_generation_0():
     group = Group("g", 0, 99, HashMapKeys(), OffsetStore(ScalaPartitions()))
 
-    _, value = stored.new_group_record(group)
+    _, value = new_group_record(group)
 
     assert value == bytes.fromhex("0003 0000 00000000 ffff ffff 0000000000000063 00000000")

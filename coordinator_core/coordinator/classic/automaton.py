@@ -1,8 +1,8 @@
-"""The whole automaton on one page: what each state does with each input.
+"""The automaton of a classic group on one page: the reaction of each state to each input.
 
-Read a row as "this input, in each of the five states".  Checks of the request itself (unknown member,
-wrong generation, no such group) come before the table, so a cell marked `never` is one that no
-checked input can reach.  An era is the cells in which it differs from the next newer one.
+A row is one input, a column one of the five states.  Checks of the request itself (unknown member,
+wrong generation, no such group) come before the grid, so ``never`` marks a cell that no checked
+input reaches.  An era is the cells in which it differs from the next newer one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from coordinator_core.coordinator.classic.delayed import complete_if_all_joined
 from coordinator_core.coordinator.classic.group import Group
 from coordinator_core.coordinator.classic.handlers import (
     commit,
@@ -22,9 +21,10 @@ from coordinator_core.coordinator.classic.handlers import (
 )
 from coordinator_core.coordinator.classic.rebalance import (
     check_join,
-    drop_pending_sync,
+    complete_if_all_joined,
     nothing,
     prepare,
+    remove_unsynced,
 )
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.era import Grid, Reaction
@@ -32,8 +32,8 @@ from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import CoordinatorBug
 
 
-def never(turn: Turn, group: Group, what: Any) -> None:
-    raise CoordinatorBug(f"{type(what).__name__} reached {group.state.value} unchecked")
+def never(turn: Turn, group: Group, subject: Any) -> None:
+    raise CoordinatorBug(f"{type(subject).__name__} reached {group.state.value} unchecked")
 
 
 def row(*reactions: Reaction) -> Mapping[GroupState, Reaction]:
@@ -44,18 +44,18 @@ def row(*reactions: Reaction) -> Mapping[GroupState, Reaction]:
 # fmt: off
 GRID_4_1: Grid = {
     #                                  EMPTY                           PREPARING_REBALANCE             COMPLETING_REBALANCE            STABLE                          DEAD
-    Input.NEW_MEMBER_NEEDS_ID:     row(join.give_id,                   join.give_id,                   join.give_id,                   join.give_id,                   never),
+    Input.NEW_MEMBER_NEEDS_ID:     row(join.require_id,                join.require_id,                join.require_id,                join.require_id,                never),
     Input.NEW_MEMBER:              row(join.add,                       join.add,                       join.add,                       join.add,                       never),
-    Input.STATIC_MEMBER_BACK:      row(join.replace_in_vain,           join.replace_and_wait,          join.replace_and_rebalance,     join.replace_and_store,         never),
-    Input.REJOIN_UNCHANGED_LEADER: row(never,                          join.rejoin_in_rebalance,       join.tell_again,                join.rejoin_of_leader,          never),
-    Input.REJOIN_UNCHANGED_FOLLOWER: row(never,                        join.rejoin_in_rebalance,       join.tell_again,                join.tell_again,                never),
+    Input.STATIC_MEMBER_RETURNS:   row(join.replace_impossible,        join.replace_and_wait,          join.replace_and_rebalance,     join.replace_and_store,         never),
+    Input.REJOIN_UNCHANGED_LEADER: row(never,                          join.rejoin_in_rebalance,       join.answer_again,              join.rejoin_of_leader,          never),
+    Input.REJOIN_UNCHANGED_FOLLOWER: row(never,                        join.rejoin_in_rebalance,       join.answer_again,              join.answer_again,              never),
     Input.REJOIN_CHANGED_LEADER:   row(never,                          join.rejoin_in_rebalance,       join.rejoin_changed,            join.rejoin_of_leader,          never),
     Input.REJOIN_CHANGED_FOLLOWER: row(never,                          join.rejoin_in_rebalance,       join.rejoin_changed,            join.rejoin_changed,            never),
     Input.SYNC_LEADER:             row(never,                          sync.refuse,                    sync.store,                     sync.resend,                    never),
     Input.SYNC_FOLLOWER:           row(never,                          sync.refuse,                    sync.park,                      sync.resend,                    never),
     Input.ASSIGNMENT_STORED:       row(nothing,                        nothing,                        sync.become_stable,             nothing,                        nothing),
-    Input.ASSIGNMENT_LOST:         row(nothing,                        nothing,                        sync.begin_again,               nothing,                        nothing),
-    Input.SYNC_EXPIRED:            row(nothing,                        nothing,                        drop_pending_sync,              drop_pending_sync,              nothing),
+    Input.ASSIGNMENT_NOT_STORED:   row(nothing,                        nothing,                        sync.rebalance_again,           nothing,                        nothing),
+    Input.SYNC_EXPIRED:            row(nothing,                        nothing,                        remove_unsynced,                remove_unsynced,                nothing),
     Input.HEARTBEAT:               row(never,                          heartbeat.ask_to_rejoin,        heartbeat.keep_alive,           heartbeat.keep_alive,           never),
     Input.MEMBER_LEFT:             row(nothing,                        check_join,                     prepare,                        prepare,                        nothing),
     Input.MEMBER_FAILED:           row(nothing,                        complete_if_all_joined,         prepare,                        prepare,                        nothing),
@@ -66,7 +66,7 @@ GRID_4_1: Grid = {
     Input.DELETE:                  row(delete.delete_when_written,     delete.refuse,                  delete.refuse,                  delete.refuse,                  never),
 }
 
-# KIP-848 brought another coordinator, written anew in Java: what the Scala one does otherwise.
+# The Scala coordinator; KIP-848 replaced it by one in Java.
 GRID_3_9: Grid = {**GRID_4_1,
     Input.SYNC_LEADER:             row(never,                          sync.refuse,                    sync.store,                     sync.resend_renewing,           never),
     Input.SYNC_FOLLOWER:           row(never,                          sync.refuse,                    sync.park,                      sync.resend_renewing,           never),
@@ -77,24 +77,25 @@ GRID_3_9: Grid = {**GRID_4_1,
     Input.DELETE:                  row(delete.delete,                  delete.refuse,                  delete.refuse,                  delete.refuse,                  never),
 }
 
-# Before KAFKA-10134 (a heartbeat may come between join and sync; a leader's rejoin has its own reason)
-# and KAFKA-10284 (the new id of a static member is stored).
+# Before KAFKA-10134 (heartbeats between join and sync are accepted; a leader's rejoin has its own
+# reason) and KAFKA-10284 (the new id of a static member is stored).
 GRID_2_5: Grid = {**GRID_3_9,
-    Input.HEARTBEAT:               row(never,                          heartbeat.ask_to_rejoin,        heartbeat.only_say_rejoin,      heartbeat.keep_alive,           never),
-    Input.STATIC_MEMBER_BACK:      row(join.replace_in_vain,           join.replace_and_wait,          join.replace_and_rebalance,     join.replace_and_answer,        never),
-    Input.REJOIN_UNCHANGED_LEADER: row(never,                          join.rejoin_in_rebalance,       join.tell_again,                join.rejoin_changed,            never),
+    Input.HEARTBEAT:               row(never,                          heartbeat.ask_to_rejoin,        heartbeat.ask_not_renewing,     heartbeat.keep_alive,           never),
+    Input.STATIC_MEMBER_RETURNS:   row(join.replace_impossible,        join.replace_and_wait,          join.replace_and_rebalance,     join.replace_and_answer,        never),
+    Input.REJOIN_UNCHANGED_LEADER: row(never,                          join.rejoin_in_rebalance,       join.answer_again,              join.rejoin_changed,            never),
     Input.REJOIN_CHANGED_LEADER:   row(never,                          join.rejoin_in_rebalance,       join.rejoin_changed,            join.rejoin_changed,            never),
 }
 
 # Before KIP-345 and KIP-394 there are neither static nor pending members.
 GRID_2_0: Grid = {**GRID_2_5,
     Input.NEW_MEMBER_NEEDS_ID:     row(never,                          never,                          never,                          never,                          never),
-    Input.STATIC_MEMBER_BACK:      row(never,                          never,                          never,                          never,                          never),
+    Input.STATIC_MEMBER_RETURNS:   row(never,                          never,                          never,                          never,                          never),
     Input.PENDING_MEMBER_LEFT:     row(never,                          never,                          never,                          never,                          never),
     Input.PENDING_MEMBER_FAILED:   row(never,                          never,                          never,                          never,                          never),
 }
 
-# Before KAFKA-2720 a new group is stable without members, and a wait for the leader renews the session.
+# Before KAFKA-2720 a new group is Stable without members, and waiting for the leader's sync renews
+# the session.
 GRID_0_9: Grid = {**GRID_2_0,
     Input.SYNC_LEADER:             row(never,                          sync.refuse,                    sync.store_renewing,            sync.resend_renewing,           never),
     Input.SYNC_FOLLOWER:           row(never,                          sync.refuse,                    sync.park_renewing,             sync.resend_renewing,           never),

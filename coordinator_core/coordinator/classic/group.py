@@ -1,19 +1,19 @@
-"""One consumer group: who is in it, what it waits for, and where it is in its life."""
+"""A classic group and its members: data, and the rules that hold in every era."""
 
 from __future__ import annotations
 
 from coordinator_core.coordinator.classic.states import MOVES, GroupState
-from coordinator_core.coordinator.offsets import OffsetStore
-from coordinator_core.jvm.hash_order import Scala212Keys
-from coordinator_core.jvm.java import HashMapKeys
+from coordinator_core.coordinator.offsets import CommittedOffset, OffsetStore
+from coordinator_core.jvm.java_maps import HashMapKeys
+from coordinator_core.jvm.scala_maps import Scala212Keys
 from coordinator_core.protocol.errors import UnexpectedState
-from coordinator_core.protocol.messages import Protocols
+from coordinator_core.protocol.messages import Protocols, TopicPartition
 
 CONSUMER = "consumer"  # protocol type of groups whose member metadata is a consumer's subscription
 
 
 class Member:
-    """One member.  ``awaiting_join``, ``awaiting_sync``: the request ids that wait, if any."""
+    """One member.  ``awaiting_join``, ``awaiting_sync``: the ids of requests that wait, if any."""
 
     __slots__ = (
         "assignment",
@@ -65,18 +65,21 @@ class Member:
         raise UnexpectedState(f"{self.member_id} does not support protocol {protocol}")
 
     def is_alive(self) -> bool:
-        """Need not be heard of: a member that waits for an answer cannot send heartbeats."""
+        """Whether the session need not expire: while it awaits an answer, a member sends nothing.
+
+        A member in its first join may be gone, so its wait does not count.
+        """
         if self.is_new:
             return self.heartbeat_satisfied
-        waits = self.awaiting_join is not None or self.awaiting_sync is not None
-        return waits or self.heartbeat_satisfied
+        awaits = self.awaiting_join is not None or self.awaiting_sync is not None
+        return awaits or self.heartbeat_satisfied
 
 
 class Group:
-    """A group's data and the rules that hold whatever the era.
+    """A group's data and the rules that hold in every era.
 
-    ``members`` is a dict; ``in_order`` gives them as the era's hash map does.  ``partition`` is the
-    group's in `__consumer_offsets`.
+    ``members`` is a dict; ``in_order`` returns them in the order of the era's hash map.
+    ``partition``: the partition of `__consumer_offsets` that holds the group.
     """
 
     __slots__ = (
@@ -121,7 +124,7 @@ class Group:
         self.leader: str | None = None
         self.members: dict[str, Member] = {}
         self.static_members: dict[str, str] = {}  # instance id -> member id
-        self.pending: dict[str, None] = {}  # ids given out, not joined yet
+        self.pending: dict[str, None] = {}  # ids handed out, not joined yet
         self.pending_sync: dict[str, None] = {}  # members that have not synced in this generation
         self.awaiting_join_count = 0
         self.supported: dict[str, int] = {}  # protocol -> members that support it
@@ -145,7 +148,7 @@ class Group:
         return self._ordered
 
     def add(self, member: Member, awaiting_join: str | None) -> None:
-        """Take a member in; the first of a group sets its protocol type, by way of the caller."""
+        """Add a member; the first one leads.  The caller sets the protocol type."""
         if self.leader is None:
             self.leader = member.member_id
         self._put(member)
@@ -155,7 +158,7 @@ class Group:
             self.awaiting_join_count += 1
 
     def remove(self, member_id: str) -> Member | None:
-        """Let go of a member; the next in the hash map's order leads if it was the leader."""
+        """Remove a member; if it led, the first in the order of the hash map leads."""
         member = self._take(member_id)
         if member is not None:
             self._count_protocols(member, -1)
@@ -169,12 +172,12 @@ class Group:
         self._count_protocols(member, -1)
         member.protocols = protocols
         self._count_protocols(member, 1)
-        was, waits = member.awaiting_join is not None, awaiting_join is not None
-        self.awaiting_join_count += waits - was
+        awaited, awaits = member.awaiting_join is not None, awaiting_join is not None
+        self.awaiting_join_count += awaits - awaited
         member.awaiting_join = awaiting_join
 
     def rename(self, member: Member, new_member_id: str) -> None:
-        """Give a static member its new id, in the old one's roles."""
+        """Give a static member a new id; leadership goes with it."""
         old_member_id = member.member_id
         self._take(old_member_id)
         member.member_id = new_member_id
@@ -183,7 +186,7 @@ class Group:
             self.leader = new_member_id
 
     def take_join(self, member: Member) -> str | None:
-        """The request id of the member's waiting join, which waits no more."""
+        """End the wait of the member's join; returns its request id, None if none waits."""
         request_id = member.awaiting_join
         if request_id is not None:
             member.awaiting_join = None
@@ -197,7 +200,7 @@ class Group:
         return len(self.members) == self.awaiting_join_count and not self.pending
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
-        """Whether a member with these protocols can be in the group (as of 2.0)."""
+        """Whether a member with these protocols can be in the group (from 2.0 on)."""
         if self.state is GroupState.EMPTY:
             return bool(protocol_type) and bool(protocols)
         return self.protocol_type == protocol_type and self.supports_any(protocols)
@@ -207,7 +210,7 @@ class Group:
         return any(self.supported.get(name, 0) == count for name, _ in protocols)
 
     def votes(self) -> dict[str, int]:
-        """Every member's vote: its first protocol that all support.  Votes are in member order."""
+        """Votes by protocol, in order of members, each for its first protocol that all support."""
         count = len(self.members)
         votes: dict[str, int] = {}
         for member in self.in_order():
@@ -217,9 +220,24 @@ class Group:
             votes[choice] = votes.get(choice, 0) + 1
         return votes
 
-    def is_static(self, member_id: str) -> bool:
-        member = self.members.get(member_id)
-        return member is not None and member.instance_id is not None
+    def offset_unused_since_ms(
+        self, partition: TopicPartition, committed: CommittedOffset, *, only_when_stable: bool
+    ) -> int | None:
+        """KIP-211: the time from which the retention counts; None while the offset is in use.
+
+        ``only_when_stable``: offsets of topics without a subscriber are in use until the group is
+        Stable (KAFKA-13636).
+        """
+        if self.protocol_type is None:
+            return committed.commit_timestamp_ms
+        if self.state is GroupState.EMPTY:
+            is_recorded = self.state_timestamp_ms != -1
+            return self.state_timestamp_ms if is_recorded else committed.commit_timestamp_ms
+        topics = self.subscribed_topics if self.protocol_type == CONSUMER else None
+        is_settled = self.state is GroupState.STABLE or not only_when_stable
+        if is_settled and topics is not None and partition[0] not in topics:
+            return committed.commit_timestamp_ms
+        return None
 
     def _put(self, member: Member) -> None:
         self.members[member.member_id] = member

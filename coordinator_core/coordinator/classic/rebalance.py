@@ -1,65 +1,72 @@
-"""A rebalance from its cause to the next generation: what handlers and timers have in common."""
+"""The course of a rebalance, for handlers and timers: prepare, join, next generation, sync."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from coordinator_core.coordinator import written_records as stored
 from coordinator_core.coordinator.classic.group import CONSUMER, Group, Member
+from coordinator_core.coordinator.classic.group_records import group_record, group_tombstone
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.classic.subscriptions import subscribed_topics
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import JoinResponse, SyncResponse
 
-Cause = dict[str, Any]  # its class and the fields of its reason, as log_lines names them
+Cause = dict[str, Any]  # of a rebalance: its class and the fields of its reason, as in log_lines
 
 CAN_REBALANCE = frozenset({GroupState.EMPTY, GroupState.COMPLETING_REBALANCE, GroupState.STABLE})
 
 
-def nothing(turn: Turn, group: Group, what: Any) -> None:
-    """The state asks for nothing."""
+def nothing(turn: Turn, group: Group, subject: Any) -> None:
+    """The state ignores the input."""
 
 
 def prepare(turn: Turn, group: Group, cause: Cause) -> None:
-    """Ask everybody to rejoin, and wait for them."""
+    """Begin a rebalance: wait for all members to join again."""
     if group.state is GroupState.COMPLETING_REBALANCE:
         reset_assignments(turn, group, Errors.REBALANCE_IN_PROGRESS)
     group.pending_sync.clear()
-    turn.era.check_sync(turn, group)
+    turn.timers.check_sync(group)
     is_initial = group.state is GroupState.EMPTY and turn.era.has_initial_delay
     turn.move(group, GroupState.PREPARING_REBALANCE)
     turn.event("REBALANCE_START", group, **cause)
-    turn.era.start_join(turn, group, is_initial)
+    turn.timers.start_join(group, is_initial)
 
 
 def prepare_or_check_join(turn: Turn, group: Group, cause: Cause) -> None:
-    """Begin a rebalance, or see whether the one that is on can end."""
+    """Begin a rebalance, or complete the running one if all members have joined."""
     if group.state in CAN_REBALANCE:
         prepare(turn, group, cause)
     else:
-        turn.era.check_join(turn, group)
+        turn.timers.check_join(group)
 
 
 def check_join(turn: Turn, group: Group, cause: Cause) -> None:
-    turn.era.check_join(turn, group)
+    turn.timers.check_join(group)
+
+
+def complete_if_all_joined(turn: Turn, group: Group, cause: Cause) -> None:
+    """4.x: when a member fails, even an initial delay ends if all others have joined."""
+    if group.has_all_joined():
+        turn.timers.cancel_join(group)
+        complete_join(turn, group)
 
 
 def complete_join(turn: Turn, group: Group) -> None:
-    """End the wait for joins: drop who did not rejoin, and begin the next generation."""
-    _drop_not_rejoined(turn, group)
+    """End the wait for joins: remove members that did not rejoin, begin the next generation."""
+    _remove_not_rejoined(turn, group)
     if group.state is GroupState.DEAD:
         turn.event("REBALANCE_SKIPPED", group)
-    elif not _has_joined_leader(turn, group) and group.members:
+    elif not _ensure_joined_leader(turn, group) and group.members:
         turn.event("NOBODY_REJOINED", group)
-        turn.era.start_join(turn, group, False)
+        turn.timers.start_join(group, False)
     elif not group.members and not turn.era.has_empty_state:
         bury(turn, group)
     else:
         _next_generation(turn, group)
 
 
-def _drop_not_rejoined(turn: Turn, group: Group) -> None:
+def _remove_not_rejoined(turn: Turn, group: Group) -> None:
     late = [
         member
         for member in group.in_order()
@@ -69,30 +76,30 @@ def _drop_not_rejoined(turn: Turn, group: Group) -> None:
         forget(turn, group, member.member_id)
         if turn.era.ends_sessions_of_dropped:
             member.is_leaving = True
-            turn.era.end_session(turn, group, member.member_id)
+            turn.timers.end_session(group, member.member_id)
     if late:
         turn.event("DROPPED_NOT_REJOINED", group, members=tuple(m.member_id for m in late))
 
 
-def _has_joined_leader(turn: Turn, group: Group) -> bool:
-    """KAFKA-8220: a static leader that did not rejoin gives way to a member that did."""
+def _ensure_joined_leader(turn: Turn, group: Group) -> bool:
+    """KAFKA-8220: replace a static leader that did not rejoin; False if no member rejoined."""
     if group.leader is None:
         return False
     leader = group.members[group.leader]
     if leader.awaiting_join is not None:
         return True
     joined = next((each for each in group.in_order() if each.awaiting_join is not None), None)
-    who = {"member_id": leader.member_id, "instance_id": leader.instance_id}
+    lost = {"member_id": leader.member_id, "instance_id": leader.instance_id}
     if joined is None:
-        turn.event("LEADER_LOST", group, **who)
+        turn.event("LEADER_LOST", group, **lost)
         return False
     group.leader = joined.member_id
-    turn.event("LEADER_REPLACED", group, **who, **_shown_as_new_leader(group, joined))
+    turn.event("LEADER_REPLACED", group, **lost, **_new_leader_fields(group, joined))
     return True
 
 
-def _shown_as_new_leader(group: Group, member: Member) -> dict[str, Any]:
-    """All that the line prints of it."""
+def _new_leader_fields(group: Group, member: Member) -> dict[str, Any]:
+    """The fields of LEADER_REPLACED that its log line prints."""
     return {
         "new_leader_id": member.member_id,
         "new_leader_instance_id": member.instance_id,
@@ -120,12 +127,12 @@ def _next_generation(turn: Turn, group: Group) -> None:
         turn.move(group, GroupState.EMPTY)
         group.pending_sync.clear()
         turn.event("GROUP_EMPTY", group)
-        record = stored.group_record(turn.era, group, {})
+        record = group_record(turn.era, group, {})
         turn.append(group, [record], lambda error: _empty_stored(turn, group, error))
 
 
 def _empty_stored(turn: Turn, group: Group, error: Errors) -> None:
-    """No client waits for it: the former generation stays in the log, and times out when loaded."""
+    """On failure the previous generation stays in the log; once loaded, its members expire."""
     if error is not Errors.NONE:
         mapped = turn.era.group_store_errors.get(error, error)
         turn.event("STORE_FAILED", group, step="empty", error=mapped.name)
@@ -138,18 +145,18 @@ def _answer_joins(turn: Turn, group: Group) -> None:
         request_id = group.take_join(member)
         if request_id is not None:
             turn.respond(request_id, joined(turn, group, member))
-        era.renew_session(turn, group, member, member.session_timeout_ms)
+        turn.timers.renew_session(group, member, member.session_timeout_ms)
         member.is_new = False
         if era.has_pending_sync:
             group.pending_sync[member.member_id] = None
     if era.has_pending_sync:
-        era.start_sync(turn, group)
+        turn.timers.start_sync(group)
 
 
 def joined(
     turn: Turn, group: Group, member: Member, *, as_leader: bool | None = None
 ) -> JoinResponse:
-    """The answer of a join into the current generation; the leader is told of all members."""
+    """The answer to a join of the current generation; the leader gets the list of members."""
     is_leader = group.leader == member.member_id if as_leader is None else as_leader
     return JoinResponse(
         Errors.NONE,
@@ -169,14 +176,14 @@ def _member_metadata(turn: Turn, group: Group) -> tuple[tuple[str, str | None, b
 
 
 def reset_assignments(turn: Turn, group: Group, error: Errors) -> None:
-    """Take all assignments back; who waits for one is told why."""
+    """Clear all assignments and fail the syncs that wait, with ``error``."""
     for member in group.in_order():
         member.assignment = b""
-    hand_out(turn, group, error)
+    answer_syncs(turn, group, error)
 
 
-def hand_out(turn: Turn, group: Group, error: Errors) -> None:
-    """Answer all that wait for their assignment, and give them a new session."""
+def answer_syncs(turn: Turn, group: Group, error: Errors) -> None:
+    """Answer the syncs that wait, and renew the sessions of their members."""
     ok = error is Errors.NONE
     protocol_type, protocol = (group.protocol_type, group.protocol) if ok else (None, None)
     for member in group.in_order():
@@ -188,12 +195,12 @@ def hand_out(turn: Turn, group: Group, error: Errors) -> None:
             turn.respond(
                 request_id, SyncResponse(error, protocol_type, protocol, member.assignment)
             )
-            # Its session may have run out while it waited, without effect and without a successor.
-            turn.era.renew_session(turn, group, member, member.session_timeout_ms)
+            # Its session timer may have fired without effect while the sync waited: set a new one.
+            turn.timers.renew_session(group, member, member.session_timeout_ms)
 
 
 def forget(turn: Turn, group: Group, member_id: str) -> None:
-    """Remove a member, or a pending one, from all the group knows of it."""
+    """Remove every trace of a member or pending member from the group."""
     member = group.remove(member_id)
     if member is not None and member.instance_id is not None:
         group.static_members.pop(member.instance_id, None)
@@ -202,7 +209,7 @@ def forget(turn: Turn, group: Group, member_id: str) -> None:
 
 
 def remove_member(turn: Turn, group: Group, member: Member) -> None:
-    """Remove a member whose join may wait: it is told to begin anew."""
+    """Remove a member; its join, if one waits, is answered UNKNOWN_MEMBER_ID."""
     if turn.era.times_out_first_joins:
         request_id = group.take_join(member)
         if request_id is not None:
@@ -221,7 +228,7 @@ def failed_join(turn: Turn, member_id: str, error: Errors) -> JoinResponse:
 
 
 def session_expired(turn: Turn, group: Group, member: Member) -> None:
-    """A member was not heard of for its session timeout."""
+    """Remove a member that sent no request within its session timeout."""
     turn.event("HEARTBEAT_EXPIRED", group, member_id=member.member_id)
     remove_member(turn, group, member)
     cause = {"cause": "HEARTBEAT_EXPIRY", "member_id": member.member_id}
@@ -229,33 +236,33 @@ def session_expired(turn: Turn, group: Group, member: Member) -> None:
 
 
 def pending_expired(turn: Turn, group: Group, member_id: str) -> None:
-    """A member that was given an id did not come back with it."""
+    """Remove a pending member that did not join with its id in time."""
     turn.event("PENDING_EXPIRED", group, member_id=member_id)
     forget(turn, group, member_id)
     turn.react(Input.PENDING_MEMBER_FAILED, group, {})
 
 
 def sync_expired(turn: Turn, group: Group, generation: int) -> None:
-    """KAFKA-12890: members that joined a generation but never synced in it are removed."""
+    """KAFKA-12890: the rebalance timeout passed without syncs of all members."""
     if generation == group.generation:
         turn.react(Input.SYNC_EXPIRED, group, None)
 
 
-def drop_pending_sync(turn: Turn, group: Group, what: None) -> None:
-    """Remove who has not synced, and rebalance without them."""
+def remove_unsynced(turn: Turn, group: Group, subject: None) -> None:
+    """Remove members without a sync in this generation, and rebalance."""
     late = tuple(group.pending_sync)
     if not late:
         return
     for member_id in late:
         forget(turn, group, member_id)
-        turn.era.end_session(turn, group, member_id)
+        turn.timers.end_session(group, member_id)
     turn.event("SYNC_TIMEOUT", group, members=late)
     prepare(turn, group, {"cause": "SYNC_TIMEOUT", "members": late})
 
 
 def bury(turn: Turn, group: Group) -> None:
-    """Before KAFKA-2720 a group without members died at once."""
+    """Before KAFKA-2720 a group died with its last member."""
     turn.move(group, GroupState.DEAD)
     turn.remove_group(group)
-    turn.append(group, [stored.group_tombstone(group.group_id)], lambda error: None)
+    turn.append(group, [group_tombstone(group.group_id)], lambda error: None)
     turn.event("GROUP_DEAD", group)

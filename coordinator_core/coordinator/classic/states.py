@@ -1,4 +1,4 @@
-"""The vocabulary of the automaton: states, inputs, and the legal moves between states."""
+"""States of a classic group, inputs of the automaton, and the legal moves between states."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class GroupState(Enum):
-    """States of a classic group; CompletingRebalance was called AwaitingSync before 0.11."""
+    """A group's state; CompletingRebalance was called AwaitingSync before 0.11."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -18,15 +18,17 @@ class GroupState(Enum):
 
 
 class Input(Enum):
-    """A request or an expiry, told apart as far as the automaton reacts differently."""
+    """A request, an expiry or an append's outcome, as far as the automaton distinguishes them."""
 
-    NEW_MEMBER_NEEDS_ID = "join without a member id, from a client that must first be given one"
-    NEW_MEMBER = "join of a member that the group does not know yet, or knows as pending"
-    STATIC_MEMBER_BACK = "join without a member id, of an instance id that the group knows"
-    REJOIN_UNCHANGED_LEADER = "join of the leader with the protocols it had"
-    REJOIN_UNCHANGED_FOLLOWER = "join of a follower with the protocols it had"
-    REJOIN_CHANGED_LEADER = "join of the leader with other protocols"
-    REJOIN_CHANGED_FOLLOWER = "join of a follower with other protocols"
+    NEW_MEMBER_NEEDS_ID = (
+        "join without a member id, from a client that must join again with the id it is given"
+    )
+    NEW_MEMBER = "join of a member that is not in the group yet, or is pending"
+    STATIC_MEMBER_RETURNS = "join without a member id, with an instance id that a member has"
+    REJOIN_UNCHANGED_LEADER = "join of the leader with unchanged protocols"
+    REJOIN_UNCHANGED_FOLLOWER = "join of a follower with unchanged protocols"
+    REJOIN_CHANGED_LEADER = "join of the leader with changed protocols"
+    REJOIN_CHANGED_FOLLOWER = "join of a follower with changed protocols"
     SYNC_LEADER = "sync from the leader"
     SYNC_FOLLOWER = "sync from a follower"
     HEARTBEAT = "heartbeat"
@@ -34,11 +36,11 @@ class Input(Enum):
     DESCRIBE = "describe"
     DELETE = "delete"
     MEMBER_LEFT = "a member left"
-    MEMBER_FAILED = "a member's session ended"
+    MEMBER_FAILED = "a member's session expired"
     PENDING_MEMBER_LEFT = "a pending member left"
-    PENDING_MEMBER_FAILED = "a pending member did not come back"
+    PENDING_MEMBER_FAILED = "a pending member did not join in time"
     ASSIGNMENT_STORED = "the record with the leader's assignment was appended"
-    ASSIGNMENT_LOST = "the record with the leader's assignment could not be appended"
+    ASSIGNMENT_NOT_STORED = "the record with the leader's assignment could not be appended"
     SYNC_EXPIRED = "members did not sync within the rebalance timeout"
 
     __hash__ = object.__hash__

@@ -1,4 +1,4 @@
-"""The topics a group's members subscribe to, as far as its coordinator looks into metadata."""
+"""The topics that a group's members subscribe to, read from their metadata (KIP-496)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from coordinator_core.protocol.errors import UnexpectedState
 
 
 def subscribed_topics(group: Group) -> frozenset[str] | None:
-    """Topics of all members, None where the coordinator cannot know them (KIP-496).
+    """Topics of all members; None if the group is no consumer group or metadata are unreadable.
 
     Only version 0 of the consumer protocol's subscription is read: it is a prefix of all others.
     """
@@ -22,15 +22,15 @@ def subscribed_topics(group: Group) -> frozenset[str] | None:
         return None
     topics: set[str] = set()
     for member in group.members.values():
-        found = _topics(member.metadata(group.protocol))
-        if found is None:
+        subscription = _topics(member.metadata(group.protocol))
+        if subscription is None:
             return None
-        topics.update(found)
+        topics.update(subscription)
     return frozenset(topics)
 
 
 def _topics(subscription: bytes) -> list[str] | None:
-    """Topics of one subscription; None if it ends too early."""
+    """Topics of one subscription; None if its bytes end too early."""
     try:
         (count,) = unpack_from(">i", subscription, 2)
         if not 0 <= count <= len(subscription):

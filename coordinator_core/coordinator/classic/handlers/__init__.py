@@ -1,1 +1,1 @@
-"""One module a request: check it, classify it, and the reactions that the grid picks from."""
+"""One module per request: its checks, its classification, and the reactions that the grid names."""

@@ -1,4 +1,4 @@
-"""What is wrong with a request itself, whatever the group is doing, in each era's order."""
+"""Checks of a request itself, independent of the group's state where the era allows it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from coordinator_core.protocol.messages import JoinGroup, OffsetCommit, SyncGrou
 
 
 def check_member(group: Group, member_id: str, instance_id: str | None) -> Errors:
-    """An instance id must be known and be the member's."""
+    """A member with an instance id must be the one that has it."""
     if instance_id is not None:
         current = group.static_members.get(instance_id)
         if current is None:
@@ -24,7 +24,7 @@ def check_member(group: Group, member_id: str, instance_id: str | None) -> Error
 
 
 def check_member_leniently(group: Group, member_id: str, instance_id: str | None) -> Errors:
-    """Up to 2.5: an instance id that the group does not know is not looked at."""
+    """Up to 2.5: an instance id that no member has is ignored."""
     if instance_id is not None and group.static_members.get(instance_id, member_id) != member_id:
         return Errors.FENCED_INSTANCE_ID
     return Errors.NONE if member_id in group.members else Errors.UNKNOWN_MEMBER_ID
@@ -36,23 +36,23 @@ def check_sync(turn: Turn, group: Group, request: SyncGroup) -> Errors:
         return error
     if request.generation != group.generation:
         return Errors.ILLEGAL_GENERATION
-    is_odd = _is_inconsistent(turn, request.protocol_type, group.protocol_type)
-    if is_odd or _is_inconsistent(turn, request.protocol_name, group.protocol):
+    is_other_type = _is_inconsistent(turn, request.protocol_type, group.protocol_type)
+    if is_other_type or _is_inconsistent(turn, request.protocol_name, group.protocol):
         return Errors.INCONSISTENT_GROUP_PROTOCOL
     return Errors.NONE
 
 
-def _is_inconsistent(turn: Turn, named: str | None, known: str | None) -> bool:
-    """KIP-559; to the new coordinator everything is consistent with a protocol not chosen yet."""
-    if named is None or (known is None and turn.era.is_new_coordinator):
+def _is_inconsistent(turn: Turn, named: str | None, chosen: str | None) -> bool:
+    """KIP-559: the request names another protocol than the group has chosen."""
+    if named is None or (chosen is None and turn.era.accepts_any_protocol_until_chosen):
         return False
-    return named != known
+    return named != chosen
 
 
 def checked_member(
     turn: Turn, group: Group, member_id: str, instance_id: str | None, operation: str
 ) -> Errors:
-    """The era's check of a member, which tells the log of a fenced one."""
+    """The era's check of a member; logs a fenced one."""
     error = turn.era.check_member(group, member_id, instance_id)
     if error is Errors.FENCED_INSTANCE_ID and instance_id is not None:
         turn.event(
@@ -71,14 +71,14 @@ def check_generation(era: Era, group: Group, request: Any) -> Errors:
 
 
 def check_generation_unless_completing(era: Era, group: Group, request: Any) -> Errors:
-    """Up to 2.0 a heartbeat between join and sync is asked for its member only."""
+    """Up to 2.0 a heartbeat between join and sync may have any generation."""
     if group.state is GroupState.COMPLETING_REBALANCE:
         return Errors.NONE
     return check_generation(era, group, request)
 
 
 def check_commit(era: Era, group: Group, request: OffsetCommit) -> Errors:
-    """A simple consumer may commit to an empty group; a member shows its id and generation."""
+    """A simple consumer may commit to an Empty group; a member needs its id and generation."""
     if request.generation < 0 and group.state is GroupState.EMPTY:
         return Errors.NONE
     if request.generation >= 0 or request.member_id or request.instance_id is not None:
@@ -88,7 +88,7 @@ def check_commit(era: Era, group: Group, request: OffsetCommit) -> Errors:
 
 
 def check_commit_fencing_first(era: Era, group: Group, request: OffsetCommit) -> Errors:
-    """2.5: a fenced instance id is refused even where a simple commit would do."""
+    """2.5: a fenced instance id is refused even where a simple commit is accepted."""
     error = era.check_member(group, request.member_id, request.instance_id)
     if error is Errors.FENCED_INSTANCE_ID:
         return error
@@ -98,7 +98,7 @@ def check_commit_fencing_first(era: Era, group: Group, request: OffsetCommit) ->
 
 
 def check_commit_state_first(era: Era, group: Group, request: OffsetCommit) -> Errors:
-    """Up to 2.0: between join and sync nobody commits, whoever asks."""
+    """Up to 2.0: between join and sync every commit is refused, even an unknown member's."""
     if request.generation < 0 and group.state is GroupState.EMPTY:
         return Errors.NONE
     if group.state is GroupState.COMPLETING_REBALANCE:
@@ -108,7 +108,7 @@ def check_commit_state_first(era: Era, group: Group, request: OffsetCommit) -> E
 
 
 def accepts_size(turn: Turn, group: Group, request: JoinGroup) -> bool:
-    """group.max.size: in a rebalance those that have rejoined count; the last are refused."""
+    """group.max.size: during a rebalance the members that have rejoined count."""
     limit = turn.config.group_max_size
     member = group.members.get(request.member_id)
     if group.state is GroupState.EMPTY or group.state is GroupState.DEAD:
@@ -120,7 +120,7 @@ def accepts_size(turn: Turn, group: Group, request: JoinGroup) -> bool:
 
 
 def accepts_size_by_members(turn: Turn, group: Group, request: JoinGroup) -> bool:
-    """Up to 2.5 (KIP-389): a new member counts against all; a full group sheds who comes late."""
+    """Up to 2.5 (KIP-389): all members count; a full group refuses members that rejoin late."""
     limit = turn.config.group_max_size
     member = group.members.get(request.member_id)
     if not request.member_id:

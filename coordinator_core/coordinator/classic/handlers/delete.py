@@ -1,10 +1,11 @@
-"""DeleteGroups: an empty group goes with all its offsets."""
+"""DeleteGroups: removes an empty group and all its offsets."""
 
 from __future__ import annotations
 
-from coordinator_core.coordinator import written_records as stored
 from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group_records import group_tombstone
 from coordinator_core.coordinator.classic.states import GroupState, Input
+from coordinator_core.coordinator.offset_records import offset_tombstone
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import DeleteGroup, DeleteResponse
@@ -23,15 +24,14 @@ def refuse(turn: Turn, group: Group, request: DeleteGroup) -> None:
 
 
 def delete(turn: Turn, group: Group, request: DeleteGroup) -> None:
-    """Up to 3.9: gone at once, whether the tombstones can be written or not."""
+    """Up to 3.9: the group is removed at once, even if its tombstones cannot be written."""
     turn.move(group, GroupState.DEAD)
     turn.remove_group(group)
     tombstones = [
-        stored.offset_tombstone(group.group_id, partition)
-        for partition, _ in group.offsets.in_order()
+        offset_tombstone(group.group_id, partition) for partition, _ in group.offsets.in_order()
     ]
-    if group.generation > 0:  # one of generation 0 never had a record
-        tombstones.append(stored.group_tombstone(group.group_id))
+    if group.generation > 0:  # a group of generation 0 has no record
+        tombstones.append(group_tombstone(group.group_id))
     turn.event("ADMIN_DELETE", group, groups=(group.group_id,), count=len(group.offsets))
     if tombstones:
         turn.append(group, tombstones, lambda error: None)
@@ -39,23 +39,23 @@ def delete(turn: Turn, group: Group, request: DeleteGroup) -> None:
 
 
 def delete_when_written(turn: Turn, group: Group, request: DeleteGroup) -> None:
-    """The new coordinator: a group whose tombstones could not be written is still there."""
-    turn.let_go(group)
+    """4.x: a group whose tombstones cannot be written stays."""
+    turn.discard_group(group)
     partitions = [partition for partition, _ in group.offsets.in_order()]
-    tombstones = [stored.offset_tombstone(group.group_id, each) for each in partitions]
-    tombstones.append(stored.group_tombstone(group.group_id))
+    tombstones = [offset_tombstone(group.group_id, each) for each in partitions]
+    tombstones.append(group_tombstone(group.group_id))
 
     def appended(error: Errors) -> None:
         if error is Errors.NONE:
             turn.event("ADMIN_DELETE", group, groups=(group.group_id,), count=len(group.offsets))
         else:
-            turn.put_back([group])
+            turn.restore_groups([group])
             group.offsets.revert_removal(partitions, turn.shard_of(group.partition).snapshot)
 
     turn.append(group, tombstones, appended)
-    map_ = turn.era.commit_store_errors
+    errors = turn.era.commit_store_errors
     turn.answer(
         request,
         DeleteResponse(Errors.NONE),
-        lambda error: DeleteResponse(map_.get(error, error)),
+        lambda error: DeleteResponse(errors.get(error, error)),
     )

@@ -1,4 +1,4 @@
-"""DescribeGroups and ListGroups: what an administrator sees."""
+"""DescribeGroups and ListGroups, the requests of administrators."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def handle(turn: Turn, request: DescribeGroup) -> None:
     if group is not None:
         turn.react(Input.DESCRIBE, group, request)
         return
-    says_so = turn.era.is_new_coordinator and request.version >= _KIP_1043_DESCRIBE
-    error = Errors.GROUP_ID_NOT_FOUND if says_so else Errors.NONE
+    is_reported = turn.era.reports_missing_groups and request.version >= _KIP_1043_DESCRIBE
+    error = Errors.GROUP_ID_NOT_FOUND if is_reported else Errors.NONE
     turn.respond(request.request_id, DescribeResponse(error, GroupState.DEAD.value))
 
 
 def show_with_metadata(turn: Turn, group: Group, request: DescribeGroup) -> None:
-    """A stable group: everybody's metadata and assignment."""
+    """A Stable group: each member's metadata and assignment."""
     members = tuple(
         [
             (
@@ -52,12 +52,12 @@ def show_with_metadata(turn: Turn, group: Group, request: DescribeGroup) -> None
 
 
 def show(turn: Turn, group: Group, request: DescribeGroup) -> None:
-    """A group on the move: just who is in it."""
+    """A group in any other state: its members only."""
     _show(turn, group, request, with_assignments=False)
 
 
 def show_with_assignments(turn: Turn, group: Group, request: DescribeGroup) -> None:
-    """The new coordinator still shows what members were assigned last."""
+    """4.x: a group in any other state still shows its members' last assignments."""
     _show(turn, group, request, with_assignments=True)
 
 
@@ -82,14 +82,14 @@ def _show(turn: Turn, group: Group, request: DescribeGroup, *, with_assignments:
 
 def handle_list(turn: Turn, request: ListGroups) -> None:
     """All groups in the order of their ids; Kafka's own order is that of a hash map."""
-    wanted = {state.lower() for state in request.states}
+    states = {state.lower() for state in request.states}
     names = turn.era.state_names
     groups = [group for group in map(turn.readable, sorted(turn.groups)) if group is not None]
     listed = tuple(
         [
             (group.group_id, group.protocol_type or "", names[group.state])
             for group in groups
-            if not wanted or names[group.state].lower() in wanted
+            if not states or names[group.state].lower() in states
         ]
     )
     turn.respond(request.request_id, ListResponse(listed))

@@ -1,4 +1,4 @@
-"""Heartbeat: proof of life, and the channel by which a rebalance is announced."""
+"""Heartbeat: renews the member's session; its answer announces a rebalance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from coordinator_core.protocol.messages import Heartbeat, HeartbeatResponse
 
 _ALIVE = HeartbeatResponse(Errors.NONE)
 _REJOIN = HeartbeatResponse(Errors.REBALANCE_IN_PROGRESS)
-_UNKNOWN = HeartbeatResponse(Errors.UNKNOWN_MEMBER_ID)
 
 
 def handle(turn: Turn, request: Heartbeat) -> None:
@@ -30,27 +29,23 @@ def handle(turn: Turn, request: Heartbeat) -> None:
 
 def _check(turn: Turn, group: Group, request: Heartbeat) -> Errors:
     if not turn.era.has_empty_state and group.state is not GroupState.STABLE:
-        return Errors.REBALANCE_IN_PROGRESS  # up to 0.10.0, whoever asks
+        return Errors.REBALANCE_IN_PROGRESS  # up to 0.10.0, even to unknown members
     error = checked_member(turn, group, request.member_id, request.instance_id, "heartbeat")
     return turn.era.check_heartbeat(turn.era, group, request) if error is Errors.NONE else error
 
 
 def keep_alive(turn: Turn, group: Group, request: Heartbeat) -> None:
     member = group.members[request.member_id]
-    turn.era.renew_session(turn, group, member, member.session_timeout_ms)
+    turn.timers.renew_session(group, member, member.session_timeout_ms)
     turn.answer(request, _ALIVE)
 
 
 def ask_to_rejoin(turn: Turn, group: Group, request: Heartbeat) -> None:
     member = group.members[request.member_id]
-    turn.era.renew_session(turn, group, member, member.session_timeout_ms)
+    turn.timers.renew_session(group, member, member.session_timeout_ms)
     turn.answer(request, _REJOIN)
 
 
-def only_say_rejoin(turn: Turn, group: Group, request: Heartbeat) -> None:
-    """Before KAFKA-10134, a heartbeat while waiting for the leader did not extend the session."""
+def ask_not_renewing(turn: Turn, group: Group, request: Heartbeat) -> None:
+    """Before KAFKA-10134 a heartbeat between join and sync did not renew the session."""
     turn.answer(request, _REJOIN)
-
-
-def refuse(turn: Turn, group: Group, request: Heartbeat) -> None:
-    turn.answer(request, _UNKNOWN)

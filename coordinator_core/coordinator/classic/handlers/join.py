@@ -1,9 +1,9 @@
-"""JoinGroup: take members in, let known ones rejoin, and give static ones their place back."""
+"""JoinGroup: adds members, lets members rejoin, and replaces static members that return."""
 
 from __future__ import annotations
 
-from coordinator_core.coordinator import written_records as stored
 from coordinator_core.coordinator.classic.group import Group, Member
+from coordinator_core.coordinator.classic.group_records import group_record, new_group_record
 from coordinator_core.coordinator.classic.handlers.checks import checked_member
 from coordinator_core.coordinator.classic.rebalance import (
     failed_join,
@@ -31,7 +31,7 @@ def handle(turn: Turn, request: JoinGroup) -> None:
             return
         group = turn.new_group(request.group_id)
     _join(turn, group, request)
-    if is_new and turn.era.is_new_coordinator and turn.own_append is None:
+    if is_new and turn.era.writes_new_groups and turn.own_append is None:
         _store_new_group(turn, group, request)
 
 
@@ -50,25 +50,25 @@ def _refuse(turn: Turn, request: JoinGroup, member_id: str, error: Errors) -> No
 
 def _join(turn: Turn, group: Group, request: JoinGroup) -> None:
     if not turn.era.accepts_size(turn, group, request):
-        _turn_away(turn, group, request)
+        _refuse_for_size(turn, group, request)
     else:
         input_ = turn.era.classify_join(turn, group, request)
         if input_ is not None:
             turn.react(input_, group, request)
     if turn.era.checks_join_after_any_join:
-        turn.era.check_join(turn, group)
+        turn.timers.check_join(group)
 
 
-def _turn_away(turn: Turn, group: Group, request: JoinGroup) -> None:
-    """A late member of a full group is a member no more."""
+def _refuse_for_size(turn: Turn, group: Group, request: JoinGroup) -> None:
+    """Refuse a join of a full group; a member that rejoins late is removed."""
     forget(turn, group, request.member_id)
     if not turn.era.takes_new_timeouts and request.instance_id is not None:
-        group.static_members.pop(request.instance_id, None)  # 2.5 forgets whoever has it
+        group.static_members.pop(request.instance_id, None)  # 2.5: whichever member has it
     _refuse(turn, request, "", Errors.GROUP_MAX_SIZE_REACHED)
 
 
 def _store_new_group(turn: Turn, group: Group, request: JoinGroup) -> None:
-    """The new coordinator writes a group when it makes one; without the record there is none."""
+    """4.x: write the group that the join created; if the append fails, the join fails."""
 
     def written(error: Errors) -> None:
         if error is Errors.NONE:
@@ -78,14 +78,14 @@ def _store_new_group(turn: Turn, group: Group, request: JoinGroup) -> None:
                 group.take_join(member)
                 _refuse(turn, request, "", turn.era.group_store_errors.get(error, error))
 
-    turn.append(group, [stored.new_group_record(group)], written)
+    turn.append(group, [new_group_record(group)], written)
 
 
 # -- classify ------------------------------------------------------------------------------------
 
 
 def classify(turn: Turn, group: Group, request: JoinGroup) -> Input | None:
-    """Which join this is; None if it was refused."""
+    """The input of this join; None if it was refused."""
     if not group.supports(request.protocol_type, request.protocols):
         _refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
         return None
@@ -95,38 +95,38 @@ def classify(turn: Turn, group: Group, request: JoinGroup) -> Input | None:
         if request.instance_id is not None:
             raise UnexpectedState(f"pending member {request.member_id} with an instance id")
         return Input.NEW_MEMBER
-    return _known_member(turn, group, request)
+    return _rejoining_member(turn, group, request)
 
 
 def classify_before_kip_345(turn: Turn, group: Group, request: JoinGroup) -> Input | None:
-    """Up to 2.0 all members are dynamic, and a new one joins at once."""
+    """Up to 2.0: all members are dynamic, and a new one joins at once."""
     if not group.supports(request.protocol_type, request.protocols):
         _refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
         return None
     if not request.member_id:
         return Input.NEW_MEMBER
-    return _known_member(turn, group, request)
+    return _rejoining_member(turn, group, request)
 
 
 def classify_unchecked_first(turn: Turn, group: Group, request: JoinGroup) -> Input | None:
-    """Up to 1.1 the first member of a group may bring no protocol at all, and is stuck then."""
-    is_known_type = group.protocol_type == request.protocol_type
-    if group.members and not (is_known_type and group.supports_any(request.protocols)):
+    """Up to 1.1: the first member of a group may join without protocols, and then gets stuck."""
+    is_same_type = group.protocol_type == request.protocol_type
+    if group.members and not (is_same_type and group.supports_any(request.protocols)):
         _refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
         return None
     if not request.member_id:
         return Input.NEW_MEMBER
-    return _known_member(turn, group, request)
+    return _rejoining_member(turn, group, request)
 
 
 def _new_member(group: Group, request: JoinGroup) -> Input:
     if request.instance_id is not None:
-        is_back = request.instance_id in group.static_members
-        return Input.STATIC_MEMBER_BACK if is_back else Input.NEW_MEMBER
+        returns = request.instance_id in group.static_members
+        return Input.STATIC_MEMBER_RETURNS if returns else Input.NEW_MEMBER
     return Input.NEW_MEMBER_NEEDS_ID if request.requires_known_member_id else Input.NEW_MEMBER
 
 
-def _known_member(turn: Turn, group: Group, request: JoinGroup) -> Input | None:
+def _rejoining_member(turn: Turn, group: Group, request: JoinGroup) -> Input | None:
     error = checked_member(turn, group, request.member_id, request.instance_id, "join-group")
     if (
         error is Errors.NONE
@@ -136,8 +136,7 @@ def _known_member(turn: Turn, group: Group, request: JoinGroup) -> Input | None:
         error = Errors.UNKNOWN_MEMBER_ID
     if error is not Errors.NONE:
         response = failed_join(turn, request.member_id, error)
-        if turn.era.is_new_coordinator:
-            response = response._replace(protocol_name=None)
+        response = response._replace(protocol_name=turn.era.failed_rejoin_protocol)
         turn.respond(request.request_id, response)
         return None
     is_leader = group.leader == request.member_id
@@ -149,17 +148,17 @@ def _known_member(turn: Turn, group: Group, request: JoinGroup) -> Input | None:
 # -- reactions -----------------------------------------------------------------------------------
 
 
-def give_id(turn: Turn, group: Group, request: JoinGroup) -> None:
-    """KIP-394: the client joins again with the id it is given, so that a retry makes no ghost."""
+def require_id(turn: Turn, group: Group, request: JoinGroup) -> None:
+    """KIP-394: the client joins again with the id it is given, so a retry adds no second member."""
     member_id = turn.member_ids(group.group_id, request.client_id)
     _event_of_join(turn, group, request, member_id, "id_required")
     group.pending[member_id] = None
-    turn.era.watch_pending(turn, group, member_id, request.session_timeout_ms)
+    turn.timers.watch_pending(group, member_id, request.session_timeout_ms)
     _refuse(turn, request, member_id, Errors.MEMBER_ID_REQUIRED)
 
 
 def add(turn: Turn, group: Group, request: JoinGroup) -> None:
-    """Take a new member, or a pending one, in; its join waits."""
+    """Add a new or pending member; its join waits."""
     member_id, step = request.member_id, "pending"
     if not member_id:
         prefix = request.client_id if request.instance_id is None else request.instance_id
@@ -170,7 +169,7 @@ def add(turn: Turn, group: Group, request: JoinGroup) -> None:
         instance_id = request.instance_id
         turn.event("STATIC_NEW", group, member_id=member_id, instance_id=instance_id)
     member = _member(turn, request, member_id)
-    if group.state is GroupState.PREPARING_REBALANCE and _is_initial(turn, group):
+    if group.state is GroupState.PREPARING_REBALANCE and _extends_initial_delay(turn, group):
         group.new_member_added = True
     if not group.members:
         group.protocol_type = request.protocol_type
@@ -198,18 +197,17 @@ def _member(turn: Turn, request: JoinGroup, member_id: str) -> Member:
     return member
 
 
-def _is_initial(turn: Turn, group: Group) -> bool:
-    """Whether a new member extends the delay; the new coordinator asks if the group was empty."""
-    if turn.era.is_new_coordinator:
+def _extends_initial_delay(turn: Turn, group: Group) -> bool:
+    if turn.era.extends_every_initial_delay:
         return group.previous_state is GroupState.EMPTY
     return group.generation == 0
 
 
 def _watch_new_member(turn: Turn, group: Group, member: Member) -> None:
-    """KAFKA-7610: a new member cannot send heartbeats, but its join does not wait for ever."""
+    """KAFKA-7610: limit the wait of a new member, which cannot send heartbeats yet."""
     if turn.era.times_out_first_joins:
         timeout_ms = turn.config.group_new_member_join_timeout_ms
-        turn.era.renew_session(turn, group, member, timeout_ms)
+        turn.timers.renew_session(group, member, timeout_ms)
 
 
 def _event_of_join(turn: Turn, group: Group, request: JoinGroup, member_id: str, step: str) -> None:
@@ -240,12 +238,12 @@ def rejoin_in_rebalance(turn: Turn, group: Group, request: JoinGroup) -> None:
 
 
 def rejoin_changed(turn: Turn, group: Group, request: JoinGroup) -> None:
-    """Other metadata make another assignment necessary."""
+    """Changed metadata require a new assignment."""
     _update_and_rebalance(turn, group, request, "METADATA_CHANGE")
 
 
 def rejoin_of_leader(turn: Turn, group: Group, request: JoinGroup) -> None:
-    """The leader rejoins when it wants a rebalance, whatever for: topics may have changed."""
+    """A leader rejoins to get a rebalance: its topics may have changed."""
     _update_and_rebalance(turn, group, request, "LEADER_REJOIN")
 
 
@@ -263,34 +261,29 @@ def _update(turn: Turn, group: Group, member: Member, request: JoinGroup) -> Non
         member.session_timeout_ms = request.session_timeout_ms
 
 
-def tell_again(turn: Turn, group: Group, request: JoinGroup) -> None:
-    """The answer to its join may have been lost: the generation as it is."""
+def answer_again(turn: Turn, group: Group, request: JoinGroup) -> None:
+    """Answer with the present generation: the answer to the first join may have been lost."""
     turn.respond(request.request_id, joined(turn, group, group.members[request.member_id]))
-
-
-def refuse_rejoin_of_empty(turn: Turn, group: Group, request: JoinGroup) -> None:
-    """A member of a group without members: let it reset its generation and id."""
-    _refuse(turn, request, request.member_id, Errors.UNKNOWN_MEMBER_ID)
 
 
 # -- static members (KIP-345) --------------------------------------------------------------------
 
 
 def replace_and_wait(turn: Turn, group: Group, request: JoinGroup) -> None:
-    """In a rebalance the new incarnation joins in the old one's place."""
+    """During a rebalance the returning member joins under its new id."""
     _replace(turn, group, request)
-    turn.era.check_join(turn, group)
+    turn.timers.check_join(group)
 
 
 def replace_and_rebalance(turn: Turn, group: Group, request: JoinGroup) -> None:
-    """The leader may have been told of the old id already: begin again."""
+    """The leader may already assign to the old id: begin another rebalance."""
     member = _replace(turn, group, request)
     cause = _cause("STATIC_UPDATE", request, member.member_id, instance_id=request.instance_id)
     prepare(turn, group, cause)
 
 
 def replace_and_store(turn: Turn, group: Group, request: JoinGroup) -> None:
-    """If the vote holds there is no rebalance: the new id is stored, a leader skips its work."""
+    """No rebalance if the vote has the same result: store the new id; a leader need not assign."""
     old = _Replaced(turn, group, request)
     member = _replace(turn, group, request)
     if turn.era.protocol_of_votes(group.votes()) != group.protocol:
@@ -302,12 +295,12 @@ def replace_and_store(turn: Turn, group: Group, request: JoinGroup) -> None:
 
     def written(error: Errors) -> None:
         if error is Errors.NONE:
-            _tell_replaced(turn, group, request, member, old.leader)
+            _answer_replacement(turn, group, request, member, old.leader)
         else:
             _event_of_failed_store(turn, group, error, member, old.member_id)
             old.restore(member, turn.era.group_store_errors.get(error, error))
 
-    turn.append(group, [stored.group_record(turn.era, group, assignments)], written)
+    turn.append(group, [group_record(turn.era, group, assignments)], written)
 
 
 def _event_of_failed_store(
@@ -325,19 +318,19 @@ def _event_of_failed_store(
 
 
 def replace_and_answer(turn: Turn, group: Group, request: JoinGroup) -> None:
-    """2.5: no vote and no record; a new leader is told of the old id, lest it assigns in vain."""
+    """2.5: no vote and no record; a leader is sent its old id as leader, so it does not assign."""
     leader = group.leader
     member = _replace(turn, group, request)
     turn.event("STATIC_NO_REBALANCE", group)
-    _tell_replaced(turn, group, request, member, leader)
+    _answer_replacement(turn, group, request, member, leader)
 
 
-def replace_in_vain(turn: Turn, group: Group, request: JoinGroup) -> None:
+def replace_impossible(turn: Turn, group: Group, request: JoinGroup) -> None:
     raise UnexpectedState(f"static member {request.instance_id} in {group.state.value}")
 
 
 def _replace(turn: Turn, group: Group, request: JoinGroup) -> Member:
-    """Give the instance's place to a new member id; requests of the old one are fenced."""
+    """Give the static member a new id; the requests of its old id that wait are fenced."""
     assert request.instance_id is not None
     member = group.members[group.static_members[request.instance_id]]
     new_member_id = turn.member_ids(group.group_id, request.instance_id)
@@ -369,12 +362,12 @@ def _rename(turn: Turn, group: Group, member: Member, new_member_id: str) -> Non
     assert member.instance_id is not None
     group.rename(member, new_member_id)
     group.static_members[member.instance_id] = new_member_id
-    if turn.era.is_new_coordinator:
+    if turn.era.static_return_ends_first_join:
         member.is_new = False
-    turn.era.renew_session(turn, group, member, member.session_timeout_ms)
+    turn.timers.renew_session(group, member, member.session_timeout_ms)
 
 
-def _tell_replaced(
+def _answer_replacement(
     turn: Turn, group: Group, request: JoinGroup, member: Member, old_leader: str | None
 ) -> None:
     request_id = group.take_join(member)
@@ -390,7 +383,7 @@ def _tell_replaced(
 
 
 class _Replaced:
-    """A static member as it was before its replacement, to be put back if that cannot be stored."""
+    """A static member before its replacement, to restore it if the new id cannot be stored."""
 
     __slots__ = ("group", "leader", "member_id", "protocols", "request", "timeouts", "turn")
 
@@ -405,8 +398,8 @@ class _Replaced:
 
     def restore(self, member: Member, error: Errors) -> None:
         turn, group = self.turn, self.group
-        # Up to 3.9 the protocols are noted when they are the new ones already.
-        protocols = self.protocols if turn.era.is_new_coordinator else member.protocols
+        restores = turn.era.failed_replacement_restores_protocols
+        protocols = self.protocols if restores else member.protocols
         group.update(member, protocols, None)
         member.rebalance_timeout_ms, member.session_timeout_ms = self.timeouts
         _fence(turn, group, member)

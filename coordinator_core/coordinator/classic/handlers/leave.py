@@ -1,4 +1,4 @@
-"""LeaveGroup: members go by their own will, or an administrator removes static ones."""
+"""LeaveGroup: members leave, or an administrator removes static members."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ from coordinator_core.protocol.messages import Event, LeaveGroup, Leaver, LeaveR
 
 
 def handle(turn: Turn, request: LeaveGroup) -> None:
-    """Up to 3.9 members leave one by one, each with its consequences."""
+    """2.5 to 3.9: members leave one by one, each with its own rebalance."""
     group = _group(turn, request)
     if group is None:
         return
-    results = tuple([_answered(each, _leave(turn, group, each)) for each in request.members])
+    results = tuple([_result(each, _leave(turn, group, each)) for each in request.members])
     turn.respond(request.request_id, LeaveResponse(Errors.NONE, results))
 
 
 def handle_together(turn: Turn, request: LeaveGroup) -> None:
-    """The new coordinator lets all go first; what follows from it is written before the answer."""
+    """4.x: all members leave, then one reaction follows; the answer waits for its append."""
     group = _group(turn, request)
     if group is None:
         return
-    gone, input_ = [], None
+    results, input_ = [], None
     for leaver in request.members:
         was_pending = leaver.member_id in group.pending
         error, event = _remove(turn, group, leaver)
         turn.effects += event
-        gone.append(_answered(leaver, error))
+        results.append(_result(leaver, error))
         if error is Errors.NONE and input_ is not Input.MEMBER_LEFT:
             input_ = Input.PENDING_MEMBER_LEFT if was_pending else Input.MEMBER_LEFT
     if input_ is not None:
-        members = tuple([member_id for member_id, _, error in gone if error is Errors.NONE])
+        members = tuple([member_id for member_id, _, error in results if error is Errors.NONE])
         turn.react(input_, group, {"cause": "LEAVE", "members": members})
-    map_ = turn.era.group_store_errors
+    errors = turn.era.group_store_errors
     turn.answer(
         request,
-        LeaveResponse(Errors.NONE, tuple(gone)),
-        lambda error: LeaveResponse(map_.get(error, error)),
+        LeaveResponse(Errors.NONE, tuple(results)),
+        lambda error: LeaveResponse(errors.get(error, error)),
     )
 
 
 def handle_single(turn: Turn, request: LeaveGroup) -> None:
-    """Up to 2.3 one member leaves at a time, and the request's error is its error."""
+    """Up to 2.3: one member per request; its error is the request's error."""
     group = turn.groups.get(request.group_id)
     if not request.group_id and turn.era.empty_group_id_is_invalid:
         error = Errors.INVALID_GROUP_ID
@@ -57,24 +57,24 @@ def handle_single(turn: Turn, request: LeaveGroup) -> None:
 
 
 def _group(turn: Turn, request: LeaveGroup) -> Group | None:
-    """The group that somebody may leave; without one the request is answered."""
+    """The request's group; if there is none, answers the request and returns None."""
     group = turn.groups.get(request.group_id)
     if not request.group_id:
         turn.answer(request, LeaveResponse(Errors.INVALID_GROUP_ID))
     elif group is None:
-        unknown = tuple([_answered(each, Errors.UNKNOWN_MEMBER_ID) for each in request.members])
+        unknown = tuple([_result(each, Errors.UNKNOWN_MEMBER_ID) for each in request.members])
         turn.answer(request, LeaveResponse(Errors.NONE, unknown))
     return group if request.group_id else None
 
 
-def _answered(leaver: Leaver, error: Errors) -> tuple[str, str | None, Errors]:
+def _result(leaver: Leaver, error: Errors) -> tuple[str, str | None, Errors]:
     return leaver.member_id, leaver.instance_id, error
 
 
 def _leave(turn: Turn, group: Group, leaver: Leaver) -> Errors:
     was_pending = leaver.member_id in group.pending
     is_logged_last = turn.era.logs_leave_last
-    # Up to 2.8 the reason names the member as the request did: not at all, if by its instance.
+    # Up to 2.8 the reason has the request's member id: empty if it names only the instance id.
     member_id = _member_id(group, leaver) if is_logged_last else leaver.member_id
     error, event = _remove(turn, group, leaver)
     if error is not Errors.NONE:
@@ -92,13 +92,13 @@ def _leave(turn: Turn, group: Group, leaver: Leaver) -> Errors:
 
 
 def _member_id(group: Group, leaver: Leaver) -> str:
-    """Without a member id, the one that has the instance id; there may be none."""
+    """The request's member id, or that of the member with its instance id; "" if there is none."""
     if leaver.member_id or leaver.instance_id is None:
         return leaver.member_id
     return group.static_members.get(leaver.instance_id, "")
 
 
-_Removed = tuple[Errors, list[Event]]  # the error, or the event to be told
+_Removed = tuple[Errors, list[Event]]  # an error, or the event to log
 
 
 def _remove(turn: Turn, group: Group, leaver: Leaver) -> _Removed:
@@ -112,7 +112,7 @@ def _remove(turn: Turn, group: Group, leaver: Leaver) -> _Removed:
         return error, []
     member = group.members[member_id]
     member.is_leaving = True
-    turn.era.end_session(turn, group, member_id)
+    turn.timers.end_session(group, member_id)
     remove_member(turn, group, member)
     return Errors.NONE, [_left(group, member, leaver)]
 
@@ -138,6 +138,6 @@ def _remove_pending(turn: Turn, group: Group, leaver: Leaver, member_id: str) ->
             return Errors.FENCED_INSTANCE_ID, []
         raise UnexpectedState(f"pending member {member_id} with an instance id")
     forget(turn, group, member_id)
-    turn.era.end_session(turn, group, member_id)
+    turn.timers.end_session(group, member_id)
     fields = {"member_id": member_id, "client_reason": leaver.reason, "step": "pending"}
     return Errors.NONE, [Event("LEFT", group.group_id, group.state.value, group.generation, fields)]

@@ -1,13 +1,13 @@
-"""SyncGroup: followers wait, the leader brings everybody's assignment, all are answered."""
+"""SyncGroup: followers wait; the leader sends all assignments; once stored, all are answered."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from coordinator_core.coordinator import written_records as stored
 from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group_records import group_record
 from coordinator_core.coordinator.classic.handlers.checks import check_sync
-from coordinator_core.coordinator.classic.rebalance import hand_out, prepare, reset_assignments
+from coordinator_core.coordinator.classic.rebalance import answer_syncs, prepare, reset_assignments
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
@@ -15,7 +15,7 @@ from coordinator_core.protocol.messages import SyncGroup, SyncResponse
 
 
 class StoredAssignment(NamedTuple):
-    """What became of the record that a leader's sync had written."""
+    """The outcome of appending the record of a leader's sync."""
 
     assignments: dict[str, bytes]
     leader: str
@@ -42,20 +42,20 @@ def refuse(turn: Turn, group: Group, request: SyncGroup) -> None:
 
 
 def park(turn: Turn, group: Group, request: SyncGroup) -> None:
-    """Wait for the leader; a repeated sync takes the first one's place, which is never answered."""
+    """Wait for the leader; a repeated sync replaces the first, which is never answered."""
     group.members[request.member_id].awaiting_sync = request.request_id
     _synced(turn, group, request)
 
 
 def park_renewing(turn: Turn, group: Group, request: SyncGroup) -> None:
-    """0.9 renews the session of who waits, and so leaves no timer behind."""
+    """0.9: the sync renews the session, so no timer is left behind."""
     park(turn, group, request)
     member = group.members[request.member_id]
-    turn.era.renew_session(turn, group, member, member.session_timeout_ms)
+    turn.timers.renew_session(group, member, member.session_timeout_ms)
 
 
 def store(turn: Turn, group: Group, request: SyncGroup) -> None:
-    """The leader's own sync is parked too: all are answered once the record is in the log."""
+    """Park the leader's own sync too: all are answered once the record is in the log."""
     park(turn, group, request)
     _store(turn, group, request)
 
@@ -73,50 +73,49 @@ def _store(turn: Turn, group: Group, request: SyncGroup) -> None:
         member_count=len(group.members),
         static_member_count=len(group.static_members),
     )
-    given = request.assignments
-    assignments = {m.member_id: given.get(m.member_id, b"") for m in group.in_order()}
-    missing = tuple([each for each in assignments if each not in given])
+    sent = request.assignments
+    assignments = {m.member_id: sent.get(m.member_id, b"") for m in group.in_order()}
+    missing = tuple([each for each in assignments if each not in sent])
     if missing:
         turn.event("EMPTY_ASSIGNMENTS", group, step="set", members=missing)
     generation = group.generation
 
     def appended(error: Errors) -> None:
-        # Meanwhile the group may have gone on without it.
+        # The group may be in a later generation by now.
         if generation == group.generation:
-            stored_ = StoredAssignment(assignments, request.member_id, error)
+            outcome = StoredAssignment(assignments, request.member_id, error)
             is_stored = error is Errors.NONE
-            turn.react(
-                Input.ASSIGNMENT_STORED if is_stored else Input.ASSIGNMENT_LOST, group, stored_
-            )
+            input_ = Input.ASSIGNMENT_STORED if is_stored else Input.ASSIGNMENT_NOT_STORED
+            turn.react(input_, group, outcome)
 
-    turn.append(group, [stored.group_record(turn.era, group, assignments)], appended)
+    turn.append(group, [group_record(turn.era, group, assignments)], appended)
 
 
-def become_stable(turn: Turn, group: Group, what: StoredAssignment) -> None:
+def become_stable(turn: Turn, group: Group, stored: StoredAssignment) -> None:
     for member in group.in_order():
-        member.assignment = what.assignments[member.member_id]
-    hand_out(turn, group, Errors.NONE)
+        member.assignment = stored.assignments[member.member_id]
+    answer_syncs(turn, group, Errors.NONE)
     turn.move(group, GroupState.STABLE)
 
 
-def begin_again(turn: Turn, group: Group, what: StoredAssignment) -> None:
-    """Nobody gets an assignment that is not in the log."""
-    error = turn.era.group_store_errors.get(what.error, what.error)
-    turn.event("STORE_FAILED", group, step=_step_of(what.error, error), error=what.error.name)
+def rebalance_again(turn: Turn, group: Group, failed: StoredAssignment) -> None:
+    """No member gets an assignment that is not in the log."""
+    error = turn.era.group_store_errors.get(failed.error, failed.error)
+    turn.event("STORE_FAILED", group, step=_step_of(failed.error, error), error=failed.error.name)
     reset_assignments(turn, group, error)
-    cause = {"cause": "STORE_ERROR", "member_id": what.leader, "error": error.name}
+    cause = {"cause": "STORE_ERROR", "member_id": failed.leader, "error": error.name}
     prepare(turn, group, cause)
 
 
 def _step_of(append_error: Errors, error: Errors) -> str:
-    """The kinds of failure that a broker's log tells apart."""
+    """The kind of failure, as a broker's log distinguishes them."""
     if error is Errors.UNKNOWN_SERVER_ERROR:
         return "too_large"
     return "unexpected" if error is append_error else "known"
 
 
 def resend(turn: Turn, group: Group, request: SyncGroup) -> None:
-    """The group is stable: the assignment that the member has."""
+    """Answer with the assignment that the member has: the group is Stable."""
     _synced(turn, group, request)
     member = group.members[request.member_id]
     turn.respond(
@@ -126,12 +125,12 @@ def resend(turn: Turn, group: Group, request: SyncGroup) -> None:
 
 
 def resend_renewing(turn: Turn, group: Group, request: SyncGroup) -> None:
-    """Up to 3.9 such a sync renews the session; the new coordinator forgot it."""
+    """Up to 3.9 such a sync also renews the session; 4.x does not."""
     resend(turn, group, request)
     member = group.members[request.member_id]
-    turn.era.renew_session(turn, group, member, member.session_timeout_ms)
+    turn.timers.renew_session(group, member, member.session_timeout_ms)
 
 
 def _synced(turn: Turn, group: Group, request: SyncGroup) -> None:
     group.pending_sync.pop(request.member_id, None)
-    turn.era.check_sync(turn, group)
+    turn.timers.check_sync(group)

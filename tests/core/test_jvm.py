@@ -6,13 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from coordinator_core.jvm.java import (
-    HashMapKeys,
-    ScalaHashMapKeys,
-    partition_for,
-    string_hash,
-    utils_abs,
-)
+from coordinator_core.jvm.hash_codes import partition_for, string_hash, utils_abs
+from coordinator_core.jvm.java_maps import HashMapKeys
+from coordinator_core.jvm.scala_maps import ScalaHashMapKeys
 
 FILE = Path(__file__).parents[1] / "data/records/hash_maps.json.gz"
 HISTORIES = json.loads(gzip.decompress(FILE.read_bytes()))

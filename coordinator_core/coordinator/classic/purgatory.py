@@ -1,8 +1,8 @@
 """Delayed operations and where they wait: Kafka's DelayedOperation and DelayedOperationPurgatory.
 
-An operation completes once: by an event, when ``try_complete`` finds that it may, or by its time
-running out (``on_complete`` and then ``on_expiration``).  It is watched under a key; who changes
-what it waits for calls ``check_and_complete`` with that key.
+An operation completes once: by an event, when ``try_complete`` finds that it may, or when its time
+runs out (``on_complete``, then ``on_expiration``).  It is watched under a key; code that changes
+the condition of an operation calls ``check_and_complete`` with that key.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ class DelayedOperation(Timer):
         self.completed = False
 
     def try_complete(self) -> bool:
-        """Force completion if the operation need not wait any longer; whether it is complete."""
+        """Force completion if the operation need not wait any longer; True if it is complete."""
         raise NotImplementedError
 
     def on_complete(self) -> None:
-        """What completion brings, by an event or by time; nothing by default."""
+        """React to completion, by an event or by time; nothing by default."""
 
     def on_expiration(self) -> None:
-        """What follows when time ran out; nothing by default."""
+        """React to completion by time, after ``on_complete``; nothing by default."""
 
     def force_complete(self) -> bool:
-        """Complete now; False if it was complete already."""
+        """Complete now; False if the operation was complete already."""
         if self.completed:
             return False
         self.completed = True
@@ -42,13 +42,12 @@ class DelayedOperation(Timer):
         return True
 
     def expire(self) -> None:
-        """The timer fired."""
         if self.force_complete():
             self.on_expiration()
 
 
 class Purgatory:
-    """Operations of one kind, watched by key, on a wheel that others share."""
+    """Operations of one kind, watched by key, on a wheel shared with others."""
 
     __slots__ = ("_watchers", "_wheel")
 
@@ -69,25 +68,22 @@ class Purgatory:
         operation.purgatory, operation.key = self, key
         if operation.try_complete():
             return True
-        # Kafka tries once more when it is watched: another thread may have changed something.
-        self._watch(operation, key)
+        # Kafka tries once more after watching: another thread may have changed the condition.
+        watchers = self._watchers.get(key)
+        if watchers is None:
+            self._watchers[key] = [operation]
+        else:
+            watchers.append(operation)
         self._wheel.add(operation, self._wheel.now_ms + delay_ms)
         return False
 
-    def schedule(self, operation: DelayedOperation, key: Hashable, delay_ms: int) -> None:
-        """Watch the operation in place of what the key has, as the new coordinator's timers do."""
-        self.cancel(key)
-        operation.purgatory, operation.key = self, key
-        self._watch(operation, key)
-        self._wheel.add(operation, self._wheel.now_ms + delay_ms)
-
     def check_and_complete(self, key: Hashable) -> int:
-        """Complete what may complete under the key; how many did."""
+        """Complete the operations under the key that may complete; returns how many did."""
         watchers = self._watchers.get(key)
         return 0 if watchers is None else sum([each.try_complete() for each in tuple(watchers)])
 
     def cancel(self, key: Hashable) -> None:
-        """Drop all under the key: they neither complete nor expire."""
+        """Drop all operations under the key: they neither complete nor expire."""
         for operation in self._watchers.pop(key, ()):
             operation.completed = True
             self._wheel.cancel(operation)
@@ -102,10 +98,3 @@ class Purgatory:
             del self._watchers[operation.key]
         else:
             watchers.remove(operation)
-
-    def _watch(self, operation: DelayedOperation, key: Hashable) -> None:
-        watchers = self._watchers.get(key)
-        if watchers is None:
-            self._watchers[key] = [operation]
-        else:
-            watchers.append(operation)

@@ -1,4 +1,4 @@
-"""OffsetFetch: committed offsets, whatever the group is doing."""
+"""OffsetFetch: the committed offsets of a group of any type, in any state."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from coordinator_core.protocol.messages import FetchResponse, OffsetFetch, Topic
 _NO_OFFSET = -1
 
 
-def handle(turn: Turn, request: OffsetFetch) -> None:
+def fetch_offsets(turn: Turn, request: OffsetFetch) -> None:
     group = turn.readable(request.group_id)
     if group is not None:
         offsets: OffsetStore | None = group.offsets
     else:
         offsets = turn.offsets_without_groups.get(request.group_id)
-    wanted = request.partitions
-    if wanted is None:
-        wanted = () if offsets is None else tuple([tp for tp, _ in offsets.in_order()])
-    found = tuple([_found(offsets, partition) for partition in wanted])
-    turn.respond(request.request_id, FetchResponse(Errors.NONE, found))
+    partitions = request.partitions
+    if partitions is None:
+        partitions = () if offsets is None else tuple([tp for tp, _ in offsets.in_order()])
+    rows = tuple([_row(offsets, partition) for partition in partitions])
+    turn.respond(request.request_id, FetchResponse(Errors.NONE, rows))
 
 
-def _found(
+def _row(
     offsets: OffsetStore | None, partition: TopicPartition
 ) -> tuple[str, int, int, str, Errors]:
     committed = None if offsets is None else offsets.get(partition)

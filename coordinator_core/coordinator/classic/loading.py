@@ -1,0 +1,94 @@
+"""A classic group from its record: members with new sessions; and its end when it is unloaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from coordinator_core.coordinator.classic import rebalance
+from coordinator_core.coordinator.classic.group import Group, Member
+from coordinator_core.coordinator.classic.states import GroupState
+from coordinator_core.coordinator.classic.subscriptions import subscribed_topics
+from coordinator_core.coordinator.turn import Turn
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import SyncResponse
+
+_NO_TIME = -1
+
+
+def apply_group(turn: Turn, group_id: str, value: Mapping[str, Any] | None) -> None:
+    """Replace the group by the one that the record's value holds; None removes it."""
+    previous = turn.groups.get(group_id)
+    if previous is not None:
+        turn.remove_group(previous)
+    if value is None:
+        return
+    group = turn.new_group(group_id)
+    if previous is not None:
+        group.offsets = previous.offsets
+    group.generation = value["generation"]
+    group.protocol_type = value["protocol_type"] or None
+    group.protocol = value["protocol"]
+    group.leader = value["leader"]
+    group.state_timestamp_ms = value.get("current_state_timestamp", _NO_TIME)
+    for fields in value["members"]:
+        _add(group, _member(group, fields))
+    is_stable = bool(group.members) or not turn.era.has_empty_state
+    group.state = GroupState.STABLE if is_stable else GroupState.EMPTY
+    group.subscribed_topics = subscribed_topics(group)
+
+
+def _member(group: Group, fields: Mapping[str, Any]) -> Member:
+    """A member as recorded; of the protocols it supports, the record holds the chosen one only."""
+    timeout_ms = fields.get("rebalance_timeout", _NO_TIME)
+    return Member(
+        fields["member_id"],
+        fields.get("group_instance_id"),
+        fields["client_id"],
+        fields["client_host"],
+        fields["session_timeout"] if timeout_ms == _NO_TIME else timeout_ms,
+        fields["session_timeout"],
+        ((group.protocol or "", fields["subscription"]),),
+        fields["assignment"],
+    )
+
+
+def _add(group: Group, member: Member) -> None:
+    if member.instance_id is not None:
+        group.static_members[member.instance_id] = member.member_id
+    group.add(member, None)
+
+
+def start_sessions(turn: Turn, group: Group) -> None:
+    turn.event("LOADED", group, step="group", member_count=len(group.members))
+    is_too_large = len(group.members) > turn.config.group_max_size
+    if is_too_large and not turn.era.starts_sessions_before_shrinking:
+        _shrink(turn, group)
+    for member in group.in_order():
+        turn.timers.renew_session(group, member, member.session_timeout_ms)
+    if is_too_large and turn.era.starts_sessions_before_shrinking:
+        _shrink(turn, group)
+
+
+def _shrink(turn: Turn, group: Group) -> None:
+    """KIP-389: group.max.size may have been lowered since the group was written."""
+    cause = {
+        "cause": "OVER_CAPACITY",
+        "member_count": len(group.members),
+        "max_size": turn.config.group_max_size,
+    }
+    rebalance.prepare(turn, group, cause)
+
+
+def dismiss(turn: Turn, group: Group, error: Errors) -> None:
+    """Fail the requests that wait in the group, and cancel its timers."""
+    was_preparing = group.state is GroupState.PREPARING_REBALANCE
+    turn.move(group, GroupState.DEAD)
+    for member in group.in_order():
+        join, sync = group.take_join(member), member.awaiting_sync
+        member.awaiting_sync = None
+        if was_preparing and join is not None:
+            turn.respond(join, rebalance.failed_join(turn, member.member_id, error))
+        if not was_preparing and sync is not None:
+            turn.respond(sync, SyncResponse(error))
+    turn.timers.cancel_all(group)
