@@ -9,11 +9,11 @@ from datetime import date
 from pathlib import Path
 
 from jobs.command_line.config import load_config
-from jobs.console.errors import RunFailed, UsageError, fail, fail_unforeseen
+from jobs.console.errors import RunFailed, UsageError, fail, fail_unexpected
 from jobs.console.interrupt import CODE as INTERRUPTED
-from jobs.console.interrupt import comes_of_interrupt
+from jobs.console.interrupt import follows_interrupt
 from jobs.engine.session import build_session
-from jobs.lake.dated_scope import of_dates
+from jobs.lake.scope import RunScope, scope_of
 from jobs.lake.tables import Lake
 from jobs.sources.rows import DateRange
 
@@ -31,7 +31,7 @@ def opened(root: str, cluster_id: str, conf: str | None) -> Lake:
     return Lake(build_session(config), root, cluster_id)
 
 
-def main(about: str | None, run: Callable[[Lake], None]) -> None:
+def main(about: str | None, run: Callable[[RunScope], None]) -> None:
     """Parse the arguments, open the lake, run the job; a wrong argument is one line and exit 2."""
     parser = argparse.ArgumentParser(
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -45,8 +45,8 @@ def main(about: str | None, run: Callable[[Lake], None]) -> None:
     def act() -> None:
         dates = date_range(given.date, given.first, given.last)
         lake = Lake(build_session(load_config(given.conf)), given.lake, given.cluster_id)
-        with lake.turn():
-            run(of_dates(lake, dates.first, dates.last))
+        with lake.derivation_lock():
+            run(scope_of(lake, dates.first, dates.last))
 
     run_script(act)
 
@@ -91,6 +91,6 @@ def run_script(act: Callable[[], None]) -> None:
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Exception as error:
-        if comes_of_interrupt(error):
+        if follows_interrupt(error):
             sys.exit(INTERRUPTED)
-        fail_unforeseen(error)
+        fail_unexpected(error)

@@ -11,11 +11,11 @@ import typer
 from typer.exceptions import TyperException
 
 from jobs.command_line.examples import epilog
-from jobs.console.errors import RunFailed, UsageError, fail, fail_unforeseen
+from jobs.console.errors import RunFailed, UsageError, fail, fail_unexpected
 from jobs.console.interrupt import CODE as INTERRUPTED
-from jobs.console.interrupt import comes_of_interrupt, end_at_once
+from jobs.console.interrupt import follows_interrupt, handle_ctrl_c
 from jobs.console.printing import Format, print_rows
-from jobs.console.working import working
+from jobs.console.spinner import spinner
 from jobs.nightly_run.pipeline import JOBS, Progress, run_all
 
 app = typer.Typer(
@@ -214,7 +214,7 @@ def check(lake: LakeOption, format: FormatOption = Format.TABLE) -> None:
     """The laws every lake keeps: conservation, keys, order.  Exit 1 if one is broken."""
     from jobs.checks.check import broken_laws
 
-    with working("check"):
+    with spinner("check"):
         columns, rows = broken_laws(lake)
     print_rows(columns, rows, format)
     if rows:
@@ -253,7 +253,7 @@ def decode(
     if format != "jsonl":
         raise UsageError(f"--format {format}: decode knows jsonl only")
     # On a terminal the lines themselves show how far it is.
-    with nullcontext() if sys.stdout.isatty() else working("decode"):
+    with nullcontext() if sys.stdout.isatty() else spinner("decode"):
         code = run(paths, sys.stdout)
     raise typer.Exit(code)
 
@@ -420,7 +420,7 @@ def jars() -> None:
     """Fetch the jars that Spark needs.  Delta Lake and the Kafka connector, from Maven Central."""
     from jobs.engine.jars import fetch_spark_jars
 
-    with working("jars"):
+    with spinner("jars"):
         outcome = fetch_spark_jars()
     print(outcome, file=sys.stderr)
 
@@ -559,7 +559,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # not every terminal can show every name
             stream.reconfigure(errors="backslashreplace")
-    end_at_once()
+    handle_ctrl_c()
     try:
         sys.exit(_run())
     except BrokenPipeError:  # `regroup ... | head`
@@ -575,7 +575,7 @@ def _run() -> int:
 
 
 def _end(error: BaseException) -> NoReturn:
-    if comes_of_interrupt(error):  # and that has been said
+    if follows_interrupt(error):  # and that has been said
         sys.exit(INTERRUPTED)
     match error:
         case UsageError():
@@ -592,7 +592,7 @@ def _end(error: BaseException) -> NoReturn:
         case SystemExit() if isinstance(error.__context__, BrokenPipeError):  # typer's answer to it
             raise error.__context__
         case Exception():
-            fail_unforeseen(error)
+            fail_unexpected(error)
     raise error
 
 

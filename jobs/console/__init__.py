@@ -1,0 +1,25 @@
+"""What commands print: rows, progress, errors, and the end on Ctrl-C.
+
+Answers go to stdout, everything else to stderr: a script can parse `--format json` while a person
+follows the progress.  An error is one line, ``regroup: ...``, that says what to change; the exit
+code is 0 (done), 1 (the answer is no, or the run failed), 2 (wrong argument or configuration) or
+130 (Ctrl-C).
+
+Names of groups, clients and topics come from any client of a cluster.  They may hold control
+characters, which could clear a terminal or reorder its text, so all output passes `printable`,
+which escapes them.
+
+A table is as wide as its content in a file or a pipe, and folded to the width of a terminal.
+Progress is one line per finished step in a log; a terminal also shows the running steps, with
+their time.
+
+Spark runs in a JVM, and a first Ctrl-C must cancel its jobs before Python can go on; a second one
+ends the process at once (``interrupt``).
+
+errors         UsageError, RunFailed, and how they are printed
+interrupt      Ctrl-C, with and without Spark
+printing       rows as a table, JSON or CSV; escapes
+table          layout of a table
+running_steps  running steps on a terminal
+spinner        one running command on a terminal
+"""

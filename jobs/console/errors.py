@@ -1,4 +1,4 @@
-"""What went wrong, as one line that says what to change."""
+"""Errors, printed as one line that says what to change."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import NoReturn
 
 from jobs.console.printing import printable
 
-TRACE = "REGROUP_TRACE"  # an environment variable: any value, and failures come with their traces
+TRACE = "REGROUP_TRACE"  # environment variable: with any value, failures print their traceback
 
-# What a failure's text has somewhere, however deep its cause, and what to do about it.
+# A part of the traceback, at any depth of causes, and the remedy.
 _REMEDIES = {
-    "No space left on device": "the disk is full: make room where the lake lies and where Spark"
-    " has its temporary files (spark.local.dir), and start the same run again",
-    "Disk quota exceeded": "the disk quota is used up: make room, and start the same run again",
+    "No space left on device": "the disk is full: free space for the lake and for Spark's"
+    " temporary files (spark.local.dir), and start the same run again",
+    "Disk quota exceeded": "the disk quota is used up: free space, and start the same run again",
     "java.lang.OutOfMemoryError": "Spark ran out of memory: give it more (spark.driver.memory,"
     " spark.executor.memory), and start the same run again",
-    "UNABLE_TO_ACQUIRE_MEMORY": "what a task of Spark has to sort does not fit into its share of"
-    " memory: cut it into more (spark.sql.shuffle.partitions) or give more (spark.driver.memory,"
+    "UNABLE_TO_ACQUIRE_MEMORY": "a Spark task cannot sort its rows in its share of memory: use more"
+    " tasks (spark.sql.shuffle.partitions) or more memory (spark.driver.memory,"
     " spark.executor.memory), and start the same run again",
-    "Permission denied": "a file may not be read or written: see that this user may",
+    "Permission denied": "no permission to read or write a file: grant it to this user",
 }
 _MOST_CHARACTERS = 500
-_ONLY_WRAPS = re.compile(r"An error occurred while calling |Traceback |An exception was thrown ")
+_WRAPPER = re.compile(r"An error occurred while calling |Traceback |An exception was thrown ")
 
 
 class UsageError(Exception):
@@ -33,36 +33,36 @@ class UsageError(Exception):
 
 
 class RunFailed(Exception):
-    """The arguments were right, the world was not: exit 1, no stack trace."""
+    """Valid arguments, but the run failed: exit 1, no stack trace."""
 
 
 def fail(message: str, code: int = 2) -> NoReturn:
-    """One line on stderr, and the end."""
+    """Print one line on stderr and exit."""
     print(f"regroup: {printable(message)}", file=sys.stderr)
     sys.exit(code)
 
 
-def fail_unforeseen(error: Exception) -> NoReturn:
-    """As `fail`, exit 1, by the exception's class and first words.
+def fail_unexpected(error: Exception) -> NoReturn:
+    """Print the exception's class and first line on stderr, and exit with 1.
 
-    With REGROUP_TRACE in the environment its whole trace comes before.
+    With REGROUP_TRACE in the environment, print its traceback before.
     """
-    whole = "".join(traceback.format_exception(error))
-    said = f"{type(error).__name__}: {_first_words(str(error))}"
-    remedy = next((what for words, what in _REMEDIES.items() if words in whole), None)
-    line = f"{remedy} ({said})" if remedy else said
+    trace = "".join(traceback.format_exception(error))
+    summary = f"{type(error).__name__}: {_first_line(str(error))}"
+    remedy = next((remedy for part, remedy in _REMEDIES.items() if part in trace), None)
+    line = f"{remedy} ({summary})" if remedy else summary
     if TRACE in os.environ:
-        print(*map(printable, whole.splitlines()), sep="\n", file=sys.stderr)
+        print(*map(printable, trace.splitlines()), sep="\n", file=sys.stderr)
         fail(line, code=1)
-    fail(f"{line}; {TRACE}=1 shows the whole trace", code=1)
+    fail(f"{line}; {TRACE}=1 prints the traceback", code=1)
 
 
-def _first_words(message: str) -> str:
-    """The first line that says something; of an error in a Python worker, its last line."""
+def _first_line(message: str) -> str:
+    """The first line with a meaning; for a Python worker, the last line of its traceback."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     if any(line.startswith("An exception was thrown from the Python worker") for line in lines):
         python_ends = next((n for n, line in enumerate(lines) if line == "JVM stacktrace:"), None)
         lines = lines[:python_ends][-1:]
-    telling = (line.removeprefix(": ") for line in lines if not _ONLY_WRAPS.match(line))
-    first = next(telling, "no message")
+    meaningful = (line.removeprefix(": ") for line in lines if not _WRAPPER.match(line))
+    first = next(meaningful, "no message")
     return first if len(first) <= _MOST_CHARACTERS else f"{first[:_MOST_CHARACTERS]}..."

@@ -1,4 +1,4 @@
-"""Ctrl-C: one line at once, and an orderly end, also while Spark works."""
+"""Ctrl-C: one line at once, and an orderly exit, also while Spark runs."""
 
 from __future__ import annotations
 
@@ -14,78 +14,80 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CODE = 130  # as shells have it: 128 and the signal's number
-WHILE_SPARK_WORKS = (
-    "interrupted, coming to an end (Ctrl-C again: at once); what is written stays right, and the "
-    "same command again works out the rest"
+CODE = 130  # as in shells: 128 + the signal's number
+WHILE_SPARK_RUNS = (
+    "interrupted, cancelling Spark's jobs (Ctrl-C again: exit at once); written tables stay valid, "
+    "and the same command computes the rest"
 )
-_ANSWER_LIMIT_S = 5
+_CANCEL_LIMIT_S = 5
 _SHOW_CURSOR = b"\x1b[?25h"  # progress hides it
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, and whoever pressed it has been told."""
+    """Ctrl-C, after its message was printed."""
 
 
-def comes_of_interrupt(error: BaseException | None) -> bool:
-    """Whether it is one, or came up while one was on its way out: py4j's calls fail after it."""
+def follows_interrupt(error: BaseException | None) -> bool:
+    """True for an interrupt, and for errors that follow one: calls of py4j fail after it."""
     while error is not None and not isinstance(error, Interrupted):
         error = error.__cause__ or error.__context__
     return error is not None
 
 
-def end_at_once() -> None:
-    """What Ctrl-C does from here on, in the main thread."""
+def handle_ctrl_c() -> None:
+    """From now on, Ctrl-C in the main thread prints one line and raises Interrupted."""
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
-        _tell("interrupted")
+        _print_once("interrupted")
         raise Interrupted
 
     signal.signal(signal.SIGINT, end)
 
 
-def end_quietly(session: SparkSession) -> None:
-    """What Ctrl-C does from here on, in the place of PySpark's own way to end on it, with which
-    its parts die noisily."""
+def handle_ctrl_c_in_spark(session: SparkSession) -> None:
+    """From now on, Ctrl-C also cancels Spark's jobs.
+
+    Replaces PySpark's own handler, after which its parts print many stack traces.
+    """
     if threading.current_thread() is not threading.main_thread():
         return  # signals are the main thread's
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
-        _tell(WHILE_SPARK_WORKS)
-        logging.disable()  # py4j logs the call that is given up here
-        # This thread may be in the middle of a call to the JVM; another one can make another call.
+        _print_once(WHILE_SPARK_RUNS)
+        logging.disable()  # py4j logs the call that is abandoned here
+        # This thread may be in a call to the JVM; another thread has its own connection.
         canceller = threading.Thread(target=_cancel, args=[session], daemon=True)
         canceller.start()
-        canceller.join(_ANSWER_LIMIT_S)
+        canceller.join(_CANCEL_LIMIT_S)
         _leave_call(session)
         raise Interrupted
 
     signal.signal(signal.SIGINT, end)
 
 
-def _tell(what: str) -> None:
-    # The second time without a word: plans that Spark is making cannot be cancelled.
-    signal.signal(signal.SIGINT, _end_now)
-    print(f"regroup: {what}", file=sys.stderr, flush=True)
+def _print_once(message: str) -> None:
+    # A second Ctrl-C prints nothing and exits: Spark cannot cancel a plan in the making.
+    signal.signal(signal.SIGINT, _exit_now)
+    print(f"regroup: {message}", file=sys.stderr, flush=True)
 
 
-def _end_now(number: int, frame: FrameType | None) -> NoReturn:
+def _exit_now(number: int, frame: FrameType | None) -> NoReturn:
     if sys.stderr.isatty():
         os.write(sys.stderr.fileno(), _SHOW_CURSOR)
     os._exit(CODE)
 
 
 def _leave_call(session: SparkSession) -> None:
-    """This thread's next call to the JVM, such as the one that records the run, gets a connection
-    of its own: py4j's way to give one up now and then takes the connection after it along."""
+    """Close this thread's connection, so that the next call, such as recording the run, opens a new
+    one.  Otherwise py4j sometimes fails that next call, too."""
     gateway = session.sparkContext._gateway
-    if gateway is not None and (left := gateway._gateway_client.get_thread_connection()):
-        left.close()
+    if gateway is not None and (abandoned := gateway._gateway_client.get_thread_connection()):
+        abandoned.close()
 
 
 def _cancel(session: SparkSession) -> None:
     context = session.sparkContext
-    with suppress(Exception):  # the JVM may be gone already
-        # Python workers' stderr comes through the JVM's; what is printed there is dropped now.
+    with suppress(Exception):  # the JVM may have exited
+        # Drop the stack traces of Python workers, whose stderr goes through the JVM's.
         context._jvm.java.lang.System.err.close()  # type: ignore[union-attr]
         context.cancelAllJobs()

@@ -1,6 +1,6 @@
-"""Rows for people and for programs: table, JSON or CSV on stdout.
+"""Print rows as a table, JSON or CSV on stdout.
 
-What rows hold was written by any client of a cluster: no character of it may steer a terminal.
+Rows hold texts of any client of a cluster, so control characters are escaped.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, TextIO
 
-# DEL and C1 controls, what sets the direction of text, line and paragraph ends, lone surrogates.
-_STEERING = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
-_UNPRINTABLE = re.compile(f"[\x00-\x1f{_STEERING}]")
-_UNPRINTABLE_IN_JSON = re.compile(f"[{_STEERING}]")  # the others it escapes by itself
+# DEL and C1 controls, text directions, line and paragraph separators, lone surrogates.
+_CONTROL = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_UNPRINTABLE = re.compile(f"[\x00-\x1f{_CONTROL}]")
+_UNPRINTABLE_IN_JSON = re.compile(f"[{_CONTROL}]")  # json.dumps escapes the others
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -44,33 +44,33 @@ def print_rows(
         out.write(_UNPRINTABLE_IN_JSON.sub(_json_escape, text) + "\n")
     elif format is Format.CSV:
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([_but_line_ends(name) for name in columns])
-        writer.writerows([[_but_line_ends(_text(value)) for value in row] for row in rows])
+        writer.writerow([_csv_text(name) for name in columns])
+        writer.writerows([[_csv_text(_text(value)) for value in row] for row in rows])
     else:
         _print_table(columns, rows, out, title)
 
 
 def printable(text: str) -> str:
-    """``text`` on one line and without any character that steers a terminal: \\x1b for ESC."""
+    """``text`` on one line, control characters escaped: \\x1b for ESC."""
     return _UNPRINTABLE.sub(_escape, text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return _NAMED.get(found[0]) or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return _NAMED.get(match[0]) or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
 
 
-def _json_escape(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+def _json_escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
 
 
-def _but_line_ends(text: str) -> str:
-    """As `printable`, but CSV's quotes hold a field of several lines together."""
+def _csv_text(text: str) -> str:
+    """`printable`, but with line ends and tabs: CSV quotes fields of several lines."""
     return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
 
 
 def jsonable(value: Any) -> Any:
-    """JSON's types; bytes as base64, times in ISO 8601 with Z for UTC."""
+    """A value that JSON can represent: bytes as base64, times in ISO 8601 with Z for UTC."""
     if isinstance(value, dict):
         return {str(name): jsonable(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -111,5 +111,5 @@ def _print_table(
 
 
 def time_text(at_ms: int) -> str:
-    """A moment in UTC, to the millisecond."""
+    """A time in UTC, in milliseconds."""
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(" ", "milliseconds")[:-6]

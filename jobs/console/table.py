@@ -1,7 +1,7 @@
-"""Rows as a table that fits: as wide as it is, or, on a terminal, no wider than that.
+"""Print rows as a table that fits a terminal.
 
-On a terminal too narrow for a table its longest columns are folded; where that is not enough, each
-row becomes a block of lines, a column a line.  Elsewhere (a file, a pipe) nothing is folded.
+On a narrow terminal, the longest columns are folded; if that is not enough, each row becomes a
+block with one line per column.  In a file or a pipe, nothing is folded.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
-_BETWEEN = 3  # blanks from column to column
+_GAP = 3  # blanks between columns
 _EDGES = 2
-_NARROWEST = 24  # to which a column is folded: a time, a UUID in two
+_NARROWEST = 24  # of a folded column: a time, or half a UUID
 
 
 def print_table(
@@ -28,9 +28,9 @@ def print_table(
     out: TextIO,
     title: str | None = None,
 ) -> None:
-    """``rows``: texts without line ends.  ``numeric``: of each column, whether it stands right."""
+    """``rows``: texts without line ends.  ``numeric``: per column, whether it is aligned right."""
     widths = [max(map(cell_len, column)) for column in zip(columns, *rows, strict=True)]
-    natural = sum(widths) + _BETWEEN * (len(columns) - 1) + _EDGES
+    natural = sum(widths) + _GAP * (len(columns) - 1) + _EDGES
     limit = shutil.get_terminal_size().columns if out.isatty() else None
     if limit is None or natural <= limit:
         _print(_table(columns, rows, numeric, widths, title), max(natural, 40), out)
@@ -42,7 +42,7 @@ def print_table(
 
 
 def _widest(widths: Sequence[int], room: int) -> int | None:
-    """The most that a column may take so that all fit into ``room``; None if that is too little."""
+    """The width limit for columns so that all fit into ``room``; None if below _NARROWEST."""
     for widest in range(max(widths), _NARROWEST - 1, -1):
         if sum(min(width, widest) for width in widths) <= room:
             return widest

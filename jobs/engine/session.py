@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from jobs.command_line.config import Config
 from jobs.command_line.packaged_files import CONF
 from jobs.console.errors import UsageError
-from jobs.console.interrupt import end_quietly
+from jobs.console.interrupt import handle_ctrl_c_in_spark
 from jobs.engine.jars import jars_folder
 
 # Settings that bring Delta's jars without `regroup jars`.
@@ -44,7 +44,7 @@ def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
             builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel(config.log_level)
-    end_quietly(session)
+    handle_ctrl_c_in_spark(session)
     return session
 
 

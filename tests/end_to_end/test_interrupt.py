@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from jobs.lake.integrity import damages, tables_there
+from jobs.lake.integrity import damages, tables_on_disk
 from jobs.lake.sql import query
 from jobs.nightly_run.demo import INCIDENTS
 from schemas import table_names
@@ -43,12 +43,12 @@ def test_a_run_that_is_interrupted(running, tmp_path):
 
     lines = [line for line in said.splitlines() if not line.endswith(" s")]  # jobs done before
     assert lines == [
-        "regroup: interrupted, coming to an end (Ctrl-C again: at once); what is written stays "
-        "right, and the same command again works out the rest"
+        "regroup: interrupted, cancelling Spark's jobs (Ctrl-C again: exit at once); written "
+        "tables stay valid, and the same command computes the rest"
     ]
     assert running.returncode == 130
     lake = str(tmp_path)
-    there = tables_there(lake)
+    there = tables_on_disk(lake)
     assert {"offsets_records", "broker_log_events", "runs"} <= set(there) < set(table_names())
     assert [damage for table in there for damage in damages(lake, table)] == []
     ended = query(lake, "SELECT step, outcome FROM runs WHERE step IN ('nightly', 'ingest')")[1]

@@ -1,4 +1,4 @@
-"""A failure that nobody foresaw: one line and exit 1; all of it for whoever asks."""
+"""An unexpected failure: one line and exit 1; the traceback if REGROUP_TRACE is set."""
 
 import sys
 
@@ -7,7 +7,7 @@ import pytest
 from jobs.command_line import cli
 from jobs.command_line.arguments import run_script
 
-FOUND_DEEP = """An error occurred while calling o96.save.
+NESTED_CAUSE = """An error occurred while calling o96.save.
 : org.apache.spark.SparkException: Job aborted.
 \tat org.apache.spark.sql.errors.QueryExecutionErrors$.jobAborted(QueryExecutionErrors.scala:1)
 Caused by: java.io.IOException: No space left on device
@@ -21,34 +21,34 @@ ValueError: no such partition
 JVM stacktrace:
 org.apache.spark.SparkException
 \tat org.apache.spark.sql.errors"""
-HINT = "; REGROUP_TRACE=1 shows the whole trace\n"
-SAID = {
-    "its class and first words": (
+HINT = "; REGROUP_TRACE=1 prints the traceback\n"
+MESSAGES = {
+    "class and first line": (
         RuntimeError("lost a shuffle\nat line 2"),
         "regroup: RuntimeError: lost a shuffle" + HINT,
     ),
-    "no words": (AssertionError(), "regroup: AssertionError: no message" + HINT),
-    "an error in a worker is what Python said": (
+    "no message": (AssertionError(), "regroup: AssertionError: no message" + HINT),
+    "the Python error of a worker": (
         RuntimeError(IN_A_WORKER),
         "regroup: RuntimeError: ValueError: no such partition" + HINT,
     ),
-    "a full disk, however deep": (
-        RuntimeError(FOUND_DEEP),
-        "regroup: the disk is full: make room where the lake lies and where Spark has its temporary"
-        " files (spark.local.dir), and start the same run again (RuntimeError:"
+    "a full disk, at any depth of causes": (
+        RuntimeError(NESTED_CAUSE),
+        "regroup: the disk is full: free space for the lake and for Spark's temporary files"
+        " (spark.local.dir), and start the same run again (RuntimeError:"
         " org.apache.spark.SparkException: Job aborted.)" + HINT,
     ),
-    "a task that sorts more than it has room for": (
+    "a task that sorts more than fits into its memory": (
         RuntimeError("o1\n: SparkOutOfMemoryError: [UNABLE_TO_ACQUIRE_MEMORY] 16384 bytes, got 0"),
-        "regroup: what a task of Spark has to sort does not fit into its share of memory: cut it"
-        " into more (spark.sql.shuffle.partitions) or give more (spark.driver.memory,"
+        "regroup: a Spark task cannot sort its rows in its share of memory: use more tasks"
+        " (spark.sql.shuffle.partitions) or more memory (spark.driver.memory,"
         " spark.executor.memory), and start the same run again (RuntimeError: o1)" + HINT,
     ),
-    "no character of a message steers a terminal": (
+    "control characters are escaped": (
         ValueError("group \x1b]52;c;aGk=\x07 \u202eeb"),
         "regroup: ValueError: group \\x1b]52;c;aGk=\\x07 \\u202eeb" + HINT,
     ),
-    "a long message is cut": (
+    "a long message is cut off": (
         ValueError("x" * 40_000),
         f"regroup: ValueError: {'x' * 500}..." + HINT,
     ),
@@ -70,23 +70,23 @@ def failing(capsys):
     return run
 
 
-@pytest.mark.parametrize("what", SAID)
-def test_a_failure_is_one_line(failing, what):
-    error, said = SAID[what]
+@pytest.mark.parametrize("case", MESSAGES)
+def test_a_failure_is_one_line(failing, case):
+    error, message = MESSAGES[case]
 
-    assert failing(error) == (1, said)
+    assert failing(error) == (1, message)
 
 
-def test_whoever_asks_gets_the_whole_trace(failing, monkeypatch):
+def test_regroup_trace_prints_the_traceback(failing, monkeypatch):
     monkeypatch.setenv("REGROUP_TRACE", "1")
 
-    code, said = failing(RuntimeError("lost a \x1b[2J shuffle"))
+    code, printed = failing(RuntimeError("lost a \x1b[2J shuffle"))
 
-    lines = said.splitlines()
+    lines = printed.splitlines()
     assert code == 1
     assert lines[0] == "Traceback (most recent call last):"
     assert lines[-1] == "regroup: RuntimeError: lost a \\x1b[2J shuffle"
-    assert "\x1b" not in said
+    assert "\x1b" not in printed
 
 
 def test_a_command_that_fails(monkeypatch, capsys):
@@ -97,8 +97,8 @@ def test_a_command_that_fails(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["regroup", "sql", "--lake", "lake", "SELECT 1"])
     with pytest.raises(SystemExit) as exited:
         cli.main()
-    said = capsys.readouterr()
+    printed = capsys.readouterr()
 
-    assert (exited.value.code, said.out) == (1, "")
-    assert said.err.startswith("regroup: the disk is full: make room")
-    assert said.err.count("\n") == 1
+    assert (exited.value.code, printed.out) == (1, "")
+    assert printed.err.startswith("regroup: the disk is full: free space")
+    assert printed.err.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Ctrl-C: what is told, what comes of it, and that a second one ends everything."""
+"""Ctrl-C: the message, the errors that follow it, and the exit on a second one."""
 
 import logging
 import os
@@ -10,13 +10,13 @@ import threading
 import pytest
 
 from jobs.console import interrupt
-from jobs.console.interrupt import Interrupted, comes_of_interrupt
+from jobs.console.interrupt import Interrupted, follows_interrupt
 
-CLINGING = """
+SLOW_CLEANUP = """
 import time
-from jobs.console.interrupt import end_at_once
+from jobs.console.interrupt import handle_ctrl_c
 
-end_at_once()
+handle_ctrl_c()
 try:
     print("ready", flush=True)
     time.sleep(60)
@@ -26,55 +26,55 @@ except KeyboardInterrupt:
 """
 
 
-def test_the_first_is_told_and_the_second_ends_at_once():
+def test_the_first_prints_a_line_and_the_second_exits_at_once():
     process = subprocess.Popen(
-        [sys.executable, "-c", CLINGING],
+        [sys.executable, "-c", SLOW_CLEANUP],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    for said in ("ready\n", "cleaning up\n"):
-        assert process.stdout.readline() == said
+    for line in ("ready\n", "cleaning up\n"):
+        assert process.stdout.readline() == line
         process.send_signal(signal.SIGINT)
 
     assert process.communicate() == ("", "regroup: interrupted\n")
     assert process.returncode == 130
 
 
-def failing_on_the_way_out():
+def failing_during_cleanup():
     try:
         raise Interrupted
     finally:
         raise OSError("the JVM does not answer")
 
 
-def failing_and_explained():
+def failing_with_a_cause():
     try:
-        failing_on_the_way_out()
+        failing_during_cleanup()
     except OSError as error:
         raise ValueError("no run") from error
 
 
-@pytest.mark.parametrize("act", [failing_on_the_way_out, failing_and_explained])
-def test_what_fails_on_the_way_out_comes_of_the_interrupt(act):
+@pytest.mark.parametrize("act", [failing_during_cleanup, failing_with_a_cause])
+def test_an_error_during_cleanup_follows_the_interrupt(act):
     with pytest.raises((OSError, ValueError)) as raised:
         act()
 
-    assert comes_of_interrupt(raised.value)
+    assert follows_interrupt(raised.value)
 
 
 @pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt(), None])
-def test_what_does_not(error):
-    assert not comes_of_interrupt(error)
+def test_other_errors_do_not_follow_an_interrupt(error):
+    assert not follows_interrupt(error)
 
 
 @pytest.fixture
 def ctrl_c(spark, monkeypatch):
-    """Ctrl-C while Spark works, without what it does to the JVM that the other tests need, too."""
+    """Install the handler for Ctrl-C in Spark, without its effects on the JVM of other tests."""
     monkeypatch.setattr(interrupt, "_cancel", lambda session: None)
     monkeypatch.setattr(logging, "disable", lambda: None)
     before = signal.getsignal(signal.SIGINT)
-    yield lambda: interrupt.end_quietly(spark)
+    yield lambda: interrupt.handle_ctrl_c_in_spark(spark)
     signal.signal(signal.SIGINT, before)
 
 
@@ -83,8 +83,8 @@ def interrupted_in_a_call(spark):
     spark.sparkContext._jvm.java.lang.Thread.sleep(1000)
 
 
-def test_after_ctrl_c_in_a_call_the_next_ones_are_answered(spark, ctrl_c):
-    """Again and again: what was wrong here once went wrong one time in fifteen."""
+def test_after_ctrl_c_in_a_call_the_next_calls_succeed(spark, ctrl_c):
+    """100 times: a former bug occurred once in 15 times."""
     for _ in range(100):
         ctrl_c()
         with pytest.raises(Interrupted):

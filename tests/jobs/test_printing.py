@@ -1,4 +1,4 @@
-"""Printing: the same rows for people, as JSON and as CSV."""
+"""Printing rows as a table, as JSON and as CSV."""
 
 import io
 import json
@@ -29,11 +29,11 @@ def test_json_is_an_array_of_objects():
     ]
 
 
-def test_no_rows_are_still_json():
+def test_without_rows_json_is_an_empty_array():
     assert json.loads(printed(Format.JSON, rows=[])) == []
 
 
-def test_csv_has_a_header_and_quotes_what_needs_it():
+def test_csv_has_a_header_and_quotes_where_needed():
     assert printed(Format.CSV) == (
         'group,generation,at\nbilling,12,2026-11-21 08:15:00.250\n"a,b",,\n'
     )
@@ -48,13 +48,13 @@ def test_a_table_aligns_numbers_right_and_leaves_nulls_blank():
     ]
 
 
-def test_a_table_is_as_wide_as_it_needs_to_be():
+def test_a_table_in_a_file_is_as_wide_as_its_content():
     wide = "x" * 300
 
     assert wide in printed(Format.TABLE, [(wide,)], ["reason"])
 
 
-def test_a_tables_text_is_no_markup():
+def test_a_table_does_not_interpret_markup():
     assert "[red]:smile:[/red]" in printed(Format.TABLE, [("[red]:smile:[/red]",)], ["reason"])
 
 
@@ -100,18 +100,18 @@ HOSTILE = "a\x1b[2J\x1b]52;c;aGk=\x07\x9b31m\r\n\t\x00\u202eb\u2028"
         (Format.JSON, r"a\u001b[2J\u001b]52;c;aGk=\u0007\u009b31m\r\n\t\u0000\u202eb\u2028"),
     ],
 )
-def test_no_character_of_a_row_steers_a_terminal(format, shown):
+def test_control_characters_are_escaped(format, shown):
     out = printed(format, [(HOSTILE, ["\x1b[2J"])], ["reason", "\x1b[1mmembers"], title="\x1b[3m")
 
     assert shown in out
     assert not {"\x1b", "\x9b", "\x00", "\r", "\u202e", "\u2028"} & set(out)
 
 
-def test_json_loses_nothing_by_its_escapes():
+def test_escaped_json_has_the_original_value():
     assert json.loads(printed(Format.JSON, [(HOSTILE,)], ["reason"])) == [{"reason": HOSTILE}]
 
 
-def test_a_table_gives_wide_characters_their_room():
+def test_a_table_with_wide_characters():
     assert "消费者组" in printed(Format.TABLE, [("消费者组",)] * 3, ["g"])
 
 
@@ -122,7 +122,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def on_terminal(monkeypatch):
-    """``on_terminal(columns, rows, width)``: lines on a terminal so wide, without its codes."""
+    """``on_terminal(columns, rows, width)``: lines on a terminal of this width, without codes."""
 
     def show(columns, rows, width, **more):
         monkeypatch.setenv("COLUMNS", str(width))
@@ -138,7 +138,7 @@ def on_terminal(monkeypatch):
 WORDS = "a reason that a broker gave in many words"
 
 
-def test_a_terminal_that_is_wide_enough_shows_what_a_file_would(on_terminal):
+def test_a_wide_terminal_shows_the_same_lines_as_a_file(on_terminal):
     written = [line for line in printed(Format.TABLE).splitlines() if line.strip()]
 
     assert on_terminal(COLUMNS, ROWS, 200) == written
@@ -153,7 +153,7 @@ def test_on_a_narrow_terminal_the_longest_columns_are_folded(on_terminal):
     ]
 
 
-def test_on_a_terminal_too_narrow_for_a_table_a_row_is_a_block(on_terminal):
+def test_on_a_very_narrow_terminal_each_row_is_a_block(on_terminal):
     rows = [("billing", 12, WORDS), ("audit", None, WORDS)]
 
     assert on_terminal(["group", "n", "reason"], rows, 40, title="those") == [
@@ -167,7 +167,7 @@ def test_on_a_terminal_too_narrow_for_a_table_a_row_is_a_block(on_terminal):
     ]
 
 
-def test_no_line_of_a_table_is_wider_than_its_terminal(on_terminal):
+def test_no_line_is_wider_than_the_terminal(on_terminal):
     rows = [(WORDS, 1, WORDS, "消费者组" * 10)]
 
     for width in range(85, 160):
@@ -178,5 +178,5 @@ def test_no_line_of_a_file_ends_in_blanks():
     assert [line for line in printed(Format.TABLE).splitlines() if line != line.rstrip()] == []
 
 
-def test_a_table_without_a_row_has_its_header(on_terminal):
+def test_a_table_without_rows_has_its_header(on_terminal):
     assert on_terminal(COLUMNS, [], 80)[0].split() == COLUMNS

@@ -1,4 +1,4 @@
-"""Progress: plain lines for a log, and on a terminal what runs just now below them."""
+"""Progress: one line per step in a log; a terminal also shows the running steps below them."""
 
 import io
 import re
@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from jobs.console.working import working
+from jobs.console.spinner import spinner
 from jobs.nightly_run.pipeline import Progress
 
 
@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
 
 
 def screen(out):
-    """What a terminal shows in the end: lines, with those that were erased taken away."""
+    """The lines that the terminal shows at the end, without the erased ones."""
     lines = [""]
     for code, text in re.findall(r"(\x1b\[\??[0-9;]*[A-Za-z]|\n|\r)|([^\x1b\n\r]+)", out):
         if text:
@@ -39,18 +39,19 @@ def out(monkeypatch):
     return Terminal()
 
 
-def seconds_away(lines):
+def without_seconds(lines):
     return [re.sub(r"\d+\.\d s$", "N s", line) for line in lines]
 
 
-def test_a_log_gets_a_line_a_step():
+def test_a_log_gets_one_line_per_step():
     log = io.StringIO()
     progress = Progress(log)
 
     progress.step("ingest", lambda: None)
     progress.say("5 groups")
 
-    assert seconds_away(log.getvalue().splitlines()) == ["ingest                  N s", "5 groups"]
+    lines = log.getvalue().splitlines()
+    assert without_seconds(lines) == ["ingest                  N s", "5 groups"]
     assert "\x1b" not in log.getvalue()
 
 
@@ -61,14 +62,14 @@ def test_a_terminal_keeps_the_same_lines(out):
     progress.step("churn", lambda: None)
     progress.say("[5] groups")
 
-    assert seconds_away(screen(out.getvalue())) == [
+    assert without_seconds(screen(out.getvalue())) == [
         "ingest                  N s",
         "churn                   N s",
         "[5] groups",
     ]
 
 
-def test_a_terminal_shows_what_runs_in_both_threads(out):
+def test_a_terminal_shows_the_running_step_of_each_thread(out):
     progress = Progress(out)
     both = threading.Barrier(3)
     seen = threading.Barrier(3)
@@ -89,13 +90,13 @@ def test_a_terminal_shows_what_runs_in_both_threads(out):
 
     assert shown[0] == "meanwhile"
     assert sorted(line.split()[1] for line in shown[1:]) == ["a", "b"]
-    assert sorted(seconds_away(screen(out.getvalue()))[1:]) == [
+    assert sorted(without_seconds(screen(out.getvalue()))[1:]) == [
         "a                       N s",
         "b                       N s",
     ]
 
 
-def test_a_step_that_fails_leaves_nothing_behind(out):
+def test_a_failed_step_is_erased_and_its_error_stored(out):
     progress = Progress(out)
 
     def act():
@@ -105,30 +106,30 @@ def test_a_step_that_fails_leaves_nothing_behind(out):
         progress.step("ingest", act)
 
     assert screen(out.getvalue()) == []
-    assert out.getvalue().rfind("\x1b[?25h") > out.getvalue().rfind("\x1b[?25l")  # a cursor again
+    assert out.getvalue().rfind("\x1b[?25h") > out.getvalue().rfind("\x1b[?25l")  # visible
     assert progress.steps[0].error == "OSError: no room"
 
 
-def test_working_is_shown_on_a_terminal_and_gone_afterwards(out, monkeypatch):
+def test_working_is_shown_on_a_terminal_and_erased_afterwards(out, monkeypatch):
     monkeypatch.setattr(sys, "stderr", out)
-    with working("replay"):
+    with spinner("replay"):
         shown = screen(out.getvalue())
 
     assert shown[0].split()[1:] == ["replay", "0:00:00"]
     assert screen(out.getvalue()) == []
 
 
-def test_what_is_answered_meanwhile_stays_on_stdout(out, monkeypatch, capsys):
+def test_output_during_working_goes_to_stdout(out, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stderr", out)
-    with working("replay"):
+    with spinner("replay"):
         print("an answer")
 
     assert capsys.readouterr().out == "an answer\n"
     assert "an answer" not in out.getvalue()
 
 
-def test_a_log_gets_nothing_of_working(capsys):
-    with working("replay"):
+def test_working_writes_nothing_to_a_log(capsys):
+    with spinner("replay"):
         pass
 
     assert capsys.readouterr() == ("", "")

@@ -1,4 +1,4 @@
-"""On a terminal: what is being worked on, and for how long already, below what is printed."""
+"""Running steps on a terminal: their names and elapsed times, below the printed lines."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 
-class LiveSteps:
-    """A line for each step that runs, gone when it is done.  Steps may run in several threads."""
+class RunningSteps:
+    """One line per running step, erased when the step ends.  Steps may run in several threads."""
 
     def __init__(self, out: TextIO) -> None:
         self._console = Console(file=out, highlight=False, markup=False, emoji=False)
@@ -22,14 +22,14 @@ class LiveSteps:
             TimeElapsedColumn(),
             console=self._console,
             transient=True,
-            redirect_stdout=False,  # what commands answer goes where it is sent
+            redirect_stdout=False,  # answers go to stdout only
         )
         self._running = 0
         self._lock = threading.Lock()
 
     @contextmanager
     def shown(self, name: str) -> Iterator[None]:
-        """While the block runs."""
+        """Show a line while the block runs."""
         with self._lock:
             self._running += 1
             if self._running == 1:
@@ -45,5 +45,5 @@ class LiveSteps:
                     self._lines.stop()
 
     def say(self, text: str) -> None:
-        """Above the lines of what still runs."""
+        """Print above the lines of running steps."""
         self._console.print(text, soft_wrap=True)
