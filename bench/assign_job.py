@@ -33,8 +33,10 @@ from coordinator_core.records import encode_assignment as assigned
 from coordinator_core.records import encode_subscription as subscribed
 from jobs.assign_partitions import CHUNK, FRAME, in_chunks, rerun, store
 from jobs.assignors.rerun import Rerun
-from jobs.command_line.config import CONF, load_config
+from jobs.command_line.config import load_config
+from jobs.command_line.packaged_files import CONF
 from jobs.engine.session import build_session
+from jobs.lake.scope import AllDates
 from jobs.lake.tables import Lake
 
 TOPICS, PARTITIONS = 5, 10
@@ -117,7 +119,7 @@ def in_spark(path: str, folder: str, options: argparse.Namespace, told: Any) -> 
     start = time.perf_counter()
     frames = 1 + total // FRAME
     given = rerun(in_chunks(generations), options.assignors, frames)
-    store(Lake(spark, folder, "bench"), given, frames)
+    store(AllDates(Lake(spark, folder, "bench")), given, frames)
     told.put((total, time.perf_counter() - start))
 
 

@@ -1,4 +1,4 @@
-"""Build the wheel, and the same files as regroup.zip for spark-submit --py-files: `make package`."""
+"""Build the wheel, and a copy as regroup.zip for spark-submit --py-files: `make package`."""
 
 from __future__ import annotations
 

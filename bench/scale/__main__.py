@@ -24,8 +24,10 @@ from typing import Any
 
 from bench.process_tree import Watch
 from bench.scale.bronze import CLUSTER, write_bronze
-from jobs.command_line.config import CONF, load_config
+from jobs.command_line.config import load_config
+from jobs.command_line.packaged_files import CONF
 from jobs.engine.session import build_session
+from jobs.lake.scope import AllDates
 from jobs.lake.tables import Lake
 from jobs.nightly_run.pipeline import JOBS, job
 
@@ -47,11 +49,11 @@ def only_bronze(root: str, scale: float, *, skewed: bool) -> None:
 def run_one(root: str, jobs: list[str]) -> None:
     """The jobs in this process; one JSON line a stage: its name, seconds by the clock and of the
     processors, MiB of JVM and workers."""
-    lake = Lake(build_session(load_config(str(CONF / "large.toml"))), root, CLUSTER)
+    scope = AllDates(Lake(build_session(load_config(str(CONF / "large.toml"))), root, CLUSTER))
     for name in jobs:
         with Watch(os.getpid()) as watch:
             began = time.monotonic()
-            job(name).run(lake)
+            job(name).run(scope)
             seconds = time.monotonic() - began
         jvm, workers = (
             sum(u.mib for n, u in watch.used.items() if n.startswith(p)) for p in ("java", "python")

@@ -9,7 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from jobs.alerts.settings import AlertSettings, read_settings
-from jobs.command_line.packaged_files import CONF
+from jobs.command_line.packaged_files import configuration_file
 from jobs.console.errors import UsageError
 
 SECTIONS = {"spark": dict, "logs": dict, "kafka": dict, "alerts": dict, "log_level": str}
@@ -45,7 +45,7 @@ class Config:
 
 def load_config(path: str | None) -> Config:
     """Read ``path`` (default conf/local.toml); anything unknown in it is a UsageError."""
-    file = Path(path) if path else CONF / "local.toml"
+    file = configuration_file(path)
     try:
         settings = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:

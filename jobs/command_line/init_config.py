@@ -9,7 +9,8 @@ from dataclasses import fields
 from typing import Any
 
 from jobs.alerts.settings import AlertSettings, Thresholds
-from jobs.command_line.config import CONF, ISOLATION_LEVELS
+from jobs.command_line.config import ISOLATION_LEVELS
+from jobs.command_line.packaged_files import CONF
 from jobs.console.errors import UsageError
 from jobs.sources.kafka import DEFAULTS
 

@@ -14,3 +14,12 @@ _FILES = CHECKOUT or _JOBS / "packaged"
 
 CONF = _FILES / "conf"
 EXAMPLES = _FILES / "examples"
+
+
+def configuration_file(name: str | None) -> Path:
+    """The file of ``--conf``, conf/local.toml by default; conf/large.toml also names the packaged
+    one if the current folder has no such file."""
+    if name is None:
+        return CONF / "local.toml"
+    packaged = CONF.parent / name
+    return packaged if packaged.is_file() and not Path(name).exists() else Path(name)

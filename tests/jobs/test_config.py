@@ -2,7 +2,8 @@
 
 import pytest
 
-from jobs.command_line.config import CONF, Config, known_timezone, load_config
+from jobs.command_line.config import Config, known_timezone, load_config
+from jobs.command_line.packaged_files import CONF
 from jobs.console.errors import UsageError
 
 

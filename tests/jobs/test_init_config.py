@@ -6,8 +6,9 @@ import tomllib
 import pytest
 
 from jobs.alerts.settings import AlertSettings, Thresholds
-from jobs.command_line.config import CONF, SECTIONS, Config, load_config
+from jobs.command_line.config import SECTIONS, Config, load_config
 from jobs.command_line.init_config import text, write
+from jobs.command_line.packaged_files import CONF
 from jobs.console.errors import UsageError
 
 # What is commented out in it, as it is set.

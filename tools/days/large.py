@@ -4,7 +4,7 @@ is every table the same?
     python -m tools.days.large LAKE --cluster-id ID [--conf FILE]
 
 What ``tools.days`` asks of small days, for days of a size at which runs go another way
-(``jobs.lake.dated_scope.MANY``).  LAKE has a few dates in bronze, as `regroup simulate --lake` leaves
+(``jobs.lake.dated_scope.MANY_ROWS``).  LAKE has a few dates in bronze, as `regroup simulate --lake` leaves
 them, and is worked out in one run.  Once all nights are over, the first one is run again.  Exit 1
 if a row differs, or if a law is broken.
 """
@@ -22,8 +22,9 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable, write_deltalake
 
 from jobs.checks.check import broken_laws
-from jobs.command_line.config import CONF, load_config
-from jobs.lake.dated_scope import MANY, SILVER
+from jobs.command_line.config import load_config
+from jobs.command_line.packaged_files import CONF
+from jobs.lake.dated_scope import EVENT_TABLES, MANY_ROWS
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions
 from jobs.nightly_run.coverage import BRONZE
@@ -63,7 +64,7 @@ def land(source: str, lake: str, day: date) -> None:
 
 def fewest_events(lake: str) -> int:
     """On a date, of those that a run counts to know whether they are many."""
-    dates = " UNION ALL ".join(f"SELECT event_date FROM {table}" for table in SILVER)
+    dates = " UNION ALL ".join(f"SELECT event_date FROM {table}" for table in EVENT_TABLES)
     return min(query(lake, f"SELECT count(*) FROM ({dates}) GROUP BY event_date")[1])[0]
 
 
@@ -85,8 +86,8 @@ def main() -> None:
     whole, cluster_id, config = options.lake, options.cluster_id, load_config(options.conf)
     once_s = worked_out(NightlyOptions(whole, cluster_id, recompute_all=True), config)
     print(f"everything in one run: {once_s:.0f} s", flush=True)
-    if (events := fewest_events(whole)) <= MANY:
-        sys.exit(f"{events} events on a date are not many: give a lake with more than {MANY}")
+    if (events := fewest_events(whole)) <= MANY_ROWS:
+        sys.exit(f"{events} events on a date are not many: give a lake with more than {MANY_ROWS}")
     with tempfile.TemporaryDirectory() as nights:
         land_lists(whole, nights)
         days = dates_of(whole)
