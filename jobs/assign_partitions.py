@@ -31,9 +31,8 @@ from jobs.assignors.partition_counts import (
 )
 from jobs.assignors.rerun import GIVEN, NAMES, PLACE, SCHEMA, Rerun
 from jobs.command_line.arguments import main
-from jobs.generation_members import RECORD
-from jobs.lake.tables import Lake
-from jobs.timeline import GENERATION, GROUP, LIFE
+from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, RECORD_KEY
+from jobs.lake.scope import RunScope
 
 # After `assignments`, which writes the other rows of its table.
 READS = ("timeline", "group_metadata", "generation_members", "topic_partitions", "assignments")
@@ -57,23 +56,23 @@ def recorded(
     Its first record is what the leader gave; static members may have other ids in the last one.
     """
     placed = timeline.where("event = 'RECORD' AND event_generation IS NOT NULL").select(
-        *RECORD, "incarnation", "seq"
+        *RECORD_KEY, "incarnation", "seq"
     )
     readable = F.forall("members.subscribed_topics", lambda topics: topics.isNotNull())
-    in_order = Window.partitionBy(*GENERATION).orderBy("seq")
+    in_order = Window.partitionBy(*GENERATION_KEY).orderBy("seq")
     whole = in_order.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     records = (
         group_metadata.where((F.col("protocol_type") == "consumer") & readable)
-        .join(placed, on=RECORD, how="inner")
+        .join(placed, on=RECORD_KEY, how="inner")
         .withColumn("last_ids", F.last("members.member_id").over(whole))
         .withColumn("age", F.row_number().over(in_order))
         .where("age = 1")
     )
-    process = generation_members.groupBy(*GENERATION).agg(
+    process = generation_members.groupBy(*GENERATION_KEY).agg(
         F.map_from_entries(F.collect_list(F.struct("member_id", "process"))).alias("process_of")
     )
-    return records.join(process, on=GENERATION, how="inner").select(
-        *GENERATION,
+    return records.join(process, on=GENERATION_KEY, how="inner").select(
+        *GENERATION_KEY,
         "event_date",
         time_ms().alias("time_ms"),
         "protocol",
@@ -95,11 +94,11 @@ def in_chunks(generations: DataFrame) -> DataFrame:
     """Each date's and chunk's generations, and ``carried`` into it the last one before it."""
     day, part = F.unix_date("event_date").cast("long"), F.floor(F.col("generation") / CHUNK)
     own = day * CHUNKS_A_DAY + part
-    borders = _borders(generations.select(*GENERATION, own.alias("own")))
+    borders = _borders(generations.select(*GENERATION_KEY, own.alias("own")))
     also = F.when(F.col("next_chunk").isNotNull(), F.array("own", "next_chunk"))
     return (
         generations.withColumn("own", own)
-        .join(borders, on=GENERATION, how="left")
+        .join(borders, on=GENERATION_KEY, how="left")
         .withColumn("chunk", F.explode(F.coalesce(also, F.array("own"))))
         .withColumn("carried", F.col("chunk") != F.col("own"))
         .drop("own", "next_chunk")
@@ -108,19 +107,19 @@ def in_chunks(generations: DataFrame) -> DataFrame:
 
 def _borders(generations: DataFrame) -> DataFrame:
     """The last generation of each chunk but the life's last, and the chunk that comes next."""
-    life = Window.partitionBy(*LIFE).orderBy("own")
+    life = Window.partitionBy(*INCARNATION_KEY).orderBy("own")
     return (
-        generations.groupBy(*LIFE, "own")
+        generations.groupBy(*INCARNATION_KEY, "own")
         .agg(F.max("generation").alias("generation"))
         .withColumn("next_chunk", F.lead("own").over(life))
         .where("next_chunk IS NOT NULL")
-        .select(*GENERATION, "next_chunk")
+        .select(*GENERATION_KEY, "next_chunk")
     )
 
 
 def rerun(chunks: DataFrame, assignors: tuple[str, ...], frames: int) -> DataFrame:
     """One row per generation and assignor, step and chain, in ``frames`` frames of whole chunks."""
-    frame = F.pmod(F.xxhash64(*LIFE, "chunk"), F.lit(frames))
+    frame = F.pmod(F.xxhash64(*INCARNATION_KEY, "chunk"), F.lit(frames))
     again = Rerun(assignors)
 
     # Not the object itself: Spark counts the arguments, and takes `self` for the key.
@@ -149,43 +148,43 @@ def assignments(told: DataFrame) -> DataFrame:
     )
 
 
-def store(lake: Lake, told: DataFrame, frames: int) -> None:
+def store(scope: RunScope, told: DataFrame, frames: int) -> None:
     told.persist(StorageLevel.DISK_ONLY)
     try:
         told.count()  # Worked out frame by frame, whoever is free; then written in few files.
-        at_once = lake.spark.sparkContext.defaultParallelism
+        at_once = scope.lake.parallelism
         few = told.coalesce(max(at_once, frames // FRAMES_WRITTEN))
-        lake.replace("assignor_quality", quality(few))
-        lake.replace("assignments", assignments(few), where=f"assignor <> '{ACTUAL}'")
+        scope.replace("assignor_quality", quality(few))
+        scope.replace("assignments", assignments(few), where=f"assignor <> '{ACTUAL}'")
     finally:
         told.unpersist()
 
 
-def run(lake: Lake, assignors: tuple[str, ...] = tuple(ASSIGNORS)) -> None:
-    later = lake.later()
-    known = None if later is None else partition_counts(*_counted(lake))
-    seen = seen_partitions(lake.read("group_metadata"))
-    lake.add_to("seen_partitions", seen, if_="n.since < t.since")
-    _run_again(lake, assignors)
+def run(scope: RunScope, assignors: tuple[str, ...] = tuple(ASSIGNORS)) -> None:
+    later = scope.later_dates()
+    known = None if later is None else partition_counts(*_counted(scope))
+    seen = seen_partitions(scope.read("group_metadata"))
+    scope.replace_or_upsert("seen_partitions", seen, if_="n.since < t.since")
+    _run_again(scope, assignors)
     # What came late may show that a topic had more partitions than the dates after it knew.
     if later is not None and known is not None:
-        counts = partition_counts(*_counted(lake))
-        if counts.differ_from(known, later.begins_ms):
+        counts = partition_counts(*_counted(scope))
+        if counts.differ_from(known, later.first_ms):
             _run_again(later, assignors)
 
 
-def _counted(lake: Lake) -> tuple[DataFrame, DataFrame]:
-    return lake.read("topic_partitions"), lake.read("seen_partitions")
+def _counted(scope: RunScope) -> tuple[DataFrame, DataFrame]:
+    return scope.read("topic_partitions"), scope.read("seen_partitions")
 
 
-def _run_again(lake: Lake, assignors: tuple[str, ...]) -> None:
+def _run_again(scope: RunScope, assignors: tuple[str, ...]) -> None:
     tables = {
-        name: lake.read(name) for name in ("timeline", "group_metadata", "generation_members")
+        name: scope.read(name) for name in ("timeline", "group_metadata", "generation_members")
     }
     frames = 1 + tables["timeline"].where("event = 'RECORD'").count() // FRAME
-    said = said_of_groups(tables["group_metadata"], *_counted(lake))
-    chunks = in_chunks(recorded(**tables)).join(said, on=GROUP, how="left")
-    store(lake, rerun(chunks, assignors, frames), frames)
+    said = said_of_groups(tables["group_metadata"], *_counted(scope))
+    chunks = in_chunks(recorded(**tables)).join(said, on=GROUP_KEY, how="left")
+    store(scope, rerun(chunks, assignors, frames), frames)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What the leader gave to whom, as the coordinator stored it.
+"""The partitions that each member was assigned, as stored by the coordinator.
 
 reads   group_metadata, timeline, generation_members
-writes  assignments   rows of assignor 'actual', one per partition given
+writes  assignments   rows of assignor 'actual', one per assigned partition
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.command_line.arguments import main
-from jobs.generation_members import RECORD
 from jobs.group_metadata import members_with
-from jobs.lake.tables import Lake
-from jobs.timeline import GENERATION, LIFE
+from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, RECORD_KEY
+from jobs.lake.scope import RunScope
 
 READS = ("timeline", "group_metadata", "generation_members")
 
@@ -23,25 +22,25 @@ ACTUAL = "actual"
 def assignments(
     timeline: DataFrame, group_metadata: DataFrame, generation_members: DataFrame
 ) -> DataFrame:
-    """The last record of a generation holds what its members have: replacements included."""
-    later = Window.partitionBy(*LIFE, "event_generation").orderBy("seq")
+    """The last record of a generation has its final members: those that replaced static members."""
+    later = Window.partitionBy(*INCARNATION_KEY, "event_generation").orderBy("seq")
     last = (
         timeline.where("event = 'RECORD' AND event_generation IS NOT NULL")
         .withColumn("next_seq", F.lead("seq").over(later))
         .where("next_seq IS NULL")
-        .select(*RECORD, "incarnation")
+        .select(*RECORD_KEY, "incarnation")
     )
     each = F.explode(members_with("member_id", "assigned"))
-    members = group_metadata.select(*RECORD, "generation", each.alias("member")).select(
-        *RECORD, "generation", "member.*"
+    members = group_metadata.select(*RECORD_KEY, "generation", each.alias("member")).select(
+        *RECORD_KEY, "generation", "member.*"
     )
-    who = generation_members.select(*GENERATION, "member_id", "process", "event_date")
-    given = members.join(last, on=RECORD, how="inner").join(
-        who, on=[*GENERATION, "member_id"], how="inner"
+    processes = generation_members.select(*GENERATION_KEY, "member_id", "process", "event_date")
+    assigned = members.join(last, on=RECORD_KEY, how="inner").join(
+        processes, on=[*GENERATION_KEY, "member_id"], how="inner"
     )
-    by_topic = given.withColumn("assigned", F.explode("assigned"))
+    by_topic = assigned.withColumn("assigned", F.explode("assigned"))
     return by_topic.select(
-        *GENERATION,
+        *GENERATION_KEY,
         "event_date",
         F.lit(ACTUAL).alias("assignor"),
         "member_id",
@@ -51,9 +50,9 @@ def assignments(
     )
 
 
-def run(lake: Lake) -> None:
-    given = assignments(*map(lake.read, READS))
-    lake.replace("assignments", given, where=f"assignor = '{ACTUAL}'")
+def run(scope: RunScope) -> None:
+    actual = assignments(*map(scope.read, READS))
+    scope.replace("assignments", actual, where=f"assignor = '{ACTUAL}'")
 
 
 if __name__ == "__main__":

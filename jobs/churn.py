@@ -1,4 +1,4 @@
-"""What each generation changed: members that came and went, partitions that moved.
+"""What each generation changed: members that joined and left, partitions that moved.
 
 reads   generations, generation_members, assignments, timeline
 writes  churn   one row per generation
@@ -12,12 +12,11 @@ from pyspark.sql import functions as F
 from jobs.assignments import ACTUAL
 from jobs.assignors.forced_moves import given, there, with_forced_moves
 from jobs.command_line.arguments import main
-from jobs.lake.tables import Lake
-from jobs.timeline import GENERATION, LIFE, PUTS_OUT
+from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, PARTITION_KEY
+from jobs.lake.scope import RunScope
+from jobs.timeline import IS_REMOVAL
 
 READS = ("generations", "generation_members", "assignments", "timeline")
-
-PARTITION = [*LIFE, "topic", "partition"]
 
 
 def churn(
@@ -27,24 +26,24 @@ def churn(
     timeline: DataFrame,
     unowned: DataFrame | None = None,
 ) -> DataFrame:
-    """``unowned``: who last had the partitions that nobody has when these tables begin."""
-    known = generations.select(
-        *GENERATION,
+    """``unowned``: the last owners of the partitions that are unowned when these tables begin."""
+    followed = generations.select(
+        *GENERATION_KEY,
         "event_date",
         "evidence",
-        _last_recorded(F.col("generation"), F.desc("generation")).alias("followed_by"),
+        _last_recorded(F.col("generation"), F.desc("generation")).alias("next_recorded"),
     )
-    kept = F.filter("owned_next", lambda generation: generation == F.col("followed_by"))
-    told = (
-        known.join(_member_counts(generation_members), on=GENERATION, how="left")
-        .join(_departures(timeline), on=GENERATION, how="left")
-        .join(_partition_counts(_owned(assignments, unowned)), on=GENERATION, how="left")
-        .withColumn("let_go", F.col("assigned") - F.size(kept))
-        .drop("followed_by", "owned_next")
+    kept = F.filter("owned_next", lambda generation: generation == F.col("next_recorded"))
+    counted = (
+        followed.join(_member_counts(generation_members), on=GENERATION_KEY, how="left")
+        .join(_departures(timeline), on=GENERATION_KEY, how="left")
+        .join(_partition_counts(_owned(assignments, unowned)), on=GENERATION_KEY, how="left")
+        .withColumn("unowned_next", F.col("assigned") - F.size(kept))
+        .drop("next_recorded", "owned_next")
     )
-    # Who went and what was let go of count for the generation with the next record.
-    before = _last_recorded(F.struct("gone", "let_go"), F.asc("generation"))
-    counted = with_forced_moves(told).withColumn("before", before)
+    # Members that left and partitions that lost their owner count for the next recorded generation.
+    previous = _last_recorded(F.struct("gone", "unowned_next"), F.asc("generation"))
+    complete = with_forced_moves(counted).withColumn("previous", previous)
 
     def with_records(column: str) -> Column:
         return F.when(F.col("evidence") != "log", F.coalesce(column, F.lit(0))).cast("int")
@@ -52,8 +51,8 @@ def churn(
     def with_log(column: str) -> Column:
         return F.when(F.col("evidence") != "records", F.coalesce(column, F.lit(0))).cast("int")
 
-    return counted.select(
-        *GENERATION,
+    return complete.select(
+        *GENERATION_KEY,
         "event_date",
         with_records("joined").alias("members_joined"),
         with_log("left_").alias("members_left"),
@@ -61,23 +60,27 @@ def churn(
         with_log("dropped").alias("members_dropped"),
         F.coalesce(with_log("replaced_by_log"), with_records("replaced")).alias("members_replaced"),
         with_records("retained").alias("members_retained"),
-        with_records("before.gone").alias("members_gone"),
+        with_records("previous.gone").alias("members_gone"),
         with_records("assigned").alias("partitions_assigned"),
         with_records("moved").alias("partitions_moved"),
-        with_records("before.let_go").alias("partitions_orphaned"),
+        with_records("previous.unowned_next").alias("partitions_orphaned"),
         with_records("new").alias("partitions_new"),
         with_records("forced").alias("moves_forced"),
     )
 
 
-def _last_recorded(what: Column, order: Column) -> Column:
-    """Of the last generation with a record that comes before, in that order, in the same life."""
-    before = Window.partitionBy(*LIFE).orderBy(order).rowsBetween(Window.unboundedPreceding, -1)
-    return F.last(F.when(F.col("evidence") != "log", what), ignorenulls=True).over(before)
+def _last_recorded(value: Column, order: Column) -> Column:
+    """``value`` of the last generation with a record before this one, in this order."""
+    before = (
+        Window.partitionBy(*INCARNATION_KEY)
+        .orderBy(order)
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    return F.last(F.when(F.col("evidence") != "log", value), ignorenulls=True).over(before)
 
 
 def _member_counts(members: DataFrame) -> DataFrame:
-    return members.groupBy(*GENERATION).agg(
+    return members.groupBy(*GENERATION_KEY).agg(
         _count_if(F.col("change") != "retained").alias("joined"),
         _count_if(F.col("change") == "replaced").alias("replaced"),
         _count_if(F.col("change") == "retained").alias("retained"),
@@ -87,48 +90,48 @@ def _member_counts(members: DataFrame) -> DataFrame:
 
 
 def _departures(timeline: DataFrame) -> DataFrame:
-    """By log: who went before the generation's join barrier fell, and which instances came back."""
-    backwards = Window.partitionBy(*LIFE).orderBy(F.desc("seq"))
+    """By log: departures before the generation's join barrier, and replaced instances."""
+    backwards = Window.partitionBy(*INCARNATION_KEY).orderBy(F.desc("seq"))
     after = backwards.rowsBetween(Window.unboundedPreceding, -1)
-    # A replacement belongs to the record or barrier that first has the new member id.
+    # A replacement belongs to the first record or join barrier with the new member id.
     milestone = F.when(F.col("event") != "REBALANCE_START", F.col("event_generation"))
     lands_in = F.coalesce(F.last(milestone, ignorenulls=True).over(after), "current_generation")
     replaced = F.col("event") == "STATIC_REPLACED"
-    told = timeline.withColumn("lands_in", lands_in).withColumn(
+    placed = timeline.withColumn("lands_in", lands_in).withColumn(
         "generation", F.when(replaced, F.col("lands_in")).otherwise(F.col("forming_generation"))
     )
-    return told.groupBy(*GENERATION).agg(
+    return placed.groupBy(*GENERATION_KEY).agg(
         _count_if((F.col("event") == "LEFT") & ~F.col("step").eqNullSafe("pending")).alias("left_"),
         _count_if(F.col("event") == "HEARTBEAT_EXPIRED").alias("expired"),
-        F.sum(F.when(F.expr(PUTS_OUT), F.size("members"))).alias("dropped"),
+        F.sum(F.when(F.expr(IS_REMOVAL), F.size("members"))).alias("dropped"),
         _count_if(replaced).alias("replaced_by_log"),
     )
 
 
 def _owned(assignments: DataFrame, unowned: DataFrame | None) -> DataFrame:
-    """Each partition given beside its last owner, however many generations ago that was, and
-    ``owned_next``, the generation in which it is given again.
+    """Each assigned partition with its last owner, of whichever earlier generation, and
+    ``owned_next``, the next generation in which it is assigned.
 
-    An assignor of one's own may give a partition to several: the last of them is its owner.
+    A custom assignor may assign a partition to several members: the last of them is its owner.
     """
-    columns = [*GENERATION, "topic", "partition", "process", "member_id"]
-    given = assignments.where(F.col("assignor") == ACTUAL).select(*columns)
+    columns = [*GENERATION_KEY, *PARTITION_KEY, "process", "member_id"]
+    assigned = assignments.where(F.col("assignor") == ACTUAL).select(*columns)
     if unowned is not None:
-        before = unowned.withColumnRenamed("context_incarnation", "incarnation")
-        no_generation = F.lit(None).cast("int")
-        given = given.unionByName(before.withColumn("generation", no_generation).select(*columns))
+        earlier = unowned.withColumnRenamed("context_incarnation", "incarnation").withColumn(
+            "generation", F.lit(None).cast("int")
+        )
+        assigned = assigned.unionByName(earlier.select(*columns))
     in_order = (F.asc_nulls_first("generation"), "member_id")
-    history = Window.partitionBy(*PARTITION).orderBy(*in_order)
-    owned = given.withColumn("owned_next", F.lead("generation").over(history)).where(
+    history = Window.partitionBy(*INCARNATION_KEY, *PARTITION_KEY).orderBy(*in_order)
+    owned = assigned.withColumn("owned_next", F.lead("generation").over(history)).where(
         "owned_next IS NULL OR NOT owned_next <=> generation"
     )
     last = F.lag(F.struct("process", "member_id")).over(history)
-    # A member that stays owns what it had, by whatever name its process goes from some date on.
+    # A retained member is the same owner, even if its process is named differently from a date on.
     stays = F.coalesce(F.col("last.member_id") == F.col("member_id"), F.lit(False))
     return owned.withColumn("last", last).where("generation IS NOT NULL").select(
-        *GENERATION,
-        "topic",
-        "partition",
+        *GENERATION_KEY,
+        *PARTITION_KEY,
         "process",
         F.when(stays, F.col("process")).otherwise(F.col("last.process")).alias("last_owner"),
         "owned_next",
@@ -136,10 +139,10 @@ def _owned(assignments: DataFrame, unowned: DataFrame | None) -> DataFrame:
 
 
 def _partition_counts(owned: DataFrame) -> DataFrame:
-    # Shuffled as they are: a generation's partitions come from many tasks, none could add them up.
+    # A generation's rows are spread over many tasks: partial counts would shuffle as many rows.
     return (
-        owned.repartition(*GENERATION)
-        .groupBy(*GENERATION)
+        owned.repartition(*GENERATION_KEY)
+        .groupBy(*GENERATION_KEY)
         .agg(
             F.count("*").alias("assigned"),
             _count_if(F.col("last_owner") != F.col("process")).alias("moved"),
@@ -154,8 +157,9 @@ def _count_if(condition: Column) -> Column:
     return F.count(F.when(condition, 1))
 
 
-def run(lake: Lake) -> None:
-    lake.replace("churn", churn(*map(lake.read, READS), lake.carried("unowned_partitions")))
+def run(scope: RunScope) -> None:
+    tables = {name: scope.read(name) for name in READS}
+    scope.replace("churn", churn(**tables, unowned=scope.carried("unowned_partitions")))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Offset commits, decoded, and whether the transactional ones came to count.
+"""Decoded offset commits, and the outcome of the transactional ones.
 
 reads   offsets_records    records of key types 0 and 1, and transaction markers
 writes  committed_offsets  one row per commit, tombstones included
@@ -18,7 +18,7 @@ from coordinator_core.records import decode
 from jobs.bulk.decoder import Columns, Decoder, decode_into
 from jobs.bulk.records import read_records
 from jobs.command_line.arguments import main
-from jobs.lake.tables import Lake
+from jobs.lake.scope import RunScope
 
 READS = ("offsets_records",)
 
@@ -28,14 +28,17 @@ CARRIED = ("cluster_id", "topic_partition", "log_offset", "event_date", "append_
 
 
 def with_outcome(offsets_records: DataFrame) -> DataFrame:
-    """plain, or by its producer's next end marker in the log: committed, aborted, open.
+    """Add ``outcome``: plain, or by the producer's next end marker in the log committed, aborted or
+    open.
 
-    A marker comes on the same date or the next: coordinators end transactions after
-    transaction.max.timeout.ms, 15 minutes. One that somebody aborts by hand stays open.
+    Only markers of the same date or the next count: coordinators end transactions after
+    transaction.max.timeout.ms, 15 minutes.  A transaction aborted later, by hand, stays open.
     """
     later = (
         Window.partitionBy("topic_partition", "producer_id")
-        .orderBy(F.desc("log_offset"))  # a frame up to the last row would be read for every row
+        .orderBy(
+            F.desc("log_offset")
+        )  # Spark reads a frame up to the last row in full, for every row
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
     marker = F.when(F.col("control").isNotNull(), F.struct("control", "event_date"))
@@ -62,7 +65,7 @@ def committed_offsets(offsets_records: DataFrame) -> DataFrame:
 
 
 def _columns(keys: pa.Array, values: pa.Array) -> tuple[np.ndarray, Columns]:
-    """Of 0.8.2's key type there are few, if any: they stay with the reference."""
+    """Key type 0 (Kafka 0.8.2) is rare: its records are left to the reference decoder."""
     records = read_records(KEY_TYPES[1], keys, values)
     key, value = records.key, records.value
     return records.rows, {
@@ -80,9 +83,9 @@ def _columns(keys: pa.Array, values: pa.Array) -> tuple[np.ndarray, Columns]:
 
 
 def _times(milliseconds: pa.Array) -> pa.Array:
-    there_are = pc.and_(pc.greater_equal(milliseconds, 0), pc.less_equal(milliseconds, LAST_TIME))
+    is_valid = pc.and_(pc.greater_equal(milliseconds, 0), pc.less_equal(milliseconds, LAST_TIME))
     micros = pc.multiply(milliseconds, 1000)
-    return pc.if_else(there_are, micros, None).cast(pa.timestamp("us", "UTC"))
+    return pc.if_else(is_valid, micros, None).cast(pa.timestamp("us", "UTC"))
 
 
 # The reference --------------------------------------------------------------------------------
@@ -112,12 +115,12 @@ def _micros(time_ms: int | None) -> int | None:
 DECODER = Decoder(_row, _columns)
 
 
-def run(lake: Lake) -> None:
-    around = lake.read_days("offsets_records", before=1, after=1)
-    lake.replace_days("committed_offsets", committed_offsets(around))
-    # Transactions of the day before that these dates have ended.
+def run(scope: RunScope) -> None:
+    around = scope.read_days("offsets_records", before=1, after=1)
+    scope.replace_days("committed_offsets", committed_offsets(around))
+    # Transactions of the day before that ended on these dates.
     ended = with_outcome(around.where("is_transactional"))
-    lake.update_before(
+    scope.update_day_before(
         "committed_offsets", ended.where(F.col("key_type").isin(*KEY_TYPES)), "outcome"
     )
 

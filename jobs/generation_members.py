@@ -1,6 +1,6 @@
-"""Who was in each generation, who came with it, and how everyone went.
+"""The members of each generation, how each came and how each left.
 
-reads   group_metadata, timeline
+reads   timeline, group_metadata
 writes  generation_members   one row per member of a generation
 """
 
@@ -11,67 +11,72 @@ from pyspark.sql import functions as F
 
 from jobs.command_line.arguments import main
 from jobs.group_metadata import members_with
-from jobs.lake.tables import Lake
-from jobs.timeline import LIFE, PUTS_OUT, RECORDS
+from jobs.lake.keys import INCARNATION_KEY, MEMBER_KEY, RECORD_KEY
+from jobs.lake.scope import RunScope
+from jobs.timeline import IS_REMOVAL, RECORDS
 
 READS = ("timeline", "group_metadata")
 
-MEMBER = [*LIFE, "member_id"]
-OF_MEMBER = [
+
+MEMBER_FIELDS = [
     "member_id", "instance_id", "client_id", "client_host", "session_timeout_ms",
     "rebalance_timeout_ms", "subscribed_topics",
 ]  # fmt: skip
-CLIENT = [*LIFE, "client_id", "client_host"]
-RECORD = ["cluster_id", "group_id", "topic_partition", "log_offset"]
-HOW = {"LEFT": "left", "HEARTBEAT_EXPIRED": "expired"}
+CLIENT_KEY = [*INCARNATION_KEY, "client_id", "client_host"]
+
+LEFT_HOW = {"LEFT": "left", "HEARTBEAT_EXPIRED": "expired"}
 
 
 def generation_members(
-    timeline: DataFrame, group_metadata: DataFrame, known_shared: DataFrame | None = None
+    timeline: DataFrame, group_metadata: DataFrame, shared_clients: DataFrame | None = None
 ) -> DataFrame:
-    """``known_shared``: clients that several processes have, by what was before these tables."""
-    members = _one_row_a_generation(_members(_records(timeline, group_metadata)))
-    return _with_departures(_with_process(members, known_shared), _departures(timeline))
+    """``shared_clients``: clients of several processes, seen before these tables begin."""
+    members = _one_row_per_generation(_members(_records(timeline, group_metadata)))
+    return _with_departures(_with_process(members, shared_clients), _departures(timeline))
 
 
 def _records(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
-    """Every record that makes a generation, beside the members of the ones before and after it."""
+    """Each record of a generation, with the members of the previous and of the next record."""
     placed = timeline.where(
         F.col("event").isin(*RECORDS) & F.col("event_generation").isNotNull()
-    ).select(*RECORD, "incarnation", "seq")
-    life = Window.partitionBy(*LIFE).orderBy("seq")
+    ).select(*RECORD_KEY, "incarnation", "seq")
+    incarnation = Window.partitionBy(*INCARNATION_KEY).orderBy("seq")
     records = group_metadata.select(
-        *RECORD, "generation", "event_date", "leader", members_with(*OF_MEMBER).alias("members")
+        *RECORD_KEY,
+        "generation",
+        "event_date",
+        "leader",
+        members_with(*MEMBER_FIELDS).alias("members"),
     )
-    return records.join(placed, on=RECORD, how="inner").select(
-        *LIFE,
+    return records.join(placed, on=RECORD_KEY, how="inner").select(
+        *INCARNATION_KEY,
         "generation",
         "event_date",
         "seq",
         "leader",
         "members",
-        F.lag("members.member_id").over(life).alias("ids_before"),
-        F.lag("members.instance_id").over(life).alias("instances_before"),
-        F.lead("members.member_id").over(life).alias("ids_after"),
+        F.lag("members.member_id").over(incarnation).alias("previous_ids"),
+        F.lag("members.instance_id").over(incarnation).alias("previous_instances"),
+        F.lead("members.member_id").over(incarnation).alias("next_ids"),
     )
 
 
 def _members(records: DataFrame) -> DataFrame:
     each = records.withColumn("member", F.explode("members"))
     member_id, instance_id = F.col("member.member_id"), F.col("member.instance_id")
-    was_there = F.coalesce(F.array_contains("ids_before", member_id), F.lit(False))
+    was_member = F.coalesce(F.array_contains("previous_ids", member_id), F.lit(False))
     had_instance = instance_id.isNotNull() & F.coalesce(
-        F.array_contains("instances_before", instance_id), F.lit(False)
+        F.array_contains("previous_instances", instance_id), F.lit(False)
     )
-    stays = F.array_contains("ids_after", member_id)
+    stays = F.array_contains("next_ids", member_id)
     return each.select(
-        *LIFE,
+        *INCARNATION_KEY,
         "generation",
         "event_date",
         "seq",
         "member.*",
         (member_id == F.col("leader")).alias("is_leader"),
-        F.when(was_there, "retained")
+        F.when(was_member, "retained")
         .when(had_instance, "replaced")
         .otherwise("joined")
         .alias("change"),
@@ -79,46 +84,49 @@ def _members(records: DataFrame) -> DataFrame:
     )
 
 
-def _with_process(members: DataFrame, known_shared: DataFrame | None) -> DataFrame:
-    """A client id and host name one process, unless two of their members live side by side, from
-    the date on which that first shows.
+def _with_process(members: DataFrame, shared_clients: DataFrame | None) -> DataFrame:
+    """A client id and host are one process, until the date on which two of their members are first
+    in a group at the same time; from then on each member id is a process.
     """
-    shared = side_by_side(members)
-    if known_shared is not None:
-        known = known_shared.withColumnRenamed("context_incarnation", "incarnation")
-        shared = shared.unionByName(known).groupBy(*CLIENT).agg(F.min("since").alias("since"))
+    shared = _shared_clients(concurrent_members(members))
+    if shared_clients is not None:
+        earlier = shared_clients.withColumnRenamed("context_incarnation", "incarnation")
+        shared = _shared_clients(shared.unionByName(earlier))
     process = (
         F.when(F.col("instance_id").isNotNull(), F.col("instance_id"))
         .when(F.col("since") <= F.col("event_date"), F.col("member_id"))
         .otherwise(F.concat("client_id", F.lit("@"), F.ltrim(F.col("client_host"), F.lit("/"))))
     )
-    return members.join(F.broadcast(shared), on=CLIENT, how="left").withColumn("process", process)
+    return members.join(F.broadcast(shared), on=CLIENT_KEY, how="left").withColumn(
+        "process", process
+    )
 
 
-def side_by_side(members: DataFrame) -> DataFrame:
-    """Clients of several processes: CLIENT, and ``since`` which date that is known."""
-    return together(members).groupBy(*CLIENT).agg(F.min("since").alias("since"))
+def _shared_clients(dated_clients: DataFrame) -> DataFrame:
+    """Each client of several processes once: CLIENT_KEY, and the first date, ``since``."""
+    return dated_clients.groupBy(*CLIENT_KEY).agg(F.min("since").alias("since"))
 
 
-def together(members: DataFrame) -> DataFrame:
-    """Generations that show it: CLIENT, generation, and ``since``, its date.
+def concurrent_members(members: DataFrame) -> DataFrame:
+    """Generations in which a client has several processes: CLIENT_KEY, generation, ``since`` (its
+    date).
 
-    A dead dynamic member cannot come through a rebalance, so two members retained together are two
-    processes; one of them retained beside a new one may be a restart.
+    A dead dynamic member does not survive a rebalance, so two retained members are two processes.
+    One retained member and one that joined may be a restart.
     """
     retained = members.where("change = 'retained' AND instance_id IS NULL")
-    counted = retained.groupBy(*CLIENT, "generation").agg(
+    counted = retained.groupBy(*CLIENT_KEY, "generation").agg(
         F.count("*").alias("count"), F.min("event_date").alias("since")
     )
     return counted.where("count > 1").drop("count")
 
 
-def _one_row_a_generation(members: DataFrame) -> DataFrame:
-    """A static replacement writes a second record of the generation: either's members count."""
-    in_order = Window.partitionBy(*MEMBER, "generation").orderBy("seq")
-    # By member from here on: Spark would shuffle by generation first, and for the next step again.
+def _one_row_per_generation(members: DataFrame) -> DataFrame:
+    """A static replacement writes a second record of the generation: the members of both count."""
+    in_order = Window.partitionBy(*MEMBER_KEY, "generation").orderBy("seq")
+    # Partitioned by member already here: Spark would shuffle by generation, then again by member.
     return (
-        members.repartition(*MEMBER)
+        members.repartition(*MEMBER_KEY)
         .withColumn("change", F.first("change").over(in_order))
         .withColumn("event_date", F.first("event_date").over(in_order))
         .withColumn("next_seq", F.lead("seq").over(in_order))
@@ -127,12 +135,12 @@ def _one_row_a_generation(members: DataFrame) -> DataFrame:
 
 
 def _departures(timeline: DataFrame) -> DataFrame:
-    """The first thing that ended each member, with its time."""
-    told = timeline.where(F.col("event").isin("LEFT", "HEARTBEAT_EXPIRED")).select(
-        *MEMBER, "seq", _how(F.col("event")), "event_time", "client_reason"
+    """The first event that ended each membership: how, when, and the client's reason."""
+    unlisted = timeline.where(F.col("event").isin("LEFT", "HEARTBEAT_EXPIRED")).select(
+        *MEMBER_KEY, "seq", _left_how(), "event_time", "client_reason"
     )
-    listed = timeline.where(PUTS_OUT).select(
-        *LIFE,
+    listed = timeline.where(IS_REMOVAL).select(
+        *INCARNATION_KEY,
         F.explode("members").alias("member_id"),
         "seq",
         F.lit("dropped").alias("how"),
@@ -140,48 +148,48 @@ def _departures(timeline: DataFrame) -> DataFrame:
         "client_reason",
     )
     replaced = timeline.where("event = 'STATIC_REPLACED' AND old_member_id IS NOT NULL").select(
-        *LIFE,
+        *INCARNATION_KEY,
         F.col("old_member_id").alias("member_id"),
         "seq",
         F.lit("replaced").alias("how"),
         "event_time",
         "client_reason",
     )
-    departures = told.unionByName(listed).unionByName(replaced)
-    return departures.groupBy(*MEMBER).agg(
+    departures = unlisted.unionByName(listed).unionByName(replaced)
+    return departures.groupBy(*MEMBER_KEY).agg(
         F.min_by(F.struct("how", "event_time", "client_reason"), "seq").alias("departure")
     )
 
 
-def _how(event: Column) -> Column:
-    pairs = [F.lit(word) for pair in HOW.items() for word in pair]
-    return F.create_map(*pairs)[event].alias("how")
+def _left_how() -> Column:
+    pairs = [F.lit(word) for pair in LEFT_HOW.items() for word in pair]
+    return F.create_map(*pairs)[F.col("event")].alias("how")
 
 
 def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
-    """A departure stands beside the last generation that the member was in."""
-    history = Window.partitionBy(*MEMBER).orderBy("generation")
+    """Each departure in the row of the last generation that the member was in."""
+    history = Window.partitionBy(*MEMBER_KEY).orderBy("generation")
     is_final = F.lead("generation").over(history).isNull()
-    told = members.withColumn("is_final", is_final).join(departures, on=MEMBER, how="left")
+    departed = members.withColumn("is_final", is_final).join(departures, on=MEMBER_KEY, how="left")
 
     def if_final(column: str) -> Column:
         return F.when(F.col("is_final"), F.col(column))
 
-    # An instance that had expired and came back before the next record replaced nobody.
+    # An instance that had left or expired before the next record did not replace a member.
     instance = by_instance().orderBy("seq")
     was_gone = F.lag("departure.how").over(instance).isin("left", "expired", "dropped")
     change = F.when(
         (F.col("change") == "replaced") & F.coalesce(was_gone, F.lit(False)), "joined"
     ).otherwise(F.col("change"))
-    # Without a log a replacement still shows: the instance goes on under another member id.
+    # A replacement shows without a log: the next record has the instance under a new member id.
     replaced = F.when(F.col("gone") & F.col("next_of_instance").isNotNull(), F.lit("replaced"))
-    heir = F.when(
+    next_of_instance = F.when(
         F.col("instance_id").isNotNull() & (F.lead("change").over(instance) == "replaced"),
         F.lead("member_id").over(instance),
     )
-    dated = told.withColumn("change", change).withColumn("next_of_instance", heir)
-    return dated.select(
-        *LIFE,
+    rows = departed.withColumn("change", change).withColumn("next_of_instance", next_of_instance)
+    return rows.select(
+        *INCARNATION_KEY,
         "generation",
         "event_date",
         "member_id",
@@ -202,15 +210,16 @@ def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
 
 
 def by_instance() -> WindowSpec:
-    """Who goes on as the same instance. Each member without one is by itself: together they would
-    be a partition as large as the life."""
+    """The successive members of an instance id.  Each member without one has a window partition of
+    its own: together they would be as large as the incarnation."""
     alone = F.when(F.col("instance_id").isNull(), F.col("member_id"))
-    return Window.partitionBy(*LIFE, "instance_id", alone)
+    return Window.partitionBy(*INCARNATION_KEY, "instance_id", alone)
 
 
-def run(lake: Lake) -> None:
-    known_shared = lake.carried("shared_clients")
-    lake.replace("generation_members", generation_members(*map(lake.read, READS), known_shared))
+def run(scope: RunScope) -> None:
+    events, records = map(scope.read, READS)
+    members = generation_members(events, records, scope.carried("shared_clients"))
+    scope.replace("generation_members", members)
 
 
 if __name__ == "__main__":

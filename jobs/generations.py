@@ -1,8 +1,8 @@
-"""One row per generation: when it was prepared, joined, stable and over, why it came, how it ended.
+"""Each generation: when it was prepared, joined, stable and ended, its cause and its outcome.
 
 reads   timeline         all events of the group, in order
-        group_metadata   members of each record: the culprit's client, and causes nobody logged
-writes  generations      one row per generation that left a trace
+        group_metadata   members of each record: the culprit's client, causes that are not logged
+writes  generations      one row per generation with a log line or a record
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from pyspark.sql import functions as F
 
 from jobs.command_line.arguments import main
 from jobs.group_metadata import members_with
-from jobs.lake.tables import Lake
-from jobs.timeline import DEATHS, GENERATION, GROUP, LIFE
+from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY
+from jobs.lake.scope import RunScope
+from jobs.timeline import DELETIONS
 
 READS = ("timeline", "group_metadata")
-
 
 # member id = client.id (or group.instance.id), a dash, a UUID of 36 characters
 _CLIENT_OF_MEMBER = r"^(.*)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
 
 def generations(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
-    known = _with_cause(_aggregate(_evidence(timeline)), timeline)
+    caused = _with_cause(_one_row_per_generation(_evidence(timeline)), timeline)
     clients = _clients(group_metadata)
-    named = known.join(clients, on=[*GROUP, "culprit_member_id"], how="left")
-    in_life = Window.partitionBy(*LIFE).orderBy("generation")
-    return named.select(
-        *GENERATION,
+    rows = caused.join(clients, on=[*GROUP_KEY, "culprit_member_id"], how="left")
+    incarnation = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
+    return rows.select(
+        *GENERATION_KEY,
         "event_date",
         "preparing_time",
         "joined_time",
@@ -42,10 +42,12 @@ def generations(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
         "reason",
         "client_reason",
         "culprit_member_id",
-        F.coalesce("known_client_id", _client_of("culprit_member_id")).alias("culprit_client_id"),
-        F.col("known_client_host").alias("culprit_client_host"),
+        F.coalesce("recorded_client_id", _client_of("culprit_member_id")).alias(
+            "culprit_client_id"
+        ),
+        F.col("recorded_client_host").alias("culprit_client_host"),
         "outcome",
-        (F.col("generation") - F.lag("generation").over(in_life) - 1).alias("gap_before"),
+        (F.col("generation") - F.lag("generation").over(incarnation) - 1).alias("gap_before"),
         "topic_partition",
         "first_offset",
         "last_offset",
@@ -54,32 +56,34 @@ def generations(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
 
 
 def _evidence(timeline: DataFrame) -> DataFrame:
-    """Each event beside the generation it says something of; a start says something of two."""
+    """Each event with the generation it is evidence of: a rebalance's start with the generation it
+    makes, and as ``OVER`` with the generation it ends.
+    """
     own = timeline.where("event_generation > 0 AND event <> 'REBALANCE_START'").withColumn(
         "generation", F.col("event_generation")
     )
     starts = timeline.where("event = 'REBALANCE_START'")
     made = starts.withColumn("generation", F.col("event_generation") + 1)
-    over = starts.withColumns({"generation": F.col("event_generation"), "event": F.lit("OVER")})
-    deaths = timeline.where(F.col("event").isin(*DEATHS)).withColumns(
+    ended = starts.withColumns({"generation": F.col("event_generation"), "event": F.lit("OVER")})
+    deleted = timeline.where(F.col("event").isin(*DELETIONS)).withColumns(
         {"generation": F.col("current_generation"), "event": F.lit("OVER")}
     )
     failures = timeline.where("event = 'STORE_FAILED'").withColumn(
         "generation", F.col("current_generation")
     )
-    parts = [made, over.where("generation > 0"), deaths.where("generation > 0"), failures]
+    parts = [made, ended.where("generation > 0"), deleted.where("generation > 0"), failures]
     for part in parts:
         own = own.unionByName(part)
     return own
 
 
-def _aggregate(evidence: DataFrame) -> DataFrame:
+def _one_row_per_generation(evidence: DataFrame) -> DataFrame:
     def first(event: str, *columns: str) -> Column:
-        """The earliest event of a kind, as a struct; null where there is none."""
-        is_it = F.when(F.col("event") == event, F.struct(*columns))
-        return F.min_by(is_it, F.when(F.col("event") == event, F.col("seq")))
+        """The first event of this kind, as a struct; null without one."""
+        of_kind = F.when(F.col("event") == event, F.struct(*columns))
+        return F.min_by(of_kind, F.when(F.col("event") == event, F.col("seq")))
 
-    facts = evidence.groupBy(*GENERATION).agg(
+    facts = evidence.groupBy(*GENERATION_KEY).agg(
         F.min("event_date").alias("event_date"),
         first("REBALANCE_START", "event_time", "cause", "reason", "client_reason", "member_id",
               "members", "seq").alias("start"),
@@ -97,10 +101,9 @@ def _aggregate(evidence: DataFrame) -> DataFrame:
     )  # fmt: skip
     has_record = F.col("record").isNotNull() | F.col("empty").isNotNull()
     has_log = _any_of("start", "joined", "assigned", "emptied")
-    # A start that names an old generation of which nothing else is known tells nothing about it.
-    known = facts.where(has_record | has_log)
-    return known.select(
-        *GENERATION,
+    # A start that ends a generation is not evidence enough for a row of that generation.
+    return facts.where(has_record | has_log).select(
+        *GENERATION_KEY,
         "event_date",
         "start",
         "record",
@@ -146,68 +149,70 @@ def _outcome() -> Column:
 
 
 def _with_cause(generations: DataFrame, timeline: DataFrame) -> DataFrame:
-    """The start's own reason; where there is none (before 2.1, or no log), who came and went."""
+    """The reason of the rebalance's start; without one (before 2.1, or without a log) the cause is
+    inferred from the members that joined and left.
+    """
     departures = timeline.where("event IN ('LEFT', 'HEARTBEAT_EXPIRED')").groupBy(
-        *LIFE, F.col("forming_generation").alias("generation")
+        *INCARNATION_KEY, F.col("forming_generation").alias("generation")
     )
     first_departure = departures.agg(
         F.min_by(F.struct("event", "member_id", "client_reason", "client_cause"), "seq").alias(
-            "gone"
+            "departed"
         ),
         F.collect_list(F.struct("member_id", "client_reason", "client_cause")).alias("departures"),
     )
-    history = Window.partitionBy(*LIFE).orderBy("generation")
+    history = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
     before = history.rowsBetween(Window.unboundedPreceding, -1)
-    nobody = F.array().cast("array<string>")
-    now = F.coalesce("record.members", F.when(F.col("outcome") == "empty", nobody))
-    # Of the first generation seen only a group's very first is known to follow on nobody.
-    nobody_yet = F.when(F.col("generation") == 1, nobody)
-    told = (
-        generations.withColumn("members_now", now)
+    no_members = F.array().cast("array<string>")
+    members = F.coalesce("record.members", F.when(F.col("outcome") == "empty", no_members))
+    # Before the first generation seen the members are unknown, unless it is generation 1.
+    before_first = F.when(F.col("generation") == 1, no_members)
+    compared = (
+        generations.withColumn("members", members)
         .withColumn(
-            "members_before",
-            F.coalesce(F.last("members_now", ignorenulls=True).over(before), nobody_yet),
+            "previous_members",
+            F.coalesce(F.last("members", ignorenulls=True).over(before), before_first),
         )
-        .join(first_departure, on=GENERATION, how="left")
+        .join(first_departure, on=GENERATION_KEY, how="left")
     )
     culprit = F.coalesce("start.member_id", F.get("start.members", F.lit(0)))
-    mine = F.get(F.filter("departures", lambda d: d["member_id"] == culprit), F.lit(0))
-    arrived = F.array_except("members_now", "members_before")
-    went = F.array_except("members_before", "members_now")
-    expired = F.col("gone.event") == "HEARTBEAT_EXPIRED"
+    own = F.get(F.filter("departures", lambda d: d["member_id"] == culprit), F.lit(0))
+    joined = F.array_except("members", "previous_members")
+    left = F.array_except("previous_members", "members")
+    expired = F.col("departed.event") == "HEARTBEAT_EXPIRED"
     inferred = (
         F.when(expired, "HEARTBEAT_EXPIRY")
-        .when(F.col("gone").isNotNull(), "LEAVE")
-        .when(F.size(arrived) > 0, "MEMBER_NEW")
-        .when(F.size(went) > 0, "MEMBER_GONE")
-        .when(F.col("record").isNotNull() & F.col("members_before").isNotNull(), "REJOIN")
+        .when(F.col("departed").isNotNull(), "LEAVE")
+        .when(F.size(joined) > 0, "MEMBER_NEW")
+        .when(F.size(left) > 0, "MEMBER_GONE")
+        .when(F.col("record").isNotNull() & F.col("previous_members").isNotNull(), "REJOIN")
     )
-    only = F.when(F.size(arrived) == 1, F.get(arrived, F.lit(0))).when(
-        (F.size(arrived) < 1) & (F.size(went) == 1), F.get(went, F.lit(0))
+    only = F.when(F.size(joined) == 1, F.get(joined, F.lit(0))).when(
+        (F.size(joined) < 1) & (F.size(left) == 1), F.get(left, F.lit(0))
     )
     left_by_timeout = (F.col("start.cause") == "LEAVE") & (
-        F.coalesce(mine["client_cause"], F.lit("")) == "POLL_TIMEOUT"
+        F.coalesce(own["client_cause"], F.lit("")) == "POLL_TIMEOUT"
     )
-    not_told = F.col("start.cause").isNull()
-    return told.select(
+    is_inferred = F.col("start.cause").isNull()
+    return compared.select(
         "*",
         F.when(left_by_timeout, "LEAVE_POLL_TIMEOUT")
         .otherwise(F.coalesce("start.cause", inferred))
         .alias("cause"),
         F.col("start.reason").alias("reason"),
-        F.coalesce("start.client_reason", mine["client_reason"]).alias("client_reason"),
-        F.coalesce(culprit, F.when(not_told, F.coalesce("gone.member_id", only)))
+        F.coalesce("start.client_reason", own["client_reason"]).alias("client_reason"),
+        F.coalesce(culprit, F.when(is_inferred, F.coalesce("departed.member_id", only)))
         .alias("culprit_member_id"),
     )  # fmt: skip
 
 
 def _clients(group_metadata: DataFrame) -> DataFrame:
-    """client.id and address of every member id that a record has."""
+    """client.id and address of every member id in a record."""
     each = F.explode(members_with("member_id", "client_id", "client_host"))
-    members = group_metadata.select(*GROUP, each.alias("member"))
-    return members.groupBy(*GROUP, F.col("member.member_id").alias("culprit_member_id")).agg(
-        F.max("member.client_id").alias("known_client_id"),
-        F.max("member.client_host").alias("known_client_host"),
+    members = group_metadata.select(*GROUP_KEY, each.alias("member"))
+    return members.groupBy(*GROUP_KEY, F.col("member.member_id").alias("culprit_member_id")).agg(
+        F.max("member.client_id").alias("recorded_client_id"),
+        F.max("member.client_host").alias("recorded_client_host"),
     )
 
 
@@ -227,8 +232,9 @@ def _from_ms(column: str) -> Column:
     return F.timestamp_millis(F.col(column))
 
 
-def run(lake: Lake) -> None:
-    lake.replace("generations", generations(*map(lake.read, READS)))
+def run(scope: RunScope) -> None:
+    events, records = map(scope.read, READS)
+    scope.replace("generations", generations(events, records))
 
 
 if __name__ == "__main__":

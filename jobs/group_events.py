@@ -1,7 +1,7 @@
-"""What the coordinators said of each group, in the order in which they said it.
+"""The events that coordinators logged about each group, in the order of their lines.
 
 reads   broker_log_events   one row per line of a coordinator's logger
-writes  group_events        one row per line about a group
+writes  group_events        one row per line and group that it is about
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.command_line.arguments import main
-from jobs.lake.tables import Lake
+from jobs.lake.scope import RunScope
 
 READS = ("broker_log_events",)
 
-# The state a group is in once the line is out (kafka.coordinator.group.GroupCoordinator and the
-# Java GroupMetadataManager print after the transition).
+# The group's state after the event: kafka.coordinator.group.GroupCoordinator and the Java
+# GroupMetadataManager log after the transition.
 STATE_AFTER = {
     "REBALANCE_START": "PreparingRebalance",
     "JOIN_COMPLETE": "CompletingRebalance",
@@ -24,8 +24,8 @@ STATE_AFTER = {
     "GROUP_DEAD": "Dead",
     "ADMIN_DELETE": "Dead",
 }
-# Room for the events of a group within one millisecond.
-_PER_MS = 100_000
+# event_seq is ms times this, plus a number: the most events of a group within one millisecond.
+SEQ_PER_MS = 100_000
 
 
 def group_events(broker_log_events: DataFrame) -> DataFrame:
@@ -47,7 +47,7 @@ def group_events(broker_log_events: DataFrame) -> DataFrame:
         "client_host",
         "reason",
         "client_reason",
-        _told("cause", "reason").alias("cause"),
+        _cause().alias("cause"),
         "client_cause",
         "member_count",
         "members",
@@ -59,19 +59,18 @@ def group_events(broker_log_events: DataFrame) -> DataFrame:
 
 
 def _per_group(lines: DataFrame) -> DataFrame:
-    """Lines that name a group; one that names several (a deletion) once for each."""
-    several = lines.where("group_id IS NULL AND groups IS NOT NULL")
-    each = several.withColumn("group_id", F.explode("groups"))
+    """Lines about a group; one row per group for a line that names several (a deletion)."""
+    lists = lines.where("group_id IS NULL AND groups IS NOT NULL")
+    each = lists.withColumn("group_id", F.explode("groups"))
     named = lines.where("group_id IS NOT NULL")
-    return named.unionByName(each).unionByName(_of_static_members(lines))
+    return named.unionByName(each).unionByName(_about_static_members(lines))
 
 
-def _of_static_members(lines: DataFrame) -> DataFrame:
-    """Two lines about static members name no group.
+def _about_static_members(lines: DataFrame) -> DataFrame:
+    """The lines about static members that name no group, with the group they are about.
 
-    A fenced request names the instance: it is of the group last heard of with that instance, on
-    that date or the one before. That a static join makes no rebalance is said right after the
-    join's own line.
+    STATIC_FENCED names the instance: its group is that of the last line with this instance, on the
+    same date or the date before.  STATIC_NO_REBALANCE follows the line of the join it is about.
     """
     static = lines.where("event LIKE 'STATIC_%' OR instance_id IS NOT NULL")
     order = ["event_date", "event_time", "file_id", "position"]
@@ -80,18 +79,18 @@ def _of_static_members(lines: DataFrame) -> DataFrame:
         "event_date", "position"
     )
     named = F.when(F.col("group_id").isNotNull(), F.struct("group_id", "event_date"))
-    heard = F.last(named, ignorenulls=True)
-    by_instance = F.when(F.col("event") == "STATIC_FENCED", heard.over(of_instance))
-    by_neighbour = F.when(F.col("event") == "STATIC_NO_REBALANCE", heard.over(in_file))
-    found = static.withColumn("found", F.coalesce(by_instance, by_neighbour))
-    nameless = found.where("group_id IS NULL AND datediff(event_date, found.event_date) <= 1")
-    return nameless.withColumn("group_id", F.col("found.group_id")).drop("found")
+    last_named = F.last(named, ignorenulls=True)
+    by_instance = F.when(F.col("event") == "STATIC_FENCED", last_named.over(of_instance))
+    by_neighbor = F.when(F.col("event") == "STATIC_NO_REBALANCE", last_named.over(in_file))
+    traced = static.withColumn("origin", F.coalesce(by_instance, by_neighbor))
+    unnamed = traced.where("group_id IS NULL AND datediff(event_date, origin.event_date) <= 1")
+    return unnamed.withColumn("group_id", F.col("origin.group_id")).drop("origin")
 
 
 def _once(lines: DataFrame) -> DataFrame:
-    """A stretch of log that came by two different files counts once.
+    """Each line once, also if two different files contain the same part of a log.
 
-    The n-th occurrence of a text within one millisecond of one file is the n-th of the other.
+    The n-th occurrence of a text within a millisecond of one file equals the n-th of the other.
     """
     same_text = Window.partitionBy("cluster_id", "file_id", "group_id", "event_time", "line")
     occurrence = F.row_number().over(same_text.orderBy("position"))
@@ -102,8 +101,8 @@ def _once(lines: DataFrame) -> DataFrame:
 
 
 def _ordered(lines: DataFrame) -> DataFrame:
-    """Order within a file and date is by position: a clock set back must not reorder a group's
-    history. One set back over midnight leaves each date in its place.
+    """With event_seq: by position within a file and date, so that a clock that is set back does
+    not reorder a group's history.  Dates stay in order if it is set back past midnight.
     """
     so_far = (
         Window.partitionBy("cluster_id", "group_id", "event_date", "broker_id", "file_id")
@@ -113,13 +112,13 @@ def _ordered(lines: DataFrame) -> DataFrame:
     timed = lines.withColumn("order_ms", F.max(F.unix_millis("event_time")).over(so_far))
     within_ms = Window.partitionBy("cluster_id", "group_id", "order_ms")
     rank = F.row_number().over(within_ms.orderBy("broker_id", "file_id", "position"))
-    return timed.withColumn("event_seq", F.col("order_ms") * _PER_MS + rank)
+    return timed.withColumn("event_seq", F.col("order_ms") * SEQ_PER_MS + rank)
 
 
-def _told(cause: str, reason: str) -> Column:
-    """Before Kafka 2.1 the line has no reason, and so no cause; unknown words are UNKNOWN."""
-    unknown = F.when(F.col(reason).isNotNull(), "UNKNOWN")
-    return F.when(F.col(cause) == "unknown", unknown).otherwise(F.col(cause))
+def _cause() -> Column:
+    """The cause class; null without a reason (before Kafka 2.1), UNKNOWN for an unknown reason."""
+    unknown = F.when(F.col("reason").isNotNull(), "UNKNOWN")
+    return F.when(F.col("cause") == "unknown", unknown).otherwise(F.col("cause"))
 
 
 def _state_after(event: Column) -> Column:
@@ -127,10 +126,10 @@ def _state_after(event: Column) -> Column:
     return F.create_map(*pairs)[event]
 
 
-def run(lake: Lake) -> None:
-    # A line of the day after may name an instance that only these dates know.
-    around = lake.read_days("broker_log_events", before=1, after=1)
-    lake.replace_days("group_events", group_events(around), after=1)
+def run(scope: RunScope) -> None:
+    # A line of the next day may be about an instance whose group only these dates name.
+    around = scope.read_days("broker_log_events", before=1, after=1)
+    scope.replace_days("group_events", group_events(around), after=1)
 
 
 if __name__ == "__main__":

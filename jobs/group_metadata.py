@@ -1,4 +1,4 @@
-"""GroupMetadata records, decoded: what the coordinator stored of a group.
+"""Decoded GroupMetadata records: the state of each group as stored by the coordinator.
 
 reads   offsets_records   records of key type 2
 writes  group_metadata    one row per record, tombstones included
@@ -21,14 +21,13 @@ from jobs.bulk.consumer_protocol import assignments, subscriptions
 from jobs.bulk.decoder import Columns, Decoder, decode_into
 from jobs.bulk.records import read_records
 from jobs.command_line.arguments import main
-from jobs.lake.tables import Lake
+from jobs.lake.scope import RunScope
 
 READS = ("offsets_records",)
 
 KEY_TYPE = 2
-CONSUMER = (
-    "consumer"  # the protocol type whose subscriptions and assignments are ConsumerProtocol's
-)
+# The protocol type whose subscriptions and assignments have the layout of ConsumerProtocol.
+CONSUMER = "consumer"
 CARRIED = ("cluster_id", "topic_partition", "log_offset", "event_date", "append_time")
 
 
@@ -38,8 +37,8 @@ def group_metadata(offsets_records: DataFrame) -> DataFrame:
 
 
 def members_with(*fields: str) -> Column:
-    """A record's members with these fields alone: Spark reads nothing of the others, of which the
-    bytes put in and given are most of the table."""
+    """A record's members with these fields only: Spark then does not read the others, of which the
+    subscription and assignment bytes are most of the table."""
     return F.arrays_zip(*(F.col(f"members.{field}").alias(field) for field in fields))
 
 
@@ -58,16 +57,16 @@ def _columns(keys: pa.Array, values: pa.Array) -> tuple[np.ndarray, Columns]:
         "protocol_type": protocol_type,
         "protocol": value["protocol"],
         "leader": value["leader"],
-        "state_timestamp_ms": _set_ones(value["current_state_timestamp"]),
+        "state_timestamp_ms": _null_if_negative(value["current_state_timestamp"]),
         "members": _members(value["members"], pc.equal(protocol_type, CONSUMER)),
     }
 
 
 def _members(members: pa.ListArray, is_consumer: pa.BooleanArray) -> pa.ListArray:
-    wanted = is_consumer.take(pc.list_parent_indices(members)).to_numpy(zero_copy_only=False)
+    is_readable = is_consumer.take(pc.list_parent_indices(members)).to_numpy(zero_copy_only=False)
     member = dict(zip(members.type.value_type.names, members.values.flatten(), strict=True))
-    said = subscriptions(member["subscription"], wanted)
-    given = assignments(member["assignment"], wanted)
+    subscribed = subscriptions(member["subscription"], is_readable)
+    assigned = assignments(member["assignment"], is_readable)
     columns = {
         "member_id": member["member_id"],
         "instance_id": member["group_instance_id"],
@@ -75,18 +74,18 @@ def _members(members: pa.ListArray, is_consumer: pa.BooleanArray) -> pa.ListArra
         "client_host": member["client_host"],
         "rebalance_timeout_ms": pc.fill_null(member["rebalance_timeout"], -1),
         "session_timeout_ms": member["session_timeout"],
-        "subscribed_topics": said["topics"],
-        "owned": said["owned_partitions"],
-        "owned_generation": _set_ones(said["generation_id"]),
-        "rack_id": said["rack_id"],
-        "assigned": given["assigned_partitions"],
+        "subscribed_topics": subscribed["topics"],
+        "owned": subscribed["owned_partitions"],
+        "owned_generation": _null_if_negative(subscribed["generation_id"]),
+        "rack_id": subscribed["rack_id"],
+        "assigned": assigned["assigned_partitions"],
         "subscription": member["subscription"],
         "assignment": member["assignment"],
     }
     return with_values(members, struct_array(columns))
 
 
-def _set_ones(numbers: pa.Array) -> pa.Array:
+def _null_if_negative(numbers: pa.Array) -> pa.Array:
     return pc.if_else(pc.less(numbers, 0), None, numbers)
 
 
@@ -104,8 +103,8 @@ def _row(key: bytes, value: bytes | None) -> dict[str, Any]:
         "protocol_type": fields.get("protocol_type"),
         "protocol": fields.get("protocol"),
         "leader": fields.get("leader"),
-        # -1 where the version has it but nobody set it
-        "state_timestamp_ms": _if_set(fields.get("current_state_timestamp")),
+        # -1 in versions with the field where it is not set
+        "state_timestamp_ms": _none_if_negative(fields.get("current_state_timestamp")),
         "members": None if value is None else [_member(m, fields) for m in fields["members"]],
     }
 
@@ -127,7 +126,7 @@ def _member(member: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
 
 
 def _subscription(data: bytes) -> dict[str, Any]:
-    """Null columns where it cannot be read: the coordinator never looks into it either."""
+    """Null columns if it is unreadable: the coordinator stores it without reading it."""
     try:
         subscription = decode_subscription(data)
     except BadRecord:
@@ -135,13 +134,13 @@ def _subscription(data: bytes) -> dict[str, Any]:
     return {
         "subscribed_topics": subscription.topics,
         "owned": _topics(subscription.owned_partitions),
-        "owned_generation": _if_set(subscription.generation_id),
+        "owned_generation": _none_if_negative(subscription.generation_id),
         "rack_id": subscription.rack_id,
     }
 
 
 def _assignment(data: bytes) -> dict[str, Any]:
-    """An empty assignment of no bytes is what a member has that the leader forgot."""
+    """A member that the leader's SyncGroup leaves out is stored with no bytes: no partitions."""
     if not data:
         return {"assigned": []}
     try:
@@ -156,15 +155,15 @@ def _topics(partitions: Iterable[tuple[str, list[int]]] | None) -> list[dict[str
     return [{"topic": topic, "partitions": list(numbers)} for topic, numbers in partitions]
 
 
-def _if_set(number: int | None) -> int | None:
+def _none_if_negative(number: int | None) -> int | None:
     return None if number is None or number < 0 else number
 
 
 DECODER = Decoder(_row, _columns)
 
 
-def run(lake: Lake) -> None:
-    lake.replace_days("group_metadata", group_metadata(*map(lake.read_days, READS)))
+def run(scope: RunScope) -> None:
+    scope.replace_days("group_metadata", group_metadata(*map(scope.read_days, READS)))
 
 
 if __name__ == "__main__":

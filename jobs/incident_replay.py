@@ -20,7 +20,7 @@ from coordinator_core.incident.divergence_hints import likely_reason
 from coordinator_core.incident.stimuli import Basis
 from jobs.command_line.arguments import main, opened
 from jobs.console.printing import Format, print_rows
-from jobs.console.working import working
+from jobs.console.spinner import spinner
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake, schema_of
 from jobs.replay.group_rows import Row, cogrouped_rows, quoted
@@ -57,14 +57,13 @@ def _player(schema: pa.Schema) -> Callable[[pa.Table, pa.Table], pa.Table]:
 
 
 def run(lake: Lake) -> None:
-    whole = Lake(lake.spark, lake.root, lake.cluster_id)
-    whole.replace("incident_replay", incident_replay(*map(whole.read, READS)))
+    lake.replace("incident_replay", incident_replay(*map(lake.read, READS)))
 
 
 def run_all(lake: str, cluster_id: str, conf: str | None, format: Format) -> int:
     """All groups of a cluster into the table; prints each group's counts, exit code as run_one."""
     whole = opened(lake, cluster_id, conf)
-    with working("incident_replay"):
+    with spinner("incident_replay"):
         run(whole)
     columns, rows = query(lake, _COUNTS.format(cluster=quoted(cluster_id)))
     print_rows(columns, rows, format)
@@ -86,14 +85,14 @@ def rows_of(cluster_id: str, found: GroupReplay) -> list[Row]:
             "group_id": found.group_id,
             "incarnation": each.incarnation,
             "generation": each.number,
-            "event_date": _date(each.explained.chapter.begins_ms),
+            "event_date": _date(each.explained.evidence.begins_ms),
             "verdict": "reproduced" if each.is_reproduced else "diverged",
-            "difference": None if each.is_reproduced else str(each.outcome.difference),
-            "differs_at": each.outcome.difference.evidence if each.outcome.difference else None,
+            "difference": None if each.is_reproduced else str(each.comparison.divergence),
+            "differs_at": each.comparison.divergence.evidence if each.comparison.divergence else None,
             "likely": likely_reason(each),
             "evidence": each.evidence,
-            "exact": each.is_reproduced and each.outcome.exact,
-            "late_ms": each.outcome.late_ms if each.explained.is_logged else None,
+            "exact": each.is_reproduced and each.comparison.exact,
+            "late_ms": each.comparison.late_ms if each.explained.is_logged else None,
             "stimuli": len(each.inferred),
             "assumed": sum(s.basis is Basis.ASSUMED for s in each.inferred),
             "era": found.era.name,
@@ -107,4 +106,4 @@ def _date(at_ms: int) -> date:
 
 
 if __name__ == "__main__":
-    main(__doc__, run)
+    main(__doc__, lambda scope: run(scope.lake))

@@ -1,40 +1,37 @@
-"""Housekeeping: old dates go, small files are put together, files that nobody reads are deleted.
+"""Maintenance of a lake: deletes old dates, combines small files, deletes unreferenced files.
 
-reads and rewrites every table of the lake, all clusters' rows; what is kept stays as it is.
+reads and rewrites every table of the lake, for all clusters; the rows that are kept stay the same
 spark-submit jobs/maintain.py --lake URI [--keep-days N] [--vacuum-hours H]
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from delta.tables import DeltaTable
-
 from jobs.command_line.arguments import require_lake, run_script
 from jobs.command_line.config import Config, load_config
 from jobs.console.errors import UsageError
-from jobs.console.working import working
+from jobs.console.spinner import spinner
 from jobs.engine.session import build_session
-from jobs.lake.tables import Lake, again_if_overtaken
-from schemas import table_names, table_partitioning
+from jobs.lake.tables import Lake
+from schemas import table_partitioning
 
-# Delta's own default: a reader's snapshot, or a transaction, may be that old.
+# Delta's default: a reader's snapshot or a transaction may be this old.
 VACUUM_HOURS = 168
-# What a group's next life begins from, however long ago the last one was.
-KEPT = {"group_days"}
+# A group's next incarnation continues from its last row, however old.
+KEPT_FOREVER = {"group_days"}
 COLUMNS = ["table", "oldest_kept", "rows_removed", "files_before", "files_after", "files_deleted"]
 
 
 @dataclass(frozen=True)
 class MaintainOptions:
-    """``keep_days``: dates more than so many days ago go; None keeps all.
+    """``keep_days``: dates older than this many days are deleted; None keeps all.
 
-    ``vacuum_hours``: how long a file outlives the last version that has it.  Less than Delta's own
-    default is for a lake that nobody reads or writes meanwhile.
+    ``vacuum_hours``: how long a file is kept after the last version that uses it.  Less than
+    Delta's default is safe only while no other process reads or writes the lake.
     """
 
     lake: str
@@ -43,9 +40,9 @@ class MaintainOptions:
 
     def check(self) -> None:
         if self.keep_days is not None and self.keep_days < 1:
-            raise UsageError(f"--keep-days {self.keep_days}: give at least 1, or leave it out")
+            raise UsageError(f"--keep-days {self.keep_days}: use 1 or more, or omit it")
         if self.vacuum_hours < 0:
-            raise UsageError(f"--vacuum-hours {self.vacuum_hours}: give hours from 0 on")
+            raise UsageError(f"--vacuum-hours {self.vacuum_hours}: use 0 or more")
         require_lake(self.lake)
 
     def oldest_kept(self, today: date) -> date | None:
@@ -55,67 +52,34 @@ class MaintainOptions:
 def maintain(
     options: MaintainOptions, config: Config, today: date | None = None
 ) -> list[list[Any]]:
-    """Rows of COLUMNS, one for each table that is there."""
+    """Rows of COLUMNS, one per existing table."""
     options.check()
     oldest = options.oldest_kept(today or datetime.now(UTC).date())
-    spark = build_session(config)
-    # VACUUM refuses less than its default, unless told that somebody thought about it.
-    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-    spark.conf.set("spark.databricks.delta.vacuum.logging.enabled", "true")
-    # VACUUM lists folders in so many tasks, 10,000 by default, however few there are.
-    at_once = str(spark.sparkContext.defaultParallelism)
-    spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", at_once)
-    lake = Lake(spark, options.lake, cluster_id="")
-    with working("maintain"):
+    lake = Lake(build_session(config), options.lake, cluster_id="")
+    with spinner("maintain"):
         return [
-            [name, oldest if is_dated(name) else None, *_maintained(table, name, oldest, options)]
-            for name, table in _tables(lake)
+            _maintain_table(lake, table, oldest if is_dated(table) else None, options.vacuum_hours)
+            for table in lake.existing_tables()
         ]
 
 
 def is_dated(table: str) -> bool:
-    return "event_date" in table_partitioning(table) and table not in KEPT
+    return "event_date" in table_partitioning(table) and table not in KEPT_FOREVER
 
 
-def _tables(lake: Lake) -> Iterator[tuple[str, DeltaTable]]:
-    for name in table_names():
-        if DeltaTable.isDeltaTable(lake.spark, lake.path(name)):
-            yield name, DeltaTable.forPath(lake.spark, lake.path(name))
-
-
-def _maintained(
-    table: DeltaTable, name: str, oldest: date | None, options: MaintainOptions
-) -> list[Any]:
+def _maintain_table(lake: Lake, table: str, oldest: date | None, vacuum_hours: int) -> list[Any]:
     removed = 0
-    if oldest and is_dated(name):
-        # Whole partitions: no file is rewritten.  What has no time is on day 0, and stays.
+    if oldest:
+        # Whole partitions, so no file is rewritten.  Rows without a time are on 1970-01-01: kept.
         old = f"event_date < DATE'{oldest}' AND event_date > DATE'1970-01-01'"
-        version = _version(table)
-        again_if_overtaken(lambda: table.delete(old))
-        if _version(table) > version:  # where nothing matches, nothing is committed
-            removed = _last_operation(table).get("numDeletedRows", 0)
-    before = _file_count(table)
-    again_if_overtaken(lambda: table.optimize().executeCompaction())
-    after = _file_count(table)
-    table.vacuum(options.vacuum_hours)
-    return [removed, before, after, _last_operation(table).get("numDeletedFiles", 0)]
-
-
-def _file_count(table: DeltaTable) -> int:
-    return int(table.detail().select("numFiles").first()[0])
-
-
-def _version(table: DeltaTable) -> int:
-    return int(table.history(1).select("version").first()[0])
-
-
-def _last_operation(table: DeltaTable) -> dict[str, int]:
-    metrics = table.history(1).select("operationMetrics").first()[0]
-    return {name: int(value) for name, value in metrics.items() if value.isdigit()}
+        removed = lake.delete_rows(table, old)
+    files_before, files_after = lake.compact(table)
+    deleted = lake.vacuum(table, vacuum_hours)
+    return [table, oldest, removed, files_before, files_after, deleted]
 
 
 def main() -> None:
-    """The script for spark-submit; `regroup maintain` prints what it did."""
+    """The script for spark-submit; `regroup maintain` takes the same options."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--lake", required=True, help="folder or URI of the Delta tables")
     parser.add_argument("--keep-days", type=int, help="dates before that go; default: none")

@@ -1,4 +1,4 @@
-"""All jobs in order: what was left behind goes in, every table comes out.
+"""All jobs in order: reads new input into the bronze tables, then computes every other table.
 
 spark-submit jobs/nightly.py --lake URI --cluster-id ID --segments GLOB --broker-log GLOB
 """
@@ -13,7 +13,7 @@ from jobs.command_line.arguments import add_dates, date_range, run_script
 from jobs.command_line.config import Config, known_timezone, load_config
 from jobs.console.errors import UsageError
 from jobs.engine.session import build_session
-from jobs.lake.dated_scope import of_dates
+from jobs.lake.scope import scope_of
 from jobs.lake.tables import Lake
 from jobs.nightly_run.pending_dates import pending
 from jobs.nightly_run.pipeline import Progress, run_all
@@ -27,7 +27,7 @@ from jobs.sources.kafka import Kafka
 
 @dataclass(frozen=True)
 class NightlyOptions:
-    """The command line of `regroup nightly`, as given."""
+    """The options of `regroup nightly`, as strings of the command line."""
 
     lake: str
     cluster_id: str
@@ -43,12 +43,12 @@ class NightlyOptions:
     recompute_all: bool = False
 
     def by_name(self) -> dict[str, str]:
-        """The options by name, as far as there are any."""
+        """The options that are set, by name."""
         return {name: str(value) for name, value in asdict(self).items() if value}
 
 
 def inputs_of(options: NightlyOptions, config: Config) -> ingest.Inputs:
-    """Everything that can be wrong with the options is found here, before Spark starts."""
+    """Check the options before Spark starts; UsageError names the first that is wrong."""
     if not options.cluster_id:
         raise UsageError("--cluster-id must not be empty")
     return ingest.Inputs(
@@ -63,12 +63,12 @@ def inputs_of(options: NightlyOptions, config: Config) -> ingest.Inputs:
 
 
 def _segments(pattern: str | None) -> list[str]:
-    """Of a broker's data folder the logs of one topic; the others are none of ours."""
-    found = _files(pattern, "--segments", segments.FILES_LIKE)
-    ours = [file for file in found if _is_of_topic(file)]
-    if found and not ours:
+    """The segment files of `__consumer_offsets`; a broker's data folder has other topics, too."""
+    files = _files(pattern, "--segments", segments.FILES_LIKE)
+    of_topic = [file for file in files if _is_of_topic(file)]
+    if files and not of_topic:
         raise UsageError(f"--segments {pattern}: no file in a folder {segments.TOPIC}-N")
-    return ours
+    return of_topic
 
 
 def _is_of_topic(file: str) -> bool:
@@ -84,7 +84,7 @@ def _files(pattern: str | None, option: str, name_like: str) -> list[str]:
 
 
 def main() -> None:
-    """The script for spark-submit; `regroup nightly` is the same with more comfort."""
+    """The script for spark-submit; `regroup nightly` takes the same options."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--lake", required=True, help="folder or URI of the Delta tables")
     parser.add_argument("--cluster-id", required=True, help="name of the Kafka cluster")
@@ -118,16 +118,16 @@ def nightly(options: NightlyOptions, config: Config, progress: Progress | None =
 
 
 def _derive(run: Run, progress: Progress, *, recompute_all: bool) -> None:
-    """Every table but bronze: for the dates asked for, else for those that have news."""
-    news = pending(run.lake)
-    run.bronze_versions = news.after(run.first, run.last)
-    run.own_versions = news.versions
+    """Compute all tables but bronze, for the dates of the options or else those with new input."""
+    new = pending(run.lake)
+    run.bronze_versions = new.covered_after(run.first, run.last)
+    run.own_versions = new.versions
     first, last = run.first, run.last
-    if not (recompute_all or news.recompute_all or first or last or news.dates is None):
-        if not news.dates:
+    if not (recompute_all or new.recompute_all or first or last or new.dates is None):
+        if not new.dates:
             return
-        first, last = min(news.dates), max(news.dates)
-    run_all(of_dates(run.lake, first, last), progress)
+        first, last = min(new.dates), max(new.dates)
+    run_all(scope_of(run.lake, first, last), progress)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What made each rebalance and what fed it, and what the processes behind it did.
+"""The causes of each rebalance, its trigger and the others, and what the processes did.
 
 reads   timeline, generations, generation_members, assignments, committed_offsets, churn
 writes  rebalance_causes   one row per cause
@@ -13,9 +13,16 @@ from coordinator_core.lives.processes import COMMIT_SLACK_MS, RESTART_MS
 from jobs.assignments import ACTUAL
 from jobs.command_line.arguments import main
 from jobs.generation_members import by_instance
-from jobs.lake.tables import Lake
+from jobs.lake.keys import (
+    GENERATION_KEY,
+    GROUP_KEY,
+    INCARNATION_KEY,
+    MEMBER_KEY,
+    PARTITION_KEY,
+)
+from jobs.lake.scope import RunScope
 from jobs.rebalance_latency import REJOINS
-from jobs.timeline import GENERATION, GROUP, LIFE, PUTS_OUT
+from jobs.timeline import IS_REMOVAL
 
 READS = (
     "timeline",
@@ -26,18 +33,16 @@ READS = (
     "churn",
 )
 
-PARTITION = ["topic", "partition"]
-
-# What begins a rebalance, but no departure: whoever it names and leaves before all have joined did
-# both.
+# Triggers that are not departures: a member named here that also leaves before the join completes
+# gets both causes.
 NO_DEPARTURE = [*REJOINS, "STORE_ERROR"]
 
-# One that comes later than so many days after it went is new.
+# A process that comes back more than this many days after it left counts as new.
 REMEMBERED_DAYS = 7
-# A process that was replaced and lives learns it by its next heartbeat.
-HEARD_AGAIN_MS = 300_000
-# Whoever may take longer than this between two polls is not looked at: commits are read of the
-# date of the leave and the one before.
+# A replaced process that still runs is fenced at its next heartbeat, within this time.
+FENCED_MS = 300_000
+# Members with a longer max.poll.interval.ms are not examined: only the commits of the date of the
+# leave and of the date before are read.
 LONGEST_POLL_MS = 80_000_000
 
 
@@ -50,33 +55,31 @@ def rebalance_causes(
     churn: DataFrame,
     gone_processes: DataFrame | None = None,
 ) -> DataFrame:
-    """``gone_processes``: who had left not long before these tables begin."""
-    told = _departures(timeline).unionByName(_arrivals(timeline, generation_members))
-    causes = told.unionByName(_other_starts(generations, told))
+    """``gone_processes``: processes that left not long before these tables begin."""
+    members = _departures(timeline).unionByName(_arrivals(timeline, generation_members))
+    causes = members.unionByName(_other_triggers(generations, members))
     seen = _seen_before(generations, generation_members, gone_processes)
-    # Small, and in every branch of what follows: without its history, or plans grow large.
+    # Small, and used by every branch below: the checkpoint keeps its plan out of theirs.
     named = (
-        _named(causes, generation_members)
-        .join(seen, on=[*GENERATION, "member_id"], how="left")
+        _with_process(causes, generation_members)
+        .join(seen, on=[*GENERATION_KEY, "member_id"], how="left")
         .localCheckpoint()
     )
-    silent = _silent_before_leaving(named, assignments, committed_offsets)
-    watched = named.join(silent, on=[*LIFE, "member_id"], how="left").join(
-        _heard_again(timeline), on=[*LIFE, "replaces"], how="left"
+    slow = _slow_before_leaving(named, assignments, committed_offsets)
+    examined = named.join(slow, on=MEMBER_KEY, how="left").join(
+        _fenced_after_replacement(timeline), on=[*INCARNATION_KEY, "replaces"], how="left"
     )
-    with_story = _story(watched, churn)
-    return _numbered(_with_role(with_story, generations))
+    return _numbered(_with_role(_with_story(examined, churn), generations))
 
 
-def _named(causes: DataFrame, generation_members: DataFrame) -> DataFrame:
-    """Whose cause it is, by the last generation that the member was in up to the cause's own; of
-    one who was in none yet, by the first.
+def _with_process(causes: DataFrame, generation_members: DataFrame) -> DataFrame:
+    """Each cause with its member's client and process: from the last generation with the member up
+    to that of the cause, else from the first one.
     """
-    history = Window.partitionBy(*LIFE, "member_id").orderBy("generation")
+    history = Window.partitionBy(*MEMBER_KEY).orderBy("generation")
     is_first = F.lag("generation").over(history).isNull()
-    rows = generation_members.select(
-        *LIFE,
-        "member_id",
+    members = generation_members.select(
+        *MEMBER_KEY,
         "instance_id",
         "client_id",
         "client_host",
@@ -86,46 +89,45 @@ def _named(causes: DataFrame, generation_members: DataFrame) -> DataFrame:
         F.when(is_first, F.lit(0)).otherwise(F.col("generation")).alias("valid_from"),
         F.lead("generation").over(history).alias("valid_until"),
     ).alias("m")
-    told = causes.alias("c")
-    same = [F.col(f"c.{name}").eqNullSafe(F.col(f"m.{name}")) for name in [*LIFE, "member_id"]]
+    same = [F.col(f"c.{name}").eqNullSafe(F.col(f"m.{name}")) for name in MEMBER_KEY]
     valid = (F.col("c.generation") >= F.col("m.valid_from")) & F.coalesce(
         F.col("c.generation") < F.col("m.valid_until"), F.lit(True)
     )
-    taken = [name for name in rows.columns if name not in (*LIFE, "member_id")]
-    return told.join(rows, on=[*same, valid], how="left").select("c.*", *taken)
+    added = [name for name in members.columns if name not in MEMBER_KEY]
+    return causes.alias("c").join(members, on=[*same, valid], how="left").select("c.*", *added)
 
 
 def _seen_before(
     generations: DataFrame, generation_members: DataFrame, gone_processes: DataFrame | None
 ) -> DataFrame:
-    """Members whose process had been in an earlier generation, not more than some days before."""
-    history = Window.partitionBy(*GROUP).orderBy("incarnation", "generation")
+    """Members whose process was in an earlier generation, at most REMEMBERED_DAYS before."""
+    history = Window.partitionBy(*GROUP_KEY).orderBy("incarnation", "generation")
     recorded = generations.where("evidence <> 'log'").select(
-        *GENERATION,
+        *GENERATION_KEY,
         F.row_number().over(history).alias("record_no"),
         F.lead("event_date").over(history).alias("until"),
     )
-    rows = generation_members.join(recorded, on=GENERATION, how="inner").select(
-        *GENERATION, "member_id", "event_date", "process", "record_no", "until"
+    rows = generation_members.join(recorded, on=GENERATION_KEY, how="inner").select(
+        *GENERATION_KEY, "member_id", "event_date", "process", "record_no", "until"
     )
     if gone_processes is not None:
         rows = rows.unionByName(
-            gone_processes.select(*GROUP, "process", "until", F.lit(0).alias("record_no")),
+            gone_processes.select(*GROUP_KEY, "process", "until", F.lit(0).alias("record_no")),
             allowMissingColumns=True,
         )
-    earlier = Window.partitionBy(*GROUP, "process").orderBy("record_no")
+    earlier = Window.partitionBy(*GROUP_KEY, "process").orderBy("record_no")
     last = F.max("until").over(earlier.rangeBetween(Window.unboundedPreceding, -1))
     remembered = F.datediff("event_date", last) <= REMEMBERED_DAYS
     return rows.withColumn("was_seen", remembered).where("was_seen").select(
-        *GENERATION, "member_id", "was_seen"
+        *GENERATION_KEY, "member_id", "was_seen"
     )  # fmt: skip
 
 
 def _departures(timeline: DataFrame) -> DataFrame:
-    told = timeline.where(
+    single = timeline.where(
         "event = 'HEARTBEAT_EXPIRED' OR (event = 'LEFT' AND NOT step <=> 'pending')"
-    ).withColumn("who", F.col("member_id"))
-    listed = timeline.where(PUTS_OUT).withColumn("who", F.explode("members"))
+    ).withColumn("departed_id", F.col("member_id"))
+    listed = timeline.where(IS_REMOVAL).withColumn("departed_id", F.explode("members"))
     poll_timeout = F.col("client_cause") == "POLL_TIMEOUT"
     cause = (
         F.when(F.col("event") == "HEARTBEAT_EXPIRED", "HEARTBEAT_EXPIRY")
@@ -134,11 +136,11 @@ def _departures(timeline: DataFrame) -> DataFrame:
         .when(poll_timeout, "LEAVE_POLL_TIMEOUT")
         .otherwise("LEAVE")
     )
-    return told.unionByName(listed).select(
-        *LIFE,
+    return single.unionByName(listed).select(
+        *INCARNATION_KEY,
         F.col("forming_generation").alias("generation"),
-        F.col("who").alias("member_id"),
-        F.col("event_time").alias("event_time"),
+        F.col("departed_id").alias("member_id"),
+        "event_time",
         cause.alias("cause"),
         F.lit("departure").alias("kind"),
         F.lit(None).cast("string").alias("replaces"),
@@ -149,20 +151,20 @@ def _departures(timeline: DataFrame) -> DataFrame:
 
 
 def _arrivals(timeline: DataFrame, generation_members: DataFrame) -> DataFrame:
-    """Members by the first record that has them; when they came, by the log where it says."""
-    came = (
+    """New and replacing members by their first record; the time of their join by the log."""
+    joins = (
         timeline.where("event IN ('MEMBER_JOIN', 'STATIC_NEW')")
-        .groupBy(*LIFE, "member_id")
-        .agg(F.max("event_time").alias("came"))
+        .groupBy(*MEMBER_KEY)
+        .agg(F.max("event_time").alias("join_time"))
     )
-    # The line that replaces an instance's member names the old id, not the new one.
+    # The line about a replaced static member names the old member id, not the new one.
     replaced = timeline.where("event = 'STATIC_REPLACED'").select(
-        *LIFE,
+        *INCARNATION_KEY,
         "instance_id",
         F.col("old_member_id").alias("replaces"),
         F.col("event_time").alias("replaced_time"),
     )
-    # Within one generation whoever was replaced went first.
+    # Within one generation the replaced member comes first.
     instance = by_instance().orderBy(
         "generation", F.col("left_time").asc_nulls_last(), F.col("left_how").asc_nulls_last()
     )
@@ -170,38 +172,49 @@ def _arrivals(timeline: DataFrame, generation_members: DataFrame) -> DataFrame:
     new = generation_members.withColumn(
         "replaces", F.when(F.col("change") == "replaced", predecessor)
     ).where("change <> 'retained'")
-    dated = new.join(came, on=[*LIFE, "member_id"], how="left").join(
-        replaced, on=[*LIFE, "instance_id", "replaces"], how="left"
+    dated = new.join(joins, on=MEMBER_KEY, how="left").join(
+        replaced, on=[*INCARNATION_KEY, "instance_id", "replaces"], how="left"
     )
     is_replacement = F.col("change") == "replaced"
     return dated.select(
-        *GENERATION,
+        *GENERATION_KEY,
         "member_id",
-        F.coalesce("replaced_time", "came").alias("event_time"),
+        F.coalesce("replaced_time", "join_time").alias("event_time"),
         F.when(is_replacement, "STATIC_REPLACED").otherwise("MEMBER_NEW").alias("cause"),
         F.lit("arrival").alias("kind"),
         "replaces",
         F.lit(None).cast("string").alias("reason"),
         F.lit(None).cast("string").alias("client_reason"),
-        F.when(F.coalesce("replaced_time", "came").isNull(), "records")
+        F.when(F.coalesce("replaced_time", "join_time").isNull(), "records")
         .otherwise("log")
         .alias("evidence"),
     )
 
 
-def _other_starts(generations: DataFrame, told: DataFrame) -> DataFrame:
-    """What began a rebalance and is neither an arrival nor a departure found above; of one without
-    a start in the log (its members went, or came again), if nothing else is."""
-    starts = generations.where("cause IS NOT NULL")
-    known = told.select(*GENERATION, "kind", F.col("member_id").alias("culprit_member_id"))
-    logged = starts.where("preparing_time IS NOT NULL").alias("start")
-    tells = (F.col("kind") != "departure") | ~F.col("cause").isin(NO_DEPARTURE)
-    same = [F.col(f"start.{n}") == F.col(f"known.{n}") for n in [*GENERATION, "culprit_member_id"]]
-    by_log = logged.join(known.alias("known"), on=[*same, tells], how="left_anti")
-    by_records = starts.where("preparing_time IS NULL").join(known, on=GENERATION, how="left_anti")
+def _other_triggers(generations: DataFrame, members: DataFrame) -> DataFrame:
+    """Causes of generations that are neither an arrival nor a departure in ``members``; for a
+    generation without a logged start only if ``members`` has no cause of it.
+    """
+    caused = generations.where("cause IS NOT NULL")
+    explained = members.select(
+        *GENERATION_KEY, "kind", F.col("member_id").alias("culprit_member_id")
+    )
+    explains = (F.col("kind") != "departure") | ~F.col("cause").isin(NO_DEPARTURE)
+    same = [
+        F.col(f"start.{name}") == F.col(f"explained.{name}")
+        for name in (*GENERATION_KEY, "culprit_member_id")
+    ]
+    by_log = (
+        caused.where("preparing_time IS NOT NULL")
+        .alias("start")
+        .join(explained.alias("explained"), on=[*same, explains], how="left_anti")
+    )
+    by_records = caused.where("preparing_time IS NULL").join(
+        explained, on=GENERATION_KEY, how="left_anti"
+    )
     evidence = F.when(F.col("preparing_time").isNull(), "records").otherwise("log")
     return by_log.unionByName(by_records).select(
-        *GENERATION,
+        *GENERATION_KEY,
         F.col("culprit_member_id").alias("member_id"),
         F.col("preparing_time").alias("event_time"),
         "cause",
@@ -213,76 +226,82 @@ def _other_starts(generations: DataFrame, told: DataFrame) -> DataFrame:
     )
 
 
-def _silent_before_leaving(
+def _slow_before_leaving(
     causes: DataFrame, assignments: DataFrame, committed_offsets: DataFrame
 ) -> DataFrame:
-    """Members that left one max.poll.interval.ms after the last commit for what they owned.
+    """Members that left max.poll.interval.ms after the last commit for a partition they owned.
 
-    One made in a transaction counts whether it was committed or not: the member was alive.
+    A commit in an aborted transaction counts as well: it shows that the member was running.
     """
     leaves = causes.where(
         f"cause = 'LEAVE' AND rebalance_timeout_ms BETWEEN 1 AND {LONGEST_POLL_MS}"
     ).select(
-        *LIFE, "member_id", "event_time", "rebalance_timeout_ms",
+        *MEMBER_KEY, "event_time", "rebalance_timeout_ms",
         F.col("last_generation").alias("generation"),
     )  # fmt: skip
     owned = assignments.where(F.col("assignor") == ACTUAL).select(
-        *GENERATION, "member_id", *PARTITION
+        *GENERATION_KEY, "member_id", *PARTITION_KEY
     )
     commits = committed_offsets.where("NOT tombstone").select(
-        *GROUP, *PARTITION, F.col("append_time").alias("committed")
+        *GROUP_KEY, *PARTITION_KEY, F.col("append_time").alias("committed")
     )
     last = (
-        leaves.join(owned, on=[*GENERATION, "member_id"], how="inner")
-        .join(commits, on=[*GROUP, *PARTITION], how="inner")
+        leaves.join(owned, on=[*GENERATION_KEY, "member_id"], how="inner")
+        .join(commits, on=[*GROUP_KEY, *PARTITION_KEY], how="inner")
         .where("committed <= event_time")
-        .groupBy(*LIFE, "member_id", "event_time", "rebalance_timeout_ms")
+        .groupBy(*MEMBER_KEY, "event_time", "rebalance_timeout_ms")
         .agg(F.max("committed").alias("committed"))
     )
     gap_ms = F.unix_millis("event_time") - F.unix_millis("committed")
     beyond_poll = F.abs(gap_ms - F.col("rebalance_timeout_ms")) <= COMMIT_SLACK_MS
     return last.where(beyond_poll & (gap_ms > COMMIT_SLACK_MS)).select(
-        *LIFE, "member_id", F.lit(True).alias("was_silent")
+        *MEMBER_KEY, F.lit(True).alias("was_slow")
     )
 
 
-def _heard_again(timeline: DataFrame) -> DataFrame:
-    """Replaced static members that went on asking: their process was not restarted but doubled."""
+def _fenced_after_replacement(timeline: DataFrame) -> DataFrame:
+    """Replaced static members that still sent requests: a second process took over their id."""
     fenced = timeline.where("event = 'STATIC_FENCED'").select(
-        *LIFE, F.col("member_id").alias("replaces"), "event_time"
+        *INCARNATION_KEY, F.col("member_id").alias("replaces"), "event_time"
     )
     replaced = timeline.where("event = 'STATIC_REPLACED'").select(
-        *LIFE, F.col("old_member_id").alias("replaces"), F.col("event_time").alias("replaced_time")
+        *INCARNATION_KEY,
+        F.col("old_member_id").alias("replaces"),
+        F.col("event_time").alias("replaced_time"),
     )
     since_ms = F.unix_millis("event_time") - F.unix_millis("replaced_time")
     return (
-        replaced.join(fenced, on=[*LIFE, "replaces"], how="inner")
-        .where(since_ms <= HEARD_AGAIN_MS)
-        .select(*LIFE, "replaces", F.lit(True).alias("was_alive"))
+        replaced.join(fenced, on=[*INCARNATION_KEY, "replaces"], how="inner")
+        .where(since_ms <= FENCED_MS)
+        .select(*INCARNATION_KEY, "replaces", F.lit(True).alias("was_alive"))
         .distinct()
     )
 
 
-def _story(causes: DataFrame, churn: DataFrame) -> DataFrame:
-    backwards = Window.partitionBy(*GROUP, "process").orderBy(
+def _with_story(causes: DataFrame, churn: DataFrame) -> DataFrame:
+    backwards = Window.partitionBy(*GROUP_KEY, "process").orderBy(
         F.desc("event_time"), F.desc("generation"), "kind"
     )
     arrived = F.col("kind") == "arrival"
-    in_generation = Window.partitionBy(*GENERATION, "process").orderBy("event_time", "member_id")
-    just_now = F.count(F.when(arrived, 1)).over(
+    in_generation = Window.partitionBy(*GENERATION_KEY, "process").orderBy(
+        "event_time", "member_id"
+    )
+    earlier_arrivals = F.count(F.when(arrived, 1)).over(
         in_generation.rowsBetween(Window.unboundedPreceding, -1)
     )
     next_arrival = F.last(F.when(arrived, F.col("event_time")), ignorenulls=True).over(
         backwards.rowsBetween(Window.unboundedPreceding, -1)
     )
     back_in_ms = F.unix_millis("next_arrival") - F.unix_millis("event_time")
-    told = causes.withColumn("just_now", just_now).withColumn("next_arrival", next_arrival)
-    slow = (F.col("cause") == "LEAVE_POLL_TIMEOUT") | F.coalesce("was_silent", F.lit(False))
+    compared = causes.withColumn("earlier_arrivals", earlier_arrivals).withColumn(
+        "next_arrival", next_arrival
+    )
+    slow = (F.col("cause") == "LEAVE_POLL_TIMEOUT") | F.coalesce("was_slow", F.lit(False))
     is_static = F.col("instance_id").isNotNull()
     departure = (
         F.when(F.col("cause") == "NOT_REJOINED", "slow_rejoin")
         .when(F.col("cause") == "SYNC_TIMEOUT", "no_sync")
-        # A static member does not leave when it is closed: nobody can tell this from a crash.
+        # A static member does not leave when it is closed: a stop looks like a crash.
         .when((F.col("cause") == "HEARTBEAT_EXPIRY") & is_static, "stop_or_crash")
         .when(F.col("cause") == "HEARTBEAT_EXPIRY", "crash")
         .when(slow, "slow_poll")
@@ -292,18 +311,18 @@ def _story(causes: DataFrame, churn: DataFrame) -> DataFrame:
     arrival = (
         F.when((F.col("cause") == "STATIC_REPLACED") & F.col("was_alive"), "takeover")
         .when(F.col("cause") == "STATIC_REPLACED", "restart")
-        .when((F.col("just_now") > 0) | F.col("was_seen"), "return")
+        .when((F.col("earlier_arrivals") > 0) | F.col("was_seen"), "return")
         .otherwise("start")
     )
-    changes = churn.select(*GENERATION, F.col("partitions_new").alias("new_here"))
-    withheld = churn.select(
-        *LIFE,
+    changes = churn.select(*GENERATION_KEY, F.col("partitions_new").alias("new_partitions"))
+    unowned = churn.select(
+        *INCARNATION_KEY,
         (F.col("generation") + 1).alias("generation"),
-        F.col("partitions_orphaned").alias("withheld"),
+        F.col("partitions_orphaned").alias("unowned_before"),
     )
     rejoin = (
-        F.when(F.col("withheld") > 0, "follow_up")
-        .when(F.col("new_here") > 0, "topic_change")
+        F.when(F.col("unowned_before") > 0, "follow_up")
+        .when(F.col("new_partitions") > 0, "topic_change")
         .otherwise("rejoin")
     )
     story = (
@@ -312,19 +331,21 @@ def _story(causes: DataFrame, churn: DataFrame) -> DataFrame:
         .when(F.col("cause").isin(*REJOINS), rejoin)
     )
     evidence = F.when(
-        F.coalesce("was_silent", F.lit(False)) & (F.col("cause") == "LEAVE"), "commits"
+        F.coalesce("was_slow", F.lit(False)) & (F.col("cause") == "LEAVE"), "commits"
     ).otherwise(F.col("evidence"))
     return (
-        told.join(changes, on=GENERATION, how="left")
-        .join(withheld, on=GENERATION, how="left")
+        compared.join(changes, on=GENERATION_KEY, how="left")
+        .join(unowned, on=GENERATION_KEY, how="left")
         .withColumns({"story": story, "evidence": evidence})
     )
 
 
 def _with_role(causes: DataFrame, generations: DataFrame) -> DataFrame:
-    """The trigger is whom the start names; without a log, the first cause there is."""
-    made = generations.select(
-        *GENERATION,
+    """The trigger is the cause of the member that the start names; without a culprit it is the
+    generation's first cause.
+    """
+    starts = generations.select(
+        *GENERATION_KEY,
         "event_date",
         "culprit_member_id",
         "joined_time",
@@ -332,27 +353,25 @@ def _with_role(causes: DataFrame, generations: DataFrame) -> DataFrame:
         F.col("reason").alias("start_reason"),
         F.col("client_reason").alias("start_client_reason"),
     )
-    in_order = Window.partitionBy(*GENERATION).orderBy(
+    in_order = Window.partitionBy(*GENERATION_KEY).orderBy(
         F.col("event_time").asc_nulls_last(), "kind", "member_id"
     )
-    named = F.col("member_id").eqNullSafe(F.col("culprit_member_id")) & ~F.coalesce(
+    is_named = F.col("member_id").eqNullSafe(F.col("culprit_member_id")) & ~F.coalesce(
         (F.col("kind") == "departure") & F.col("start_cause").isin(NO_DEPARTURE), F.lit(False)
     )
-    after_the_barrier = F.coalesce(F.col("event_time") > F.col("joined_time"), F.lit(False))
-    absorbed = (F.col("cause") == "STATIC_REPLACED") & after_the_barrier
-    first_of_unknown = F.col("culprit_member_id").isNull() & (F.row_number().over(in_order) == 1)
+    after_join = F.coalesce(F.col("event_time") > F.col("joined_time"), F.lit(False))
+    absorbed = (F.col("cause") == "STATIC_REPLACED") & after_join
+    is_first = F.col("culprit_member_id").isNull() & (F.row_number().over(in_order) == 1)
     role = (
-        F.when(absorbed, "absorbed")
-        .when(named | first_of_unknown, "trigger")
-        .otherwise("contributing")
+        F.when(absorbed, "absorbed").when(is_named | is_first, "trigger").otherwise("contributing")
     )
     is_trigger = F.col("role") == "trigger"
-    told = causes.join(made, on=GENERATION, how="inner").withColumn("role", role)
-    return told.withColumns(
+    ranked = causes.join(starts, on=GENERATION_KEY, how="inner").withColumn("role", role)
+    return ranked.withColumns(
         {
-            "cause": F.when(is_trigger & (F.col("kind") == "arrival"), F.col("start_cause"))
-            .when(F.col("kind") == "arrival", F.col("cause"))
-            .otherwise(F.col("cause")),
+            "cause": F.when(
+                is_trigger & (F.col("kind") == "arrival"), F.col("start_cause")
+            ).otherwise(F.col("cause")),
             "reason": F.coalesce(F.when(is_trigger, F.col("start_reason")), "reason"),
             "client_reason": F.coalesce(
                 "client_reason", F.when(is_trigger, F.col("start_client_reason"))
@@ -362,11 +381,11 @@ def _with_role(causes: DataFrame, generations: DataFrame) -> DataFrame:
 
 
 def _numbered(causes: DataFrame) -> DataFrame:
-    order = Window.partitionBy(*GENERATION).orderBy(
+    order = Window.partitionBy(*GENERATION_KEY).orderBy(
         (F.col("role") != "trigger"), F.col("event_time").asc_nulls_last(), "kind", "member_id"
     )
     return causes.withColumn("cause_seq", F.row_number().over(order)).select(
-        *GENERATION,
+        *GENERATION_KEY,
         "cause_seq",
         "event_date",
         "event_time",
@@ -383,11 +402,11 @@ def _numbered(causes: DataFrame) -> DataFrame:
     )
 
 
-def run(lake: Lake) -> None:
-    tables = {name: lake.read(name) for name in READS}
-    tables["committed_offsets"] = lake.read_recent("committed_offsets")
-    causes = rebalance_causes(**tables, gone_processes=lake.carried("gone_processes"))
-    lake.replace("rebalance_causes", causes)
+def run(scope: RunScope) -> None:
+    tables = {name: scope.read(name) for name in READS}
+    tables["committed_offsets"] = scope.read_recent("committed_offsets")
+    causes = rebalance_causes(**tables, gone_processes=scope.carried("gone_processes"))
+    scope.replace("rebalance_causes", causes)
 
 
 if __name__ == "__main__":

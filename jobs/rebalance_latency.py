@@ -1,4 +1,4 @@
-"""How long each rebalance took, split at the join barrier, and which belong together.
+"""How long each rebalance took, before and after its join barrier, and the logical rebalances.
 
 reads   generations, churn
 writes  rebalance_latency   one row per rebalance
@@ -10,35 +10,36 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.command_line.arguments import main
-from jobs.lake.tables import Lake
-from jobs.timeline import LIFE
+from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
+from jobs.lake.scope import RunScope
 
 READS = ("generations", "churn")
 
-# What a member's rejoin for a second cooperative round is logged as.
+# The logged causes of a member's rejoin for a second cooperative round.
 REJOINS = ["LEADER_REJOIN", "METADATA_CHANGE", "JOINING_IN_PREPARE", "STATIC_UPDATE", "REJOIN"]
 
 
 def rebalance_latency(
-    generations: DataFrame, churn: DataFrame, known: DataFrame | None = None
+    generations: DataFrame, churn: DataFrame, context: DataFrame | None = None
 ) -> DataFrame:
-    """``known``: rows of this table where these tables do not begin with a life's beginning.
+    """``context``: this table's rows of the generations with which ``generations`` begins, where
+    these are not the first of their incarnation.
 
-    Time in Empty is nobody's rebalance: one that empties the group ends at its join barrier."""
-    withheld = churn.select(*LIFE, "generation", "partitions_orphaned")
-    told = generations.join(withheld, on=[*LIFE, "generation"], how="left")
+    A rebalance that empties the group ends at its join barrier: time in Empty is not part of it.
+    """
+    withheld = churn.select(*GENERATION_KEY, "partitions_orphaned")
+    rebalances = generations.join(withheld, on=GENERATION_KEY, how="left")
     end = (
         F.when(F.col("outcome") == "empty", F.col("joined_time"))
         .when(F.col("outcome") == "stable", F.col("stable_time"))
         .otherwise(F.col("ended_time"))
     )
-    # A log line and a record's time are read off one clock, but not in one moment.
+    # The log line and the record have times of one clock, but not of the same moment.
     elapsed_ms = _ms_between("joined_time", "end_time")
     sync_ms = F.when(elapsed_ms < 0, 0).otherwise(elapsed_ms)
     join_ms = _ms_between("preparing_time", "joined_time")
-    return _logical(told.withColumn("end_time", end), known).select(
-        *LIFE,
-        "generation",
+    return _with_logical(rebalances.withColumn("end_time", end), context).select(
+        *GENERATION_KEY,
         "event_date",
         "preparing_time",
         "end_time",
@@ -53,14 +54,14 @@ def rebalance_latency(
     )
 
 
-def _logical(rebalances: DataFrame, known: DataFrame | None) -> DataFrame:
-    """A rebalance goes on in the next generation if it was superseded, or if it withheld partitions
-    (cooperative: taken from one, not yet given to another) and a member came back for them.
+def _with_logical(rebalances: DataFrame, context: DataFrame | None) -> DataFrame:
+    """A logical rebalance continues with the next generation if it was superseded or failed, or if
+    it left partitions unowned (cooperative: revoked, not yet assigned) and a member rejoined.
     """
-    life = Window.partitionBy(*LIFE).orderBy("generation")
+    incarnation = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
     previous = F.lag(
         F.struct("generation", "outcome", "protocol", "partitions_orphaned")
-    ).over(life)  # fmt: skip
+    ).over(incarnation)  # fmt: skip
     next_of_previous = F.col("previous.generation") == F.col("generation") - 1
     unfinished = F.col("previous.outcome").isin("superseded", "failed")
     second_round = (
@@ -68,16 +69,16 @@ def _logical(rebalances: DataFrame, known: DataFrame | None) -> DataFrame:
         & (F.col("previous.partitions_orphaned") > 0)
         & F.col("cause").isin(*REJOINS)
     )
-    goes_on = F.coalesce(next_of_previous & (unfinished | second_round), F.lit(False))
-    begins = F.when(~F.col("goes_on"), F.col("generation"))
-    told = rebalances.withColumn("previous", previous).withColumn("goes_on", goes_on)
-    if known is not None:
-        # The first generation there is went on from one that is not there.
-        began = known.select(*LIFE, "generation", F.col("logical_rebalance").alias("began"))
-        told = told.join(began, on=[*LIFE, "generation"], how="left")
-        begins = F.when(F.col("previous").isNull(), F.coalesce("began", begins)).otherwise(begins)
-    begun = F.last(begins, ignorenulls=True).over(life)
-    return told.withColumn("logical_rebalance", begun).withColumn(
+    continues = F.coalesce(next_of_previous & (unfinished | second_round), F.lit(False))
+    first = F.when(~F.col("continues"), F.col("generation"))
+    rounds = rebalances.withColumn("previous", previous).withColumn("continues", continues)
+    if context is not None:
+        # The first generation of these tables may continue one that they lack.
+        began = context.select(*GENERATION_KEY, F.col("logical_rebalance").alias("began"))
+        rounds = rounds.join(began, on=GENERATION_KEY, how="left")
+        first = F.when(F.col("previous").isNull(), F.coalesce("began", first)).otherwise(first)
+    logical_rebalance = F.last(first, ignorenulls=True).over(incarnation)
+    return rounds.withColumn("logical_rebalance", logical_rebalance).withColumn(
         "round", F.col("generation") - F.col("logical_rebalance") + 1
     )
 
@@ -86,9 +87,10 @@ def _ms_between(start: str, end: str) -> Column:
     return F.unix_millis(F.col(end)) - F.unix_millis(F.col(start))
 
 
-def run(lake: Lake) -> None:
-    known = lake.start_rows("rebalance_latency")
-    lake.replace("rebalance_latency", rebalance_latency(*map(lake.read, READS), known))
+def run(scope: RunScope) -> None:
+    generations, churn = map(scope.read, READS)
+    context = scope.context_rows("rebalance_latency")
+    scope.replace("rebalance_latency", rebalance_latency(generations, churn, context))
 
 
 if __name__ == "__main__":

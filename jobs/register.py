@@ -1,6 +1,8 @@
-"""The lake as a database: tables and views by their names, with comments, for all that asks Spark.
+"""Registers the lake as a database of Spark's metastore: tables and views, with their comments.
 
-reads the lake's tables; writes a metastore's entries only, no data
+reads   the schemas of the lake's tables
+writes  entries of the metastore, no data
+
 spark-submit jobs/register.py --lake URI [--database NAME] [--conf FILE]
 """
 
@@ -12,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
 from jobs.command_line.arguments import require_lake, run_script
@@ -31,11 +32,11 @@ from schemas import (
 )
 
 COLUMNS = ["name", "kind", "registered", "note"]
-# Unless the configuration says otherwise.
+# Used where the configuration does not set them.
 DEFAULTS = {
-    # A catalog that outlives the session: the one that spark-sql, Thrift server and Connect ask.
+    # A catalog that outlives the session, shared with spark-sql, Thrift server and Spark Connect.
     "spark.sql.catalogImplementation": "hive",
-    # Of each table only the schema is read.
+    # Only the schema of each table is read.
     "spark.databricks.delta.snapshotPartitions": "1",
 }
 
@@ -48,25 +49,25 @@ class RegisterOptions:
     def check(self) -> None:
         require_lake(self.lake)
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.database):
-            raise UsageError(f"--database {self.database}: give letters, digits and _")
+            raise UsageError(f"--database {self.database}: use letters, digits and _")
 
 
 def register(options: RegisterOptions, config: Config) -> list[list[Any]]:
-    """Rows of COLUMNS, one for each table and view; what is not in the lake yet is left out."""
+    """Rows of COLUMNS, one per table and view; tables that do not exist yet are not registered."""
     options.check()
-    whole = replace(config, spark={**DEFAULTS, **config.spark})
-    return list(register_in(build_session(whole), options))
+    with_defaults = replace(config, spark={**DEFAULTS, **config.spark})
+    return list(register_in(build_session(with_defaults), options))
 
 
 def register_in(spark: SparkSession, options: RegisterOptions) -> Iterator[list[Any]]:
     lake = Lake(spark, options.lake, cluster_id="")
-    tables = [table for table in table_names() if DeltaTable.isDeltaTable(spark, lake.path(table))]
+    tables = lake.existing_tables()
     if not tables:
-        raise UsageError(f"--lake {options.lake}: no tables in it; run `regroup nightly` first")
+        raise UsageError(f"--lake {options.lake}: it has no tables; run `regroup nightly` first")
     before = spark.catalog.currentDatabase()
     comment = _literal(f"Kafka consumer-group rebalances: the lake at {options.lake}")
     spark.sql(f"CREATE DATABASE IF NOT EXISTS {options.database} COMMENT {comment}")
-    # Views keep the database that is current when they are made, and find the others in it.
+    # A view keeps the database that is current when it is created, and finds its tables there.
     spark.sql(f"USE {options.database}")
     try:
         for table in table_names():
@@ -79,20 +80,20 @@ def register_in(spark: SparkSession, options: RegisterOptions) -> Iterator[list[
         spark.sql(f"USE {before}")
 
 
-def _register_views(spark: SparkSession, there: set[str]) -> Iterator[list[Any]]:
+def _register_views(spark: SparkSession, registered: set[str]) -> Iterator[list[Any]]:
     for view in views_in_order():
-        missing = sorted(view_rests_on(view) - there)
+        missing = sorted(view_rests_on(view) - registered)
         if missing:
             spark.sql(f"DROP VIEW IF EXISTS {view}")
-            yield [view, "view", False, f"rests on {', '.join(missing)}"]
+            yield [view, "view", False, f"needs {', '.join(missing)}"]
             continue
         spark.sql(create_view(view))
-        there.add(view)
+        registered.add(view)
         yield [view, "view", True, ""]
 
 
 def create_view(view: str) -> str:
-    """The statement that makes the view in the current database, comments and all."""
+    """The statement that creates the view in the current database, with its comments."""
     columns = ", ".join(
         f"{column} COMMENT {_literal(comment)}" for column, comment in view_columns(view).items()
     )
@@ -101,12 +102,12 @@ def create_view(view: str) -> str:
 
 
 def _remove_table(spark: SparkSession, database: str, table: str) -> None:
-    """The entry of an earlier time, perhaps for another lake; the data stays where it lies."""
+    """Remove the entry of an earlier call, perhaps for another lake; its files are not touched."""
     if not spark.catalog.tableExists(f"{database}.{table}"):
         return
     if spark.catalog.getTable(f"{database}.{table}").tableType != "EXTERNAL":
         raise UsageError(
-            f"--database {database}: it has a table {table} of its own; give another database"
+            f"--database {database}: its table {table} is not Regroup's; use another database"
         )
     spark.sql(f"DROP TABLE {database}.{table}")
 
@@ -123,7 +124,7 @@ def _literal(text: str) -> str:
 
 
 def main() -> None:
-    """The script for spark-submit; `regroup register` prints what it did."""
+    """The script for spark-submit; `regroup register` takes the same options."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--lake", required=True, help="folder or URI of the Delta tables")
     parser.add_argument("--database", default="regroup", help="name of the database")

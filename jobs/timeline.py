@@ -1,72 +1,72 @@
-"""One order for all that is known of a group: its log events and its records, life by life.
+"""All events of each group in one order, from its log lines and its records, by incarnation.
 
-reads   group_events    what the coordinator said
-        group_metadata  what it stored
-writes  timeline        one row per event, with the incarnation and the generation it falls in
+reads   group_events    what the coordinator logged
+        group_metadata  what the coordinator stored
+writes  timeline        one row per event, with its incarnation and the generation it belongs to
 """
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from jobs.command_line.arguments import main
-from jobs.lake.tables import Lake, schema_of
+from jobs.group_events import SEQ_PER_MS
+from jobs.lake.keys import GROUP_KEY, INCARNATION_KEY
+from jobs.lake.scope import RunScope
+from jobs.lake.tables import schema_of
 
 READS = ("group_events", "group_metadata")
 
-GROUP = ["cluster_id", "group_id"]
-LIFE = [*GROUP, "incarnation"]
-GENERATION = [*LIFE, "generation"]
-
-# Events that list members whom the coordinator put out for not rejoining or not syncing in time.
-PUTS_OUT = (
+# Events that end an incarnation.
+DELETIONS = ["GROUP_DEAD", "ADMIN_DELETE", "TOMBSTONE"]
+# Events that may open an incarnation before its first generation.
+FIRST_JOINS = ["MEMBER_JOIN", "STATIC_NEW"]
+# Log lines that name a generation.
+GENERATION_LINES = ["REBALANCE_START", "JOIN_COMPLETE", "ASSIGNMENT_RECEIVED", "GROUP_EMPTY"]
+RECORDS = ["RECORD", "RECORD_EMPTY"]
+# Events whose members were removed for not rejoining or not syncing in time.
+IS_REMOVAL = (
     "event = 'DROPPED_NOT_REJOINED' OR (event = 'REBALANCE_START' AND cause = 'SYNC_TIMEOUT')"
 )
 
-DEATHS = ["GROUP_DEAD", "ADMIN_DELETE", "TOMBSTONE"]
-BIRTHS = ["MEMBER_JOIN", "STATIC_NEW"]  # what a new life may begin with, before any generation
-SAYS_GENERATION = ["REBALANCE_START", "JOIN_COMPLETE", "ASSIGNMENT_RECEIVED", "GROUP_EMPTY"]
-RECORDS = ["RECORD", "RECORD_EMPTY"]
-
-# A record carries the time at which its append began, a log line the time at which it was written:
-# a generation less within this time is one event overtaking another, not a new life.
-OVERTAKING_MS = 100
-# kafka.coordinator.group.GroupCoordinator (3.0-4.0) logs a departure after what it led to; all of
-# it happens in one call.
+# A record has the time at which its append began, a log line the time at which it was written.  A
+# generation number that falls by one within this time is in the wrong order, no new incarnation.
+REORDERED_MS = 100
+# kafka.coordinator.group.GroupCoordinator (3.0-4.0) logs a departure after its consequences, in the
+# same call.
 SAME_CALL_MS = 10
-# What was said of a departure is of the same moment as what it led to.
-SAME_MOMENT_MS = 60_000
-# As in event_seq: room for the events of one millisecond.  Records come after the lines of theirs.
-PER_MS = 100_000
-_RECORDS_FROM = 50_000
+# A departure and the rebalance that it triggers are logged within this time of each other.
+TRIGGER_MS = 60_000
+# The records of a millisecond are ordered after its log lines.
+_FIRST_RECORD_SEQ = SEQ_PER_MS // 2
 
 
 def timeline(
-    group_events: DataFrame, group_metadata: DataFrame, start: DataFrame | None = None
+    group_events: DataFrame, group_metadata: DataFrame, context: DataFrame | None = None
 ) -> DataFrame:
-    """``start``: where the history of a group is taken up, as `Lake.start` gives it."""
-    events = _of_events(group_events).unionByName(_of_records(group_metadata))
-    return _forming(_current(_incarnations(_from_start(events, start))))
+    """``context``: where each group's history begins, see `RunScope.context_positions`."""
+    events = _log_events(group_events).unionByName(_record_events(group_metadata))
+    incarnations = _with_incarnation(_since_context(events, context))
+    return _with_forming_generation(_with_current_generation(incarnations))
 
 
-def _from_start(events: DataFrame, start: DataFrame | None) -> DataFrame:
-    """Events from the group's start on, and ``first_incarnation``, the life that one is in."""
-    if start is None:
+def _since_context(events: DataFrame, context: DataFrame | None) -> DataFrame:
+    """The events from the group's context on; ``first_incarnation`` is that of the first event."""
+    if context is None:
         return events.withColumn("first_incarnation", F.lit(1))
-    placed = events.join(F.broadcast(start), on=GROUP, how="left")
     since = F.coalesce(F.col("seq") >= F.col("context_seq"), F.lit(True))
-    first = F.coalesce("context_incarnation", F.lit(1))
+    first_incarnation = F.coalesce("context_incarnation", F.lit(1))
     return (
-        placed.where(since)
-        .withColumn("first_incarnation", first)
+        events.join(F.broadcast(context), on=GROUP_KEY, how="left")
+        .where(since)
+        .withColumn("first_incarnation", first_incarnation)
         .select(*events.columns, "first_incarnation")
     )
 
 
-def _of_events(group_events: DataFrame) -> DataFrame:
-    event_generation = F.when(F.col("event").isin(*SAYS_GENERATION), F.col("generation"))
+def _log_events(group_events: DataFrame) -> DataFrame:
+    event_generation = F.when(F.col("event").isin(*GENERATION_LINES), F.col("generation"))
     return _with_all_columns(
         group_events.withColumnRenamed("event_seq", "seq")
         .withColumn("event_generation", event_generation)
@@ -74,35 +74,36 @@ def _of_events(group_events: DataFrame) -> DataFrame:
     )
 
 
-def _of_records(group_metadata: DataFrame) -> DataFrame:
-    """Generation 0 is a group's birth certificate (Kafka 4.1): an event, no generation."""
-    empty = F.size("members") == 0
-    event = F.when(F.col("tombstone"), "TOMBSTONE").when(empty, "RECORD_EMPTY").otherwise("RECORD")
-    in_time = Window.partitionBy(*GROUP, "order_ms").orderBy("topic_partition", "log_offset")
-    log = [*GROUP, "topic_partition"]
-    # Time never runs backwards along a log, within a date: what is of another is in its place.
+def _record_events(group_metadata: DataFrame) -> DataFrame:
+    """Generation 0 is the record that creates a group (Kafka 4.1), not a generation."""
+    is_empty = F.size("members") == 0
+    event = (
+        F.when(F.col("tombstone"), "TOMBSTONE").when(is_empty, "RECORD_EMPTY").otherwise("RECORD")
+    )
+    in_time = Window.partitionBy(*GROUP_KEY, "order_ms").orderBy("topic_partition", "log_offset")
+    log = [*GROUP_KEY, "topic_partition"]
+    # Time never runs backwards along a log within a date; each date keeps its place.
     in_date, so_far = (
-        Window.partitionBy(*place)
+        Window.partitionBy(*partition)
         .orderBy("log_offset")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
-        for place in ([*log, "event_date"], log)
+        for partition in ([*log, "event_date"], log)
     )
     timed_ms = F.when(
         F.col("append_time").isNotNull(), F.max(F.unix_millis("append_time")).over(in_date)
     )
-    # A record without a time stands beside its neighbour.
-    neighbour_ms = F.last("timed_ms", ignorenulls=True).over(so_far)
-    # Of members the ids alone, from the start: sorting them as they are sorts most of the table.
+    # A record without a time follows the record before it in the log.
+    order_ms = F.last("timed_ms", ignorenulls=True).over(so_far)
+    # Only the members' ids: with all their fields Spark would sort most of the table's bytes.
     timed = group_metadata.withColumns(
         {"members": F.col("members.member_id"), "timed_ms": timed_ms}
     )
+    seq = F.col("order_ms") * SEQ_PER_MS + _FIRST_RECORD_SEQ + F.row_number().over(in_time)
     return _with_all_columns(
-        timed.withColumn("order_ms", F.coalesce(neighbour_ms, F.lit(0))).select(
-            *GROUP,
+        timed.withColumn("order_ms", F.coalesce(order_ms, F.lit(0))).select(
+            *GROUP_KEY,
             "event_date",
-            (F.col("order_ms") * PER_MS + _RECORDS_FROM + F.row_number().over(in_time)).alias(
-                "seq"
-            ),
+            seq.alias("seq"),
             F.col("append_time").alias("event_time"),
             event.alias("event"),
             F.when(F.col("generation") > 0, F.col("generation")).alias("event_generation"),
@@ -119,112 +120,121 @@ def _of_records(group_metadata: DataFrame) -> DataFrame:
 
 
 def _with_all_columns(events: DataFrame) -> DataFrame:
-    """Both halves of the union have the same columns: null where one has nothing to say."""
+    """The table's columns but the computed ones; null where ``events`` lacks one."""
     computed = {"incarnation", "current_generation", "forming_generation"}
-    wanted = [field for field in _schema() if field.name not in computed]
     return events.select(
         *(
-            F.col(f.name)
-            if f.name in events.columns
-            else F.lit(None).cast(f.dataType).alias(f.name)
-            for f in wanted
+            F.col(field.name)
+            if field.name in events.columns
+            else F.lit(None).cast(field.dataType).alias(field.name)
+            for field in schema_of("timeline")
+            if field.name not in computed
         )
     )
 
 
-def _incarnations(events: DataFrame) -> DataFrame:
-    """A life ends with a death, or unseen: then the next one shows by its lower generation."""
-    history = Window.partitionBy(*GROUP).orderBy("seq")
+def _with_incarnation(events: DataFrame) -> DataFrame:
+    """An incarnation ends with a deletion.  If the deletion is missing from log and records, the
+    next incarnation shows by its lower generation number.
+    """
+    history = Window.partitionBy(*GROUP_KEY).orderBy("seq")
     before = history.rowsBetween(Window.unboundedPreceding, -1)
-    dead = F.col("event").isin(*DEATHS)
-    alive = F.col("event").isin(*BIRTHS, *SAYS_GENERATION, *RECORDS)
-    last_was_death = F.last(F.when(dead, True).when(alive, False), ignorenulls=True).over(before)
-    reborn = alive & F.coalesce(last_was_death, F.lit(False))
-    lives = events.withColumn("reborn", reborn).withColumn("life", _count("reborn", history))
-
-    in_life = Window.partitionBy(*GROUP, "life").orderBy("seq")
-    in_life_before = in_life.rowsBetween(Window.unboundedPreceding, -1)
-    says = F.struct(
-        F.col("event_generation").alias("event_generation"), F.col("event_time").alias("time")
-    )
-    last = F.last(F.when(F.col("event_generation").isNotNull(), says), ignorenulls=True).over(
-        in_life_before
-    )
-    lower = F.col("event_generation") < F.col("last.event_generation")
-    overtaken = (F.col("event_generation") == F.col("last.event_generation") - 1) & (
-        F.unix_millis("event_time") - F.unix_millis("last.time") <= OVERTAKING_MS
-    )
-    unseen = F.coalesce(lower & ~F.coalesce(overtaken, F.lit(False)), F.lit(False))
-    told = lives.withColumn("last", last).withColumn("starts", F.col("reborn") | unseen)
-    number = (_count("starts", history) + F.col("first_incarnation")).cast("int")
-    return told.withColumn("incarnation", number).drop(
-        "reborn", "life", "last", "starts", "first_incarnation"
+    deletes = F.col("event").isin(*DELETIONS)
+    exists = F.col("event").isin(*FIRST_JOINS, *GENERATION_LINES, *RECORDS)
+    was_deleted = F.last(F.when(deletes, True).when(exists, False), ignorenulls=True).over(before)
+    recreated = exists & F.coalesce(was_deleted, F.lit(False))
+    numbered = events.withColumn("recreated", recreated).withColumn(
+        "recreations", _count("recreated", history)
     )
 
+    since_recreated = (
+        Window.partitionBy(*GROUP_KEY, "recreations")
+        .orderBy("seq")
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    named = F.when(
+        F.col("event_generation").isNotNull(),
+        F.struct(F.col("event_generation").alias("generation"), F.col("event_time").alias("time")),
+    )
+    previous = F.last(named, ignorenulls=True).over(since_recreated)
+    is_lower = F.col("event_generation") < F.col("previous.generation")
+    is_reordered = (F.col("event_generation") == F.col("previous.generation") - 1) & (
+        F.unix_millis("event_time") - F.unix_millis("previous.time") <= REORDERED_MS
+    )
+    unlogged = F.coalesce(is_lower & ~F.coalesce(is_reordered, F.lit(False)), F.lit(False))
+    opened = numbered.withColumn("previous", previous).withColumn(
+        "opens", F.col("recreated") | unlogged
+    )
+    incarnation = (_count("opens", history) + F.col("first_incarnation")).cast("int")
+    return opened.withColumn("incarnation", incarnation).drop(
+        "recreated", "recreations", "previous", "opens", "first_incarnation"
+    )
 
-def _count(flag: str, order: Window) -> Column:
+
+def _count(flag: str, order: WindowSpec) -> Column:
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     return F.sum(F.col(flag).cast("int")).over(so_far)
 
 
-def _current(events: DataFrame) -> DataFrame:
-    """The generation by the last event that says one; before the first such event, by that one."""
-    life = Window.partitionBy(*LIFE)
-    so_far = F.last("event_generation", ignorenulls=True).over(life.orderBy("seq"))
-    # Backwards: of a frame that ends with the last row, Spark reads all of it for every row.
-    ahead = life.orderBy(F.desc("seq")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    # What comes first is a start (which names the old generation) or a generation already joined.
-    joined_ahead = F.when(F.col("event") == "REBALANCE_START", F.col("event_generation")).otherwise(
-        F.col("event_generation") - 1
+def _with_current_generation(events: DataFrame) -> DataFrame:
+    """The generation of the last event that names one; before the first such event, its own."""
+    incarnation = Window.partitionBy(*INCARNATION_KEY)
+    so_far = F.last("event_generation", ignorenulls=True).over(incarnation.orderBy("seq"))
+    # Descending: Spark reads a frame that ends with the last row in full for every row.
+    ahead = incarnation.orderBy(F.desc("seq")).rowsBetween(
+        Window.unboundedPreceding, Window.currentRow
     )
-    first_ahead = F.last(joined_ahead, ignorenulls=True).over(ahead)
+    # A start names the old generation; the other events name a generation already joined.
+    before_next = F.when(
+        F.col("event") == "REBALANCE_START", F.col("event_generation")
+    ).otherwise(F.col("event_generation") - 1)  # fmt: skip
+    first_ahead = F.last(before_next, ignorenulls=True).over(ahead)
     return events.withColumn("current_generation", F.coalesce(so_far, first_ahead))
 
 
-def _forming(events: DataFrame) -> DataFrame:
-    """The next generation, unless the line only reports what has already led to the current one."""
-    life = Window.partitionBy(*LIFE)
+def _with_forming_generation(events: DataFrame) -> DataFrame:
+    """The generation after the current one, except for a LEFT line that reports a departure which
+    has already led to the current generation.
+    """
+    incarnation = Window.partitionBy(*INCARNATION_KEY)
     before, after = (
-        life.orderBy(order).rowsBetween(Window.unboundedPreceding, -1)
+        incarnation.orderBy(order).rowsBetween(Window.unboundedPreceding, -1)
         for order in (F.asc("seq"), F.desc("seq"))
     )
     milestone = F.when(
         F.col("event_generation").isNotNull() & ~F.col("event").isin(*RECORDS),
         F.struct("event", "event_time", "member_id", "members", "event_generation"),
     )
-    told = events.withColumn("last", F.last(milestone, ignorenulls=True).over(before)).withColumn(
-        "next", F.last(milestone, ignorenulls=True).over(after)
+    neighbors = events.withColumn(
+        "previous", F.last(milestone, ignorenulls=True).over(before)
+    ).withColumn("next", F.last(milestone, ignorenulls=True).over(after))  # fmt: skip
+    now_ms = F.unix_millis("event_time")
+    just_joined = (F.col("previous.event") == "JOIN_COMPLETE") & (
+        now_ms - F.unix_millis("previous.event_time") <= SAME_CALL_MS
     )
-    now = F.unix_millis("event_time")
-    just_joined = (F.col("last.event") == "JOIN_COMPLETE") & (
-        now - F.unix_millis("last.event_time") <= SAME_CALL_MS
-    )
-    begins_the_next = (
+    triggers_next = (
         (F.col("next.event") == "REBALANCE_START")
-        & (F.unix_millis("next.event_time") - now <= SAME_MOMENT_MS)
+        & (F.unix_millis("next.event_time") - now_ms <= TRIGGER_MS)
         & (
             (F.col("next.member_id") == F.col("member_id"))
             | F.array_contains("next.members", F.col("member_id"))
         )
     )
-    still_empty = (F.col("last.event") == "GROUP_EMPTY") & (
-        F.col("last.event_generation") == F.col("current_generation")
+    is_empty = (F.col("previous.event") == "GROUP_EMPTY") & (
+        F.col("previous.event_generation") == F.col("current_generation")
     )
-    reports = (F.col("event") == "LEFT") & (
-        still_empty | (just_joined & ~F.coalesce(begins_the_next, F.lit(False)))
+    is_report = (F.col("event") == "LEFT") & (
+        is_empty | (just_joined & ~F.coalesce(triggers_next, F.lit(False)))
     )
-    forming = F.when(F.coalesce(reports, F.lit(False)), F.col("current_generation")).otherwise(
-        F.col("current_generation") + 1
-    )
-    return told.withColumn("forming_generation", forming).drop("last", "next")
+    forming_generation = F.when(
+        F.coalesce(is_report, F.lit(False)), F.col("current_generation")
+    ).otherwise(F.col("current_generation") + 1)  # fmt: skip
+    return neighbors.withColumn("forming_generation", forming_generation).drop("previous", "next")
 
 
-def _schema() -> StructType:
-    return schema_of("timeline")
-
-
-def run(lake: Lake) -> None:
-    lake.replace("timeline", timeline(*map(lake.read, READS), lake.start()))
+def run(scope: RunScope) -> None:
+    events, records = map(scope.read, READS)
+    scope.replace("timeline", timeline(events, records, scope.context_positions()))
 
 
 if __name__ == "__main__":

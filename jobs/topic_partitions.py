@@ -1,13 +1,13 @@
-"""How many partitions topics have, from a file somebody made: more than assignments can show.
+"""Partition counts of topics from a file: assignments show only partitions that were assigned.
 
-reads   a file of lines, each in one of these forms
-          kafka-topics.sh --describe   as it prints them; of a partition's own line nothing is taken
-          CSV                          topic,partitions[,since], with or without that header
+reads   a file of lines, each in one of these formats
+          kafka-topics.sh --describe   its output; lines about single partitions are skipped
+          CSV                          topic,partitions[,since], with or without this header
           JSON                         {"topic": ..., "partitions": ..., "since": ...}
-writes  topic_partitions   a row per topic and ``since``; what was known of the same is overwritten
+writes  topic_partitions   one row per topic and ``since``; an existing one is overwritten
 
-``since`` is a time in ISO 8601, UTC unless it says otherwise; without one the number holds for all
-time before the next ``since``.
+``since`` is a time in ISO 8601, in UTC unless it names a zone.  A count without one holds until the
+next ``since``.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from jobs.command_line.arguments import run_script
 from jobs.command_line.config import load_config
 from jobs.console.errors import UsageError
 from jobs.engine.session import build_session
-from jobs.lake.tables import Lake, schema_of
+from jobs.lake.tables import Lake
 
 TABLE = "topic_partitions"
 HEADER = ["topic", "partitions"]
-# Older releases print no blank behind the colons.
+# Older releases print no space after the colons.
 DESCRIBED = re.compile(r"Topic: ?(?P<topic>\S+)\s.*\bPartitionCount: ?(?P<partitions>\d+)\b")
-A_PARTITION = re.compile(r"\s+Topic: ?\S+\s+Partition: ?\d+\s")
-LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-MOST = 2**31 - 1
+PARTITION_LINE = re.compile(r"\s+Topic: ?\S+\s+Partition: ?\d+\s")
+TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+MAX_PARTITIONS = 2**31 - 1
 
 
 class Count(NamedTuple):
@@ -42,11 +42,11 @@ class Count(NamedTuple):
 
 
 class BadLine(Exception):
-    """What is wrong with a line."""
+    """Why a line cannot be read."""
 
 
 def read_file(path: str) -> list[Count]:
-    """Counts by topic and time; UsageError names the file and the line that cannot be read."""
+    """The file's counts; UsageError names the file and the unreadable line."""
     try:
         with open(path, encoding="utf-8-sig") as lines:
             counts = read_lines(lines, path)
@@ -55,26 +55,28 @@ def read_file(path: str) -> list[Count]:
     except UnicodeDecodeError:
         raise UsageError(f"--file {path}: not UTF-8") from None
     if not counts:
-        raise UsageError(f"--file {path}: no topic in it")
+        raise UsageError(f"--file {path}: it has no topic")
     return counts
 
 
 def read_lines(lines: Iterable[str], name: str) -> list[Count]:
-    """UsageError if a line cannot be read, or says otherwise than one before it."""
+    """The counts; UsageError for a line that cannot be read or contradicts an earlier one."""
     counts: dict[tuple[str, datetime | None], Count] = {}
     for number, line in enumerate(lines, start=1):
         try:
             for count in _read_line(line.rstrip("\r\n")):
-                known = counts.setdefault((count.topic, count.since), count)
-                if known != count:
-                    raise BadLine(f"{count.topic} has {known.partitions} partitions further up")
+                earlier = counts.setdefault((count.topic, count.since), count)
+                if earlier != count:
+                    raise BadLine(
+                        f"{count.topic} has {earlier.partitions} partitions in an earlier line"
+                    )
         except BadLine as error:
             raise UsageError(f"{name}:{number}: {error}") from None
     return list(counts.values())
 
 
 def _read_line(line: str) -> Iterator[Count]:
-    if not line.strip() or A_PARTITION.match(line):
+    if not line.strip() or PARTITION_LINE.match(line):
         return
     if line.startswith("{"):
         yield _of_json(line)
@@ -102,38 +104,38 @@ def _of_fields(fields: list[str]) -> Count:
 
 def _of_json(line: str) -> Count:
     try:
-        said = json.loads(line)
+        entry = json.loads(line)
     except json.JSONDecodeError as error:
         raise BadLine(f"not JSON: {error.msg} at {error.pos}") from None
-    missing = [name for name in HEADER if name not in said]
+    missing = [name for name in HEADER if name not in entry]
     if missing:
         raise BadLine(f"no {missing[0]!r} in the object")
-    return _count(said["topic"], said["partitions"], said.get("since"))
+    return _count(entry["topic"], entry["partitions"], entry.get("since"))
 
 
 def _count(topic: Any, partitions: Any, since: Any) -> Count:
-    if not isinstance(topic, str) or not LEGAL.fullmatch(topic):
-        raise BadLine(f"{topic!r} is no name of a topic")
+    if not isinstance(topic, str) or not TOPIC_NAME.fullmatch(topic):
+        raise BadLine(f"{topic!r} is not a topic name")
     return Count(topic, _number(partitions), None if since is None else _time(since))
 
 
 def _number(text: Any) -> int:
-    if re.fullmatch("[0-9]{1,10}", str(text)) and 0 < int(text) <= MOST:
+    if re.fullmatch("[0-9]{1,10}", str(text)) and 0 < int(text) <= MAX_PARTITIONS:
         return int(text)
-    raise BadLine(f"{text!r} is no number of partitions")
+    raise BadLine(f"{text!r} is not a number of partitions")
 
 
 def _time(text: Any) -> datetime:
     try:
         time = datetime.fromisoformat(text)
     except (TypeError, ValueError):
-        raise BadLine(f"{text!r} is no time in ISO 8601") from None
+        raise BadLine(f"{text!r} is not a time in ISO 8601") from None
     return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def run(lake: Lake, counts: Iterable[Count]) -> None:
     rows = [(lake.cluster_id, *count) for count in counts]
-    lake.upsert(TABLE, lake.spark.createDataFrame(rows, schema_of(TABLE)))
+    lake.upsert(TABLE, lake.frame(TABLE, rows))
 
 
 def main() -> None:

@@ -42,7 +42,7 @@ from coordinator_core.whatif import (
 from jobs.command_line.arguments import main, opened
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format, print_rows
-from jobs.console.working import working
+from jobs.console.spinner import spinner
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake, schema_of
 from jobs.replay.group_rows import LAST_COMMIT, Row, cogrouped_rows, quoted
@@ -174,7 +174,7 @@ def lives_rows(baseline: Baseline) -> Iterator[Row]:
                         "from_time": _time(slow.began.at_ms),
                         "to_time": None if slow.to is None else _time(slow.to.at_ms),
                     }
-                    for slow in life.slow
+                    for slow in life.slow_polls
                 ],
                 "flapping": is_flapping(process),
                 "first_generation": life.first_generation,
@@ -225,13 +225,12 @@ def _time(at_ms: int) -> datetime:
 
 
 def run(lake: Lake, changes: tuple[SettingsChange, ...] = GRID, seeds: int = SEEDS) -> None:
-    whole = Lake(lake.spark, lake.root, lake.cluster_id)
-    tables = {name: whole.read(name) for name in READS}
+    tables = {name: lake.read(name) for name in READS}
     played = what_if(tables, changes, seeds).persist()
     try:
         for table in WRITES:
             rows = played.select(F.explode(table).alias("row")).select("row.*")
-            whole.replace(table, rows)
+            lake.replace(table, rows)
     finally:
         played.unpersist()
 
@@ -252,7 +251,7 @@ def run_all(
     if seeds < 1:
         raise UsageError(f"--seeds {seeds}: at least 1")
     whole = opened(lake, cluster_id, conf)
-    with working("what-if-sweep"):
+    with spinner("what-if-sweep"):
         run(whole, changes, seeds)
     sql = f"""SELECT group_id, setting, ROUND(100 * share_saved) AS percent_saved, sentence
         FROM advice WHERE cluster_id = {quoted(cluster_id)} ORDER BY
@@ -261,4 +260,4 @@ def run_all(
 
 
 if __name__ == "__main__":
-    main(__doc__, run)
+    main(__doc__, lambda scope: run(scope.lake))

@@ -21,13 +21,13 @@ from coordinator_core.whatif import GRID
 from jobs import incident_replay, what_if_sweep
 from jobs.command_line.config import load_config
 from jobs.engine.session import build_session
-from jobs.lake.dated_scope import of_dates
+from jobs.lake.scope import AllDates
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake
 from jobs.nightly_run.pipeline import Progress, run_all
 from jobs.simulate.command import read_spec
-from jobs.simulate.into_lake import of_size
 from jobs.simulate.into_lake import run as simulate
+from jobs.simulate.into_lake import with_group_count
 
 SPEC = Path(__file__).parent / "fleet.toml"
 CONF = str(Path(__file__).parents[2] / "conf" / "large.toml")
@@ -49,14 +49,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     given = parser.parse_args()
     spec = read_spec(SPEC)
-    whole = replace(spec, fleet=of_size(spec.fleet, given.groups))
+    whole = replace(spec, fleet=with_group_count(spec.fleet, given.groups))
     session = build_session(load_config(CONF))
     session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")
     session.conf.set("spark.sql.shuffle.partitions", TASKS)
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake(session, folder, "sim")
         measured("simulate", lambda: simulate(lake, whole, spec.fleet.seed))
-        measured("nightly jobs", lambda: run_all(of_dates(lake, None, None), Progress()))
+        measured("nightly jobs", lambda: run_all(AllDates(lake), Progress()))
         measured("replay", lambda: incident_replay.run(lake))
         measured("sweep of 12", lambda: what_if_sweep.run(lake, GRID, given.seeds))
         for what, sql in COUNTS.items():

@@ -1,4 +1,4 @@
-"""Whether a lake keeps its laws: nothing lost, nothing twice, everything in order."""
+"""Finds where a lake violates its laws: nothing lost, nothing twice, everything in order."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 import duckdb
 
 from jobs.checks.laws import LAWS
-from jobs.checks.redecode import DECODED, decoded_otherwise
-from jobs.lake.integrity import damages, tables_there
+from jobs.checks.redecode import DECODED, differing_rows
+from jobs.lake.integrity import damages, tables_on_disk
 from jobs.lake.sql import open_lake, query
-from jobs.nightly_run.coverage import BRONZE, WorkedOut, still_new
+from jobs.nightly_run.coverage import BRONZE, Coverage, uncovered_dates
 from jobs.nightly_run.pipeline import JOBS
 from jobs.sources.files import list_files, open_file
 
 COLUMNS = ["law", "cluster_id", "where", "expected", "found"]
 
-WHOLE = "every table is as it was written"
-SAYS = "what a record says stands in its table"
+INTACT = "every table is intact"
+DECODED_LAW = "a row equals its decoded record"
 COMPLETE = "a run writes every table"
-LANDS_IN = {
+TABLE_OF_SOURCE = {
     "segments": "offsets_records",
     "dump": "offsets_records",
     "kafka": "offsets_records",
@@ -33,60 +33,64 @@ DERIVED = sorted({*JOBS, "assignor_quality", "seen_partitions"} - {"assign_parti
 
 
 def broken_laws(root: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """One row for each place where a law is broken.  Laws on tables that are not there, or not to
-    be read, are left out: that these are not is said by itself."""
-    there = tables_there(root)
+    """COLUMNS, and one row per violation.
+
+    Laws over missing or damaged tables are not checked; these tables are violations themselves.
+    """
+    tables = tables_on_disk(root)
     rows: list[tuple[Any, ...]] = []
-    if not there:
-        query(root, "SELECT 1 FROM ingested_files")  # says what is missing
-    whole = set()
-    for table in there:
-        damaged = [(WHOLE, None, *damage) for damage in damages(root, table)]
+    if not tables:
+        query(root, "SELECT 1 FROM ingested_files")  # raises UsageError: no such table
+    intact = set()
+    for table in tables:
+        damaged = [(INTACT, None, *damage) for damage in damages(root, table)]
         rows += damaged
         if not damaged:
-            whole.add(table)
-    rows += [(COMPLETE, None, table, "a table", "none") for table in _missing(root, there, whole)]
-    lake = open_lake(root, " ".join(sorted(whole)))
+            intact.add(table)
+    missing = _missing_tables(root, tables, intact)
+    rows += [(COMPLETE, None, table, "a table", "none") for table in missing]
+    lake = open_lake(root, " ".join(sorted(intact)))
     lake.execute("CREATE TABLE pending (cluster_id VARCHAR, event_date DATE)")
-    if news := pending_dates(root, lake) if whole.issuperset(["runs", *BRONZE]) else []:
-        lake.executemany("INSERT INTO pending VALUES (?, ?)", news)
+    if dates := pending_dates(root, lake) if intact.issuperset(["runs", *BRONZE]) else []:
+        lake.executemany("INSERT INTO pending VALUES (?, ?)", dates)
     for law in LAWS:
-        if whole.issuperset(law.tables):
+        if intact.issuperset(law.tables):
             rows += [(law.name, *row) for row in lake.execute(law.sql).fetchall()]
-    for table in sorted(whole & DECODED) if "offsets_records" in whole else ():
-        rows += [(SAYS, *row) for row in decoded_otherwise(root, table, lake)]
+    for table in sorted(intact & DECODED) if "offsets_records" in intact else ():
+        rows += [(DECODED_LAW, *row) for row in differing_rows(root, table, lake)]
     return COLUMNS, rows
 
 
 def pending_dates(root: str, lake: duckdb.DuckDBPyConnection) -> list[tuple[str, date]]:
-    """(cluster, date) of what came into bronze since the run that worked out the other tables."""
-    found: set[tuple[str, date]] = set()
+    """(cluster, date) with bronze rows that no successful run has processed."""
+    pending: set[tuple[str, date]] = set()
     for table in BRONZE:
         commits = _commits(root, table)
-        # What was there before the log begins is old: what a run found in it, that did no more.
-        there = lake.execute(f"SELECT DISTINCT cluster_id, event_date FROM {table}").fetchall()
-        for cluster_id, day in there:
+        # Dates whose commits the log no longer has count as version 0, which every run covers.
+        stored = lake.execute(f"SELECT DISTINCT cluster_id, event_date FROM {table}").fetchall()
+        for cluster_id, day in stored:
             commits.setdefault(cluster_id, set()).add((0, day))
-        runs = _good_runs(lake, table)
-        for cluster_id, its in commits.items():
-            new = still_new(its, runs.get(cluster_id, []))
-            found |= {(cluster_id, day) for day in new}
-    return sorted(found)
+        runs = _coverages(lake, table)
+        for cluster_id, of_cluster in commits.items():
+            dates = uncovered_dates(of_cluster, runs.get(cluster_id, []))
+            pending |= {(cluster_id, day) for day in dates}
+    return sorted(pending)
 
 
-def _good_runs(lake: duckdb.DuckDBPyConnection, table: str) -> dict[str, list[WorkedOut]]:
+def _coverages(lake: duckdb.DuckDBPyConnection, table: str) -> dict[str, list[Coverage]]:
     rows = lake.execute(f"""
-        SELECT cluster_id, first_date, last_date, COALESCE(bronze_versions['{table}'], -1) AS known,
-            COALESCE(own_versions['{table}'], known)
+        SELECT cluster_id, first_date, last_date,
+            COALESCE(bronze_versions['{table}'], -1) AS all_version,
+            COALESCE(own_versions['{table}'], all_version)
         FROM runs WHERE bronze_versions IS NOT NULL AND outcome = 'done'""").fetchall()
-    runs: dict[str, list[WorkedOut]] = {}
-    for cluster_id, *known in rows:
-        runs.setdefault(cluster_id, []).append(WorkedOut(*known))
+    runs: dict[str, list[Coverage]] = {}
+    for cluster_id, *coverage in rows:
+        runs.setdefault(cluster_id, []).append(Coverage(*coverage))
     return runs
 
 
 def _commits(root: str, table: str) -> dict[str, set[tuple[int, date]]]:
-    """(version, date) of each file that the Delta log still says was added, by cluster."""
+    """(version, date) of each file that a commit in the Delta log added, by cluster."""
     log = f"{root.rstrip('/')}/{table}/_delta_log"
     added: dict[str, set[tuple[int, date]]] = {}
     is_local = "://" not in root
@@ -100,19 +104,19 @@ def _commits(root: str, table: str) -> dict[str, set[tuple[int, date]]]:
             actions = [json.loads(line).get("add") for line in stream]
         version = int(Path(file).stem)
         values = [a["partitionValues"] for a in actions if a and a["dataChange"]]
-        for its in values:
-            day = date.fromisoformat(its["event_date"])
-            added.setdefault(its["cluster_id"], set()).add((version, day))
+        for partition in values:
+            day = date.fromisoformat(partition["event_date"])
+            added.setdefault(partition["cluster_id"], set()).add((version, day))
     return added
 
 
-def _missing(root: str, there: list[str], whole: set[str]) -> list[str]:
-    """Tables that a run would have written: bronze by what was read, the others all or none."""
-    wanted = {"ingested_files"}
-    if set(there) & set(DERIVED):
-        wanted |= set(DERIVED)
-    if "ingested_files" in whole:
+def _missing_tables(root: str, existing: list[str], intact: set[str]) -> list[str]:
+    """Tables that a run would have written: bronze by the sources it read, all others or none."""
+    expected = {"ingested_files"}
+    if set(existing) & set(DERIVED):
+        expected |= set(DERIVED)
+    if "ingested_files" in intact:
         counted = query(root, "SELECT DISTINCT source, quarantined > 0 FROM ingested_files")[1]
-        wanted |= {LANDS_IN[source] for source, _ in counted}
-        wanted |= {"quarantine" for _, has_some in counted if has_some}
-    return sorted(wanted - set(there))
+        expected |= {TABLE_OF_SOURCE[source] for source, _ in counted}
+        expected |= {"quarantine" for _, has_quarantined in counted if has_quarantined}
+    return sorted(expected - set(existing))

@@ -1,24 +1,24 @@
-"""Laws that hold a derived table against what it was derived from, row by row, as SQL.
+"""Laws that compare a derived table with the tables it was derived from, row by row, as SQL.
 
-A law's two sides are queries of (cluster_id, place, said): ``place`` names a row and is there once,
-``said`` is all of it that the other side knows too.
+Both sides of a law are queries of (cluster_id, row_id, content): ``row_id`` is unique per cluster,
+``content`` is the row's values that the other side has, too, as one text.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-LIFE = "cluster_id, group_id, incarnation"
-PLACE = "group_id || ' ' || incarnation || '/' || generation"
-KNOWN = "role = 'trigger' AND cause <> 'UNKNOWN'"
-MADE_BY = (
+INCARNATION = "cluster_id, group_id, incarnation"
+GENERATION = "group_id || ' ' || incarnation || '/' || generation"
+KNOWN_TRIGGER = "role = 'trigger' AND cause <> 'UNKNOWN'"
+MAKES_GENERATION = (
     "event IN ('RECORD', 'RECORD_EMPTY', 'JOIN_COMPLETE', 'ASSIGNMENT_RECEIVED', 'GROUP_EMPTY')"
 )
 
 
 @dataclass(frozen=True)
-class Agreement:
-    """``found``, what ``table`` says, is ``expected``, what ``of`` makes of it."""
+class Derivation:
+    """The rows ``expected`` by the tables ``of`` equal those ``found`` in ``table``."""
 
     table: str
     of: tuple[str, ...]
@@ -36,19 +36,19 @@ class Agreement:
     @property
     def sql(self) -> str:
         return f"""
-            SELECT COALESCE(e.cluster_id, f.cluster_id), COALESCE(e.place, f.place),
-                COALESCE(e.said, 'no row'), COALESCE(f.said, 'no row')
+            SELECT COALESCE(e.cluster_id, f.cluster_id), COALESCE(e.row_id, f.row_id),
+                COALESCE(e.content, 'no row'), COALESCE(f.content, 'no row')
             FROM ({self.expected}) e FULL JOIN ({self.found}) f
-                ON f.cluster_id = e.cluster_id AND f.place = e.place
-            WHERE e.said IS DISTINCT FROM f.said"""
+                ON f.cluster_id = e.cluster_id AND f.row_id = e.row_id
+            WHERE e.content IS DISTINCT FROM f.content"""
 
 
-def _said(*columns: str) -> str:
-    """The columns as one text; null is a word of its own."""
+def _text(*columns: str) -> str:
+    """The columns as one text; null is `-`."""
     return " || ', ' || ".join(f"COALESCE(CAST({column} AS VARCHAR), '-')" for column in columns)
 
 
-_TIMES = _said("preparing_time", "joined_time", "stable_time", "ended_time", "outcome")
+_TIMES = _text("preparing_time", "joined_time", "stable_time", "ended_time", "outcome")
 _EVENT = ("event_time", "event", "generation", "member_id", "instance_id", "client_id",
           "client_host", "reason", "client_reason", "member_count", "members")  # fmt: skip
 _MEMBER = ("instance_id", "client_id", "client_host", "session_timeout_ms", "rebalance_timeout_ms",
@@ -60,17 +60,18 @@ _RECORDS = """
         AND m.topic_partition = t.topic_partition AND m.log_offset = t.log_offset
     WHERE t.event IN ('RECORD', 'RECORD_EMPTY') AND t.event_generation IS NOT NULL"""
 _READABLE = f"""
-    SELECT {LIFE}, generation FROM generation_members
+    SELECT {INCARNATION}, generation FROM generation_members
     GROUP BY ALL HAVING BOOL_AND(subscribed_topics IS NOT NULL)"""
 
-AGREEMENTS = [
-    Agreement(
+DERIVATIONS = [
+    Derivation(
         "group_events",
         ("broker_log_events",),
-        # A stretch of log that came by two files counts once: the n-th of a text is the n-th.
+        # Lines that two files have in common count once: the n-th line of a text in one file is the
+        # n-th line of this text in the other.
         f"""
-        SELECT cluster_id, file_id || ' ' || position || ' ' || group_id AS place,
-            {_said(*_EVENT)} AS said
+        SELECT cluster_id, file_id || ' ' || position || ' ' || group_id AS row_id,
+            {_text(*_EVENT)} AS content
         FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY cluster_id, group_id, event_time, line, nth
                   ORDER BY broker_id, file_id, position) AS copy
               FROM (SELECT *, ROW_NUMBER() OVER (
@@ -83,26 +84,28 @@ AGREEMENTS = [
         ANTI JOIN pending USING (cluster_id, event_date)
         WHERE copy = 1""",
         f"""
-        SELECT e.cluster_id, e.file_id || ' ' || e.position || ' ' || e.group_id AS place,
-            {_said(*(f"e.{name}" for name in _EVENT))} AS said
+        SELECT e.cluster_id, e.file_id || ' ' || e.position || ' ' || e.group_id AS row_id,
+            {_text(*(f"e.{name}" for name in _EVENT))} AS content
         FROM group_events e ANTI JOIN pending USING (cluster_id, event_date)
         LEFT JOIN broker_log_events b ON b.cluster_id = e.cluster_id
             AND b.file_id = e.file_id AND b.position = e.position AND b.broker_id = e.broker_id
-        -- A line about a static member names no group: whose it is, its neighbours say.
+        -- A line about a static member names no group; neighbouring lines tell which one it is.
         WHERE e.source = 'broker_log' AND (b.group_id IS NOT NULL OR b.groups IS NOT NULL
             OR b.event IS DISTINCT FROM e.event)""",
     ),
-    Agreement(
+    Derivation(
         "timeline",
         ("group_events", "group_metadata"),
         f"""
-        SELECT cluster_id, group_id || ' ' || event_seq AS place,
-            {_said("event_time", "event", "member_id", "reason", "member_count", "members")} AS said
+        SELECT cluster_id, group_id || ' ' || event_seq AS row_id,
+            {
+            _text("event_time", "event", "member_id", "reason", "member_count", "members")
+        } AS content
         FROM group_events
         UNION ALL
         SELECT cluster_id, topic_partition || ' ' || log_offset,
             {
-            _said(
+            _text(
                 "append_time",
                 "group_id",
                 "NULLIF(GREATEST(generation, 0), 0)",
@@ -114,13 +117,15 @@ AGREEMENTS = [
         }
         FROM group_metadata""",
         f"""
-        SELECT cluster_id, group_id || ' ' || seq AS place,
-            {_said("event_time", "event", "member_id", "reason", "member_count", "members")} AS said
+        SELECT cluster_id, group_id || ' ' || seq AS row_id,
+            {
+            _text("event_time", "event", "member_id", "reason", "member_count", "members")
+        } AS content
         FROM timeline WHERE log_offset IS NULL
         UNION ALL
         SELECT cluster_id, topic_partition || ' ' || log_offset,
             {
-            _said(
+            _text(
                 "event_time",
                 "group_id",
                 "event_generation",
@@ -132,21 +137,20 @@ AGREEMENTS = [
         }
         FROM timeline WHERE log_offset IS NOT NULL""",
     ),
-    Agreement(
+    Derivation(
         "generations",
         ("timeline",),
         f"""
         WITH events AS (
-            SELECT *, event_generation AS generation FROM timeline WHERE event_generation > 0 AND {
-            MADE_BY
-        }
+            SELECT *, event_generation AS generation FROM timeline
+                WHERE event_generation > 0 AND {MAKES_GENERATION}
             UNION ALL SELECT *, event_generation + 1 FROM timeline WHERE event = 'REBALANCE_START'
-            UNION ALL SELECT * REPLACE ('OVER' AS event), event_generation FROM timeline
+            UNION ALL SELECT * REPLACE ('ENDED' AS event), event_generation FROM timeline
                 WHERE event = 'REBALANCE_START' AND event_generation > 0
-            UNION ALL SELECT * REPLACE ('OVER' AS event), current_generation FROM timeline
+            UNION ALL SELECT * REPLACE ('ENDED' AS event), current_generation FROM timeline
                 WHERE event IN ('GROUP_DEAD', 'ADMIN_DELETE', 'TOMBSTONE')
                     AND current_generation > 0),
-        told AS (
+        derived AS (
             SELECT cluster_id, group_id, incarnation, generation,
                 FIRST(event_time ORDER BY seq) FILTER (event = 'REBALANCE_START') AS prepared,
                 FIRST(event_time ORDER BY seq) FILTER (event = 'JOIN_COMPLETE') AS joined,
@@ -163,30 +167,30 @@ AGREEMENTS = [
                     CASE WHEN COUNT(*) FILTER (event IN ('GROUP_EMPTY', 'RECORD_EMPTY')) > 0
                         THEN 0 END) AS member_count,
                 FIRST(protocol ORDER BY seq) FILTER (event = 'RECORD') AS protocol,
-                FIRST(event_time ORDER BY seq) FILTER (event = 'OVER') AS over_at,
+                FIRST(event_time ORDER BY seq) FILTER (event = 'ENDED') AS ended,
                 MIN(log_offset) AS first_offset, MAX(log_offset) AS last_offset
             FROM events GROUP BY ALL
-            HAVING COUNT(*) FILTER (event <> 'OVER') > 0)
-        SELECT cluster_id, {PLACE} AS place, {
-            _said(
+            HAVING COUNT(*) FILTER (event <> 'ENDED') > 0)
+        SELECT cluster_id, {GENERATION} AS row_id, {
+            _text(
                 "prepared",
                 "COALESCE(joined, emptied, EPOCH_MS(since_ms), EPOCH_MS(empty_ms))",
                 "COALESCE(assigned, stored)",
-                "over_at",
+                "ended",
                 "leader",
                 "member_count",
                 "protocol",
                 "first_offset",
                 "last_offset",
             )
-        } AS said
-        FROM told
-        -- But what remains of one whose first events were of a date that is kept no more.
+        } AS content
+        FROM derived
+        -- A generation may have lost its first events to retention.
         QUALIFY prepared IS NOT NULL OR generation > MIN(generation) OVER (
             PARTITION BY cluster_id, group_id, incarnation)""",
         f"""
-        SELECT cluster_id, {PLACE} AS place, {
-            _said(
+        SELECT cluster_id, {GENERATION} AS row_id, {
+            _text(
                 "preparing_time",
                 "joined_time",
                 "stable_time",
@@ -197,69 +201,71 @@ AGREEMENTS = [
                 "first_offset",
                 "last_offset",
             )
-        } AS said
+        } AS content
         FROM generations
         QUALIFY preparing_time IS NOT NULL OR generation > MIN(generation) OVER (
             PARTITION BY cluster_id, group_id, incarnation)""",
     ),
-    Agreement(
+    Derivation(
         "generation_members",
         ("timeline", "group_metadata"),
         f"""
-        SELECT cluster_id, {PLACE} || ' ' || member.member_id AS place,
+        SELECT cluster_id, {GENERATION} || ' ' || member.member_id AS row_id,
             LAST({
-            _said(*(f"member.{name}" for name in _MEMBER), "member.member_id = leader")
-        } ORDER BY seq) AS said
+            _text(*(f"member.{name}" for name in _MEMBER), "member.member_id = leader")
+        } ORDER BY seq) AS content
         FROM (SELECT *, UNNEST(members) AS member FROM ({_RECORDS}))
-        GROUP BY cluster_id, place""",
+        GROUP BY cluster_id, row_id""",
         f"""
-        SELECT cluster_id, {PLACE} || ' ' || member_id AS place,
-            {_said(*_MEMBER, "is_leader")} AS said
+        SELECT cluster_id, {GENERATION} || ' ' || member_id AS row_id,
+            {_text(*_MEMBER, "is_leader")} AS content
         FROM generation_members""",
     ),
-    Agreement(
+    Derivation(
         "assignments",
         ("timeline", "group_metadata", "generation_members"),
         f"""
-        SELECT DISTINCT g.cluster_id, g.place || ' ' || g.part AS place, m.process AS said
-        FROM (SELECT *, {PLACE} || ' ' || member_id || ' ' || topic AS place,
+        SELECT DISTINCT g.cluster_id, g.row_id || ' ' || g.part AS row_id, m.process AS content
+        FROM (SELECT *, {GENERATION} || ' ' || member_id || ' ' || topic AS row_id,
                   UNNEST(partitions) AS part
-              FROM (SELECT *, given.topic AS topic, given.partitions AS partitions
+              FROM (SELECT *, assigned.topic AS topic, assigned.partitions AS partitions
                     FROM (SELECT *, member.member_id AS member_id,
-                              UNNEST(member.assigned) AS given
+                              UNNEST(member.assigned) AS assigned
                           FROM (SELECT *, UNNEST(members) AS member FROM ({_RECORDS})
                                 WHERE seq = last_seq)))) g
         JOIN generation_members m USING (cluster_id, group_id, incarnation, generation, member_id)
         """,
         f"""
-        SELECT cluster_id, {PLACE} || ' ' || member_id || ' ' || topic || ' ' || partition
-            AS place, process AS said
+        SELECT cluster_id, {GENERATION} || ' ' || member_id || ' ' || topic || ' ' || partition
+            AS row_id, process AS content
         FROM assignments WHERE assignor = 'actual'""",
     ),
-    Agreement(
+    Derivation(
         "churn",
         ("generations", "generation_members", "assignments"),
         f"""
-        SELECT g.cluster_id, g.{PLACE} AS place, {
-            _said(
+        SELECT g.cluster_id, g.{GENERATION} AS row_id, {
+            _text(
                 "event_date",
                 "CASE WHEN evidence <> 'log' THEN COALESCE(joined, 0) END",
                 "CASE WHEN evidence <> 'log' THEN COALESCE(retained, 0) END",
                 "CASE WHEN evidence <> 'log' THEN COALESCE(assigned, 0) END",
                 "true",
             )
-        } AS said
+        } AS content
         FROM generations g
-        LEFT JOIN (SELECT {LIFE}, generation, COUNT(*) FILTER (change <> 'retained') AS joined,
+        LEFT JOIN (SELECT {
+            INCARNATION
+        }, generation, COUNT(*) FILTER (change <> 'retained') AS joined,
                        COUNT(*) FILTER (change = 'retained') AS retained
                    FROM generation_members GROUP BY ALL)
             USING (cluster_id, group_id, incarnation, generation)
-        LEFT JOIN (SELECT {LIFE}, generation, COUNT(DISTINCT (topic, partition)) AS assigned
+        LEFT JOIN (SELECT {INCARNATION}, generation, COUNT(DISTINCT (topic, partition)) AS assigned
                    FROM assignments WHERE assignor = 'actual' GROUP BY ALL)
             USING (cluster_id, group_id, incarnation, generation)""",
         f"""
-        SELECT cluster_id, {PLACE} AS place, {
-            _said(
+        SELECT cluster_id, {GENERATION} AS row_id, {
+            _text(
                 "event_date",
                 "members_joined",
                 "members_retained",
@@ -267,15 +273,15 @@ AGREEMENTS = [
                 "COALESCE(partitions_moved + partitions_new <= partitions_assigned"
                 " AND moves_forced BETWEEN 0 AND partitions_moved, true)",
             )
-        } AS said
+        } AS content
         FROM churn""",
     ),
-    Agreement(
+    Derivation(
         "rebalance_latency",
         ("generations",),
         f"""
-        SELECT cluster_id, {PLACE} AS place, {
-            _said(
+        SELECT cluster_id, {GENERATION} AS row_id, {
+            _text(
                 "preparing_time",
                 "CASE outcome WHEN 'empty' THEN joined_time WHEN 'stable' THEN stable_time"
                 " ELSE ended_time END",
@@ -286,11 +292,11 @@ AGREEMENTS = [
                 "evidence",
                 "true",
             )
-        } AS said
+        } AS content
         FROM generations""",
         f"""
-        SELECT cluster_id, {PLACE} AS place, {
-            _said(
+        SELECT cluster_id, {GENERATION} AS row_id, {
+            _text(
                 "preparing_time",
                 "end_time",
                 "join_ms",
@@ -301,47 +307,47 @@ AGREEMENTS = [
                 "COALESCE(total_ms = join_ms + sync_ms AND sync_ms >= 0"
                 " AND round = generation - logical_rebalance + 1, true)",
             )
-        } AS said
+        } AS content
         FROM rebalance_latency""",
     ),
-    Agreement(
+    Derivation(
         "group_days",
         ("timeline",),
         """
-        SELECT DISTINCT cluster_id, group_id || ' ' || event_date AS place, 'a row' AS said
+        SELECT DISTINCT cluster_id, group_id || ' ' || event_date AS row_id, 'a row' AS content
         FROM timeline""",
         """
-        SELECT cluster_id, group_id || ' ' || event_date AS place, 'a row' AS said
+        SELECT cluster_id, group_id || ' ' || event_date AS row_id, 'a row' AS content
         FROM group_days""",
     ),
-    Agreement(
+    Derivation(
         "rebalance_causes",
         ("generations",),
         f"""
-        SELECT cluster_id, {PLACE} AS place, cause || ', true' AS said
+        SELECT cluster_id, {GENERATION} AS row_id, cause || ', true' AS content
         FROM generations WHERE cause IS NOT NULL""",
         f"""
-        SELECT cluster_id, {PLACE} AS place,
-            {_said(f"MAX(cause) FILTER ({KNOWN})", "COUNT(*) = MAX(cause_seq)")} AS said
-        FROM rebalance_causes GROUP BY cluster_id, place
-        HAVING COUNT(*) FILTER ({KNOWN}) > 0 OR COUNT(*) < MAX(cause_seq) - 1""",
+        SELECT cluster_id, {GENERATION} AS row_id,
+            {_text(f"MAX(cause) FILTER ({KNOWN_TRIGGER})", "COUNT(*) = MAX(cause_seq)")} AS content
+        FROM rebalance_causes GROUP BY cluster_id, row_id
+        HAVING COUNT(*) FILTER ({KNOWN_TRIGGER}) > 0 OR COUNT(*) < MAX(cause_seq) - 1""",
     ),
-    Agreement(
+    Derivation(
         "assignor_quality",
         ("assignments", "generation_members"),
-        # Modes: the one step, and for every assignor that was re-run also the chain.
+        # Modes: one step, and for every assignor that was re-run also the chain.
         f"""
-        SELECT cluster_id, {PLACE} || ' ' || assignor AS place,
-            COUNT(*) || ', ' || CASE assignor WHEN 'actual' THEN 1 ELSE 2 END AS said
+        SELECT cluster_id, {GENERATION} || ' ' || assignor AS row_id,
+            COUNT(*) || ', ' || CASE assignor WHEN 'actual' THEN 1 ELSE 2 END AS content
         FROM assignments SEMI JOIN ({_READABLE})
             USING (cluster_id, group_id, incarnation, generation)
-        GROUP BY cluster_id, place, assignor""",
+        GROUP BY cluster_id, row_id, assignor""",
         f"""
-        SELECT cluster_id, {PLACE} || ' ' || assignor AS place,
-            MAX(partitions_assigned) FILTER (mode = 'step') || ', ' || COUNT(*) AS said
+        SELECT cluster_id, {GENERATION} || ' ' || assignor AS row_id,
+            MAX(partitions_assigned) FILTER (mode = 'step') || ', ' || COUNT(*) AS content
         FROM assignor_quality SEMI JOIN ({_READABLE})
             USING (cluster_id, group_id, incarnation, generation)
-        GROUP BY cluster_id, place
+        GROUP BY cluster_id, row_id
         HAVING COALESCE(MAX(partitions_assigned) FILTER (mode = 'step'), 1) > 0""",
     ),
 ]

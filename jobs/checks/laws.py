@@ -1,13 +1,13 @@
-"""The laws that every lake keeps, each as SQL that finds where it is broken."""
+"""The laws of every lake, each as SQL that returns its violations."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jobs.checks.derivations import AGREEMENTS
+from jobs.checks.derivations import DERIVATIONS
 from schemas import table_key, table_names
 
-# The time whose UTC date is the row's event_date; of rows without one, 1970-01-01.
+# The column whose UTC date is the row's event_date; 1970-01-01 if it is null.
 TIMES = {
     "offsets_records": "append_time",
     "broker_log_events": "event_time",
@@ -20,7 +20,7 @@ TIMES = {
 
 @dataclass(frozen=True)
 class Law:
-    """``sql`` gives a row (cluster_id, where, expected, found) a place where it is broken."""
+    """``sql`` returns one row (cluster_id, where, expected, found) per violation."""
 
     name: str
     tables: tuple[str, ...]
@@ -35,7 +35,7 @@ def _unique(table: str) -> Law:
     sql = f"""
         SELECT ANY_VALUE(cluster_id), '{table} ' || {where}, '1 row', COUNT(*) || ' rows'
         FROM {table} GROUP BY {key} HAVING COUNT(*) > 1"""
-    return Law("one row a key", (table,), sql)
+    return Law("one row per key", (table,), sql)
 
 
 def _dated(table: str, time: str) -> Law:
@@ -44,7 +44,7 @@ def _dated(table: str, time: str) -> Law:
             COALESCE(CAST({time} AS DATE), DATE '1970-01-01'), COUNT(*) || ' rows'
         FROM {table} WHERE event_date <> COALESCE(CAST({time} AS DATE), DATE '1970-01-01')
         GROUP BY ALL"""
-    return Law("a row is filed under the date of its time", (table,), sql)
+    return Law("event_date is the UTC date of the row's time", (table,), sql)
 
 
 _PER_DATE = """
@@ -53,16 +53,16 @@ _PER_DATE = """
     FROM ingested_files"""
 
 
-def _nothing_lost(table: str, sources: str) -> Law:
-    """Dates that retention removed are the oldest: of a later one something must be there."""
+def _dates_stored(table: str, sources: str) -> Law:
+    """Retention deletes the oldest dates only, so a later date must have rows."""
     sql = f"""
-        WITH files AS ({_PER_DATE}), there AS (
+        WITH files AS ({_PER_DATE}), stored AS (
             SELECT DISTINCT cluster_id, event_date FROM {table}),
-        oldest AS (SELECT cluster_id, MIN(event_date) AS oldest FROM there
+        oldest AS (SELECT cluster_id, MIN(event_date) AS oldest FROM stored
                    WHERE event_date > DATE '1970-01-01' GROUP BY cluster_id)
         SELECT f.cluster_id, '{table} of ' || f.event_date, SUM(f.kept), 'nothing'
         FROM files f LEFT JOIN oldest USING (cluster_id)
-        ANTI JOIN there USING (cluster_id, event_date)
+        ANTI JOIN stored USING (cluster_id, event_date)
         SEMI JOIN runs r ON r.cluster_id = f.cluster_id AND r.step = 'nightly'
             AND r.outcome = 'done'
             AND f.event_date BETWEEN COALESCE(r.first_date, DATE '1970-01-01')
@@ -71,7 +71,7 @@ def _nothing_lost(table: str, sources: str) -> Law:
             AND (f.event_date > oldest OR oldest IS NULL OR f.event_date = DATE '1970-01-01')
         GROUP BY f.cluster_id, f.event_date"""
     return Law(
-        "of every date that was asked for something is there",
+        "every requested date with input has rows",
         ("ingested_files", table, "runs"),
         sql,
     )
@@ -92,11 +92,11 @@ def _decoded_once(name: str, table: str, key_types: str) -> Law:
 
 
 LAWS = [
-    _nothing_lost("offsets_records", "'segments', 'dump', 'kafka'"),
-    _nothing_lost("broker_log_events", "'broker_log'"),
+    _dates_stored("offsets_records", "'segments', 'dump', 'kafka'"),
+    _dates_stored("broker_log_events", "'broker_log'"),
     *(_unique(table) for table in table_names()),
     Law(
-        "a file's inputs are kept, quarantined or skipped",
+        "each input of a file is kept, quarantined or skipped",
         ("ingested_files",),
         """
         SELECT cluster_id, path, inputs, found
@@ -140,13 +140,13 @@ LAWS = [
             GROUP BY f.cluster_id, f.source, f.file, f.event_date, f.kept)
         SELECT cluster_id, file || ' ' || event_date, 'at least ' || kept, n
         FROM counted
-        -- Of kafka every date is ingested, of files those that were asked for.
+        -- A Kafka topic is read for all dates, files for the requested dates.
         WHERE n < kept AND (n > 0 OR source = 'kafka' AND event_date >= (
             SELECT COALESCE(MIN(r.event_date), DATE '1970-01-01') FROM offsets_records r
             WHERE r.cluster_id = counted.cluster_id AND r.event_date > DATE '1970-01-01'))""",
     ),
     Law(
-        "what is said to be in quarantine is there",
+        "every input counted as quarantined is in quarantine",
         ("ingested_files", "quarantine"),
         """
         SELECT f.cluster_id, f.path, f.quarantined, COUNT(q.reason)
@@ -162,9 +162,9 @@ LAWS = [
     _decoded_once("every group record is decoded once", "group_metadata", "2"),
     _decoded_once("every offset commit is decoded once", "committed_offsets", "0, 1"),
     Law(
-        "a generation is prepared, joined, stable and over in this order",
+        "times of a generation are in order: preparing, joined, stable, ended",
         ("generations",),
-        # A record's time is taken before its log line's: some milliseconds are one moment.
+        # Clocks of a record and its log line are read some milliseconds apart.
         """
         SELECT cluster_id, group_id || ' generation ' || generation, 'times in order',
             CONCAT_WS(' > ', preparing_time, joined_time, stable_time, ended_time)
@@ -174,36 +174,37 @@ LAWS = [
             OR stable_time > ended_time + INTERVAL 1 SECOND""",
     ),
     Law(
-        "generations of a life come one after the other",
+        "generations of an incarnation are in order of time",
         ("generations",),
         """
-        SELECT cluster_id, group_id || ' generation ' || generation, 'after ' || before, joined_time
+        SELECT cluster_id, group_id || ' generation ' || generation,
+            'after ' || previous, joined_time
         FROM (SELECT *, LAG(joined_time) OVER (
-                  PARTITION BY cluster_id, group_id, incarnation ORDER BY generation) AS before
+                  PARTITION BY cluster_id, group_id, incarnation ORDER BY generation) AS previous
               FROM generations)
-        WHERE before > joined_time + INTERVAL 1 SECOND""",
+        WHERE previous > joined_time + INTERVAL 1 SECOND""",
     ),
     Law(
-        "what is said of a generation is said of a known one",
+        "rows refer to an existing generation",
         ("generations", "generation_members", "assignments", "rebalance_causes"),
-        # A generation's first events may be of a date that is kept no more.
+        # Retention may have deleted the first generations of an incarnation.
         """
-        WITH said AS (
+        WITH referring AS (
             SELECT cluster_id, group_id, incarnation, generation FROM generation_members
             UNION SELECT cluster_id, group_id, incarnation, generation FROM assignments
             UNION SELECT cluster_id, group_id, incarnation, generation FROM rebalance_causes),
-        first_known AS (
+        first_stored AS (
             SELECT cluster_id, group_id, incarnation, MIN(generation) AS first
             FROM generations GROUP BY ALL)
         SELECT s.cluster_id, s.group_id || ' generation ' || s.generation, 'a generation', 'none'
-        FROM said s
+        FROM referring s
         ANTI JOIN generations g ON g.cluster_id = s.cluster_id AND g.group_id = s.group_id
             AND g.incarnation = s.incarnation AND g.generation = s.generation
-        ANTI JOIN first_known f ON f.cluster_id = s.cluster_id AND f.group_id = s.group_id
+        ANTI JOIN first_stored f ON f.cluster_id = s.cluster_id AND f.group_id = s.group_id
             AND f.incarnation = s.incarnation AND s.generation < f.first""",
     ),
     Law(
-        "whom something is assigned is a member",
+        "partitions are assigned to members of the generation",
         ("assignments", "generation_members"),
         """
         SELECT DISTINCT cluster_id, group_id || ' generation ' || generation || ' ' || assignor,
@@ -212,7 +213,7 @@ LAWS = [
             USING (cluster_id, group_id, incarnation, generation, member_id, process)""",
     ),
     Law(
-        "every record came by a listed file",
+        "every record is from a file in ingested_files",
         ("ingested_files", "offsets_records"),
         """
         SELECT r.cluster_id, r.source || ' ' || r.file, 'a row of ingested_files', 'none'
@@ -221,7 +222,7 @@ LAWS = [
             AND r.file IN (f.file, f.path)""",
     ),
     Law(
-        "every line came by a listed log",
+        "every line is from a log in ingested_files",
         ("ingested_files", "broker_log_events"),
         """
         SELECT l.cluster_id, l.file, 'a row of ingested_files', 'none'
@@ -230,18 +231,18 @@ LAWS = [
             AND f.file = l.file_id""",
     ),
     Law(
-        "every partition that a member was given was seen",
+        "every assigned partition is in seen_partitions",
         ("group_metadata", "seen_partitions"),
         """
         SELECT g.cluster_id, g.topic, g.highest + 1, 'not seen'
-        FROM (SELECT DISTINCT cluster_id, given.topic AS topic,
-                  LIST_MAX(given.partitions) AS highest
-              FROM (SELECT cluster_id, UNNEST(member.assigned) AS given
+        FROM (SELECT DISTINCT cluster_id, assigned.topic AS topic,
+                  LIST_MAX(assigned.partitions) AS highest
+              FROM (SELECT cluster_id, UNNEST(member.assigned) AS assigned
                     FROM (SELECT cluster_id, UNNEST(members) AS member FROM group_metadata))) g
         ANTI JOIN seen_partitions s ON s.cluster_id = g.cluster_id AND s.topic = g.topic
             AND s.partitions = g.highest + 1
         WHERE g.highest IS NOT NULL""",
     ),
     *(_dated(table, time) for table, time in TIMES.items()),
-    *(Law(agreement.name, agreement.tables, agreement.sql) for agreement in AGREEMENTS),
+    *(Law(derivation.name, derivation.tables, derivation.sql) for derivation in DERIVATIONS),
 ]

@@ -1,4 +1,4 @@
-"""Records read once more, and held against what their tables say.
+"""Decodes records again and compares them with the rows of their tables.
 
 reads   offsets_records, and group_metadata or committed_offsets
 """
@@ -15,41 +15,41 @@ from deltalake import DeltaTable
 
 from coordinator_core.records import BadRecord
 from jobs import committed_offsets, group_metadata
-from jobs.bulk.arrow import Decoder, decode_batch
+from jobs.bulk.decoder import Decoder, decode_batch
 
 DECODERS: dict[str, tuple[tuple[int, ...], Decoder]] = {
     "group_metadata": ((group_metadata.KEY_TYPE,), group_metadata.DECODER),
     "committed_offsets": (committed_offsets.KEY_TYPES, committed_offsets.DECODER),
 }
 DECODED = frozenset(DECODERS)
-PLACE = ("cluster_id", "topic_partition", "log_offset")
+RECORD = ("cluster_id", "topic_partition", "log_offset")
 _BATCH = 10_000
-# Where a record lies, and whether its transaction came to count, it does not say itself.
-_NOT_SAID = {*PLACE, "event_date", "append_time", "outcome"}
+# Columns that are not in the record: its position, and the outcome of its transaction.
+_NOT_IN_RECORD = {*RECORD, "event_date", "append_time", "outcome"}
 
 
-def decoded_otherwise(
+def differing_rows(
     root: str, table: str, lake: duckdb.DuckDBPyConnection
 ) -> Iterator[tuple[Any, ...]]:
-    """(cluster_id, where, expected, found) of each record that its table has otherwise."""
+    """(cluster_id, where, expected, found) of each value that differs from its record."""
     schema = pa.schema(DeltaTable(f"{root.rstrip('/')}/{table}").schema().to_arrow())
-    schema = pa.schema([field for field in schema if field.name not in _NOT_SAID])
+    schema = pa.schema([field for field in schema if field.name not in _NOT_IN_RECORD])
     key_types, decoder = DECODERS[table]
-    told = Decoder(partial(_row_or_reason, decoder.row), decoder.bulk)
-    place = ", ".join(PLACE)
+    with_reason = Decoder(partial(_row_or_reason, decoder.row), decoder.bulk)
+    record = ", ".join(RECORD)
     pairs = lake.sql(f"""
-        SELECT {place}, r.key, r.value, t.* EXCLUDE ({place})
-        FROM offsets_records r JOIN {table} t USING ({place})
+        SELECT {record}, r.key, r.value, t.* EXCLUDE ({record})
+        FROM offsets_records r JOIN {table} t USING ({record})
         WHERE r.key_type IN ({", ".join(map(str, key_types))})""")
     for batch in pairs.to_arrow_reader(_BATCH):
-        said = decode_batch(_binary(batch), schema, (), told)
-        yield from _differing(batch, said)
+        decoded = decode_batch(_binary(batch), schema, (), with_reason)
+        yield from _differing(batch, decoded)
 
 
 def _row_or_reason(
     row: Callable[[bytes, bytes | None], dict[str, Any]], key: bytes, value: bytes | None
 ) -> dict[str, Any]:
-    """A record that was readable once and is no more says so in place of its group."""
+    """The decoded row; for a record that is no longer readable the reason as its group id."""
     try:
         return row(key, value)
     except BadRecord as error:
@@ -61,13 +61,13 @@ def _binary(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([keys, values], names=["key", "value"])
 
 
-def _differing(batch: pa.RecordBatch, said: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    for name in said.schema.names:
-        stored = batch.column(name).cast(said.schema.field(name).type)
-        if stored.equals(said.column(name)):
+def _differing(batch: pa.RecordBatch, decoded: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    for name in decoded.schema.names:
+        stored = batch.column(name).cast(decoded.schema.field(name).type)
+        if stored.equals(decoded.column(name)):
             continue
-        pairs = zip(said.column(name).to_pylist(), stored.to_pylist(), strict=True)
+        pairs = zip(decoded.column(name).to_pylist(), stored.to_pylist(), strict=True)
         for row, (expected, found) in enumerate(pairs):
             if expected != found:
-                cluster_id, partition, offset = (batch.column(n)[row].as_py() for n in PLACE)
+                cluster_id, partition, offset = (batch.column(n)[row].as_py() for n in RECORD)
                 yield cluster_id, f"{name} of {partition} {offset}", str(expected), str(found)

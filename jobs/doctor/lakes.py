@@ -8,7 +8,7 @@ from pathlib import Path
 from jobs.console.errors import UsageError
 from jobs.doctor.machine import GIB, free_bytes
 from jobs.doctor.results import CheckResult, failure, ok, warning
-from jobs.lake.integrity import tables_there
+from jobs.lake.integrity import tables_on_disk
 from jobs.lake.sql import query
 
 FAILURE_BELOW = GIB // 2
@@ -54,7 +54,7 @@ def _check_folder(lake: str) -> CheckResult:
 
 
 def _check_last_runs(lake: str) -> Iterator[CheckResult]:
-    tables = tables_there(lake)
+    tables = tables_on_disk(lake)
     if "runs" not in tables:
         yield ok("tables", f"{len(tables)} tables, no run recorded")
         return

@@ -1,9 +1,9 @@
-"""A run for some dates: which groups they touch, and how much of the past bears on these.
+"""A run for some dates: the groups active on them, and how far into their past the run reads.
 
-A run for dates D to E reads, of the groups that gave a sign on these dates, what they left from
-the generation before the last one recorded before D on (group_days says which that is), and all
-that came after E, if it is there already.  It writes what can have changed: from the last
-generation recorded before D on.  Everything older is settled.
+A run for the dates D to E covers the groups that have an event on these dates.  Of each group it
+reads the rows from the context generation on, the one before the last generation recorded before D
+(``group_days`` stores which that is), and all rows after E if there are any.  It may change the
+open rows, those from the last generation recorded before D on.  Older rows are settled.
 """
 
 from __future__ import annotations
@@ -19,173 +19,153 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.lake.keys import GROUP_KEY
 from jobs.lake.tables import Lake, conform, dates_in
 from schemas import table_key, table_partitioning
 
-GROUP = ["cluster_id", "group_id"]
-# Where records without a time are filed; they may belong anywhere in a group's history.
+# The event_date of records without a time, which may belong anywhere in a group's history.
 TIMELESS = date(1970, 1, 1)
-SILVER = ("group_metadata", "group_events")
+# The tables from which all others of a run are derived.
+EVENT_TABLES = ("group_metadata", "group_events")
 # Read by several jobs of a run.
-KEPT = ("timeline", "generations", "generation_members", "churn")
-# Beyond so many signs several tasks are done with them sooner than one.
-MANY = 20_000
+CACHED = ("timeline", "generations", "generation_members", "churn")
+# Above this many rows, several tasks are faster than one.
+MANY_ROWS = 20_000
 _DAY = timedelta(days=1)
 DAY_MS = 86_400_000
-
-
-def of_dates(lake: Lake, first: date | None, last: date | None) -> Lake:
-    """The lake as a run for these dates sees it; as it is without dates, or where what later runs
-    need to know of a group's history was never written.
-    """
-    if first is None or last is None or (lake.has("timeline") and not lake.has("group_days")):
-        return lake
-    return Span(lake.spark, lake.root, lake.cluster_id, first, last)
+_POSITIONS = [
+    "open_incarnation", "open_generation", "open_seq",
+    "context_incarnation", "context_generation", "context_seq", "context_date",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Scope:
-    """``groups``: the groups touched; ``its``: the open_* and context_* of each (null: everything),
-    and ``known_on``, the date of the row of group_days that says so.  ``known``: those rows.
-    ``dates``: on which the groups left anything to look at.  ``silver``: what that is, and whether
-    these are so few rows that one task is done with them sooner than several.
+class TouchedGroups:
+    """The groups with an event on a run's dates, and what the run needs to know of their past.
+
+    ``groups``: one row per group; the struct ``past`` has the open_* and context_* columns of
+    the newest row of group_days before the run's dates (null: read everything), and
+    ``past_date`` that row's date.
+    ``last_days``: these rows of group_days.
+    ``dates``: the dates with rows of these groups that the run reads, and its own.
+    ``events``: the groups' rows of EVENT_TABLES; ``is_small``: at most MANY_ROWS of them.
     """
 
     groups: DataFrame
     dates: frozenset[date]
-    known: DataFrame
-    silver: dict[str, DataFrame]
-    are_few: bool
+    last_days: DataFrame
+    events: dict[str, DataFrame]
+    is_small: bool
 
 
 @dataclass(frozen=True)
-class Span(Lake):
-    """A lake as a run for the dates from ``first`` to ``last`` sees and writes it."""
+class DatedScope:
+    """The scope of a run for the dates from ``first`` to ``last``; methods: see `RunScope`."""
 
+    lake: Lake
     first: date
     last: date
-    _kept: dict[str, DataFrame] = field(default_factory=dict, compare=False)
-    # What was just written, for whoever reads it: settled rows that it rests on included.
+    _cached: dict[str, DataFrame] = field(default_factory=dict, compare=False)
+    # Tables as this run wrote them, with the settled rows from the context generation on.
     _written: dict[str, DataFrame] = field(default_factory=dict, compare=False)
     _lock: RLock = field(default_factory=RLock, compare=False)
 
-    def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
-        return super().read(table).where(self._dated(before, after))
-
-    def replace_days(self, table: str, df: DataFrame, *, after: int = 0) -> None:
-        where = self._dated(0, after)
-        super().replace(table, df.where(where), where=where)
-
-    def add_to(self, table: str, df: DataFrame, *, if_: str) -> None:
-        key = [F.col(f"n.{name}").eqNullSafe(F.col(f"t.{name}")) for name in table_key(table)]
-        stored = super().read(table).withColumn("is_known", F.lit(True)).alias("t")
-        news = df.alias("n").join(stored, on=key, how="left").where(f"is_known IS NULL OR {if_}")
-        self.upsert(table, _few(news.select("n.*")), if_=if_)
-
-    def update_before(self, table: str, df: DataFrame, column: str) -> None:
-        day_before = F.col("event_date") == F.lit(self.first - _DAY)
-        key = [*table_key(table), "event_date"]
-        stored = super().read(table).where(day_before).select(*key, F.col(column).alias("was"))
-        changed = (
-            df.where(day_before)
-            .select(*key, column)
-            .join(stored, on=key, how="inner")
-            .where(f"NOT {column} <=> was")
-        )
-        if not changed.isEmpty():
-            self._execute(
-                table,
-                changed,
-                lambda merge: merge.whenMatchedUpdate(set={column: f"n.{column}"}),
-                [self.first - _DAY],
-                key,
-            )
+    @property
+    def first_ms(self) -> int:
+        return (self.first - TIMELESS).days * DAY_MS
 
     def read(self, table: str) -> DataFrame:
-        """Of the groups touched, what they left from their context generation on."""
         if "event_date" not in table_partitioning(table):
-            return super().read(table)
-        if table in SILVER:
-            return self.scope.silver[table]
+            return self.lake.read(table)
+        if table in EVENT_TABLES:
+            return self.touched.events[table]
         with self._lock:
-            if table not in self._kept:
+            if table not in self._cached:
                 written = self._written.pop(table, None)
-                rows = self._of_scope(table) if written is None else written
-                self._kept[table] = self._keep(table, rows)
-            return self._kept[table]
+                rows = self._stored_in_context(table) if written is None else written
+                self._cached[table] = self._cache(table, rows)
+            return self._cached[table]
 
-    def _of_scope(self, table: str) -> DataFrame:
-        return _in_context(_on(self.scope.dates, super().read(table)), self.scope.groups)
+    def _stored_in_context(self, table: str) -> DataFrame:
+        rows = _on_dates(self.touched.dates, self.lake.read(table))
+        return _in_context(rows, self.touched.groups)
 
-    def _keep(self, table: str, rows: DataFrame) -> DataFrame:
-        if self.scope.are_few:
-            return _few(rows)
-        return rows.persist(StorageLevel.MEMORY_AND_DISK) if table in KEPT else rows
+    def _cache(self, table: str, rows: DataFrame) -> DataFrame:
+        if self.touched.is_small:
+            return _in_one_partition(rows)
+        return rows.persist(StorageLevel.MEMORY_AND_DISK) if table in CACHED else rows
+
+    def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
+        return self.lake.read(table).where(self._dated(before, after))
 
     def read_recent(self, table: str) -> DataFrame:
-        dates = self.scope.dates | {day - _DAY for day in self.scope.dates if day > TIMELESS}
-        rows = super().read(table).where(f"event_date IN {dates_in(dates)}")
-        return rows.join(F.broadcast(self.scope.groups.select(*GROUP)), on=GROUP, how="left_semi")
+        touched = self.touched
+        dates = touched.dates | {day - _DAY for day in touched.dates if day > TIMELESS}
+        rows = self.lake.read(table).where(f"event_date IN {dates_in(dates)}")
+        return rows.join(
+            F.broadcast(touched.groups.select(*GROUP_KEY)), on=GROUP_KEY, how="left_semi"
+        )
 
-    def start(self) -> DataFrame:
-        return self.scope.groups.select(*GROUP, "its.context_incarnation", "its.context_seq")
+    def context_positions(self) -> DataFrame:
+        return self.touched.groups.select(
+            *GROUP_KEY, "past.context_incarnation", "past.context_seq"
+        )
 
-    def start_rows(self, table: str) -> DataFrame:
-        start = self.scope.groups.select(
-            *GROUP,
-            F.col("its.context_incarnation").alias("incarnation"),
-            F.col("its.context_generation").alias("generation"),
+    def context_rows(self, table: str) -> DataFrame:
+        generations = self.touched.groups.select(
+            *GROUP_KEY,
+            F.col("past.context_incarnation").alias("incarnation"),
+            F.col("past.context_generation").alias("generation"),
         )
         return self.read(table).join(
-            F.broadcast(start), on=[*GROUP, "incarnation", "generation"], how="left_semi"
+            F.broadcast(generations), on=[*GROUP_KEY, "incarnation", "generation"], how="left_semi"
         )
-
-    def later(self) -> Span | None:
-        days = super().read("group_days").where(F.col("event_date") > F.lit(self.last))
-        newest = days.agg(F.max("event_date")).collect()[0][0]
-        if newest is None:
-            return None
-        return Span(self.spark, self.root, self.cluster_id, self.last + _DAY, newest)
-
-    @property
-    def begins_ms(self) -> int:
-        return (self.first - TIMELESS).days * DAY_MS
 
     def carried(self, column: str) -> DataFrame:
         entry = F.explode(column).alias("entry")
-        entries = self.scope.known.select(*GROUP, "context_incarnation", entry)
-        return entries.select(*GROUP, "context_incarnation", "entry.*")
+        entries = self.touched.last_days.select(*GROUP_KEY, "context_incarnation", entry)
+        return entries.select(*GROUP_KEY, "context_incarnation", "entry.*")
+
+    def later_dates(self) -> DatedScope | None:
+        days = self.lake.read("group_days").where(F.col("event_date") > F.lit(self.last))
+        newest = days.agg(F.max("event_date")).collect()[0][0]
+        return None if newest is None else DatedScope(self.lake, self.last + _DAY, newest)
 
     def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
-        """In one transaction the rows of the dates asked for, and those of other dates on which
-        any came out differently, beside what is settled there."""
-        own, others = self._own_dates(), self.scope.dates - self._own_dates()
-        stored = _on(others, super().read(table)).where(where)
-        with self._open_and_settled(conform(df, table), stored) as both:
+        """In one transaction: the rows of the run's dates, and of each other date on which an open
+        row differs; the settled rows of these dates stay."""
+        own, others = self._own_dates(), self.touched.dates - self._own_dates()
+        stored = _on_dates(others, self.lake.read(table)).where(where)
+        with self._computed_and_stored(conform(df, table), stored) as both:
             columns = stored.columns
-            differing = _differing_dates(_on(others, both)) if others else frozenset[date]()
-            rows = both.where("is_made = is_open").select(*columns)
+            differing = _differing_dates(_on_dates(others, both)) if others else frozenset[date]()
+            rows = both.where("is_computed = is_open").select(*columns)
             written = own | differing
             dated = f"event_date IN {dates_in(written)}"
-            super().replace(table, _on(written, rows), where=f"{dated} AND ({where})")
+            new = _on_dates(written, rows)
+            self.lake.replace(table, new, where=f"{dated} AND ({where})")
             self._forget(table)
-            if self.scope.are_few and where == "true":
-                self._written[table] = _in_context(rows, self.scope.groups)
+            if self.touched.is_small and where == "true":
+                self._written[table] = _in_context(rows, self.touched.groups)
 
     @contextmanager
-    def _open_and_settled(self, made: DataFrame, stored: DataFrame) -> Iterator[DataFrame]:
-        """Rows with ``is_made`` and ``is_open``: of a group touched, and something that this run
-        may change.  What counts of those made is open, of those stored what is not."""
-        are_few = self.scope.are_few
-        new = (_few(made) if are_few else made).withColumn("is_made", F.lit(True))
-        rows = new.unionByName(stored.withColumn("is_made", F.lit(False)))
-        groups = self.scope.groups.withColumn("touched", F.lit(True))
-        is_open = F.col("touched").isNotNull() & self._may_change(made.columns)
-        both = rows.join(F.broadcast(groups), on=GROUP, how="left").select(
+    def _computed_and_stored(self, computed: DataFrame, stored: DataFrame) -> Iterator[DataFrame]:
+        """Both tables' rows with ``is_computed`` and ``is_open``: of a touched group, and open.
+
+        The table's new content is the computed rows that are open and the stored ones that are not.
+        """
+        is_small = self.touched.is_small
+        new = _in_one_partition(computed) if is_small else computed
+        rows = new.withColumn("is_computed", F.lit(True)).unionByName(
+            stored.withColumn("is_computed", F.lit(False))
+        )
+        groups = self.touched.groups.withColumn("touched", F.lit(True))
+        is_open = F.col("touched").isNotNull() & self._is_open(computed.columns)
+        both = rows.join(F.broadcast(groups), on=GROUP_KEY, how="left").select(
             *rows.columns, is_open.alias("is_open")
         )
-        if are_few:
-            yield _few(both)
+        if is_small:
+            yield _in_one_partition(both)
             return
         both.persist(StorageLevel.MEMORY_AND_DISK)
         try:
@@ -193,86 +173,120 @@ class Span(Lake):
         finally:
             both.unpersist()
 
+    def _is_open(self, columns: list[str]) -> Column:
+        if "open_seq" in columns or "mode" in columns:
+            # group_days and assignor_quality: rows of earlier dates are final.
+            is_of_run = F.col("event_date") >= F.lit(self.first)
+            is_open = is_of_run | F.col("past.open_seq").isNull()
+        elif "seq" in columns:
+            is_open = F.col("seq") >= F.col("past.open_seq")
+        else:
+            is_open = _is_at_or_after("open", "generation")
+        return F.coalesce(is_open, F.lit(True))
+
     def _forget(self, table: str) -> None:
         with self._lock:
-            kept = self._kept.pop(table, None)
-        if kept is not None and not self.scope.are_few:
-            kept.unpersist()
+            cached = self._cached.pop(table, None)
+        if cached is not None and not self.touched.is_small:
+            cached.unpersist()
+
+    def replace_days(self, table: str, df: DataFrame, *, after: int = 0) -> None:
+        where = self._dated(0, after)
+        self.lake.replace(table, df.where(where), where=where)
+
+    def replace_or_upsert(self, table: str, df: DataFrame, *, if_: str) -> None:
+        key = [F.col(f"n.{name}").eqNullSafe(F.col(f"t.{name}")) for name in table_key(table)]
+        stored = self.lake.read(table).withColumn("is_stored", F.lit(True)).alias("t")
+        changed = (
+            df.alias("n").join(stored, on=key, how="left").where(f"is_stored IS NULL OR {if_}")
+        )
+        self.lake.upsert(table, _in_one_partition(changed.select("n.*")), if_=if_)
+
+    def update_day_before(self, table: str, df: DataFrame, column: str) -> None:
+        day_before = self.first - _DAY
+        is_of_day = F.col("event_date") == F.lit(day_before)
+        key = [*table_key(table), "event_date"]
+        stored = self.lake.read(table).where(is_of_day).select(*key, F.col(column).alias("was"))
+        changed = (
+            df.where(is_of_day)
+            .select(*key, column)
+            .join(stored, on=key, how="inner")
+            .where(f"NOT {column} <=> was")
+        )
+        if not changed.isEmpty():
+            self.lake.update_column(table, changed, column, day=day_before, key=key)
 
     @cached_property
-    def scope(self) -> Scope:
-        """Found once, when the tables that tell of groups are written."""
-        days = super().read("group_days")
+    def touched(self) -> TouchedGroups:
+        """Computed once, when a job first reads or writes; EVENT_TABLES must be written by then."""
+        days = self.lake.read("group_days")
         touched = self._touched(days)
-        of_touched = days.join(F.broadcast(touched), on=GROUP, how="inner").persist(
+        days_of_touched = days.join(F.broadcast(touched), on=GROUP_KEY, how="inner").persist(
             StorageLevel.MEMORY_AND_DISK
         )
-        its = self._settled_before(of_touched, touched)
-        groups = _few(touched.join(its, on=GROUP, how="left"))
+        positions = self._positions(days_of_touched, touched)
+        groups = _in_one_partition(touched.join(positions, on=GROUP_KEY, how="left"))
         later = F.col("event_date") > F.lit(self.last)
-        in_context = F.coalesce(F.col("event_date") >= F.col("its.context_date"), F.lit(True))
-        dates = of_touched.select(*GROUP, "event_date").join(groups, on=GROUP, how="inner")
-        found = _column(dates.where(later | in_context).select("event_date")) | self._own_dates()
-        own = groups.select(*GROUP, F.col("known_on").alias("event_date"))
-        known = of_touched.select(*days.columns).join(
-            F.broadcast(own), on=[*GROUP, "event_date"], how="left_semi"
+        in_context = F.coalesce(F.col("event_date") >= F.col("past.context_date"), F.lit(True))
+        active = days_of_touched.select(*GROUP_KEY, "event_date").join(
+            groups, on=GROUP_KEY, how="inner"
         )
-        scope = Scope(groups, found, _few(known), *self._silver(groups, found))
-        of_touched.unpersist()
-        return scope
+        active_dates = _column(active.where(later | in_context).select("event_date"))
+        dates = active_dates | self._own_dates()
+        position_days = groups.select(*GROUP_KEY, F.col("past_date").alias("event_date"))
+        last_days = days_of_touched.select(*days.columns).join(
+            F.broadcast(position_days), on=[*GROUP_KEY, "event_date"], how="left_semi"
+        )
+        result = TouchedGroups(
+            groups, dates, _in_one_partition(last_days), *self._events(groups, dates)
+        )
+        days_of_touched.unpersist()
+        return result
 
-    def _silver(
+    def _events(
         self, groups: DataFrame, dates: frozenset[date]
     ) -> tuple[dict[str, DataFrame], bool]:
-        """The rows from which all others are made, and whether they are few."""
+        """The groups' rows of EVENT_TABLES, and whether they are at most MANY_ROWS."""
         rows = {
-            name: _in_context(_on(dates, super(Span, self).read(name)), groups).persist(
+            name: _in_context(_on_dates(dates, self.lake.read(name)), groups).persist(
                 StorageLevel.MEMORY_AND_DISK
             )
-            for name in SILVER
+            for name in EVENT_TABLES
         }
-        if sum(df.count() for df in rows.values()) > MANY:
+        if sum(df.count() for df in rows.values()) > MANY_ROWS:
             return rows, False
-        few = {name: _few(df) for name, df in rows.items()}
+        small = {name: _in_one_partition(df) for name, df in rows.items()}
         for df in rows.values():
             df.unpersist()
-        return few, True
+        return small, True
 
     def _touched(self, days: DataFrame) -> DataFrame:
-        """Groups with a sign on the dates.  If the day after is there already, all of that day:
-        what commits and transactions of these dates say reaches into it."""
-        told = [super(Span, self).read(table).where(self._dated()) for table in SILVER]
+        """One row per group with an event on the run's dates, or on the day after if that was
+        computed already: commits and transactions of these dates reach into it."""
+        events = [self.lake.read(table).where(self._dated()) for table in EVENT_TABLES]
         after = days.where(F.col("event_date") == F.lit(self.last + _DAY))
         timeless = F.col("event_date") == F.lit(TIMELESS)
-        rows = [part.select(*GROUP, timeless.alias("timeless")) for part in (*told, after)]
+        rows = [part.select(*GROUP_KEY, timeless.alias("timeless")) for part in (*events, after)]
         return (
             rows[0].unionByName(rows[1]).unionByName(rows[2])
-            .groupBy(*GROUP).agg(F.max("timeless").alias("timeless"))
+            .groupBy(*GROUP_KEY).agg(F.max("timeless").alias("timeless"))
         )  # fmt: skip
 
-    def _settled_before(self, days: DataFrame, touched: DataFrame) -> DataFrame:
-        """Of a group with records that have no time, nothing is known for good."""
+    def _positions(self, days: DataFrame, touched: DataFrame) -> DataFrame:
+        """``past`` and ``past_date`` of each group; none for a group with records that
+        have no time, as these may change all of its history."""
         before = F.col("event_date") < F.lit(self.first)
-        last = days.groupBy(*GROUP).agg(
+        last = days.groupBy(*GROUP_KEY).agg(
             F.max_by(F.when(before, F.struct(*_POSITIONS)), F.when(before, F.col("event_date")))
-            .alias("its"),
-            F.max(F.when(before, F.col("event_date"))).alias("known_on"),
+            .alias("past"),
+            F.max(F.when(before, F.col("event_date"))).alias("past_date"),
             F.max(F.col("event_date") == F.lit(TIMELESS)).alias("was_timeless"),
         )  # fmt: skip
         return (
             last.where("NOT was_timeless")
-            .select(*GROUP, "known_on", "its")
-            .join(touched.where("timeless"), on=GROUP, how="left_anti")
+            .select(*GROUP_KEY, "past_date", "past")
+            .join(touched.where("timeless"), on=GROUP_KEY, how="left_anti")
         )
-
-    def _may_change(self, columns: list[str]) -> Column:
-        if "open_seq" in columns or "mode" in columns:  # once told, a date's figures stay
-            change = (F.col("event_date") >= F.lit(self.first)) | F.col("its.open_seq").isNull()
-        elif "seq" in columns:
-            change = F.col("seq") >= F.col("its.open_seq")
-        else:
-            change = _from("generation", "open")
-        return F.coalesce(change, F.lit(True))
 
     def _own_dates(self) -> frozenset[date]:
         days = (self.last - self.first).days
@@ -280,56 +294,53 @@ class Span(Lake):
 
     def _dated(self, before: int = 0, after: int = 0) -> str:
         first, last = self.first - before * _DAY, self.last + after * _DAY
-        # Delta's replaceWhere knows no BETWEEN.
+        # Delta's replaceWhere does not support BETWEEN.
         within = f"event_date >= DATE'{first}' AND event_date <= DATE'{last}'"
         return f"({within}) OR event_date = DATE'{TIMELESS}'"
 
 
-_POSITIONS = [
-    "open_incarnation", "open_generation", "open_seq",
-    "context_incarnation", "context_generation", "context_seq", "context_date",
-]  # fmt: skip
-
-
-def _from_context(columns: Iterable[str]) -> Column:
+def _is_in_context(columns: Iterable[str]) -> Column:
     if "incarnation" not in columns:
         return F.lit(True)
     generation = "current_generation" if "current_generation" in columns else "generation"
-    return F.coalesce(_from(generation, "context"), F.lit(True))
+    return F.coalesce(_is_at_or_after("context", generation), F.lit(True))
 
 
-def _from(generation: str, place: str) -> Column:
-    life, number = F.col(f"its.{place}_incarnation"), F.col(f"its.{place}_generation")
-    same_life = (F.col("incarnation") == life) & (F.col(generation) >= number)
-    return (F.col("incarnation") > life) | same_life
+def _is_at_or_after(position: str, generation: str) -> Column:
+    """Whether a row is of the generation at this position ("open" or "context") or a later one."""
+    incarnation = F.col(f"past.{position}_incarnation")
+    in_incarnation = (F.col("incarnation") == incarnation) & (
+        F.col(generation) >= F.col(f"past.{position}_generation")
+    )
+    return (F.col("incarnation") > incarnation) | in_incarnation
 
 
-def _on(dates: frozenset[date], rows: DataFrame) -> DataFrame:
+def _on_dates(dates: frozenset[date], rows: DataFrame) -> DataFrame:
     return rows.where(f"event_date IN {dates_in(dates)}" if dates else "false")
 
 
 def _in_context(rows: DataFrame, groups: DataFrame) -> DataFrame:
-    """Those of the groups, from their context generation on."""
-    of_groups = rows.join(F.broadcast(groups), on=GROUP, how="inner")
-    return of_groups.where(_from_context(rows.columns)).select(*rows.columns)
+    """The rows of these groups, from their context generation on."""
+    of_groups = rows.join(F.broadcast(groups), on=GROUP_KEY, how="inner")
+    return of_groups.where(_is_in_context(rows.columns)).select(*rows.columns)
 
 
-def _few(rows: DataFrame) -> DataFrame:
-    """Worked out, in one partition: what is made of such rows is one task without exchanges, and
-    plans have nothing of where they came from."""
+def _in_one_partition(rows: DataFrame) -> DataFrame:
+    """The rows, computed now, in one partition: later steps are one task without exchanges, and
+    their plans do not repeat how the rows were made."""
     return rows.coalesce(1).localCheckpoint()
 
 
 def _differing_dates(rows: DataFrame) -> frozenset[date]:
-    """On which what was made is not what is stored, as far as that is open."""
-    content = [name for name in rows.columns if name not in ("is_made", "is_open")]
-    sign = F.when(F.col("is_made"), 1).otherwise(-1)
+    """The dates on which the open rows that were computed differ from those stored."""
+    content = [name for name in rows.columns if name not in ("is_computed", "is_open")]
+    sign = F.when(F.col("is_computed"), 1).otherwise(-1)
     counted = (
         rows.where("is_open")
         .groupBy("event_date", F.xxhash64(*content).alias("content"))
-        .agg(F.sum(sign).alias("more"))
+        .agg(F.sum(sign).alias("surplus"))
     )
-    return _column(counted.where("more <> 0").select("event_date"))
+    return _column(counted.where("surplus <> 0").select("event_date"))
 
 
 def _column(rows: DataFrame) -> frozenset[date]:

@@ -1,6 +1,6 @@
-"""Tables that are not whole: files gone or altered, columns missing, a commit taken out of the log.
+"""Finds damage of tables: missing or altered files, missing columns or commits.
 
-reads   each table's Delta log, and every page of its Parquet files
+reads   each table's Delta log and every page of its Parquet files
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from jobs.lake.compatibility import unknown_column
 from jobs.sources.files import open_file
 from schemas import table_columns, table_names
 
 Damage = tuple[str, str, str]  # where, expected, found
 
 
-def tables_there(root: str) -> list[str]:
-    """Tables of which there is anything, be it damaged."""
-    return [table for table in table_names() if _is_there(f"{root.rstrip('/')}/{table}")]
+def tables_on_disk(root: str) -> list[str]:
+    """The tables that exist, also damaged ones."""
+    return [table for table in table_names() if _exists(f"{root.rstrip('/')}/{table}")]
 
 
-def _is_there(path: str) -> bool:
+def _exists(path: str) -> bool:
     return DeltaTable.is_deltatable(path) or ("://" not in path and Path(path).is_dir())
 
 
 def damages(root: str, table: str) -> Iterator[Damage]:
-    """What is wrong with the table's log, its columns, or a file of it: then it is not read."""
+    """What is wrong with the table's log, columns and files.  A damaged table must not be read."""
     path = f"{root.rstrip('/')}/{table}"
     try:
         delta = DeltaTable(path)
@@ -46,24 +47,27 @@ def damages(root: str, table: str) -> Iterator[Damage]:
     yield from _gaps(path, table)
     for name in table_columns(table):
         if name not in columns:
-            older = "none: of an older version; the next `regroup nightly` adds it"
+            older = "none: table of an older version; the next `regroup nightly` adds it"
             yield f"{table}.{name}", "a column", older
+    for name in sorted(columns - set(table_columns(table))):
+        yield f"{table}.{name}", "no such column", unknown_column(path, name)
     for file in files:
-        found = _wrong_with(f"{path}/{unquote(file['path'])}", file)
-        if found:
-            yield f"{table} {file['path']}", "as it was written", found
+        damage = _damage(f"{path}/{unquote(file['path'])}", file)
+        if damage:
+            yield f"{table} {file['path']}", "the file as written", damage
 
 
 def _gaps(path: str, table: str) -> Iterator[Damage]:
-    """A commit missing between two others; of an object store Delta itself keeps watch."""
+    """Commits missing between two others, in a local log."""
     log = Path(path) / "_delta_log"
     versions = sorted(int(file.stem) for file in log.glob("*.json") if file.stem.isdigit())
-    for before, after in pairwise(versions):
-        if after != before + 1:
-            yield table, f"commit {before + 1} in its log", f"none between {before} and {after}"
+    for version, following in pairwise(versions):
+        if following != version + 1:
+            missing = f"none between {version} and {following}"
+            yield table, f"commit {version + 1} in its log", missing
 
 
-def _wrong_with(path: str, written: dict[str, Any]) -> str | None:
+def _damage(path: str, written: dict[str, Any]) -> str | None:
     try:
         with open_file(path) as stream:
             size = stream.seek(0, 2)
@@ -73,7 +77,7 @@ def _wrong_with(path: str, written: dict[str, Any]) -> str | None:
             file = pq.ParquetFile(stream, page_checksum_verification=True)
             rows = sum(batch.num_rows for batch in file.iter_batches())
         if "://" not in path and _fails_checksum(Path(path)):
-            return "bytes that its checksums do not know"
+            return "bytes that do not match its checksums"
     except FileNotFoundError:
         return "no such file"
     except (OSError, ValueError, pa.ArrowException) as error:
@@ -83,20 +87,20 @@ def _wrong_with(path: str, written: dict[str, Any]) -> str | None:
 
 
 def _fails_checksum(file: Path) -> bool:
-    """Whether the checksums that Hadoop leaves beside a local file say that it is another now.
+    """Whether a local file differs from the checksums that Hadoop wrote beside it.
 
-    `.NAME.crc`: four letters, the size of a chunk, and CRC-32 of each (ChecksumFileSystem).  They
-    cover what Parquet's own, one a page, leave out.
+    `.NAME.crc` has four magic bytes, the chunk size and the CRC-32 of each chunk (Hadoop's
+    ChecksumFileSystem).  They cover the whole file; Parquet's own checksums cover its pages only.
     """
-    beside = file.with_name(f".{file.name}.crc")
-    if not beside.is_file():
+    checksums = file.with_name(f".{file.name}.crc")
+    if not checksums.is_file():
         return False
-    said = beside.read_bytes()
-    (chunk,) = struct.unpack_from(">i", said, 4)
+    stored = checksums.read_bytes()
+    (chunk,) = struct.unpack_from(">i", stored, 4)
     with file.open("rb") as stream:
         chunks = iter(lambda: stream.read(chunk), b"")
-        found = b"".join(struct.pack(">I", zlib.crc32(data)) for data in chunks)
-    return said[8:] != found
+        computed = b"".join(struct.pack(">I", zlib.crc32(data)) for data in chunks)
+    return stored[8:] != computed
 
 
 def _first_line(error: Exception) -> str:

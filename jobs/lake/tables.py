@@ -1,4 +1,8 @@
-"""Reading and writing Delta tables: the only place that knows paths and write modes."""
+"""Delta tables through Spark: paths, schemas, reads, writes, locks and table history.
+
+Together with the modules beside it this is the only code that knows where tables lie and how Delta
+changes them.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,13 @@ import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any, cast
 
 from delta.exceptions import (
     ConcurrentAppendException,
@@ -24,18 +29,20 @@ from delta.exceptions import (
     ProtocolChangedException,
 )
 from delta.tables import DeltaMergeBuilder, DeltaTable
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from jobs.console.errors import RunFailed
-from schemas import table_ddl, table_key, table_partitioning
+from jobs.lake.compatibility import unknown_column, wrong_type
+from schemas import table_ddl, table_key, table_names, table_partitioning
 
-# Another run may commit to the same table meanwhile: then a write is done again on what that left.
-TRIES = 5
+# How often a write is attempted when other runs commit to the same table meanwhile.
+ATTEMPTS = 5
 _EPOCH = datetime(1970, 1, 1)
-# By name: in Python the first of them is not what the others are.
-OVERTAKEN = (
+# Listed one by one: in Python the first one is not a base class of the others.
+CONFLICTS = (
     DeltaConcurrentModificationException,
     ConcurrentAppendException,
     ConcurrentDeleteDeleteException,
@@ -45,6 +52,12 @@ OVERTAKEN = (
     MetadataChangedException,
     ProtocolChangedException,
 )
+_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+# Newest commits of a table that are searched for a label; a run makes a few commits per table.
+_COMMITS_SEARCHED = 100
+# `numOutputRows` of a merge also counts the rows that it only copied.
+_MERGE_METRICS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+_WRITE_METRICS = ("numOutputRows",)
 
 
 Clauses = Callable[[DeltaMergeBuilder], DeltaMergeBuilder]
@@ -52,27 +65,36 @@ Clauses = Callable[[DeltaMergeBuilder], DeltaMergeBuilder]
 
 @dataclass(frozen=True)
 class Lake:
-    """The tables under one folder, seen by one cluster's run.
+    """The tables below one folder, as one cluster's runs see them.
 
-    Every table begins with ``cluster_id``; a run reads and replaces its own cluster's rows only.
+    Every table begins with ``cluster_id``; `read` and all writes touch this cluster's rows only.
+    `delete_rows`, `compact` and `vacuum` are maintenance and cover all clusters.
     """
 
     spark: SparkSession
     root: str
     cluster_id: str
-    # Asking Delta costs more than it looks, and what is there stays.
-    _there: set[str] = field(default_factory=set, compare=False, repr=False, kw_only=True)
+    # Asking Delta is slow, and a table that exists is never dropped.
+    _existing: set[str] = field(default_factory=set, compare=False, repr=False, kw_only=True)
 
     def path(self, table: str) -> str:
-        """Where the table lies; a local one from the file system's root, as Delta wants it."""
+        """The table's folder or URI; a local path is absolute, as Delta requires."""
         root = self.root if "://" in self.root else os.path.abspath(self.root)
         return f"{root.rstrip('/')}/{table}"
 
-    @contextmanager
-    def alone(self, work: str) -> Iterator[None]:
-        """One at a time does the work on this lake; another process waits its turn.
+    @property
+    def parallelism(self) -> int:
+        """How many tasks the engine runs at once."""
+        return self.spark.sparkContext.defaultParallelism
 
-        Only where the lake is a folder: an object store has no locks.
+    def cancel_jobs(self) -> None:
+        self.spark.sparkContext.cancelAllJobs()
+
+    @contextmanager
+    def lock(self, work: str) -> Iterator[None]:
+        """Hold the lake's lock for this kind of work; other processes wait for it.
+
+        Only in a local folder: object stores have no locks.
         """
         if "://" in self.root:
             yield
@@ -80,68 +102,48 @@ class Lake:
         name = sha256(work.encode()).hexdigest()[:16]
         os.makedirs(self.root, exist_ok=True)
         with open(os.path.join(self.root, f".{name}.lock"), "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel lets go of it, however the process ends
+            fcntl.flock(lock, fcntl.LOCK_EX)  # released by the kernel, even after SIGKILL
             yield
 
-    def turn(self) -> AbstractContextManager[None]:
-        """To work tables out of others: what a date's rows are rests on the dates before, so a
-        cluster's runs take turns."""
-        return self.alone(f"derive {self.cluster_id}")
+    def derivation_lock(self) -> AbstractContextManager[None]:
+        """Held while tables are derived: rows depend on earlier dates, so runs of one cluster are
+        serialised."""
+        return self.lock(f"derive {self.cluster_id}")
+
+    # Reading
 
     def has(self, table: str) -> bool:
-        """Whether anybody wrote the table."""
-        if table not in self._there and DeltaTable.isDeltaTable(self.spark, self.path(table)):
-            self._there.add(table)
-        return table in self._there
+        """Whether the table was ever written."""
+        if table not in self._existing and DeltaTable.isDeltaTable(self.spark, self.path(table)):
+            self._existing.add(table)
+        return table in self._existing
+
+    def existing_tables(self) -> list[str]:
+        return [table for table in table_names() if self.has(table)]
 
     def read(self, table: str) -> DataFrame:
-        """This cluster's rows; an empty frame of the table's schema where nothing was written."""
+        """This cluster's rows; an empty frame of the table's schema if it was never written."""
         if not self.has(table):
-            return self.spark.createDataFrame([], schema_of(table))
+            return self.frame(table, [])
         rows = self.spark.read.format("delta").load(self.path(table))
-        missing = _missing(rows.schema, table)
-        whole = rows.withColumns({f.name: F.lit(None).cast(f.dataType) for f in missing})
-        return whole.where(F.col("cluster_id") == self.cluster_id).select(*schema_of(table).names)
+        missing = self._missing_columns(rows.schema, table)
+        complete = rows.withColumns({f.name: F.lit(None).cast(f.dataType) for f in missing})
+        own = complete.where(F.col("cluster_id") == self.cluster_id)
+        return own.select(*schema_of(table).names)
 
-    def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
-        """The rows of the dates a run is for, and so many days around them; here all."""
-        return self.read(table)
+    def frame(self, table: str, rows: Iterable[Any]) -> DataFrame:
+        """``rows``, with a value per column of the table, as a frame of the table's schema."""
+        return self.spark.createDataFrame(list(rows), schema_of(table))
 
-    def read_recent(self, table: str) -> DataFrame:
-        """As `read`, and each date's day before."""
-        return self.read(table)
-
-    def start(self) -> DataFrame | None:
-        """Where each group's history is taken up: cluster_id, group_id, context_incarnation and
-        context_seq, the place of its first event; here at the beginning."""
-        return None
-
-    def start_rows(self, table: str) -> DataFrame | None:
-        """The table's rows of the generations with which histories are taken up."""
-        return None
-
-    def later(self) -> Lake | None:
-        """The lake as a run for all dates after these would see it; none if there are none."""
-        return None
-
-    @property
-    def begins_ms(self) -> int:
-        """Midnight before the dates a run is for, in ms since the epoch; here the first of all."""
-        return 0
-
-    def carried(self, column: str) -> DataFrame | None:
-        """What group_days keeps of the past that ``read`` leaves out, a row an entry.
-
-        cluster_id, group_id, context_incarnation and the fields of the column's entries.
-        """
-        return None
+    # Writing
 
     def insert_new(self, table: str, df: DataFrame, *, timed_by: str | None = None) -> None:
-        """Add the rows whose key is not there yet: read twice, written once.
+        """Add the rows whose key the table does not have: input read twice is written once.
 
-        ``timed_by``: a column in which rows of one key agree; only files with such times are read.
+        ``timed_by``: a time column that depends on the key alone; only files whose times overlap
+        those of ``df`` are read.
         """
-        with self.alone(f"fill {table}"):
+        with self.lock(f"fill {table}"):
             is_new = not self.has(table)
             if is_new:
                 self._create(table)
@@ -152,8 +154,10 @@ class Lake:
     def upsert(
         self, table: str, df: DataFrame, *, if_: str | None = None, timed_by: str | None = None
     ) -> None:
-        """Add new keys, overwrite known ones: ``t`` is the old row, ``n`` the new; ``timed_by``
-        as of `insert_new`."""
+        """Add rows with new keys and overwrite rows with existing ones, these only ``if_`` it
+        holds: SQL over ``t``, the stored row, and ``n``, the new one.  ``timed_by``: see
+        `insert_new`.
+        """
         self._create(table)
         self._merge(
             table,
@@ -162,39 +166,37 @@ class Lake:
             timed_by,
         )
 
-    def add_to(self, table: str, df: DataFrame, *, if_: str) -> None:
-        """Into a table without dates: ``df`` as a whole, or what a run for some dates has, as
-        `upsert` does it.
-        """
-        self.replace(table, df)
-
-    def replace_days(self, table: str, df: DataFrame, *, after: int = 0) -> None:
-        """Put ``df`` in the place of the rows of the dates a run is for; here of everything."""
-        self.replace(table, df)
-
-    def update_before(self, table: str, df: DataFrame, column: str) -> None:
-        """Take over ``column`` into rows of the day before the dates a run is for; here there is
-        no day before.  ``df`` has the key, event_date and the column."""
-
     def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
-        """Put ``df`` in the place of this cluster's rows ``where`` that holds, in one transaction.
+        """Replace this cluster's rows that meet ``where`` by ``df``, in one transaction.
 
-        AnalysisException if a row of ``df`` is not one of those.
+        AnalysisException if a row of ``df`` does not meet it.
         """
         self._create(table)
         rows = conform(df, table).write.format("delta").mode("overwrite")
         own = f"cluster_id = {_literal(self.cluster_id)} AND ({where})"
-        again_if_overtaken(lambda: rows.option("replaceWhere", own).save(self.path(table)))
+        retry_on_conflict(lambda: rows.option("replaceWhere", own).save(self.path(table)))
+
+    def update_column(
+        self, table: str, df: DataFrame, column: str, *, day: date, key: list[str]
+    ) -> None:
+        """Set ``column`` of this date's rows that have a key of ``df`` to its value there."""
+        self._execute(
+            table,
+            df,
+            lambda merge: merge.whenMatchedUpdate(set={column: f"n.{column}"}),
+            [day],
+            key,
+        )
 
     def _merge(
         self, table: str, df: DataFrame, clauses: Clauses, timed_by: str | None = None
     ) -> None:
-        """By key; nothing of dates, or times, that ``df`` does not have is looked at."""
+        """Merge by key, reading only the dates and times of the table that ``df`` may match."""
         is_dated = "event_date" in table_partitioning(table)
-        dates, near = _near(df, timed_by) if is_dated else (None, [])
+        dates, times = _dates_and_times(df, timed_by) if is_dated else (None, [])
         if dates == [] or (dates is None and df.isEmpty()):
-            return  # a merge of nothing costs as much as one of something
-        self._execute(table, conform(df, table), clauses, dates, table_key(table), near)
+            return  # merging an empty frame takes as long as merging a full one
+        self._execute(table, conform(df, table), clauses, dates, table_key(table), times)
 
     def _execute(
         self,
@@ -203,98 +205,191 @@ class Lake:
         clauses: Clauses,
         dates: list[date] | None,
         key: list[str],
-        near: Iterable[str] = (),
+        times: Iterable[str] = (),
     ) -> None:
-        # The target's own cluster, dates and times by name: lets Delta skip the other files.
-        on = [f"t.cluster_id = {_literal(self.cluster_id)}", *near]
+        # Literals for the target's cluster, dates and times let Delta skip the other files.
+        on = [f"t.cluster_id = {_literal(self.cluster_id)}", *times]
         on += [] if dates is None else [f"t.event_date IN {dates_in(dates)}"]
         on += [f"t.{column} <=> n.{column}" for column in key]
 
         def merge() -> None:
-            target = DeltaTable.forPath(self.spark, self.path(table)).alias("t")
+            target = self._delta(table).alias("t")
             clauses(target.merge(rows.alias("n"), " AND ".join(on))).execute()
 
-        again_if_overtaken(merge)
+        retry_on_conflict(merge)
 
-    def _add_new_columns(self, table: str) -> None:
-        """A table of an older version gets the columns that came since, null in its rows."""
-        path = self.path(table).replace("`", "``")
-        found = self.spark.read.format("delta").load(self.path(table)).schema
-        added = [
-            f"`{field.name}` {field.dataType.simpleString()}"
-            f" COMMENT {_literal(field.metadata['comment'])}"
-            for field in _missing(found, table)
+    # History
+
+    def version(self, table: str) -> int:
+        """The table's newest version."""
+        return int(self._last_commit(table).version)
+
+    def commits(self, table: str, *, after: int, up_to: int) -> list[tuple[int, date]] | None:
+        """(version, event_date) of each version in (``after``, ``up_to``] that added rows of this
+        cluster on this date; None if the log no longer goes back to ``after``.
+        """
+        files = [
+            f"{self.path(table)}/_delta_log/{version:020}.json"
+            for version in range(after + 1, up_to + 1)
         ]
-        if added:
-            self.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({', '.join(added)})")
+        if not files:
+            return []
+        # Only additions: a date whose files were merely removed is one that retention deleted.
+        added = "add STRUCT<dataChange: BOOLEAN, partitionValues: MAP<STRING, STRING>>"
+        values = F.col("add.partitionValues")
+        try:
+            commits = (
+                self.spark.read.schema(added)
+                .json(files)
+                .where(F.col("add.dataChange") & (values["cluster_id"] == self.cluster_id))
+                .select(
+                    F.substring_index("_metadata.file_name", ".", 1).cast("long").alias("version"),
+                    F.to_date(values["event_date"]).alias("day"),
+                )
+                .distinct()
+            )
+            return [(row.version, row.day) for row in commits.collect()]
+        except AnalysisException:  # no such file
+            return None
 
-    def _create(self, table: str) -> DeltaTable:
-        path = self.path(table)
+    @contextmanager
+    def labelled(self, label: str) -> Iterator[None]:
+        """Store ``label`` in every commit that is made meanwhile; `rows_written` finds them."""
+        self.spark.conf.set(_USER_METADATA, label)
+        try:
+            yield
+        except BaseException:
+            with suppress(Exception):  # an engine that has died must not hide why
+                self.spark.conf.unset(_USER_METADATA)
+            raise
+        self.spark.conf.unset(_USER_METADATA)
+
+    def rows_written(self, table: str, label: str) -> int | None:
+        """Rows that the newest commits with this label wrote; None without such a commit."""
+        if not self.has(table):
+            return None
+        history = self._delta(table).history(_COMMITS_SEARCHED)
+        own = history.where(F.col("userMetadata") == label).select("operationMetrics")
+        commits = [row.operationMetrics or {} for row in own.collect()]
+        return sum(map(_rows_written, commits)) if commits else None
+
+    # Maintenance
+
+    def delete_rows(self, table: str, where: str) -> int:
+        """Delete all clusters' rows that meet ``where``; returns how many there were."""
+        before = self.version(table)
+        retry_on_conflict(lambda: self._delta(table).delete(where))
+        if self.version(table) == before:  # nothing matched, so Delta did not commit
+            return 0
+        return self._last_metric(table, "numDeletedRows")
+
+    def compact(self, table: str) -> tuple[int, int]:
+        """Combine small files; returns the number of files before and after."""
+        before = self._file_count(table)
+        retry_on_conflict(lambda: self._delta(table).optimize().executeCompaction())
+        return before, self._file_count(table)
+
+    def vacuum(self, table: str, hours: int) -> int:
+        """Delete files that no version of the last ``hours`` needs; returns how many."""
+        conf = self.spark.conf
+        # Without this, VACUUM refuses retention below its default of 168 hours.
+        conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+        conf.set("spark.databricks.delta.vacuum.logging.enabled", "true")
+        # VACUUM lists folders in this many tasks, by default 10,000, however few folders exist.
+        parallelism = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+        conf.set(parallelism, str(self.parallelism))
+        self._delta(table).vacuum(hours)
+        return self._last_metric(table, "numDeletedFiles")
+
+    def _file_count(self, table: str) -> int:
+        return int(self._delta(table).detail().select("numFiles").collect()[0][0])
+
+    def _last_metric(self, table: str, name: str) -> int:
+        return int(self._last_commit(table).operationMetrics.get(name, 0))
+
+    def _last_commit(self, table: str) -> Row:
+        return self._delta(table).history(1).select("version", "operationMetrics").collect()[0]
+
+    def _delta(self, table: str) -> DeltaTable:
+        return DeltaTable.forPath(self.spark, self.path(table))
+
+    # Creating tables, and adding columns to tables of older versions
+
+    def _create(self, table: str) -> None:
         if self.has(table):
-            self._add_new_columns(table)
-            return DeltaTable.forPath(self.spark, path)
-        with self.alone("create"):
-            self._remove_unborn(table)
-            builder = DeltaTable.createIfNotExists(self.spark).location(path)
+            self._add_missing_columns(table)
+            return
+        with self.lock("create"):
+            self._remove_empty_log(table)
+            builder = DeltaTable.createIfNotExists(self.spark).location(self.path(table))
             columns = builder.addColumns(schema_of(table))
-            return columns.partitionedBy(*table_partitioning(table)).execute()
+            columns.partitionedBy(*table_partitioning(table)).execute()
 
-    def _remove_unborn(self, table: str) -> None:
-        """The log's folder without a commit in it, left by a kill: Delta would neither read it nor
-        make a table there."""
+    def _remove_empty_log(self, table: str) -> None:
+        """Remove a log folder without commits, left by a killed run: Delta can neither read nor
+        create a table there."""
         log = Path(self.path(table), "_delta_log")
         if "://" not in self.root and log.is_dir() and not any(log.glob("*.json")):
             shutil.rmtree(log)
 
+    def _add_missing_columns(self, table: str) -> None:
+        """Add the columns that a table of an older version lacks; its rows have null there."""
+        path = self.path(table).replace("`", "``")
+        stored = self.spark.read.format("delta").load(self.path(table)).schema
+        added = [
+            f"`{field.name}` {field.dataType.simpleString()}"
+            f" COMMENT {_literal(field.metadata['comment'])}"
+            for field in self._missing_columns(stored, table)
+        ]
+        if added:
+            self.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({', '.join(added)})")
 
-def _missing(found: StructType, table: str) -> list[StructField]:
-    """Columns that the table on disk lacks, being older than schemas/.
+    def _missing_columns(self, stored: StructType, table: str) -> list[StructField]:
+        """Columns of schemas/ that the stored table lacks.
 
-    RunFailed if it has one of another type, or one that schemas/ does not know.
-    """
-    wanted = {column.name: column for column in schema_of(table)}
-    for column in found:
-        if column.name not in wanted:
-            raise RunFailed(
-                f"table {table} has a column {column.name} that this version does not know:"
-                " the lake was written by a newer Regroup, run that"
-            )
-        expected = wanted[column.name].dataType
-        if column.dataType.simpleString() != expected.simpleString():
-            raise RunFailed(
-                f"table {table}: column {column.name} is {column.dataType.simpleString()},"
-                f" not {expected.simpleString()}: write it anew, into another folder"
-            )
-    return [column for name, column in wanted.items() if name not in found.names]
+        RunFailed if the table has a column of another type, or one that schemas/ does not have.
+        """
+        expected = {column.name: column for column in schema_of(table)}
+        for column in stored:
+            if column.name not in expected:
+                raise RunFailed(unknown_column(self.path(table), column.name))
+            type_ = expected[column.name].dataType.simpleString()
+            if column.dataType.simpleString() != type_:
+                stored_type = column.dataType.simpleString()
+                raise RunFailed(wrong_type(self.path(table), column.name, stored_type, type_))
+        return [column for name, column in expected.items() if name not in stored.names]
 
 
-def again_if_overtaken(act: Callable[[], None]) -> None:
-    """``act``, once more when another commit came in between, on what that one left."""
-    for tries_left in reversed(range(TRIES)):
+def retry_on_conflict(act: Callable[[], object]) -> None:
+    """Call ``act``, again if another run committed to the same table meanwhile."""
+    for attempts_left in reversed(range(ATTEMPTS)):
         try:
-            return act()
-        except OVERTAKEN:
-            if not tries_left:
+            act()
+            return
+        except CONFLICTS:
+            if not attempts_left:
                 raise
 
 
 def dates_in(dates: Iterable[date]) -> str:
-    """The list that stands behind SQL's IN."""
+    """The list after SQL's IN."""
     return "(" + ", ".join(f"DATE'{day}'" for day in sorted(dates)) + ")"
 
 
-def _near(df: DataFrame, timed_by: str | None) -> tuple[list[date], list[str]]:
-    """Where the target may have a key of ``df``: on its dates and those next to them, as a log read
-    again in another time zone has the same lines, some on another date; and at its times, or none.
+def _dates_and_times(df: DataFrame, timed_by: str | None) -> tuple[list[date], list[str]]:
+    """Dates and time conditions that stored rows with a key of ``df`` meet.
+
+    The dates include the next and the previous one: a log that is read again in another time zone
+    has the same lines, some of them on another date.
     """
     time = F.lit(None).cast("timestamp") if timed_by is None else F.col(timed_by)
-    span = [F.unix_micros(f(time)).alias(name) for f, name in ((F.min, "first"), (F.max, "last"))]
-    found = df.groupBy("event_date").agg(*span).collect()
-    dates = {row.event_date + timedelta(days=by) for row in found for by in (-1, 0, 1)}
+    ends = [F.unix_micros(f(time)).alias(name) for f, name in ((F.min, "first"), (F.max, "last"))]
+    days = df.groupBy("event_date").agg(*ends).collect()
+    dates = {row.event_date + timedelta(days=by) for row in days for by in (-1, 0, 1)}
     if timed_by is None:
         return sorted(dates), []
     times = [f"t.{timed_by} IS NULL"]
-    if timed := [row for row in found if row.first is not None]:
+    if timed := [row for row in days if row.first is not None]:
         first, last = min(row.first for row in timed), max(row.last for row in timed)
         between = f"{_timestamp(first)} AND t.{timed_by} <= {_timestamp(last)}"
         times.append(f"t.{timed_by} >= {between}")
@@ -302,20 +397,25 @@ def _near(df: DataFrame, timed_by: str | None) -> tuple[list[date], list[str]]:
 
 
 def _timestamp(micros: int) -> str:
-    """A literal, in UTC: Delta looks at literals only."""
+    """A literal, in UTC: Delta skips files by literals only."""
     return f"TIMESTAMP'{_EPOCH + timedelta(microseconds=micros)}Z'"
+
+
+def _rows_written(metrics: dict[str, str]) -> int:
+    names = _MERGE_METRICS if _MERGE_METRICS[0] in metrics else _WRITE_METRICS
+    return sum(int(metrics.get(name, 0)) for name in names)
 
 
 @cache
 def schema_of(table: str) -> StructType:
-    return StructType.fromDDL(table_ddl(table))
+    return cast(StructType, StructType.fromDDL(table_ddl(table)))
 
 
 def conform(df: DataFrame, table: str) -> DataFrame:
-    """The table's columns, in its order and of its types; anything else fails here.
+    """The table's columns, in its order and of its types; AnalysisException if one is missing.
 
-    Nullability is left to Delta, which checks NOT NULL against the rows it writes;
-    Spark would judge by the plan, where every ``lag`` and every outer join looks nullable.
+    Delta checks NOT NULL against the rows that it writes.  Spark would check it against the plan,
+    in which the result of every ``lag`` and every outer join is nullable.
     """
     schema = StructType([StructField(f.name, f.dataType) for f in schema_of(table)])
     return df.select(*schema.names).to(schema)  # `to` alone would fill a missing column with nulls

@@ -1,7 +1,7 @@
-"""Which dates of the bronze tables no run has worked out yet: the rule, whoever reads the log.
+"""Which dates of the bronze tables no run has processed yet: the rule, for every reader of `runs`.
 
-Every run that went well notes, in `runs`, the versions of the bronze tables it worked from: up to
-which everything is worked out, and up to which its own dates are.
+Each successful run stores the versions of the bronze tables that it processed, for its own dates
+and for all dates.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import NamedTuple
 BRONZE = ("offsets_records", "broker_log_events")
 
 
-class WorkedOut(NamedTuple):
-    """By a good run, of one table: ``all_dates``, the version up to which nothing was left to do,
-    and ``own_dates``, the one it worked its own dates out from; -1: none."""
+class Coverage(NamedTuple):
+    """The versions of one bronze table that a successful run for ``first`` to ``last`` covers:
+    ``own_version`` for its own dates, ``all_version`` for every date; -1: none."""
 
     first: date | None
     last: date | None
-    all_dates: int
-    own_dates: int
+    all_version: int
+    own_version: int
 
     def covers(self, version: int, day: date) -> bool:
         is_own = self.first is None or self.last is None or self.first <= day <= self.last
-        return version <= (self.own_dates if is_own else self.all_dates)
+        return version <= (self.own_version if is_own else self.all_version)
 
 
-def still_new(commits: Iterable[tuple[int, date]], runs: Iterable[WorkedOut]) -> set[date]:
+def uncovered_dates(commits: Iterable[tuple[int, date]], runs: Iterable[Coverage]) -> set[date]:
     """Dates of the commits, (version, date) each, that no run covers."""
     runs = list(runs)
     return {day for version, day in commits if not any(run.covers(version, day) for run in runs)}

@@ -1,4 +1,4 @@
-"""The jobs in their order, run as soon as what they read is written, with progress on stderr."""
+"""Runs the jobs in dependency order, two at a time, and reports progress on stderr."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
-from jobs.lake.tables import Lake
+from jobs.lake.scope import RunScope
 
 if TYPE_CHECKING:
-    from jobs.console.live import LiveSteps
+    from jobs.console.running_steps import RunningSteps
 
-# Everything after ingest.  A job writes the table of its name and says in READS what it reads.
+# All jobs after ingest.  A job writes the table of its name; its READS are the tables it reads.
 JOBS = [
     "group_metadata",
     "committed_offsets",
@@ -35,19 +35,19 @@ JOBS = [
     "group_days",
     "assign_partitions",
 ]
-# Planning and committing a job keeps one driver thread busy, whatever the cluster: two at a time.
+# Planning and committing keep one driver thread per job busy, on any cluster.
 AT_ONCE = 2
-AGAIN_S = 0.2
+CANCEL_INTERVAL_S = 0.2
 
 
 def job(name: str) -> ModuleType:
-    """``jobs.<name>``: READS, the tables it needs; run(lake), which writes its own."""
+    """Module ``jobs.<name>`` with READS, the tables it reads, and run(scope)."""
     return importlib.import_module(f"jobs.{name}")
 
 
 @dataclass
 class Step:
-    """A part of a run: when it began, how long it took, and in one line why it failed."""
+    """One step of a run: when it began, how long it took, and in one line the error if it failed."""
 
     name: str
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -68,8 +68,8 @@ class Step:
 
 
 class Progress:
-    """A line on stderr for each step that is done, with the time it took; on a terminal also what
-    runs just now."""
+    """Prints one line on stderr per finished step, with its duration; on a terminal also shows the
+    running steps."""
 
     def __init__(self, out: TextIO | None = None) -> None:
         self.steps: list[Step] = []
@@ -83,10 +83,10 @@ class Progress:
         self.steps.append(step)
         with self._live.shown(name) if self._live else nullcontext(), step.timed():
             act()
-        self._say(name, step.seconds)
+        self._print_duration(name, step.seconds)
 
     def total(self) -> None:
-        self._say("total", time.monotonic() - self._started)
+        self._print_duration("total", time.monotonic() - self._started)
 
     def say(self, text: str) -> None:
         if self._live:
@@ -96,23 +96,23 @@ class Progress:
             self._out.write(f"{text}\n")
             self._out.flush()
 
-    def _say(self, name: str, seconds: float) -> None:
+    def _print_duration(self, name: str, seconds: float) -> None:
         self.say(f"{name:<20} {seconds:6.1f} s")
 
 
-def _live(terminal: TextIO) -> LiveSteps:
-    from jobs.console.live import LiveSteps  # of no use to most commands, and slow to import
+def _live(terminal: TextIO) -> RunningSteps:
+    from jobs.console.running_steps import RunningSteps  # slow to import, and few commands need it
 
-    return LiveSteps(terminal)
-
-
-def run_all(lake: Lake, progress: Progress, jobs: Iterable[str] = JOBS) -> None:
-    """Each job once everything it reads is there.  The first failure ends the run."""
-    with lake.turn():
-        _run_all(lake, progress, jobs)
+    return RunningSteps(terminal)
 
 
-def _run_all(lake: Lake, progress: Progress, jobs: Iterable[str]) -> None:
+def run_all(scope: RunScope, progress: Progress, jobs: Iterable[str] = JOBS) -> None:
+    """Run each job as soon as the tables it reads are written.  The first failure ends the run."""
+    with scope.lake.derivation_lock():
+        _run_all(scope, progress, jobs)
+
+
+def _run_all(scope: RunScope, progress: Progress, jobs: Iterable[str]) -> None:
     waiting = list(jobs)
     running: dict[Future[None], str] = {}
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -121,14 +121,14 @@ def _run_all(lake: Lake, progress: Progress, jobs: Iterable[str]) -> None:
                 unwritten = {*waiting, *running.values()}
                 for name in [n for n in waiting if unwritten.isdisjoint(job(n).READS)]:
                     waiting.remove(name)
-                    act = partial(job(name).run, lake)
+                    act = partial(job(name).run, scope)
                     running[pool.submit(progress.step, name, act)] = name
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     del running[future]
                     future.result()
         except KeyboardInterrupt:
-            # A job that was still being planned when Spark's were cancelled comes with one more.
-            while wait(running, timeout=AGAIN_S).not_done:
-                lake.spark.sparkContext.cancelAllJobs()
+            # A job that is still being planned submits its Spark job after a single cancel.
+            while wait(running, timeout=CANCEL_INTERVAL_S).not_done:
+                scope.lake.cancel_jobs()
             raise

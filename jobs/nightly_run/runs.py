@@ -1,6 +1,7 @@
-"""What each run did: a row a step in the table `runs`, and a summary for whoever looks on.
+"""Records each run: one row per step in the table `runs`, and a summary on stderr.
 
-Every commit of a run carries its id, so what a run wrote is what the tables' own histories say.
+Every commit of a run has the run's id as userMetadata, so the rows that a run wrote are counted
+from the tables' Delta histories.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from jobs import __version__
@@ -25,19 +26,14 @@ from jobs.nightly_run.coverage import BRONZE
 from jobs.nightly_run.pipeline import Progress, Step
 from schemas import table_names
 
-WHOLE = "nightly"
+# The step that stands for the run as a whole.
+WHOLE_RUN = "nightly"
 DONE, FAILED = "done", "failed"
-# What a step writes besides, or instead of, the table of its name.
+# The tables of steps that do not write exactly the table of their name.
 WRITES = {
     "ingest": (*BRONZE, "trace_events", "quarantine", "ingested_files"),
     "assign_partitions": ("assignments", "assignor_quality", "seen_partitions"),
 }
-_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-# Commits to look back at; a run makes a few to each table, and others may come in between.
-_COMMITS = 100
-# A merge's output has the rows it only copied, too.
-_OF_MERGE = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
-_OF_WRITE = ("numOutputRows",)
 
 
 @dataclass
@@ -57,32 +53,25 @@ class Run:
 
     @contextmanager
     def recorded(self, progress: Progress) -> Iterator[None]:
-        """The run; its rows are written however it ends, short of a kill."""
-        spark, before = self.lake.spark, len(progress.steps)
-        spark.conf.set(_USER_METADATA, self.run_id)
-        whole = Step(WHOLE)
-        try:
-            with whole.timed():
-                yield
-        except BaseException:
-            # What ended the run says more than what may keep its rows from being written.
-            with suppress(Exception):
-                self._end([*progress.steps[before:], whole])
-            raise
-        self._end([*progress.steps[before:], whole])
-
-    def _end(self, steps: list[Step]) -> None:
-        try:
-            self._write(steps)
-        finally:
-            self.lake.spark.conf.unset(_USER_METADATA)
+        """Run the body as this run; its rows are written however it ends, short of SIGKILL."""
+        before = len(progress.steps)
+        whole = Step(WHOLE_RUN)
+        with self.lake.labelled(self.run_id):
+            try:
+                with whole.timed():
+                    yield
+            except BaseException:
+                # The error that ended the run matters more than one from writing its rows.
+                with suppress(Exception):
+                    self._write([*progress.steps[before:], whole])
+                raise
+            self._write([*progress.steps[before:], whole])
 
     def _write(self, steps: list[Step]) -> None:
-        self.written = self._written()
+        self.written = self._rows_written()
         rows = [self._row(step) for step in steps]
-        table = self.lake.spark.createDataFrame(
-            [[row.get(name) for name in schema_of("runs").names] for row in rows], schema_of("runs")
-        )
+        names = schema_of("runs").names
+        table = self.lake.frame("runs", ([row.get(name) for name in names] for row in rows))
         self.lake.insert_new("runs", table)
 
     def _row(self, step: Step) -> dict[str, Any]:
@@ -99,7 +88,7 @@ class Run:
             "last_date": self.last,
             "rows_written": {name: self.written[name] for name in names if name in self.written},
         }
-        if step.name == WHOLE:
+        if step.name == WHOLE_RUN:
             row |= {
                 "options": self.options,
                 "rows_written": self.written,
@@ -109,63 +98,51 @@ class Run:
             }
         return row
 
-    def _written(self) -> dict[str, int]:
-        """Rows by table, of the commits that carry this run's id."""
+    def _rows_written(self) -> dict[str, int]:
+        """Row counts of this run's commits, by table."""
         with ThreadPoolExecutor(4) as pool:
-            counts = zip(table_names(), pool.map(self._rows_of, table_names()), strict=True)
-            return {table: rows for table, rows in counts if rows is not None}
-
-    def _rows_of(self, table: str) -> int | None:
-        if not self.lake.has(table):
-            return None
-        history = DeltaTable.forPath(self.lake.spark, self.lake.path(table)).history(_COMMITS)
-        own = history.where(F.col("userMetadata") == self.run_id).select("operationMetrics")
-        commits = [row.operationMetrics or {} for row in own.collect()]
-        return sum(map(_rows_written, commits)) if commits else None
-
-
-def _rows_written(metrics: dict[str, str]) -> int:
-    names = _OF_MERGE if _OF_MERGE[0] in metrics else _OF_WRITE
-    return sum(int(metrics.get(name, 0)) for name in names)
+            counts = pool.map(partial(self.lake.rows_written, label=self.run_id), table_names())
+            by_table = zip(table_names(), counts, strict=True)
+            return {table: rows for table, rows in by_table if rows is not None}
 
 
 def summary(run: Run) -> str:
-    """What the run brought, for somebody with ten seconds."""
+    """Three or four lines: input of the run, rebalances of its dates, run id."""
     latency = run.lake.read("rebalance_latency")
     if run.first and run.last:
         latency = latency.where(F.col("event_date").between(run.first, run.last))
     groups = latency.groupBy("group_id").agg(
         F.count(F.when(F.col("outcome") == "stable", 1)).alias("rebalances"),
-        F.count(F.when(F.col("outcome").isin("superseded", "failed"), 1)).alias("wasted"),
+        F.count(F.when(F.col("outcome").isin("superseded", "failed"), 1)).alias("aborted"),
         F.sum("total_ms").alias("total_ms"),
         F.max("total_ms").alias("longest_ms"),
     )
     rows = groups.orderBy(F.desc("rebalances"), "group_id").collect()
-    lines = [_about_input(run), _about_groups(rows)]
+    lines = [_input_line(run), _groups_line(rows)]
     if rows:
         most = ", ".join(f"{printable(row.group_id)} {row.rebalances}" for row in rows[:3])
-        lines.append(f"most: {most}")
-    return "\n".join([*lines, f"run {run.run_id}, see table runs"])
+        lines.append(f"most rebalances: {most}")
+    return "\n".join([*lines, f"run {run.run_id} (details in table runs)"])
 
 
-def _about_input(run: Run) -> str:
+def _input_line(run: Run) -> str:
     dates = f", {run.first} to {run.last}" if run.first and run.last else ""
-    records, lines, lost = (
+    records, lines, quarantined = (
         run.written.get(name, 0) for name in ("offsets_records", "broker_log_events", "quarantine")
     )
-    new = f"{records:,} records and {lines:,} log lines new, {lost:,} unreadable ones in quarantine"
-    return f"{printable(run.lake.cluster_id)}{dates}: {new}"
+    counts = f"{records:,} new records, {lines:,} new log lines, {quarantined:,} quarantined"
+    return f"{printable(run.lake.cluster_id)}{dates}: {counts}"
 
 
-def _about_groups(rows: list[Any]) -> str:
-    rebalances, wasted = (sum(row[name] for row in rows) for name in ("rebalances", "wasted"))
+def _groups_line(rows: list[Any]) -> str:
+    rebalances, aborted = (sum(row[name] for row in rows) for name in ("rebalances", "aborted"))
     unstable_s = sum(row.total_ms or 0 for row in rows) / 1000
     longest = max(rows, key=lambda row: row.longest_ms or 0, default=None)
-    told = f"{len(rows):,} groups, {rebalances:,} rebalances, and {wasted:,} that led nowhere"
+    counts = f"{len(rows):,} groups, {rebalances:,} rebalances, {aborted:,} aborted"
     if longest is None or not longest.longest_ms:
-        return told
-    by = f"longest {longest.longest_ms / 1000:.1f} s ({printable(longest.group_id)})"
-    return f"{told}; {unstable_s:,.1f} s not stable, {by}"
+        return counts
+    maximum = f"longest {longest.longest_ms / 1000:.1f} s ({printable(longest.group_id)})"
+    return f"{counts}; {unstable_s:,.1f} s not stable, {maximum}"
 
 
 def versions() -> dict[str, str]:

@@ -7,6 +7,7 @@ from jobs import ingest
 from jobs.command_line.config import load_config
 from jobs.engine.session import build_session
 from jobs.lake.sql import query
+from jobs.lake.scope import AllDates
 from jobs.lake.tables import Lake
 from jobs.nightly import NightlyOptions, inputs_of, nightly
 from jobs.nightly_run.pipeline import Progress, run_all
@@ -27,7 +28,7 @@ class Played:
             return
         lake = Lake(build_session(config), self.root, cluster_id)
         ingest.run(lake, inputs_of(request, config))
-        run_all(lake, Progress(), jobs)
+        run_all(AllDates(lake), Progress(), jobs)
 
     def copy(self, folder):
         return Played(str(shutil.copytree(self.root, folder / "lake")))

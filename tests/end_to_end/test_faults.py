@@ -1,5 +1,5 @@
 """Faults: what is untouched is read as ever, what is lost is in quarantine, and damage done to a
-lake by hand is found.  `make faults` tries many more."""
+lake by hand is found.  `make -C tools faults` tries many more."""
 
 import gzip
 import os

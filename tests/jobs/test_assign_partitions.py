@@ -8,6 +8,7 @@ from coordinator_core.records import encode_subscription as encoded
 from jobs.assign_partitions import run
 from jobs.assignors.partition_counts import PartitionCounts
 from jobs.assignors.rerun import SCHEMA, Rerun
+from jobs.lake.scope import AllDates
 
 JAVA = {"version": 3, "user_data": None}
 LIBRDKAFKA = {"version": 0, "user_data": b""}
@@ -267,8 +268,8 @@ def test_the_tables(spark, lake, write_lake):
     actual = {"group_id": "g", "generation": 254, "member_id": "a", "process": "a", "partition": 0}
     write_lake(lake.root, {"assignments": [actual]})
 
-    run(lake, ("range", "sticky"))
-    run(lake, ("range",))
+    run(AllDates(lake), ("range", "sticky"))
+    run(AllDates(lake), ("range",))
 
     told = lake.read("assignor_quality").collect()
     asked = ("group_id", "generation", "assignor", "mode", "own", "chain_length",

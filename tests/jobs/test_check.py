@@ -1,4 +1,4 @@
-"""The laws of a lake: a sound one breaks none, and each law broken on purpose is found."""
+"""The laws of a lake: a sound lake violates none, and every violation is found."""
 
 from datetime import date, datetime
 from pathlib import Path
@@ -21,10 +21,10 @@ TRACE = {"source": "trace", "topic_partition": None}
 DUMP_ROW = {"source": "dump", "file": "d", "reason": "bad"}
 KAFKA = {"source": "kafka", "file": "__consumer_offsets-0"}
 T = 1_795_219_200_000  # 2026-11-21T00:00Z
-PLACE = {"group_id": "g", "generation": 1}
-OWNED = PLACE | {"member_id": "m", "process": "m", "partition": 0}
+FIRST_GENERATION = {"group_id": "g", "generation": 1}
+OWNED = FIRST_GENERATION | {"member_id": "m", "process": "m", "partition": 0}
 TIMES = {"preparing_time": T + 1000, "joined_time": T + 2000, "stable_time": T + 2001}
-# What the log says: position and order, ms, event, generation.
+# Log lines: position (also their order), ms, event, generation.
 LINES = [
     (1, T + 1000, "REBALANCE_START", 0),
     (2, T + 2000, "JOIN_COMPLETE", 1),
@@ -50,7 +50,7 @@ RECORD = {"group_id": "g", "append_time": T + 2001, "leader": "m", "protocol": "
           "state_timestamp_ms": T + 2000, "value_version": 3,
           "protocol_type": "consumer"}  # fmt: skip
 
-# Two records and a line, one more of each unreadable, and what came of them.
+# Two readable records and four lines, one more of each unreadable, and the derived tables.
 SOUND = {
     "ingested_files": [
         {"file": "0.log", "path": "0.log", "inputs": 3, "kept_by_date": {DAY: 2},
@@ -72,8 +72,8 @@ SOUND = {
         {"log_offset": 1, "key": COMMIT, "key_type": 1, "append_time": T + 3000},
     ],
     "broker_log_events": [
-        line | {"group_id": "g", "position": place, "line": f"line {place}"}
-        for (place, *_), line in zip(LINES, TIMED, strict=True)
+        line | {"group_id": "g", "position": position, "line": f"line {position}"}
+        for (position, *_), line in zip(LINES, TIMED, strict=True)
     ],
     "quarantine": [
         {"file": "0.log", "log_offset": 2, "reason": "bad"},
@@ -82,8 +82,10 @@ SOUND = {
         DUMP_ROW | {"position": 5, "log_offset": -1},
         KAFKA | {"position": -1, "log_offset": 2, "reason": "bad"},
     ],
-    "incident_replay": [PLACE | {"verdict": "reproduced", "evidence": "both", "exact": True,
-                                 "stimuli": 1, "assumed": 0, "era": "3.9"}],
+    "incident_replay": [
+        FIRST_GENERATION | {"verdict": "reproduced", "evidence": "both", "exact": True,
+                            "stimuli": 1, "assumed": 0, "era": "3.9"}
+    ],
     "process_lives": [{"group_id": "g", "process": "a", "life": 1, "incarnation": 1,
                        "member_ids": ["m"], "started_time": T, "started_how": "start",
                        "ended_how": "running", "slow_polls": [], "flapping": False,
@@ -102,41 +104,42 @@ SOUND = {
          "tombstone": True}
     ],
     "group_events": [
-        line | {"group_id": "g", "event_seq": place, "position": place}
-        for (place, *_), line in zip(LINES, TIMED, strict=True)
+        line | {"group_id": "g", "event_seq": position, "position": position}
+        for (position, *_), line in zip(LINES, TIMED, strict=True)
     ],
     "group_days": [{"group_id": "g"}],
     "timeline": [
-        {"group_id": "g", "seq": place, "event_time": ms, "event": event,
+        {"group_id": "g", "seq": position, "event_time": ms, "event": event,
          "event_generation": generation}
-        for place, ms, event, generation in LINES
+        for position, ms, event, generation in LINES
     ] + [
         {"group_id": "g", "seq": 3, "event_time": T + 2001, "event": "RECORD",
          "event_generation": 1, "member_id": "m", "members": ["m"], "protocol": "range",
          "log_offset": 0, "state_timestamp_ms": T + 2000, "topic_partition": "__consumer_offsets-0"}
     ],
     "generations": [
-        PLACE | TIMES | {"ended_time": T + 9000, "protocol": "range", "leader": "m",
+        FIRST_GENERATION | TIMES | {"ended_time": T + 9000, "protocol": "range", "leader": "m",
                          "first_offset": 0, "last_offset": 0, "cause": "MEMBER_NEW"},
-        PLACE | {"generation": 2, "preparing_time": T + 9000, "joined_time": T + 9500,
+        FIRST_GENERATION | {"generation": 2, "preparing_time": T + 9000, "joined_time": T + 9500,
                  "outcome": "unknown", "evidence": "log"},
     ],
     "generation_members": [
-        PLACE | CLIENT | {"member_id": "m", "process": "m", "is_leader": True, "change": "joined"}
+        FIRST_GENERATION | CLIENT | {"member_id": "m", "process": "m", "is_leader": True,
+                                     "change": "joined"}
     ],
     "assignments": [OWNED],
     "churn": [
-        PLACE | {"members_joined": 1, "members_retained": 0, "partitions_assigned": 1},
-        PLACE | {"generation": 2},
+        FIRST_GENERATION | {"members_joined": 1, "members_retained": 0, "partitions_assigned": 1},
+        FIRST_GENERATION | {"generation": 2},
     ],
     "rebalance_latency": [
-        PLACE | {"preparing_time": T + 1000, "end_time": T + 2001, "join_ms": 1000,
+        FIRST_GENERATION | {"preparing_time": T + 1000, "end_time": T + 2001, "join_ms": 1000,
                  "cause": "MEMBER_NEW", "logical_rebalance": 1, "round": 1},
-        PLACE | {"generation": 2, "preparing_time": T + 9000, "join_ms": 500,
+        FIRST_GENERATION | {"generation": 2, "preparing_time": T + 9000, "join_ms": 500,
                  "outcome": "unknown", "evidence": "log", "logical_rebalance": 2, "round": 1},
     ],
-    "rebalance_causes": [PLACE | {"cause_seq": 1, "cause": "MEMBER_NEW"}],
-    "assignor_quality": [PLACE | {"assignor": "actual", "partitions_assigned": 1}],
+    "rebalance_causes": [FIRST_GENERATION | {"cause_seq": 1, "cause": "MEMBER_NEW"}],
+    "assignor_quality": [FIRST_GENERATION | {"assignor": "actual", "partitions_assigned": 1}],
     "runs": [{"run_id": "r", "step": "nightly", "started_at": T, "seconds": 1.0,
               "outcome": "done", "bronze_versions": VERSIONS}],
     "seen_partitions": [{"topic": "t", "partitions": 1, "since": 5}],
@@ -160,36 +163,36 @@ def without(table):
     return {table: []}
 
 
-KEPT = "a file's inputs are kept, quarantined or skipped"
+KEPT = "each input of a file is kept, quarantined or skipped"
 ALL_LINES = "every readable line of an ingested date is in broker_log_events"
 RECORDS = "every readable record of an ingested date is in offsets_records"
 TRACES = "every readable line of a trace is in trace_events"
-QUARANTINED = "what is said to be in quarantine is there"
+QUARANTINED = "every input counted as quarantined is in quarantine"
 GROUPS = "every group record is decoded once"
 COMMITS = "every offset commit is decoded once"
-TIMES_IN_ORDER = "a generation is prepared, joined, stable and over in this order"
-IN_A_LIFE = "generations of a life come one after the other"
-KNOWN = "what is said of a generation is said of a known one"
-ASKED_FOR = "of every date that was asked for something is there"
-SAYS = "what a record says stands in its table"
-MEMBERS = "whom something is assigned is a member"
-DATED = "a row is filed under the date of its time"
-OF_FILE = "every record came by a listed file"
-OF_LOG = "every line came by a listed log"
-SEEN = "every partition that a member was given was seen"
-ONE_ROW = "one row a key"
+TIMES_IN_ORDER = "times of a generation are in order: preparing, joined, stable, ended"
+IN_AN_INCARNATION = "generations of an incarnation are in order of time"
+EXISTING = "rows refer to an existing generation"
+REQUESTED = "every requested date with input has rows"
+DECODED = "a row equals its decoded record"
+MEMBERS = "partitions are assigned to members of the generation"
+DATED = "event_date is the UTC date of the row's time"
+OF_FILE = "every record is from a file in ingested_files"
+OF_LOG = "every line is from a log in ingested_files"
+SEEN = "every assigned partition is in seen_partitions"
+ONE_ROW = "one row per key"
 
-# what is done to the sound lake, then (law, cluster, where, expected, found)
+# change of the sound lake; (law, cluster, where, expected, found)
 BROKEN = {
     "an input neither kept, quarantined nor skipped": (
         changed("ingested_files", 1, inputs=9),
         [(KEPT, "c", "server.log", 9, 8)],
     ),
-    "a file of which nothing was readable, and more was said to be": (
+    "a file without kept inputs that counts more inputs": (
         changed("ingested_files", 0, inputs=2, kept_by_date={}),
         [(KEPT, "c", "0.log", 2, 1)],
     ),
-    "a line too many": (
+    "an additional line": (
         added("broker_log_events", {"position": 40, "event_time": T + 5, "event": "LEFT"}),
         [(ALL_LINES, "c", "f 2026-11-21", 4, 5)],
     ),
@@ -197,39 +200,39 @@ BROKEN = {
         changed("ingested_files", 0, inputs=4, kept_by_date={DAY: 3}),
         [(RECORDS, "c", "0.log 2026-11-21", "at least 3", 2)],
     ),
-    "a record's quarantine lost": (
+    "a quarantined record lost": (
         lost("quarantine", 0),
         [(QUARANTINED, "c", "0.log", 1, 0)],
     ),
-    "a line's quarantine lost": (
+    "a quarantined line lost": (
         lost("quarantine", 1),
         [(QUARANTINED, "c", "server.log", 1, 0)],
     ),
-    "a dump's quarantine lost, of a log": (
+    "a quarantined record of a dump lost": (
         lost("quarantine", 2),
         [(QUARANTINED, "c", "d", 1, 0)],
     ),
-    "a dump's quarantine lost, of no log": (
+    "a quarantined line of a dump lost": (
         lost("quarantine", 3),
         [(QUARANTINED, "c", "d", 1, 0)],
     ),
-    "a consumer's quarantine lost": (
+    "a quarantined record of Kafka lost": (
         lost("quarantine", 4),
         [(QUARANTINED, "c", "__consumer_offsets-0", 1, 0)],
     ),
-    "a dump's record lost": (
+    "a record of a dump lost": (
         changed("ingested_files", 2, inputs=5, kept_by_date={DAY: 3}),
         [(RECORDS, "c", "d#__consumer_offsets-0 2026-11-21", "at least 3", 2)],
     ),
-    "a trace's line lost": (
+    "a line of a trace lost": (
         without("trace_events"),
         [(TRACES, "c", "t", 1, 0)],
     ),
-    "all records of a date that a consumer got": (
+    "all records of a date read from Kafka lost": (
         changed("ingested_files", 4, inputs=6, kept_by_date={DAY: 2, NEXT: 3}),
         [(RECORDS, "c", "__consumer_offsets-0 2026-11-22", "at least 3", 0)],
     ),
-    "a stretch of bytes in quarantine stands for no record": (
+    "quarantined bytes without an offset do not count as a record": (
         changed("quarantine", 0, log_offset=-1),
         [(QUARANTINED, "c", "0.log", 1, 0)],
     ),
@@ -237,7 +240,7 @@ BROKEN = {
         without("group_metadata"),
         [(GROUPS, "c", "group_metadata __consumer_offsets-0", 1, 0)],
     ),
-    "a group record from nowhere": (
+    "a group record without its source record": (
         added("group_metadata", {"group_id": "g", "log_offset": 7}),
         [(GROUPS, "c", "group_metadata __consumer_offsets-0", 1, 2)],
     ),
@@ -251,44 +254,44 @@ BROKEN = {
           "2026-11-21 00:00:01 > 2026-11-21 00:00:04 > 2026-11-21 00:00:02.001"
           " > 2026-11-21 00:00:09")],
     ),
-    "a generation that joined before the one before it": (
+    "a generation that joined before the previous one": (
         changed("generations", 1, joined_time=T + 900),
-        [(IN_A_LIFE, "c", "g generation 2", "after 2026-11-21 00:00:02",
+        [(IN_AN_INCARNATION, "c", "g generation 2", "after 2026-11-21 00:00:02",
           datetime(2026, 11, 21, 0, 0, 0, 900_000))],
     ),
-    "a member of no generation": (
+    "a member of a missing generation": (
         changed("generation_members", 0, generation=8),
-        [(KNOWN, "c", "g generation 8", "a generation", "none")],
+        [(EXISTING, "c", "g generation 8", "a generation", "none")],
     ),
-    "an assignment of no generation": (
+    "an assignment of a missing generation": (
         changed("assignments", 0, incarnation=2),
-        [(KNOWN, "c", "g generation 1", "a generation", "none")],
+        [(EXISTING, "c", "g generation 1", "a generation", "none")],
     ),
-    "all records of a date that was asked for": (
+    "all records of a requested date lost": (
         changed("ingested_files", 0, inputs=6, kept_by_date={DAY: 2, NEXT: 3}),
-        [(ASKED_FOR, "c", "offsets_records of 2026-11-22", 3, "nothing")],
+        [(REQUESTED, "c", "offsets_records of 2026-11-22", 3, "nothing")],
     ),
-    "all lines of a date that was asked for": (
+    "all lines of a requested date lost": (
         changed("ingested_files", 1, inputs=10, kept_by_date={DAY: 4, NEXT: 2}),
-        [(ASKED_FOR, "c", "broker_log_events of 2026-11-22", 2, "nothing")],
+        [(REQUESTED, "c", "broker_log_events of 2026-11-22", 2, "nothing")],
     ),
-    "a cause of no generation": (
+    "a cause of a missing generation": (
         changed("rebalance_causes", 0, generation=8),
-        [(KNOWN, "c", "g generation 8", "a generation", "none")],
+        [(EXISTING, "c", "g generation 8", "a generation", "none")],
     ),
     "a record under another date": (
         changed("offsets_records", 0, append_time=T - 1),
         [(DATED, "c", "offsets_records of 2026-11-21", EVE, "1 rows")],
     ),
-    "a file is not listed any more": (
+    "a file missing in ingested_files": (
         lost("ingested_files", 0),
         [(OF_FILE, "c", "segments 0.log", "a row of ingested_files", "none")],
     ),
-    "a log is not listed any more": (
+    "a log missing in ingested_files": (
         lost("ingested_files", 1),
         [(OF_LOG, "c", "server.log", "a row of ingested_files", "none")],
     ),
-    "a topic's partitions forgotten": (
+    "a topic missing in seen_partitions": (
         without("seen_partitions"),
         [(SEEN, "c", "t", 1, "not seen")],
     ),
@@ -298,7 +301,7 @@ BROKEN = {
           "2026-11-21 00:00:01, REBALANCE_START, 0, -, -, -, -, -, -, -, -",
           "2026-11-21 00:00:01, REBALANCE_START, 0, m2, -, -, -, -, -, -, -")],
     ),
-    "an event that no line says": (
+    "an event without its line": (
         lost("broker_log_events", 3),
         [("group_events agrees with broker_log_events", "c", "f 5 g", "no row",
           "2026-11-21 00:00:09.5, JOIN_COMPLETE, 2, -, -, -, -, -, -, -, -")],
@@ -321,33 +324,33 @@ BROKEN = {
         [("generation_members agrees with timeline and group_metadata", "c", "g 1/1 m",
           "-, a, /h, 4, 5, [t], true", "-, a, /10.0.0.1, 4, 5, [t], true")],
     ),
-    "a record that says something else": (
+    "a record with another protocol": (
         changed("offsets_records", 0, value=STORED.replace(b"range", b"other")),
-        [(SAYS, "c", "protocol of __consumer_offsets-0 0", "other", "range")],
+        [(DECODED, "c", "protocol of __consumer_offsets-0 0", "other", "range")],
     ),
-    "a record that says nothing any more": (
+    "a record that is no longer readable": (
         changed("offsets_records", 0, value=STORED[:-1]),
-        [(SAYS, "c", "group_id of __consumer_offsets-0 0",
+        [(DECODED, "c", "group_id of __consumer_offsets-0 0",
           "unreadable: GroupMetadataValue version 3: members[0].as"
           "signment at byte 79: needs 21 bytes, 20 left", "g")],
     ),
-    "a partition given to a process that is no member": (
+    "a partition assigned to a process that is not a member": (
         changed("assignments", 0, process="p"),
         [(MEMBERS, "c", "g generation 1 actual", "a member and its process", "m p")],
     ),
-    "a partition given to nobody": (
+    "an assigned partition lost": (
         without("assignments"),
         [("assignments agrees with timeline and group_metadata and generation_members", "c",
           "g 1/1 m t 0", "m", "no row"),
          ("assignor_quality agrees with assignments and generation_members", "c", "g 1/1 actual",
           "no row", "1, 1")],
     ),
-    "members counted otherwise": (
+    "a wrong count of members": (
         changed("churn", 0, members_joined=2),
         [("churn agrees with generations and generation_members and assignments", "c", "g 1/1",
           "2026-11-21, 1, 0, 1, true", "2026-11-21, 2, 0, 1, true")],
     ),
-    "a rebalance that took longer": (
+    "a wrong join time": (
         changed("rebalance_latency", 0, join_ms=1001),
         [("rebalance_latency agrees with generations", "c", "g 1/1",
           "2026-11-21 00:00:01, 2026-11-21 00:00:02.001, 1000, 2026-11-21, MEMBER_NEW, stable,"
@@ -355,7 +358,7 @@ BROKEN = {
           "2026-11-21 00:00:01, 2026-11-21 00:00:02.001, 1001, 2026-11-21, MEMBER_NEW, stable,"
           " both, true")],
     ),
-    "a group's day forgotten": (
+    "a row of group_days lost": (
         without("group_days"),
         [("group_days agrees with timeline", "c", "g 2026-11-21", "a row", "no row")],
     ),
@@ -373,8 +376,8 @@ def sound(write_lake, tmp_path_factory):
 
 
 @pytest.fixture
-def laws_broken(sound, write_lake, tmp_path):
-    """The laws that a lake breaks which is sound but for some tables."""
+def violations(sound, write_lake, tmp_path):
+    """The violations of the sound lake with some tables changed."""
 
     def laws(change):
         for table in SOUND.keys() - change.keys():
@@ -386,59 +389,62 @@ def laws_broken(sound, write_lake, tmp_path):
     return laws
 
 
-def test_a_sound_lake_breaks_no_law(laws_broken):
-    assert laws_broken({}) == []
+def test_a_sound_lake_violates_no_law(violations):
+    assert violations({}) == []
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_a_law_broken(laws_broken, how):
-    change, said = BROKEN[how]
+def test_each_violation_is_found(violations, how):
+    change, expected = BROKEN[how]
 
-    assert set(said) <= set(laws_broken(change))
+    assert set(expected) <= set(violations(change))
 
 
-def test_a_row_that_is_there_twice(laws_broken):
-    said = laws_broken({table: [*rows, rows[0]] for table, rows in SOUND.items()})
+def test_duplicate_rows_are_found_in_every_table(violations):
+    rows_found = violations({table: [*rows, rows[0]] for table, rows in SOUND.items()})
 
-    twice = [row[1:] for row in said if row[0] == ONE_ROW]
+    twice = [row[1:] for row in rows_found if row[0] == ONE_ROW]
     assert [where.split(" c/")[0] for _, where, *_ in twice] == table_names()
     assert {(cluster, *counts) for cluster, _, *counts in twice} == {("c", "1 row", "2 rows")}
 
 
-def test_every_law_is_broken_by_something_above():
-    assert {SAYS, *(law.name for law in LAWS)} == {ONE_ROW, *(row[0] for _, said in BROKEN.values()
-                                                     for row in said)}  # fmt: skip
+def test_every_law_has_a_violation_above():
+    violated = {row[0] for _, rows in BROKEN.values() for row in rows}
+
+    assert {DECODED, *(law.name for law in LAWS)} == {ONE_ROW, *violated}
 
 
-def test_laws_of_other_clusters_rows_are_their_own(laws_broken):
+def test_each_cluster_is_checked_by_itself(violations):
     twin = {table: [*rows, *({**row, "cluster_id": "d"} for row in rows)]
             for table, rows in SOUND.items()}  # fmt: skip
 
-    assert laws_broken(twin) == []
+    assert violations(twin) == []
 
 
-def test_dates_that_retention_removed_break_no_law(laws_broken):
+def test_dates_that_retention_deleted_violate_no_law(violations):
     change = changed("ingested_files", 4, inputs=6, kept_by_date={DAY: 2, EVE: 3})
 
-    assert laws_broken(change) == []
+    assert violations(change) == []
 
 
-def test_what_no_run_worked_out_yet_breaks_no_law(laws_broken):
-    """The records came with version 0, and the last good run had not seen that."""
-    news = changed("runs", 0, bronze_versions=[("offsets_records", -1), ("broker_log_events", 0)])
+def test_pending_dates_violate_no_law(violations):
+    """The records came with version 0, which the last successful run did not cover."""
+    pending = changed(
+        "runs", 0, bronze_versions=[("offsets_records", -1), ("broker_log_events", 0)]
+    )
 
-    assert laws_broken(news | without("committed_offsets")) == []
+    assert violations(pending | without("committed_offsets")) == []
 
 
-def test_what_a_run_worked_out_for_its_own_date_alone_is_no_news(laws_broken):
+def test_a_date_that_a_run_covered_as_its_own_is_not_pending(violations):
     nothing = [("offsets_records", -1), ("broker_log_events", -1)]
     own = {"first_date": DAY, "last_date": DAY, "own_versions": VERSIONS}
-    known = changed("runs", 0, bronze_versions=nothing, **own)
+    covered = changed("runs", 0, bronze_versions=nothing, **own)
 
-    assert COMMITS in {law for law, *_ in laws_broken(known | without("committed_offsets"))}
+    assert COMMITS in {law for law, *_ in violations(covered | without("committed_offsets"))}
 
 
-def test_bronze_alone_breaks_no_law(write_lake, tmp_path):
+def test_bronze_tables_alone_violate_no_law(write_lake, tmp_path):
     bronze = ["ingested_files", "offsets_records", "broker_log_events", "trace_events"]
     root = write_lake(tmp_path, {table: SOUND[table] for table in [*bronze, "quarantine"]})
 
@@ -450,15 +456,15 @@ DROPPED = [table for table in SOUND if table not in NOT_OF_A_RUN]
 
 
 @pytest.mark.parametrize("table", DROPPED)
-def test_a_table_that_a_run_writes_is_gone(sound, tmp_path, table):
+def test_a_missing_table_of_a_run_is_found(sound, tmp_path, table):
     for other in SOUND.keys() - {table}:
         (tmp_path / other).symlink_to(sound / other)
 
-    said = broken_laws(str(tmp_path))[1]
+    rows = broken_laws(str(tmp_path))[1]
 
-    assert ("a run writes every table", None, table, "a table", "none") in said
+    assert ("a run writes every table", None, table, "a table", "none") in rows
 
 
-def test_no_lake_is_no_sound_lake(tmp_path):
+def test_a_folder_without_tables_is_refused(tmp_path):
     with pytest.raises(UsageError, match="no table ingested_files in it yet"):
         broken_laws(str(tmp_path))

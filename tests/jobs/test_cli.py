@@ -111,7 +111,7 @@ def test_a_broken_law_is_exit_1(regroup, broken_lake):
     assert (code, err) == (1, "")
     assert json.loads(out) == [
         {
-            "law": "what is said of a generation is said of a known one",
+            "law": "rows refer to an existing generation",
             "cluster_id": "c",
             "where": "g generation 1",
             "expected": "a generation",

@@ -1,10 +1,10 @@
-"""Tables as a run for some dates writes them, and tables whose making was broken off."""
+"""Tables as a run for some dates reads and writes them."""
 
 from datetime import date
 
 import pytest
 
-from jobs.lake.dated_scope import of_dates
+from jobs.lake.scope import scope_of
 from jobs.lake.tables import Lake
 
 MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)
@@ -15,11 +15,11 @@ def root(tmp_path):
     return str(tmp_path / "lake")
 
 
-def told(lake, table, *columns):
-    return sorted(tuple(row) for row in lake.read(table).select(*columns).collect())
+def rows(tables, table, *columns):
+    return sorted(tuple(row) for row in tables.read(table).select(*columns).collect())
 
 
-def test_a_table_whose_making_was_killed_is_not_there_and_is_made(spark, root, tmp_path, frame):
+def test_a_table_whose_creation_was_killed_is_created(spark, root, tmp_path, frame):
     (tmp_path / "lake" / "churn" / "_delta_log").mkdir(parents=True)
     lake = Lake(spark, root, "c")
 
@@ -27,17 +27,17 @@ def test_a_table_whose_making_was_killed_is_not_there_and_is_made(spark, root, t
     assert lake.read("churn").isEmpty()
 
     lake.replace("churn", frame("churn", [{"group_id": "g", "generation": 1}]))
-    assert told(lake, "churn", "group_id", "generation") == [("g", 1)]
+    assert rows(lake, "churn", "group_id", "generation") == [("g", 1)]
 
 
 @pytest.fixture(params=[None, 0], ids=["few events", "many events"])
-def lake(spark, root, write_lake, request, monkeypatch):
-    """A generation on Monday that a later one still completes, and one that is settled.
+def scope(spark, root, write_lake, request, monkeypatch):
+    """Tuesday's run; of Monday's generations 2 is open and 1 is settled.
 
-    Few events are held by the driver, many stay where they are.
+    A few events are computed in one partition, many in several.
     """
     if request.param is not None:
-        monkeypatch.setattr("jobs.lake.dated_scope.MANY", request.param)
+        monkeypatch.setattr("jobs.lake.dated_scope.MANY_ROWS", request.param)
     write_lake(
         root,
         {
@@ -60,39 +60,39 @@ def lake(spark, root, write_lake, request, monkeypatch):
             ],
         },
     )  # fmt: skip
-    return of_dates(Lake(spark, root, "c"), TUESDAY, TUESDAY)
+    return scope_of(Lake(spark, root, "c"), TUESDAY, TUESDAY)
 
 
-def test_what_later_dates_may_change_is_replaced_and_what_is_settled_stays(lake, frame):
-    made = [
+def test_open_rows_are_replaced_and_settled_rows_stay(scope, frame):
+    computed = [
         {"group_id": "g", "generation": 1, "event_date": MONDAY, "members_left": 7},
         {"group_id": "g", "generation": 2, "event_date": MONDAY, "members_left": 1},
         {"group_id": "g", "generation": 3, "event_date": TUESDAY, "members_left": 0},
     ]
-    lake.replace("churn", frame("churn", made))
+    scope.replace("churn", frame("churn", computed))
 
     columns = ("group_id", "generation", "members_left")
-    assert told(Lake(lake.spark, lake.root, "c"), "churn", *columns) == [
+    assert rows(scope.lake, "churn", *columns) == [
         ("calm", 9, 0), ("g", 1, 0), ("g", 2, 1), ("g", 3, 0),
     ]  # fmt: skip
-    # What is read is the group's, from its context on.
-    assert told(lake, "churn", *columns) == [("g", 1, 0), ("g", 2, 1), ("g", 3, 0)]
+    # Only the touched group is read, from its context generation on.
+    assert rows(scope, "churn", *columns) == [("g", 1, 0), ("g", 2, 1), ("g", 3, 0)]
 
 
-def test_a_date_on_which_nothing_came_out_differently_is_not_written(lake, frame):
-    made = [
+def test_a_date_without_a_differing_row_is_not_written(scope, frame):
+    computed = [
         {"group_id": "g", "generation": 2, "event_date": MONDAY, "members_left": 0},
         {"group_id": "g", "generation": 3, "event_date": TUESDAY, "members_left": 0},
     ]
-    files = {row[0] for row in Lake.read(lake, "churn").selectExpr("input_file_name()").collect()}
-    lake.replace("churn", frame("churn", made))
+    files = {row[0] for row in scope.lake.read("churn").selectExpr("input_file_name()").collect()}
+    scope.replace("churn", frame("churn", computed))
 
-    now = {row[0] for row in Lake.read(lake, "churn").selectExpr("input_file_name()").collect()}
+    now = {row[0] for row in scope.lake.read("churn").selectExpr("input_file_name()").collect()}
     assert files < now
 
 
-def test_dates_after_a_run_are_found_or_there_are_none(lake, spark, root):
-    monday = of_dates(Lake(spark, root, "c"), date(2026, 11, 14), date(2026, 11, 15)).later()
+def test_later_dates_are_those_stored_after_the_run(scope, spark, root):
+    monday = scope_of(Lake(spark, root, "c"), date(2026, 11, 14), date(2026, 11, 15)).later_dates()
 
     assert (monday.first, monday.last) == (MONDAY, MONDAY)
-    assert lake.later() is None
+    assert scope.later_dates() is None

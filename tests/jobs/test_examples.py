@@ -29,7 +29,7 @@ NEED_SPARK = [
 # What is in its output, and its exit code: of a lake that has two groups' logs and records.
 DOES = {
     "sql": (" cluster_id   group_id   cause", 0),
-    "check": ("a row is filed under the date of its time", 1),  # what is not asked for is missing
+    "check": ("event_date is the UTC date of the row's time", 1),  # what is not asked for is missing
     "decode": ('{"partition":', 0),
     "assign": ('{"case":"two","assignment":{"a":[["t",0],["t",1]],"b":[["t",2]]}}\n', 0),
     "simulate": ("\n billing           6           20", 0),

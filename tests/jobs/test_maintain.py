@@ -1,4 +1,4 @@
-"""Housekeeping: what goes, what stays, and that nothing else changes."""
+"""Maintenance: which rows and files are deleted, and that all others stay."""
 
 from datetime import date
 
@@ -16,7 +16,7 @@ YESTERDAY, OLD, TIMELESS = date(2026, 11, 20), date(2026, 11, 18), date(1970, 1,
 
 @pytest.fixture
 def lake(tmp_path, write_lake, frame):
-    """Churn of three dates and of none, and a second commit that leaves small files of one."""
+    """Churn of three dates and one row without a time; two more commits leave small files."""
     days = {1: OLD, 2: YESTERDAY, 3: TODAY, 4: TIMELESS}
     rows = [{"group_id": "g", "generation": n, "event_date": day} for n, day in days.items()]
     write_lake(tmp_path, {"churn": rows})
@@ -30,12 +30,12 @@ def generations(lake):
     return [row[0] for row in query(lake, "SELECT generation FROM churn ORDER BY generation")[1]]
 
 
-def told(rows):
+def by_table(rows):
     return {row[0]: dict(zip(COLUMNS[1:], row[1:], strict=True)) for row in rows}
 
 
-def test_small_files_become_one_a_date_and_the_old_ones_go_from_disk(spark, lake, tmp_path):
-    rows = told(maintain(MaintainOptions(lake, vacuum_hours=0), Config(), TODAY))
+def test_small_files_of_a_date_are_combined_and_deleted(spark, lake, tmp_path):
+    rows = by_table(maintain(MaintainOptions(lake, vacuum_hours=0), Config(), TODAY))
 
     assert rows == {
         "churn": {
@@ -50,34 +50,34 @@ def test_small_files_become_one_a_date_and_the_old_ones_go_from_disk(spark, lake
     assert generations(lake) == [1, 2, 3, 4, 5, 6]
 
 
-def test_dates_beyond_retention_go_and_records_without_a_time_stay(spark, lake):
-    rows = told(maintain(MaintainOptions(lake, keep_days=1), Config(), TODAY))
+def test_old_dates_are_deleted_and_rows_without_a_time_stay(spark, lake):
+    rows = by_table(maintain(MaintainOptions(lake, keep_days=1), Config(), TODAY))
 
     assert (rows["churn"]["oldest_kept"], rows["churn"]["rows_removed"]) == (YESTERDAY, 1)
     assert generations(lake) == [2, 3, 4, 5, 6]
 
 
-def test_where_nothing_is_old_an_earlier_commit_does_not_count(spark, lake):
+def test_rows_removed_by_an_earlier_call_are_not_counted_again(spark, lake):
     maintain(MaintainOptions(lake, keep_days=1), Config(), TODAY)
 
-    rows = told(maintain(MaintainOptions(lake, keep_days=1), Config(), TODAY))
+    rows = by_table(maintain(MaintainOptions(lake, keep_days=1), Config(), TODAY))
 
     assert rows["churn"]["rows_removed"] == 0
 
 
-def test_what_later_dates_need_of_a_group_outlives_its_rows(spark, tmp_path, write_lake):
+def test_group_days_is_never_deleted(spark, tmp_path, write_lake):
     write_lake(tmp_path, {"group_days": [{"group_id": "g", "event_date": OLD}]})
 
-    rows = told(maintain(MaintainOptions(str(tmp_path), keep_days=1), Config(), TODAY))
+    rows = by_table(maintain(MaintainOptions(str(tmp_path), keep_days=1), Config(), TODAY))
 
     assert rows["group_days"]["rows_removed"] == 0
     assert query(str(tmp_path), "SELECT event_date FROM group_days")[1] == [(OLD,)]
 
 
-def test_files_of_versions_that_a_reader_may_still_have_stay(spark, lake):
+def test_files_of_recent_versions_stay(spark, lake):
     before = DeltaTable(f"{lake}/churn").version()
 
-    rows = told(maintain(MaintainOptions(lake), Config(), TODAY))
+    rows = by_table(maintain(MaintainOptions(lake), Config(), TODAY))
 
     assert rows["churn"]["files_deleted"] == 0
     was = DeltaTable(f"{lake}/churn", version=before).to_pyarrow_table()
@@ -85,15 +85,15 @@ def test_files_of_versions_that_a_reader_may_still_have_stay(spark, lake):
 
 
 @pytest.mark.parametrize(
-    ("request_", "says"),
+    ("options", "message"),
     [
-        (MaintainOptions("{lake}", keep_days=0), "--keep-days 0: give at least 1"),
-        (MaintainOptions("{lake}", vacuum_hours=-1), "--vacuum-hours -1: give hours from 0 on"),
+        (MaintainOptions("{lake}", keep_days=0), "--keep-days 0: use 1 or more"),
+        (MaintainOptions("{lake}", vacuum_hours=-1), "--vacuum-hours -1: use 0 or more"),
         (MaintainOptions("/nowhere"), "--lake /nowhere: no such folder"),
     ],
 )
-def test_a_wrong_request_says_what_to_change(request_, says, tmp_path):
-    root = request_.lake.replace("{lake}", str(tmp_path))
+def test_a_wrong_option_is_refused(options, message, tmp_path):
+    root = options.lake.replace("{lake}", str(tmp_path))
 
-    with pytest.raises(UsageError, match=says):
-        maintain(MaintainOptions(root, request_.keep_days, request_.vacuum_hours), Config(), TODAY)
+    with pytest.raises(UsageError, match=message):
+        maintain(MaintainOptions(root, options.keep_days, options.vacuum_hours), Config(), TODAY)

@@ -1,4 +1,4 @@
-"""What bronze has that the other tables do not know: by commit, by partition, by cluster."""
+"""Which dates have bronze rows that no run has processed: by commit, date and cluster."""
 
 from datetime import date
 
@@ -17,7 +17,7 @@ def record(offset, day, cluster="c"):
     return {"log_offset": offset, "event_date": day, "cluster_id": cluster, "key_type": 2}
 
 
-def run(known, *, at=1, outcome="done", version=__version__, day=None, own=None):
+def run(covered, *, at=1, outcome="done", version=__version__, day=None, own=None):
     return {
         "first_date": day,
         "last_date": day,
@@ -27,7 +27,7 @@ def run(known, *, at=1, outcome="done", version=__version__, day=None, own=None)
         "started_at": at,
         "seconds": 1.0,
         "outcome": outcome,
-        "bronze_versions": known,
+        "bronze_versions": covered,
         "versions": {"regroup": version},
     }
 
@@ -47,7 +47,7 @@ def add(frame, lake):
     return append
 
 
-def test_without_a_good_run_everything_is_pending(lake, write_lake):
+def test_without_a_successful_run_everything_is_pending(lake, write_lake):
     everything = Pending(
         frozenset({MONDAY}), {"offsets_records": 0}, {"offsets_records": -1}, recompute_all=True
     )
@@ -57,28 +57,28 @@ def test_without_a_good_run_everything_is_pending(lake, write_lake):
     assert pending(lake) == everything
 
 
-def test_a_first_run_for_all_dates_there_are_leaves_nothing_pending(lake, add):
-    assert pending(lake).after(MONDAY, MONDAY) == {"offsets_records": 0}
+def test_a_first_run_for_all_stored_dates_leaves_nothing_pending(lake, add):
+    assert pending(lake).covered_after(MONDAY, MONDAY) == {"offsets_records": 0}
 
     add("offsets_records", record(1, TUESDAY))
 
-    assert pending(lake).after(MONDAY, TUESDAY) == {"offsets_records": 1}
-    assert pending(lake).after(TUESDAY, TUESDAY) == {"offsets_records": -1}
+    assert pending(lake).covered_after(MONDAY, TUESDAY) == {"offsets_records": 1}
+    assert pending(lake).covered_after(TUESDAY, TUESDAY) == {"offsets_records": -1}
 
 
-def test_after_a_good_run_only_dates_that_got_something_are(lake, write_lake, add):
+def test_after_a_successful_run_only_dates_with_new_rows_are_pending(lake, write_lake, add):
     write_lake(lake.root, {"runs": [run({"offsets_records": 0})]})
     assert pending(lake).dates == frozenset()
 
     add("offsets_records", record(1, TUESDAY))
     add("offsets_records", record(2, WEDNESDAY, cluster="another"))
-    found = pending(lake)
+    new = pending(lake)
 
-    assert found.dates == {TUESDAY}
-    assert (found.versions, found.known) == ({"offsets_records": 2}, {"offsets_records": 0})
+    assert new.dates == {TUESDAY}
+    assert (new.versions, new.covered) == ({"offsets_records": 2}, {"offsets_records": 0})
 
 
-def test_compaction_is_no_news(lake, write_lake, add):
+def test_compaction_leaves_nothing_pending(lake, write_lake, add):
     add("offsets_records", record(1, MONDAY))
     write_lake(lake.root, {"runs": [run({"offsets_records": 1})]})
 
@@ -88,7 +88,7 @@ def test_compaction_is_no_news(lake, write_lake, add):
     assert pending(lake).dates == frozenset()
 
 
-def test_a_date_that_is_kept_no_more_is_no_news(lake, write_lake, add):
+def test_a_deleted_date_is_not_pending(lake, write_lake, add):
     add("offsets_records", record(1, TUESDAY))
     write_lake(lake.root, {"runs": [run({"offsets_records": 1})]})
 
@@ -97,7 +97,7 @@ def test_a_date_that_is_kept_no_more_is_no_news(lake, write_lake, add):
     assert pending(lake).dates == frozenset()
 
 
-def test_the_newest_good_run_counts_and_only_of_this_version(lake, write_lake, add):
+def test_the_newest_successful_run_counts_unless_another_version_made_it(lake, write_lake, add):
     add("offsets_records", record(1, TUESDAY))
     newest = run({"offsets_records": 1}, at=2)
     write_lake(lake.root, {"runs": [run({"offsets_records": 0}, at=1), newest]})
@@ -109,7 +109,7 @@ def test_the_newest_good_run_counts_and_only_of_this_version(lake, write_lake, a
     assert pending(lake).recompute_all
 
 
-def test_records_without_a_time_may_belong_anywhere(lake, write_lake, add):
+def test_new_records_without_a_time_make_all_dates_pending(lake, write_lake, add):
     write_lake(lake.root, {"runs": [run({"offsets_records": 0})]})
 
     add("offsets_records", record(1, TIMELESS))
@@ -117,7 +117,7 @@ def test_records_without_a_time_may_belong_anywhere(lake, write_lake, add):
     assert pending(lake).dates is None
 
 
-def test_a_bronze_table_that_is_new_is_news(lake, write_lake):
+def test_the_dates_of_a_new_bronze_table_are_pending(lake, write_lake):
     write_lake(lake.root, {"runs": [run({"offsets_records": 0})]})
     line = {"event": "JOIN", "event_time": 0, "position": 0, "event_date": TUESDAY}
     write_lake(lake.root, {"broker_log_events": [line]})
@@ -126,21 +126,21 @@ def test_a_bronze_table_that_is_new_is_news(lake, write_lake):
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "known"),
+    ("first", "last", "covered"),
     [
         (None, None, {"offsets_records": 9}),
         (MONDAY, TUESDAY, {"offsets_records": 9}),
         (TUESDAY, TUESDAY, {"offsets_records": 3}),
     ],
 )
-def test_a_run_for_some_dates_leaves_the_others_pending(first, last, known):
-    news = Pending(frozenset({MONDAY, TUESDAY}), {"offsets_records": 9}, {"offsets_records": 3})
+def test_a_run_for_some_dates_leaves_the_others_pending(first, last, covered):
+    new = Pending(frozenset({MONDAY, TUESDAY}), {"offsets_records": 9}, {"offsets_records": 3})
 
-    assert news.after(first, last) == known
+    assert new.covered_after(first, last) == covered
 
 
-def test_two_dates_at_once_leave_nothing_pending(lake, write_lake, add):
-    """Each run sees the other's news, and works out its own date only."""
+def test_parallel_runs_for_two_dates_leave_nothing_pending(lake, write_lake, add):
+    """Each run sees the rows of both dates and computes its own date only."""
     add("offsets_records", record(1, TUESDAY))
     before, now = {"offsets_records": -1}, {"offsets_records": 1}
     runs = [run(before, at=at, day=day, own=now) for at, day in [(1, MONDAY), (2, TUESDAY)]]
@@ -149,13 +149,13 @@ def test_two_dates_at_once_leave_nothing_pending(lake, write_lake, add):
 
     add("offsets_records", record(2, MONDAY))
     add("offsets_records", record(3, WEDNESDAY))
-    found = pending(lake)
+    new = pending(lake)
 
-    assert found.dates == {MONDAY, WEDNESDAY}
-    assert found.after(MONDAY, WEDNESDAY) == {"offsets_records": 3}
+    assert new.dates == {MONDAY, WEDNESDAY}
+    assert new.covered_after(MONDAY, WEDNESDAY) == {"offsets_records": 3}
 
 
-def test_a_run_that_ends_late_takes_nothing_back(lake, write_lake, add):
+def test_a_run_that_ends_late_does_not_undo_a_newer_one(lake, write_lake, add):
     add("offsets_records", record(1, TUESDAY))
     runs = [
         run({"offsets_records": 1}, at=1),

@@ -1,4 +1,4 @@
-"""The lake as a database: what is there is registered, what is not is said."""
+"""The lake as a database: existing tables are registered, missing ones are listed."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from schemas import table_names, view_names
 
 
 def planted(write_lake, root, outcomes):
-    """A lake of a generation for each outcome, and the rebalances that made them."""
+    """A lake with one generation and its rebalance per outcome."""
     places = [{"group_id": "g", "generation": n} for n in range(1, len(outcomes) + 1)]
     return write_lake(
         root,
@@ -28,15 +28,17 @@ def database(spark):
     spark.sql("DROP DATABASE IF EXISTS registered CASCADE")
 
 
-def test_tables_and_the_views_that_rest_on_them(spark, write_lake, database, tmp_path):
+def test_existing_tables_and_the_views_over_them_are_registered(
+    spark, write_lake, database, tmp_path
+):
     root = planted(write_lake, tmp_path / "lake", ["stable", "stable"])
 
     rows = list(register_in(spark, RegisterOptions(root, database)))
 
     assert [row[0] for row in rows if row[1] == "table"] == table_names()
     assert sorted(row[0] for row in rows if row[1] == "view") == view_names()
-    there = {name for name, _, registered, _ in rows if registered}
-    assert there == {
+    registered = {name for name, _, is_registered, _ in rows if is_registered}
+    assert registered == {
         "generations",
         "rebalance_latency",
         "generation_gaps",
@@ -45,11 +47,11 @@ def test_tables_and_the_views_that_rest_on_them(spark, write_lake, database, tmp
         "q02_rebalance_durations",
     }
     assert ["churn", "table", False, "not in the lake"] in rows
-    assert ["q12_what_if", "view", False, "rests on advice, what_if"] in rows
+    assert ["q12_what_if", "view", False, "needs advice, what_if"] in rows
     assert spark.table(f"{database}.q02_each_rebalance").count() == 2
 
 
-def test_registered_again_it_is_the_other_lake(spark, write_lake, database, tmp_path):
+def test_registering_another_lake_replaces_the_first(spark, write_lake, database, tmp_path):
     first = planted(write_lake, tmp_path / "first", ["stable"])
     second = planted(write_lake, tmp_path / "second lake, 'new'", ["stable", "empty", "stable"])
 
@@ -62,7 +64,7 @@ def test_registered_again_it_is_the_other_lake(spark, write_lake, database, tmp_
     assert ["generations", "table", True, ""] in again
 
 
-def test_what_the_lake_lacks_now_does_not_stay_of_another(spark, write_lake, database, tmp_path):
+def test_tables_that_the_new_lake_lacks_are_removed(spark, write_lake, database, tmp_path):
     first = planted(write_lake, tmp_path / "first", ["stable"])
     second = write_lake(
         tmp_path / "second", {"generations": [{"group_id": "g", "generation": 1, "gap_before": 1}]}
@@ -76,7 +78,7 @@ def test_what_the_lake_lacks_now_does_not_stay_of_another(spark, write_lake, dat
     assert names == {"generations", "generation_gaps"}
 
 
-def test_the_session_stays_in_its_database(spark, write_lake, database, tmp_path):
+def test_the_current_database_of_the_session_stays(spark, write_lake, database, tmp_path):
     root = planted(write_lake, tmp_path / "lake", ["stable"])
 
     list(register_in(spark, RegisterOptions(root, database)))
@@ -84,35 +86,35 @@ def test_the_session_stays_in_its_database(spark, write_lake, database, tmp_path
     assert spark.catalog.currentDatabase() == "default"
 
 
-def test_a_table_that_is_not_ours_stays(spark, write_lake, database, tmp_path):
+def test_a_table_of_another_program_stays(spark, write_lake, database, tmp_path):
     root = planted(write_lake, tmp_path / "lake", ["stable"])
     spark.sql(f"CREATE DATABASE {database}")
     spark.sql(f"CREATE TABLE {database}.generations (x INT) USING parquet")
 
-    with pytest.raises(UsageError, match=r"it has a table generations of its own; give another"):
+    with pytest.raises(UsageError, match=r"its table generations is not Regroup's; use another"):
         list(register_in(spark, RegisterOptions(root, database)))
 
     assert spark.table(f"{database}.generations").columns == ["x"]
 
 
-def test_comments_with_quotes():
+def test_quotes_in_comments_are_escaped():
     statement = create_view("q02_each_rebalance")
 
     assert "stable_time COMMENT 'assigned: the leader\\'s assignment was stored'" in statement
 
 
 @pytest.mark.parametrize(
-    ("lake", "database", "said"),
+    ("lake", "database", "message"),
     [
         ("nowhere", "regroup", r"--lake .*nowhere: no such folder; `regroup nightly` makes one"),
-        ("", "two words", r"--database two words: give letters, digits and _"),
+        ("", "two words", r"--database two words: use letters, digits and _"),
     ],
 )
-def test_wrong_arguments(tmp_path, lake, database, said):
-    with pytest.raises(UsageError, match=said):
+def test_wrong_options_are_refused(tmp_path, lake, database, message):
+    with pytest.raises(UsageError, match=message):
         RegisterOptions(f"{tmp_path}/{lake}", database).check()
 
 
-def test_a_folder_that_is_no_lake(spark, tmp_path):
-    with pytest.raises(UsageError, match="no tables in it; run `regroup nightly` first"):
+def test_a_folder_without_tables_is_refused(spark, tmp_path):
+    with pytest.raises(UsageError, match="it has no tables; run `regroup nightly` first"):
         list(register_in(spark, RegisterOptions(str(tmp_path))))

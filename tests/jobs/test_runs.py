@@ -1,4 +1,4 @@
-"""What is kept of a run: its steps, what they wrote, and why it failed."""
+"""Table `runs`: a run's steps, the rows that each wrote, and the error if it failed."""
 
 import io
 from datetime import date
@@ -32,10 +32,10 @@ def churn(frame, *generations):
     return frame("churn", [{"group_id": "g", "generation": n} for n in generations])
 
 
-def test_a_row_a_step_and_one_for_the_whole(run, progress, frame):
+def test_a_run_writes_one_row_per_step_and_one_for_the_whole_run(run, progress, frame):
     run.bronze_versions = {"offsets_records": 7}
     before = churn(frame, 1)
-    run.lake.replace("churn", before)  # not of this run
+    run.lake.replace("churn", before)  # before this run
 
     with run.recorded(progress):
         progress.step("churn", lambda: run.lake.replace("churn", churn(frame, 1, 2, 3)))
@@ -44,14 +44,14 @@ def test_a_row_a_step_and_one_for_the_whole(run, progress, frame):
         ("churn", "done", None, DAY, DAY, {"churn": 3}, None),
         ("nightly", "done", None, DAY, DAY, {"churn": 3}, {"segments": "/kafka"}),
     ]
-    [(step_s, none), (whole_s, known)] = rows(run.lake, "seconds, bronze_versions")
-    assert (none, known) == (None, {"offsets_records": 7})
+    [(step_s, none), (whole_s, bronze)] = rows(run.lake, "seconds, bronze_versions")
+    assert (none, bronze) == (None, {"offsets_records": 7})
     assert 0 < step_s <= whole_s
     [(_, versions)] = rows(run.lake, "step, versions")[1:]
     assert versions["regroup"] == __version__
 
 
-def test_a_merge_counts_what_it_changed_not_what_it_copied(run, progress, frame):
+def test_rows_that_a_merge_only_copied_are_not_counted(run, progress, frame):
     run.lake.replace("churn", churn(frame, 1, 2, 3))
 
     with run.recorded(progress):
@@ -60,7 +60,7 @@ def test_a_merge_counts_what_it_changed_not_what_it_copied(run, progress, frame)
     assert rows(run.lake, "rows_written")[0] == ({"churn": 2},)
 
 
-def test_a_run_that_fails_is_kept_with_its_reason(run, progress):
+def test_a_failed_run_is_recorded_with_its_error(run, progress):
     def fail():
         raise ValueError("no room\nand a long trace")
 
@@ -73,7 +73,7 @@ def test_a_run_that_fails_is_kept_with_its_reason(run, progress):
     ]
 
 
-def test_what_ended_a_run_is_not_hidden_by_what_keeps_its_rows_from_being_written(
+def test_the_error_that_ended_a_run_is_raised_even_if_its_rows_cannot_be_written(
     run, progress, monkeypatch
 ):
     def no_session(*_):
@@ -85,7 +85,7 @@ def test_what_ended_a_run_is_not_hidden_by_what_keeps_its_rows_from_being_writte
         raise ValueError("out of disk")
 
 
-def test_steps_of_an_earlier_run_of_the_same_process_are_not_its_own(run, progress):
+def test_steps_of_an_earlier_run_in_the_same_process_are_not_recorded_again(run, progress):
     progress.step("churn", lambda: None)
 
     with run.recorded(progress):
@@ -94,18 +94,16 @@ def test_steps_of_an_earlier_run_of_the_same_process_are_not_its_own(run, progre
     assert rows(run.lake, "step") == [("nightly",), ("timeline",)]
 
 
-def test_the_summary_says_what_came_and_what_it_cost(run, frame):
+def test_the_summary_has_new_input_rebalances_and_their_duration(run, frame):
     run.written = {"offsets_records": 6994, "quarantine": 2}
     latency = {"group_id": "g\x1b[2J", "generation": 1, "total_ms": 1200}
     outside = {"group_id": "h", "generation": 1, "event_date": date(2026, 11, 20)}
-    wasted = latency | {"generation": 2, "outcome": "superseded", "total_ms": 4000}
-    run.lake.replace("rebalance_latency", frame("rebalance_latency", [latency, wasted, outside]))
+    aborted = latency | {"generation": 2, "outcome": "superseded", "total_ms": 4000}
+    run.lake.replace("rebalance_latency", frame("rebalance_latency", [latency, aborted, outside]))
 
     assert summary(run).splitlines() == [
-        "c, 2026-11-21 to 2026-11-21: 6,994 records and 0 log lines new,"
-        " 2 unreadable ones in quarantine",
-        "1 groups, 1 rebalances, and 1 that led nowhere;"
-        " 5.2 s not stable, longest 4.0 s (g\\x1b[2J)",
-        "most: g\\x1b[2J 1",
-        f"run {run.run_id}, see table runs",
+        "c, 2026-11-21 to 2026-11-21: 6,994 new records, 0 new log lines, 2 quarantined",
+        "1 groups, 1 rebalances, 1 aborted; 5.2 s not stable, longest 4.0 s (g\\x1b[2J)",
+        "most rebalances: g\\x1b[2J 1",
+        f"run {run.run_id} (details in table runs)",
     ]

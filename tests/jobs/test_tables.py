@@ -1,4 +1,4 @@
-"""The lake: a schema that is checked, and writes that touch this cluster's rows only."""
+"""Lake: schemas are checked, and writes touch this cluster's rows only."""
 
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -31,18 +31,18 @@ def test_a_table_begins_with_its_cluster_and_describes_every_column(spark, table
     assert not nullable & set(table_partitioning(table))
 
 
-def test_conform_orders_and_casts(spark):
+def test_conform_orders_and_casts_columns(spark):
     df = spark.sql(
         "SELECT 7L AS first_offset, 'c' AS cluster_id, 'segments' AS source, 'f' AS file,"
         " 'p' AS path, 1 AS bytes, 2 AS inputs, map(date'2026-11-21', 1) AS kept_by_date,"
         " 0 AS quarantined, 0 AS skipped, 0 AS unreadable_bytes, 't' AS topic_partition,"
-        " null AS last_offset, 'more' AS not_ours"
+        " null AS last_offset, 'more' AS extra"
     )
 
-    made = conform(df, "ingested_files")
+    conformed = conform(df, "ingested_files")
 
-    assert made.columns == schema_of("ingested_files").names
-    types = [field.dataType.simpleString() for field in made.schema]
+    assert conformed.columns == schema_of("ingested_files").names
+    types = [field.dataType.simpleString() for field in conformed.schema]
     assert types == [field.dataType.simpleString() for field in schema_of("ingested_files")]
 
 
@@ -67,7 +67,7 @@ def counted(generation, moved, cluster="c"):
     }
 
 
-def test_replace_puts_its_rows_in_the_place_of_this_clusters(spark, tmp_path, frame):
+def test_replace_replaces_this_clusters_rows_only(spark, tmp_path, frame):
     odd = {name: Lake(spark, str(tmp_path), name) for name in (ODD, "a/b")}
     for cluster, lake in odd.items():
         lake.replace("churn", frame("churn", [counted(1, 1, cluster), counted(2, 1, cluster)]))
@@ -87,17 +87,17 @@ def unreadable(position, reason, cluster="c"):
     return {"cluster_id": cluster, "file": "f", "position": position, "reason": reason}
 
 
-def test_insert_new_leaves_what_is_there(spark, tmp_path, frame):
-    ours, theirs = (Lake(spark, str(tmp_path), name) for name in ("c", "d"))
-    theirs.insert_new("quarantine", frame("quarantine", [unreadable(1, "theirs", "d")]))
-    ours.insert_new("quarantine", frame("quarantine", [unreadable(1, "first")]))
+def test_insert_new_leaves_existing_rows(spark, tmp_path, frame):
+    own, other = (Lake(spark, str(tmp_path), name) for name in ("c", "d"))
+    other.insert_new("quarantine", frame("quarantine", [unreadable(1, "other's", "d")]))
+    own.insert_new("quarantine", frame("quarantine", [unreadable(1, "first")]))
 
-    ours.insert_new(
+    own.insert_new(
         "quarantine", frame("quarantine", [unreadable(1, "again"), unreadable(2, "new")])
     )
 
-    assert pairs(ours.read("quarantine"), "position", "reason") == [(1, "first"), (2, "new")]
-    assert pairs(theirs.read("quarantine"), "position", "reason") == [(1, "theirs")]
+    assert pairs(own.read("quarantine"), "position", "reason") == [(1, "first"), (2, "new")]
+    assert pairs(other.read("quarantine"), "position", "reason") == [(1, "other's")]
 
 
 HOUR_MS = 3_600_000
@@ -114,7 +114,7 @@ def files(lake):
 
 
 @pytest.mark.parametrize("write", ["insert_new", "upsert"])
-def test_only_files_with_the_times_of_what_is_new_are_read(lake, frame, tmp_path, write):
+def test_only_files_whose_times_overlap_the_new_rows_are_read(lake, frame, tmp_path, write):
     def land(*records):
         rows = frame("offsets_records", list(records))
         getattr(lake, write)("offsets_records", rows, timed_by="append_time")
@@ -151,10 +151,10 @@ def test_upsert_overwrites_where_the_condition_holds(lake, frame):
     assert pairs(lake.read("ingested_files"), "file", "inputs") == [("a", 9), ("b", 5), ("c", 1)]
 
 
-def test_a_null_where_the_schema_says_not_null_is_refused(spark, lake, frame):
-    whole = frame("churn", [counted(1, 1)])
-    broken = whole.selectExpr(
-        *(f"IF(false, '', NULL) AS {c}" if c == "group_id" else c for c in whole.columns)
+def test_a_null_in_a_not_null_column_is_refused(spark, lake, frame):
+    valid = frame("churn", [counted(1, 1)])
+    broken = valid.selectExpr(
+        *(f"IF(false, '', NULL) AS {c}" if c == "group_id" else c for c in valid.columns)
     )
 
     with pytest.raises(
@@ -165,16 +165,16 @@ def test_a_null_where_the_schema_says_not_null_is_refused(spark, lake, frame):
     assert lake.read("churn").count() == 0
 
 
-def older(root, table, *, without=(), **columns):
-    """An empty table as another version wrote it."""
+def of_another_version(root, table, *, without=(), **columns):
+    """An empty table as another version of Regroup wrote it."""
     written = to_arrow_schema(schema_of(table), timezone="UTC")
     fields = [columns.pop(f.name, f) for f in written if f.name not in without]
     data = pa.schema([*fields, *columns.values()]).empty_table()
     write_deltalake(f"{root}/{table}", data, partition_by=table_partitioning(table))
 
 
-def test_a_column_that_came_since_is_null_where_the_lake_is_older(lake, frame):
-    older(lake.root, "churn", without=["moves_forced"])
+def test_a_column_that_an_older_table_lacks_is_null_and_is_added(lake, frame):
+    of_another_version(lake.root, "churn", without=["moves_forced"])
     assert lake.read("churn").schema.names == schema_of("churn").names
 
     lake.replace("churn", frame("churn", [{**counted(1, 2), "moves_forced": 1}]))
@@ -188,11 +188,11 @@ def test_a_column_that_came_since_is_null_where_the_lake_is_older(lake, frame):
     ("column", "message"),
     [
         (pa.field("moves_forced", pa.string()), "moves_forced is string, not int"),
-        (pa.field("not_yet", pa.int32()), "not_yet that this version does not know"),
+        (pa.field("not_yet", pa.int32()), "not_yet is unknown to this version of Regroup"),
     ],
 )
-def test_a_lake_that_cannot_be_read_is_said_in_one_line(lake, frame, column, message):
-    older(lake.root, "churn", **{column.name: column})
+def test_a_table_with_an_unusable_column_is_refused(lake, frame, column, message):
+    of_another_version(lake.root, "churn", **{column.name: column})
 
     with pytest.raises(RunFailed, match=message):
         lake.read("churn")
@@ -200,13 +200,13 @@ def test_a_lake_that_cannot_be_read_is_said_in_one_line(lake, frame, column, mes
         lake.replace("churn", frame("churn", [counted(1, 1)]))
 
 
-def test_a_table_not_yet_written_reads_as_empty(lake):
+def test_a_table_that_was_never_written_reads_as_empty(lake):
     empty = lake.read("generations")
 
     assert (empty.count(), empty.schema.names) == (0, schema_of("generations").names)
 
 
-def test_replace_some_rows_and_no_others(lake, frame):
+def test_replace_with_a_condition_leaves_the_other_rows(lake, frame):
     lake.replace("churn", frame("churn", [counted(1, 1), counted(2, 1)]))
 
     lake.replace("churn", frame("churn", [counted(2, 9)]), where="generation > 1")
@@ -216,7 +216,7 @@ def test_replace_some_rows_and_no_others(lake, frame):
         lake.replace("churn", frame("churn", [counted(1, 9)]), where="generation > 1")
 
 
-def test_a_lake_may_be_named_from_the_working_folder(spark, frame, tmp_path, monkeypatch):
+def test_the_lakes_folder_may_be_relative(spark, frame, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lake = Lake(spark, ".hidden/lake", "c")
 

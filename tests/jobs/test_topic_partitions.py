@@ -1,4 +1,4 @@
-"""topic_partitions: what topics have, from what people have at hand."""
+"""topic_partitions: partition counts from a file in any of its formats."""
 
 from datetime import UTC, datetime
 
@@ -9,7 +9,7 @@ from jobs.topic_partitions import read_file, read_lines, run
 
 SINCE = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 
-# as kafka-topics.sh of 4.1 prints it
+# output of kafka-topics.sh 4.1
 DESCRIBED = """\
 Topic: orders	TopicId: Zc6mLJ2nQ0mJ4wB2qXk4-w	PartitionCount: 2	\
 ReplicationFactor: 1	Configs: segment.bytes=1073741824
@@ -18,15 +18,15 @@ ReplicationFactor: 1	Configs: segment.bytes=1073741824
 Topic: __consumer_offsets	TopicId: c1SMEpbOTYmTEZ_4wmq4JA	PartitionCount: 50	\
 ReplicationFactor: 1	Configs: compression.type=producer,cleanup.policy=compact
 """
-# as that of 1.1 does
-DESCRIBED_OF_OLD = """\
+# output of kafka-topics.sh 1.1
+DESCRIBED_1_1 = """\
 Topic:orders	PartitionCount:2	ReplicationFactor:1	Configs:
 	Topic: orders	Partition: 0	Leader: 1	Replicas: 1	Isr: 1
 """
 
-FORMS = [
+FORMATS = [
     (DESCRIBED, [("orders", 2, None), ("__consumer_offsets", 50, None)]),
-    (DESCRIBED_OF_OLD, [("orders", 2, None)]),
+    (DESCRIBED_1_1, [("orders", 2, None)]),
     ("orders,2\n\npayments,3\r\n", [("orders", 2, None), ("payments", 3, None)]),
     ("topic,partitions\norders,2\n", [("orders", 2, None)]),
     (
@@ -44,59 +44,57 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "counts"), FORMS)
-def test_a_file_in_each_form(text, counts):
+@pytest.mark.parametrize(("text", "counts"), FORMATS)
+def test_a_file_in_each_format(text, counts):
     assert read_lines(text.splitlines(keepends=True), "f") == counts
 
 
 BAD = {
-    "orders,two": "f:2: 'two' is no number of partitions",
-    "orders,0": "f:2: '0' is no number of partitions",
-    "orders,2147483648": "f:2: '2147483648' is no number of partitions",
+    "orders,two": "f:2: 'two' is not a number of partitions",
+    "orders,0": "f:2: '0' is not a number of partitions",
+    "orders,2147483648": "f:2: '2147483648' is not a number of partitions",
     "orders": "f:2: 1 fields instead of topic,partitions[,since]",
     "orders,1,2026-11-21,4": "f:2: 4 fields instead of topic,partitions[,since]",
-    "orders,1,yesterday": "f:2: 'yesterday' is no time in ISO 8601",
-    "or ders,1": "f:2: 'or ders' is no name of a topic",
-    "[2026-11-21 10:00:00,000] WARN no leader": (
-        "f:2: '[2026-11-21 10:00:00' is no name of a topic"
-    ),
+    "orders,1,yesterday": "f:2: 'yesterday' is not a time in ISO 8601",
+    "or ders,1": "f:2: 'or ders' is not a topic name",
+    "[2026-11-21 10:00:00,000] WARN no leader": ("f:2: '[2026-11-21 10:00:00' is not a topic name"),
     "Topic: orders	Partition: 0	Leader: 1": (
         "f:2: no PartitionCount; give the whole output of kafka-topics.sh --describe"
     ),
     "{": "f:2: not JSON: Expecting property name enclosed in double quotes at 1",
     '{"topic": "orders"}': "f:2: no 'partitions' in the object",
-    '{"topic": "orders", "partitions": true}': "f:2: True is no number of partitions",
-    '{"topic": "orders", "partitions": 1.5}': "f:2: 1.5 is no number of partitions",
-    '{"topic": ["a"], "partitions": 1}': "f:2: ['a'] is no name of a topic",
-    '{"topic": "orders", "partitions": 1, "since": 5}': "f:2: 5 is no time in ISO 8601",
-    "first,2": "f:2: first has 1 partitions further up",
+    '{"topic": "orders", "partitions": true}': "f:2: True is not a number of partitions",
+    '{"topic": "orders", "partitions": 1.5}': "f:2: 1.5 is not a number of partitions",
+    '{"topic": ["a"], "partitions": 1}': "f:2: ['a'] is not a topic name",
+    '{"topic": "orders", "partitions": 1, "since": 5}': "f:2: 5 is not a time in ISO 8601",
+    "first,2": "f:2: first has 1 partitions in an earlier line",
 }
 
 
 @pytest.mark.parametrize("line", BAD)
-def test_a_line_that_cannot_be_read_is_named(line):
+def test_an_unreadable_line_is_named(line):
     with pytest.raises(UsageError) as error:
         read_lines(["first,1\n", line + "\n"], "f")
 
     assert str(error.value) == BAD[line]
 
 
-def test_a_file_that_is_missing_empty_or_no_text(tmp_path):
+def test_a_missing_empty_or_binary_file_is_refused(tmp_path):
     missing, empty, binary = (tmp_path / name for name in ("missing", "empty", "binary"))
     empty.write_text("\n")
     binary.write_bytes(b"\xff\xfe\x00")
 
-    for file, said in (
+    for file, message in (
         (missing, "No such file or directory; give a readable file"),
-        (empty, "no topic in it"),
+        (empty, "it has no topic"),
         (binary, "not UTF-8"),
     ):
         with pytest.raises(UsageError) as error:
             read_file(str(file))
-        assert str(error.value) == f"--file {file}: {said}"
+        assert str(error.value) == f"--file {file}: {message}"
 
 
-def test_known_counts_are_overwritten_and_others_stay(lake):
+def test_counts_of_the_same_topic_and_time_are_overwritten_and_others_stay(lake):
     run(lake, read_lines(["t,1", "u,1", "u,3,2026-11-21T10:00:00Z"], "f"))
     run(lake, read_lines(["t,2", "u,4,2026-11-21T10:00:00Z", "v,5"], "f"))
 

@@ -29,7 +29,7 @@ from deltalake import DeltaTable
 from jobs.checks.check import broken_laws
 from jobs.command_line.config import load_config
 from jobs.engine.session import build_session
-from jobs.lake.dated_scope import of_dates
+from jobs.lake.dated_scope import DatedScope
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake
 from jobs.nightly import NightlyOptions
@@ -154,8 +154,9 @@ class Nights:
 def settled_is_not_read(place: Place, last: date) -> tuple[str, list[str]]:
     """Data files of all dates that the last night has no need of deleted, the night run again: the
     rows of the other dates are the same.  ``group_days`` stays: it says what is needed."""
-    span = of_dates(Lake(build_session(load_config(None)), str(place.lake), CLUSTER), last, last)
-    needed = {day for found in span.scope.dates for day in (found, found - timedelta(days=1))}
+    lake = Lake(build_session(load_config(None)), str(place.lake), CLUSTER)
+    read = DatedScope(lake, last, last).touched.dates
+    needed = {day for date_read in read for day in (date_read, date_read - timedelta(days=1))}
     before = _on_dates(place.lake, needed)
     gone = set()
     for partition in place.lake.glob(f"*/cluster_id={CLUSTER}/event_date=*"):

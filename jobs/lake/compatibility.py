@@ -1,0 +1,17 @@
+"""Messages for tables that another version of Regroup wrote and this version cannot use."""
+
+from __future__ import annotations
+
+_REBUILD = "rebuild the lake in a new folder"
+
+
+def unknown_column(path: str, column: str) -> str:
+    """For a column that schemas/ does not have: added by a newer version, or renamed since."""
+    return (
+        f"{path}: column {column} is unknown to this version of Regroup (newer, or renamed since):"
+        f" {_REBUILD}, or run the version that wrote it"
+    )
+
+
+def wrong_type(path: str, column: str, found: str, expected: str) -> str:
+    return f"{path}: column {column} is {found}, not {expected}: {_REBUILD}"

@@ -1,0 +1,13 @@
+"""The column lists that identify a group, a generation and so on: joins and windows name them."""
+
+from __future__ import annotations
+
+GROUP_KEY = ["cluster_id", "group_id"]
+INCARNATION_KEY = [*GROUP_KEY, "incarnation"]
+# Generation numbers start again in each incarnation.
+GENERATION_KEY = [*INCARNATION_KEY, "generation"]
+MEMBER_KEY = [*INCARNATION_KEY, "member_id"]
+# A record about a group.
+RECORD_KEY = [*GROUP_KEY, "topic_partition", "log_offset"]
+# A partition of a consumed topic, within a cluster.
+PARTITION_KEY = ["topic", "partition"]

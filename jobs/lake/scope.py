@@ -1,0 +1,121 @@
+"""What a run covers: the tables as its jobs read and write them, for all dates or for some."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Protocol
+
+from pyspark.sql import DataFrame
+
+from jobs.lake.dated_scope import DatedScope
+from jobs.lake.tables import Lake
+
+
+class RunScope(Protocol):
+    """The tables as one run reads and writes them; jobs take one and do not ask which kind it is.
+
+    A run for some dates reads each group's history from its context generation on (see
+    `jobs.lake`), and of older generations only what ``group_days`` carries over.
+    """
+
+    @property
+    def lake(self) -> Lake: ...
+
+    @property
+    def first_ms(self) -> int:
+        """Midnight before the run's first date, in ms since the epoch."""
+
+    def read(self, table: str) -> DataFrame:
+        """The rows of the groups in scope, from their context generation on; all rows of a table
+        without dates."""
+
+    def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
+        """All rows of the run's dates and of so many days before and after them."""
+
+    def read_recent(self, table: str) -> DataFrame:
+        """All rows of the groups in scope on the dates that `read` covers, and on the day before
+        each."""
+
+    def context_positions(self) -> DataFrame | None:
+        """Where each group's history begins for this run: cluster_id, group_id,
+        context_incarnation, context_seq (its first event); None: at the beginning."""
+
+    def context_rows(self, table: str) -> DataFrame | None:
+        """The rows of the groups' context generations; None if histories are read in full."""
+
+    def carried(self, column: str) -> DataFrame | None:
+        """What this column of ``group_days`` carries over from the past that `read` leaves out.
+
+        One row per entry: cluster_id, group_id, context_incarnation and the entry's fields.  None
+        if histories are read in full.
+        """
+
+    def later_dates(self) -> RunScope | None:
+        """The scope of all stored dates after these; None if there are none."""
+
+    def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
+        """Replace what this run may change, of the rows that meet ``where``, by ``df``."""
+
+    def replace_days(self, table: str, df: DataFrame, *, after: int = 0) -> None:
+        """Replace all rows of the run's dates, and of so many days after them, by ``df``."""
+
+    def replace_or_upsert(self, table: str, df: DataFrame, *, if_: str) -> None:
+        """Write a table without dates: ``df`` replaces it if the run covers all dates, else it is
+        merged as by `Lake.upsert`."""
+
+    def update_day_before(self, table: str, df: DataFrame, column: str) -> None:
+        """Set ``column`` of the rows of the day before the run's dates, from ``df``, which has the
+        table's key, event_date and the column."""
+
+
+@dataclass(frozen=True)
+class AllDates:
+    """A run for all dates: it reads and replaces whole tables."""
+
+    lake: Lake
+    first_ms: int = 0
+
+    def read(self, table: str) -> DataFrame:
+        return self.lake.read(table)
+
+    def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
+        return self.lake.read(table)
+
+    def read_recent(self, table: str) -> DataFrame:
+        return self.lake.read(table)
+
+    def context_positions(self) -> None:
+        return None
+
+    def context_rows(self, table: str) -> None:
+        return None
+
+    def carried(self, column: str) -> None:
+        return None
+
+    def later_dates(self) -> None:
+        return None
+
+    def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
+        self.lake.replace(table, df, where=where)
+
+    def replace_days(self, table: str, df: DataFrame, *, after: int = 0) -> None:
+        self.lake.replace(table, df)
+
+    def replace_or_upsert(self, table: str, df: DataFrame, *, if_: str) -> None:
+        self.lake.replace(table, df)
+
+    def update_day_before(self, table: str, df: DataFrame, column: str) -> None:
+        """Nothing: all dates are replaced."""
+
+
+def scope_of(lake: Lake, first: date | None, last: date | None) -> RunScope:
+    """The scope of a run for the dates from ``first`` to ``last``.
+
+    All dates if none are named, or if the lake has a timeline but no ``group_days`` (older
+    versions did not write it), as the groups' past is then unknown.
+    """
+    if first is None or last is None or (lake.has("timeline") and not lake.has("group_days")):
+        return AllDates(lake)
+    return DatedScope(lake, first, last)
