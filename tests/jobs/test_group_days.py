@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime
 
 from jobs.group_days import group_days
-from jobs.timeline import PER_MS
+from jobs.group_events import SEQ_PER_MS
 
 PLACE = {"group_id": "g", "incarnation": 1}
 
@@ -16,7 +16,7 @@ def event(number, kind="RECORD", of=1):
     """At noon of the date."""
     at_ms = int(datetime(2026, 10, number, 12, tzinfo=UTC).timestamp() * 1000)
     return PLACE | {
-        "event_date": day(number), "event_time": at_ms, "seq": at_ms * PER_MS, "event": kind,
+        "event_date": day(number), "event_time": at_ms, "seq": at_ms * SEQ_PER_MS, "event": kind,
         "event_generation": of,
     }  # fmt: skip
 
