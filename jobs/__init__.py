@@ -1,3 +1,59 @@
-"""PySpark jobs over what brokers leave behind, and the command line `regroup`."""
+"""PySpark jobs that read what Kafka brokers leave behind, and the command line `regroup`.
+
+A consumer group leaves two kinds of evidence.  Records in the topic `__consumer_offsets` have each
+generation's members and assignment, and the commits.  Lines in the log of the group's coordinator
+say when each rebalance began and why, and which members joined, left or expired.  Records alone
+give membership, assignments and the sync phase of a rebalance; log lines give its join phase and
+its cause.  The column ``evidence`` says which of the two a row is derived from.
+
+The tables of a lake come in three layers; `schemas/tables` defines them, one file per table.
+
+- Bronze: the input with its positions.  offsets_records, broker_log_events, trace_events;
+  unreadable input goes to quarantine.  Every input record is in exactly one of them.
+- Silver: its meaning.  group_metadata, committed_offsets and group_events interpret the bronze rows
+  one by one; timeline puts all events of a group in one order; generations, generation_members and
+  assignments have one row per generation, per member of it and per assigned partition.
+- Gold: answers.  churn, rebalance_latency, rebalance_causes, assignor_quality, incident_replay,
+  process_lives, what_if, advice, and the SQL views in `schemas/views`.
+
+A deleted group can be created again, and its generations then start at 1 again.  So a generation
+is identified by (cluster_id, group_id, incarnation, generation), see `jobs.lake.keys`.  A record is
+identified by its offset in its partition, a log line by its byte position.  Events are ordered by
+position, not by time alone: clocks jump, and one millisecond has many events.
+
+A job is a module here, named after its table or its task.  It has pure functions from DataFrame to
+DataFrame, and ``run(scope)``, which reads its tables, calls these functions and replaces the rows
+that the run may change.  So a run can be repeated, and a run for one date leaves the other dates
+alone; group_days carries over what it needs of earlier dates.  The jobs, in dependency order:
+
+    ingest              sources -> bronze tables, quarantine, ingested_files
+    group_metadata, committed_offsets, group_events       bronze -> decoded records, events
+    timeline            group_events, group_metadata -> events by incarnation
+    generations, generation_members, assignments          timeline, records -> generations
+    churn, rebalance_latency, rebalance_causes            what changed, how long it took, why
+    group_days          what a run for a later date needs of this one
+    assign_partitions   the assignors run again on each generation -> assignor_quality
+    incident_replay     each group through the coordinator model, compared with production
+    what_if_sweep       processes behind the members, other settings tried, advice
+    nightly             ingest and all of the above but the last two
+    topic_partitions, register, maintain                  partition counts, metastore, housekeeping
+
+Packages:
+
+    lake            paths, reads and writes of Delta tables; the scope of a run; SQL without a JVM
+    engine          the Spark session and its jars
+    sources         what ingest reads: Kafka, segments, dumps, broker logs, traces
+    segments        the file format of `.log` segments: batches, codecs, damage
+    bulk            record decoding by whole Arrow batches
+    assignors       assignors on Spark: runs again, forced moves
+    nightly_run     the steps of a run, their order, the dates to recompute, the table runs
+    command_line    `regroup`: commands, arguments, configuration
+    console         output: rows, progress, errors, Ctrl-C
+    checks          `regroup check`: the laws that hold for every lake
+    decode          `regroup decode`: segment files to JSON Lines
+    replay, what_if `regroup replay` and `regroup what-if` for one group
+    simulate, scenario  the simulated cluster, and scenarios played on the coordinator model
+    report, doctor, alerts  the page, the examination before a run, the checks after it
+"""
 
 __version__ = "0.1.0"
