@@ -22,12 +22,12 @@ from coordinator_core.coordinator.era import Era
 from coordinator_core.coordinator.eras import ERAS, of_0_9_0, of_scala_2_12
 from coordinator_core.coordinator.turn import MemberIds
 from coordinator_core.coordinator.written_lines import line_of
-from coordinator_core.protocol.messages import Event as EngineEvent
+from coordinator_core.protocol.messages import JsonLine as EngineEvent
 from coordinator_core.records import decode
 from coordinator_core.scenarios.scenario import derived_ids, play
 
 Json = Any
-Event = Mapping[str, Json]
+JsonLine = Mapping[str, Json]
 
 TOLERANCE_MS = 300
 MESSAGE_MAX_BYTES = 1_000_000  # about: the brokers' default, less what a batch adds
@@ -43,14 +43,14 @@ ERA_OF = {"0.9.0": "0.9", "0.10.0": "0.9", "0.10.2": "0.10", "2.0": "2.0", "2.5"
 ERA_OF |= {"3.9": "3.9", "4.1": "4.1"}
 
 
-class Difference(NamedTuple):
+class BrokerDifference(NamedTuple):
     scenario: str
     where: str
     broker: Json
     engine: Json
 
 
-def era_of(start: Event) -> Era:
+def era_of(start: JsonLine) -> Era:
     """The era of a trace's broker; 2.5's was built with Scala 2.12."""
     era = ERAS[ERA_OF[start["era"].rpartition(".")[0]]]
     if start["era"].startswith("0.9."):
@@ -58,7 +58,7 @@ def era_of(start: Event) -> Era:
     return of_scala_2_12(era) if era.name == "2.5" else era
 
 
-def differences(scenario: Event, trace: list[Event]) -> Iterator[Difference]:
+def differences(scenario: JsonLine, trace: list[JsonLine]) -> Iterator[BrokerDifference]:
     """Where the engine does otherwise than the broker did."""
     start = trace[0]
     shift_ms = _clean_up_phase(scenario, trace)
@@ -72,7 +72,7 @@ def differences(scenario: Event, trace: list[Event]) -> Iterator[Difference]:
     yield from _lines(name, trace, events)
 
 
-def _member_ids(asked: Event, trace: list[Event]) -> MemberIds:
+def _member_ids(asked: JsonLine, trace: list[JsonLine]) -> MemberIds:
     """The broker's ids, by client or instance id in the order of the joins that made them.
 
     A join that was never answered, or failed on, did not tell its id: it is what else is shown.
@@ -100,7 +100,7 @@ def _member_ids(asked: Event, trace: list[Event]) -> MemberIds:
     return next_id
 
 
-def _ids_in(trace: list[Event]) -> set[str]:
+def _ids_in(trace: list[JsonLine]) -> set[str]:
     """Ids of members that answers and records name."""
     found = set()
     for event in trace:
@@ -112,7 +112,7 @@ def _ids_in(trace: list[Event]) -> set[str]:
     return found
 
 
-def _clean_up_phase(scenario: Event, trace: list[Event]) -> int:
+def _clean_up_phase(scenario: JsonLine, trace: list[JsonLine]) -> int:
     """How long before the scenario's start the last clean-up was, as far as tombstones tell."""
     interval_ms = scenario["config"].get("offsets_retention_check_interval_ms")
     if interval_ms is None:
@@ -121,7 +121,7 @@ def _clean_up_phase(scenario: Event, trace: list[Event]) -> int:
     return -at_ms[-1] % interval_ms if at_ms else 0
 
 
-def _as_sent(scenario: Event, trace: list[Event], shift_ms: int) -> dict[str, Json]:
+def _as_sent(scenario: JsonLine, trace: list[JsonLine], shift_ms: int) -> dict[str, Json]:
     """The scenario with the steps that were sent, when they were, and a wait for what followed."""
     sent = {e["to"]: e for e in trace if e.get("sent_at_ms") is not None}
     steps = []
@@ -139,7 +139,7 @@ def _as_sent(scenario: Event, trace: list[Event], shift_ms: int) -> dict[str, Js
     return {**scenario, "config": config, "steps": [*steps, wait]}
 
 
-def _asked(step: Event, answer: Event) -> dict[str, Json]:
+def _asked(step: JsonLine, answer: JsonLine) -> dict[str, Json]:
     """The step as the coordinator saw it, in the version that was used."""
     asked = {**step, "version": answer["version"] or 0}
     if step["op"] == "commit" and "partitions" in answer:
@@ -159,8 +159,8 @@ def _asked(step: Event, answer: Event) -> dict[str, Json]:
 
 
 def _answers(
-    name: str, trace: list[Event], played: list[dict[str, Json]], shift_ms: int
-) -> Iterator[Difference]:
+    name: str, trace: list[JsonLine], played: list[dict[str, Json]], shift_ms: int
+) -> Iterator[BrokerDifference]:
     engine = {e["to"]: e for e in played if e["event"] == "response"}
     for event in trace:
         if event["event"] not in ("response", "no_response") or event["sent_at_ms"] is None:
@@ -168,18 +168,18 @@ def _answers(
         answer = engine.get(event["to"])
         if event["event"] == "no_response":
             if answer is not None and answer["at_ms"] - shift_ms < event["at_ms"] - TOLERANCE_MS:
-                yield Difference(name, event["to"], "no response", answer)
+                yield BrokerDifference(name, event["to"], "no response", answer)
         elif answer is None:
-            yield Difference(name, event["to"], event, "no response")
+            yield BrokerDifference(name, event["to"], event, "no response")
         else:
             ours, theirs = _comparable(answer, event), _comparable(event, event)
             late_ms = abs(answer["at_ms"] - shift_ms - event["at_ms"])
             if ours != theirs or late_ms > TOLERANCE_MS:
                 ours["at_ms"], theirs["at_ms"] = answer["at_ms"] - shift_ms, event["at_ms"]
-                yield Difference(name, event["to"], theirs, ours)
+                yield BrokerDifference(name, event["to"], theirs, ours)
 
 
-def _comparable(event: Event, as_sent: Event) -> dict[str, Json]:
+def _comparable(event: JsonLine, as_sent: JsonLine) -> dict[str, Json]:
     """What both can know of an answer in the version that was used."""
     skipped = {"at_ms", "event", "version", "sent_at_ms", "to", "error_message", "skip_assignment"}
     op, version = as_sent["op"], as_sent["version"]
@@ -206,8 +206,8 @@ def _comparable(event: Event, as_sent: Event) -> dict[str, Json]:
 
 
 def _records(
-    name: str, trace: list[Event], played: list[dict[str, Json]], shift_ms: int
-) -> Iterator[Difference]:
+    name: str, trace: list[JsonLine], played: list[dict[str, Json]], shift_ms: int
+) -> Iterator[BrokerDifference]:
     origin_ms = trace[0]["started_wall_ms"]
     broker = [_record(e, origin_ms, 0) for e in trace if e["event"] == "record"]
     engine = [_record(e, 0, shift_ms) for e in played if e["event"] == "record"]
@@ -217,7 +217,7 @@ def _records(
         theirs = broker[index] if index < len(broker) else None
         ours = engine[index] if index < len(engine) else None
         if theirs is None or ours is None or not _same(theirs, ours):
-            yield Difference(name, f"record {index}", theirs, ours)
+            yield BrokerDifference(name, f"record {index}", theirs, ours)
             return
 
 
@@ -229,7 +229,7 @@ class _Record(NamedTuple):
     times_ms: tuple[int, ...]
 
 
-def _record(event: Event, origin_ms: int, shift_ms: int) -> _Record:
+def _record(event: JsonLine, origin_ms: int, shift_ms: int) -> _Record:
     """A record with its times, relative to the scenario's start, apart from the rest of it."""
     value = None if event["value"] is None else a2b_base64(event["value"])
     record = decode(a2b_base64(event["key"]), value)
@@ -266,7 +266,9 @@ def _same(broker: _Record, engine: _Record) -> bool:
 # -- log lines -----------------------------------------------------------------------------------
 
 
-def _lines(name: str, trace: list[Event], events: list[EngineEvent]) -> Iterator[Difference]:
+def _lines(
+    name: str, trace: list[JsonLine], events: list[EngineEvent]
+) -> Iterator[BrokerDifference]:
     """Lines that name the group, without their dates."""
     theirs = [_undated(e["line"]) for e in trace if e["event"] == "log"]
     theirs = [line for line in theirs if not line.startswith(FAILED_REQUEST)]
@@ -281,7 +283,9 @@ def _lines(name: str, trace: list[Event], events: list[EngineEvent]) -> Iterator
     if ours != theirs:
         pairs = enumerate(zip_longest(theirs, ours))
         first = next(i for i, (their, our) in pairs if their != our)
-        yield Difference(name, f"line {first}", theirs[first : first + 1], ours[first : first + 1])
+        yield BrokerDifference(
+            name, f"line {first}", theirs[first : first + 1], ours[first : first + 1]
+        )
 
 
 def _undated(line: str) -> str:
@@ -293,12 +297,12 @@ def _undated(line: str) -> str:
 # -- the command ---------------------------------------------------------------------------------
 
 
-def read_trace(path: Path) -> list[Event]:
+def read_trace(path: Path) -> list[JsonLine]:
     with path.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
-def compared(scenarios: Path, traces: Path) -> Iterator[tuple[str, list[Difference]]]:
+def compared(scenarios: Path, traces: Path) -> Iterator[tuple[str, list[BrokerDifference]]]:
     """Every trace's scenario, with its differences."""
     for path in sorted(traces.glob("*.jsonl")):
         scenario = json.loads((scenarios / f"{path.stem}.json").read_bytes())

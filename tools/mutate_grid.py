@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from coordinator_core.coordinator.classic.automaton import never
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.rebalance import nothing
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.era import Era, Reaction
@@ -41,7 +41,7 @@ class Mutant(NamedTuple):
         return f"{cell}: {self.was.__name__} -> {self.becomes.__name__}"
 
 
-class Played(NamedTuple):
+class KafkaTrace(NamedTuple):
     """A scenario and what Kafka made of it."""
 
     scenario: Mapping[str, Json]
@@ -65,12 +65,12 @@ def mutated(era: Era, mutant: Mutant) -> Era:
     return replace(era, grid={**era.grid, mutant.input_: row})
 
 
-def reached(era: Era, played: Iterable[Played]) -> set[tuple[Input, GroupState]]:
+def reached(era: Era, played: Iterable[KafkaTrace]) -> set[tuple[Input, GroupState]]:
     """The cells that the scenarios come to."""
     found = set()
 
     def noting(input_: Input, state: GroupState, reaction: Reaction) -> Reaction:
-        def noted(turn: Turn, group: Group, what: Any) -> None:
+        def noted(turn: Turn, group: ClassicGroup, what: Any) -> None:
             found.add((input_, state))
             reaction(turn, group, what)
 
@@ -85,12 +85,12 @@ def reached(era: Era, played: Iterable[Played]) -> set[tuple[Input, GroupState]]
     return found
 
 
-def is_noticed(era: Era, played: Iterable[Played]) -> bool:
+def is_noticed(era: Era, played: Iterable[KafkaTrace]) -> bool:
     """Whether any scenario comes out otherwise than Kafka's, or not at all."""
     return any(_differs(era, each) for each in played)
 
 
-def _differs(era: Era, played: Played) -> bool:
+def _differs(era: Era, played: KafkaTrace) -> bool:
     try:
         trace = _play(era, played)
     except Exception:  # a mutant may break anything
@@ -98,18 +98,20 @@ def _differs(era: Era, played: Played) -> bool:
     return comparable(trace) != comparable(played.trace)
 
 
-def shows_in_log(era: Era, mutant: Era, played: Iterable[Played]) -> bool:
+def shows_in_log(era: Era, mutant: Era, played: Iterable[KafkaTrace]) -> bool:
     """Whether a mutant that no scenario notices has other log lines to write."""
     return any(_events(era, each) != _events(mutant, each) for each in played)
 
 
-def _events(era: Era, played: Played) -> list[tuple[int, Event]]:
+def _events(era: Era, played: KafkaTrace) -> list[tuple[int, Event]]:
     events: list[tuple[int, Event]] = []
     _play(era, played, lambda at_ms, event: events.append((at_ms, event)))
     return events
 
 
-def _play(era: Era, played: Played, on_event: Callable[[int, Event], None] | None = None) -> Trace:
+def _play(
+    era: Era, played: KafkaTrace, on_event: Callable[[int, Event], None] | None = None
+) -> Trace:
     return play(played.scenario, era, given_ids(played.trace[0]["member_ids"]), "", on_event)
 
 
@@ -121,14 +123,14 @@ def comparable(trace: Trace) -> Trace:
     return events
 
 
-def read(scenarios: Path, traces: Path) -> list[Played]:
+def read(scenarios: Path, traces: Path) -> list[KafkaTrace]:
     """Scenarios and traces of the same names."""
     found = []
     for path in scenarios.rglob("*.json"):
         name = path.relative_to(scenarios).with_suffix(".jsonl")
         lines = (traces / name).read_text(encoding="utf-8").splitlines()
         scenario = json.loads(path.read_text(encoding="utf-8"))
-        found.append(Played(scenario, [json.loads(line) for line in lines]))
+        found.append(KafkaTrace(scenario, [json.loads(line) for line in lines]))
     return found
 
 
@@ -150,7 +152,7 @@ def main(args: list[str]) -> int:
     return 0
 
 
-def report(era: Era, played: list[Played]) -> Iterator[str]:
+def report(era: Era, played: list[KafkaTrace]) -> Iterator[str]:
     in_reach = reached(era, played)
     count = survivors = 0
     for mutant in mutants(era):

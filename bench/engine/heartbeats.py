@@ -6,7 +6,7 @@ import time
 
 from bench.engine.steady import FORMED_MS, INITIAL_DELAY_MS, SESSION_MS
 from coordinator_core.coordinator.coordinator import Coordinator
-from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
@@ -27,7 +27,9 @@ MEASURED = 200_000
 def ns_each(era: str, groups: int, members: int) -> float:
     """CPU nanoseconds a heartbeat, timers included, among so many groups of so many members."""
     coordinator = Coordinator(
-        Config(group_initial_rebalance_delay_ms=INITIAL_DELAY_MS), ERAS[era], derived_ids()
+        CoordinatorConfig(group_initial_rebalance_delay_ms=INITIAL_DELAY_MS),
+        ERAS[era],
+        derived_ids(),
     )
     beats = _stable(coordinator, groups, members)
     rounds = max(1, MEASURED // len(beats))

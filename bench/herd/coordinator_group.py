@@ -12,15 +12,20 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from bench.herd.measure import GROUP, SESSION_TIMEOUT_MS, TOPIC, delays
-from bench.herd.member import Find, Found, Member, answer_is_news
+from bench.herd.member import (
+    CoordinatorFound,
+    CoordinatorMember,
+    FindGroupCoordinator,
+    answer_is_news,
+)
 from coordinator_core.coordinator.coordinator import Coordinator
-from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Append, Effect, Heartbeat, Request, Respond
-from coordinator_core.zookeeper.counting import Ownership
-from coordinator_core.zookeeper.messages import Send
-from coordinator_core.zookeeper.world import World
+from coordinator_core.zookeeper.measurements import OwnershipMeter
+from coordinator_core.zookeeper.messages import SendMessage
+from coordinator_core.zookeeper.virtual_network import VirtualNetwork
 
 BROKER = "broker-1"
 APPEND_MS = 2
@@ -28,28 +33,28 @@ APPEND_MS = 2
 
 class CoordinatorGroup:
     def __init__(self, era: str, partitions: int, rng: random.Random) -> None:
-        self.ownership = Ownership((TOPIC, partition) for partition in range(partitions))
+        self.ownership = OwnershipMeter((TOPIC, partition) for partition in range(partitions))
         self._counts: Counter[str] = Counter()
-        self.world = World(delays(rng), [self.ownership, self._observe])
+        self.network = VirtualNetwork(delays(rng), [self.ownership, self._observe])
         self._partitions = partitions
         self._knows_ids = era in ("2.5", "3.9", "4.1")  # KIP-394
-        self._members: dict[str, Member] = {}
-        self.world.add(BROKER, Broker(era))
+        self._members: dict[str, CoordinatorMember] = {}
+        self.network.add(BROKER, CoordinatorProcess(era))
 
     def start(self, name: str) -> None:
-        member = self._members[name] = Member(
+        member = self._members[name] = CoordinatorMember(
             name, BROKER, GROUP, {TOPIC: self._partitions}, SESSION_TIMEOUT_MS, self._knows_ids
         )
-        self.world.add(name, member)
-        self.world.perform(name, member.start())
+        self.network.add(name, member)
+        self.network.perform(name, member.start())
 
     def leave(self, name: str) -> None:
-        self.world.perform(name, self._members.pop(name).leave())
+        self.network.perform(name, self._members.pop(name).leave())
 
     def crash(self, name: str) -> None:
         member = self._members.pop(name)
-        self.world.remove(name)
-        self.ownership.stop(name, member.fetching, self.world.now_ms)
+        self.network.remove(name)
+        self.ownership.stop(name, member.fetching, self.network.now_ms)
 
     def owns(self, name: str) -> bool:
         return bool(self._members[name].fetching)
@@ -57,43 +62,45 @@ class CoordinatorGroup:
     def counts(self) -> Counter[str]:
         return Counter(self._counts)
 
-    def _observe(self, now_ms: int, whose: str, effect: Any) -> None:
+    def _observe(self, now_ms: int, process_name: str, effect: Any) -> None:
         """Heartbeats that were told nothing are left out, as pings are on the other side."""
-        if not isinstance(effect, Send):
+        if not isinstance(effect, SendMessage):
             return
-        if isinstance(effect.message, Answered):
+        if isinstance(effect.message, BrokerResponse):
             request, response = effect.message
             told = isinstance(request, Heartbeat) and answer_is_news(response)
             self._counts["notifications"] += told
             self._counts["requests"] += told
         elif not isinstance(effect.message, Heartbeat):
-            self._counts["requests"] += whose != BROKER
+            self._counts["requests"] += process_name != BROKER
 
 
-class Answered(NamedTuple):
+class BrokerResponse(NamedTuple):
     request: Any
     response: Any
 
 
-class Broker:
+class CoordinatorProcess:
     """The coordinator as a process: it answers, and its log takes some time for an append."""
 
     def __init__(self, era: str) -> None:
         numbers = count(1)
         self._coordinator = Coordinator(
-            Config(), ERAS[era], lambda _group, client: f"{client}-{next(numbers):06}"
+            CoordinatorConfig(), ERAS[era], lambda _group, client: f"{client}-{next(numbers):06}"
         )
         self._asked: dict[str, tuple[str, Request]] = {}
         self._appends: list[tuple[int, Append]] = []
 
-    def received(self, source: str, message: Request | Find, now_ms: int) -> list[Send]:
-        if isinstance(message, Find):
-            return [Send(source, Answered(message, Found(Errors.NONE)))]
+    def received(
+        self, source: str, message: Request | FindGroupCoordinator, now_ms: int
+    ) -> list[SendMessage]:
+        if isinstance(message, FindGroupCoordinator):
+            return [SendMessage(source, BrokerResponse(message, CoordinatorFound(Errors.NONE)))]
         self._asked[message.request_id] = source, message
         effects = self._coordinator.advance(now_ms)
         return self._perform(effects + self._coordinator.handle(message, now_ms), now_ms)
 
-    def advance(self, now_ms: int) -> list[Send]:
+    def advance(self, now_ms: int) -> list[SendMessage]:
         effects = self._coordinator.advance(now_ms)
         while self._appends and self._appends[0][0] <= now_ms:
             append = self._appends.pop(0)[1]
@@ -104,12 +111,12 @@ class Broker:
         deadlines = [self._coordinator.next_deadline_ms(), *(at for at, _ in self._appends[:1])]
         return min((at for at in deadlines if at is not None), default=None)
 
-    def _perform(self, effects: list[Effect], now_ms: int) -> list[Send]:
+    def _perform(self, effects: list[Effect], now_ms: int) -> list[SendMessage]:
         sends = []
         for effect in effects:
             if isinstance(effect, Respond):
                 source, request = self._asked.pop(effect.request_id)
-                sends.append(Send(source, Answered(request, effect.response)))
+                sends.append(SendMessage(source, BrokerResponse(request, effect.response)))
             elif isinstance(effect, Append):
                 self._appends.append((now_ms + APPEND_MS, effect))
         return sends

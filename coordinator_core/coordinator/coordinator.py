@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.handlers import (
     commit,
     delete,
@@ -24,7 +24,7 @@ from coordinator_core.coordinator.classic.handlers import (
     sync,
 )
 from coordinator_core.coordinator.classic.timers import JoinWait
-from coordinator_core.coordinator.era import Config, Era
+from coordinator_core.coordinator.era import CoordinatorConfig, Era
 from coordinator_core.coordinator.expiry import CleanUp
 from coordinator_core.coordinator.loading import load, unload
 from coordinator_core.coordinator.offset_fetch import fetch_offsets
@@ -85,13 +85,13 @@ class Coordinator:
 
     __slots__ = ("_turn",)
 
-    def __init__(self, config: Config, era: Era, member_ids: MemberIds) -> None:
+    def __init__(self, config: CoordinatorConfig, era: Era, member_ids: MemberIds) -> None:
         self._turn = Turn(config, era, member_ids)
         if config.offsets_retention_check_interval_ms is not None:
             CleanUp(self._turn, config.offsets_retention_check_interval_ms).set()
 
     @property
-    def groups(self) -> Mapping[str, Group]:
+    def groups(self) -> Mapping[str, ClassicGroup]:
         """The groups by id; the caller must not change them."""
         return self._turn.groups
 

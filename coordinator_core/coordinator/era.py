@@ -24,19 +24,19 @@ from coordinator_core.protocol.messages import (
 )
 
 if TYPE_CHECKING:  # types only: a Turn holds its era, an era the functions that take a Turn
-    from coordinator_core.coordinator.classic.group import Group
+    from coordinator_core.coordinator.classic.group import ClassicGroup
     from coordinator_core.coordinator.classic.timers import Timers
     from coordinator_core.coordinator.turn import Turn
 
 MemberOrder = HashMapKeys | Scala212Keys
 GroupOrder = HashMapKeys | TimelineKeys[str]
-Reaction = Callable[["Turn", "Group", Any], None]
+Reaction = Callable[["Turn", "ClassicGroup", Any], None]
 Grid = Mapping[Input, Mapping[GroupState, Reaction]]
 ErrorMap = Mapping[Errors, Errors]
 
 
 @dataclass(frozen=True, slots=True)
-class Config:
+class CoordinatorConfig:
     """The coordinator's settings, with the broker's names; times in ms.
 
     ``offsets_retention_ms`` None: the era's default.  ``offsets_retention_check_interval_ms``
@@ -75,16 +75,16 @@ class Era:
     group_order: Callable[[], GroupOrder]
 
     # Checks of requests, each in the era's order.
-    check_member: Callable[[Group, str, str | None], Errors]
-    check_heartbeat: Callable[[Era, Group, Any], Errors]
-    check_commit: Callable[[Era, Group, OffsetCommit], Errors]
-    accepts_size: Callable[[Turn, Group, JoinGroup], bool]
-    classify_join: Callable[[Turn, Group, JoinGroup], Input | None]
+    check_member: Callable[[ClassicGroup, str, str | None], Errors]
+    check_heartbeat: Callable[[Era, ClassicGroup, Any], Errors]
+    check_commit: Callable[[Era, ClassicGroup, OffsetCommit], Errors]
+    accepts_size: Callable[[Turn, ClassicGroup, JoinGroup], bool]
+    classify_join: Callable[[Turn, ClassicGroup, JoinGroup], Input | None]
 
     # Work that eras do in different ways.
     timers: Callable[[Turn], Timers]
     leave: Callable[[Turn, LeaveGroup], None]
-    store_offsets: Callable[[Turn, Group, OffsetCommit], None]
+    store_offsets: Callable[[Turn, ClassicGroup, OffsetCommit], None]
     clean_up: Callable[[Turn], None]
 
     # Appends: each partition of the log is a shard of its own (KIP-848), a request makes at most

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.group_records import group_tombstone
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.offset_records import offset_tombstone
@@ -66,8 +66,8 @@ def clean_up_shards(turn: Turn) -> None:
 
 def _clean_up_shard(turn: Turn, shard: Shard) -> None:
     records: list[Record] = []
-    expired: list[tuple[Group, list[TopicPartition]]] = []
-    removed: list[Group] = []
+    expired: list[tuple[ClassicGroup, list[TopicPartition]]] = []
+    removed: list[ClassicGroup] = []
     for group in turn.groups_of(shard):
         partitions = _expired(turn, group)
         expired.append((group, partitions))
@@ -93,13 +93,13 @@ def _clean_up_shard(turn: Turn, shard: Shard) -> None:
     turn.append(expired[0][0], records, appended)
 
 
-def _remove_expired(turn: Turn, group: Group) -> list[TopicPartition]:
+def _remove_expired(turn: Turn, group: ClassicGroup) -> list[TopicPartition]:
     partitions = _expired(turn, group)
     _remove(turn, group, partitions)
     return partitions
 
 
-def _expired(turn: Turn, group: Group) -> list[TopicPartition]:
+def _expired(turn: Turn, group: ClassicGroup) -> list[TopicPartition]:
     """Partitions whose offsets have expired, in the order in which the era removes them."""
     pending = group.offsets.pending
     return group.offsets.in_order_of_removal(
@@ -109,19 +109,19 @@ def _expired(turn: Turn, group: Group) -> list[TopicPartition]:
     )
 
 
-def _remove(turn: Turn, group: Group, partitions: list[TopicPartition]) -> None:
+def _remove(turn: Turn, group: ClassicGroup, partitions: list[TopicPartition]) -> None:
     for partition in partitions:
         group.offsets.remove(partition)
     if partitions:
         turn.event("OFFSETS_EXPIRED", group, count=len(partitions), duration_ms=0)
 
 
-def _tombstones(group: Group, partitions: list[TopicPartition]) -> list[Record]:
+def _tombstones(group: ClassicGroup, partitions: list[TopicPartition]) -> list[Record]:
     return [offset_tombstone(group.group_id, partition) for partition in partitions]
 
 
 def _is_expired(
-    turn: Turn, group: Group, partition: TopicPartition, committed: CommittedOffset
+    turn: Turn, group: ClassicGroup, partition: TopicPartition, committed: CommittedOffset
 ) -> bool:
     if turn.era.offsets_expire_on_their_own:
         return committed.expire_timestamp_ms is None or committed.expire_timestamp_ms < turn.now_ms

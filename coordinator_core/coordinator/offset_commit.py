@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.offset_records import offset_record
 from coordinator_core.coordinator.offsets import CommittedOffset
@@ -16,7 +16,7 @@ _Offsets = list[tuple[TopicPartition, CommittedOffset]]
 _NEVER_STORED = CommittedOffset(-1, "", -1, None)
 
 
-def store_then_answer(turn: Turn, group: Group, request: OffsetCommit) -> None:
+def store_then_answer(turn: Turn, group: ClassicGroup, request: OffsetCommit) -> None:
     """4.x: records in the order of the request; a failed append fails every partition."""
     too_large, offsets = _split(turn, request)
     if not offsets:
@@ -41,7 +41,7 @@ def store_then_answer(turn: Turn, group: Group, request: OffsetCommit) -> None:
     )
 
 
-def store_and_answer(turn: Turn, group: Group, request: OffsetCommit) -> None:
+def store_and_answer(turn: Turn, group: ClassicGroup, request: OffsetCommit) -> None:
     """Up to 3.9: records in the order of a hash map; offsets are pending until in the log."""
     too_large, offsets = _split(turn, request)
     if not offsets:
@@ -105,7 +105,7 @@ def _committed(turn: Turn, request: OffsetCommit, offset: int, metadata: str) ->
 
 
 def _records(
-    turn: Turn, group: Group, offsets: Iterable[tuple[TopicPartition, CommittedOffset]]
+    turn: Turn, group: ClassicGroup, offsets: Iterable[tuple[TopicPartition, CommittedOffset]]
 ) -> list[Record]:
     era, group_id = turn.era, group.group_id
     return [offset_record(era, group_id, tp, committed) for tp, committed in offsets]

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.states import GroupState, Input
-from coordinator_core.coordinator.era import Config, Era, GroupOrder
+from coordinator_core.coordinator.era import CoordinatorConfig, Era, GroupOrder
 from coordinator_core.coordinator.offsets import OffsetStore
 from coordinator_core.coordinator.timing_wheel import TimingWheel
 from coordinator_core.jvm.hash_codes import partition_for
@@ -49,7 +49,7 @@ class Shard:
         """The snapshot that a failed append reverts to: the number of appends that did not fail."""
         return self.appends - self.failures
 
-    def restore(self, groups: list[Group]) -> None:
+    def restore(self, groups: list[ClassicGroup]) -> None:
         """Put groups back whose removal failed with its append."""
         for group in groups:
             self.group_order.add(group.group_id)
@@ -76,7 +76,7 @@ class Turn:
         "wheel",
     )
 
-    def __init__(self, config: Config, era: Era, member_ids: MemberIds) -> None:
+    def __init__(self, config: CoordinatorConfig, era: Era, member_ids: MemberIds) -> None:
         self.config = config
         self.era = era
         self.grid = era.grid
@@ -85,7 +85,7 @@ class Turn:
             era.offsets_retention_ms if retention_ms is None else retention_ms
         )
         self.member_ids = member_ids
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, ClassicGroup] = {}
         self.shards: dict[int, Shard] = {}
         self.offsets_without_groups: dict[str, OffsetStore] = {}
         self.wheel = TimingWheel()
@@ -104,10 +104,10 @@ class Turn:
         self.effects = []
         return self.effects
 
-    def react(self, input_: Input, group: Group, subject: Any) -> None:
+    def react(self, input_: Input, group: ClassicGroup, subject: Any) -> None:
         self.grid[input_][group.state](self, group, subject)
 
-    def new_group(self, group_id: str) -> Group:
+    def new_group(self, group_id: str) -> ClassicGroup:
         group = self.make_group(group_id)
         if not self.era.has_empty_state:
             group.state = GroupState.STABLE  # KAFKA-2720: without members
@@ -125,33 +125,33 @@ class Turn:
             shard = self.shards[number] = Shard(self.era.group_order())
         return shard
 
-    def groups_of(self, shard: Shard) -> list[Group]:
+    def groups_of(self, shard: Shard) -> list[ClassicGroup]:
         """The shard's groups in the order in which Kafka iterates over them."""
         return [self.groups[group_id] for group_id in shard.group_order]
 
-    def all_groups(self) -> list[Group]:
+    def all_groups(self) -> list[ClassicGroup]:
         shards = [self.shards[partition] for partition in sorted(self.shards)]
         return [group for shard in shards for group in self.groups_of(shard)]
 
-    def make_group(self, group_id: str) -> Group:
+    def make_group(self, group_id: str) -> ClassicGroup:
         """A new group that is not registered yet."""
         partition = partition_for(group_id, self.config.offsets_topic_partitions)
         offsets = OffsetStore(self.era.partition_order())
         if not self.era.has_empty_state:  # KAFKA-2720: offsets outlived their group
             offsets = self.offsets_without_groups.setdefault(group_id, offsets)
-        return Group(group_id, partition, self.now_ms, self.era.member_order(), offsets)
+        return ClassicGroup(group_id, partition, self.now_ms, self.era.member_order(), offsets)
 
-    def remove_group(self, group: Group) -> None:
+    def remove_group(self, group: ClassicGroup) -> None:
         del self.groups[group.group_id]
         self.shard_of(group.partition).group_order.discard(group.group_id)
 
-    def discard_group(self, group: Group) -> None:
+    def discard_group(self, group: ClassicGroup) -> None:
         """Remove a group without moving it to another state, as 4.x does."""
         self.remove_group(group)
         dead = GroupState.DEAD.value
         self.effects.append(Event("STATE", group.group_id, dead, group.generation, {}))
 
-    def restore_groups(self, groups: list[Group]) -> None:
+    def restore_groups(self, groups: list[ClassicGroup]) -> None:
         """Restore removed groups of a shard whose tombstones could not be written."""
         for group in groups:
             self.groups[group.group_id] = group
@@ -159,7 +159,7 @@ class Turn:
         if groups:
             self.shard_of(groups[0].partition).restore(groups)
 
-    def readable(self, group_id: str) -> Group | None:
+    def readable(self, group_id: str) -> ClassicGroup | None:
         """The group as reads see it: in 4.x only once it is in the log."""
         group = self.groups.get(group_id)
         if group is None or group_id in self.shard_of(group.partition).unwritten:
@@ -196,7 +196,7 @@ class Turn:
 
         in_flight[max(in_flight)].append(written)
 
-    def append(self, group: Group, records: list[Record], then: Appended) -> None:
+    def append(self, group: ClassicGroup, records: list[Record], then: Appended) -> None:
         """Write records to the log; ``then`` is called with the error, or NONE."""
         self.appends += 1
         self.own_append = self.appends
@@ -228,12 +228,12 @@ class Turn:
                 if group_id in self.groups:
                     self.discard_group(self.groups[group_id])
 
-    def event(self, kind: str, group: Group, **fields: Any) -> None:
+    def event(self, kind: str, group: ClassicGroup, **fields: Any) -> None:
         self.effects.append(
             Event(kind, group.group_id, group.state.value, group.generation, fields)
         )
 
-    def move(self, group: Group, target: GroupState) -> None:
+    def move(self, group: ClassicGroup, target: GroupState) -> None:
         """Move the group to another state; an illegal move raises after an event with its state."""
         try:
             group.move_to(target, self.now_ms)

@@ -22,7 +22,7 @@ from coordinator_core.diagram.entries import (
 )
 from coordinator_core.diagram.words import seconds
 from coordinator_core.protocol.messages import Effect, Event, Respond
-from coordinator_core.scenarios.scenario import Player, Step, config_of
+from coordinator_core.scenarios.scenario import ScenarioPlayer, Step, config_of
 
 
 def watch(scenario: Line, era: Era, member_ids: MemberIds) -> Story:
@@ -82,7 +82,7 @@ class JoinWatch:
             yield Waits(at_ms, group_id, is_new, is_initial, is_longer, deadline_ms, wait.awaited)
 
 
-class _Watcher(Player):
+class _Watcher(ScenarioPlayer):
     def __init__(self, scenario: Line, era: Era, member_ids: MemberIds) -> None:
         super().__init__(scenario, era, member_ids, self._hear)
         self.entries: list[Entry] = []

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from coordinator_core.coordinator.coordinator import Coordinator
-from coordinator_core.coordinator.era import Config, Era
+from coordinator_core.coordinator.era import CoordinatorConfig, Era
 from coordinator_core.coordinator.turn import MemberIds
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
@@ -79,7 +79,7 @@ def derived_ids() -> MemberIds:
     return next_id
 
 
-def config_of(values: Mapping[str, Json]) -> Config:
+def config_of(values: Mapping[str, Json]) -> CoordinatorConfig:
     """A scenario's configuration; what it leaves out is Kafka's, but nothing expires by default."""
     known = {"offsets_topic_partitions": 1} | {
         name: values[name]
@@ -96,7 +96,7 @@ def config_of(values: Mapping[str, Json]) -> Config:
     }
     if "offsets_retention_minutes" in values:
         known["offsets_retention_ms"] = values["offsets_retention_minutes"] * 60_000
-    return Config(**known)
+    return CoordinatorConfig(**known)
 
 
 def play(
@@ -110,10 +110,10 @@ def play(
 
     ``on_event`` is called with the time in ms and each event of a group, as they happen.
     """
-    return Player(scenario, era, member_ids, on_event).play(runner)
+    return ScenarioPlayer(scenario, era, member_ids, on_event).play(runner)
 
 
-class Player:
+class ScenarioPlayer:
     """One playing of one scenario."""
 
     def __init__(
@@ -327,13 +327,13 @@ def _by_topic(rows: Iterable[list[Json]]) -> Iterator[list[Json]]:
     return (row for rows_ in topics.values() for row in rows_)
 
 
-_REQUESTS: Mapping[str, Callable[[Player, Step], Request]] = {
-    "join": Player.join,
-    "sync": Player.sync,
-    "heartbeat": Player.heartbeat,
-    "leave": Player.leave,
-    "commit": Player.commit,
-    "fetch": Player.fetch,
-    "describe": Player.describe,
-    "delete": Player.delete,
+_REQUESTS: Mapping[str, Callable[[ScenarioPlayer, Step], Request]] = {
+    "join": ScenarioPlayer.join,
+    "sync": ScenarioPlayer.sync,
+    "heartbeat": ScenarioPlayer.heartbeat,
+    "leave": ScenarioPlayer.leave,
+    "commit": ScenarioPlayer.commit,
+    "fetch": ScenarioPlayer.fetch,
+    "describe": ScenarioPlayer.describe,
+    "delete": ScenarioPlayer.delete,
 }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
     BareError,
@@ -43,7 +43,7 @@ def record_event(at_ms: int, key: bytes, value: bytes | None) -> dict[str, Json]
 
 
 def state_event(
-    at_ms: int, group_id: str, state: tuple[str, int], group: Group | None
+    at_ms: int, group_id: str, state: tuple[str, int], group: ClassicGroup | None
 ) -> dict[str, Json]:
     """``state``: its name and the generation; ``group`` None: it is gone."""
     return {

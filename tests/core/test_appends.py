@@ -4,7 +4,7 @@ import pytest
 
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.coordinator import Coordinator
-from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
@@ -24,12 +24,14 @@ from coordinator_core.protocol.messages import (
 ERA_NAMES = ["4.1", "3.9", "2.5", "2.0", "0.10", "0.9"]
 
 
-class Broker:
+class SlowLogBroker:
     """A coordinator whose appends end when the test says so; answers by request."""
 
     def __init__(self, era):
         self.coordinator = Coordinator(
-            Config(group_initial_rebalance_delay_ms=0), ERAS[era], lambda group_id, prefix: prefix
+            CoordinatorConfig(group_initial_rebalance_delay_ms=0),
+            ERAS[era],
+            lambda group_id, prefix: prefix,
         )
         self.now_ms = 0
         self.appends = []
@@ -64,7 +66,7 @@ def join(request_id, client_id="a", member_id=""):
 
 def completing(era):
     """A group of one that has joined and not synced; all that had to be written was."""
-    broker = Broker(era)
+    broker = SlowLogBroker(era)
     broker.send(join("j"))
     while broker.appends:
         broker.end()
@@ -136,7 +138,7 @@ def test_a_sync_whose_record_fails_begins_a_rebalance(line, era):
 
 
 def test_a_new_group_that_cannot_be_written_is_none_in_4_1():
-    broker = Broker("4.1")
+    broker = SlowLogBroker("4.1")
     broker.send(join("j"))
     broker.end(Errors.NOT_LEADER_OR_FOLLOWER)
 
@@ -146,7 +148,7 @@ def test_a_new_group_that_cannot_be_written_is_none_in_4_1():
 
 
 def test_a_group_is_not_shown_before_it_is_written_in_4_1():
-    broker = Broker("4.1")
+    broker = SlowLogBroker("4.1")
     broker.send(OffsetCommit("c", "g", "", -1, (("t", 0, 5, ""),)))
     broker.send(DescribeGroup("d1", "g"))
     assert "c" not in broker.answers
@@ -212,7 +214,7 @@ def test_offsets_that_cannot_be_written_are_not_committed(era):
 
 @pytest.mark.parametrize(("era", "is_there"), [("4.1", True), ("3.9", False), ("2.5", False)])
 def test_a_delete_whose_tombstones_fail(era, is_there):
-    broker = Broker(era)
+    broker = SlowLogBroker(era)
     broker.send(OffsetCommit("c", "g", "", -1, (("t", 0, 5, ""),)))
     broker.end()
     broker.send(DeleteGroup("d", "g"))

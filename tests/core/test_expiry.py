@@ -3,7 +3,7 @@
 import pytest
 
 from coordinator_core.coordinator.coordinator import Coordinator
-from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.jvm.hash_codes import partition_for
 from coordinator_core.protocol.errors import Errors
@@ -12,14 +12,14 @@ from coordinator_core.records import decode
 
 SUBSCRIPTION_TO_T = b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff"
 MINUTE_MS = 60_000
-CONFIG = Config(
+CONFIG = CoordinatorConfig(
     group_initial_rebalance_delay_ms=0,
     offsets_retention_ms=MINUTE_MS,
     offsets_retention_check_interval_ms=MINUTE_MS,
 )
 
 
-class Broker:
+class FailingLogBroker:
     """A coordinator whose next append may fail; what is in the log, by append."""
 
     def __init__(self, era):
@@ -57,7 +57,7 @@ def gone(append):
 
 
 def test_in_4_1_each_partition_of_the_log_is_cleaned_up_by_itself():
-    broker = Broker("4.1")
+    broker = FailingLogBroker("4.1")
     for group_id in ("a", "b"):
         broker.send(commit(group_id, ("t", 0)))
     before = len(broker.appends)
@@ -72,7 +72,7 @@ def test_in_4_1_each_partition_of_the_log_is_cleaned_up_by_itself():
 
 @pytest.mark.parametrize(("faults", "order"), [(0, [2, 0]), (1, [0, 2]), (2, [0, 2])])
 def test_in_4_1_what_failed_to_go_comes_back_in_another_order(faults, order):
-    broker = Broker("4.1")
+    broker = FailingLogBroker("4.1")
     broker.send(commit("g", ("t", 0), ("t", 2)))
     for _ in range(faults):
         broker.fault = Errors.MESSAGE_TOO_LARGE
@@ -85,7 +85,7 @@ def test_in_4_1_what_failed_to_go_comes_back_in_another_order(faults, order):
 
 @pytest.mark.parametrize(("era", "expires"), [("4.1", False), ("3.9", False), ("2.5", True)])
 def test_only_since_kafka_13636_an_unsettled_group_keeps_what_it_is_not_subscribed_to(era, expires):
-    broker = Broker(era)
+    broker = FailingLogBroker(era)
     broker.send(commit("g", ("u", 0)))
     protocols = (("range", SUBSCRIPTION_TO_T),)
     at_ms = MINUTE_MS - 1

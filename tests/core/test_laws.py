@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.coordinator import Coordinator
-from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
@@ -35,14 +35,14 @@ FAILURES = [Errors.NOT_LEADER_OR_FOLLOWER, Errors.REQUEST_TIMED_OUT, Errors.MESS
 LONGEST_TIMER_MS = 300_000
 
 
-class Group(RuleBasedStateMachine):
+class GroupMachine(RuleBasedStateMachine):
     """Up to six clients of one group, an honest log, and time."""
 
     era = "4.1"
 
     @initialize(delay_ms=st.sampled_from([0, 3000]), limit=st.sampled_from([2, 1000]))
     def start(self, delay_ms, limit):
-        config = Config(group_initial_rebalance_delay_ms=delay_ms, group_max_size=limit)
+        config = CoordinatorConfig(group_initial_rebalance_delay_ms=delay_ms, group_max_size=limit)
         self.coordinator = Coordinator(config, ERAS[self.era], self._new_id)
         self.now_ms = 0
         self.ids = 0
@@ -276,7 +276,7 @@ class Group(RuleBasedStateMachine):
             return
         if self.is_log_another or self.era == "2.5":  # 2.5 does not write who replaced a static one
             return
-        successor = Coordinator(Config(), ERAS[self.era], self._new_id)
+        successor = Coordinator(CoordinatorConfig(), ERAS[self.era], self._new_id)
         successor.load(self.log, self.now_ms)
         for request in (DescribeGroup("d", "g"), OffsetFetch("f", "g", None)):
             ours = self.coordinator.handle(request, self.now_ms)
@@ -289,7 +289,7 @@ OLD = ("2.0", "0.10", "0.9")
 
 
 def law_test(era_name):
-    machine = type(f"Group{era_name}", (Group,), {"era": era_name})
+    machine = type(f"GroupMachine{era_name}", (GroupMachine,), {"era": era_name})
     case = machine.TestCase
     case.settings = settings(max_examples=25, stateful_step_count=40, deadline=None)
     return case
@@ -305,7 +305,7 @@ TestLaws09 = law_test("0.9")
 
 @pytest.mark.parametrize("era", sorted(ERAS))
 def test_memory_of_a_long_run_is_flat(era):
-    coordinator = Coordinator(Config(), ERAS[era], lambda group_id, prefix: prefix)
+    coordinator = Coordinator(CoordinatorConfig(), ERAS[era], lambda group_id, prefix: prefix)
     turn = coordinator._turn
     sizes = []
     for beat in range(3000):

@@ -4,7 +4,7 @@ import pytest
 
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.coordinator import Coordinator
-from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
@@ -25,11 +25,11 @@ from coordinator_core.records import BadRecord, encode_key, encode_value
 ERA_NAMES = ["4.1", "3.9", "2.5", "2.0", "0.10", "0.9"]
 
 
-class Broker:
+class LoggingBroker:
     """A coordinator and its log; the answers of each step."""
 
     def __init__(self, era, **config):
-        config = Config(group_initial_rebalance_delay_ms=0, **config)
+        config = CoordinatorConfig(group_initial_rebalance_delay_ms=0, **config)
         self.coordinator = Coordinator(config, ERAS[era], lambda group_id, prefix: prefix)
         self.log = []
         self.events = []
@@ -61,7 +61,7 @@ def join(request_id, client_id="a", member_id=""):
 
 
 def with_a_stable_group(era):
-    broker = Broker(era)
+    broker = LoggingBroker(era)
     broker.send(join("j"), 0)
     broker.send(SyncGroup("s", "g", "a", 1, assignments={"a": b"A"}), 100)
     broker.send(OffsetCommit("c", "g", "a", 1, (("t", 0, 5, "m"), ("t", 1, 6, ""))), 200)
@@ -70,7 +70,7 @@ def with_a_stable_group(era):
 
 
 def taken_over(former, era, log=None, now_ms=1000, **config):
-    broker = Broker(era, **config)
+    broker = LoggingBroker(era, **config)
     broker.perform(broker.coordinator.load(former.log if log is None else log, now_ms), now_ms)
     return broker
 
@@ -137,7 +137,7 @@ def test_an_empty_group_keeps_its_generation_and_a_removed_one_is_gone(era):
 
 @pytest.mark.parametrize("era", ["4.1", "3.9", "2.5", "2.0", "0.10"])
 def test_offsets_alone_make_a_simple_group(era):
-    former = Broker(era)
+    former = LoggingBroker(era)
     former.send(OffsetCommit("c", "g", "", -1, (("t", 0, 5, ""),)), 0)
     broker = taken_over(former, era)
 

@@ -11,7 +11,7 @@ import pytest
 
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.eras import ERA_4_1
-from tools.mutate_grid import Played, is_noticed, mutants, mutated, reached, report
+from tools.mutate_grid import KafkaTrace, is_noticed, mutants, mutated, reached, report
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"
 
@@ -24,7 +24,9 @@ def rows(name):
 @pytest.fixture(scope="module")
 def played():
     scenarios = {scenario["name"]: scenario for scenario in rows("scenarios.jsonl.gz")}
-    found = [Played(scenarios[row["name"]], row["trace"]) for row in rows("traces-4.1.jsonl.gz")]
+    found = [
+        KafkaTrace(scenarios[row["name"]], row["trace"]) for row in rows("traces-4.1.jsonl.gz")
+    ]
     return sorted(found, key=lambda each: len(each.trace))
 
 

@@ -6,10 +6,10 @@ one.  Answers are those of the era named.
 
 import pytest
 
-from coordinator_core.coordinator.classic.group import Member
+from coordinator_core.coordinator.classic.group import ClassicMember
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.coordinator import Coordinator
-from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.protocol.errors import CoordinatorBug, Errors
 from coordinator_core.protocol.messages import (
@@ -25,7 +25,7 @@ from coordinator_core.protocol.messages import (
 
 SESSION_MS = 10_000
 RANGE = (("range", b"R"),)
-CONFIG = Config(group_initial_rebalance_delay_ms=3000)
+CONFIG = CoordinatorConfig(group_initial_rebalance_delay_ms=3000)
 
 
 def coordinator_with(state, era="4.1", static=()):
@@ -38,7 +38,9 @@ def coordinator_with(state, era="4.1", static=()):
         for name in ("lead", "tail"):
             group.protocol_type = "consumer"
             instance_id = f"i-{name}" if name in static else None
-            member = Member(name, instance_id, "c", "/h", 20_000, SESSION_MS, RANGE, name.encode())
+            member = ClassicMember(
+                name, instance_id, "c", "/h", 20_000, SESSION_MS, RANGE, name.encode()
+            )
             if instance_id is not None:
                 group.static_members[instance_id] = name
             group.add(member, None)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator_core.coordinator.classic.group import Group, Member
+from coordinator_core.coordinator.classic.group import ClassicGroup, ClassicMember
 from coordinator_core.coordinator.classic.group_records import group_record, new_group_record
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.eras import ERAS
@@ -26,12 +26,12 @@ numbers = st.integers(0, 2**31 - 1)
 @given(eras, names, names, st.integers(0, 2**31 - 1), members, st.integers(0, 2**62))
 def test_group_records(name, group_id, protocol, generation, rows, timestamp_ms):
     era = ERAS[name]
-    group = Group(group_id, 0, timestamp_ms, HashMapKeys(), OffsetStore(ScalaPartitions()))
+    group = ClassicGroup(group_id, 0, timestamp_ms, HashMapKeys(), OffsetStore(ScalaPartitions()))
     group.state, group.generation = GroupState.STABLE, generation
     group.protocol_type, group.protocol = "consumer", protocol
     for member_id, instance_id, client_id, host, metadata, _ in rows:
         protocols = ((protocol, metadata),)
-        group.add(Member(member_id, instance_id, client_id, host, 5, 7, protocols), None)
+        group.add(ClassicMember(member_id, instance_id, client_id, host, 5, 7, protocols), None)
 
     record = group_record(era, group, {row[0]: row[5] for row in rows})
 
@@ -98,7 +98,7 @@ def _value(name, version, fields):
 
 
 def test_a_new_group_is_written_empty_in_generation_0():
-    group = Group("g", 0, 99, HashMapKeys(), OffsetStore(ScalaPartitions()))
+    group = ClassicGroup("g", 0, 99, HashMapKeys(), OffsetStore(ScalaPartitions()))
 
     _, value = new_group_record(group)
 

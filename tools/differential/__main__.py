@@ -19,7 +19,7 @@ from tools.differential.coverage import print_coverage
 from tools.differential.engine import Engine
 from tools.differential.kafka import BUILD, ERAS, Kafka, NotBuilt, Scenario
 from tools.differential.scenarios import scenario
-from tools.differential.traces import Event
+from tools.differential.traces import JsonLine
 
 
 class OtherKafka:
@@ -28,7 +28,7 @@ class OtherKafka:
     def __init__(self, era: str) -> None:
         self._kafka = Kafka(era)
 
-    def play(self, scenario: Scenario, member_ids: list[str]) -> list[Event]:
+    def play(self, scenario: Scenario, member_ids: list[str]) -> list[JsonLine]:
         return self._kafka.play(scenario)
 
 

@@ -10,11 +10,11 @@ from typing import Protocol
 
 from tools.differential.kafka import Kafka, Scenario
 from tools.differential.shrink import shrink
-from tools.differential.traces import Difference, Event, first_difference, member_ids
+from tools.differential.traces import JsonLine, TraceDifference, first_difference, member_ids
 
 
 class Player(Protocol):
-    def play(self, scenario: Scenario, member_ids: list[str]) -> list[Event]: ...
+    def play(self, scenario: Scenario, member_ids: list[str]) -> list[JsonLine]: ...
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Finding:
     """A scenario on which the two differ, with both traces."""
 
     scenario: Scenario
-    expected: list[Event]
-    actual: list[Event]
-    difference: Difference
+    expected: list[JsonLine]
+    actual: list[JsonLine]
+    difference: TraceDifference
 
     def __str__(self) -> str:
         steps = "\n".join(f"  {json.dumps(step)}" for step in self.scenario["steps"])
@@ -55,7 +55,7 @@ def findings(
         yield None if failed(expected) else _compare(scenario, expected, player)
 
 
-def failed(trace: list[Event]) -> bool:
+def failed(trace: list[JsonLine]) -> bool:
     return any(event["event"] == "failure" for event in trace)
 
 
@@ -74,10 +74,10 @@ def shrunk(finding: Finding, kafka: Kafka, player: Player) -> Finding:
     return find(shrink(finding.scenario, differs)) or finding
 
 
-def _compare(scenario: Scenario, expected: list[Event], player: Player) -> Finding | None:
+def _compare(scenario: Scenario, expected: list[JsonLine], player: Player) -> Finding | None:
     actual = player.play(scenario, member_ids(expected))
     if failed(actual):
         last = max((event["at_ms"] for event in expected if "at_ms" in event), default=0)
-        return Finding(scenario, expected, actual, Difference(last, [], actual[-1:]))
+        return Finding(scenario, expected, actual, TraceDifference(last, [], actual[-1:]))
     difference = first_difference(expected, actual)
     return Finding(scenario, expected, actual, difference) if difference else None

@@ -7,7 +7,7 @@ import traceback
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.scenarios.scenario import given_ids, play
 from tools.differential.kafka import Scenario
-from tools.differential.traces import Event
+from tools.differential.traces import JsonLine
 
 
 class Engine:
@@ -16,7 +16,7 @@ class Engine:
     def __init__(self, era: str) -> None:
         self._era = ERAS[era]
 
-    def play(self, scenario: Scenario, member_ids: list[str]) -> list[Event]:
+    def play(self, scenario: Scenario, member_ids: list[str]) -> list[JsonLine]:
         """The trace; a `failure` event alone where the engine raises, which is a bug of its own."""
         try:
             return play(scenario, self._era, given_ids(member_ids), "engine")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from tools.differential.traces import Event
+from tools.differential.traces import JsonLine
 
 Scenario = dict[str, Any]
 
@@ -28,7 +28,7 @@ class Kafka:
     def __init__(self, era: str, tally: Path | None = None, build: Path = BUILD) -> None:
         jar = build / f"kafka-{era}" / f"kafka-{era}.jar"
         if not jar.exists():
-            raise NotBuilt(f"no {jar.name} in {jar.parent}: build it with `make oracle`")
+            raise NotBuilt(f"no {jar.name} in {jar.parent}: build it with `make -C tools oracle`")
         if shutil.which("java") is None:
             raise NotBuilt("no java on the path: install a JDK 17")
         options = ["--tally", str(tally)] if tally else []
@@ -54,7 +54,7 @@ class Kafka:
     def pid(self) -> int:
         return self._jvm.pid
 
-    def play(self, scenario: Scenario) -> list[Event]:
+    def play(self, scenario: Scenario) -> list[JsonLine]:
         return _events(self.play_text(json.dumps(scenario)))
 
     def play_text(self, scenario: str) -> str:
@@ -62,7 +62,7 @@ class Kafka:
         self._send(scenario)
         return self._receive()
 
-    def play_all(self, scenarios: Iterable[Scenario]) -> Iterator[tuple[Scenario, list[Event]]]:
+    def play_all(self, scenarios: Iterable[Scenario]) -> Iterator[tuple[Scenario, list[JsonLine]]]:
         """Scenarios and their traces in order; the JVM plays ahead while the caller works."""
         listed = list(scenarios)
         feeder = threading.Thread(target=self._send_all, args=[listed], daemon=True)
@@ -99,5 +99,5 @@ class Kafka:
         raise RuntimeError(f"the runner ended with {self._jvm.wait()}")
 
 
-def _events(trace: str) -> list[Event]:
+def _events(trace: str) -> list[JsonLine]:
     return [json.loads(line) for line in trace.split("\n") if line]

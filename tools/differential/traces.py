@@ -13,21 +13,21 @@ from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from typing import Any
 
-Event = dict[str, Any]
+JsonLine = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Difference:
+class TraceDifference:
     """The first moment at which two traces differ, with all that each has there."""
 
     at_ms: int
-    expected: list[Event]
-    actual: list[Event]
+    expected: list[JsonLine]
+    actual: list[JsonLine]
 
-    def only_expected(self) -> list[Event]:
+    def only_expected(self) -> list[JsonLine]:
         return [event for event in self.expected if event not in self.actual]
 
-    def only_actual(self) -> list[Event]:
+    def only_actual(self) -> list[JsonLine]:
         return [event for event in self.actual if event not in self.expected]
 
     def kind(self) -> frozenset[tuple[object, ...]]:
@@ -47,50 +47,50 @@ class Difference:
         return "\n".join(lines)
 
 
-def member_ids(trace: Iterable[Event]) -> list[str]:
+def member_ids(trace: Iterable[JsonLine]) -> list[str]:
     """The ids that the start line lists, in the order of their making."""
     return next((event["member_ids"] for event in trace if event["event"] == "start"), [])
 
 
-def first_difference(expected: list[Event], actual: list[Event]) -> Difference | None:
+def first_difference(expected: list[JsonLine], actual: list[JsonLine]) -> TraceDifference | None:
     """None if the traces are equal. Start lines are not compared: they say who played."""
     for theirs, ours in zip_longest(_moments(expected), _moments(actual)):
         at_ms = min(moment[0] for moment in (theirs, ours) if moment)
         left, right = _at(at_ms, theirs), _at(at_ms, ours)
         if left != right and _ordered(left) != _ordered(right):
-            return Difference(at_ms, left, right)
+            return TraceDifference(at_ms, left, right)
     return None
 
 
-def same_order(expected: list[Event], actual: list[Event]) -> bool:
+def same_order(expected: list[JsonLine], actual: list[JsonLine]) -> bool:
     """Whether the traces agree even in what is free, partitions apart."""
     pairs = zip_longest(_comparable(expected), _comparable(actual))
     return all(left == right for left, right in pairs)
 
 
-Moment = tuple[int, list[Event]]
+Moment = tuple[int, list[JsonLine]]
 
 
-def _moments(trace: list[Event]) -> list[Moment]:
+def _moments(trace: list[JsonLine]) -> list[Moment]:
     by_time = groupby(_comparable(trace), key=lambda event: event["at_ms"])
     return [(at_ms, list(events)) for at_ms, events in by_time]
 
 
-def _at(at_ms: int, moment: Moment | None) -> list[Event]:
+def _at(at_ms: int, moment: Moment | None) -> list[JsonLine]:
     return moment[1] if moment and moment[0] == at_ms else []
 
 
-def _comparable(trace: list[Event]) -> list[Event]:
+def _comparable(trace: list[JsonLine]) -> list[JsonLine]:
     return [_sorted_partitions(event) for event in trace if event["event"] != "start"]
 
 
-def _sorted_partitions(event: Event) -> Event:
+def _sorted_partitions(event: JsonLine) -> JsonLine:
     if "partitions" not in event:
         return event
     return {**event, "partitions": sorted(event["partitions"], key=json.dumps)}
 
 
-def _ordered(moment: list[Event]) -> tuple[list[Event], list[Event]]:
+def _ordered(moment: list[JsonLine]) -> tuple[list[JsonLine], list[JsonLine]]:
     answers = [event for event in moment if event["event"] == "response"]
     rest = [event for event in moment if event["event"] != "response"]
     return sorted(answers, key=lambda event: json.dumps(event, sort_keys=True)), rest

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.handlers import (
     commit,
     delete,
@@ -32,7 +32,7 @@ from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import CoordinatorBug
 
 
-def never(turn: Turn, group: Group, subject: Any) -> None:
+def never(turn: Turn, group: ClassicGroup, subject: Any) -> None:
     raise CoordinatorBug(f"{type(subject).__name__} reached {group.state.value} unchecked")
 
 

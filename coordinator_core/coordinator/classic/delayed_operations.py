@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar, cast
 
 from coordinator_core.coordinator.classic import rebalance
-from coordinator_core.coordinator.classic.group import Group, Member
+from coordinator_core.coordinator.classic.group import ClassicGroup, ClassicMember
 from coordinator_core.coordinator.classic.purgatory import DelayedOperation, Purgatory
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.classic.timers import JoinWait, extended_delay, initial_delay
@@ -30,7 +30,7 @@ class DelayedOperations:
     def __len__(self) -> int:
         return len(self._sessions) + len(self._joins) + len(self._syncs)
 
-    def renew_session(self, group: Group, member: Member, timeout_ms: int) -> None:
+    def renew_session(self, group: ClassicGroup, member: ClassicMember, timeout_ms: int) -> None:
         """Complete the wait for the member's next request, and start another."""
         key = (group.group_id, member.member_id)
         member.heartbeat_satisfied = True
@@ -39,14 +39,14 @@ class DelayedOperations:
         operation = DelayedHeartbeat(self._turn, group, member.member_id, False)
         self._sessions.try_complete_else_watch(operation, key, timeout_ms)
 
-    def watch_pending(self, group: Group, member_id: str, timeout_ms: int) -> None:
+    def watch_pending(self, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
         operation = DelayedHeartbeat(self._turn, group, member_id, True)
         self._sessions.try_complete_else_watch(operation, (group.group_id, member_id), timeout_ms)
 
-    def end_session(self, group: Group, member_id: str) -> None:
+    def end_session(self, group: ClassicGroup, member_id: str) -> None:
         self._sessions.check_and_complete((group.group_id, member_id))
 
-    def start_join(self, group: Group, is_initial: bool) -> None:
+    def start_join(self, group: ClassicGroup, is_initial: bool) -> None:
         if is_initial:
             configured_ms = self._turn.config.group_initial_rebalance_delay_ms
             self.start_initial_join(group, *initial_delay(configured_ms, group))
@@ -55,26 +55,26 @@ class DelayedOperations:
                 DelayedJoin(self._turn, group), group.group_id, group.rebalance_timeout_ms()
             )
 
-    def start_initial_join(self, group: Group, delay_ms: int, remaining_ms: int) -> None:
+    def start_initial_join(self, group: ClassicGroup, delay_ms: int, remaining_ms: int) -> None:
         operation = InitialDelayedJoin(self._turn, group, self, delay_ms, remaining_ms)
         self._joins.try_complete_else_watch(operation, group.group_id, delay_ms)
 
-    def check_join(self, group: Group) -> None:
+    def check_join(self, group: ClassicGroup) -> None:
         if group.state is GroupState.PREPARING_REBALANCE:
             self._joins.check_and_complete(group.group_id)
 
-    def cancel_join(self, group: Group) -> None:
+    def cancel_join(self, group: ClassicGroup) -> None:
         self._joins.cancel(group.group_id)
 
-    def start_sync(self, group: Group) -> None:
+    def start_sync(self, group: ClassicGroup) -> None:
         self._syncs.try_complete_else_watch(
             DelayedSync(self._turn, group), group.group_id, group.rebalance_timeout_ms()
         )
 
-    def check_sync(self, group: Group) -> None:
+    def check_sync(self, group: ClassicGroup) -> None:
         self._syncs.check_and_complete(group.group_id)
 
-    def cancel_all(self, group: Group) -> None:
+    def cancel_all(self, group: ClassicGroup) -> None:
         for member_id in (*group.members, *group.pending):
             self._sessions.cancel((group.group_id, member_id))
         self._joins.cancel(group.group_id)
@@ -89,7 +89,7 @@ class DelayedOperationsBefore23(DelayedOperations):
 
     __slots__ = ()
 
-    def renew_session(self, group: Group, member: Member, timeout_ms: int) -> None:
+    def renew_session(self, group: ClassicGroup, member: ClassicMember, timeout_ms: int) -> None:
         key, now_ms = (group.group_id, member.member_id), self._turn.now_ms
         member.latest_heartbeat_ms = now_ms
         self._sessions.check_and_complete(key)
@@ -100,7 +100,7 @@ class DelayedOperationsBefore23(DelayedOperations):
 class _GroupOperation(DelayedOperation):
     __slots__ = ("group", "turn")
 
-    def __init__(self, turn: Turn, group: Group) -> None:
+    def __init__(self, turn: Turn, group: ClassicGroup) -> None:
         super().__init__()
         self.turn = turn
         self.group = group
@@ -114,7 +114,7 @@ class DelayedHeartbeat(_GroupOperation):
 
     __slots__ = ("is_pending", "member_id")
 
-    def __init__(self, turn: Turn, group: Group, member_id: str, is_pending: bool) -> None:
+    def __init__(self, turn: Turn, group: ClassicGroup, member_id: str, is_pending: bool) -> None:
         super().__init__(turn, group)
         self.member_id = member_id
         self.is_pending = is_pending
@@ -148,7 +148,9 @@ class DeadlineHeartbeat(_GroupOperation):
 
     __slots__ = ("member", "session_deadline_ms")
 
-    def __init__(self, turn: Turn, group: Group, member: Member, deadline_ms: int) -> None:
+    def __init__(
+        self, turn: Turn, group: ClassicGroup, member: ClassicMember, deadline_ms: int
+    ) -> None:
         super().__init__(turn, group)
         self.member = member
         self.session_deadline_ms = deadline_ms
@@ -194,7 +196,7 @@ class InitialDelayedJoin(_GroupOperation):
     def __init__(
         self,
         turn: Turn,
-        group: Group,
+        group: ClassicGroup,
         operations: DelayedOperations,
         delay_ms: int,
         remaining_ms: int,
@@ -226,7 +228,7 @@ class DelayedSync(_GroupOperation):
 
     __slots__ = ("generation",)
 
-    def __init__(self, turn: Turn, group: Group) -> None:
+    def __init__(self, turn: Turn, group: ClassicGroup) -> None:
         super().__init__(turn, group)
         self.generation = group.generation
 

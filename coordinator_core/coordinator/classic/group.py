@@ -12,7 +12,7 @@ from coordinator_core.protocol.messages import Protocols, TopicPartition
 CONSUMER = "consumer"  # protocol type of groups whose member metadata is a consumer's subscription
 
 
-class Member:
+class ClassicMember:
     """One member.  ``awaiting_join``, ``awaiting_sync``: the ids of requests that wait, if any."""
 
     __slots__ = (
@@ -75,7 +75,7 @@ class Member:
         return awaits or self.heartbeat_satisfied
 
 
-class Group:
+class ClassicGroup:
     """A group's data and the rules that hold in every era.
 
     ``members`` is a dict; ``in_order`` returns them in the order of the era's hash map.
@@ -122,7 +122,7 @@ class Group:
         self.protocol_type: str | None = None
         self.protocol: str | None = None
         self.leader: str | None = None
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, ClassicMember] = {}
         self.static_members: dict[str, str] = {}  # instance id -> member id
         self.pending: dict[str, None] = {}  # ids handed out, not joined yet
         self.pending_sync: dict[str, None] = {}  # members that have not synced in this generation
@@ -132,7 +132,7 @@ class Group:
         self.new_member_added = False
         self.offsets = offsets
         self.order = order
-        self._ordered: list[Member] | None = None
+        self._ordered: list[ClassicMember] | None = None
 
     def move_to(self, target: GroupState, now_ms: int) -> None:
         if target not in MOVES[self.state]:
@@ -141,13 +141,13 @@ class Group:
         self.state = target
         self.state_timestamp_ms = now_ms
 
-    def in_order(self) -> list[Member]:
+    def in_order(self) -> list[ClassicMember]:
         """Members in the order of the era's hash map; not to be changed."""
         if self._ordered is None:
             self._ordered = [self.members[key] for key in self.order]
         return self._ordered
 
-    def add(self, member: Member, awaiting_join: str | None) -> None:
+    def add(self, member: ClassicMember, awaiting_join: str | None) -> None:
         """Add a member; the first one leads.  The caller sets the protocol type."""
         if self.leader is None:
             self.leader = member.member_id
@@ -157,7 +157,7 @@ class Group:
         if awaiting_join is not None:
             self.awaiting_join_count += 1
 
-    def remove(self, member_id: str) -> Member | None:
+    def remove(self, member_id: str) -> ClassicMember | None:
         """Remove a member; if it led, the first in the order of the hash map leads."""
         member = self._take(member_id)
         if member is not None:
@@ -168,7 +168,9 @@ class Group:
             self.leader = self.in_order()[0].member_id if self.members else None
         return member
 
-    def update(self, member: Member, protocols: Protocols, awaiting_join: str | None) -> None:
+    def update(
+        self, member: ClassicMember, protocols: Protocols, awaiting_join: str | None
+    ) -> None:
         self._count_protocols(member, -1)
         member.protocols = protocols
         self._count_protocols(member, 1)
@@ -176,7 +178,7 @@ class Group:
         self.awaiting_join_count += awaits - awaited
         member.awaiting_join = awaiting_join
 
-    def rename(self, member: Member, new_member_id: str) -> None:
+    def rename(self, member: ClassicMember, new_member_id: str) -> None:
         """Give a static member a new id; leadership goes with it."""
         old_member_id = member.member_id
         self._take(old_member_id)
@@ -185,7 +187,7 @@ class Group:
         if self.leader == old_member_id:
             self.leader = new_member_id
 
-    def take_join(self, member: Member) -> str | None:
+    def take_join(self, member: ClassicMember) -> str | None:
         """End the wait of the member's join; returns its request id, None if none waits."""
         request_id = member.awaiting_join
         if request_id is not None:
@@ -239,19 +241,19 @@ class Group:
             return committed.commit_timestamp_ms
         return None
 
-    def _put(self, member: Member) -> None:
+    def _put(self, member: ClassicMember) -> None:
         self.members[member.member_id] = member
         self.order.add(member.member_id)
         self._ordered = None
 
-    def _take(self, member_id: str) -> Member | None:
+    def _take(self, member_id: str) -> ClassicMember | None:
         member = self.members.pop(member_id, None)
         if member is not None:
             self.order.discard(member_id)
             self._ordered = None
         return member
 
-    def _count_protocols(self, member: Member, by: int) -> None:
+    def _count_protocols(self, member: ClassicMember, by: int) -> None:
         supported = self.supported
         for name, _ in member.protocols:
             supported[name] = supported.get(name, 0) + by

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from struct import Struct
 
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.era import Era
 from coordinator_core.coordinator.record_bytes import (
     NULL_STRING,
@@ -31,7 +31,7 @@ def group_tombstone(group_id: str) -> Record:
     return group_key(group_id), None
 
 
-def group_record(era: Era, group: Group, assignments: Mapping[str, bytes]) -> Record:
+def group_record(era: Era, group: ClassicGroup, assignments: Mapping[str, bytes]) -> Record:
     """The group as it is now, with these assignments; members in the order of the hash map."""
     version = era.group_value_version
     parts = [
@@ -61,7 +61,7 @@ def group_record(era: Era, group: Group, assignments: Mapping[str, bytes]) -> Re
     return group_key(group.group_id), b"".join(parts)
 
 
-def new_group_record(group: Group) -> Record:
+def new_group_record(group: ClassicGroup) -> Record:
     """The empty group of generation 0 that the Java coordinator writes first, in version 3."""
     value = b"\x00\x03\x00\x00" + int32(0) + NULL_STRING * 2
     return group_key(group.group_id), value + _TIMESTAMP_AND_COUNT(group.state_timestamp_ms, 0)

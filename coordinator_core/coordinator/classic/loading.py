@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from coordinator_core.coordinator.classic import rebalance
-from coordinator_core.coordinator.classic.group import Group, Member
+from coordinator_core.coordinator.classic.group import ClassicGroup, ClassicMember
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.classic.subscriptions import subscribed_topics
 from coordinator_core.coordinator.turn import Turn
@@ -38,10 +38,10 @@ def apply_group(turn: Turn, group_id: str, value: Mapping[str, Any] | None) -> N
     group.subscribed_topics = subscribed_topics(group)
 
 
-def _member(group: Group, fields: Mapping[str, Any]) -> Member:
+def _member(group: ClassicGroup, fields: Mapping[str, Any]) -> ClassicMember:
     """A member as recorded; of the protocols it supports, the record holds the chosen one only."""
     timeout_ms = fields.get("rebalance_timeout", _NO_TIME)
-    return Member(
+    return ClassicMember(
         fields["member_id"],
         fields.get("group_instance_id"),
         fields["client_id"],
@@ -53,13 +53,13 @@ def _member(group: Group, fields: Mapping[str, Any]) -> Member:
     )
 
 
-def _add(group: Group, member: Member) -> None:
+def _add(group: ClassicGroup, member: ClassicMember) -> None:
     if member.instance_id is not None:
         group.static_members[member.instance_id] = member.member_id
     group.add(member, None)
 
 
-def start_sessions(turn: Turn, group: Group) -> None:
+def start_sessions(turn: Turn, group: ClassicGroup) -> None:
     turn.event("LOADED", group, step="group", member_count=len(group.members))
     is_too_large = len(group.members) > turn.config.group_max_size
     if is_too_large and not turn.era.starts_sessions_before_shrinking:
@@ -70,7 +70,7 @@ def start_sessions(turn: Turn, group: Group) -> None:
         _shrink(turn, group)
 
 
-def _shrink(turn: Turn, group: Group) -> None:
+def _shrink(turn: Turn, group: ClassicGroup) -> None:
     """KIP-389: group.max.size may have been lowered since the group was written."""
     cause = {
         "cause": "OVER_CAPACITY",
@@ -80,7 +80,7 @@ def _shrink(turn: Turn, group: Group) -> None:
     rebalance.prepare(turn, group, cause)
 
 
-def dismiss(turn: Turn, group: Group, error: Errors) -> None:
+def dismiss(turn: Turn, group: ClassicGroup, error: Errors) -> None:
     """Fail the requests that wait in the group, and cancel its timers."""
     was_preparing = group.state is GroupState.PREPARING_REBALANCE
     turn.move(group, GroupState.DEAD)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from coordinator_core.coordinator.classic.group import CONSUMER, Group, Member
+from coordinator_core.coordinator.classic.group import CONSUMER, ClassicGroup, ClassicMember
 from coordinator_core.coordinator.classic.group_records import group_record, group_tombstone
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.classic.subscriptions import subscribed_topics
@@ -17,11 +17,11 @@ Cause = dict[str, Any]  # of a rebalance: its class and the fields of its reason
 CAN_REBALANCE = frozenset({GroupState.EMPTY, GroupState.COMPLETING_REBALANCE, GroupState.STABLE})
 
 
-def nothing(turn: Turn, group: Group, subject: Any) -> None:
+def nothing(turn: Turn, group: ClassicGroup, subject: Any) -> None:
     """The state ignores the input."""
 
 
-def prepare(turn: Turn, group: Group, cause: Cause) -> None:
+def prepare(turn: Turn, group: ClassicGroup, cause: Cause) -> None:
     """Begin a rebalance: wait for all members to join again."""
     if group.state is GroupState.COMPLETING_REBALANCE:
         reset_assignments(turn, group, Errors.REBALANCE_IN_PROGRESS)
@@ -33,7 +33,7 @@ def prepare(turn: Turn, group: Group, cause: Cause) -> None:
     turn.timers.start_join(group, is_initial)
 
 
-def prepare_or_check_join(turn: Turn, group: Group, cause: Cause) -> None:
+def prepare_or_check_join(turn: Turn, group: ClassicGroup, cause: Cause) -> None:
     """Begin a rebalance, or complete the running one if all members have joined."""
     if group.state in CAN_REBALANCE:
         prepare(turn, group, cause)
@@ -41,18 +41,18 @@ def prepare_or_check_join(turn: Turn, group: Group, cause: Cause) -> None:
         turn.timers.check_join(group)
 
 
-def check_join(turn: Turn, group: Group, cause: Cause) -> None:
+def check_join(turn: Turn, group: ClassicGroup, cause: Cause) -> None:
     turn.timers.check_join(group)
 
 
-def complete_if_all_joined(turn: Turn, group: Group, cause: Cause) -> None:
+def complete_if_all_joined(turn: Turn, group: ClassicGroup, cause: Cause) -> None:
     """4.x: when a member fails, even an initial delay ends if all others have joined."""
     if group.has_all_joined():
         turn.timers.cancel_join(group)
         complete_join(turn, group)
 
 
-def complete_join(turn: Turn, group: Group) -> None:
+def complete_join(turn: Turn, group: ClassicGroup) -> None:
     """End the wait for joins: remove members that did not rejoin, begin the next generation."""
     _remove_not_rejoined(turn, group)
     if group.state is GroupState.DEAD:
@@ -66,7 +66,7 @@ def complete_join(turn: Turn, group: Group) -> None:
         _next_generation(turn, group)
 
 
-def _remove_not_rejoined(turn: Turn, group: Group) -> None:
+def _remove_not_rejoined(turn: Turn, group: ClassicGroup) -> None:
     late = [
         member
         for member in group.in_order()
@@ -81,7 +81,7 @@ def _remove_not_rejoined(turn: Turn, group: Group) -> None:
         turn.event("DROPPED_NOT_REJOINED", group, members=tuple(m.member_id for m in late))
 
 
-def _ensure_joined_leader(turn: Turn, group: Group) -> bool:
+def _ensure_joined_leader(turn: Turn, group: ClassicGroup) -> bool:
     """KAFKA-8220: replace a static leader that did not rejoin; False if no member rejoined."""
     if group.leader is None:
         return False
@@ -98,7 +98,7 @@ def _ensure_joined_leader(turn: Turn, group: Group) -> bool:
     return True
 
 
-def _new_leader_fields(group: Group, member: Member) -> dict[str, Any]:
+def _new_leader_fields(group: ClassicGroup, member: ClassicMember) -> dict[str, Any]:
     """The fields of LEADER_REPLACED that its log line prints."""
     return {
         "new_leader_id": member.member_id,
@@ -112,7 +112,7 @@ def _new_leader_fields(group: Group, member: Member) -> dict[str, Any]:
     }
 
 
-def _next_generation(turn: Turn, group: Group) -> None:
+def _next_generation(turn: Turn, group: ClassicGroup) -> None:
     group.generation += 1
     group.protocol = turn.era.protocol_of_votes(group.votes()) if group.members else None
     group.subscribed_topics = subscribed_topics(group)
@@ -131,14 +131,14 @@ def _next_generation(turn: Turn, group: Group) -> None:
         turn.append(group, [record], lambda error: _empty_stored(turn, group, error))
 
 
-def _empty_stored(turn: Turn, group: Group, error: Errors) -> None:
+def _empty_stored(turn: Turn, group: ClassicGroup, error: Errors) -> None:
     """On failure the previous generation stays in the log; once loaded, its members expire."""
     if error is not Errors.NONE:
         mapped = turn.era.group_store_errors.get(error, error)
         turn.event("STORE_FAILED", group, step="empty", error=mapped.name)
 
 
-def _answer_joins(turn: Turn, group: Group) -> None:
+def _answer_joins(turn: Turn, group: ClassicGroup) -> None:
     turn.event("JOIN_COMPLETE", group, member_count=len(group.members))
     era = turn.era
     for member in group.in_order():
@@ -154,7 +154,7 @@ def _answer_joins(turn: Turn, group: Group) -> None:
 
 
 def joined(
-    turn: Turn, group: Group, member: Member, *, as_leader: bool | None = None
+    turn: Turn, group: ClassicGroup, member: ClassicMember, *, as_leader: bool | None = None
 ) -> JoinResponse:
     """The answer to a join of the current generation; the leader gets the list of members."""
     is_leader = group.leader == member.member_id if as_leader is None else as_leader
@@ -169,20 +169,20 @@ def joined(
     )
 
 
-def _member_metadata(turn: Turn, group: Group) -> tuple[tuple[str, str | None, bytes], ...]:
+def _member_metadata(turn: Turn, group: ClassicGroup) -> tuple[tuple[str, str | None, bytes], ...]:
     order = turn.era.joined_order([member.member_id for member in group.in_order()])
     members = [group.members[member_id] for member_id in order]
     return tuple([(m.member_id, m.instance_id, m.metadata(group.protocol)) for m in members])
 
 
-def reset_assignments(turn: Turn, group: Group, error: Errors) -> None:
+def reset_assignments(turn: Turn, group: ClassicGroup, error: Errors) -> None:
     """Clear all assignments and fail the syncs that wait, with ``error``."""
     for member in group.in_order():
         member.assignment = b""
     answer_syncs(turn, group, error)
 
 
-def answer_syncs(turn: Turn, group: Group, error: Errors) -> None:
+def answer_syncs(turn: Turn, group: ClassicGroup, error: Errors) -> None:
     """Answer the syncs that wait, and renew the sessions of their members."""
     ok = error is Errors.NONE
     protocol_type, protocol = (group.protocol_type, group.protocol) if ok else (None, None)
@@ -199,7 +199,7 @@ def answer_syncs(turn: Turn, group: Group, error: Errors) -> None:
             turn.timers.renew_session(group, member, member.session_timeout_ms)
 
 
-def forget(turn: Turn, group: Group, member_id: str) -> None:
+def forget(turn: Turn, group: ClassicGroup, member_id: str) -> None:
     """Remove every trace of a member or pending member from the group."""
     member = group.remove(member_id)
     if member is not None and member.instance_id is not None:
@@ -208,7 +208,7 @@ def forget(turn: Turn, group: Group, member_id: str) -> None:
     group.pending_sync.pop(member_id, None)
 
 
-def remove_member(turn: Turn, group: Group, member: Member) -> None:
+def remove_member(turn: Turn, group: ClassicGroup, member: ClassicMember) -> None:
     """Remove a member; its join, if one waits, is answered UNKNOWN_MEMBER_ID."""
     if turn.era.times_out_first_joins:
         request_id = group.take_join(member)
@@ -227,7 +227,7 @@ def failed_join(turn: Turn, member_id: str, error: Errors) -> JoinResponse:
     )
 
 
-def session_expired(turn: Turn, group: Group, member: Member) -> None:
+def session_expired(turn: Turn, group: ClassicGroup, member: ClassicMember) -> None:
     """Remove a member that sent no request within its session timeout."""
     turn.event("HEARTBEAT_EXPIRED", group, member_id=member.member_id)
     remove_member(turn, group, member)
@@ -235,20 +235,20 @@ def session_expired(turn: Turn, group: Group, member: Member) -> None:
     turn.react(Input.MEMBER_FAILED, group, cause)
 
 
-def pending_expired(turn: Turn, group: Group, member_id: str) -> None:
+def pending_expired(turn: Turn, group: ClassicGroup, member_id: str) -> None:
     """Remove a pending member that did not join with its id in time."""
     turn.event("PENDING_EXPIRED", group, member_id=member_id)
     forget(turn, group, member_id)
     turn.react(Input.PENDING_MEMBER_FAILED, group, {})
 
 
-def sync_expired(turn: Turn, group: Group, generation: int) -> None:
+def sync_expired(turn: Turn, group: ClassicGroup, generation: int) -> None:
     """KAFKA-12890: the rebalance timeout passed without syncs of all members."""
     if generation == group.generation:
         turn.react(Input.SYNC_EXPIRED, group, None)
 
 
-def remove_unsynced(turn: Turn, group: Group, subject: None) -> None:
+def remove_unsynced(turn: Turn, group: ClassicGroup, subject: None) -> None:
     """Remove members without a sync in this generation, and rebalance."""
     late = tuple(group.pending_sync)
     if not late:
@@ -260,7 +260,7 @@ def remove_unsynced(turn: Turn, group: Group, subject: None) -> None:
     prepare(turn, group, {"cause": "SYNC_TIMEOUT", "members": late})
 
 
-def bury(turn: Turn, group: Group) -> None:
+def bury(turn: Turn, group: ClassicGroup) -> None:
     """Before KAFKA-2720 a group died with its last member."""
     turn.move(group, GroupState.DEAD)
     turn.remove_group(group)

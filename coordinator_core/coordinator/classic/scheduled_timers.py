@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar, cast
 
 from coordinator_core.coordinator.classic import rebalance
-from coordinator_core.coordinator.classic.group import Group, Member
+from coordinator_core.coordinator.classic.group import ClassicGroup, ClassicMember
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.classic.timers import JoinWait, extended_delay, initial_delay
 from coordinator_core.coordinator.keyed_timers import KeyedTimer, KeyedTimers
@@ -30,18 +30,18 @@ class ScheduledTimers:
     def __len__(self) -> int:
         return len(self._sessions) + len(self._joins) + len(self._syncs)
 
-    def renew_session(self, group: Group, member: Member, timeout_ms: int) -> None:
+    def renew_session(self, group: ClassicGroup, member: ClassicMember, timeout_ms: int) -> None:
         self.watch_pending(group, member.member_id, timeout_ms)
 
-    def watch_pending(self, group: Group, member_id: str, timeout_ms: int) -> None:
+    def watch_pending(self, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
         """Members and pending members have the same kind of timer."""
         timer = SessionTimer(self._turn, group.group_id, member_id)
         self._sessions.schedule(timer, (group.group_id, member_id), timeout_ms)
 
-    def end_session(self, group: Group, member_id: str) -> None:
+    def end_session(self, group: ClassicGroup, member_id: str) -> None:
         self._sessions.cancel((group.group_id, member_id))
 
-    def start_join(self, group: Group, is_initial: bool) -> None:
+    def start_join(self, group: ClassicGroup, is_initial: bool) -> None:
         if is_initial:
             configured_ms = self._turn.config.group_initial_rebalance_delay_ms
             self.start_initial_join(group, *initial_delay(configured_ms, group))
@@ -51,32 +51,32 @@ class ScheduledTimers:
             timer = JoinTimer(self._turn, group.group_id)
             self._joins.schedule(timer, group.group_id, group.rebalance_timeout_ms())
 
-    def start_initial_join(self, group: Group, delay_ms: int, remaining_ms: int) -> None:
+    def start_initial_join(self, group: ClassicGroup, delay_ms: int, remaining_ms: int) -> None:
         timer = InitialJoinTimer(self._turn, group.group_id, self, delay_ms, remaining_ms)
         self._joins.schedule(timer, group.group_id, delay_ms)
 
-    def check_join(self, group: Group) -> None:
+    def check_join(self, group: ClassicGroup) -> None:
         """Complete the join if all members have joined; an initial delay always runs out."""
         is_preparing = group.state is GroupState.PREPARING_REBALANCE
         if is_preparing and group.previous_state is not GroupState.EMPTY and group.has_all_joined():
             self._complete_join(group)
 
-    def cancel_join(self, group: Group) -> None:
+    def cancel_join(self, group: ClassicGroup) -> None:
         self._joins.cancel(group.group_id)
 
-    def _complete_join(self, group: Group) -> None:
+    def _complete_join(self, group: ClassicGroup) -> None:
         self._joins.cancel(group.group_id)
         rebalance.complete_join(self._turn, group)
 
-    def start_sync(self, group: Group) -> None:
+    def start_sync(self, group: ClassicGroup) -> None:
         timer = SyncTimer(self._turn, group.group_id, group.generation)
         self._syncs.schedule(timer, group.group_id, group.rebalance_timeout_ms())
 
-    def check_sync(self, group: Group) -> None:
+    def check_sync(self, group: ClassicGroup) -> None:
         if not group.pending_sync:
             self._syncs.cancel(group.group_id)
 
-    def cancel_all(self, group: Group) -> None:
+    def cancel_all(self, group: ClassicGroup) -> None:
         for member_id in (*group.members, *group.pending):
             self._sessions.cancel((group.group_id, member_id))
         self._joins.cancel(group.group_id)
@@ -100,7 +100,7 @@ class _GroupTimer(KeyedTimer):
         if group is not None:
             self.react(group)
 
-    def react(self, group: Group) -> None:
+    def react(self, group: ClassicGroup) -> None:
         raise NotImplementedError
 
 
@@ -111,7 +111,7 @@ class SessionTimer(_GroupTimer):
         super().__init__(turn, group_id)
         self.member_id = member_id
 
-    def react(self, group: Group) -> None:
+    def react(self, group: ClassicGroup) -> None:
         member = group.members.get(self.member_id)
         if self.member_id in group.pending:
             rebalance.pending_expired(self.turn, group, self.member_id)
@@ -119,7 +119,7 @@ class SessionTimer(_GroupTimer):
             rebalance.session_expired(self.turn, group, member)
 
 
-def _awaits_answer(member: Member) -> bool:
+def _awaits_answer(member: ClassicMember) -> bool:
     """A member that waits for an answer sends no heartbeats; one in its first join may be gone."""
     awaits = member.awaiting_join is not None or member.awaiting_sync is not None
     return awaits and not member.is_new
@@ -130,7 +130,7 @@ class JoinTimer(_GroupTimer):
 
     is_initial: ClassVar[bool] = False
 
-    def react(self, group: Group) -> None:
+    def react(self, group: ClassicGroup) -> None:
         rebalance.complete_join(self.turn, group)
 
 
@@ -154,7 +154,7 @@ class InitialJoinTimer(_GroupTimer):
         self.delay_ms = delay_ms
         self.remaining_ms = remaining_ms
 
-    def react(self, group: Group) -> None:
+    def react(self, group: ClassicGroup) -> None:
         if not (group.new_member_added and self.remaining_ms):
             rebalance.complete_join(self.turn, group)
             return
@@ -171,5 +171,5 @@ class SyncTimer(_GroupTimer):
         super().__init__(turn, group_id)
         self.generation = generation
 
-    def react(self, group: Group) -> None:
+    def react(self, group: ClassicGroup) -> None:
         rebalance.sync_expired(self.turn, group, self.generation)

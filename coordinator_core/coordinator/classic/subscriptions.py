@@ -5,11 +5,11 @@ from __future__ import annotations
 from struct import error as StructError
 from struct import unpack_from
 
-from coordinator_core.coordinator.classic.group import CONSUMER, Group
+from coordinator_core.coordinator.classic.group import CONSUMER, ClassicGroup
 from coordinator_core.protocol.errors import UnexpectedState
 
 
-def subscribed_topics(group: Group) -> frozenset[str] | None:
+def subscribed_topics(group: ClassicGroup) -> frozenset[str] | None:
     """Topics of all members; None if the group is no consumer group or metadata are unreadable.
 
     Only version 0 of the consumer protocol's subscription is read: it is a prefix of all others.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from coordinator_core.coordinator.classic.group import Group, Member
+from coordinator_core.coordinator.classic.group import ClassicGroup, ClassicMember
 
 
 class JoinWait(Protocol):
@@ -32,37 +32,37 @@ class Timers(Protocol):
         """How many timers are set."""
         ...
 
-    def renew_session(self, group: Group, member: Member, timeout_ms: int) -> None:
+    def renew_session(self, group: ClassicGroup, member: ClassicMember, timeout_ms: int) -> None:
         """Start the member's session anew: a request of the member arrived."""
         ...
 
-    def watch_pending(self, group: Group, member_id: str, timeout_ms: int) -> None:
+    def watch_pending(self, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
         """Wait for the join with a member id that was handed out (KIP-394)."""
         ...
 
-    def end_session(self, group: Group, member_id: str) -> None:
+    def end_session(self, group: ClassicGroup, member_id: str) -> None:
         """Stop the session of a member that was removed or is about to be."""
         ...
 
-    def start_join(self, group: Group, is_initial: bool) -> None:
+    def start_join(self, group: ClassicGroup, is_initial: bool) -> None:
         """Wait for members to join; complete the join at once if all have."""
         ...
 
-    def check_join(self, group: Group) -> None:
+    def check_join(self, group: ClassicGroup) -> None:
         """Complete the join if all members have joined."""
         ...
 
-    def cancel_join(self, group: Group) -> None: ...
+    def cancel_join(self, group: ClassicGroup) -> None: ...
 
-    def start_sync(self, group: Group) -> None:
+    def start_sync(self, group: ClassicGroup) -> None:
         """Wait for the members' syncs in the present generation (KAFKA-12890)."""
         ...
 
-    def check_sync(self, group: Group) -> None:
+    def check_sync(self, group: ClassicGroup) -> None:
         """Stop waiting for syncs if none is pending."""
         ...
 
-    def cancel_all(self, group: Group) -> None:
+    def cancel_all(self, group: ClassicGroup) -> None:
         """Cancel every timer of a group that the coordinator gives up."""
         ...
 
@@ -71,7 +71,7 @@ class Timers(Protocol):
         ...
 
 
-def initial_delay(delay_ms: int, group: Group) -> tuple[int, int]:
+def initial_delay(delay_ms: int, group: ClassicGroup) -> tuple[int, int]:
     """The initial delay, and the time by which new members may extend it."""
     return delay_ms, max(group.rebalance_timeout_ms() - delay_ms, 0)
 

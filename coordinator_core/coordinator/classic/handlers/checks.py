@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.era import Era
 from coordinator_core.coordinator.turn import Turn
@@ -12,7 +12,7 @@ from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import JoinGroup, OffsetCommit, SyncGroup
 
 
-def check_member(group: Group, member_id: str, instance_id: str | None) -> Errors:
+def check_member(group: ClassicGroup, member_id: str, instance_id: str | None) -> Errors:
     """A member with an instance id must be the one that has it."""
     if instance_id is not None:
         current = group.static_members.get(instance_id)
@@ -23,14 +23,14 @@ def check_member(group: Group, member_id: str, instance_id: str | None) -> Error
     return Errors.NONE if member_id in group.members else Errors.UNKNOWN_MEMBER_ID
 
 
-def check_member_leniently(group: Group, member_id: str, instance_id: str | None) -> Errors:
+def check_member_leniently(group: ClassicGroup, member_id: str, instance_id: str | None) -> Errors:
     """Up to 2.5: an instance id that no member has is ignored."""
     if instance_id is not None and group.static_members.get(instance_id, member_id) != member_id:
         return Errors.FENCED_INSTANCE_ID
     return Errors.NONE if member_id in group.members else Errors.UNKNOWN_MEMBER_ID
 
 
-def check_sync(turn: Turn, group: Group, request: SyncGroup) -> Errors:
+def check_sync(turn: Turn, group: ClassicGroup, request: SyncGroup) -> Errors:
     error = checked_member(turn, group, request.member_id, request.instance_id, "sync-group")
     if error is not Errors.NONE:
         return error
@@ -50,7 +50,7 @@ def _is_inconsistent(turn: Turn, named: str | None, chosen: str | None) -> bool:
 
 
 def checked_member(
-    turn: Turn, group: Group, member_id: str, instance_id: str | None, operation: str
+    turn: Turn, group: ClassicGroup, member_id: str, instance_id: str | None, operation: str
 ) -> Errors:
     """The era's check of a member; logs a fenced one."""
     error = turn.era.check_member(group, member_id, instance_id)
@@ -66,18 +66,18 @@ def checked_member(
     return error
 
 
-def check_generation(era: Era, group: Group, request: Any) -> Errors:
+def check_generation(era: Era, group: ClassicGroup, request: Any) -> Errors:
     return Errors.NONE if request.generation == group.generation else Errors.ILLEGAL_GENERATION
 
 
-def check_generation_unless_completing(era: Era, group: Group, request: Any) -> Errors:
+def check_generation_unless_completing(era: Era, group: ClassicGroup, request: Any) -> Errors:
     """Up to 2.0 a heartbeat between join and sync may have any generation."""
     if group.state is GroupState.COMPLETING_REBALANCE:
         return Errors.NONE
     return check_generation(era, group, request)
 
 
-def check_commit(era: Era, group: Group, request: OffsetCommit) -> Errors:
+def check_commit(era: Era, group: ClassicGroup, request: OffsetCommit) -> Errors:
     """A simple consumer may commit to an Empty group; a member needs its id and generation."""
     if request.generation < 0 and group.state is GroupState.EMPTY:
         return Errors.NONE
@@ -87,7 +87,7 @@ def check_commit(era: Era, group: Group, request: OffsetCommit) -> Errors:
     return Errors.NONE if group.state is GroupState.EMPTY else Errors.UNKNOWN_MEMBER_ID
 
 
-def check_commit_fencing_first(era: Era, group: Group, request: OffsetCommit) -> Errors:
+def check_commit_fencing_first(era: Era, group: ClassicGroup, request: OffsetCommit) -> Errors:
     """2.5: a fenced instance id is refused even where a simple commit is accepted."""
     error = era.check_member(group, request.member_id, request.instance_id)
     if error is Errors.FENCED_INSTANCE_ID:
@@ -97,7 +97,7 @@ def check_commit_fencing_first(era: Era, group: Group, request: OffsetCommit) ->
     return check_generation(era, group, request) if error is Errors.NONE else error
 
 
-def check_commit_state_first(era: Era, group: Group, request: OffsetCommit) -> Errors:
+def check_commit_state_first(era: Era, group: ClassicGroup, request: OffsetCommit) -> Errors:
     """Up to 2.0: between join and sync every commit is refused, even an unknown member's."""
     if request.generation < 0 and group.state is GroupState.EMPTY:
         return Errors.NONE
@@ -107,7 +107,7 @@ def check_commit_state_first(era: Era, group: Group, request: OffsetCommit) -> E
     return check_generation(era, group, request) if error is Errors.NONE else error
 
 
-def accepts_size(turn: Turn, group: Group, request: JoinGroup) -> bool:
+def accepts_size(turn: Turn, group: ClassicGroup, request: JoinGroup) -> bool:
     """group.max.size: during a rebalance the members that have rejoined count."""
     limit = turn.config.group_max_size
     member = group.members.get(request.member_id)
@@ -119,7 +119,7 @@ def accepts_size(turn: Turn, group: Group, request: JoinGroup) -> bool:
     return member is not None or len(group.members) < limit
 
 
-def accepts_size_by_members(turn: Turn, group: Group, request: JoinGroup) -> bool:
+def accepts_size_by_members(turn: Turn, group: ClassicGroup, request: JoinGroup) -> bool:
     """Up to 2.5 (KIP-389): all members count; a full group refuses members that rejoin late."""
     limit = turn.config.group_max_size
     member = group.members.get(request.member_id)
@@ -129,6 +129,6 @@ def accepts_size_by_members(turn: Turn, group: Group, request: JoinGroup) -> boo
     return not (len(group.members) > limit and is_late)
 
 
-def accepts_any_size(turn: Turn, group: Group, request: JoinGroup) -> bool:
+def accepts_any_size(turn: Turn, group: ClassicGroup, request: JoinGroup) -> bool:
     """Before KIP-389 a group had no maximal size."""
     return True

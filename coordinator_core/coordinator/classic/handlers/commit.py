@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.states import Input
 from coordinator_core.coordinator.offset_commit import answer_of
 from coordinator_core.coordinator.turn import Turn
@@ -31,7 +31,7 @@ def _no_such_group(turn: Turn, request: OffsetCommit) -> Errors:
     return Errors.GROUP_ID_NOT_FOUND if is_reported else Errors.ILLEGAL_GENERATION
 
 
-def _simple_group(turn: Turn, request: OffsetCommit) -> Group:
+def _simple_group(turn: Turn, request: OffsetCommit) -> ClassicGroup:
     """A group without members, for the offsets of a simple consumer."""
     if not turn.era.has_empty_state:
         return turn.make_group(request.group_id)  # KAFKA-2720: such offsets had no group
@@ -47,17 +47,17 @@ def _refuse_all(turn: Turn, request: OffsetCommit, error: Errors) -> None:
 # -- reactions -----------------------------------------------------------------------------------
 
 
-def refuse(turn: Turn, group: Group, request: OffsetCommit) -> None:
+def refuse(turn: Turn, group: ClassicGroup, request: OffsetCommit) -> None:
     """Refuse between join and sync: the member's partitions are about to change."""
     _refuse_all(turn, request, Errors.REBALANCE_IN_PROGRESS)
 
 
-def store_keeping_alive(turn: Turn, group: Group, request: OffsetCommit) -> None:
+def store_keeping_alive(turn: Turn, group: ClassicGroup, request: OffsetCommit) -> None:
     """Store, and renew the member's session."""
     member = group.members[request.member_id]
     turn.timers.renew_session(group, member, member.session_timeout_ms)
     store(turn, group, request)
 
 
-def store(turn: Turn, group: Group, request: OffsetCommit) -> None:
+def store(turn: Turn, group: ClassicGroup, request: OffsetCommit) -> None:
     turn.era.store_offsets(turn, group, request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.group_records import group_tombstone
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.offset_records import offset_tombstone
@@ -19,11 +19,11 @@ def handle(turn: Turn, request: DeleteGroup) -> None:
         turn.react(Input.DELETE, group, request)
 
 
-def refuse(turn: Turn, group: Group, request: DeleteGroup) -> None:
+def refuse(turn: Turn, group: ClassicGroup, request: DeleteGroup) -> None:
     turn.answer(request, DeleteResponse(Errors.NON_EMPTY_GROUP))
 
 
-def delete(turn: Turn, group: Group, request: DeleteGroup) -> None:
+def delete(turn: Turn, group: ClassicGroup, request: DeleteGroup) -> None:
     """Up to 3.9: the group is removed at once, even if its tombstones cannot be written."""
     turn.move(group, GroupState.DEAD)
     turn.remove_group(group)
@@ -38,7 +38,7 @@ def delete(turn: Turn, group: Group, request: DeleteGroup) -> None:
     turn.respond(request.request_id, DeleteResponse(Errors.NONE))
 
 
-def delete_when_written(turn: Turn, group: Group, request: DeleteGroup) -> None:
+def delete_when_written(turn: Turn, group: ClassicGroup, request: DeleteGroup) -> None:
     """4.x: a group whose tombstones cannot be written stays."""
     turn.discard_group(group)
     partitions = [partition for partition, _ in group.offsets.in_order()]

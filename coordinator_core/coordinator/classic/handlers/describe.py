@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
@@ -26,7 +26,7 @@ def handle(turn: Turn, request: DescribeGroup) -> None:
     turn.respond(request.request_id, DescribeResponse(error, GroupState.DEAD.value))
 
 
-def show_with_metadata(turn: Turn, group: Group, request: DescribeGroup) -> None:
+def show_with_metadata(turn: Turn, group: ClassicGroup, request: DescribeGroup) -> None:
     """A Stable group: each member's metadata and assignment."""
     members = tuple(
         [
@@ -51,17 +51,19 @@ def show_with_metadata(turn: Turn, group: Group, request: DescribeGroup) -> None
     turn.respond(request.request_id, response)
 
 
-def show(turn: Turn, group: Group, request: DescribeGroup) -> None:
+def show(turn: Turn, group: ClassicGroup, request: DescribeGroup) -> None:
     """A group in any other state: its members only."""
     _show(turn, group, request, with_assignments=False)
 
 
-def show_with_assignments(turn: Turn, group: Group, request: DescribeGroup) -> None:
+def show_with_assignments(turn: Turn, group: ClassicGroup, request: DescribeGroup) -> None:
     """4.x: a group in any other state still shows its members' last assignments."""
     _show(turn, group, request, with_assignments=True)
 
 
-def _show(turn: Turn, group: Group, request: DescribeGroup, *, with_assignments: bool) -> None:
+def _show(
+    turn: Turn, group: ClassicGroup, request: DescribeGroup, *, with_assignments: bool
+) -> None:
     members = tuple(
         [
             (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.handlers.checks import checked_member
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.turn import Turn
@@ -27,25 +27,25 @@ def handle(turn: Turn, request: Heartbeat) -> None:
     turn.grid[Input.HEARTBEAT][group.state](turn, group, request)
 
 
-def _check(turn: Turn, group: Group, request: Heartbeat) -> Errors:
+def _check(turn: Turn, group: ClassicGroup, request: Heartbeat) -> Errors:
     if not turn.era.has_empty_state and group.state is not GroupState.STABLE:
         return Errors.REBALANCE_IN_PROGRESS  # up to 0.10.0, even to unknown members
     error = checked_member(turn, group, request.member_id, request.instance_id, "heartbeat")
     return turn.era.check_heartbeat(turn.era, group, request) if error is Errors.NONE else error
 
 
-def keep_alive(turn: Turn, group: Group, request: Heartbeat) -> None:
+def keep_alive(turn: Turn, group: ClassicGroup, request: Heartbeat) -> None:
     member = group.members[request.member_id]
     turn.timers.renew_session(group, member, member.session_timeout_ms)
     turn.answer(request, _ALIVE)
 
 
-def ask_to_rejoin(turn: Turn, group: Group, request: Heartbeat) -> None:
+def ask_to_rejoin(turn: Turn, group: ClassicGroup, request: Heartbeat) -> None:
     member = group.members[request.member_id]
     turn.timers.renew_session(group, member, member.session_timeout_ms)
     turn.answer(request, _REJOIN)
 
 
-def ask_not_renewing(turn: Turn, group: Group, request: Heartbeat) -> None:
+def ask_not_renewing(turn: Turn, group: ClassicGroup, request: Heartbeat) -> None:
     """Before KAFKA-10134 a heartbeat between join and sync did not renew the session."""
     turn.answer(request, _REJOIN)

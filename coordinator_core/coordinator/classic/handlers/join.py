@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator_core.coordinator.classic.group import Group, Member
+from coordinator_core.coordinator.classic.group import ClassicGroup, ClassicMember
 from coordinator_core.coordinator.classic.group_records import group_record, new_group_record
 from coordinator_core.coordinator.classic.handlers.checks import checked_member
 from coordinator_core.coordinator.classic.rebalance import (
@@ -48,7 +48,7 @@ def _refuse(turn: Turn, request: JoinGroup, member_id: str, error: Errors) -> No
     turn.respond(request.request_id, failed_join(turn, member_id, error))
 
 
-def _join(turn: Turn, group: Group, request: JoinGroup) -> None:
+def _join(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     if not turn.era.accepts_size(turn, group, request):
         _refuse_for_size(turn, group, request)
     else:
@@ -59,7 +59,7 @@ def _join(turn: Turn, group: Group, request: JoinGroup) -> None:
         turn.timers.check_join(group)
 
 
-def _refuse_for_size(turn: Turn, group: Group, request: JoinGroup) -> None:
+def _refuse_for_size(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     """Refuse a join of a full group; a member that rejoins late is removed."""
     forget(turn, group, request.member_id)
     if not turn.era.takes_new_timeouts and request.instance_id is not None:
@@ -67,7 +67,7 @@ def _refuse_for_size(turn: Turn, group: Group, request: JoinGroup) -> None:
     _refuse(turn, request, "", Errors.GROUP_MAX_SIZE_REACHED)
 
 
-def _store_new_group(turn: Turn, group: Group, request: JoinGroup) -> None:
+def _store_new_group(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     """4.x: write the group that the join created; if the append fails, the join fails."""
 
     def written(error: Errors) -> None:
@@ -84,7 +84,7 @@ def _store_new_group(turn: Turn, group: Group, request: JoinGroup) -> None:
 # -- classify ------------------------------------------------------------------------------------
 
 
-def classify(turn: Turn, group: Group, request: JoinGroup) -> Input | None:
+def classify(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Input | None:
     """The input of this join; None if it was refused."""
     if not group.supports(request.protocol_type, request.protocols):
         _refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
@@ -98,7 +98,7 @@ def classify(turn: Turn, group: Group, request: JoinGroup) -> Input | None:
     return _rejoining_member(turn, group, request)
 
 
-def classify_before_kip_345(turn: Turn, group: Group, request: JoinGroup) -> Input | None:
+def classify_before_kip_345(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Input | None:
     """Up to 2.0: all members are dynamic, and a new one joins at once."""
     if not group.supports(request.protocol_type, request.protocols):
         _refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
@@ -108,7 +108,7 @@ def classify_before_kip_345(turn: Turn, group: Group, request: JoinGroup) -> Inp
     return _rejoining_member(turn, group, request)
 
 
-def classify_unchecked_first(turn: Turn, group: Group, request: JoinGroup) -> Input | None:
+def classify_unchecked_first(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Input | None:
     """Up to 1.1: the first member of a group may join without protocols, and then gets stuck."""
     is_same_type = group.protocol_type == request.protocol_type
     if group.members and not (is_same_type and group.supports_any(request.protocols)):
@@ -119,14 +119,14 @@ def classify_unchecked_first(turn: Turn, group: Group, request: JoinGroup) -> In
     return _rejoining_member(turn, group, request)
 
 
-def _new_member(group: Group, request: JoinGroup) -> Input:
+def _new_member(group: ClassicGroup, request: JoinGroup) -> Input:
     if request.instance_id is not None:
         returns = request.instance_id in group.static_members
         return Input.STATIC_MEMBER_RETURNS if returns else Input.NEW_MEMBER
     return Input.NEW_MEMBER_NEEDS_ID if request.requires_known_member_id else Input.NEW_MEMBER
 
 
-def _rejoining_member(turn: Turn, group: Group, request: JoinGroup) -> Input | None:
+def _rejoining_member(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Input | None:
     error = checked_member(turn, group, request.member_id, request.instance_id, "join-group")
     if (
         error is Errors.NONE
@@ -148,7 +148,7 @@ def _rejoining_member(turn: Turn, group: Group, request: JoinGroup) -> Input | N
 # -- reactions -----------------------------------------------------------------------------------
 
 
-def require_id(turn: Turn, group: Group, request: JoinGroup) -> None:
+def require_id(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     """KIP-394: the client joins again with the id it is given, so a retry adds no second member."""
     member_id = turn.member_ids(group.group_id, request.client_id)
     _event_of_join(turn, group, request, member_id, "id_required")
@@ -157,7 +157,7 @@ def require_id(turn: Turn, group: Group, request: JoinGroup) -> None:
     _refuse(turn, request, member_id, Errors.MEMBER_ID_REQUIRED)
 
 
-def add(turn: Turn, group: Group, request: JoinGroup) -> None:
+def add(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     """Add a new or pending member; its join waits."""
     member_id, step = request.member_id, "pending"
     if not member_id:
@@ -182,9 +182,9 @@ def add(turn: Turn, group: Group, request: JoinGroup) -> None:
     prepare_or_check_join(turn, group, cause)
 
 
-def _member(turn: Turn, request: JoinGroup, member_id: str) -> Member:
+def _member(turn: Turn, request: JoinGroup, member_id: str) -> ClassicMember:
     has_own = turn.era.has_rebalance_timeout
-    member = Member(
+    member = ClassicMember(
         member_id,
         request.instance_id,
         request.client_id,
@@ -197,20 +197,22 @@ def _member(turn: Turn, request: JoinGroup, member_id: str) -> Member:
     return member
 
 
-def _extends_initial_delay(turn: Turn, group: Group) -> bool:
+def _extends_initial_delay(turn: Turn, group: ClassicGroup) -> bool:
     if turn.era.extends_every_initial_delay:
         return group.previous_state is GroupState.EMPTY
     return group.generation == 0
 
 
-def _watch_new_member(turn: Turn, group: Group, member: Member) -> None:
+def _watch_new_member(turn: Turn, group: ClassicGroup, member: ClassicMember) -> None:
     """KAFKA-7610: limit the wait of a new member, which cannot send heartbeats yet."""
     if turn.era.times_out_first_joins:
         timeout_ms = turn.config.group_new_member_join_timeout_ms
         turn.timers.renew_session(group, member, timeout_ms)
 
 
-def _event_of_join(turn: Turn, group: Group, request: JoinGroup, member_id: str, step: str) -> None:
+def _event_of_join(
+    turn: Turn, group: ClassicGroup, request: JoinGroup, member_id: str, step: str
+) -> None:
     turn.event(
         "MEMBER_JOIN",
         group,
@@ -233,35 +235,35 @@ def _cause(
     }
 
 
-def rejoin_in_rebalance(turn: Turn, group: Group, request: JoinGroup) -> None:
+def rejoin_in_rebalance(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     _update_and_rebalance(turn, group, request, "JOINING_IN_PREPARE")
 
 
-def rejoin_changed(turn: Turn, group: Group, request: JoinGroup) -> None:
+def rejoin_changed(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     """Changed metadata require a new assignment."""
     _update_and_rebalance(turn, group, request, "METADATA_CHANGE")
 
 
-def rejoin_of_leader(turn: Turn, group: Group, request: JoinGroup) -> None:
+def rejoin_of_leader(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     """A leader rejoins to get a rebalance: its topics may have changed."""
     _update_and_rebalance(turn, group, request, "LEADER_REJOIN")
 
 
-def _update_and_rebalance(turn: Turn, group: Group, request: JoinGroup, kind: str) -> None:
+def _update_and_rebalance(turn: Turn, group: ClassicGroup, request: JoinGroup, kind: str) -> None:
     member = group.members[request.member_id]
     _update(turn, group, member, request)
     cause = _cause(kind, request, member.member_id, during=group.state.value)
     prepare_or_check_join(turn, group, cause)
 
 
-def _update(turn: Turn, group: Group, member: Member, request: JoinGroup) -> None:
+def _update(turn: Turn, group: ClassicGroup, member: ClassicMember, request: JoinGroup) -> None:
     group.update(member, request.protocols, request.request_id)
     if turn.era.takes_new_timeouts:
         member.rebalance_timeout_ms = request.rebalance_timeout_ms
         member.session_timeout_ms = request.session_timeout_ms
 
 
-def answer_again(turn: Turn, group: Group, request: JoinGroup) -> None:
+def answer_again(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     """Answer with the present generation: the answer to the first join may have been lost."""
     turn.respond(request.request_id, joined(turn, group, group.members[request.member_id]))
 
@@ -269,20 +271,20 @@ def answer_again(turn: Turn, group: Group, request: JoinGroup) -> None:
 # -- static members (KIP-345) --------------------------------------------------------------------
 
 
-def replace_and_wait(turn: Turn, group: Group, request: JoinGroup) -> None:
+def replace_and_wait(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     """During a rebalance the returning member joins under its new id."""
     _replace(turn, group, request)
     turn.timers.check_join(group)
 
 
-def replace_and_rebalance(turn: Turn, group: Group, request: JoinGroup) -> None:
+def replace_and_rebalance(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     """The leader may already assign to the old id: begin another rebalance."""
     member = _replace(turn, group, request)
     cause = _cause("STATIC_UPDATE", request, member.member_id, instance_id=request.instance_id)
     prepare(turn, group, cause)
 
 
-def replace_and_store(turn: Turn, group: Group, request: JoinGroup) -> None:
+def replace_and_store(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     """No rebalance if the vote has the same result: store the new id; a leader need not assign."""
     old = _Replaced(turn, group, request)
     member = _replace(turn, group, request)
@@ -304,7 +306,7 @@ def replace_and_store(turn: Turn, group: Group, request: JoinGroup) -> None:
 
 
 def _event_of_failed_store(
-    turn: Turn, group: Group, error: Errors, member: Member, old_member_id: str
+    turn: Turn, group: ClassicGroup, error: Errors, member: ClassicMember, old_member_id: str
 ) -> None:
     turn.event(
         "STORE_FAILED",
@@ -317,7 +319,7 @@ def _event_of_failed_store(
     )
 
 
-def replace_and_answer(turn: Turn, group: Group, request: JoinGroup) -> None:
+def replace_and_answer(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     """2.5: no vote and no record; a leader is sent its old id as leader, so it does not assign."""
     leader = group.leader
     member = _replace(turn, group, request)
@@ -325,11 +327,11 @@ def replace_and_answer(turn: Turn, group: Group, request: JoinGroup) -> None:
     _answer_replacement(turn, group, request, member, leader)
 
 
-def replace_impossible(turn: Turn, group: Group, request: JoinGroup) -> None:
+def replace_impossible(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     raise UnexpectedState(f"static member {request.instance_id} in {group.state.value}")
 
 
-def _replace(turn: Turn, group: Group, request: JoinGroup) -> Member:
+def _replace(turn: Turn, group: ClassicGroup, request: JoinGroup) -> ClassicMember:
     """Give the static member a new id; the requests of its old id that wait are fenced."""
     assert request.instance_id is not None
     member = group.members[group.static_members[request.instance_id]]
@@ -347,7 +349,7 @@ def _replace(turn: Turn, group: Group, request: JoinGroup) -> Member:
     return member
 
 
-def _fence(turn: Turn, group: Group, member: Member) -> None:
+def _fence(turn: Turn, group: ClassicGroup, member: ClassicMember) -> None:
     error = Errors.FENCED_INSTANCE_ID
     join, sync = group.take_join(member), member.awaiting_sync
     member.awaiting_sync = None
@@ -358,7 +360,7 @@ def _fence(turn: Turn, group: Group, member: Member) -> None:
         turn.respond(sync, SyncResponse(error))
 
 
-def _rename(turn: Turn, group: Group, member: Member, new_member_id: str) -> None:
+def _rename(turn: Turn, group: ClassicGroup, member: ClassicMember, new_member_id: str) -> None:
     assert member.instance_id is not None
     group.rename(member, new_member_id)
     group.static_members[member.instance_id] = new_member_id
@@ -368,7 +370,11 @@ def _rename(turn: Turn, group: Group, member: Member, new_member_id: str) -> Non
 
 
 def _answer_replacement(
-    turn: Turn, group: Group, request: JoinGroup, member: Member, old_leader: str | None
+    turn: Turn,
+    group: ClassicGroup,
+    request: JoinGroup,
+    member: ClassicMember,
+    old_leader: str | None,
 ) -> None:
     request_id = group.take_join(member)
     if request_id is None:
@@ -387,7 +393,7 @@ class _Replaced:
 
     __slots__ = ("group", "leader", "member_id", "protocols", "request", "timeouts", "turn")
 
-    def __init__(self, turn: Turn, group: Group, request: JoinGroup) -> None:
+    def __init__(self, turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
         assert request.instance_id is not None
         member = group.members[group.static_members[request.instance_id]]
         self.turn, self.group, self.request = turn, group, request
@@ -396,7 +402,7 @@ class _Replaced:
         self.protocols = member.protocols
         self.timeouts = member.rebalance_timeout_ms, member.session_timeout_ms
 
-    def restore(self, member: Member, error: Errors) -> None:
+    def restore(self, member: ClassicMember, error: Errors) -> None:
         turn, group = self.turn, self.group
         restores = turn.era.failed_replacement_restores_protocols
         protocols = self.protocols if restores else member.protocols

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator_core.coordinator.classic.group import Group, Member
+from coordinator_core.coordinator.classic.group import ClassicGroup, ClassicMember
 from coordinator_core.coordinator.classic.handlers.checks import checked_member
 from coordinator_core.coordinator.classic.rebalance import forget, remove_member
 from coordinator_core.coordinator.classic.states import Input
@@ -56,7 +56,7 @@ def handle_single(turn: Turn, request: LeaveGroup) -> None:
     turn.respond(request.request_id, LeaveResponse(error))
 
 
-def _group(turn: Turn, request: LeaveGroup) -> Group | None:
+def _group(turn: Turn, request: LeaveGroup) -> ClassicGroup | None:
     """The request's group; if there is none, answers the request and returns None."""
     group = turn.groups.get(request.group_id)
     if not request.group_id:
@@ -71,7 +71,7 @@ def _result(leaver: Leaver, error: Errors) -> tuple[str, str | None, Errors]:
     return leaver.member_id, leaver.instance_id, error
 
 
-def _leave(turn: Turn, group: Group, leaver: Leaver) -> Errors:
+def _leave(turn: Turn, group: ClassicGroup, leaver: Leaver) -> Errors:
     was_pending = leaver.member_id in group.pending
     is_logged_last = turn.era.logs_leave_last
     # Up to 2.8 the reason has the request's member id: empty if it names only the instance id.
@@ -91,7 +91,7 @@ def _leave(turn: Turn, group: Group, leaver: Leaver) -> Errors:
     return error
 
 
-def _member_id(group: Group, leaver: Leaver) -> str:
+def _member_id(group: ClassicGroup, leaver: Leaver) -> str:
     """The request's member id, or that of the member with its instance id; "" if there is none."""
     if leaver.member_id or leaver.instance_id is None:
         return leaver.member_id
@@ -101,7 +101,7 @@ def _member_id(group: Group, leaver: Leaver) -> str:
 _Removed = tuple[Errors, list[Event]]  # an error, or the event to log
 
 
-def _remove(turn: Turn, group: Group, leaver: Leaver) -> _Removed:
+def _remove(turn: Turn, group: ClassicGroup, leaver: Leaver) -> _Removed:
     member_id = _member_id(group, leaver)
     if not member_id:
         return Errors.UNKNOWN_MEMBER_ID, []
@@ -117,7 +117,7 @@ def _remove(turn: Turn, group: Group, leaver: Leaver) -> _Removed:
     return Errors.NONE, [_left(group, member, leaver)]
 
 
-def _left(group: Group, member: Member, leaver: Leaver) -> Event:
+def _left(group: ClassicGroup, member: ClassicMember, leaver: Leaver) -> Event:
     fields = {
         "member_id": member.member_id,
         "instance_id": member.instance_id,
@@ -132,7 +132,7 @@ def _left(group: Group, member: Member, leaver: Leaver) -> Event:
     return Event("LEFT", group.group_id, group.state.value, group.generation, fields)
 
 
-def _remove_pending(turn: Turn, group: Group, leaver: Leaver, member_id: str) -> _Removed:
+def _remove_pending(turn: Turn, group: ClassicGroup, leaver: Leaver, member_id: str) -> _Removed:
     if leaver.instance_id is not None and not turn.era.leaving_pending_may_be_static:
         if leaver.instance_id in group.static_members:
             return Errors.FENCED_INSTANCE_ID, []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.group_records import group_record
 from coordinator_core.coordinator.classic.handlers.checks import check_sync
 from coordinator_core.coordinator.classic.rebalance import answer_syncs, prepare, reset_assignments
@@ -37,35 +37,35 @@ def handle(turn: Turn, request: SyncGroup) -> None:
     turn.react(Input.SYNC_LEADER if is_leader else Input.SYNC_FOLLOWER, group, request)
 
 
-def refuse(turn: Turn, group: Group, request: SyncGroup) -> None:
+def refuse(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
     turn.respond(request.request_id, SyncResponse(Errors.REBALANCE_IN_PROGRESS))
 
 
-def park(turn: Turn, group: Group, request: SyncGroup) -> None:
+def park(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
     """Wait for the leader; a repeated sync replaces the first, which is never answered."""
     group.members[request.member_id].awaiting_sync = request.request_id
     _synced(turn, group, request)
 
 
-def park_renewing(turn: Turn, group: Group, request: SyncGroup) -> None:
+def park_renewing(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
     """0.9: the sync renews the session, so no timer is left behind."""
     park(turn, group, request)
     member = group.members[request.member_id]
     turn.timers.renew_session(group, member, member.session_timeout_ms)
 
 
-def store(turn: Turn, group: Group, request: SyncGroup) -> None:
+def store(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
     """Park the leader's own sync too: all are answered once the record is in the log."""
     park(turn, group, request)
     _store(turn, group, request)
 
 
-def store_renewing(turn: Turn, group: Group, request: SyncGroup) -> None:
+def store_renewing(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
     park_renewing(turn, group, request)
     _store(turn, group, request)
 
 
-def _store(turn: Turn, group: Group, request: SyncGroup) -> None:
+def _store(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
     turn.event(
         "ASSIGNMENT_RECEIVED",
         group,
@@ -91,14 +91,14 @@ def _store(turn: Turn, group: Group, request: SyncGroup) -> None:
     turn.append(group, [group_record(turn.era, group, assignments)], appended)
 
 
-def become_stable(turn: Turn, group: Group, stored: StoredAssignment) -> None:
+def become_stable(turn: Turn, group: ClassicGroup, stored: StoredAssignment) -> None:
     for member in group.in_order():
         member.assignment = stored.assignments[member.member_id]
     answer_syncs(turn, group, Errors.NONE)
     turn.move(group, GroupState.STABLE)
 
 
-def rebalance_again(turn: Turn, group: Group, failed: StoredAssignment) -> None:
+def rebalance_again(turn: Turn, group: ClassicGroup, failed: StoredAssignment) -> None:
     """No member gets an assignment that is not in the log."""
     error = turn.era.group_store_errors.get(failed.error, failed.error)
     turn.event("STORE_FAILED", group, step=_step_of(failed.error, error), error=failed.error.name)
@@ -114,7 +114,7 @@ def _step_of(append_error: Errors, error: Errors) -> str:
     return "unexpected" if error is append_error else "known"
 
 
-def resend(turn: Turn, group: Group, request: SyncGroup) -> None:
+def resend(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
     """Answer with the assignment that the member has: the group is Stable."""
     _synced(turn, group, request)
     member = group.members[request.member_id]
@@ -124,13 +124,13 @@ def resend(turn: Turn, group: Group, request: SyncGroup) -> None:
     )
 
 
-def resend_renewing(turn: Turn, group: Group, request: SyncGroup) -> None:
+def resend_renewing(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
     """Up to 3.9 such a sync also renews the session; 4.x does not."""
     resend(turn, group, request)
     member = group.members[request.member_id]
     turn.timers.renew_session(group, member, member.session_timeout_ms)
 
 
-def _synced(turn: Turn, group: Group, request: SyncGroup) -> None:
+def _synced(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
     group.pending_sync.pop(request.member_id, None)
     turn.timers.check_sync(group)
