@@ -1,12 +1,12 @@
-"""Bronze: everything that was left behind, as it came, each input once.
+"""Bronze tables: every input as it is, each one once.
 
-reads   segment files, the topic of a running cluster, dumps, broker logs, an engine's traces
+reads   segment files, the topic of a running cluster, dumps, broker logs, traces of the engine
 writes  offsets_records     one row per record of `__consumer_offsets`
         broker_log_events   one row per line of a coordinator's logger
-        trace_events        one row per line of an engine's trace
-        quarantine          one row per thing that could not be read
-        ingested_files      one row per file (or log of a dump or cluster), with counts that
-                            add up
+        trace_events        one row per line of a trace
+        quarantine          one row per unreadable input
+        ingested_files      one row per file, or per topic partition of a dump or cluster, with
+                            counts that add up
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ADDED = (*_SUMMED, "kept_by_date", "first_offset", "last_offset")
 
 @dataclass(frozen=True)
 class Inputs:
-    """Where to read from.  ``log_timezone`` is the zone of the brokers' log lines."""
+    """The sources.  ``log_timezone`` is the time zone of the brokers' log lines."""
 
     segments: list[str] = field(default_factory=list)
     broker_logs: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ def quarantined_records(rows: DataFrame, cluster_id: str, source: str = SEGMENTS
 def quarantined_lines(
     rows: DataFrame, cluster_id: str, source: str, file: str, reason: str
 ) -> DataFrame:
-    """``file``, ``reason``: the columns that name the file and say why."""
+    """``file``, ``reason``: the columns of ``rows`` with the file and the reason."""
     return rows.where("kind = 'quarantined'").select(
         F.lit(cluster_id).alias("cluster_id"),
         F.lit(source).alias("source"),
@@ -106,7 +106,7 @@ def segment_files(rows: DataFrame, cluster_id: str) -> DataFrame:
 
 
 def dump_files(rows: DataFrame, cluster_id: str) -> DataFrame:
-    """A file holds records of several logs: a row each, and one for what is of no log."""
+    """One row per topic partition in a file, and one for inputs without a partition."""
     counted = raw_records.counts(rows)
     return counted.select(
         F.lit(cluster_id).alias("cluster_id"),
@@ -136,9 +136,9 @@ def log_files(rows: DataFrame, cluster_id: str) -> DataFrame:
 
 
 def kafka_logs(rows: DataFrame, cluster_id: str, before: DataFrame) -> DataFrame:
-    """What a batch adds to the counts ``before``: one row a log that something new came from.
+    """The counts ``before`` plus those of a batch: one row per topic partition with new records.
 
-    Only offsets beyond those counted: a batch that is read again adds nothing.
+    Only offsets above those counted are new, so a batch that is read again adds nothing.
     """
     counted = before.where(F.col("source") == KAFKA).select(
         "topic_partition", *(F.col(name).alias(f"old_{name}") for name in _ADDED)
@@ -153,7 +153,7 @@ def kafka_logs(rows: DataFrame, cluster_id: str, before: DataFrame) -> DataFrame
     dates = F.map_zip_with(
         "kept_by_date",
         F.coalesce("old_kept_by_date", F.expr("CAST(MAP() AS MAP<DATE, BIGINT>)")),
-        lambda _, n, t: F.coalesce(n, F.lit(0)) + F.coalesce(t, F.lit(0)),
+        lambda _, new, old: F.coalesce(new, F.lit(0)) + F.coalesce(old, F.lit(0)),
     )
     return added.select(
         F.lit(cluster_id).alias("cluster_id"),
@@ -177,7 +177,7 @@ def trace_events(rows: DataFrame, cluster_id: str) -> DataFrame:
 
 
 def trace_files(rows: DataFrame, cluster_id: str) -> DataFrame:
-    """Virtual time has no date: all is of the one where times are unknown."""
+    """All lines count under 1970-01-01, as virtual time has no date."""
     no_date = F.lit("1970-01-01").cast("date")
     return rows.where("kind = 'file'").select(
         F.lit(cluster_id).alias("cluster_id"),
@@ -244,7 +244,7 @@ def run(lake: Lake, inputs: Inputs) -> None:
 
 
 def _run_kafka(lake: Lake, kafka: Kafka) -> None:
-    """Whatever dates are asked for: the next run begins where this one stopped."""
+    """All dates, as the next run continues where this one stopped."""
     reading = Reading(lake.spark, kafka, _checkpoint(lake))
     if reading.gaps:
         _land(lake, "quarantine", quarantined_gaps(lake, reading.gaps))
@@ -267,7 +267,7 @@ def _run_kafka(lake: Lake, kafka: Kafka) -> None:
 
 
 def _checkpoint(lake: Lake) -> str:
-    """Beside the tables, under a name that no cluster id can lead out of."""
+    """A folder beside the tables; the cluster id is quoted, so it cannot name another folder."""
     cluster = quote(lake.cluster_id, safe="").replace(".", "%2E")
     return f"{lake.path('_checkpoints')}/{cluster}/offsets_records"
 
@@ -278,9 +278,9 @@ def _land_batch(lake: Lake, rows: DataFrame) -> None:
     lake.upsert("ingested_files", kafka_logs(rows, lake.cluster_id, before))
 
 
-def _aborted(everything: DataFrame, committed: DataFrame) -> DataFrame:
-    """Records that a committed reader does not get, below the first open transaction."""
-    rows = raw_records.record_rows(everything.withColumn("aborted", F.lit(True)), DateRange())
+def _aborted(uncommitted: DataFrame, committed: DataFrame) -> DataFrame:
+    """Records below the last stable offset that a read_committed consumer does not receive."""
+    rows = raw_records.record_rows(uncommitted.withColumn("aborted", F.lit(True)), DateRange())
     return rows.join(
         committed.select("topic_partition", "log_offset"),
         on=["topic_partition", "log_offset"],
@@ -303,7 +303,10 @@ def _run_traces(lake: Lake, files: list[str]) -> None:
 
 @contextmanager
 def _kept(rows: DataFrame) -> Iterator[None]:
-    """Three tables out of one reading.  Counts last: a file is listed once its rows are there."""
+    """Keep the rows on disk while three tables are written from them.
+
+    Counts are written last: a file is in ingested_files only once its rows are stored.
+    """
     rows.persist(StorageLevel.DISK_ONLY)
     try:
         yield
@@ -313,11 +316,11 @@ def _kept(rows: DataFrame) -> Iterator[None]:
 
 def _land_records(lake: Lake, rows: DataFrame, source: str) -> None:
     table = "offsets_records"
-    # Brokers agree on a time; what exports a topic may round it, or say it in another zone.
+    # A record has the same time from every broker; an exporter may round it or change its zone.
     time = None if source == DUMP or _holds_any(lake, DUMP) else "append_time"
     new = offsets_records(rows, lake.cluster_id, source).dropDuplicates(table_key(table))
     if source == SEGMENTS and (time is None or _holds_any(lake, KAFKA)):
-        # What the log itself says of a record is more than a consumer was told.
+        # A segment has more about a record than a consumer or an export.
         lake.upsert(table, new, if_=f"t.source <> '{SEGMENTS}'", timed_by=time)
     else:
         lake.insert_new(table, new, timed_by=time)
@@ -325,18 +328,18 @@ def _land_records(lake: Lake, rows: DataFrame, source: str) -> None:
 
 
 def _holds_any(lake: Lake, source: str) -> bool:
-    """Records that came by ``source``, counted or not: the run that counts them may have died.
-    The files' least and greatest source tell Delta which of them to open."""
+    """Whether the table has records from ``source``, also of a run that was killed before it wrote
+    its counts.  Delta skips files by their minimum and maximum source."""
     return not lake.read("offsets_records").where(F.col("source") == source).isEmpty()
 
 
 def _land(lake: Lake, table: str, rows: DataFrame) -> None:
-    # The same record or line may come by two files; their keys say so.
+    # Two files may have the same record or line, with the same key.
     lake.insert_new(table, rows.dropDuplicates(table_key(table)))
 
 
 def _land_lines(lake: Lake, rows: DataFrame) -> None:
-    """A log read again in another time zone has its lines at other times: the last word holds."""
+    """Overwrite the times of a log that is read again in another time zone."""
     table = "broker_log_events"
     if lake.has(table):
         new = rows.dropDuplicates(table_key(table))
@@ -350,12 +353,14 @@ def _land_counts(lake: Lake, files: DataFrame) -> None:
 
 
 def _largest(files: DataFrame) -> DataFrame:
-    """One row a file: a log that is there twice, still written to and rolled, counts as it grew."""
+    """One row per file; of two copies of a log, an older and a newer one, the longer counts."""
     newest = files.groupBy(*table_key("ingested_files")).agg(
         F.max_by(F.struct(*files.columns), "inputs").alias("file_row")
     )
     return newest.select("file_row.*")
 
 
-def _columns_of(rows: DataFrame, table: str, without: frozenset[str] | set[str] = frozenset()):  # type: ignore[no-untyped-def]
+def _columns_of(
+    rows: DataFrame, table: str, without: frozenset[str] | set[str] = frozenset()
+) -> list[str]:
     return [name for name in schema_of(table).names if name in rows.columns and name not in without]

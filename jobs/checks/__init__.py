@@ -1,0 +1,29 @@
+"""`regroup check`: the laws of a lake, and where a lake violates them.
+
+A law is a statement that holds for every lake, whatever was read and however runs ended:
+
+  conservation  each input is in exactly one place: a bronze table, quarantine, or counted as
+                skipped; the counts in ingested_files add up
+  keys          one row per key; rows about a generation refer to an existing one; partitions are
+                assigned to members
+  order         the times of a generation, and the generations of an incarnation, are in order;
+                event_date is the date of the row's time
+  derivation    a derived table has exactly the rows that follow from the tables it was derived from
+  decoding      a row equals its record, decoded again
+  integrity     tables exist, and their files are those that were written
+
+Most laws are SQL for DuckDB that returns one row (cluster_id, where, expected, found) per
+violation.  The laws state what must hold in another way than the jobs compute it, so that both
+would have to be wrong in the same way to hide an error.
+
+Two states are not violations.  Dates that bronze tables got rows for since the last run are
+pending: table ``pending`` lists them, and laws over derived tables leave them out.  And retention
+may have deleted the oldest dates.
+
+check        runs all laws; missing tables; pending dates
+laws         conservation, keys and order
+derivations  derived tables compared with their inputs
+redecode     records decoded again and compared with their rows
+
+Integrity of the files themselves is in `jobs.lake.integrity`.
+"""

@@ -1,4 +1,4 @@
-"""The one place that builds a Spark session: Delta on, UTC, the cluster's settings from conf/."""
+"""Builds Spark sessions, here only: Delta, UTC, and the settings of conf/."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jobs.engine.jars import jars_folder
 
 # Settings that bring Delta's jars without `regroup jars`.
 JAR_SETTINGS = {"spark.jars", "spark.jars.packages"}
-# What the jobs rely on, whatever the cluster says.
+# Settings that the jobs need; the configuration cannot change them.
 REQUIRED = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -37,10 +37,10 @@ def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     settings = {**config.spark, **REQUIRED} if submitted else _standalone(config)
-    told = SparkConf()
+    submit_conf = SparkConf()
     builder = SparkSession.builder.appName(app_name)
     for name, value in settings.items():
-        if not (submitted and told.contains(name)):
+        if not (submitted and submit_conf.contains(name)):
             builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel(config.log_level)
@@ -55,8 +55,8 @@ def _standalone(config: Config) -> dict[str, str]:
     if settings.get("spark.master", "").startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # no server on the network
         quiet = f"-Dlog4j2.configurationFile={CONF / 'log4j2.properties'}"
-        given = settings.get("spark.driver.extraJavaOptions", "")
-        settings["spark.driver.extraJavaOptions"] = f"{given} {quiet}".strip()
+        java_options = settings.get("spark.driver.extraJavaOptions", "")
+        settings["spark.driver.extraJavaOptions"] = f"{java_options} {quiet}".strip()
     return settings
 
 

@@ -1,0 +1,44 @@
+"""The lake: Delta tables, how they are read and written, and which rows a run may change.
+
+Keys.  Every table begins with ``cluster_id``, and a run reads and writes its own cluster's rows
+only.  A group can be deleted and created again, and its generation numbers then restart: so a
+generation is (cluster_id, group_id, incarnation, generation).  A source record is (cluster_id,
+topic_partition, log_offset), a log line (cluster_id, broker, file, byte position).  schemas/ has
+each table's key, which no two rows share.
+
+Dates.  Large tables are partitioned by ``event_date``, the UTC date of the row's time; rows without
+a time are on 1970-01-01.  A run for some dates replaces these dates, in one transaction per table.
+
+Idempotence.  A run that is repeated, or killed and started again, leaves the same tables: bronze
+tables are merged by key, all others are replaced by what the run computes.  Input that comes late
+is processed by running its date again.
+
+How a run for a date knows the past.  What a row means can depend on earlier dates: a rebalance
+begins before midnight and ends after it, a member is retained because the previous generation had
+it.  The table ``group_days`` has one row per group and date with an event, with two positions in
+the group's history as of that date:
+
+  open     the last generation recorded some minutes before the date ended: rows from here on may
+           still change
+  context  the generation recorded before it: with the rows from here on, the open ones can be
+           computed
+
+and with lists of what is needed of older generations (such as partitions without an owner).  A
+run for the dates D to E takes the newest row before D of each group with an event on these dates.
+It reads the group's rows from the context generation on, computes them, and writes the open ones;
+rows before the open generation are settled and stay.  The dates D to E are always written, other
+dates only if one of their open rows differs.  A group with records that have no time is computed
+in full.  As rows depend on earlier dates, runs of one cluster wait for each other
+(`Lake.derivation_lock`).
+
+tables         Lake: paths, schemas, reads, writes, locks, table history, maintenance (Spark)
+scope          RunScope, what jobs read and write through: AllDates, or DatedScope by `scope_of`
+dated_scope    DatedScope: a run for some dates, as above
+keys           the column lists of keys
+sql            SQL over the tables and views without a JVM (DuckDB)
+integrity      damage of tables: missing or altered files, columns, commits (delta-rs)
+compatibility  messages about tables that another version wrote
+
+Jobs get a RunScope and never ask which kind it is; only this package imports Delta for Spark.
+Another engine implements the methods of Lake.
+"""

@@ -1,9 +1,9 @@
 """A run for some dates: the groups active on them, and how far into their past the run reads.
 
-A run for the dates D to E covers the groups that have an event on these dates.  Of each group it
-reads the rows from the context generation on, the one before the last generation recorded before D
-(``group_days`` stores which that is), and all rows after E if there are any.  It may change the
-open rows, those from the last generation recorded before D on.  Older rows are settled.
+A run for the dates D to E covers the groups that have an event on these dates.  It reads each
+group's rows from its context generation on, including rows after E if there are any, and may change
+those from its open generation on; older rows are settled.  The newest row of ``group_days`` before
+D names both generations (see `jobs.lake`).
 """
 
 from __future__ import annotations

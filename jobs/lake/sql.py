@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jobs.console.errors import UsageError
+from jobs.lake.compatibility import unknown_column
 from schemas import (
     table_names,
     view_about,
@@ -25,8 +26,9 @@ from schemas.columns import columns as columns_of
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+    from deltalake import DeltaTable
 
-# Delta's primitive types by DuckDB's names.
+# DuckDB's names of Delta's primitive types.
 _DUCK_TYPES = {
     "string": "VARCHAR",
     "integer": "INTEGER",
@@ -37,12 +39,12 @@ _DUCK_TYPES = {
     "binary": "BLOB",
     "double": "DOUBLE",
 }
-# Functions that the views call by Spark's names.
-SPARKS_WORDS = [
+# Functions of Spark SQL that the views use.
+SPARK_FUNCTIONS = [
     "explode(list) AS UNNEST(list)",
     "unix_millis(time) AS EPOCH_MS(time)",
 ]
-# What writes a table that no nightly run does.
+# Commands that write the tables which `regroup nightly` does not write.
 WRITERS = {
     "advice": "what-if-sweep",
     "incident_replay": "replay",
@@ -102,36 +104,36 @@ def _sql_errors() -> Iterator[None]:
 
 
 def open_lake(root: str, sql: str) -> duckdb.DuckDBPyConnection:
-    """A connection that knows what ``sql`` names, tables and views: opening a table costs time."""
+    """A connection with the tables and views that ``sql`` names; opening all tables is slow."""
     import duckdb
 
     _require_lake(root)
     connection = duckdb.connect(":memory:")
-    for macro in SPARKS_WORDS:
+    for macro in SPARK_FUNCTIONS:
         connection.execute(f"CREATE MACRO {macro}")
     words = set(_WORD.findall(sql.lower()))
     named = words & set(table_names())
     views = _views_below(words)
     below = {name for view in views for name in view_rests_on(view)} & set(table_names())
     for table in sorted(named | below):
-        _register(connection, root, table, must=table in named or table not in WRITERS)
+        _register(connection, root, table, required=table in named or table not in WRITERS)
     for view in views:
         _create_view(connection, view)
     return connection
 
 
 def _views_below(words: set[str]) -> list[str]:
-    """The views among ``words`` and those that these rest on, each after what it rests on."""
-    wanted: set[str] = set()
+    """The views among ``words`` and all views that they use, in order of dependency."""
+    needed: set[str] = set()
     new = words & set(view_names())
     while new:
-        wanted |= new
-        new = {name for view in new for name in view_rests_on(view)} & set(view_names()) - wanted
-    return [view for view in views_in_order() if view in wanted]
+        needed |= new
+        new = {name for view in new for name in view_rests_on(view)} & set(view_names()) - needed
+    return [view for view in views_in_order() if view in needed]
 
 
 def _create_view(connection: duckdb.DuckDBPyConnection, view: str) -> None:
-    """The view, its sums BIGINT as Spark's are: HUGEINT would come out of DuckDB as DOUBLE."""
+    """Create the view with sums as BIGINT, as in Spark: DuckDB returns HUGEINT as DOUBLE."""
     described = connection.execute(f"DESCRIBE {view_sql(view)}").fetchall()
     sums = [f"{name}::BIGINT AS {name}" for name, type_, *_ in described if type_ == "HUGEINT"]
     columns = f"* REPLACE ({', '.join(sums)})" if sums else "*"
@@ -150,66 +152,96 @@ def _literal(text: str) -> str:
 
 
 def _path(root: str, table: str, uri: str) -> str:
-    """Of a local lake the path as it is on disk: the URI has the root percent-encoded."""
+    """The path of a data file; the URI of a local one has the root percent-encoded."""
     if "://" in root:
         return uri
     return f"{root.rstrip('/')}/{table}/" + uri.rsplit(f"/{table}/", 1)[1]
 
 
-def _register(connection: duckdb.DuckDBPyConnection, root: str, table: str, *, must: bool) -> None:
-    """A view over the table's current Parquet files, columns in the table's order.
+def _register(
+    connection: duckdb.DuckDBPyConnection, root: str, table: str, *, required: bool
+) -> None:
+    """Create a view over the table's current Parquet files, columns in the table's order.
 
-    A table that is not there is a UsageError if it ``must`` be; else it is empty, which is said.
+    A table that does not exist is a UsageError if ``required``, else an empty view and a notice.
     """
-    from deltalake import DeltaTable
-    from deltalake.exceptions import DeltaError, TableNotFoundError
-
-    try:
-        delta = DeltaTable(f"{root.rstrip('/')}/{table}")
-    except TableNotFoundError:
-        missing = f"no table {table} in it yet; run `regroup {WRITERS.get(table, 'nightly')}`"
-        if must:
-            raise UsageError(f"--lake {root}: {missing}") from None
-        print(f"--lake {root}: {missing}", file=sys.stderr)
-        nothing = ", ".join(
-            f"NULL::{_duck_type_of(column.type)} AS {column.name}" for column in columns_of(table)
-        )
-        connection.execute(f"CREATE VIEW {table} AS SELECT {nothing} WHERE false")
+    delta = _open(root, table)
+    if delta is None:
+        missing = f"--lake {root}: no table {table} in it yet; run `regroup {_writer(table)}`"
+        if required:
+            raise UsageError(missing)
+        print(missing, file=sys.stderr)
+        _create_empty_view(connection, table, {})
         return
-    except (DeltaError, OSError) as error:  # damaged, or a store that does not let us in
-        why = str(error).splitlines()[0]
-        raise UsageError(f"--lake {root}: table {table} cannot be read: {why}") from None
-    fields = delta.schema().fields
-    types = {field.name: _duck_type(field.type) for field in fields}
+    types = {field.name: _duck_type(field.type) for field in delta.schema().fields}
+    _require_known_columns(f"{root.rstrip('/')}/{table}", table, types)
     files = [_path(root, table, uri) for uri in delta.file_uris()]
-    # A table of an older version has null in the columns that came since.
-    since = [
-        f"NULL::{_duck_type_of(column.type)} AS {column.name}"
-        for column in columns_of(table)
-        if column.name not in types
-    ]
     if not files:
-        nothing = ", ".join([*(f"NULL::{types[f.name]} AS {f.name}" for f in fields), *since])
-        connection.execute(f"CREATE VIEW {table} AS SELECT {nothing} WHERE false")
+        _create_empty_view(connection, table, types)
         return
     partitioned = delta.metadata().partition_columns
     hive = ", ".join(f"'{name}': {types[name]}" for name in partitioned)
-    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+    listed = ", ".join(map(_literal, files))
     source = (
         f"read_parquet([{listed}], union_by_name = true, hive_partitioning = {bool(partitioned)}"
     )
     source += f", hive_types = {{{hive}}})" if hive else ")"
+    # Without a zone in its type, as DuckDB needs an extension to print one; the values are UTC.
     columns = [
-        # In UTC and said nowhere else: a zone on the type would need an extension to print.
-        f"{f.name}::TIMESTAMP AS {f.name}" if types[f.name] == "TIMESTAMP" else f.name
-        for f in fields
+        f"{name}::TIMESTAMP AS {name}" if type_ == "TIMESTAMP" else name
+        for name, type_ in types.items()
     ]
-    named = ", ".join([*columns, *since])
-    connection.execute(f"CREATE VIEW {table} AS SELECT {named} FROM {source}")
+    selected = ", ".join([*columns, *_missing_columns(table, types)])
+    connection.execute(f"CREATE VIEW {table} AS SELECT {selected} FROM {source}")
+
+
+def _open(root: str, table: str) -> DeltaTable | None:
+    """None if the table does not exist; UsageError if it cannot be read."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError, TableNotFoundError
+
+    try:
+        return DeltaTable(f"{root.rstrip('/')}/{table}")
+    except TableNotFoundError:
+        return None
+    except (DeltaError, OSError) as error:  # damaged, or access denied by an object store
+        why = str(error).splitlines()[0]
+        raise UsageError(f"--lake {root}: table {table} cannot be read: {why}") from None
+
+
+def _writer(table: str) -> str:
+    return WRITERS.get(table, "nightly")
+
+
+def _require_known_columns(path: str, table: str, types: dict[str, str]) -> None:
+    """UsageError if columns were renamed since the table was written: the views would read null.
+
+    A newer table, which has all columns of this version and more, can be read.
+    """
+    unknown = sorted(types.keys() - {column.name for column in columns_of(table)})
+    if unknown and _missing_columns(table, types):
+        raise UsageError(unknown_column(path, unknown[0]))
+
+
+def _missing_columns(table: str, types: dict[str, str]) -> list[str]:
+    """Nulls for the columns that a table of an older version lacks."""
+    return [
+        f"NULL::{_duck_type_of(column.type)} AS {column.name}"
+        for column in columns_of(table)
+        if column.name not in types
+    ]
+
+
+def _create_empty_view(
+    connection: duckdb.DuckDBPyConnection, table: str, types: dict[str, str]
+) -> None:
+    stored = [f"NULL::{type_} AS {name}" for name, type_ in types.items()]
+    nothing = ", ".join([*stored, *_missing_columns(table, types)])
+    connection.execute(f"CREATE VIEW {table} AS SELECT {nothing} WHERE false")
 
 
 def _duck_type_of(type_: Type) -> str:
-    """A type of schemas/tables in DuckDB's words."""
+    """DuckDB's name of a type in schemas/tables."""
     inner = [_duck_type_of(of) for of in type_.of]
     if type_.name == "ARRAY":
         return f"{inner[0]}[]"
@@ -222,7 +254,7 @@ def _duck_type_of(type_: Type) -> str:
 
 
 def _duck_type(of: Any) -> str:
-    """A Delta type in DuckDB's words."""
+    """DuckDB's name of a Delta type."""
     if hasattr(of, "element_type"):
         return f"{_duck_type(of.element_type)}[]"
     if hasattr(of, "key_type"):

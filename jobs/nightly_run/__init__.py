@@ -1,0 +1,34 @@
+"""The nightly run: which dates it computes, in which order jobs run, and what it records.
+
+Order.  Ingest comes first: it reads all new input into the bronze tables.  Then every other table
+is derived by the job of its name.  A job lists in READS the tables that it reads, and it starts as
+soon as no job that writes one of them is waiting or running, at most two at a time:
+
+  group_metadata, committed_offsets   decode offsets_records
+  group_events                        log lines as events of groups
+  timeline                            all events of a group in one order
+  generations, generation_members, assignments, churn, rebalance_latency, rebalance_causes
+  group_days                          what later dates need of each group's past
+  assign_partitions                   re-runs the assignors
+
+The first failure ends the run.  A run that was killed is started again with the same command, and
+its tables come out the same (see `jobs.lake`).
+
+Dates.  With --date, or --from and --to, a run computes these dates.  Without, it computes every
+date that got bronze rows since earlier runs: the Delta logs of the bronze tables say which commit
+added rows of which dates, and each successful run stores in `runs` the versions that it covers, for
+its own dates and for all dates.  All dates are computed if no run of this version of Regroup has
+succeeded, if records without a time came, if the Delta log no longer goes back far enough, or with
+--recompute-all.
+
+Records.  A run writes one row per step into `runs`, however it ends, short of SIGKILL.  Its commits
+carry its id, and the rows that it wrote are counted from them.
+
+pipeline       the jobs, their order, and progress on stderr
+pending_dates  the dates that a run without dates computes
+coverage       the rule which dates are pending, shared with `regroup check`
+runs           table `runs` and the summary on stderr
+demo           `regroup demo`: the nightly run on two packaged incidents
+
+`jobs.nightly` has the options of the command and puts these parts together.
+"""

@@ -47,7 +47,7 @@ def job(name: str) -> ModuleType:
 
 @dataclass
 class Step:
-    """One step of a run: when it began, how long it took, and in one line the error if it failed."""
+    """One step of a run: when it began, its duration, and the error in one line if it failed."""
 
     name: str
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))

@@ -1,4 +1,4 @@
-"""ingest: every input once, whichever file it came by; what cannot be read, with its reason."""
+"""ingest: every input once, also from several files; unreadable inputs with the reason."""
 
 import gzip
 import struct
@@ -23,11 +23,11 @@ COMMIT = encode_key(1, {"group": "g", "topic": "t", "partition": 0})
 COMMITTED = encode_value(
     1, 3, {"offset": 4, "leader_epoch": -1, "metadata": "", "commit_timestamp": 5}
 )
-NOT_KNOWN = b"\x00\x63\x00\x01g"  # key type 99
+UNKNOWN_KEY = b"\x00\x63\x00\x01g"  # key type 99
 
 
 def message(offset, key, value, time_ms=None):
-    """A message of format 1, or of format 0 where it has no time."""
+    """A message of format 1, or of format 0 if it has no time."""
     magic = b"\x00\x00" if time_ms is None else struct.pack(">bbq", 1, 0, time_ms)
     body = magic + b"".join(
         struct.pack(">i", -1) if data is None else struct.pack(">i", len(data)) + data
@@ -36,7 +36,7 @@ def message(offset, key, value, time_ms=None):
     return struct.pack(">qiI", offset, len(body) + 4, zlib.crc32(body)) + body
 
 
-UNKNOWN = message(2, NOT_KNOWN, b"x", DAY_MS)
+UNKNOWN = message(2, UNKNOWN_KEY, b"x", DAY_MS)
 SEGMENT = message(0, GROUP, None, EVE_MS) + message(1, COMMIT, COMMITTED, DAY_MS) + UNKNOWN
 TAIL = b"\xff" * 20
 WITHOUT_TIME = message(0, COMMIT, COMMITTED)
@@ -59,7 +59,7 @@ GROWN = line("21 01:00:00,003", "Stabilized group g generation 3 (__consumer_off
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    root = tmp_path_factory.mktemp("left-behind")
+    root = tmp_path_factory.mktemp("inputs")
     files = {
         "data/__consumer_offsets-3/0.log": SEGMENT + TAIL,
         "backup/__consumer_offsets-3/0.log": SEGMENT,
@@ -75,8 +75,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runs(spark, folder, tmp_path_factory):
-    """What the tables held after a run over one date, after one over all with a grown log, and
-    after one that knows the brokers' true time zone."""
+    """The tables after three runs: for one date; for all dates, with a longer log; in another
+    time zone of the brokers."""
     lake = Lake(spark, str(tmp_path_factory.mktemp("lake")), "c")
     segments = sorted(str(path) for path in folder.rglob("0.log"))
     logs = [str(folder / "server.log"), str(folder / "server.log.1.gz")]
@@ -101,7 +101,7 @@ RECORD = ("topic_partition", "log_offset", "event_date", "key_type")
 EVENT = ("event", "generation", "event_date", "broker_id")
 
 
-def test_a_date_asked_for_and_whatever_has_no_time(runs):
+def test_a_run_for_a_date_reads_this_date_and_records_without_a_time(runs):
     assert rows(runs[0], "offsets_records", *RECORD) == [
         ("__consumer_offsets-3", 1, DAY, 1),
         ("__consumer_offsets-4", 0, NO_TIME, 1),
@@ -109,7 +109,7 @@ def test_a_date_asked_for_and_whatever_has_no_time(runs):
     assert rows(runs[0], "broker_log_events", *EVENT) == [("JOIN_COMPLETE", 2, DAY, 7)]
 
 
-def test_each_record_once_whichever_file_it_came_by(runs):
+def test_a_record_in_several_files_is_stored_once(runs):
     assert rows(runs[1], "offsets_records", *RECORD) == [
         ("__consumer_offsets-3", 0, EVE, 2),
         ("__consumer_offsets-3", 1, DAY, 1),
@@ -117,17 +117,17 @@ def test_each_record_once_whichever_file_it_came_by(runs):
     ]
 
 
-def test_a_record_as_it_lay(runs):
-    found = rows(runs[1], "offsets_records", "log_offset", "key", "value", "magic", "position")
+def test_a_record_is_stored_with_its_bytes_and_position(runs):
+    stored = rows(runs[1], "offsets_records", "log_offset", "key", "value", "magic", "position")
 
-    assert found == [
+    assert stored == [
         (0, COMMIT, COMMITTED, 0, 0),
         (0, GROUP, None, 1, 0),
         (1, COMMIT, COMMITTED, 1, len(message(0, GROUP, None, 0))),
     ]
 
 
-def test_a_rolled_log_is_the_same_log(runs):
+def test_a_rolled_log_is_read_once(runs):
     assert rows(runs[1], "broker_log_events", *EVENT) == [
         ("GROUP_EMPTY", 1, EVE, 7),
         ("JOIN_COMPLETE", 2, DAY, 7),
@@ -135,7 +135,7 @@ def test_a_rolled_log_is_the_same_log(runs):
     ]
 
 
-def test_read_again_in_another_time_zone_the_same_lines_have_other_times(runs):
+def test_reading_a_log_again_in_another_time_zone_changes_the_times_of_its_lines(runs):
     columns = ("generation", "event_date", "event_time")
     assert rows(runs[2], "broker_log_events", *columns) == [
         (1, DAY, datetime(2026, 11, 21, 0, 30)),
@@ -145,7 +145,7 @@ def test_read_again_in_another_time_zone_the_same_lines_have_other_times(runs):
     ]
 
 
-def test_what_cannot_be_read_is_kept_where_it_lay_once_a_file(runs):
+def test_unreadable_inputs_are_quarantined_once_per_file(runs):
     columns = ("source", "position", "log_offset", "bytes", "value", "reason")
     at = len(SEGMENT) - len(UNKNOWN)
     no_type = "Key: type at byte 0: no record type 99 is known"
@@ -153,18 +153,18 @@ def test_what_cannot_be_read_is_kept_where_it_lay_once_a_file(runs):
     assert rows(runs[1], "quarantine", *columns) == [
         ("broker_log", len(LINES[0] + LINES[1]), -1, LINES[2][:-1].encode(), None,
          "unknown wording of kafka.coordinator.group.GroupCoordinator"),
-        ("segments", at, 2, NOT_KNOWN, b"x", no_type),
-        ("segments", at, 2, NOT_KNOWN, b"x", no_type),
+        ("segments", at, 2, UNKNOWN_KEY, b"x", no_type),
+        ("segments", at, 2, UNKNOWN_KEY, b"x", no_type),
         ("segments", len(SEGMENT), -1, TAIL, None, "unknown magic -1"),
     ]  # fmt: skip
 
 
 def test_counts_of_every_file_add_up(runs, folder):
     columns = ("path", "inputs", "kept_by_date", "quarantined", "skipped", "unreadable_bytes")
-    found = {Path(row[0]).relative_to(folder).as_posix(): row[1:]
-             for row in rows(runs[1], "ingested_files", *columns)}  # fmt: skip
+    counts = {Path(row[0]).relative_to(folder).as_posix(): row[1:]
+              for row in rows(runs[1], "ingested_files", *columns)}  # fmt: skip
 
-    assert found == {
+    assert counts == {
         "data/__consumer_offsets-3/0.log": (3, {EVE: 1, DAY: 1}, 1, 0, len(TAIL)),
         "backup/__consumer_offsets-3/0.log": (3, {EVE: 1, DAY: 1}, 1, 0, 0),
         "data/__consumer_offsets-4/0.log": (1, {NO_TIME: 1}, 0, 0, 0),
@@ -172,5 +172,5 @@ def test_counts_of_every_file_add_up(runs, folder):
     }
 
 
-def test_the_lake_keeps_its_laws(runs):
+def test_the_lake_violates_no_law(runs):
     assert broken_laws(runs[2]["lake"].root)[1] == []

@@ -1,4 +1,4 @@
-"""A nightly's request: what is wrong with it is said before anything starts."""
+"""Options of nightly: wrong ones are refused before Spark starts."""
 
 from datetime import date
 
@@ -11,8 +11,8 @@ from jobs.sources.kafka import Kafka
 from jobs.sources.rows import DateRange
 
 
-def request(**given):
-    return NightlyOptions(lake="lake", cluster_id=given.pop("cluster_id", "c"), **given)
+def options(**values):
+    return NightlyOptions(lake="lake", cluster_id=values.pop("cluster_id", "c"), **values)
 
 
 @pytest.fixture
@@ -23,9 +23,9 @@ def captured(tmp_path):
     return tmp_path
 
 
-def test_folders_are_searched_for_what_each_source_reads(captured):
+def test_folders_are_searched_for_the_files_of_each_source(captured):
     inputs = inputs_of(
-        request(segments=f"{captured}/__consumer_offsets-*", broker_log=f"{captured}/server.*"),
+        options(segments=f"{captured}/__consumer_offsets-*", broker_log=f"{captured}/server.*"),
         Config(),
     )
 
@@ -33,39 +33,39 @@ def test_folders_are_searched_for_what_each_source_reads(captured):
     assert inputs.broker_logs == [f"{captured}/server.log", f"{captured}/server.log.1.gz"]
 
 
-def test_of_a_broker_s_data_folder_the_logs_of_one_topic(captured):
+def test_only_consumer_offsets_of_a_brokers_data_folder_is_read(captured):
     other = captured / "orders-1" / "00000000000000000000.log"
     other.parent.mkdir()
     other.touch()
 
-    inputs = inputs_of(request(segments=str(captured)), Config())
+    inputs = inputs_of(options(segments=str(captured)), Config())
 
     assert inputs.segments == [f"{captured}/__consumer_offsets-1/00000000000000000000.log"]
     with pytest.raises(UsageError, match="no file in a folder __consumer_offsets-N"):
-        inputs_of(request(segments=str(other.parent)), Config())
+        inputs_of(options(segments=str(other.parent)), Config())
 
 
-def test_kafka_is_told_the_settings_of_the_file():
-    inputs = inputs_of(request(kafka="a:1"), Config(kafka={"security.protocol": "SSL"}))
+def test_kafka_has_the_settings_of_the_configuration():
+    inputs = inputs_of(options(kafka="a:1"), Config(kafka={"security.protocol": "SSL"}))
 
     assert inputs.kafka == Kafka("a:1", {"security.protocol": "SSL"})
 
 
-def test_nothing_given_is_nothing_to_read():
-    inputs = inputs_of(request(), Config())
+def test_without_options_there_are_no_inputs():
+    inputs = inputs_of(options(), Config())
 
     assert (inputs.segments, inputs.broker_logs, inputs.dates) == ([], [], DateRange())
 
 
-def test_the_time_zone_on_the_command_line_comes_before_the_file_s():
+def test_the_time_zone_of_the_command_line_wins_over_the_configuration():
     config = Config(log_timezone="Europe/Berlin")
 
-    assert inputs_of(request(), config).log_timezone == "Europe/Berlin"
-    assert inputs_of(request(log_timezone="Asia/Tokyo"), config).log_timezone == "Asia/Tokyo"
+    assert inputs_of(options(), config).log_timezone == "Europe/Berlin"
+    assert inputs_of(options(log_timezone="Asia/Tokyo"), config).log_timezone == "Asia/Tokyo"
 
 
 @pytest.mark.parametrize(
-    ("given", "first", "last"),
+    ("values", "first", "last"),
     [
         ({"date": "2026-11-21"}, date(2026, 11, 21), date(2026, 11, 21)),
         ({"first": "2026-11-20", "last": "2026-11-21"}, date(2026, 11, 20), date(2026, 11, 21)),
@@ -74,12 +74,12 @@ def test_the_time_zone_on_the_command_line_comes_before_the_file_s():
     ],
     ids=["one date", "a range", "a range of one", "all"],
 )
-def test_dates(given, first, last):
-    assert inputs_of(request(**given), Config()).dates == DateRange(first, last)
+def test_dates(values, first, last):
+    assert inputs_of(options(**values), Config()).dates == DateRange(first, last)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("values", "message"),
     [
         ({"cluster_id": ""}, "--cluster-id must not be empty"),
         ({"kafka": ""}, "--kafka : give HOST:PORT"),
@@ -98,9 +98,9 @@ def test_dates(given, first, last):
         ({"first": "2026-11-22", "last": "2026-11-21"}, "is after --to 2026-11-21: swap them"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(given, said):
+def test_a_wrong_option_is_refused_in_one_line(values, message):
     with pytest.raises(UsageError) as raised:
-        inputs_of(request(**given), Config())
+        inputs_of(options(**values), Config())
 
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert "\n" not in str(raised.value)
