@@ -36,7 +36,7 @@ METRICS: dict[str, Callable[[Outcome], int | None]] = {
     ),
     "ms until everybody consumes what is theirs": lambda outcome: outcome.settled_ms,
     "partition-ms consumed by nobody": lambda outcome: outcome.unowned_ms,
-    "partition-ms consumed twice": lambda outcome: outcome.doubly_ms,
+    "partition-ms consumed twice": lambda outcome: outcome.double_owned_ms,
 }
 
 
@@ -101,7 +101,7 @@ def _splits(partitions: int, seeds: int) -> str:
     for cut_ms in CUTS_MS:
         worst = max(
             (split(cut_ms, partitions, seed) for seed in range(1, seeds + 1)),
-            key=lambda s: s.doubly_ms,
+            key=lambda s: s.double_owned_ms,
         )
         lines.append(
             f"{cut_ms:>10,}{worst.doubly_ms:>20,}{worst.for_ms:>9,}"

@@ -14,8 +14,8 @@ from functools import partial
 from statistics import median
 from typing import NamedTuple, Protocol
 
-from coordinator_core.zookeeper.counting import Ownership
-from coordinator_core.zookeeper.world import DelayMs, World
+from coordinator_core.zookeeper.measurements import OwnershipMeter
+from coordinator_core.zookeeper.virtual_network import DelayMs, VirtualNetwork
 
 TOPIC = "orders"
 GROUP = "billing"
@@ -27,11 +27,11 @@ GIVE_UP_MS = 180_000
 CHANGES = ("form", "join", "leave", "crash")
 
 
-class Group(Protocol):
+class MeasuredGroup(Protocol):
     """A consumer group of either kind in a world of its own."""
 
-    world: World
-    ownership: Ownership
+    network: VirtualNetwork
+    ownership: OwnershipMeter
 
     def start(self, name: str) -> None: ...
 
@@ -46,7 +46,7 @@ class Group(Protocol):
         ...
 
 
-MakeGroup = Callable[[int, random.Random], Group]  # (partitions, delays' randomness)
+MakeGroup = Callable[[int, random.Random], MeasuredGroup]  # (partitions, delays' randomness)
 
 
 class Outcome(NamedTuple):
@@ -56,7 +56,7 @@ class Outcome(NamedTuple):
     requests: int
     settled_ms: int | None
     unowned_ms: int
-    doubly_ms: int
+    double_owned_ms: int
     failed: int
 
     @classmethod
@@ -69,7 +69,7 @@ class Outcome(NamedTuple):
             int(median(outcome.requests for outcome in outcomes)),
             int(median(times)) if len(times) == len(settled) else None,
             int(median(outcome.unowned_ms for outcome in outcomes)),
-            int(median(outcome.doubly_ms for outcome in outcomes)),
+            int(median(outcome.double_owned_ms for outcome in outcomes)),
             sum(outcome.failed for outcome in outcomes),
         )
 
@@ -89,7 +89,7 @@ def changes(make_group: MakeGroup, size: int, partitions: int, seed: int) -> dic
 
     def start_all() -> None:
         for n, name in enumerate(members):
-            group.world.at(group.world.now_ms + n * APART_MS, partial(group.start, name))
+            group.network.at(group.network.now_ms + n * APART_MS, partial(group.start, name))
 
     outcomes = {"form": _change(group, start_all, members)}
     if outcomes["form"].settled_ms is None:
@@ -99,33 +99,33 @@ def changes(make_group: MakeGroup, size: int, partitions: int, seed: int) -> dic
         ("leave", group.leave, names[0], names[1:]),
         ("crash", group.crash, names[1], names[2:]),
     ):
-        group.world.run(group.world.now_ms + rng.randrange(SESSION_TIMEOUT_MS))
+        group.network.run(group.network.now_ms + rng.randrange(SESSION_TIMEOUT_MS))
         outcomes[change] = _change(group, partial(act, who), live)
     return outcomes
 
 
-def _change(group: Group, act: Callable[[], None], live: Sequence[str]) -> Outcome:
-    begin_ms = group.world.now_ms
+def _change(group: MeasuredGroup, act: Callable[[], None], live: Sequence[str]) -> Outcome:
+    begin_ms = group.network.now_ms
     before, uncovered = group.counts(), group.ownership.until(begin_ms)
     act()
     settled_ms = _settle(group, live)
-    counts, now = group.counts() - before, group.ownership.until(group.world.now_ms)
+    counts, now = group.counts() - before, group.ownership.until(group.network.now_ms)
     return Outcome(
         counts["notifications"],
         counts["requests"],
         None if settled_ms is None else settled_ms - begin_ms,
         now.unowned_ms - uncovered.unowned_ms,
-        now.doubly_ms - uncovered.doubly_ms,
+        now.double_owned_ms - uncovered.double_owned_ms,
         counts["failed"],
     )
 
 
-def _settle(group: Group, live: Sequence[str]) -> int | None:
+def _settle(group: MeasuredGroup, live: Sequence[str]) -> int | None:
     """When everybody owned what is theirs, and nothing happened for long after that."""
-    give_up_ms = group.world.now_ms + GIVE_UP_MS
-    while group.world.now_ms < give_up_ms:
-        group.world.run(group.world.now_ms + CONSUMED_EVERY_MS)
+    give_up_ms = group.network.now_ms + GIVE_UP_MS
+    while group.network.now_ms < give_up_ms:
+        group.network.run(group.network.now_ms + CONSUMED_EVERY_MS)
         is_settled = group.ownership.all_owned_once and all(map(group.owns, live))
-        if is_settled and group.world.now_ms >= group.ownership.changed_ms + QUIET_MS:
+        if is_settled and group.network.now_ms >= group.ownership.changed_ms + QUIET_MS:
             return group.ownership.changed_ms
     return None

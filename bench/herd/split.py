@@ -18,8 +18,8 @@ class Split(NamedTuple):
     """``doubly_ms``, ``unowned_ms``: partition-ms; ``for_ms``: while any was consumed twice."""
 
     cut_ms: int
-    doubly_ms: int
-    for_ms: int
+    double_owned_ms: int
+    doubled_ms: int
     unowned_ms: int
     claims_refused: int
 
@@ -29,24 +29,24 @@ def split(cut_ms: int, partitions: int, seed: int) -> Split:
     group = ZooKeeperGroup(partitions, random.Random(seed))
     names = [f"member-{n:03}" for n in range(MEMBERS)]
     for n, name in enumerate(names):
-        group.world.at(n * APART_MS, partial(group.start, name))
+        group.network.at(n * APART_MS, partial(group.start, name))
     while not (
         group.ownership.all_owned_once
-        and group.world.now_ms > group.ownership.changed_ms + QUIET_MS
+        and group.network.now_ms > group.ownership.changed_ms + QUIET_MS
     ):
-        group.world.run(group.world.now_ms + QUIET_MS)
-    begin_ms = group.world.now_ms
+        group.network.run(group.network.now_ms + QUIET_MS)
+    begin_ms = group.network.now_ms
     before, refused = group.ownership.until(begin_ms), group.counts()["claims_refused"]
-    group.world.cut(names[0], SERVERS)
-    group.world.at(begin_ms + cut_ms, partial(group.world.heal, names[0]))
+    group.network.cut(names[0], SERVERS)
+    group.network.at(begin_ms + cut_ms, partial(group.network.heal, names[0]))
     doubled_ms = 0
     for now_ms in range(begin_ms, begin_ms + cut_ms + LATER_MS, STEP_MS):
-        group.world.run(now_ms)
+        group.network.run(now_ms)
         doubled_ms += STEP_MS if group.ownership.doubled else 0
-    after = group.ownership.until(group.world.now_ms)
+    after = group.ownership.until(group.network.now_ms)
     return Split(
         cut_ms,
-        after.doubly_ms - before.doubly_ms,
+        after.double_owned_ms - before.double_owned_ms,
         doubled_ms,
         after.unowned_ms - before.unowned_ms,
         group.counts()["claims_refused"] - refused,

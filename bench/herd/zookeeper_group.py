@@ -7,11 +7,11 @@ from collections import Counter
 
 from bench.herd.measure import CONSUMED_EVERY_MS, GROUP, SESSION_TIMEOUT_MS, TOPIC, delays
 from coordinator_core.zookeeper import paths
-from coordinator_core.zookeeper.connector import ConsumerConfig
-from coordinator_core.zookeeper.consumer import Consumer
-from coordinator_core.zookeeper.counting import Ownership, Traffic
-from coordinator_core.zookeeper.server import Server
-from coordinator_core.zookeeper.world import World
+from coordinator_core.zookeeper.consumer import ZooKeeperConsumer
+from coordinator_core.zookeeper.consumer_state import ZooKeeperConsumerConfig
+from coordinator_core.zookeeper.measurements import OwnershipMeter, TrafficMeter
+from coordinator_core.zookeeper.server import ZooKeeperServer
+from coordinator_core.zookeeper.virtual_network import VirtualNetwork
 
 SERVERS = ("zk-1", "zk-2", "zk-3")
 BROKERS = (1, 2, 3)
@@ -19,32 +19,32 @@ BROKERS = (1, 2, 3)
 
 class ZooKeeperGroup:
     def __init__(self, partitions: int, rng: random.Random) -> None:
-        self.ownership = Ownership((TOPIC, partition) for partition in range(partitions))
-        self._traffic = Traffic()
-        self.world = World(delays(rng), [self.ownership, self._traffic])
+        self.ownership = OwnershipMeter((TOPIC, partition) for partition in range(partitions))
+        self._traffic = TrafficMeter()
+        self.network = VirtualNetwork(delays(rng), [self.ownership, self._traffic])
         self._rng = rng
-        self._consumers: dict[str, Consumer] = {}
+        self._consumers: dict[str, ZooKeeperConsumer] = {}
         nodes = paths.kafka_nodes(BROKERS, {TOPIC: partitions})
         for server in SERVERS:
-            self.world.add(server, Server(server, SERVERS, nodes=nodes))
-        self.world.at(CONSUMED_EVERY_MS, self._consume)
+            self.network.add(server, ZooKeeperServer(server, SERVERS, nodes=nodes))
+        self.network.at(CONSUMED_EVERY_MS, self._consume)
 
     def start(self, name: str) -> None:
-        config = ConsumerConfig(
+        config = ZooKeeperConsumerConfig(
             GROUP, f"{GROUP}_{name}", zookeeper_session_timeout_ms=SESSION_TIMEOUT_MS
         )
         servers = self._rng.sample(SERVERS, len(SERVERS))
-        consumer = self._consumers[name] = Consumer(config, {TOPIC: 1}, servers)
-        self.world.add(name, consumer)
-        self.world.perform(name, consumer.start(self.world.now_ms))
+        consumer = self._consumers[name] = ZooKeeperConsumer(config, {TOPIC: 1}, servers)
+        self.network.add(name, consumer)
+        self.network.perform(name, consumer.start(self.network.now_ms))
 
     def leave(self, name: str) -> None:
         consumer = self._consumers.pop(name)
-        self.world.perform(name, consumer.shut_down(self.world.now_ms))
+        self.network.perform(name, consumer.shut_down(self.network.now_ms))
 
     def crash(self, name: str) -> None:
-        self.world.perform(name, self._consumers.pop(name).kill())
-        self.world.remove(name)
+        self.network.perform(name, self._consumers.pop(name).kill())
+        self.network.remove(name)
 
     def owns(self, name: str) -> bool:
         return bool(self._consumers[name].fetching)
@@ -61,5 +61,5 @@ class ZooKeeperGroup:
     def _consume(self) -> None:
         """Every partition's offset moves once a second, so that there is something to commit."""
         for consumer in self._consumers.values():
-            consumer.consumed(dict.fromkeys(consumer.fetching, self.world.now_ms))
-        self.world.at(self.world.now_ms + CONSUMED_EVERY_MS, self._consume)
+            consumer.consumed(dict.fromkeys(consumer.fetching, self.network.now_ms))
+        self.network.at(self.network.now_ms + CONSUMED_EVERY_MS, self._consume)

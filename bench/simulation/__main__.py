@@ -1,9 +1,9 @@
-"""How fast fleets are played: into files by one process, and by Spark into a lake.
+"""Speed of the simulation: in one process, and with Spark into a lake.
 
     python -m bench.simulation --groups 1000
 
-The fleet is a day of bench/simulation/day.toml.  CPU time, of the process and of all its children
-(Spark's workers and its JVM); records and lines are counted as they come.
+The fleet is bench/simulation/day.toml, one day.  Rates use the CPU time of the process and of all
+its children (Spark's workers and JVM).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from coordinator_core.simulation import Line, World, Written
+from coordinator_core.simulation import BrokerLogLine, SimulatedCluster, WrittenBatch
 from jobs.command_line.config import load_config
 from jobs.engine.session import build_session
 from jobs.lake.tables import Lake
-from jobs.simulate.command import Spec, read_spec
-from jobs.simulate.into_lake import of_size, run
+from jobs.simulate.into_lake import run, with_group_count
+from jobs.simulate.spec_file import SimulationSpec, read_spec
 
 SPEC = Path(__file__).parent / "day.toml"
 
@@ -28,42 +28,44 @@ SPEC = Path(__file__).parent / "day.toml"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--groups", type=int, default=1_000)
-    parser.add_argument("--plain", type=int, default=2, help="groups played with every heartbeat")
-    given = parser.parse_args()
+    parser.add_argument("--plain", type=int, default=2, help="groups to simulate in one process")
+    options = parser.parse_args()
     spec = read_spec(SPEC)
-    for groups, skips_idle in ((given.plain, False), (given.plain, True)):
-        small = replace(spec, fleet=of_size(spec.fleet, groups))
+    for groups, skips_idle in ((options.plain, False), (options.plain, True)):
+        small = replace(spec, fleet=with_group_count(spec.fleet, groups))
         _print(f"one process, skips idle time: {skips_idle}", groups, *_alone(small, skips_idle))
-    whole = replace(spec, fleet=of_size(spec.fleet, given.groups))
-    _print("Spark, into bronze", given.groups, *_spark(whole))
+    fleet = replace(spec, fleet=with_group_count(spec.fleet, options.groups))
+    _print("Spark, into bronze", options.groups, *_spark(fleet))
 
 
-def _alone(spec: Spec, skips_idle: bool) -> tuple[int, float, float]:
-    begun, begun_cpu = time.monotonic(), time.process_time()
-    world = World(spec.fleet, spec.start_ms, spec.fleet.seed, skips_idle=skips_idle, traces=False)
+def _alone(spec: SimulationSpec, skips_idle: bool) -> tuple[int, float, float]:
+    start, cpu_start = time.monotonic(), time.process_time()
+    cluster = SimulatedCluster(
+        spec.fleet, spec.start_ms, spec.fleet.seed, skips_idle=skips_idle, traces=False
+    )
     count = 0
-    for output in world.run():
-        if isinstance(output, Written):
+    for output in cluster.run():
+        if isinstance(output, WrittenBatch):
             count += len(output.records)
-        elif isinstance(output, Line):
+        elif isinstance(output, BrokerLogLine):
             count += 1
-    return count, time.process_time() - begun_cpu, time.monotonic() - begun
+    return count, time.process_time() - cpu_start, time.monotonic() - start
 
 
-def _spark(spec: Spec) -> tuple[int, float, float]:
+def _spark(spec: SimulationSpec) -> tuple[int, float, float]:
     with tempfile.TemporaryDirectory() as folder:
         session = build_session(load_config(None))
         session.range(1).count()
-        begun = time.monotonic()
+        start = time.monotonic()
         counts = run(Lake(session, folder, "day"), spec, spec.fleet.seed)
-        took = time.monotonic() - begun
+        took = time.monotonic() - start
         session.stop()
         _end_jvm()
     return counts.records + counts.lines, _cpu_of_children(), took
 
 
 def _end_jvm() -> None:
-    """Its CPU time is counted when it has ended."""
+    """Stop the JVM: the CPU time of a child counts only after its end."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway
@@ -78,11 +80,11 @@ def _cpu_of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _print(what: str, groups: int, count: int, cpu_s: float, wall_s: float) -> None:
+def _print(mode: str, groups: int, count: int, cpu_s: float, wall_s: float) -> None:
     print(
-        f"{what}: {groups} group-days, {count} records and lines; {cpu_s:.0f} s of CPU,"
-        f" {wall_s:.0f} s by the clock; of CPU time {groups / cpu_s:.2f} group-days/s,"
-        f" {count / cpu_s:.0f} records and lines/s; by the clock {groups / wall_s:.2f}"
+        f"{mode}: {groups} group-days, {count} records and lines; {cpu_s:.0f} s of CPU time,"
+        f" {wall_s:.0f} s wall time; per CPU second {groups / cpu_s:.2f} group-days/s,"
+        f" {count / cpu_s:.0f} records and lines/s; per wall second {groups / wall_s:.2f}"
         f" and {count / wall_s:.0f}",
         flush=True,
     )

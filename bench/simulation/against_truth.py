@@ -1,11 +1,11 @@
-"""Simulated fleets through one nightly: do the tables say what the simulations know?
+"""Compares the tables of one nightly run over simulated fleets with the ground truth.
 
     python -m bench.simulation.against_truth --fleets 100
 
-Every fleet is a cluster of its own era with its own partitions of `__consumer_offsets`, so that
-all can be read at once as one.  Every field of every generation is compared; what the era's
-brokers do not say is left out: before 2.1 causes, and that an assignment could not be stored;
-before 2.8 how many joined, and before 3.0 who led, where no assignment was stored.
+Every fleet is a cluster with its own era and its own partitions of `__consumer_offsets`, so that
+all fleets can be read as one cluster.  Every field of every generation is compared, except what
+the era's brokers do not log: before 2.1 causes and failed stores; before 2.8 the member count and
+before 3.0 the leader of generations whose assignment was not stored.
 """
 
 from __future__ import annotations
@@ -26,22 +26,23 @@ from coordinator_core.simulation.random_fleets import random_fleet
 from jobs.command_line.config import load_config
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, nightly
-from jobs.simulate.command import Spec, write
+from jobs.simulate.output_files import write
+from jobs.simulate.spec_file import SimulationSpec
 
 CLUSTER = "simulated"
 START_MS = 1_795_161_600_000  # 2026-11-20 08:00 UTC
-PARTITIONS_A_FLEET = 3
+PARTITIONS_PER_FLEET = 3
 
 Key = tuple[str, int, int]
 """Group, incarnation, generation."""
 
-_SAYS_NO_CAUSE = frozenset({"0.9", "0.10", "2.0"})  # before 2.1
-_COUNTS_NO_MEMBERS = frozenset({"0.9", "0.10", "2.0", "2.5"})  # when they join, before 2.8
-_NAMES_NO_LEADER = frozenset({"0.9", "0.10", "2.0", "2.5"})  # in the line, before 3.0
+_LOGS_NO_CAUSE = frozenset({"0.9", "0.10", "2.0"})  # before 2.1
+_LOGS_NO_MEMBER_COUNT = frozenset({"0.9", "0.10", "2.0", "2.5"})  # before 2.8
+_LOGS_NO_LEADER = frozenset({"0.9", "0.10", "2.0", "2.5"})  # before 3.0
 
 
 @dataclass(frozen=True)
-class Difference:
+class TruthDifference:
     key: Key
     era: str
     field: str
@@ -50,37 +51,40 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Played:
-    """``truth``: what was told of each generation; ``eras``: each group's."""
+class SimulatedFleets:
+    """``truth``: truth lines of generations by key; ``eras``: eras by group."""
 
     truth: dict[Key, dict[str, Any]]
     eras: dict[str, str]
 
 
-def play(seeds: Iterable[int], folder: Path, **settings: Any) -> Played:
-    """Fleets of these seeds, written to folders side by side; ``settings``: random_fleet's."""
+def play(seeds: Iterable[int], folder: Path, **settings: Any) -> SimulatedFleets:
+    """Simulate fleets of these seeds, one folder each; ``settings``: arguments of random_fleet."""
     seeds = list(seeds)
-    count = PARTITIONS_A_FLEET * len(seeds)
+    count = PARTITIONS_PER_FLEET * len(seeds)
     truth: dict[Key, dict[str, Any]] = {}
     eras: dict[str, str] = {}
-    for place, seed in enumerate(seeds):
-        wanted = range(PARTITIONS_A_FLEET * place, PARTITIONS_A_FLEET * (place + 1))
-        fleet = fleet_of(random_fleet(seed, partitions=(wanted, count), **settings))
-        # A log is known by its first line: no two of them may begin alike.
-        spec = Spec(fleet, START_MS + 1000 * place)
+    for index, seed in enumerate(seeds):
+        own = range(PARTITIONS_PER_FLEET * index, PARTITIONS_PER_FLEET * (index + 1))
+        fleet = fleet_of(random_fleet(seed, partitions=(own, count), **settings))
+        # Logs are identified by their first line, so each fleet starts at a different time.
+        spec = SimulationSpec(fleet, START_MS + 1000 * index)
         out = folder / f"fleet-{seed}"
-        write(spec, out, seed, only=frozenset(wanted))
+        write(spec, out, seed, only=frozenset(own))
         eras |= {group.name: fleet.cluster.era for group in fleet.groups}
         truth |= dict(_generations(out / "truth.jsonl"))
-    return Played(truth, eras)
+    return SimulatedFleets(truth, eras)
 
 
 def _generations(file: Path) -> Iterator[tuple[Key, dict[str, Any]]]:
     with file.open(encoding="utf-8") as lines:
         for line in lines:
-            told = json.loads(line)
-            if told["truth"] == "generation":
-                yield (told["group"], told["incarnation"], told["generation"]), told
+            truth_line = json.loads(line)
+            if truth_line["truth"] == "generation":
+                yield (
+                    (truth_line["group"], truth_line["incarnation"], truth_line["generation"]),
+                    truth_line,
+                )
 
 
 def run_nightly(folder: Path, lake: Path) -> None:
@@ -129,17 +133,17 @@ FIELDS = (
 
 
 def tables(lake: Path) -> dict[Key, dict[str, Any]]:
-    """Every generation as the tables have it, in the truth's form."""
-    found: dict[Key, dict[str, Any]] = {}
+    """Every generation of the tables, with the fields of a truth line."""
+    generations: dict[Key, dict[str, Any]] = {}
     for row in _rows(lake, _GENERATIONS):
-        told = dict(zip(FIELDS, row[3:], strict=True))
-        found[_key(row[:3])] = told | {"members": [], "assignment": {}}
+        truth_line = dict(zip(FIELDS, row[3:], strict=True))
+        generations[_key(row[:3])] = truth_line | {"members": [], "assignment": {}}
     for row in _rows(lake, _MEMBERS):
-        found[_key(row[:3])]["members"].append(dict(zip(_OF_MEMBERS, row[3:], strict=True)))
+        generations[_key(row[:3])]["members"].append(dict(zip(_OF_MEMBERS, row[3:], strict=True)))
     for row in _rows(lake, _ASSIGNMENTS):
         member_id, *partition = row[3:]
-        found[_key(row[:3])]["assignment"].setdefault(member_id, []).append(partition)
-    return found
+        generations[_key(row[:3])]["assignment"].setdefault(member_id, []).append(partition)
+    return generations
 
 
 def _rows(lake: Path, sql: str) -> list[tuple[Any, ...]]:
@@ -151,38 +155,40 @@ def _key(values: tuple[Any, ...]) -> Key:
     return group, incarnation, generation
 
 
-def differences(played: Played, found: dict[Key, dict[str, Any]]) -> list[Difference]:
-    """Field by field; a generation that only one side knows differs as a whole."""
+def differences(
+    played: SimulatedFleets, actual: dict[Key, dict[str, Any]]
+) -> list[TruthDifference]:
+    """Differences by field; a generation that one side lacks is one difference."""
     differing = []
-    for key in sorted(played.truth.keys() | found.keys()):
+    for key in sorted(played.truth.keys() | actual.keys()):
         era = played.eras.get(key[0], "?")
-        truth, table = played.truth.get(key), found.get(key)
+        truth, table = played.truth.get(key), actual.get(key)
         if truth is None or table is None:
-            differing.append(Difference(key, era, "generation", truth, table))
+            differing.append(TruthDifference(key, era, "generation", truth, table))
             continue
         for name in (*FIELDS, "members", "assignment"):
-            true = _as_told(truth, name, era)
+            true = _as_logged(truth, name, era)
             if name == "assignment":
-                true = {member: given for member, given in true.items() if given}
-            if true is not _NOT_TOLD and true != table[name]:
-                differing.append(Difference(key, era, name, true, table[name]))
+                true = {member: each for member, each in true.items() if each}
+            if true is not _NOT_LOGGED and true != table[name]:
+                differing.append(TruthDifference(key, era, name, true, table[name]))
     return differing
 
 
-_NOT_TOLD = object()
+_NOT_LOGGED = object()
 
 
-def _as_told(truth: dict[str, Any], name: str, era: str) -> Any:
-    """What the era's brokers can tell of a field, or _NOT_TOLD."""
-    if name in ("cause", "culprit") and era in _SAYS_NO_CAUSE:
-        return _NOT_TOLD
-    if name == "outcome" and truth[name] == "failed" and era in _SAYS_NO_CAUSE:
-        return _NOT_TOLD
+def _as_logged(truth: dict[str, Any], name: str, era: str) -> Any:
+    """The field's true value, or _NOT_LOGGED if the era's brokers do not log it."""
+    if name in ("cause", "culprit") and era in _LOGS_NO_CAUSE:
+        return _NOT_LOGGED
+    if name == "outcome" and truth[name] == "failed" and era in _LOGS_NO_CAUSE:
+        return _NOT_LOGGED
     is_stored = truth["outcome"] == "stable"
-    if name == "member_count" and era in _COUNTS_NO_MEMBERS and not is_stored:
-        return _NOT_TOLD
-    if name == "leader" and era in _NAMES_NO_LEADER and not is_stored:
-        return _NOT_TOLD
+    if name == "member_count" and era in _LOGS_NO_MEMBER_COUNT and not is_stored:
+        return _NOT_LOGGED
+    if name == "leader" and era in _LOGS_NO_LEADER and not is_stored:
+        return _NOT_LOGGED
     return truth[name]
 
 
@@ -192,13 +198,15 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--minutes", type=int, default=20)
     parser.add_argument("--no-faults", action="store_true")
-    parser.add_argument("--folder", type=Path, help="keep what is written here")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as made:
-        folder = given.folder or Path(made)
-        begun = time.monotonic()
-        seeds = range(given.first_seed, given.first_seed + given.fleets)
-        played = play(seeds, folder / "fleets", minutes=given.minutes, faults=not given.no_faults)
+    parser.add_argument("--folder", type=Path, help="write files here and keep them")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        start = time.monotonic()
+        seeds = range(options.first_seed, options.first_seed + options.fleets)
+        played = play(
+            seeds, folder / "fleets", minutes=options.minutes, faults=not options.no_faults
+        )
         simulated = time.monotonic()
         run_nightly(folder / "fleets", folder / "lake")
         read = time.monotonic()
@@ -211,8 +219,8 @@ def main() -> None:
         print(f"{count:6} {field} ({era})")
     groups = len({group for group, _, _ in played.truth})
     print(
-        f"{given.fleets} fleets, {groups} groups, {len(played.truth)} generations,"
-        f" {len(differing)} differences; played in {simulated - begun:.0f} s,"
+        f"{options.fleets} fleets, {groups} groups, {len(played.truth)} generations,"
+        f" {len(differing)} differences; simulated in {simulated - start:.0f} s,"
         f" read in {read - simulated:.0f} s"
     )
     sys.exit(1 if differing or not played.truth else 0)

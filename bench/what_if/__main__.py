@@ -25,9 +25,9 @@ from jobs.lake.scope import AllDates
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake
 from jobs.nightly_run.pipeline import Progress, run_all
-from jobs.simulate.command import read_spec
 from jobs.simulate.into_lake import run as simulate
 from jobs.simulate.into_lake import with_group_count
+from jobs.simulate.spec_file import read_spec
 
 SPEC = Path(__file__).parent / "fleet.toml"
 CONF = str(Path(__file__).parents[2] / "conf" / "large.toml")

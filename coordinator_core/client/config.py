@@ -1,19 +1,19 @@
-"""A consumer's settings, and the client libraries told apart by what they do otherwise."""
+"""A consumer's settings, and the differences between client libraries and their versions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-JITTER = 0.2  # of the backoff, with the exponential one (KIP-580)
+JITTER = 0.2  # share of the exponential backoff (KIP-580)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerConfig:
-    """Named as the consumer's settings; times in ms, None for the library's own default.
+    """Kafka's consumer settings under their own names; times in ms; None: the library's default.
 
-    ``name`` begins all request ids and must be unique among all processes; ``max_poll_interval_ms``
-    is the rebalance timeout, too; ``assignors`` are names, most wanted first.
+    ``name``: prefix of all request ids, unique among all processes.  ``max_poll_interval_ms``: also
+    the rebalance timeout.  ``assignors``: names, in order of preference.
     """
 
     group_id: str
@@ -38,7 +38,7 @@ class ConsumerConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientLibrary:
-    """A library of some versions.  Each field names the change that set it, where one did."""
+    """A client library in a range of versions.  Comments name the change behind a field."""
 
     name: str
     is_librdkafka: bool = False
@@ -46,26 +46,26 @@ class ClientLibrary:
     assignors: tuple[str, ...]
     subscription_version: int  # KIP-429, KIP-792, KIP-881
     assignment_version: int
-    empty_user_data: bytes | None = None  # of assignors that have none
+    empty_user_data: bytes | None = None  # sent by assignors without user data
     commit_version: int = 8
-    has_heartbeat_thread: bool = True  # KIP-62; without it there is no poll interval either
-    takes_given_member_id: bool = True  # KIP-394
+    has_heartbeat_thread: bool = True  # KIP-62, together with max.poll.interval.ms
+    supports_member_id_required: bool = True  # KIP-394
     has_static_members: bool = True  # KIP-345
     has_lost: bool = True  # KIP-429: onPartitionsLost
     names_protocol_in_sync: bool = True  # KIP-559
     sends_reasons: bool = True  # KIP-800
     skips_assignment: bool = True  # KIP-814
     backs_off_exponentially: bool = True  # KIP-580
-    revokes_on_first_join: bool = False  # the listener hears of it although nothing is owned
-    leader_refreshes_metadata: bool = False  # after every assignment it makes
+    revokes_on_first_join: bool = False  # calls onPartitionsRevoked with no partitions
+    leader_refreshes_metadata: bool = False  # after each assignment
     sticky_has_generation: bool = True  # KAFKA-7026
 
     def backoff_ms(self, config: ConsumerConfig, attempts: int, jitter: float) -> int:
-        """Before the next attempt, ``attempts`` having failed before the last one."""
+        """The wait before the next attempt; ``attempts``: failures before the last one."""
         if not self.backs_off_exponentially:
             return config.retry_backoff_ms
-        grown = config.retry_backoff_ms << min(attempts, 20)
-        return round(min(grown * (1 + JITTER * jitter), config.retry_backoff_max_ms))
+        backoff_ms = config.retry_backoff_ms << min(attempts, 20)
+        return round(min(backoff_ms * (1 + JITTER * jitter), config.retry_backoff_max_ms))
 
 
 _JAVA_4_1 = ClientLibrary(
@@ -101,7 +101,7 @@ _JAVA_2_0 = replace(
     _JAVA_2_3,
     name="java-2.0",
     commit_version=4,
-    takes_given_member_id=False,
+    supports_member_id_required=False,
     has_static_members=False,
     sticky_has_generation=False,
 )

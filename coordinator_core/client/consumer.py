@@ -1,11 +1,11 @@
-"""A consumer without a network, a clock or an application: calls and answers in, effects out.
+"""A consumer without network, clock or application: calls and responses in, effects out.
 
     consumer = Consumer(ConsumerConfig(group_id="g", client_id="c"), LIBRARIES["java-3.9"])
     effects = consumer.subscribe(["orders"], now_ms)
     effects = consumer.poll(now_ms)
 
-Perform effects in order.  Before an answer or a call of some moment, let the timers due before it
-fire: ``advance``.
+Perform the effects in order.  Before a call or response of a given time, call ``advance`` to fire
+the timers that are due before it.
 """
 
 from __future__ import annotations
@@ -15,18 +15,21 @@ from typing import Protocol
 
 from coordinator_core.assignors import CLIENT_ASSIGNORS, Assignor
 from coordinator_core.client.config import ClientLibrary, ConsumerConfig
+from coordinator_core.client.context import ClientContext, InFlight
 from coordinator_core.client.java.consumer import JavaConsumer
 from coordinator_core.client.librdkafka.consumer import LibrdkafkaConsumer
 from coordinator_core.client.messages import ClientEffect, ClientResponse, MemberState
 from coordinator_core.client.metrics import Metrics
-from coordinator_core.client.shell import InFlight, Shell
 from coordinator_core.protocol.messages import TopicPartition
 
 
-class Rules(Protocol):
-    """A kind of library: what it does at every call, and ``settle`` at a timer."""
+class ClientRules(Protocol):
+    """The behavior of a client library: one method per call, and ``settle`` when a timer fires.
 
-    own_timers: frozenset[str]  # of heartbeats that change nothing
+    ``own_timers``: names of the timers of heartbeats and of the session.
+    """
+
+    own_timers: frozenset[str]
 
     @property
     def is_idle(self) -> bool: ...
@@ -48,9 +51,9 @@ def no_jitter() -> float:
 
 
 class Consumer:
-    """``jitter`` gives a number from -1 to 1; ``assignors`` are those of the leader, by name."""
+    """``jitter``: returns a number from -1 to 1.  ``assignors``: by name, used by a leader."""
 
-    __slots__ = ("_rules", "_shell")
+    __slots__ = ("_context", "_rules")
 
     def __init__(
         self,
@@ -59,22 +62,23 @@ class Consumer:
         jitter: Callable[[], float] = no_jitter,
         assignors: Mapping[str, Assignor] = CLIENT_ASSIGNORS,
     ) -> None:
-        self._shell = Shell(config, library, jitter, assignors)
+        self._context = ClientContext(config, library, jitter, assignors)
         make = LibrdkafkaConsumer if library.is_librdkafka else JavaConsumer
-        self._rules: Rules = make(self._shell)
+        self._rules: ClientRules = make(self._context)
 
-    # What the application does.
+    # Calls of the application.
 
     def subscribe(
         self, topics: Iterable[str], now_ms: int, *, is_pattern: bool = False
     ) -> list[ClientEffect]:
-        """Instead of the topics subscribed so far.
+        """Replace the subscription.
 
-        ``is_pattern``: they are what a pattern matches; who knows it looks at topics before a join.
+        ``is_pattern``: the topics are those that match a pattern; the consumer requests metadata
+        before each join.
         """
         effects = self._begin(now_ms)
-        self._shell.has_pattern = is_pattern
-        self._shell.topics = tuple(sorted(set(topics)))
+        self._context.has_pattern = is_pattern
+        self._context.topics = tuple(sorted(set(topics)))
         self._rules.subscribe()
         return effects
 
@@ -84,65 +88,65 @@ class Consumer:
         return effects
 
     def poll(self, now_ms: int) -> list[ClientEffect]:
-        """The application polls again and again from now on, until ``process`` or ``close``."""
+        """The application polls continuously from now on, until ``process`` or ``close``."""
         effects = self._begin(now_ms)
         self._rules.poll()
         return effects
 
     def process(self, now_ms: int) -> list[ClientEffect]:
-        """The application works on what it was given, and does not poll."""
+        """The application processes records and does not poll from now on."""
         effects = self._begin(now_ms)
         self._rules.process()
         return effects
 
     def listened(self, now_ms: int) -> list[ClientEffect]:
-        """The listener call that is open has returned.  ValueError if none is."""
+        """The current listener call has returned.  ValueError without a current call."""
         effects = self._begin(now_ms)
-        self._shell.listener_returned()
+        self._context.listener_returned()
         self._rules.listened()
         return effects
 
     def consumed(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Next offsets to read; of partitions that are owned and have a position."""
-        known = self._shell.positions
-        known.update({p: at for p, at in positions.items() if p in known})
+        """Set the next offsets to read; partitions without a position are ignored."""
+        current = self._context.positions
+        current.update({p: offset for p, offset in positions.items() if p in current})
 
     def commit(self, now_ms: int) -> list[ClientEffect]:
-        """Commit the positions, once; an error comes as Raised."""
+        """Commit the positions once; a failure is reported with Raised."""
         effects = self._begin(now_ms)
         self._rules.commit()
         return effects
 
     def close(self, now_ms: int) -> list[ClientEffect]:
-        """Ends with ``Closed``, maybe later.  Listener calls still come."""
+        """Close the consumer.  Listener calls may follow; ``Closed`` is the last effect."""
         effects = self._begin(now_ms)
         self._rules.close()
         return effects
 
-    # What the network does.
+    # Events of the network.
 
     def received(
         self, request_id: str, response: ClientResponse, now_ms: int
     ) -> list[ClientEffect]:
-        """An answer; one that nobody waits for any more is ignored."""
+        """A response arrived.  Responses to requests no longer in flight are ignored."""
         effects = self._begin(now_ms)
-        sent = self._shell.in_flight.pop(request_id, None)
+        sent = self._context.in_flight.pop(request_id, None)
         if sent is not None:
             self._rules.answered(sent, response)
         return effects
 
     def disconnected(self, node: int, now_ms: int) -> list[ClientEffect]:
-        """The connection to the node is lost, or could not be made."""
+        """The connection to the node was lost or could not be opened."""
         effects = self._begin(now_ms)
-        for sent in self._shell.take_in_flight_of(node):
+        for sent in self._context.take_in_flight_of(node):
             self._rules.answered(sent, None)
         self._rules.disconnected(node)
         return effects
 
     def lost(self, request_id: str, now_ms: int) -> list[ClientEffect]:
-        """The same for one request."""
+        """One request got no response."""
         effects = self._begin(now_ms)
-        sent = self._shell.in_flight.pop(request_id, None)
+        sent = self._context.in_flight.pop(request_id, None)
         if sent is not None:
             self._rules.answered(sent, None)
         return effects
@@ -152,83 +156,85 @@ class Consumer:
     def advance(self, now_ms: int) -> list[ClientEffect]:
         """Fire all timers due by ``now_ms``, each at its own deadline."""
         effects: list[ClientEffect] = []
-        while (due_ms := self._shell.next_deadline_ms()) is not None and due_ms <= now_ms:
-            fired = self._begin(max(due_ms, self._shell.now_ms))
+        while (due_ms := self._context.next_deadline_ms()) is not None and due_ms <= now_ms:
+            fired = self._begin(max(due_ms, self._context.now_ms))
             self._fire()
             effects += fired
         self._begin(now_ms)
         return effects
 
     def next_deadline_ms(self) -> int | None:
-        return self._shell.next_deadline_ms()
+        return self._context.next_deadline_ms()
 
     def _fire(self) -> None:
-        shell = self._shell
-        timed_out = [each for each in shell.in_flight.values() if each.deadline_ms <= shell.now_ms]
+        context = self._context
+        timed_out = [
+            each for each in context.in_flight.values() if each.deadline_ms <= context.now_ms
+        ]
         for sent in timed_out:
-            if shell.in_flight.pop(sent.request.request_id, None) is None:
+            if context.in_flight.pop(sent.request.request_id, None) is None:
                 continue
             if sent.node is not None:
-                shell.disconnect(sent.node)
-                for other in shell.take_in_flight_of(sent.node):
+                context.disconnect(sent.node)
+                for other in context.take_in_flight_of(sent.node):
                     self._rules.answered(other, None)
             self._rules.answered(sent, None)
         self._rules.settle()
 
-    # What it tells of itself.
+    # State.
 
     @property
     def state(self) -> MemberState:
-        return self._shell.state
+        return self._context.state
 
     @property
     def member_id(self) -> str:
-        return self._shell.generation.member_id
+        return self._context.generation.member_id
 
     @property
     def generation(self) -> int:
-        return self._shell.generation.generation
+        return self._context.generation.generation
 
     @property
     def owned(self) -> tuple[TopicPartition, ...]:
-        return self._shell.owned
+        return self._context.owned
 
     @property
     def positions(self) -> Mapping[TopicPartition, int]:
-        return self._shell.positions
+        return self._context.positions
 
     @property
     def coordinator(self) -> int | None:
-        return self._shell.coordinator
+        return self._context.coordinator
 
     @property
     def is_closed(self) -> bool:
-        return self._shell.is_closed
+        return self._context.is_closed
 
     @property
     def metrics(self) -> Metrics:
-        return self._shell.metrics
+        return self._context.metrics
 
-    # Idle hours.
+    # Skipping idle time.
 
     @property
     def is_idle(self) -> bool:
-        """It would send nothing but heartbeats until ``next_other_deadline_ms``."""
+        """Whether the consumer sends nothing but heartbeats until ``next_other_deadline_ms``."""
         return self._rules.is_idle
 
     def next_other_deadline_ms(self) -> int | None:
-        """The earliest timer that is not a heartbeat's or the session's."""
+        """The earliest timer except those of heartbeats and session; None without one."""
         others = [
-            at for name, at in self._shell.timers.items() if name not in self._rules.own_timers
+            at for name, at in self._context.timers.items() if name not in self._rules.own_timers
         ]
         return min(others, default=None)
 
     def skip_heartbeats(self, to_ms: int) -> int | None:
-        """As if each heartbeat due before ``to_ms`` was sent when due and answered at once.
+        """Treat each heartbeat due before ``to_ms`` as sent when due and answered at once.
 
-        Only while ``is_idle``.  The moment of the last one; None if none was due.
+        Call it only while ``is_idle``.  Returns the time of the last heartbeat, None without one.
         """
         return self._rules.skip_heartbeats(to_ms)
 
     def _begin(self, now_ms: int) -> list[ClientEffect]:
-        return self._shell.begin(now_ms)
+        return self._context.begin(now_ms)

@@ -1,6 +1,6 @@
-"""What a consumer asks beside the group's own requests, and what goes out of it: plain values.
+"""The consumer's requests outside the group protocol, its effects and its states: plain values.
 
-Effects are to be performed in the order they stand.
+Perform effects in order.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ NO_GENERATION = -1
 
 
 class FindCoordinator(NamedTuple):
-    """Which broker leads the group's partition of `__consumer_offsets`; any broker knows."""
+    """Asks any broker for the group's coordinator."""
 
     request_id: str
     group_id: str
 
 
 class Metadata(NamedTuple):
-    """How many partitions have these topics; any broker knows."""
+    """Asks any broker for the partition counts of these topics."""
 
     request_id: str
     topics: tuple[str, ...]
@@ -50,7 +50,7 @@ class FindCoordinatorResponse(NamedTuple):
 
 
 class MetadataResponse(NamedTuple):
-    """``partitions``: counts by topic; topics that do not exist are left out."""
+    """``partitions``: counts by topic, without topics that do not exist."""
 
     partitions: Mapping[str, int]
 
@@ -79,31 +79,31 @@ ClientResponse = (
 
 
 class MemberState(Enum):
-    """What a member believes of itself; the group's state is the coordinator's."""
+    """The state of a member in its own process (not the group's state at the coordinator)."""
 
     UNJOINED = "not part of a group"
-    PREPARING_REBALANCE = "waits for the answer to its JoinGroup"
-    COMPLETING_REBALANCE = "joined, waits for its assignment"
+    PREPARING_REBALANCE = "waits for the JoinGroup response"
+    COMPLETING_REBALANCE = "joined, waits for the SyncGroup response"
     STABLE = "joined and assigned"
 
     __hash__ = object.__hash__
 
 
 class Send(NamedTuple):
-    """``node`` None: any broker, the least loaded one."""
+    """``node`` None: any broker."""
 
     request: ClientRequest
     node: int | None
 
 
 class Disconnect(NamedTuple):
-    """The connection to the node is closed; what is in flight on it is dead on both sides."""
+    """The consumer closes the connection to the node; everything in flight on it is lost."""
 
     node: int
 
 
 class ListenerCall(NamedTuple):
-    """The application's rebalance listener runs, until ``Consumer.listened``.
+    """The application's rebalance listener is called; report its return with ``listened``.
 
     ``kind``: revoked, assigned or lost.  ``partitions`` are sorted.
     """
@@ -120,7 +120,7 @@ class MemberStateChanged(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A step that ended, with its times in ms; ``generation`` as it is then."""
+    """A finished step with its times in ms; ``generation``: at the end of the step."""
 
     step: str
     start_ms: int
@@ -134,9 +134,10 @@ class Measured(NamedTuple):
 
 
 class Raised(NamedTuple):
-    """What the library tells the application instead of records.
+    """An error that the library raises to the application.
 
-    ``error`` None: the library's own, in ``text``.  ``is_fatal``: polling again is of no use.
+    ``error`` None: an error of the library itself, see ``text``.  ``is_fatal``: the consumer cannot
+    be used any more.
     """
 
     error: Errors | None
@@ -145,7 +146,7 @@ class Raised(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """The consumer has ended; nothing comes after it."""
+    """The consumer is closed; the last effect."""
 
 
 ClientEffect = Send | Disconnect | ListenerCall | MemberStateChanged | Measured | Raised | Closed

@@ -1,4 +1,4 @@
-"""What a consumer counts of itself, as the Java client and as librdkafka define it."""
+"""Counters of a consumer, as the Java client and librdkafka define them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Metrics:
-    """Counters since the consumer was made; latencies in ms.
+    """Counters since the consumer was created; times in ms.
 
-    ``rebalance_latencies_ms``: Java's rebalance-latency: from the first JoinGroup sent since the
-    last success to the answer to SyncGroup, listener calls left out.  ``rebalance_cnt``:
-    librdkafka's: lists handed to the listener, so about twice a rebalance of an eager group.
+    ``rebalance_latencies_ms``: Java's rebalance-latency: from the first JoinGroup since the last
+    successful rebalance to the SyncGroup response, without listener calls.  ``rebalance_cnt``:
+    librdkafka's counter of listener calls: about two per rebalance of an eager group.
     """
 
     joins: int = 0

@@ -1,7 +1,7 @@
-"""What a consumer does about every answer: one table for each kind of library.
+"""The consumer's reaction to every response, by request and error: one table per kind of library.
 
-A row is an error, a column the request it answers.  NETWORK_EXCEPTION is no broker's answer: it
-stands for a lost connection and for a request that timed out.  Errors without a row are ``OTHER``.
+Rows are errors, columns are requests.  NETWORK_EXCEPTION stands for a lost connection or a request
+timeout.  Errors without a row use ``OTHER``.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from coordinator_core.protocol.messages import (
 
 
 class Reaction(Enum):
-    """What is done; the value explains it."""
+    """What the consumer does; the value is the documentation."""
 
-    GO_ON = "goes on"
-    RETRY = "tries again after the backoff"
-    FIND = "looks for the coordinator and tries again, after the backoff"
-    REJOIN = "joins again at once as the member it is"
-    RESET = "forgets the generation, keeps the member id, joins again; what it owned is lost"
-    RENEW = "forgets generation and member id, joins again as a new member; what it owned is lost"
-    ADOPT = "takes the member id it is given and joins again at once"
-    FAIL = "gives this request up and stays a member"
-    RAISE = "raises it to the application"
-    FENCED = "raises it as fatal: another process has its instance id"
+    GO_ON = "continues"
+    RETRY = "retries after the backoff"
+    FIND = "finds the coordinator again, then retries after the backoff"
+    REJOIN = "rejoins at once with its member id"
+    RESET = "resets the generation, keeps the member id and rejoins; its partitions are lost"
+    RENEW = "resets generation and member id and joins as a new member; its partitions are lost"
+    ADOPT = "takes the member id of the response and rejoins at once"
+    FAIL = "drops the request and stays a member"
+    RAISE = "raises the error to the application"
+    FENCED = "raises a fatal error: another process uses its instance id"
     IGNORE = "does nothing"
 
     __hash__ = object.__hash__
@@ -52,7 +52,7 @@ Table = Mapping[Errors | None, Row]
 
 
 def row(*reactions: Reaction) -> Row:
-    """One reaction per column; a short row fails at import."""
+    """One reaction per column; a row of another length fails at import."""
     return dict(zip(COLUMNS, reactions, strict=True))
 
 
@@ -95,13 +95,12 @@ LIBRDKAFKA: Table = {
 # fmt: on
 
 
-def reaction(table: Table, request: object, error: Errors) -> Reaction:
-    found = table.get(error)
-    return (table[OTHER] if found is None else found)[type(request)]
+def reaction_to(table: Table, request: object, error: Errors) -> Reaction:
+    return table.get(error, table[OTHER])[type(request)]
 
 
 def error_of(response: ClientResponse | None) -> Errors:
-    """The error that counts; None is an answer that never came."""
+    """The error of a response: the first one of several; None stands for no response."""
     match response:
         case None:
             return Errors.NETWORK_EXCEPTION

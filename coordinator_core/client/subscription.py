@@ -1,4 +1,4 @@
-"""What a consumer writes into its JoinGroup, and what a leader makes of everybody's."""
+"""The subscriptions in a JoinGroup, and the assignments that a leader computes from them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from coordinator_core.assignors.subscriptions import (
     in_topics_field,
     in_user_data,
 )
+from coordinator_core.client.context import ClientContext
 from coordinator_core.client.messages import NO_GENERATION
-from coordinator_core.client.shell import Shell
 from coordinator_core.protocol.messages import JoinResponse, Protocols, TopicPartition
 from coordinator_core.records import (
     Assignment,
@@ -32,93 +32,97 @@ from coordinator_core.records import (
 
 
 class LastAssignment(NamedTuple):
-    """What a sticky assignor keeps of the last assignment: as it came, with its generation."""
+    """The last assignment in the order received, with its generation; sticky assignors use it."""
 
     partitions: tuple[TopicPartition, ...]
     generation: int
 
 
 def is_cooperative(protocols: Collection[str]) -> bool:
-    """All assignors of a consumer must know the cooperative protocol for it to be used."""
+    """Whether all assignors support the cooperative protocol; otherwise the member is eager."""
     return all(name == "cooperative-sticky" for name in protocols)
 
 
 Partitions = Collection[TopicPartition]
 
 
-def subscriptions(shell: Shell, owned: Partitions, last: LastAssignment | None) -> Protocols:
-    """By assignor, most wanted first, as the library writes them."""
-    write = _of_librdkafka if shell.library.is_librdkafka else _of_java
+def subscriptions(
+    context: ClientContext, owned: Partitions, last: LastAssignment | None
+) -> Protocols:
+    """The library's subscription bytes per assignor, in order of preference."""
+    write = _of_librdkafka if context.library.is_librdkafka else _of_java
     return tuple(
-        (name, encode_subscription(write(shell, name, owned, last))) for name in shell.protocols
+        (name, encode_subscription(write(context, name, owned, last))) for name in context.protocols
     )
 
 
 def _of_java(
-    shell: Shell, name: str, owned: Partitions, last: LastAssignment | None
+    context: ClientContext, name: str, owned: Partitions, last: LastAssignment | None
 ) -> Subscription:
     return Subscription(
-        shell.library.subscription_version,
-        list(in_topics_field(shell.topics)),
-        _java_user_data(shell, name, last),
+        context.library.subscription_version,
+        list(in_topics_field(context.topics)),
+        _java_user_data(context, name, last),
         _lists(in_owned_field(owned)),
-        shell.generation.generation,
-        shell.config.rack,
+        context.generation.generation,
+        context.config.rack,
     )
 
 
-def _java_user_data(shell: Shell, name: str, last: LastAssignment | None) -> bytes | None:
+def _java_user_data(context: ClientContext, name: str, last: LastAssignment | None) -> bytes | None:
     if name == "cooperative-sticky":
         return encode_cooperative_sticky_user_data(last.generation if last else NO_GENERATION)
     if name != "sticky" or last is None:
-        return shell.library.empty_user_data
-    generation = last.generation if shell.library.sticky_has_generation else None
+        return context.library.empty_user_data
+    generation = last.generation if context.library.sticky_has_generation else None
     return encode_sticky_user_data(
         StickyUserData(_lists(in_user_data(last.partitions)), generation)
     )
 
 
 def _of_librdkafka(
-    shell: Shell, name: str, owned: Partitions, last: LastAssignment | None
+    context: ClientContext, name: str, owned: Partitions, last: LastAssignment | None
 ) -> Subscription:
-    """All sticky assignors there have the user data of Java's sticky one."""
+    """In librdkafka every sticky assignor writes the user data of Java's StickyAssignor."""
     is_sticky = name.endswith("sticky") and last is not None
-    user_data = shell.library.empty_user_data
+    user_data = context.library.empty_user_data
     if is_sticky and last is not None:
         user_data = encode_sticky_user_data(
             StickyUserData(_lists(grouped(last.partitions)), last.generation)
         )
     return Subscription(
-        shell.library.subscription_version,
-        list(in_topics_field(shell.topics)),
+        context.library.subscription_version,
+        list(in_topics_field(context.topics)),
         user_data,
         _lists(in_owned_field(owned)),
         last.generation if is_sticky and last is not None else NO_GENERATION,
-        shell.config.rack or "",
+        context.config.rack or "",
     )
 
 
 def topics_of(joined: JoinResponse) -> tuple[str, ...]:
-    """Everybody's topics, as the leader learns them.  BadRecord."""
+    """All topics of the group, sorted, from the leader's JoinGroup response.  Raises BadRecord."""
     topics: set[str] = set()
     for _, _, metadata in joined.members:
         topics.update(decode_subscription(metadata).topics)
     return tuple(sorted(topics))
 
 
-def assign(shell: Shell, joined: JoinResponse, partitions: Mapping[str, int]) -> dict[str, bytes]:
-    """The leader's part: everybody's assignment, as it goes into SyncGroup.
+def assign(
+    context: ClientContext, joined: JoinResponse, partitions: Mapping[str, int]
+) -> dict[str, bytes]:
+    """The leader's assignments for SyncGroup, by member id.
 
-    AssignorError where the assignor throws, and for subscriptions that cannot be read.
+    Raises AssignorError if the assignor fails or a subscription is unreadable.
     """
     name = joined.protocol_name or ""
     try:
         members = [as_read(name, id_, data, instance) for id_, instance, data in joined.members]
     except BadRecord as bad:
         raise AssignorError(str(bad)) from bad
-    lists = shell.assignors[name](Topics(partitions), members)
-    user_data = _user_data(shell, joined)
-    version = shell.library.assignment_version
+    lists = context.assignors[name](Topics(partitions), members)
+    user_data = _user_data(context, joined)
+    version = context.library.assignment_version
     return {
         member_id: encode_assignment(
             Assignment(version, _lists(grouped(lists[member_id])), user_data.get(member_id))
@@ -127,15 +131,15 @@ def assign(shell: Shell, joined: JoinResponse, partitions: Mapping[str, int]) ->
     }
 
 
-def _user_data(shell: Shell, joined: JoinResponse) -> Mapping[str, bytes | None]:
-    """librdkafka hands every member's own back to it; others write none, or an empty one."""
-    if not shell.library.is_librdkafka:
-        return {member_id: shell.library.empty_user_data for member_id, _, _ in joined.members}
+def _user_data(context: ClientContext, joined: JoinResponse) -> Mapping[str, bytes | None]:
+    """librdkafka returns each member's own user data; other libraries write null or empty data."""
+    if not context.library.is_librdkafka:
+        return {member_id: context.library.empty_user_data for member_id, _, _ in joined.members}
     return {id_: decode_subscription(data).user_data for id_, _, data in joined.members}
 
 
 def assigned(data: bytes) -> tuple[TopicPartition, ...]:
-    """The partitions in the order of the bytes.  BadRecord."""
+    """The partitions of an assignment in the order of the bytes.  Raises BadRecord."""
     lists = decode_assignment(data).partitions
     return tuple((topic, partition) for topic, numbers in lists for partition in numbers)
 

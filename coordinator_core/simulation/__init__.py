@@ -1,22 +1,64 @@
-"""Fleets of consumer groups on one virtual clock: what their brokers leave behind, and the truth.
+"""A simulated Kafka cluster with consumer groups, and the ground truth about them.
 
-``fleet_of`` reads a spec, ``simulate`` plays it; nothing here reads a file, a clock or chance.
+Consumers (``client``), the coordinator (``coordinator``), a network and faults run on one virtual
+clock.  The simulation emits what real brokers leave behind: records of `__consumer_offsets` and
+lines of server.log.  It also emits a trace and the ground truth, so that whatever reads the
+records and lines can be checked against what really happened.
+
+Virtual time.  Nothing waits.  An event queue holds (time, phase, actor, callback); the simulation
+takes the next entry, sets the clock to its time and calls it.  Several entries of one millisecond
+run by phase (faults, appends, coordinator timers, requests, responses, clients) and then by actor,
+never by the order in which they were scheduled.
+
+Seeds.  Each random number is a hash of the seed and of what it is drawn for (a process, a moment,
+an offset); there is no sequence of draws.  So the same fleet and seed yield the same bytes, and a
+group behaves the same whether it is simulated alone, among thousands, or with idle time skipped.
+
+Faults.  To processes: stop, kill, freeze (garbage collection), slow poll, network cut, a second
+process with the same group.instance.id.  To messages: delay, loss, duplication, reordering.  To
+brokers: leadership moves, broker stops, failed appends.
+
+Idle time.  A stable group of which no message is in flight can only change at moments that are
+known in advance (a planned action, a fault, a consumer's own timer).  Heartbeats until shortly
+before the first of them are skipped.  The output is the same.
+
+Modules, in the order in which they build on each other:
+
+- ``random_draws``: random numbers by seed and purpose.
+- ``event_queue``: the virtual clock.
+- ``spec_values``, ``spec``, ``plans``: a spec file's values, the fleet that they describe, and the
+  actions that a group's plans amount to.  ``random_fleets``: specs drawn from a seed, for tests.
+- ``outputs``: record batches, log lines, trace lines, truth lines.
+- ``channels``, ``message_delivery``: connections, delays, loss; requests and responses in transit.
+- ``offsets_partition``, ``broker``: a partition of `__consumer_offsets`; a broker around the
+  coordinator.
+- ``process``: a process around a consumer.
+- ``ground_truth``, ``ownership_times``, ``tracing``: what the simulation knows, and the trace.
+- ``cluster_state``, ``faults``, ``idle_time``, ``cluster``: the parts put together.
+
+``fleet_of`` reads a spec, ``simulate`` runs it.  Neither reads a file, a clock or an environment.
 """
 
-from coordinator_core.simulation.outputs import Line, Output, Told, Traced, Written
-from coordinator_core.simulation.reading import SpecError, duration_ms
+from coordinator_core.simulation.cluster import SimulatedCluster, simulate
+from coordinator_core.simulation.outputs import (
+    BrokerLogLine,
+    Output,
+    TraceLine,
+    TruthLine,
+    WrittenBatch,
+)
 from coordinator_core.simulation.spec import Fleet, fleet_of
-from coordinator_core.simulation.world import World, simulate
+from coordinator_core.simulation.spec_values import SpecError, duration_ms
 
 __all__ = [
+    "BrokerLogLine",
     "Fleet",
-    "Line",
     "Output",
+    "SimulatedCluster",
     "SpecError",
-    "Told",
-    "Traced",
-    "World",
-    "Written",
+    "TraceLine",
+    "TruthLine",
+    "WrittenBatch",
     "duration_ms",
     "fleet_of",
     "simulate",

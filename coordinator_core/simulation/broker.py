@@ -1,13 +1,13 @@
-"""A broker: a coordinator with its log partitions, its timers on the agenda, and its server.log."""
+"""A simulated broker: the coordinator, its timers, its appends and its server.log."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Protocol
 
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.coordinator import Coordinator
-from coordinator_core.coordinator.era import Config, Era
+from coordinator_core.coordinator.era import CoordinatorConfig, Era
 from coordinator_core.coordinator.turn import MemberIds
 from coordinator_core.coordinator.written_lines import line_of
 from coordinator_core.log_lines import render_line
@@ -21,40 +21,50 @@ from coordinator_core.protocol.messages import (
     Respond,
     Response,
 )
-from coordinator_core.simulation.agenda import Act, Agenda, Phase
-from coordinator_core.simulation.chance import between
-from coordinator_core.simulation.log import Partition
-from coordinator_core.simulation.outputs import Line
+from coordinator_core.simulation.event_queue import Callback, EventQueue, Phase
+from coordinator_core.simulation.offsets_partition import OffsetsPartition
+from coordinator_core.simulation.outputs import BrokerLogLine
+from coordinator_core.simulation.random_draws import between
 
 _TOPIC = "__consumer_offsets"
-_TELL_OF_STATIC_MEMBERS = frozenset({"2.5"})  # and of no others when they load a group
+# Eras whose brokers log only static members when they load a group.
+_LOGS_STATIC_MEMBERS_ONLY = frozenset({"2.5"})
 
 
-class Surroundings(Protocol):
-    """What a broker has around it, and tells of what it does."""
+class BrokerEnvironment(Protocol):
+    """What a broker needs from the cluster, and the notifications that it sends to it."""
 
-    agenda: Agenda
-    partitions: list[Partition]
+    event_queue: EventQueue
+    partitions: list[OffsetsPartition]
     append_ms: tuple[int, int]
     load_ms: int
     key: int
-    tells_of_brokers: bool
+    logs_broker_events: bool
 
     def partition_of(self, group_id: str) -> int: ...
-    def append_error(self, broker: Broker, append: Append, now_ms: int) -> Errors: ...
-    def note(self, group_id: str, at_ms: int, phase: Phase, actor: int, act: Act) -> None: ...
+    def append_error(self, broker: SimulatedBroker, append: Append, now_ms: int) -> Errors: ...
+    def schedule(
+        self, group_id: str, at_ms: int, phase: Phase, actor: int, act: Callback
+    ) -> None: ...
     def answer(self, request_id: str, response: Response, now_ms: int) -> None: ...
-    def printed(self, line: Line) -> None: ...
-    def appended(self, broker: Broker, append: Append, now_ms: int) -> None: ...
-    def happened(self, broker: Broker, event: Event, now_ms: int) -> None: ...
-    def handled(self, broker: Broker, now_ms: int) -> None: ...
+    def logged(self, line: BrokerLogLine) -> None: ...
+    def appended(self, broker: SimulatedBroker, append: Append, now_ms: int) -> None: ...
+    def happened(self, broker: SimulatedBroker, event: Event, now_ms: int) -> None: ...
+    def handled(self, broker: SimulatedBroker, now_ms: int) -> None: ...
 
 
-class Broker:
-    """``is_up``: takes connections.  Partitions that it still loads answer nothing but that."""
+class SimulatedBroker:
+    """``is_up``: accepts connections.  For a partition that it still loads, the broker responds
+    COORDINATOR_LOAD_IN_PROGRESS.
+    """
 
     def __init__(
-        self, broker_id: int, config: Config, era: Era, ids: MemberIds, world: Surroundings
+        self,
+        broker_id: int,
+        config: CoordinatorConfig,
+        era: Era,
+        ids: MemberIds,
+        environment: BrokerEnvironment,
     ) -> None:
         self.broker_id = broker_id
         self.era = era
@@ -62,51 +72,51 @@ class Broker:
         self.coordinator = Coordinator(config, era, ids)
         self._config = config
         self._ids = ids
-        self._world = world
+        self._environment = environment
         self._in_flight: dict[int, list[tuple[Append, Errors]]] = {}
         self._loading: set[int] = set()
         self._wake_ms: int | None = None
 
     # -- requests ------------------------------------------------------------------------------
 
-    def take(self, request: Request, now_ms: int) -> None:
-        """A request of a group; one that is another broker's, or not loaded yet, is turned away."""
-        error = self._error_of(self._world.partition_of(request.group_id))
+    def handle(self, request: Request, now_ms: int) -> None:
+        """Handle a request, or refuse it if the broker does not lead or still loads the group."""
+        error = self._error_of(self._environment.partition_of(request.group_id))
         if error is not Errors.NONE:
-            self._world.answer(request.request_id, BareError(error), now_ms)
+            self._environment.answer(request.request_id, BareError(error), now_ms)
             return
         self._catch_up(now_ms)
         self._perform(self.coordinator.handle(request, now_ms), now_ms)
         self._done(now_ms)
 
     def _error_of(self, partition: int) -> Errors:
-        if self._world.partitions[partition].leader != self.broker_id:
+        if self._environment.partitions[partition].leader != self.broker_id:
             return Errors.NOT_COORDINATOR
         if partition in self._loading:
             return Errors.COORDINATOR_LOAD_IN_PROGRESS
         return Errors.NONE
 
-    def group(self, group_id: str) -> Group | None:
+    def group(self, group_id: str) -> ClassicGroup | None:
         return self.coordinator.groups.get(group_id)
 
     # -- the coordinator's effects -------------------------------------------------------------
 
     def _catch_up(self, now_ms: int) -> None:
-        """Timers due by now come before anything else of this moment."""
+        """Fire the timers due by now, before anything else of this moment."""
         coordinator = self.coordinator
         while (due_ms := coordinator.next_deadline_ms()) is not None and due_ms <= now_ms:
             self._perform(coordinator.fire_next(now_ms) or [], now_ms)
 
     def _done(self, now_ms: int) -> None:
-        self._world.handled(self, now_ms)
+        self._environment.handled(self, now_ms)
         due_ms = self.coordinator.next_deadline_ms()
         if due_ms is not None and (self._wake_ms is None or due_ms < self._wake_ms):
             self._wake_ms = due_ms
-            self._world.agenda.note(due_ms, Phase.TIMERS, self.broker_id, self._wake)
+            self._environment.event_queue.schedule(due_ms, Phase.TIMERS, self.broker_id, self._wake)
 
     def _wake(self, now_ms: int) -> None:
         if self._wake_ms != now_ms:
-            return  # there was an earlier one
+            return  # replaced by an earlier wake-up
         self._wake_ms = None
         self._catch_up(now_ms)
         self._done(now_ms)
@@ -114,34 +124,36 @@ class Broker:
     def _perform(self, effects: Iterable[Effect], now_ms: int) -> None:
         for effect in effects:
             if type(effect) is Respond:
-                self._world.answer(effect.request_id, effect.response, now_ms)
+                self._environment.answer(effect.request_id, effect.response, now_ms)
             elif type(effect) is Append:
                 self._append(effect, now_ms)
             else:
                 assert type(effect) is Event
-                self._tell(effect, now_ms)
+                self._log_event(effect, now_ms)
 
-    def _tell(self, event: Event, now_ms: int) -> None:
-        self._world.happened(self, event, now_ms)
+    def _log_event(self, event: Event, now_ms: int) -> None:
+        self._environment.happened(self, event, now_ms)
         partitions = self._config.offsets_topic_partitions
         text = line_of(
             event, self.era, local_ms=now_ms, broker_id=self.broker_id, partitions=partitions
         )
         if text is not None:
-            self._world.printed(Line(now_ms, self.broker_id, text))
+            self._environment.logged(BrokerLogLine(now_ms, self.broker_id, text))
 
     def _append(self, append: Append, now_ms: int) -> None:
-        world, partition = self._world, self._world.partitions[append.partition]
-        error = world.append_error(self, append, now_ms)
-        took_ms = between(*world.append_ms, world.key, partition.number, partition.end_offset)
+        environment, partition = self._environment, self._environment.partitions[append.partition]
+        error = environment.append_error(self, append, now_ms)
+        took_ms = between(
+            *environment.append_ms, environment.key, partition.number, partition.end_offset
+        )
         if error is Errors.NONE:
-            world.appended(self, append, now_ms)
+            environment.appended(self, append, now_ms)
         partition.acked_ms = max(partition.acked_ms, now_ms + took_ms)
         if partition.acked_ms == now_ms:
             self._perform(self.coordinator.appended(append, error, now_ms), now_ms)
             return
         self._in_flight.setdefault(append.partition, []).append((append, error))
-        world.note(
+        environment.schedule(
             append.group_id,
             partition.acked_ms,
             Phase.LOG,
@@ -152,45 +164,47 @@ class Broker:
     def _acknowledge(self, append: Append, error: Errors, now_ms: int) -> None:
         waiting = self._in_flight.get(append.partition, [])
         if (append, error) not in waiting:
-            return  # the partition went to another broker meanwhile
+            return  # another broker leads the partition by now
         waiting.remove((append, error))
         self._catch_up(now_ms)
         self._perform(self.coordinator.appended(append, error, now_ms), now_ms)
         self._done(now_ms)
 
-    # -- partitions come and go ----------------------------------------------------------------
+    # -- elections -----------------------------------------------------------------------------
 
     def start(self, now_ms: int) -> None:
-        """Up, with nothing in memory; partitions come by ``elected``."""
+        """Start without any state; partitions are loaded by ``elected``."""
         self.is_up = True
         self.coordinator = Coordinator(self._config, self.era, self._ids)
         self._in_flight.clear()
         self._loading.clear()
         self._wake_ms = None
-        if self._world.tells_of_brokers:
+        if self._environment.logs_broker_events:
             for step in ("starting_up", "startup_complete"):
                 self._print("OTHER", now_ms, step=step)
 
     def stop(self, now_ms: int) -> None:
-        """Killed: nothing is said, nobody is answered."""
+        """Killed: no log line, no response to any request."""
         self.is_up = False
         self._in_flight.clear()
         self._wake_ms = None
 
     def elected(self, partition: int, now_ms: int) -> None:
-        epoch = self._world.partitions[partition].epoch
+        epoch = self._environment.partitions[partition].epoch
         self._loading.add(partition)
         self._print("PARTITION_LOAD", now_ms, partition, step="elected", epoch=epoch)
         self._print("PARTITION_LOAD", now_ms, partition, step="scheduled", epoch=epoch)
 
         def load(at_ms: int) -> None:
-            if epoch == self._world.partitions[partition].epoch and self.is_up:
+            if epoch == self._environment.partitions[partition].epoch and self.is_up:
                 self._load(partition, at_ms)
 
-        self._world.agenda.note(now_ms + self._world.load_ms, Phase.WORLD, self.broker_id, load)
+        self._environment.event_queue.schedule(
+            now_ms + self._environment.load_ms, Phase.CLUSTER, self.broker_id, load
+        )
 
     def _load(self, number: int, now_ms: int) -> None:
-        partition = self._world.partitions[number]
+        partition = self._environment.partitions[number]
         records = partition.records()
         self._catch_up(now_ms)
         effects = self.coordinator.load(records, now_ms)
@@ -204,7 +218,7 @@ class Broker:
             number,
             step="finished",
             epoch=partition.epoch,
-            duration_ms=self._world.load_ms,
+            duration_ms=self._environment.load_ms,
             scheduler_ms=0,
             count=len(records),
             byte_count=sum(len(key) + len(value or b"") for key, value in records),
@@ -213,8 +227,8 @@ class Broker:
         self._done(now_ms)
 
     def resigned(self, partition: int, now_ms: int) -> None:
-        """Another broker leads; who waits for an append or an answer is sent there."""
-        epoch = self._world.partitions[partition].epoch
+        """Another broker leads: requests that wait are answered with NOT_COORDINATOR."""
+        epoch = self._environment.partitions[partition].epoch
         self._loading.discard(partition)
         self._catch_up(now_ms)
         self._print("PARTITION_LOAD", now_ms, partition, step="resigned", epoch=epoch)
@@ -222,10 +236,10 @@ class Broker:
             self._print("PARTITION_UNLOAD", now_ms, partition, step=step, epoch=epoch)
         groups = [g for g in self.coordinator.groups.values() if g.partition == partition]
         waiting = self._in_flight.pop(partition, [])
-        if self.era.is_new_coordinator:
+        if self.era.unloads_before_appends_fail:
             self._perform(self.coordinator.unload(now_ms, partition), now_ms)
         self._fail(waiting, now_ms)
-        if not self.era.is_new_coordinator:
+        if not self.era.unloads_before_appends_fail:
             self._perform(self.coordinator.unload(now_ms, partition), now_ms)
         self._print(
             "PARTITION_UNLOAD",
@@ -239,26 +253,26 @@ class Broker:
         self._done(now_ms)
 
     def _fail(self, waiting: list[tuple[Append, Errors]], now_ms: int) -> None:
-        """What was written stays written; nobody hears of it here."""
+        """Fail appends that are not acknowledged; their records stay in the log."""
         for append, _ in waiting:
             error = Errors.NOT_LEADER_OR_FOLLOWER
             self._perform(self.coordinator.appended(append, error, now_ms), now_ms)
 
-    # -- lines that are not of a group's own doing ---------------------------------------------
+    # -- log lines about the broker itself -----------------------------------------------------
 
     def _print(
         self, event: str, now_ms: int, partition: int | None = None, **fields: object
     ) -> None:
-        given = fields | {"broker_id": self.broker_id}
+        fields = fields | {"broker_id": self.broker_id}
         if partition is not None:
-            given["topic_partition"] = f"{_TOPIC}-{partition}"
-        text = render_line(event, self.era.name, local_ms=now_ms, **given)
+            fields["topic_partition"] = f"{_TOPIC}-{partition}"
+        text = render_line(event, self.era.name, local_ms=now_ms, **fields)
         if text is not None:
-            self._world.printed(Line(now_ms, self.broker_id, text))
+            self._environment.logged(BrokerLogLine(now_ms, self.broker_id, text))
 
-    def _print_members(self, group: Group, now_ms: int) -> None:
+    def _print_members(self, group: ClassicGroup, now_ms: int) -> None:
         for member in group.in_order():
-            if self.era.name in _TELL_OF_STATIC_MEMBERS and member.instance_id is None:
+            if self.era.name in _LOGS_STATIC_MEMBERS_ONLY and member.instance_id is None:
                 continue
             self._print(
                 "LOADED",

@@ -1,7 +1,7 @@
-"""Connections between a consumer and brokers: what is sent arrives later, in order, once; mostly.
+"""Connections between consumers and brokers, and the delays, losses and copies of messages.
 
-A broker works on one request of a connection at a time: what comes behind one that waits for its
-answer (a join, a sync) is read after that.
+A broker handles one request of a connection at a time: requests behind one that waits for its
+response (JoinGroup, SyncGroup) are read after the response was sent.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from collections import deque
 from typing import NamedTuple
 
 from coordinator_core.client import ClientRequest
-from coordinator_core.simulation.chance import between, mixed, share
+from coordinator_core.simulation.random_draws import between, fraction, mixed
 from coordinator_core.simulation.spec import Network
 
 _LOSS, _COPY, _ORDER, _DELAY, _COPY_DELAY = range(5)
 
 
 class Transit(NamedTuple):
-    """When a message arrives, never (None), and when its copy does."""
+    """When a message arrives, None if it is lost; when its copy arrives, None without a copy."""
 
     arrives_ms: int | None
     copy_ms: int | None = None
 
 
 class Channel:
-    """A connection to one broker.  ``is_open`` until either side closes it; ``is_broken``: it was
-    used for what got lost, and carries nothing any more.
+    """A connection to one broker.  ``is_open`` until either side closes it.  ``is_broken``: a
+    message on it was lost, and all later messages are lost, too.
     """
 
     __slots__ = (
@@ -42,14 +42,14 @@ class Channel:
         self.broker_id = broker_id
         self.is_open = True
         self.is_broken = False
-        self.busy_with: str | None = None  # the request the broker works on
-        self.waiting: deque[ClientRequest] = deque()  # requests it has not read yet
-        self.sent_ms = 0  # when the last request arrives, or the last answer
-        self.answered_ms = 0
+        self.busy_with: str | None = None  # id of the request that the broker handles
+        self.waiting: deque[ClientRequest] = deque()  # requests that the broker has not read yet
+        self.sent_ms = 0  # when the last request arrives
+        self.answered_ms = 0  # when the last response arrives
 
 
-class Wire:
-    """How long messages of one process take; ``key`` is the process's."""
+class NetworkPath:
+    """Delays, losses and copies of one process's messages.  ``key``: the process's draw key."""
 
     __slots__ = ("_key", "_last_ms", "_network", "_nth")
 
@@ -64,35 +64,35 @@ class Wire:
         return self._network.latency_ms + self._network.jitter_ms
 
     @property
-    def has_mishaps(self) -> bool:
+    def can_lose_or_duplicate(self) -> bool:
         return bool(self._network.loss or self._network.duplication)
 
     def transit(self, now_ms: int, not_before_ms: int) -> Transit:
-        """Of the process's next message at this moment, request or answer."""
+        """The transit of the process's next message at this moment, request or response."""
         self._nth = self._nth + 1 if now_ms == self._last_ms else 0
         self._last_ms = now_ms
         return self.of(now_ms, self._nth, not_before_ms)
 
     def of(self, now_ms: int, nth: int, not_before_ms: int = 0) -> Transit:
-        """Of the ``nth`` message of a moment, from 0.  By itself it changes nothing."""
+        """The transit of the ``nth`` message of a moment, from 0.  Has no side effect."""
         network = self._network
         drawn = mixed(self._key, now_ms, nth)
-        if network.loss and share(drawn, _LOSS) < network.loss:
+        if network.loss and fraction(drawn, _LOSS) < network.loss:
             return Transit(None)
         arrives_ms = now_ms + self._delay_ms(drawn, _DELAY)
-        overtakes = network.reordering and share(drawn, _ORDER) < network.reordering
+        overtakes = network.reordering and fraction(drawn, _ORDER) < network.reordering
         if not overtakes:
             arrives_ms = max(arrives_ms, not_before_ms)
-        if network.duplication and share(drawn, _COPY) < network.duplication:
+        if network.duplication and fraction(drawn, _COPY) < network.duplication:
             return Transit(arrives_ms, arrives_ms + self._delay_ms(drawn, _COPY_DELAY))
         return Transit(arrives_ms)
 
     def is_plain(self, now_ms: int) -> bool:
-        """Whether a lone request of this moment and its answer arrive once."""
-        asked = self.of(now_ms, 0)
-        if asked.arrives_ms is None or asked.copy_ms is not None:
+        """Whether a single request at this moment and its response each arrive exactly once."""
+        request = self.of(now_ms, 0)
+        if request.arrives_ms is None or request.copy_ms is not None:
             return False
-        return self.of(asked.arrives_ms, 0).arrives_ms is not None
+        return self.of(request.arrives_ms, 0).arrives_ms is not None
 
     def _delay_ms(self, drawn: int, kind: int) -> int:
         network = self._network

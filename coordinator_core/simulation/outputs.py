@@ -1,4 +1,4 @@
-"""What a simulation yields, in order of time: what brokers leave behind, a trace, and the truth."""
+"""What a simulation yields, in order of time: record batches, log lines, trace and truth."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 from coordinator_core.protocol.messages import Record
 
 
-class Written(NamedTuple):
-    """One append to a partition of `__consumer_offsets`: one record batch, its records' time one.
+class WrittenBatch(NamedTuple):
+    """One append to a partition of `__consumer_offsets`: one record batch, whose records all have
+    the same timestamp.
 
-    The first record has ``base_offset``; ``leader_epoch`` is the partition's; ``base_sequence`` is
-    0 or, of what Scala coordinators store beside commits, -1.
+    ``base_offset``: offset of the first record.  ``leader_epoch``: the partition's.
+    ``base_sequence``: 0, or -1 in batches that Scala coordinators write for anything but commits.
     """
 
     at_ms: int
@@ -23,24 +24,24 @@ class Written(NamedTuple):
     records: tuple[Record, ...]
 
 
-class Line(NamedTuple):
-    """A line of a broker's server.log, without its end."""
+class BrokerLogLine(NamedTuple):
+    """A line of a broker's server.log, without the line end."""
 
     at_ms: int
     broker_id: int
     text: str
 
 
-class Traced(NamedTuple):
-    """A line of a trace, as ``regroup scenario run`` has them; times are ms since the start."""
+class TraceLine(NamedTuple):
+    """A line of a trace in the format of ``regroup scenario run``; times are ms since the start."""
 
     event: Mapping[str, Any]
 
 
-class Told(NamedTuple):
-    """A line of the truth: what the simulation itself knows, whatever brokers wrote of it."""
+class TruthLine(NamedTuple):
+    """A line of the ground truth, taken from the simulation itself and not from broker output."""
 
     truth: Mapping[str, Any]
 
 
-Output = Written | Line | Traced | Told
+Output = WrittenBatch | BrokerLogLine | TraceLine | TruthLine

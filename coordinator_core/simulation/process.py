@@ -1,5 +1,5 @@
-"""A process with a consumer in it: started, stopped, killed, frozen, slow, cut off; and restarted
-by whoever watches over it when it fails.
+"""A process with a consumer: it is started, stopped, killed, frozen, slowed down, cut off, and
+restarted after a failure if its group has a ``restart`` time.
 """
 
 from __future__ import annotations
@@ -22,37 +22,34 @@ from coordinator_core.client import (
     Send,
 )
 from coordinator_core.protocol.messages import TopicPartition
-from coordinator_core.simulation.chance import key_of, mixed, share
-from coordinator_core.simulation.channels import Channel, Wire
-from coordinator_core.simulation.plans import Act, Action, ProcessSpec
+from coordinator_core.simulation.channels import Channel, NetworkPath
+from coordinator_core.simulation.plans import Action, ActionKind, ProcessSpec
+from coordinator_core.simulation.random_draws import fraction, key_of, mixed
 from coordinator_core.simulation.spec import GroupSpec, Network
 
-_JITTER = 1 << 40  # apart from what is drawn by time
+_JITTER = 1 << 40  # keeps these draws apart from those by time in ms
 _COMMIT = "offset commit"
-Deliver = Callable[[int], None]
+Callback = Callable[[int], None]
 
 
-class Around(Protocol):
-    """What a process has around it."""
+class ProcessEnvironment(Protocol):
+    """What a process needs from the cluster, and the notifications that it sends to it."""
 
     start_ms: int
 
-    def later(self, process: Process, at_ms: int, act: Deliver) -> None: ...
-    def wake(self, process: Process, at_ms: int) -> None: ...
+    def later(self, process: SimulatedProcess, at_ms: int, callback: Callback) -> None: ...
+    def wake(self, process: SimulatedProcess, at_ms: int) -> None: ...
     def send(
-        self, process: Process, request: ClientRequest, node: int | None, now_ms: int
+        self, process: SimulatedProcess, request: ClientRequest, node: int | None, now_ms: int
     ) -> None: ...
-    def called(self, process: Process, call: ListenerCall, now_ms: int) -> None: ...
-    def ended(self, process: Process, how: str, now_ms: int) -> None: ...
-    def measured(self, process: Process, measured: Measured) -> None: ...
+    def called(self, process: SimulatedProcess, call: ListenerCall, now_ms: int) -> None: ...
+    def ended(self, process: SimulatedProcess, how: str, now_ms: int) -> None: ...
+    def measured(self, process: SimulatedProcess, measured: Measured) -> None: ...
     def rate_of(self, topic: str) -> int: ...
 
 
-class Process:
-    """``number`` orders processes; ``life`` counts its starts; ``consumer`` None: it does not run.
-
-    ``reason``: what was last done to it, in the words of a plan.
-    """
+class SimulatedProcess:
+    """``number`` orders processes.  ``life`` counts starts.  ``consumer`` None: not running."""
 
     def __init__(
         self,
@@ -61,7 +58,7 @@ class Process:
         number: int,
         seed: int,
         network: Network,
-        world: Around,
+        environment: ProcessEnvironment,
         host: str | None = None,
     ) -> None:
         self.name = spec.name
@@ -70,7 +67,7 @@ class Process:
         self.instance_id = spec.instance_of if group.static else None
         self.key = key_of(seed, group.name, spec.name)
         self.host = host or "/10.{}.{}.{}".format(*(mixed(self.key, n) % 250 for n in range(3)))
-        self.wire = Wire(network, self.key)
+        self.network_path = NetworkPath(network, self.key)
         self.consumer: Consumer | None = None
         self.life = 0
         self.channels: dict[tuple[int, bool], Channel] = {}
@@ -78,18 +75,18 @@ class Process:
         self.is_away = False
         self.frozen_until_ms = 0
         self.cut_until_ms = 0
-        self._inbox: list[Deliver] = []
+        self._inbox: list[Callback] = []
         self._jitters = 0
         self._failure = ""
-        self._world = world
+        self._environment = environment
 
-    # -- what is done to it --------------------------------------------------------------------
+    # -- actions -------------------------------------------------------------------------------
 
     def act(self, action: Action, now_ms: int) -> None:
-        if action.act is Act.START:
+        if action.kind is ActionKind.START:
             self.start(now_ms)
         elif self.consumer is not None:
-            _ACTS[action.act](self, now_ms, now_ms + action.length_ms)
+            _ACTIONS[action.kind](self, now_ms, now_ms + action.length_ms)
 
     def start(self, now_ms: int) -> None:
         if self.consumer is not None:
@@ -133,10 +130,10 @@ class Process:
             return
         self.frozen_until_ms = until_ms
         life = self.life
-        self._note(until_ms, lambda at_ms: self._thaw(at_ms) if life == self.life else None)
+        self._schedule(until_ms, lambda at_ms: self._thaw(at_ms) if life == self.life else None)
 
     def be_slow(self, now_ms: int, until_ms: int) -> None:
-        """The application is away from poll until then."""
+        """Keep the application away from poll until then."""
         consumer = self.consumer
         if consumer is None or self.is_away or self._is_frozen(now_ms, self.be_slow):
             return
@@ -154,20 +151,20 @@ class Process:
 
     def _thaw(self, now_ms: int) -> None:
         if now_ms < self.frozen_until_ms:
-            return  # frozen again meanwhile
+            return  # frozen again for longer
         inbox, self._inbox = self._inbox, []
         for deliver in inbox:
             deliver(now_ms)
         self.advance(now_ms)
 
-    def _is_frozen(self, now_ms: int, act: Callable[[int, int], None]) -> bool:
-        """What is done to a frozen process happens when it runs again."""
+    def _is_frozen(self, now_ms: int, action: Callable[[int, int], None]) -> bool:
+        """Whether the process is frozen; if so, the action is carried out when it runs again."""
         if now_ms >= self.frozen_until_ms:
             return False
-        self._inbox.append(lambda at_ms: act(at_ms, at_ms))
+        self._inbox.append(lambda at_ms: action(at_ms, at_ms))
         return True
 
-    # -- what comes in -------------------------------------------------------------------------
+    # -- input ---------------------------------------------------------------------------------
 
     def received(self, request_id: str, response: ClientResponse, now_ms: int) -> None:
         self._deliver(now_ms, lambda consumer, at: consumer.received(request_id, response, at))
@@ -179,13 +176,13 @@ class Process:
         self._deliver(now_ms, lambda consumer, at: consumer.lost(request_id, at))
 
     def _deliver(
-        self, now_ms: int, tell: Callable[[Consumer, int], Iterable[ClientEffect]]
+        self, now_ms: int, call: Callable[[Consumer, int], Iterable[ClientEffect]]
     ) -> None:
         if now_ms < self.frozen_until_ms:
-            self._inbox.append(lambda at_ms: self._deliver(at_ms, tell))
+            self._inbox.append(lambda at_ms: self._deliver(at_ms, call))
         elif self.consumer is not None:
             self._consume(now_ms)
-            self._perform(tell(self.consumer, now_ms), now_ms)
+            self._perform(call(self.consumer, now_ms), now_ms)
 
     def advance(self, now_ms: int) -> None:
         if self.consumer is not None and now_ms >= self.frozen_until_ms:
@@ -193,26 +190,26 @@ class Process:
             self._perform(self.consumer.advance(now_ms), now_ms)
 
     def set_wake(self) -> None:
-        """Come back when the consumer's next timer is due."""
+        """Schedule the consumer's next timer."""
         due_ms = None if self.consumer is None else self.consumer.next_deadline_ms()
         if due_ms is not None and due_ms != self.wake_ms:
-            self._world.wake(self, due_ms)
+            self._environment.wake(self, due_ms)
         self.wake_ms = due_ms
 
-    # -- what goes out -------------------------------------------------------------------------
+    # -- output --------------------------------------------------------------------------------
 
     def _perform(self, effects: Iterable[ClientEffect], now_ms: int) -> None:
         for effect in effects:
             if self.consumer is None:
                 break
             if type(effect) is Send:
-                self._world.send(self, effect.request, effect.node, now_ms)
+                self._environment.send(self, effect.request, effect.node, now_ms)
             elif type(effect) is ListenerCall:
                 self._listen(effect, now_ms)
             elif type(effect) is Disconnect:
                 self.close_channels(effect.node)
             elif type(effect) is Measured:
-                self._world.measured(self, effect)
+                self._environment.measured(self, effect)
             elif type(effect) is Raised:
                 self._fail(effect, now_ms)
             elif type(effect) is Closed:
@@ -220,7 +217,7 @@ class Process:
         self.set_wake()
 
     def _listen(self, call: ListenerCall, now_ms: int) -> None:
-        self._world.called(self, call, now_ms)
+        self._environment.called(self, call, now_ms)
         if not self.group.listener_ms:
             self._listened(now_ms)
         else:
@@ -231,8 +228,8 @@ class Process:
             self._perform(self.consumer.listened(now_ms), now_ms)
 
     def _fail(self, raised: Raised, now_ms: int) -> None:
-        """What poll throws ends the application, which closes its consumer on the way out.  A
-        commit that failed it only logs, and so it does with what librdkafka hands out as an event.
+        """An exception from poll ends the application, which closes its consumer.  A failed commit
+        and librdkafka's non-fatal errors are only logged by the application.
         """
         if self.consumer is None or self._failure or raised.text.startswith(_COMMIT):
             return
@@ -240,7 +237,7 @@ class Process:
             return
         self._failure = f"failed: {raised.error.name if raised.error else raised.text}"
         if self.group.restart_ms is not None:
-            self._note(now_ms + self.group.restart_ms, self.start)
+            self._schedule(now_ms + self.group.restart_ms, self.start)
         self._perform(self.consumer.close(now_ms), now_ms)
 
     def _end(self, how: str, now_ms: int) -> None:
@@ -251,7 +248,7 @@ class Process:
         self._inbox.clear()
         for node in {broker_id for broker_id, _ in self.channels}:
             self.close_channels(node)
-        self._world.ended(self, how, now_ms)
+        self._environment.ended(self, how, now_ms)
 
     def close_channels(self, node: int) -> None:
         for is_group in (False, True):
@@ -259,8 +256,8 @@ class Process:
             if channel is not None:
                 channel.is_open = False
 
-    def _later(self, at_ms: int, act: Deliver) -> None:
-        """In this life, and not while frozen."""
+    def _later(self, at_ms: int, callback: Callback) -> None:
+        """Schedule a callback for this process life; while frozen it waits."""
         life = self.life
 
         def due(now_ms: int) -> None:
@@ -269,34 +266,34 @@ class Process:
             if now_ms < self.frozen_until_ms:
                 self._inbox.append(due)
             else:
-                act(now_ms)
+                callback(now_ms)
 
-        self._note(at_ms, due)
+        self._schedule(at_ms, due)
 
-    def _note(self, at_ms: int, act: Deliver) -> None:
-        self._world.later(self, at_ms, act)
+    def _schedule(self, at_ms: int, callback: Callback) -> None:
+        self._environment.later(self, at_ms, callback)
 
     def _jitter(self) -> float:
         self._jitters += 1
-        return 2 * share(self.key, _JITTER, self._jitters) - 1
+        return 2 * fraction(self.key, _JITTER, self._jitters) - 1
 
     def _consume(self, now_ms: int) -> None:
-        """Read on to where a consumer that keeps up is: what a commit says next."""
+        """Set the positions to those of a consumer without lag; the next commit has them."""
         consumer = self.consumer
         if consumer is None or self.is_away or self.group.commit_interval_ms is None:
             return
-        since_ms = now_ms - self._world.start_ms
+        since_ms = now_ms - self._environment.start_ms
         positions: dict[TopicPartition, int] = {
-            (topic, partition): since_ms * self._world.rate_of(topic) // 1000
+            (topic, partition): since_ms * self._environment.rate_of(topic) // 1000
             for topic, partition in consumer.owned
         }
         consumer.consumed(positions)
 
 
-_ACTS: dict[Act, Callable[[Process, int, int], None]] = {
-    Act.STOP: Process.stop,
-    Act.KILL: Process.kill,
-    Act.FREEZE: Process.freeze,
-    Act.SLOW: Process.be_slow,
-    Act.CUT: Process.cut,
+_ACTIONS: dict[ActionKind, Callable[[SimulatedProcess, int, int], None]] = {
+    ActionKind.STOP: SimulatedProcess.stop,
+    ActionKind.KILL: SimulatedProcess.kill,
+    ActionKind.FREEZE: SimulatedProcess.freeze,
+    ActionKind.SLOW: SimulatedProcess.be_slow,
+    ActionKind.CUT: SimulatedProcess.cut,
 }

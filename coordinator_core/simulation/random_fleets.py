@@ -1,4 +1,4 @@
-"""Fleets by number: any mixture of eras, clients, lives and faults, for laws that hold of all."""
+"""Random fleets by seed: eras, clients, plans and faults in any mixture, for property tests."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from coordinator_core.jvm.java import partition_for
-from coordinator_core.simulation.chance import between, key_of, share
+from coordinator_core.jvm.hash_codes import partition_for
+from coordinator_core.simulation.random_draws import between, fraction, key_of
 
 _T = TypeVar("_T")
 Values = dict[str, Any]
 
-# Which clients talked to which brokers, and the assignors these had.
+# Client libraries by the era of the brokers that they are simulated with.
 CLIENTS: Mapping[str, tuple[str, ...]] = {
     "0.9": ("java-0.9",),
     "0.10": ("java-0.10", "java-0.9"),
@@ -31,7 +31,7 @@ _FAULTS = ("leadership_moves", "append_error", "broker_stops")
 
 
 class _Draws:
-    """Numbers for one fleet, one after the other."""
+    """The sequence of random draws for one fleet."""
 
     def __init__(self, seed: int) -> None:
         self._key = key_of("random fleet", seed)
@@ -44,9 +44,9 @@ class _Draws:
     def one_of(self, choices: Sequence[_T]) -> _T:
         return choices[self.number(0, len(choices) - 1)]
 
-    def is_so(self, probability: float) -> bool:
+    def happens(self, probability: float) -> bool:
         self._drawn += 1
-        return share(self._key, self._drawn) < probability
+        return fraction(self._key, self._drawn) < probability
 
 
 def random_fleet(
@@ -57,17 +57,17 @@ def random_fleet(
     faults: bool = True,
     partitions: tuple[range, int] = (range(3), 3),
 ) -> Values:
-    """A spec's values, as ``fleet_of`` reads them; ``minutes``: how long it is played.
+    """The values of a spec for ``fleet_of``; ``minutes``: the simulated time.
 
-    ``partitions``: those of `__consumer_offsets` that the groups are in, and how many there are:
-    fleets that share none can be read as one cluster.
+    ``partitions``: the partitions of `__consumer_offsets` that the groups are in, and the total
+    number of partitions.  Fleets without a common partition can be read as one cluster.
     """
     draws = _Draws(seed)
     era = draws.one_of(eras)
     topics: list[Values] = [
         {"name": name, "partitions": draws.number(1, 16)} for name in ("orders", "payments")
     ]
-    if draws.is_so(0.3):
+    if draws.happens(0.3):
         grown = topics[0]["partitions"] + draws.number(1, 6)
         topics[0]["grows"] = [{"at": f"{draws.number(3, minutes - 3)}m", "to": grown}]
     brokers = draws.number(1, 3)
@@ -77,7 +77,7 @@ def random_fleet(
         for name, _ in zip(names, range(draws.number(1, 3)), strict=False)
     ]
     network: Values = {"latency": f"{draws.number(1, 5)}ms", "jitter": f"{draws.number(0, 20)}ms"}
-    if faults and draws.is_so(0.2):
+    if faults and draws.happens(0.2):
         network |= {"loss": 0.002, "duplication": 0.002, "reordering": 0.01}
     return {
         "name": f"random-{seed}",
@@ -102,25 +102,25 @@ def random_fleet(
     }
 
 
-def _names(prefix: str, wanted: range, count: int) -> Iterator[str]:
-    """Names of groups that are in the wanted partitions."""
+def _names(prefix: str, allowed: range, count: int) -> Iterator[str]:
+    """Group names that hash to one of the ``allowed`` partitions."""
     for n in itertools.count(1):
         name = f"{prefix}-{n}"
-        if partition_for(name, count) in wanted:
+        if partition_for(name, count) in allowed:
             yield name
 
 
 def _group(draws: _Draws, name: str, era: str, minutes: int) -> Values:
     client = draws.one_of(CLIENTS[era])
-    static = client in _HAS_STATIC and era in ("2.5", "3.9", "4.1") and draws.is_so(0.3)
+    static = client in _HAS_STATIC and era in ("2.5", "3.9", "4.1") and draws.happens(0.3)
     assignors = ["range", "roundrobin"]
-    if client in _HAS_COOPERATIVE and draws.is_so(0.4):
+    if client in _HAS_COOPERATIVE and draws.happens(0.4):
         assignors = ["cooperative-sticky"]
     session_s = draws.number(10, 45)
     processes = draws.number(1, 7)
     group: Values = {
         "name": name,
-        "topics": ["orders", "payments"] if draws.is_so(0.5) else ["orders"],
+        "topics": ["orders", "payments"] if draws.happens(0.5) else ["orders"],
         "processes": processes,
         "client": client,
         "assignors": assignors,
@@ -132,7 +132,7 @@ def _group(draws: _Draws, name: str, era: str, minutes: int) -> Values:
         "restart": "5s",
         "plans": [{"kind": "start", "at": "1s", "spread": f"{draws.number(0, 8000)}ms"}],
     }
-    if draws.is_so(0.4):
+    if draws.happens(0.4):
         group["commit_interval"] = f"{draws.number(5, 60)}s"
     for _ in range(draws.number(1, 4)):
         group["plans"].append(_plan(draws, processes, minutes))

@@ -1,7 +1,7 @@
-"""A fleet: brokers, a network, topics, groups of processes, and what happens to them.
+"""A fleet: brokers, network, topics, groups of processes, plans and faults.
 
-``fleet_of`` reads what a TOML file of examples/fleets holds.  Times in a spec are durations since
-the fleet's start; here they are ms since the start, unless a name says otherwise.
+``fleet_of`` reads the tables of a TOML file as in examples/fleets.  Times are ms since the fleet's
+start, unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from coordinator_core.client import LIBRARIES
-from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.simulation.plans import Action, Plan, ProcessSpec, plan_of
-from coordinator_core.simulation.reading import SpecError, Table
+from coordinator_core.simulation.spec_values import SpecError, SpecTable
 
 ALL = "all"
 FAULTS = ("leadership_moves", "broker_stops", "append_error")
@@ -23,11 +23,11 @@ FAULTS = ("leadership_moves", "broker_stops", "append_error")
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A message takes ``latency_ms`` and up to ``jitter_ms`` more.
+    """A message takes ``latency_ms`` plus up to ``jitter_ms``.
 
-    ``loss``: it vanishes, and its connection is of no more use: the client learns it when its
-    request times out.  ``duplication``: the broker gets a request twice.  ``reordering``: it may
-    overtake what was sent before it on its connection.
+    Probabilities: ``loss``: the message is lost and its connection broken; the client notices when
+    its request times out.  ``duplication``: the broker receives a request twice.
+    ``reordering``: the message may overtake earlier messages of its connection.
     """
 
     latency_ms: int = 1
@@ -38,15 +38,15 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
-    """``append_ms``: how long an append takes until it is acknowledged, from and to; ``load_ms``:
-    how long a coordinator loads a partition; ``failover_ms``: until partitions of a broker that
-    stopped have a new leader.
+class ClusterSpec:
+    """``append_ms``: shortest and longest time until an append is acknowledged.  ``load_ms``: time
+    to load a partition.  ``failover_ms``: time until the partitions of a stopped broker have a new
+    leader.
     """
 
     era: str
     brokers: int
-    config: Config
+    config: CoordinatorConfig
     append_ms: tuple[int, int]
     load_ms: int
     failover_ms: int
@@ -55,7 +55,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """``grows``: (when, to how many partitions); ``rate``: records a second, of each partition."""
+    """``grows``: (time in ms, new partition count).  ``rate``: records per second and partition."""
 
     name: str
     partitions: int
@@ -63,14 +63,15 @@ class Topic:
     rate: int = 10
 
     def partitions_at(self, since_start_ms: int) -> int:
-        """How many there are at a moment."""
+        """The partition count at this time."""
         return max([self.partitions, *(n for at_ms, n in self.grows if at_ms <= since_start_ms)])
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """``partition`` of `__consumer_offsets`, None for all; ``broker_id`` that stops or takes over,
-    None for the next; ``length_ms``: how long a broker is away, or appends fail.
+    """``partition``: of `__consumer_offsets`, None for all.  ``broker_id``: the broker that stops
+    or becomes leader, None for the next one.  ``length_ms``: how long the broker is down or appends
+    fail.
     """
 
     kind: str
@@ -84,10 +85,10 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Processes and all that is done to them in order of time, known one by one.
+    """Processes and their actions in order of time, listed one by one instead of as plans.
 
-    ``own``: of a process that has other settings than its group; ``hosts``: addresses; each by the
-    process's name.
+    By process name: ``own``: settings of a process that differ from its group's; ``hosts``: client
+    hosts.
     """
 
     processes: tuple[ProcessSpec, ...]
@@ -101,9 +102,9 @@ class GroupSpec:
     """A consumer group and its processes, numbered from 1.
 
     ``client``: a name of LIBRARIES.  ``static``: each process has a group.instance.id, its name.
-    ``commit_interval_ms`` None: nothing is committed.  ``listener_ms``: how long the application's
-    rebalance listener takes.  ``restart_ms``: how long after a fatal error the process is started
-    again; None: never.  ``script``: in place of ``processes`` and ``plans``.
+    ``commit_interval_ms`` None: no commits.  ``listener_ms``: duration of a listener call.
+    ``restart_ms``: time from a failure of the process to its restart; None: no restart.
+    ``script``: replaces ``processes`` and ``plans``.
     """
 
     name: str
@@ -129,7 +130,7 @@ class Fleet:
     about: str
     length_ms: int
     seed: int
-    cluster: Cluster
+    cluster: ClusterSpec
     network: Network
     topics: tuple[Topic, ...]
     groups: tuple[GroupSpec, ...]
@@ -137,8 +138,8 @@ class Fleet:
 
 
 def fleet_of(values: Mapping[str, Any]) -> Fleet:
-    """A fleet from a spec's tables.  Raises SpecError, which says where and what is wanted."""
-    spec = Table(values, "")
+    """A fleet from a spec's tables.  Raises SpecError with the place and the expected value."""
+    spec = SpecTable(values, "")
     length_ms = spec.time_ms("length")
     cluster = _cluster(spec.table("cluster"))
     topics = tuple(_topic(table) for table in spec.tables("topics"))
@@ -161,62 +162,65 @@ def fleet_of(values: Mapping[str, Any]) -> Fleet:
     )
     spec.close()
     if not groups:
-        raise SpecError("groups: at least one is wanted")
+        raise SpecError("groups: at least one group is required")
     if len({group.name for group in groups}) < len(groups):
-        raise SpecError("groups: each wants a name of its own")
+        raise SpecError("groups: every group must have a different name")
     return fleet
 
 
-def _network(table: Table) -> Network:
-    given = Network(
+def _network(table: SpecTable) -> Network:
+    network = Network(
         max(table.time_ms("latency", "1ms"), 1),
         table.time_ms("jitter", "2ms"),
-        table.chance("loss"),
-        table.chance("duplication"),
-        table.chance("reordering"),
+        table.probability("loss"),
+        table.probability("duplication"),
+        table.probability("reordering"),
     )
     table.close()
-    return given
+    return network
 
 
-def _cluster(table: Table) -> Cluster:
-    """``config`` has the names of coordinator_core.era.Config."""
-    given = table.table("config").whole()
-    known = {field.name for field in fields(Config)}
-    for name, value in given.items():
-        if name not in known or not isinstance(value, int):
-            wanted = f"a whole number for one of {', '.join(sorted(known))}"
-            raise SpecError(f"cluster.config.{name}: {wanted} is wanted")
-    found = Cluster(
+def _cluster(table: SpecTable) -> ClusterSpec:
+    """The keys of ``config`` are the field names of coordinator_core.coordinator.era.Config."""
+    settings = table.table("config").raw()
+    names = {field.name for field in fields(CoordinatorConfig)}
+    for name, value in settings.items():
+        if name not in names:
+            raise SpecError(
+                f"cluster.config.{name}: unknown setting; use one of {', '.join(sorted(names))}"
+            )
+        if not isinstance(value, int):
+            raise SpecError(f"cluster.config.{name}: must be a whole number")
+    cluster = ClusterSpec(
         table.one_of("era", ERAS, "4.1"),
-        table.count("brokers", 1, least=1),
-        Config(**{"offsets_topic_partitions": 5, **given}),
+        table.count("brokers", 1, minimum=1),
+        CoordinatorConfig(**{"offsets_topic_partitions": 5, **settings}),
         table.span_ms("append", ("1ms", "3ms")),
         table.time_ms("load", "20ms"),
         table.time_ms("failover", "500ms"),
-        table.count("segment_bytes", 100 << 20, least=1),
+        table.count("segment_bytes", 100 << 20, minimum=1),
     )
     table.close()
-    return found
+    return cluster
 
 
-def _topic(table: Table) -> Topic:
-    grows = tuple((t.time_ms("at"), t.count("to", least=1)) for t in table.tables("grows"))
-    found = Topic(
-        table.text("name"), table.count("partitions", least=1), grows, table.count("rate", 10)
+def _topic(table: SpecTable) -> Topic:
+    grows = tuple((t.time_ms("at"), t.count("to", minimum=1)) for t in table.tables("grows"))
+    topic = Topic(
+        table.text("name"), table.count("partitions", minimum=1), grows, table.count("rate", 10)
     )
     table.close()
-    return found
+    return topic
 
 
-def _groups(table: Table, topics: tuple[Topic, ...]) -> list[GroupSpec]:
-    """``count`` groups of one kind have names NAME-1, NAME-2, ..."""
+def _groups(table: SpecTable, topics: tuple[Topic, ...]) -> list[GroupSpec]:
+    """One group, or ``count`` groups named NAME-1, NAME-2, ..."""
     name, count = table.text("name"), table.count("count", 0)
-    known = {topic.name for topic in topics}
+    topic_names = {topic.name for topic in topics}
     subscribed = table.texts("topics")
     for topic in subscribed:
-        if topic not in known:
-            raise SpecError(f"{table.where}.topics: no topic {topic} among topics")
+        if topic not in topic_names:
+            raise SpecError(f"{table.where}.topics: topic {topic} is not defined under [[topics]]")
     if not subscribed:
         table.wrong("topics", "at least one topic")
     assignors = table.texts("assignors", ()) or None
@@ -224,7 +228,7 @@ def _groups(table: Table, topics: tuple[Topic, ...]) -> list[GroupSpec]:
     shared = GroupSpec(
         name,
         subscribed,
-        table.count("processes", least=1),
+        table.count("processes", minimum=1),
         client,
         assignors,
         table.flag("static", False),
@@ -242,25 +246,27 @@ def _groups(table: Table, topics: tuple[Topic, ...]) -> list[GroupSpec]:
     return [replace(shared, name=each) for each in names]
 
 
-def _faults(table: Table, length_ms: int, cluster: Cluster, groups: set[str]) -> list[Fault]:
-    """``every`` repeats a fault, ``times`` so often at most."""
+def _faults(
+    table: SpecTable, length_ms: int, cluster: ClusterSpec, groups: set[str]
+) -> list[Fault]:
+    """One fault, or with ``every`` its repetitions, at most ``times``."""
     kind = table.one_of("kind", FAULTS)
     at_ms, every_ms = table.time_ms("at"), table.time_or_none_ms("every")
     times = table.count("times", 0) or (1 if every_ms is None else length_ms)
     group = table.text("group") if "group" in table else None
     if group is not None and group not in groups:
-        raise SpecError(f"{table.where}.group: no group {group}")
+        raise SpecError(f"{table.where}.group: group {group} is not defined under [[groups]]")
     broker_id = table.count("broker") if "broker" in table else None
     if broker_id is not None and not 1 <= broker_id <= cluster.brokers:
-        table.wrong("broker", f"a broker, 1 to {cluster.brokers},")
+        table.wrong("broker", f"a broker id, 1 to {cluster.brokers}")
     if kind == "broker_stops" and broker_id is None:
         table.wrong("broker", "the broker that stops")
     length = table.time_ms("length", "30s")
     error = Errors[table.one_of("error", Errors.__members__, "NOT_ENOUGH_REPLICAS")]
     partition = table.count("partition") if "partition" in table else None
     table.close()
-    found: list[Fault] = []
-    while at_ms < length_ms and len(found) < times:
-        found.append(Fault(kind, at_ms, partition, group, broker_id, length, error))
+    faults: list[Fault] = []
+    while at_ms < length_ms and len(faults) < times:
+        faults.append(Fault(kind, at_ms, partition, group, broker_id, length, error))
         at_ms += every_ms or length_ms
-    return found
+    return faults

@@ -1,7 +1,7 @@
-"""The trace of a simulation, in the words of ``regroup scenario run``.
+"""The trace of a simulation, in the format of ``regroup scenario run``.
 
-Steps are named after the process and what it asked, numbered: idle heartbeats do not count, and
-their answers, without any news, are left out.
+A step is named PROCESS-REQUEST-NUMBER.  Heartbeats that were answered without an error are neither
+numbered nor written.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from coordinator_core.client import (
     FindCoordinatorResponse,
     MetadataResponse,
 )
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
     Append,
@@ -29,7 +29,7 @@ from coordinator_core.protocol.messages import (
     SyncGroup,
 )
 from coordinator_core.scenarios.trace_events import record_event, response_event, state_event
-from coordinator_core.simulation.outputs import Traced
+from coordinator_core.simulation.outputs import TraceLine
 
 _OPS: Mapping[type[ClientRequest], str] = {
     JoinGroup: "join",
@@ -41,16 +41,16 @@ _OPS: Mapping[type[ClientRequest], str] = {
 }
 
 
-class Tracing:
-    """``member_ids``: every one made so far, for the trace's first line."""
+class TraceRecorder:
+    """``member_ids``: all member ids given out so far, for the trace's first line."""
 
-    def __init__(self, emit: Callable[[Traced], None], start_ms: int) -> None:
+    def __init__(self, emit: Callable[[TraceLine], None], start_ms: int) -> None:
         self.member_ids: list[str] = []
         self._emit = emit
         self._start_ms = start_ms
-        self._asked: dict[str, int] = {}
+        self._steps: dict[str, int] = {}
         self._touched: dict[str, None] = {}
-        self._shown: dict[str, tuple[str, int]] = {}
+        self._last_states: dict[str, tuple[str, int]] = {}
 
     def answered(
         self,
@@ -63,27 +63,27 @@ class Tracing:
             return
         if isinstance(response, HeartbeatResponse) and response.error is Errors.NONE:
             return
-        number = self._asked[process] = self._asked.get(process, 0) + 1
+        number = self._steps[process] = self._steps.get(process, 0) + 1
         op = _OPS[type(request)]
         at_ms = now_ms - self._start_ms
-        self._emit(Traced(response_event(at_ms, f"{process}-{op}-{number}", op, response)))
+        self._emit(TraceLine(response_event(at_ms, f"{process}-{op}-{number}", op, response)))
 
     def written(self, append: Append, now_ms: int) -> None:
         for key, value in append.records:
-            self._emit(Traced(record_event(now_ms - self._start_ms, key, value)))
+            self._emit(TraceLine(record_event(now_ms - self._start_ms, key, value)))
 
     def happened(self, event: Event) -> None:
         if event.kind == "STATE":
             self._touched[event.group_id] = None
 
-    def show_states(self, groups: Mapping[str, Group], now_ms: int) -> None:
-        """Where groups ended up, if that differs from what was last shown."""
+    def emit_states(self, groups: Mapping[str, ClassicGroup], now_ms: int) -> None:
+        """Emit the states of groups that changed since their last state line."""
         touched, self._touched = self._touched, {}
         for group_id in touched:
-            last = self._shown.get(group_id, ("Dead", 0))
+            last = self._last_states.get(group_id, ("Dead", 0))
             group = groups.get(group_id)
-            now = ("Dead", last[1]) if group is None else (group.state.value, group.generation)
-            if now != last:
-                self._shown[group_id] = now
-                event = state_event(now_ms - self._start_ms, group_id, now, group)
-                self._emit(Traced(event))
+            state = ("Dead", last[1]) if group is None else (group.state.value, group.generation)
+            if state != last:
+                self._last_states[group_id] = state
+                event = state_event(now_ms - self._start_ms, group_id, state, group)
+                self._emit(TraceLine(event))

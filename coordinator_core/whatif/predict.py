@@ -1,4 +1,4 @@
-"""A scene's processes played under other settings, and what comes of it."""
+"""Simulate a baseline's process lives under changed settings, and compute the figures."""
 
 from __future__ import annotations
 
@@ -6,72 +6,71 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.lives import ConsumerProcess, ProcessLife, TimeEstimate
-from coordinator_core.simulation import Told, simulate
-from coordinator_core.simulation.plans import Act, Action, ProcessSpec
+from coordinator_core.simulation import TruthLine, simulate
+from coordinator_core.simulation.plans import Action, ActionKind, ProcessSpec
 from coordinator_core.simulation.random_draws import between, key_of
-from coordinator_core.simulation.spec import Cluster, Fleet, GroupSpec, Network, Script, Topic
+from coordinator_core.simulation.spec import ClusterSpec, Fleet, GroupSpec, Network, Script, Topic
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.figures import Figures, Prediction
 from coordinator_core.whatif.ownership import owned_within
 from coordinator_core.whatif.settings import SettingsChange
 
 SEEDS = 5
-# A consumer is up so long before the coordinator hears of it: it asks for metadata and for the
-# coordinator first.
-_UP_BEFORE_MS = 30
-# Whoever was there before is started so long before the span that is judged begins.
+# From the start of a consumer to its first JoinGroup: it first requests metadata and coordinator.
+_START_TO_JOIN_MS = 30
+# Processes that run at the begin of the evaluated period are started this long before it.
 _WARM_UP_MS = 60_000
-# Heartbeats of real clients come so much later than their interval says: threads wake up late.
-# The first seed has the usual; after a long calm nobody knows how far that has added up.
-_WAKES_LATE_MS, _WAKES_LATER_MS = 14, (10, 18)
-# How often commits are played: what is committed makes no difference, that there is a commit before
-# partitions are given up does.
-_COMMITS_EVERY_MS = 300_000
+# Heartbeats of real clients are later than their interval, because threads wake up late.  The first
+# seed uses the usual delay, the others draw one: delays add up between rebalances.
+_HEARTBEAT_DELAY_MS, _HEARTBEAT_DELAYS_MS = 14, (10, 18)
+# The commits themselves do not matter, so they are rare; the commit before a revocation does.
+_COMMIT_INTERVAL_MS = 300_000
 
 
 def predict(baseline: Baseline, change: SettingsChange, *, seeds: int = SEEDS) -> Prediction:
-    """One play a seed.  The first takes each moment as it is most likely, the others draw it from
-    the interval that it lay in.
+    """Simulate once per seed.  The first uses the most likely time of each start and end; the
+    others draw a time from its interval.
     """
-    return Prediction(change, [_play(baseline, change, seed) for seed in range(1, seeds + 1)])
+    return Prediction(change, [_simulated(baseline, change, seed) for seed in range(1, seeds + 1)])
 
 
 def predict_each(
     baseline: Baseline, changes: Iterable[SettingsChange], *, seeds: int = SEEDS
 ) -> list[Prediction]:
-    """``predict`` of each; those that change nothing for this group are played once."""
-    played: dict[object, Prediction] = {}
-    found = []
+    """``predict`` each; changes that result in the same settings are simulated once."""
+    by_settings: dict[object, Prediction] = {}
+    predictions = []
     for change in changes:
-        what = _config(baseline, change), *_own(baseline, change, baseline.heartbeat_ms).values()
-        if what not in played:
-            played[what] = predict(baseline, change, seeds=seeds)
-        found.append(played[what]._replace(change=change))
-    return found
+        groups = _groups(baseline, change, baseline.heartbeat_ms)
+        settings = _config(baseline, change), *groups.values()
+        if settings not in by_settings:
+            by_settings[settings] = predict(baseline, change, seeds=seeds)
+        predictions.append(by_settings[settings]._replace(change=change))
+    return predictions
 
 
-def _play(baseline: Baseline, change: SettingsChange, seed: int) -> Figures:
+def _simulated(baseline: Baseline, change: SettingsChange, seed: int) -> Figures:
     start_ms = baseline.from_ms - _lead_ms(baseline)
     fleet = fleet_of(baseline, change, start_ms, seed)
-    judge = _Judge(baseline)
+    counter = _FigureCounter(baseline)
     for output in simulate(fleet, start_ms, seed=seed, traces=False):
-        if type(output) is Told:
-            judge.take(output.truth)
-    return judge.outcome()
+        if type(output) is TruthLine:
+            counter.take(output.truth)
+    return counter.figures()
 
 
 def _lead_ms(baseline: Baseline) -> int:
-    predates_evidence = any(
+    runs_before = any(
         life.predates_evidence or life.started.at_ms < baseline.from_ms
         for process in baseline.processes
         for life in process.lives
     )
-    return _WARM_UP_MS if predates_evidence else 2 * _UP_BEFORE_MS
+    return _WARM_UP_MS if runs_before else 2 * _START_TO_JOIN_MS
 
 
-# -- what is played --------------------------------------------------------------------------------
+# -- the simulated fleet ---------------------------------------------------------------------------
 
 
 def fleet_of(baseline: Baseline, change: SettingsChange, start_ms: int, seed: int) -> Fleet:
@@ -82,15 +81,16 @@ def fleet_of(baseline: Baseline, change: SettingsChange, start_ms: int, seed: in
         "",
         baseline.to_ms - start_ms + 1,
         seed,
-        Cluster(era, 1, config, (1, 3), 0, 500, 100 << 20),
+        ClusterSpec(era, 1, config, (1, 3), 0, 500, 100 << 20),
         Network(1, 2),
-        tuple([_since(topic, start_ms) for topic in baseline.topics]),
+        tuple([_relative_to(topic, start_ms) for topic in baseline.topics]),
         (_group(baseline, change, start_ms, seed),),
         (),
     )
 
 
-def _since(topic: Topic, start_ms: int) -> Topic:
+def _relative_to(topic: Topic, start_ms: int) -> Topic:
+    """The topic with its growth in ms since the start; earlier growth is applied."""
     steps = [(at_ms - start_ms, count) for at_ms, count in topic.grows]
     return replace(
         topic,
@@ -99,30 +99,33 @@ def _since(topic: Topic, start_ms: int) -> Topic:
     )
 
 
-def _config(baseline: Baseline, change: SettingsChange) -> tuple[str, Config]:
+def _config(baseline: Baseline, change: SettingsChange) -> tuple[str, CoordinatorConfig]:
     """The broker's era and settings."""
     delay_ms = change.initial_rebalance_delay_ms
     if delay_ms is None:
-        delay_ms = baseline.told.delay.delay_ms
-    config = Config(offsets_topic_partitions=1, group_initial_rebalance_delay_ms=delay_ms)
-    return change.era or baseline.told.era.name, config
+        delay_ms = baseline.explained.delay.delay_ms
+    config = CoordinatorConfig(
+        offsets_topic_partitions=1, group_initial_rebalance_delay_ms=delay_ms
+    )
+    return change.era or baseline.explained.era.name, config
 
 
 def _group(baseline: Baseline, change: SettingsChange, start_ms: int, seed: int) -> GroupSpec:
-    late_ms = _WAKES_LATE_MS
+    delay_ms = _HEARTBEAT_DELAY_MS
     if seed > 1:
-        late_ms = between(*_WAKES_LATER_MS, key_of(seed, baseline.group_id))
-    of_slot = _own(baseline, change, baseline.heartbeat_ms + late_ms)
+        delay_ms = between(*_HEARTBEAT_DELAYS_MS, key_of(seed, baseline.group_id))
+    by_process = _groups(baseline, change, baseline.heartbeat_ms + delay_ms)
     script = _script(baseline, change, start_ms, seed)
-    own = {spec.name: of_slot[spec.instance_of] for spec in script.processes}
+    own = {spec.name: by_process[spec.instance_of] for spec in script.processes}
     return replace(next(iter(own.values())), script=replace(script, own=own))
 
 
-def _own(baseline: Baseline, change: SettingsChange, heartbeat_ms: int) -> dict[str, GroupSpec]:
-    return {p.name: _settings(baseline, change, p, heartbeat_ms) for p in baseline.processes}
+def _groups(baseline: Baseline, change: SettingsChange, heartbeat_ms: int) -> dict[str, GroupSpec]:
+    """By process: the group with the process' own settings."""
+    return {p.name: _group_of(baseline, change, p, heartbeat_ms) for p in baseline.processes}
 
 
-def _settings(
+def _group_of(
     baseline: Baseline, change: SettingsChange, process: ConsumerProcess, heartbeat_ms: int
 ) -> GroupSpec:
     member = process.lives[-1].member
@@ -140,8 +143,8 @@ def _settings(
         change.session_timeout_ms or member.session_timeout_ms,
         heartbeat_ms,
         change.rebalance_timeout_ms or (poll_ms if poll_ms > 0 else member.session_timeout_ms),
-        _COMMITS_EVERY_MS,
-        baseline.looks_ms,
+        _COMMIT_INTERVAL_MS,
+        baseline.metadata_max_age_ms,
         0,
         None,
         (),
@@ -158,60 +161,62 @@ def _script(baseline: Baseline, change: SettingsChange, start_ms: int, seed: int
             name = names[life.member_ids[0]]
             specs.setdefault(name, ProcessSpec(name, process.name))
             hosts[name] = life.client_host
-            drawn = _Drawn(seed, process.name, number)
-            actions += _actions(life, name, start_ms, baseline.to_ms, drawn)
+            times = _DrawnTimes(seed, process.name, number)
+            actions += _actions(life, name, start_ms, baseline.to_ms, times)
     first = {action.process: action.at_ms for action in sorted(actions, reverse=True)}
     in_order = sorted(specs.values(), key=lambda spec: first.get(spec.name, 0))
     return Script(tuple(in_order), tuple(sorted(actions, key=lambda a: a.at_ms)), {}, hosts)
 
 
-class _Drawn:
-    """Moments of one life, for one seed."""
+class _DrawnTimes:
+    """Times of one process life, for one seed."""
 
     def __init__(self, seed: int, process: str, life: int) -> None:
         self._seed, self._key = seed, key_of(seed, process, life)
 
-    def at_ms(self, when: TimeEstimate, place: int) -> int:
+    def at_ms(self, time: TimeEstimate, place: int) -> int:
         if self._seed == 1:
-            return when.at_ms
-        return between(when.earliest_ms, max(when.latest_ms, when.earliest_ms), self._key, place)
+            return time.at_ms
+        return between(time.earliest_ms, max(time.latest_ms, time.earliest_ms), self._key, place)
 
     def within(self, length_ms: int, place: int) -> int:
         return between(0, length_ms, self._key, place)
 
 
 def _actions(
-    life: ProcessLife, name: str, start_ms: int, to_ms: int, drawn: _Drawn
+    life: ProcessLife, name: str, start_ms: int, to_ms: int, times: _DrawnTimes
 ) -> Iterable[Action]:
-    """Of one life, in ms since the start."""
-    began_ms = drawn.at_ms(life.started, 0) - _UP_BEFORE_MS - start_ms
+    """Actions of one process life, in ms since the start."""
+    began_ms = times.at_ms(life.started, 0) - _START_TO_JOIN_MS - start_ms
     if life.predates_evidence or began_ms < 0:
-        began_ms = drawn.within(_WARM_UP_MS // 20, 1)
-    ended_ms = None if life.ended is None else drawn.at_ms(life.ended, 2) - start_ms
+        began_ms = times.within(_WARM_UP_MS // 20, 1)
+    ended_ms = None if life.ended is None else times.at_ms(life.ended, 2) - start_ms
     if ended_ms is not None and ended_ms <= began_ms:
         if ended_ms < 0:
             return
         ended_ms = began_ms + 1
-    yield Action(began_ms, Act.START, name)
-    for place, slow in enumerate(life.slow):
-        slow_ms = max(drawn.at_ms(slow.began, 3 + place) - start_ms, began_ms + 1)
-        back_ms = (to_ms if slow.to is None else slow.to.at_ms - _UP_BEFORE_MS) - start_ms
+    yield Action(began_ms, ActionKind.START, name)
+    for place, slow_poll in enumerate(life.slow_polls):
+        slow_ms = max(times.at_ms(slow_poll.began, 3 + place) - start_ms, began_ms + 1)
+        back_ms = (
+            to_ms if slow_poll.to is None else slow_poll.to.at_ms - _START_TO_JOIN_MS
+        ) - start_ms
         if back_ms > slow_ms:
-            yield Action(slow_ms, Act.SLOW, name, back_ms - slow_ms)
+            yield Action(slow_ms, ActionKind.SLOW, name, back_ms - slow_ms)
     if ended_ms is not None:
-        yield Action(ended_ms, Act.KILL if life.killed else Act.STOP, name)
+        yield Action(ended_ms, ActionKind.KILL if life.killed else ActionKind.STOP, name)
 
 
-# -- what comes of it ------------------------------------------------------------------------------
+# -- figures of the simulation ---------------------------------------------------------------------
 
 
-class _Judge:
-    """Counts within the scene's span."""
+class _FigureCounter:
+    """Computes the figures within the evaluated period from the simulation's ground truth."""
 
     def __init__(self, baseline: Baseline) -> None:
         self._from_ms, self._to_ms = baseline.from_ms, baseline.to_ms
         self._owned = owned_within(baseline.from_ms, baseline.to_ms, baseline.idle)
-        self._last: dict[tuple[str, int], str] = {}
+        self._owners: dict[tuple[str, int], str] = {}
         self._rebalances = self._not_stable_ms = self._moved = 0
 
     def take(self, truth: Mapping[str, Any]) -> None:
@@ -243,10 +248,10 @@ class _Judge:
         for member_id, partitions in truth["assignment"].items():
             for topic, number in partitions:
                 owner = clients[member_id]
-                moved = self._last.get((topic, number), owner) != owner
+                moved = self._owners.get((topic, number), owner) != owner
                 self._moved += counts and moved
-                self._last[topic, number] = owner
+                self._owners[topic, number] = owner
 
-    def outcome(self) -> Figures:
+    def figures(self) -> Figures:
         self._owned.close(self._to_ms)
         return Figures(self._rebalances, self._not_stable_ms, self._moved, self._owned.unowned_ms)

@@ -1,6 +1,6 @@
-"""What a consumer of 0.8.2 decides to own, out of what it has read; every consumer for itself.
+"""The assignors of 0.8.2: each consumer computes its own partitions from its view of the group.
 
-Threads of a topic are ordered by their name, ``CONSUMER-NUMBER``; so -10 comes before -2.
+Threads of a topic are ordered by their name, ``CONSUMER-NUMBER``, as strings: -10 before -2.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from itertools import cycle
 from typing import NamedTuple
 
-from coordinator_core.jvm.java import string_hash
+from coordinator_core.jvm.hash_codes import string_hash
 
 TopicPartition = tuple[str, int]
-Decision = dict[TopicPartition, str]  # partition -> the thread of this consumer that takes it
+Decision = dict[TopicPartition, str]  # partition -> thread of this consumer
 
 
 class View:
-    """The group as one consumer read it, node by node: possibly never so at any one moment."""
+    """The group as one consumer read it, node by node; not a consistent snapshot."""
 
     def __init__(
         self,
@@ -26,14 +26,16 @@ class View:
     ) -> None:
         self.consumer_id = consumer_id
         self.partitions = partitions
-        threads: dict[str, list[Thread]] = {}
+        threads: dict[str, list[ConsumerThread]] = {}
         for member, streams_of in subscriptions.items():
             for topic, streams in streams_of.items():
-                threads.setdefault(topic, []).extend(Thread(member, n) for n in range(streams))
-        self.threads = {topic: sorted(found, key=str) for topic, found in threads.items()}
+                threads.setdefault(topic, []).extend(
+                    ConsumerThread(member, n) for n in range(streams)
+                )
+        self.threads = {topic: sorted(each, key=str) for topic, each in threads.items()}
 
 
-class Thread(NamedTuple):
+class ConsumerThread(NamedTuple):
     consumer_id: str
     number: int
 
@@ -53,27 +55,27 @@ def range_(view: View) -> Decision | None:
         if not mine:
             return None
         share, extra = divmod(len(partitions), len(threads))
-        for place in mine:
-            begin = share * place + min(place, extra)
-            for partition in partitions[begin : begin + share + (place < extra)]:
-                decision[topic, partition] = str(threads[place])
+        for index in mine:
+            begin = share * index + min(index, extra)
+            for partition in partitions[begin : begin + share + (index < extra)]:
+                decision[topic, partition] = str(threads[index])
     return decision
 
 
 def round_robin(view: View) -> Decision | None:
-    """All partitions in turn; None if the threads of some topics are not those of all topics.
+    """All partitions in turn; None unless every topic has the same threads.
 
-    Partitions are shuffled by the hash of their name.  Source: RoundRobinAssignor of 0.8.2.
+    Partitions are ordered by the hash of their name.  Source: RoundRobinAssignor of 0.8.2.
     """
     orders = list(view.threads.values())
     if not orders or any(threads != orders[0] for threads in orders):
         return None
-    all_partitions = [(topic, p) for topic, found in view.partitions.items() for p in found]
+    all_partitions = [(topic, p) for topic, numbers in view.partitions.items() for p in numbers]
     all_partitions.sort(key=lambda tp: string_hash(f"[{tp[0]},{tp[1]}]"))
     turns = zip(all_partitions, cycle(orders[0]), strict=False)
     return {tp: str(thread) for tp, thread in turns if thread.consumer_id == view.consumer_id}
 
 
 def decide(strategy: str, view: View) -> Decision | None:
-    """By partition.assignment.strategy, of which every name but "roundrobin" means range."""
+    """The decision by partition.assignment.strategy; any name but "roundrobin" means range."""
     return round_robin(view) if strategy == "roundrobin" else range_(view)

@@ -1,8 +1,8 @@
-"""A client's session with the ensemble: one connection at a time, pings, reconnects, its watches.
+"""A client's session with the ensemble: one connection at a time, pings, reconnects, watches.
 
-As zkclient does for Kafka 0.8: an answer that was lost with its connection or session is asked for
-again on the next one; paths that somebody listens to are read with a watch; after a session has
-expired a new one is opened.  Not modelled: the random wait of up to a second before a reconnect.
+Like zkclient in Kafka 0.8, it repeats operations whose reply was lost with a connection or session,
+reads paths that have a listener with a watch, and opens a new session when the old one has expired.
+Not modelled: the random wait of up to a second before a reconnect.
 Source: ZooKeeper's ClientCnxn, zkclient's ZkClient.
 """
 
@@ -14,10 +14,10 @@ from typing import NamedTuple
 from coordinator_core.zookeeper.messages import (
     NO_SESSION,
     Answer,
-    Closed,
+    ClientDisconnect,
+    ClientOperation,
     Connect,
     Connected,
-    Disconnect,
     Exists,
     GetChildren,
     GetData,
@@ -26,8 +26,8 @@ from coordinator_core.zookeeper.messages import (
     Op,
     Ping,
     Reply,
-    Request,
-    Send,
+    SendMessage,
+    ServerDisconnect,
     SetWatches,
     WatchType,
     ZkError,
@@ -36,39 +36,39 @@ from coordinator_core.zookeeper.messages import (
 _SET_WATCHES_XID = -8
 
 
-class Answered(NamedTuple):
+class ReplyReceived(NamedTuple):
     xid: int
     answer: Answer
 
 
-class Fired(NamedTuple):
-    """A watch fired."""
+class WatchTriggered(NamedTuple):
+    """A watch of this client fired."""
 
     type: WatchType
     path: str
 
 
-class Expired(NamedTuple):
-    """The session is gone, and its ephemeral nodes with it; a new one is being opened."""
+class SessionLost(NamedTuple):
+    """The session has expired and its ephemeral nodes are deleted; a new one is being opened."""
 
 
-News = Answered | Fired | Expired
+ClientEvent = ReplyReceived | WatchTriggered | SessionLost
 
 
-class Client:
-    """``servers`` in the order in which they are tried; ``sends`` is for the owner to drain."""
+class ZooKeeperClient:
+    """``servers``: in the order to try them.  ``sends``: messages for the caller to send."""
 
     def __init__(self, servers: Sequence[str], session_timeout_ms: int) -> None:
-        self.sends: list[Send] = []
+        self.sends: list[SendMessage] = []
         self.listened: set[str] = set()
         self._servers = list(servers)
-        self._asked_ms = self._timeout_ms = session_timeout_ms
-        self._place = -1
+        self._requested_timeout_ms = self._timeout_ms = session_timeout_ms
+        self._server_index = -1
         self._connection = 0
         self._session_id = NO_SESSION
         self._last_zxid = 0
         self._is_connected = self._is_closed = False
-        self._heard_ms = self._sent_ms = 0
+        self._last_received_ms = self._last_sent_ms = 0
         self._xid = 0
         self._pending: dict[int, Op] = {}
         self._watched: dict[type[Op], set[str]] = {
@@ -82,55 +82,60 @@ class Client:
         return self._is_connected
 
     def connect(self, now_ms: int) -> None:
-        """To the next server: open a session, or go on with the one there is."""
-        self._place = (self._place + 1) % len(self._servers)
+        """Connect to the next server: open a session, or continue the current one."""
+        self._server_index = (self._server_index + 1) % len(self._servers)
         self._connection += 1
         self._is_connected = False
-        self._heard_ms = self._sent_ms = now_ms
-        asked = Connect(self._connection, self._session_id, self._asked_ms, self._last_zxid)
-        self._send(asked)
+        self._last_received_ms = self._last_sent_ms = now_ms
+        request = Connect(
+            self._connection, self._session_id, self._requested_timeout_ms, self._last_zxid
+        )
+        self._send(request)
 
     def ask(self, op: Op, now_ms: int) -> int:
-        """Send a request, now or once connected; the number that its answer will carry."""
+        """Send an operation, now or once connected; returns the xid of its reply."""
         self._xid += 1
         if isinstance(op, GetData | GetChildren | Exists):
             op = op._replace(watch=op.path in self.listened)
         self._pending[self._xid] = op
         if self._is_connected:
-            self._send(Request(self._connection, self._xid, op))
-            self._sent_ms = now_ms
+            self._send(ClientOperation(self._connection, self._xid, op))
+            self._last_sent_ms = now_ms
         return self._xid
 
     def close(self) -> None:
-        """The connection is closed for good: no more pings, no reconnect."""
+        """Close the connection for good: no more pings, no reconnect."""
         self._is_closed = True
-        self._send(Disconnect(self._connection))
+        self._send(ClientDisconnect(self._connection))
 
     def next_deadline_ms(self) -> int | None:
         if self._is_closed or self._connection == 0:
             return None
         if not self._is_connected:
-            return self._heard_ms + self._asked_ms // len(self._servers)
+            return self._last_received_ms + self._requested_timeout_ms // len(self._servers)
         return min(
-            self._sent_ms + self._timeout_ms // 3, self._heard_ms + self._timeout_ms * 2 // 3
+            self._last_sent_ms + self._timeout_ms // 3,
+            self._last_received_ms + self._timeout_ms * 2 // 3,
         )
 
     def advance(self, now_ms: int) -> None:
-        """Ping when nothing was said for a third of the timeout; give up a silent server."""
+        """Ping after a third of the timeout without a message sent; change the server after two
+        thirds without a message received.
+        """
         deadline_ms = self.next_deadline_ms()
         if deadline_ms is None or deadline_ms > now_ms:
             return
-        if not self._is_connected or now_ms >= self._heard_ms + self._timeout_ms * 2 // 3:
-            self._send(Disconnect(self._connection))
+        if not self._is_connected or now_ms >= self._last_received_ms + self._timeout_ms * 2 // 3:
+            self._send(ClientDisconnect(self._connection))
             self.connect(now_ms)
             return
         self._send(Ping(self._connection))
-        self._sent_ms = now_ms
+        self._last_sent_ms = now_ms
 
-    def received(self, source: str, message: Message, now_ms: int) -> list[News]:
+    def received(self, source: str, message: Message, now_ms: int) -> list[ClientEvent]:
         if self._is_closed or getattr(message, "connection", 0) != self._connection:
-            return []  # lost with the connection that it came on
-        self._heard_ms = now_ms
+            return []  # of a previous connection
+        self._last_received_ms = now_ms
         match message:
             case Connected():
                 return self._connected(message, now_ms)
@@ -138,26 +143,26 @@ class Client:
                 return self._replied(message)
             case Notification():
                 self._forget_watch(message)
-                return [Fired(message.type, message.path)]
-            case Closed():
+                return [WatchTriggered(message.type, message.path)]
+            case ServerDisconnect():
                 self.connect(now_ms)
         return []
 
-    def _connected(self, message: Connected, now_ms: int) -> list[News]:
+    def _connected(self, message: Connected, now_ms: int) -> list[ClientEvent]:
         if message.session_id == NO_SESSION:
             self._session_id = NO_SESSION
             self._last_zxid = 0
             for paths in self._watched.values():
                 paths.clear()
             self.connect(now_ms)
-            return [Expired()]
+            return [SessionLost()]
         self._session_id, self._timeout_ms = message.session_id, message.timeout_ms
         self._is_connected = True
         if any(self._watched.values()):
-            self._send(Request(self._connection, _SET_WATCHES_XID, self._all_watches()))
+            self._send(ClientOperation(self._connection, _SET_WATCHES_XID, self._all_watches()))
         for xid, op in self._pending.items():
-            self._send(Request(self._connection, xid, op))
-        self._sent_ms = now_ms
+            self._send(ClientOperation(self._connection, xid, op))
+        self._last_sent_ms = now_ms
         return []
 
     def _all_watches(self) -> SetWatches:
@@ -166,18 +171,18 @@ class Client:
         )
         return SetWatches(self._last_zxid, data, exist, children)
 
-    def _replied(self, message: Reply) -> list[News]:
+    def _replied(self, message: Reply) -> list[ClientEvent]:
         self._last_zxid = message.zxid
         op = self._pending.pop(message.xid, None)
-        if op is None:  # of SetWatches
+        if op is None:  # the reply to SetWatches
             return []
         self._remember_watch(op, message.answer)
-        return [Answered(message.xid, message.answer)]
+        return [ReplyReceived(message.xid, message.answer)]
 
     def _remember_watch(self, op: Op, answer: Answer) -> None:
         if not isinstance(op, GetData | GetChildren | Exists) or not op.watch:
             return
-        if answer.error is ZkError.OK:  # Exists of a node that is there watches its data
+        if answer.error is ZkError.OK:  # Exists on an existing node is a data watch
             kind: type[Op] = GetChildren if isinstance(op, GetChildren) else GetData
             self._watched[kind].add(op.path)
         elif isinstance(op, Exists):
@@ -191,4 +196,4 @@ class Client:
             self._watched[Exists].discard(fired.path)
 
     def _send(self, message: Message) -> None:
-        self.sends.append(Send(self._servers[self._place], message))
+        self.sends.append(SendMessage(self._servers[self._server_index], message))

@@ -1,9 +1,10 @@
-"""A consumer of Kafka 0.8.2 with its threads: who calls, who watches, who hears, who commits.
+"""A consumer of Kafka 0.8.2 with its threads: caller, watcher, zkclient's event thread, committer.
 
-    consumer = Consumer(ConsumerConfig("billing", "billing_host-1"), {"orders": 1}, ["zk1", "zk2"])
+    config = ZooKeeperConsumerConfig("billing", "billing_host-1")
+    consumer = ZooKeeperConsumer(config, {"orders": 1}, ["zk1", "zk2"])
     effects = consumer.start(now_ms)
 
-Messages and time in, ``Send`` and events out, in order; nothing here waits, sleeps or draws lots.
+Input: messages and time.  Output: ``SendMessage`` and events, in order.  No clock, no randomness.
 """
 
 from __future__ import annotations
@@ -13,9 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from coordinator_core.zookeeper import paths
 from coordinator_core.zookeeper.assignors import TopicPartition
-from coordinator_core.zookeeper.client import Answered, Client, Expired, Fired
-from coordinator_core.zookeeper.connector import (
-    ConsumerConfig,
+from coordinator_core.zookeeper.client import (
+    ReplyReceived,
+    SessionLost,
+    WatchTriggered,
+    ZooKeeperClient,
+)
+from coordinator_core.zookeeper.consumer_state import (
+    ConsumerState,
     Event,
     Listen,
     Lock,
@@ -23,11 +29,11 @@ from coordinator_core.zookeeper.connector import (
     SessionExpired,
     ShutDown,
     Sleep,
-    State,
     Steps,
     Unlock,
     Wait,
     WatchFired,
+    ZooKeeperConsumerConfig,
 )
 from coordinator_core.zookeeper.messages import (
     Answer,
@@ -36,23 +42,23 @@ from coordinator_core.zookeeper.messages import (
     GetChildren,
     GetData,
     Message,
-    Send,
+    SendMessage,
     ZkError,
 )
 from coordinator_core.zookeeper.rebalance import synced_rebalance
-from coordinator_core.zookeeper.steps import (
+from coordinator_core.zookeeper.zk_utils import (
     commit_offsets,
     listen_to_children,
     listen_to_data,
     register,
 )
 
-Effect = Send | Event
+Effect = SendMessage | Event
 _GO_ON = Answer(ZkError.OK)
 
 
-class _Thread:
-    """Jobs one after the other; ``steps`` is the one under way."""
+class _JobThread:
+    """Runs jobs one after the other; ``steps``: the current job."""
 
     __slots__ = ("jobs", "steps")
 
@@ -61,33 +67,36 @@ class _Thread:
         self.steps: Steps[None] | None = None
 
 
-class Consumer:
-    """``subscription``: streams by topic; ``servers``: ZooKeeper's, in the order to try them."""
+class ZooKeeperConsumer:
+    """``subscription``: streams by topic.  ``servers``: ZooKeeper servers in the order to try."""
 
     def __init__(
-        self, config: ConsumerConfig, subscription: Mapping[str, int], servers: Sequence[str]
+        self,
+        config: ZooKeeperConsumerConfig,
+        subscription: Mapping[str, int],
+        servers: Sequence[str],
     ) -> None:
         self._effects: list[Effect] = []
-        self._state = State(config, subscription, self._emit)
-        self._client = Client(servers, config.zookeeper_session_timeout_ms)
+        self._state = ConsumerState(config, subscription, self._emit)
+        self._client = ZooKeeperClient(servers, config.zookeeper_session_timeout_ms)
         self._caller, self._watcher, self._event_thread, self._committer = (
-            _Thread() for _ in range(4)
+            _JobThread() for _ in range(4)
         )
         self._now_ms = 0
         self._is_triggered = False
-        self._waiting_for: dict[int, _Thread] = {}
-        self._sleeping: dict[_Thread, int] = {}
-        self._lock_holder: _Thread | None = None
-        self._lock_queue: deque[_Thread] = deque()
+        self._waiting_for: dict[int, _JobThread] = {}
+        self._sleeping: dict[_JobThread, int] = {}
+        self._lock_holder: _JobThread | None = None
+        self._lock_queue: deque[_JobThread] = deque()
         self._next_commit_ms: int | None = None
-        self._is_gone = False
+        self._is_closed = False
 
     @property
     def fetching(self) -> tuple[TopicPartition, ...]:
         return self._state.fetching
 
     def start(self, now_ms: int) -> list[Effect]:
-        """Connect, register, listen, and rebalance for the first time: createMessageStreams."""
+        """Connect, register, listen, rebalance for the first time (createMessageStreams)."""
         self._begin(now_ms)
         self._client.connect(now_ms)
         if self._state.config.auto_commit_enable:
@@ -96,7 +105,7 @@ class Consumer:
         return self._end()
 
     def shut_down(self, now_ms: int) -> list[Effect]:
-        """Leave: after a rebalance under way, commit and close the session."""
+        """Leave the group: after the current rebalance, commit and close the session."""
         self._begin(now_ms)
         self._state.is_shutting_down = True
         self._next_commit_ms = None
@@ -104,34 +113,34 @@ class Consumer:
         return self._end()
 
     def kill(self) -> list[Effect]:
-        """What becomes of a process that dies: its connections are closed, its session is not."""
+        """The process dies: its connections are closed, its session stays open."""
         self._effects = []
         self._state.stop_fetchers()
         self._client.close()
-        self._is_gone = True
+        self._is_closed = True
         return self._end()
 
     def consumed(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """The application has read up to these offsets; those of others are not for it to say."""
+        """Set the offsets to commit; partitions that are not owned are ignored."""
         for (topic, partition), offset in offsets.items():
             if partition in self._state.registry.get(topic, {}):
                 self._state.registry[topic][partition] = offset
 
     def received(self, source: str, message: Message, now_ms: int) -> list[Effect]:
         self._begin(now_ms)
-        for news in self._client.received(source, message, now_ms):
-            match news:
-                case Answered():
-                    self._run(self._waiting_for.pop(news.xid), news.answer)
-                case Fired():
-                    self._emit(WatchFired(news.type, news.path))
-                    self._tell_listener(news.path)
-                case Expired():
+        for event in self._client.received(source, message, now_ms):
+            match event:
+                case ReplyReceived():
+                    self._run(self._waiting_for.pop(event.xid), event.answer)
+                case WatchTriggered():
+                    self._emit(WatchFired(event.type, event.path))
+                    self._notify_listener(event.path)
+                case SessionLost():
                     self._session_expired()
         return self._end()
 
     def advance(self, now_ms: int) -> list[Effect]:
-        """Wake who has slept enough, commit when it is time, ping."""
+        """Wake threads whose sleep is over, commit when due, ping."""
         self._begin(now_ms)
         for thread in [t for t, deadline_ms in self._sleeping.items() if deadline_ms <= now_ms]:
             del self._sleeping[thread]
@@ -143,12 +152,16 @@ class Consumer:
         return self._end()
 
     def next_deadline_ms(self) -> int | None:
-        if self._is_gone:
+        if self._is_closed:
             return None
-        found = [self._client.next_deadline_ms(), self._next_commit_ms, *self._sleeping.values()]
-        return min((deadline_ms for deadline_ms in found if deadline_ms is not None), default=None)
+        deadlines = [
+            self._client.next_deadline_ms(),
+            self._next_commit_ms,
+            *self._sleeping.values(),
+        ]
+        return min((each for each in deadlines if each is not None), default=None)
 
-    # What its threads do
+    # Jobs of the threads
 
     def _join_group(self) -> Steps[None]:
         """Source: consume, registerConsumerInZK and reinitializeConsumer."""
@@ -166,39 +179,41 @@ class Consumer:
             yield from commit_offsets(self._state)
         yield CloseSession()
         self._client.close()
-        self._is_gone = True
+        self._is_closed = True
         self._emit(ShutDown())
         yield Unlock()
 
     def _new_session(self) -> Steps[None]:
-        """The fetchers go on meanwhile.  Source: ZKSessionExpireListener."""
+        """Register again and rebalance; the fetchers go on meanwhile.
+
+        Source: ZKSessionExpireListener.
+        """
         self._state.registry.clear()
         yield from register(self._state, self._now_ms)
         self._emit(Registered())
         yield from synced_rebalance(self._state)
 
     def _session_expired(self) -> None:
-        """zkclient tells all its listeners, for they may have missed anything."""
+        """zkclient notifies all listeners, since any of them may have missed a change."""
         self._emit(SessionExpired())
-        if self._client.listened:  # else nobody listens to the session either
+        if self._client.listened:  # without listeners there is no session listener either
             self._add_job(self._event_thread, self._new_session)
         for path in sorted(self._client.listened):
-            self._tell_listener(path)
+            self._notify_listener(path)
 
-    def _tell_listener(self, path: str) -> None:
-        self._add_job(self._event_thread, lambda: self._hear(path))
+    def _notify_listener(self, path: str) -> None:
+        self._add_job(self._event_thread, lambda: self._on_change(path))
 
-    def _hear(self, path: str) -> Steps[None]:
-        """zkclient leaves the watch again by reading, before it tells the listener.
+    def _on_change(self, path: str) -> Steps[None]:
+        """zkclient sets the watch again with a read before it notifies the listener.
 
-        A change that comes while the consumer rebalances is one more rebalance after it, and so
-        are ten.
+        Any number of changes during a rebalance cause one more rebalance after it.
         """
         is_topic = path.startswith(paths.BROKER_TOPICS)
         yield Exists(path)
         answer = yield GetData(path) if is_topic else GetChildren(path)
         if is_topic and answer.error is not ZkError.OK:
-            return  # a topic was deleted, which 0.8 does not take note of
+            return  # a topic was deleted, which 0.8 ignores
         self._is_triggered = True
         self._add_job(self._watcher, self._rebalance_if_triggered)
 
@@ -207,7 +222,7 @@ class Consumer:
             self._is_triggered = False
             yield from synced_rebalance(self._state)
 
-    # How they are run
+    # Scheduling of the threads
 
     def _begin(self, now_ms: int) -> None:
         self._now_ms = now_ms
@@ -225,20 +240,20 @@ class Consumer:
         self._effects += self._client.sends
         self._client.sends.clear()
 
-    def _add_job(self, thread: _Thread, job: Callable[[], Steps[None]]) -> None:
+    def _add_job(self, thread: _JobThread, job: Callable[[], Steps[None]]) -> None:
         thread.jobs.append(job)
         if thread.steps is None:
             self._next_job(thread)
 
-    def _next_job(self, thread: _Thread) -> None:
+    def _next_job(self, thread: _JobThread) -> None:
         while thread.steps is None and thread.jobs:
             thread.steps = thread.jobs.popleft()()
             self._run(thread, None)
 
-    def _run(self, thread: _Thread, answer: Answer | None) -> None:
-        """On to where the thread has to wait, or to the end of its job."""
+    def _run(self, thread: _JobThread, answer: Answer | None) -> None:
+        """Run the thread until it has to wait or its job ends."""
         steps = thread.steps
-        if steps is None or self._is_gone:
+        if steps is None or self._is_closed:
             return
         try:
             wait = next(steps) if answer is None else steps.send(answer)
@@ -248,7 +263,7 @@ class Consumer:
             thread.steps = None
             self._next_job(thread)
 
-    def _waits(self, thread: _Thread, wait: Wait) -> bool:
+    def _waits(self, thread: _JobThread, wait: Wait) -> bool:
         match wait:
             case Sleep():
                 self._sleeping[thread] = self._now_ms + wait.duration_ms

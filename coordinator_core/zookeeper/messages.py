@@ -1,7 +1,7 @@
-"""What goes between clients and servers of ZooKeeper, and between its servers: plain values.
+"""Messages between ZooKeeper's clients and servers, and between its servers: plain values.
 
-A client's messages carry the number of its connection: what belongs to an older one is ignored, as
-it would be lost with its TCP connection.  ``zxid`` numbers the ensemble's changes.
+A client's messages carry the number of its connection.  Messages of a previous connection are
+ignored, as they would be lost with the TCP connection.  ``zxid``: number of a change of the tree.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ANY_VERSION = -1
 
 
 class ZkError(Enum):
-    """Error codes of ZooKeeper's answers, as its ``KeeperException.Code`` names them."""
+    """Error codes of replies; names as in ZooKeeper's ``KeeperException.Code``."""
 
     OK = 0
     NO_NODE = -101
@@ -49,7 +49,7 @@ class SetData(NamedTuple):
 
 
 class CloseSession(NamedTuple):
-    """A client says goodbye, or the leader gives its session up."""
+    """Ends a session: by its client, or by the leader when it has expired."""
 
 
 class OpenSession(NamedTuple):
@@ -72,7 +72,7 @@ class Exists(NamedTuple):
 
 
 class SetWatches(NamedTuple):
-    """After a reconnect: watches to leave again, or to fire if the node changed since ``zxid``."""
+    """After a reconnect: watches to set again, or to fire if the node changed since ``zxid``."""
 
     zxid: int
     data: tuple[str, ...]
@@ -87,7 +87,7 @@ READS = (GetData, GetChildren, Exists, SetWatches)
 
 
 class Stat(NamedTuple):
-    """``ephemeral_owner``: the session that a node ends with; NO_SESSION for a persistent one."""
+    """``ephemeral_owner``: the session that owns an ephemeral node; else NO_SESSION."""
 
     czxid: int
     mzxid: int
@@ -109,7 +109,7 @@ class Answer(NamedTuple):
 
 
 class Connect(NamedTuple):
-    """``last_zxid``: the newest change the client has seen; a server behind it sends it away."""
+    """``last_zxid``: the last change the client has seen; a server that lacks it refuses."""
 
     connection: int
     session_id: int
@@ -117,7 +117,7 @@ class Connect(NamedTuple):
     last_zxid: int
 
 
-class Request(NamedTuple):
+class ClientOperation(NamedTuple):
     connection: int
     xid: int
     op: Op
@@ -127,8 +127,8 @@ class Ping(NamedTuple):
     connection: int
 
 
-class Disconnect(NamedTuple):
-    """The client's end of the TCP connection is closed."""
+class ClientDisconnect(NamedTuple):
+    """The client closes the TCP connection."""
 
     connection: int
 
@@ -137,7 +137,7 @@ class Disconnect(NamedTuple):
 
 
 class Connected(NamedTuple):
-    """``session_id`` NO_SESSION: the session asked for has expired."""
+    """``session_id`` NO_SESSION: the requested session has expired."""
 
     connection: int
     session_id: int
@@ -145,7 +145,7 @@ class Connected(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """``zxid``: the newest change of the tree that the answer was made from."""
+    """``zxid``: the last change applied to the tree when the reply was created."""
 
     connection: int
     xid: int
@@ -163,8 +163,8 @@ class Notification(NamedTuple):
     path: str
 
 
-class Closed(NamedTuple):
-    """The server's end of the TCP connection is closed."""
+class ServerDisconnect(NamedTuple):
+    """The server closes the TCP connection."""
 
     connection: int
 
@@ -173,7 +173,7 @@ class Closed(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Who waits for a write's answer, and at which server."""
+    """The client that waits for a write's reply, and its server."""
 
     server: str
     client: str
@@ -181,8 +181,8 @@ class Origin(NamedTuple):
     xid: int
 
 
-class Forward(NamedTuple):
-    """A follower hands a write to the leader.  ``timeout_ms`` goes with OpenSession."""
+class ForwardedWrite(NamedTuple):
+    """A follower forwards a write to the leader.  ``timeout_ms``: for OpenSession."""
 
     session_id: int
     op: Write
@@ -190,8 +190,8 @@ class Forward(NamedTuple):
     timeout_ms: int = 0
 
 
-class Commit(NamedTuple):
-    """The leader has put a write in its place in the order of all; with an error it is none."""
+class CommittedWrite(NamedTuple):
+    """A write ordered by the leader; with an error it changes nothing."""
 
     zxid: int
     session_id: int
@@ -202,7 +202,7 @@ class Commit(NamedTuple):
 
 
 class Touches(NamedTuple):
-    """Sessions a follower heard of since it said so last."""
+    """Sessions that sent something to a follower since its last report."""
 
     session_ids: tuple[int, ...]
 
@@ -220,14 +220,14 @@ class Revalidated(NamedTuple):
     timeout_ms: int | None
 
 
-FromClient = Connect | Request | Ping | Disconnect
-ToClient = Connected | Reply | Pong | Notification | Closed
-BetweenServers = Forward | Commit | Touches | Revalidate | Revalidated
+FromClient = Connect | ClientOperation | Ping | ClientDisconnect
+ToClient = Connected | Reply | Pong | Notification | ServerDisconnect
+BetweenServers = ForwardedWrite | CommittedWrite | Touches | Revalidate | Revalidated
 Message = FromClient | ToClient | BetweenServers
 
 
-class Send(NamedTuple):
-    """An effect: messages of one sender to one target arrive in order, or not at all."""
+class SendMessage(NamedTuple):
+    """An effect: send a message; messages to one target arrive in order or are lost."""
 
     target: str
     message: Any

@@ -1,4 +1,4 @@
-"""Where Kafka 0.8 keeps things in the tree, and what it writes there (JSON)."""
+"""Paths and contents (JSON) of Kafka 0.8's nodes in ZooKeeper."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def offset(group_id: str, topic: str, partition: int) -> str:
 
 
 def kafka_nodes(broker_ids: Sequence[int], partitions: Mapping[str, int]) -> list[Create]:
-    """What brokers leave in the tree, parents first; ``partitions``: their number by topic."""
+    """The nodes that brokers create, parents first; ``partitions``: counts by topic."""
     nodes = [Create(path) for path in ("/consumers", "/brokers", BROKER_IDS, BROKER_TOPICS)]
     nodes += [Create(broker(n), broker_data(f"broker-{n}", 9092)) for n in broker_ids]
     for name, count in partitions.items():
@@ -50,7 +50,7 @@ def broker_data(host: str, port: int) -> str:
 
 
 def topic_data(replicas: Mapping[int, Sequence[int]]) -> str:
-    """``replicas``: brokers by partition."""
+    """``replicas``: broker ids by partition."""
     partitions = {str(partition): list(brokers) for partition, brokers in replicas.items()}
     return _json({"version": 1, "partitions": partitions})
 
@@ -60,7 +60,7 @@ def partitions_in(data: str) -> list[int]:
 
 
 def registration(subscription: Mapping[str, int], now_ms: int) -> str:
-    """``subscription``: streams by topic.  The time tells a node from its earlier self."""
+    """``subscription``: streams by topic.  The timestamp makes each registration different."""
     return _json(
         {
             "version": 1,

@@ -1,28 +1,28 @@
-"""A consumer's rebalance: let go of everything, read the whole group again, claim its share.
+"""A consumer's rebalance: release all partitions, read the whole group, claim the own share.
 
-Every consumer does this by itself, whenever anything changed; nobody waits for anybody, and who
-comes too early finds the old owner's node, lets go again and sleeps.
-Source: ZookeeperConsumerConnector of 0.8.2, syncedRebalance and below.
+Every consumer rebalances by itself after every change, without waiting for the others.  A consumer
+that is too early finds an owner node of the previous owner, releases its claims and sleeps.
+Source: ZookeeperConsumerConnector of 0.8.2, syncedRebalance and the functions that it calls.
 """
 
 from __future__ import annotations
 
 from coordinator_core.zookeeper import paths
 from coordinator_core.zookeeper.assignors import Decision, TopicPartition, View, decide
-from coordinator_core.zookeeper.connector import (
+from coordinator_core.zookeeper.consumer_state import (
     Claimed,
     ClaimRefused,
+    ConsumerState,
     Lock,
     RebalanceBegan,
     RebalanceEnded,
     RebalanceFailed,
     Released,
     Sleep,
-    State,
     Steps,
     Unlock,
 )
-from coordinator_core.zookeeper.steps import (
+from coordinator_core.zookeeper.zk_utils import (
     children,
     commit_offsets,
     create_ephemeral,
@@ -34,8 +34,8 @@ from coordinator_core.zookeeper.steps import (
 NO_OFFSET = -1
 
 
-def synced_rebalance(state: State) -> Steps[None]:
-    """Attempts, one rebalance of this consumer at a time, until one succeeds or all have failed."""
+def synced_rebalance(state: ConsumerState) -> Steps[None]:
+    """Attempt to rebalance under the lock until one attempt succeeds or all have failed."""
     yield Lock()
     done = yield from _attempts(state)
     yield Unlock()
@@ -43,7 +43,7 @@ def synced_rebalance(state: State) -> Steps[None]:
         state.emit(RebalanceFailed(state.config.rebalance_max_retries))
 
 
-def _attempts(state: State) -> Steps[bool]:
+def _attempts(state: ConsumerState) -> Steps[bool]:
     for attempt in range(state.config.rebalance_max_retries):
         if state.is_shutting_down:
             return True
@@ -57,8 +57,8 @@ def _attempts(state: State) -> Steps[bool]:
     return False
 
 
-def _rebalance(state: State) -> Steps[bool]:
-    """False where a node was missing or in the way: things are changing, so try again later."""
+def _rebalance(state: ConsumerState) -> Steps[bool]:
+    """One attempt; False if a node was missing or in the way, since the group is changing."""
     config = state.config
     for broker in (yield from children(paths.BROKER_IDS)):
         if (yield from read(f"{paths.BROKER_IDS}/{broker}")) is None:
@@ -88,32 +88,35 @@ def _rebalance(state: State) -> Steps[bool]:
 
 
 def _has_brokers() -> Steps[bool]:
-    """Kafka reads all of them a second time here; one that went away in between is left out."""
-    found = yield from children(paths.BROKER_IDS)
-    known = []
-    for broker in found:
-        known.append((yield from read(f"{paths.BROKER_IDS}/{broker}")))
-    return any(data is not None for data in known)
+    """Whether any broker is registered; Kafka reads all broker nodes a second time here."""
+    broker_ids = yield from children(paths.BROKER_IDS)
+    nodes = []
+    for broker in broker_ids:
+        nodes.append((yield from read(f"{paths.BROKER_IDS}/{broker}")))
+    return any(data is not None for data in nodes)
 
 
-def _close_fetchers(state: State) -> Steps[None]:
+def _close_fetchers(state: ConsumerState) -> Steps[None]:
     state.stop_fetchers()
     if state.config.auto_commit_enable:
         yield from commit_offsets(state)
 
 
-def _release(state: State) -> Steps[None]:
-    """A session that expires meanwhile empties the registry, but not what was begun to release."""
+def _release(state: ConsumerState) -> Steps[None]:
+    """Release all owned partitions.
+
+    If the session expires meanwhile, the registry is cleared; a topic in progress is completed.
+    """
     for topic, partitions in list(state.registry.items()):
         if topic not in state.registry:
             continue
         for partition in sorted(partitions):
-            yield from _let_go(state, topic, partition)
+            yield from _release_partition(state, topic, partition)
         state.registry.pop(topic, None)
 
 
-def _read_group(state: State) -> Steps[View | None]:
-    """As many reads as there are consumers and topics; None if a consumer left in the meantime."""
+def _read_group(state: ConsumerState) -> Steps[View | None]:
+    """Read every consumer and every topic; None if a consumer left meanwhile."""
     group_id = state.config.group_id
     mine = yield from read(state.own_path)
     if mine is None:
@@ -128,7 +131,7 @@ def _read_group(state: State) -> Steps[View | None]:
         if data is None:
             return None
         subscriptions[consumer_id] = paths.subscription_in(data)
-    yield from children(paths.ids(group_id))  # once more, for the assignor that wants names only
+    yield from children(paths.ids(group_id))  # a second read, by the assignor
     return View(state.config.consumer_id, subscriptions, partitions)
 
 
@@ -140,8 +143,8 @@ def _fetch_offsets(group_id: str, decision: Decision) -> Steps[dict[TopicPartiti
     return offsets
 
 
-def _claim(state: State, decision: Decision) -> Steps[bool]:
-    """Make all owner nodes; if one could not be made, take those back that could."""
+def _claim(state: ConsumerState, decision: Decision) -> Steps[bool]:
+    """Create all owner nodes; if one cannot be created, delete the others again."""
     group_id = state.config.group_id
     claimed: list[TopicPartition] = []
     for (topic, partition), thread in sorted(decision.items()):
@@ -154,10 +157,10 @@ def _claim(state: State, decision: Decision) -> Steps[bool]:
     if len(claimed) == len(decision):
         return True
     for topic, partition in reversed(claimed):
-        yield from _let_go(state, topic, partition)
+        yield from _release_partition(state, topic, partition)
     return False
 
 
-def _let_go(state: State, topic: str, partition: int) -> Steps[None]:
+def _release_partition(state: ConsumerState, topic: str, partition: int) -> Steps[None]:
     if (yield from delete(paths.owner(state.config.group_id, topic, partition))):
         state.emit(Released(topic, partition))

@@ -1,11 +1,12 @@
-"""One server of the ensemble: its replica of the tree, its clients, and, in the leader, the order.
+"""One server of the ensemble: its replica of the tree, its clients and, in the leader, the order of
+writes.
 
-Writes go through the leader, which checks them, numbers them and tells everybody; a server answers
-reads from its own replica at once, so a follower's clients may see the past, but never go back in
-it, and each hears of a change it watches before any answer that shows it.  Who wrote is answered
-once its own server has the write; what one client asks for is answered in the order it asked.
+The leader checks and numbers all writes and sends them to the followers.  A server answers reads
+from its own replica, so clients of a follower may see old data, but never go back in time.  A
+client is notified of a watched change before any reply that shows it.  A write is answered when
+the client's server has applied it.  Replies to a client keep the order of its requests.
 
-The leader does not fail, and waits for no quorum: a write counts when it is ordered.
+Not modelled: failure of the leader, and a quorum; a write is valid once the leader has ordered it.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from coordinator_core.zookeeper.messages import (
     NO_SESSION,
     READS,
     Answer,
-    Closed,
+    ClientDisconnect,
+    ClientOperation,
     CloseSession,
-    Commit,
+    CommittedWrite,
     Connect,
     Connected,
     Create,
-    Disconnect,
-    Forward,
+    ForwardedWrite,
     Message,
     Notification,
     Op,
@@ -34,10 +35,10 @@ from coordinator_core.zookeeper.messages import (
     Pong,
     Read,
     Reply,
-    Request,
     Revalidate,
     Revalidated,
-    Send,
+    SendMessage,
+    ServerDisconnect,
     SetWatches,
     Touches,
     ZkError,
@@ -46,11 +47,11 @@ from coordinator_core.zookeeper.sessions import Sessions
 from coordinator_core.zookeeper.tree import Change, Tree
 from coordinator_core.zookeeper.watches import Watcher, Watches
 
-TICK_MS = 3000  # of a zookeeper.properties that sets none, as Kafka's
+TICK_MS = 3000  # tickTime's default; Kafka's zookeeper.properties does not set it
 
 
-class Connection:
-    """``waiting``: requests not answered, oldest first; the first is always a write."""
+class ServerConnection:
+    """``waiting``: requests without a reply, oldest first; the first is always a write."""
 
     __slots__ = ("session_id", "waiting")
 
@@ -59,10 +60,10 @@ class Connection:
         self.waiting: deque[tuple[int, Op]] = deque()
 
 
-class Server:
-    """``servers``: all names of the ensemble, this one's included; ``servers[0]`` leads.
+class ZooKeeperServer:
+    """``servers``: names of the whole ensemble; ``servers[0]`` is the leader.
 
-    ``nodes``: what every server's tree holds from the start, parents first.
+    ``nodes``: initial nodes of the tree, parents first.
     """
 
     def __init__(
@@ -80,11 +81,11 @@ class Server:
         self._followers = [server for server in servers[1:] if name == servers[0]]
         self._tick_ms = tick_ms
         self._watches = Watches()
-        self._connections: dict[Watcher, Connection] = {}
-        self._sessions = Sessions(tick_ms)  # the leader's
-        self._touched: dict[int, None] = {}  # a follower's, not told the leader yet
+        self._connections: dict[Watcher, ServerConnection] = {}
+        self._sessions = Sessions(tick_ms)  # used by the leader only
+        self._touched: dict[int, None] = {}  # sessions that a follower has yet to report
         self._deadline_ms: int | None = None
-        self._sends: list[Send] = []
+        self._sends: list[SendMessage] = []
 
     @property
     def leads(self) -> bool:
@@ -93,14 +94,14 @@ class Server:
     def next_deadline_ms(self) -> int | None:
         return self._deadline_ms
 
-    def advance(self, now_ms: int) -> list[Send]:
-        """Expire sessions that are due; a follower tells the leader whom it heard of."""
+    def advance(self, now_ms: int) -> list[SendMessage]:
+        """Expire sessions that are due; a follower reports active sessions to the leader."""
         self._sends = []
         if self._deadline_ms is None or self._deadline_ms > now_ms:
             return self._sends
         if self.leads:
             for session_id in self._sessions.due(now_ms):
-                self._order(Forward(session_id, CloseSession(), _nobody()), now_ms)
+                self._order(ForwardedWrite(session_id, CloseSession(), _no_origin()), now_ms)
             self._deadline_ms = self._sessions.next_tick_ms(now_ms)
         else:
             self._deadline_ms = None
@@ -108,21 +109,21 @@ class Server:
             self._touched = {}
         return self._sends
 
-    def received(self, source: str, message: Message, now_ms: int) -> list[Send]:
+    def received(self, source: str, message: Message, now_ms: int) -> list[SendMessage]:
         self._sends = []
         match message:
             case Connect():
                 self._connect(source, message, now_ms)
-            case Request() | Ping():
+            case ClientOperation() | Ping():
                 connection = self._connections.get((source, message.connection))
                 if connection is not None and connection.session_id != NO_SESSION:
                     self._touch(connection.session_id, now_ms)
                     self._serve((source, message.connection), connection, message, now_ms)
-            case Disconnect():
+            case ClientDisconnect():
                 self._drop((source, message.connection))
-            case Forward():
+            case ForwardedWrite():
                 self._order(message, now_ms)
-            case Commit():
+            case CommittedWrite():
                 self._commit(message)
             case Touches():
                 for session_id in message.session_ids:
@@ -138,19 +139,23 @@ class Server:
     def _connect(self, client: str, message: Connect, now_ms: int) -> None:
         for watcher in [w for w in self._connections if w[0] == client]:
             self._drop(watcher)
-        if message.last_zxid > self.tree.zxid:  # the client knows more than this server
-            self._send(client, Closed(message.connection))
+        if message.last_zxid > self.tree.zxid:  # the client has seen newer changes than this server
+            self._send(client, ServerDisconnect(message.connection))
             return
-        self._connections[client, message.connection] = Connection()
+        self._connections[client, message.connection] = ServerConnection()
         origin = Origin(self.name, client, message.connection, 0)
         if message.session_id == NO_SESSION:
-            opening = Forward(NO_SESSION, OpenSession(), origin, message.timeout_ms)
+            opening = ForwardedWrite(NO_SESSION, OpenSession(), origin, message.timeout_ms)
             self._to_leader(opening, now_ms)
         else:
             self._to_leader(Revalidate(message.session_id, origin), now_ms)
 
     def _serve(
-        self, watcher: Watcher, connection: Connection, message: Request | Ping, now_ms: int
+        self,
+        watcher: Watcher,
+        connection: ServerConnection,
+        message: ClientOperation | Ping,
+        now_ms: int,
     ) -> None:
         if isinstance(message, Ping):
             self._send(watcher[0], Pong(watcher[1]))
@@ -164,7 +169,7 @@ class Server:
             return
         connection.waiting.append((message.xid, op))
         origin = Origin(self.name, *watcher, message.xid)
-        self._to_leader(Forward(connection.session_id, op, origin), now_ms)
+        self._to_leader(ForwardedWrite(connection.session_id, op, origin), now_ms)
 
     def _answer_read(self, watcher: Watcher, xid: int, op: Read) -> None:
         if isinstance(op, SetWatches):
@@ -174,7 +179,7 @@ class Server:
             answer = Answer(ZkError.OK)
         else:
             answer = self.tree.read(op)
-            self._watches.leave(watcher, op, answer)
+            self._watches.add(watcher, op, answer)
         self._reply(watcher, xid, answer)
 
     def _reply(self, watcher: Watcher, xid: int, answer: Answer) -> None:
@@ -189,10 +194,10 @@ class Server:
         if self._connections.pop(watcher, None) is not None:
             self._watches.drop(watcher)
 
-    # What the leader has ordered
+    # Writes ordered by the leader
 
-    def _commit(self, commit: Commit) -> None:
-        """Apply a write in its turn; watches fire before anybody can read what it did."""
+    def _commit(self, commit: CommittedWrite) -> None:
+        """Apply a write; its watches fire before any read can show the change."""
         changes: list[Change] = []
         if commit.error is ZkError.OK:
             changes = self.tree.apply(commit.op, commit.session_id, commit.zxid)
@@ -202,9 +207,9 @@ class Server:
         if origin is not None and origin.server == self.name:
             self._answer_write((origin.client, origin.connection), origin.xid, commit)
         if isinstance(commit.op, CloseSession):
-            self._hang_up(commit.session_id)
+            self._close_connections(commit.session_id)
 
-    def _answer_write(self, watcher: Watcher, xid: int, commit: Commit) -> None:
+    def _answer_write(self, watcher: Watcher, xid: int, commit: CommittedWrite) -> None:
         connection = self._connections.get(watcher)
         if connection is None:
             return
@@ -221,10 +226,10 @@ class Server:
             connection.waiting.popleft()
             self._answer_read(watcher, xid, op)
 
-    def _hang_up(self, session_id: int) -> None:
+    def _close_connections(self, session_id: int) -> None:
         for watcher, connection in list(self._connections.items()):
             if connection.session_id == session_id:
-                self._send(watcher[0], Closed(watcher[1]))
+                self._send(watcher[0], ServerDisconnect(watcher[1]))
                 self._drop(watcher)
 
     def _revalidated(self, message: Revalidated) -> None:
@@ -243,21 +248,21 @@ class Server:
 
     # The leader
 
-    def _order(self, asked: Forward, now_ms: int) -> None:
-        session_id, timeout_ms = asked.session_id, 0
-        if isinstance(asked.op, OpenSession):
-            timeout_ms = self._sessions.granted_ms(asked.timeout_ms)
+    def _order(self, write: ForwardedWrite, now_ms: int) -> None:
+        session_id, timeout_ms = write.session_id, 0
+        if isinstance(write.op, OpenSession):
+            timeout_ms = self._sessions.negotiated_ms(write.timeout_ms)
             session_id = self._sessions.open(timeout_ms, now_ms)
             if self._deadline_ms is None:
                 self._deadline_ms = self._sessions.next_tick_ms(now_ms)
         elif self._sessions.timeout_ms(session_id) is None:
-            return  # expired meanwhile: its server is told to hang up, and that is the answer
-        elif isinstance(asked.op, CloseSession):
+            return  # the session has expired: its server closes the connection instead of a reply
+        elif isinstance(write.op, CloseSession):
             self._sessions.close(session_id)
         else:
             self._sessions.touch(session_id, now_ms)
-        error, zxid = self.tree.check(asked.op), self.tree.zxid + 1
-        commit = Commit(zxid, session_id, asked.op, error, asked.origin, timeout_ms)
+        error, zxid = self.tree.check(write.op), self.tree.zxid + 1
+        commit = CommittedWrite(zxid, session_id, write.op, error, write.origin, timeout_ms)
         self._commit(commit)
         for follower in self._followers:
             self._send(follower, commit)
@@ -271,12 +276,12 @@ class Server:
         else:
             self._send(message.origin.server, answer)
 
-    # Ways
+    # Sending
 
-    def _to_leader(self, message: Forward | Revalidate | Touches, now_ms: int) -> None:
+    def _to_leader(self, message: ForwardedWrite | Revalidate | Touches, now_ms: int) -> None:
         if not self.leads:
             self._send(self._leader, message)
-        elif isinstance(message, Forward):
+        elif isinstance(message, ForwardedWrite):
             self._order(message, now_ms)
         elif isinstance(message, Revalidate):
             self._revalidate(message, now_ms)
@@ -290,8 +295,8 @@ class Server:
             self._deadline_ms = now_ms + self._tick_ms // 2
 
     def _send(self, target: str, message: Message) -> None:
-        self._sends.append(Send(target, message))
+        self._sends.append(SendMessage(target, message))
 
 
-def _nobody() -> Origin:
+def _no_origin() -> Origin:
     return Origin("", "", 0, 0)

@@ -1,13 +1,13 @@
-"""Sessions as the leader keeps them: each ends when nothing was heard of it for its timeout.
+"""The leader's sessions: a session expires when nothing arrived from it for its timeout.
 
-Deadlines are rounded up to the next tick, so a session lives up to a tick longer than it asked for.
+Deadlines are rounded up to the next tick, so a session may live up to one tick longer.
 Source: ZooKeeper's SessionTrackerImpl, and ZooKeeperServer for the bounds of a timeout.
 """
 
 from __future__ import annotations
 
-SHORTEST_TICKS = 2
-LONGEST_TICKS = 20
+MIN_TICKS = 2
+MAX_TICKS = 20
 
 
 class Sessions:
@@ -17,10 +17,10 @@ class Sessions:
         self._timeouts_ms: dict[int, int] = {}
         self._deadlines_ms: dict[int, int] = {}
 
-    def granted_ms(self, asked_ms: int) -> int:
-        """The timeout within what the ensemble allows: 2 to 20 ticks."""
-        lowest, highest = SHORTEST_TICKS * self._tick_ms, LONGEST_TICKS * self._tick_ms
-        return min(max(asked_ms, lowest), highest)
+    def negotiated_ms(self, requested_ms: int) -> int:
+        """The requested timeout, limited to 2 to 20 ticks."""
+        lowest, highest = MIN_TICKS * self._tick_ms, MAX_TICKS * self._tick_ms
+        return min(max(requested_ms, lowest), highest)
 
     def open(self, timeout_ms: int, now_ms: int) -> int:
         self._opened += 1
@@ -29,7 +29,7 @@ class Sessions:
         return self._opened
 
     def timeout_ms(self, session_id: int) -> int | None:
-        """None: the session has ended, or never was."""
+        """The session's timeout; None if it has ended or never existed."""
         return self._timeouts_ms.get(session_id)
 
     def touch(self, session_id: int, now_ms: int) -> None:
@@ -46,5 +46,5 @@ class Sessions:
         return sorted(s for s, deadline_ms in self._deadlines_ms.items() if deadline_ms <= now_ms)
 
     def next_tick_ms(self, now_ms: int) -> int | None:
-        """When deadlines are to be looked at again, all being whole ticks; None without any."""
+        """The next tick, when deadlines are checked; None without sessions."""
         return (now_ms // self._tick_ms + 1) * self._tick_ms if self._deadlines_ms else None

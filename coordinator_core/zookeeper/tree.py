@@ -1,6 +1,6 @@
-"""ZooKeeper's tree of nodes: what a write may do, what it does, and whom that concerns.
+"""ZooKeeper's tree of nodes: checks writes, applies them, and reports the changes for watches.
 
-The leader checks a write against its tree, and every server applies those that passed, in order.
+The leader checks a write against its tree; every server applies the valid writes in order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from coordinator_core.zookeeper.messages import (
 
 
 class Change(NamedTuple):
-    """What a watch on ``path`` would be told."""
+    """A change that fires watches on ``path``."""
 
     type: WatchType
     path: str
@@ -61,7 +61,7 @@ class Node:
 
 
 class Tree:
-    """Nodes by their path; the root is always there.  Sessions are known by their ephemerals."""
+    """Nodes by path, always with the root.  ``_ephemerals``: paths by session."""
 
     def __init__(self) -> None:
         self.zxid = 0
@@ -69,7 +69,7 @@ class Tree:
         self._ephemerals: dict[int, set[str]] = {}
 
     def check(self, op: Write) -> ZkError:
-        """Whether the write may be, as the tree is now."""
+        """The error that the write would get now; OK if it is valid."""
         if isinstance(op, Create):
             return self._check_create(op)
         if isinstance(op, Delete | SetData):
@@ -97,7 +97,7 @@ class Tree:
         return ZkError.OK
 
     def apply(self, op: Write, session_id: int, zxid: int) -> list[Change]:
-        """Do a write that passed ``check`` in its turn."""
+        """Apply a write that passed ``check``."""
         self.zxid = zxid
         match op:
             case Create():

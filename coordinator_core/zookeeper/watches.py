@@ -1,7 +1,7 @@
-"""Watches at one server: left by reads, fired once by a change, gone after that.
+"""Watches at one server: set by reads, fired once by a change, then removed.
 
-A data watch comes of GetData and Exists (of a node that is not there, too), a child watch of
-GetChildren.  A watcher is a connection: a session that leaves the same watch twice has one.
+GetData and Exists set a data watch, Exists also on a missing node; GetChildren sets a child watch.
+A watcher is a connection: setting the same watch twice has no further effect.
 Source: ZooKeeper's DataTree and WatchManager.
 """
 
@@ -21,8 +21,8 @@ from coordinator_core.zookeeper.messages import (
 from coordinator_core.zookeeper.tree import Change, Tree
 
 Watcher = tuple[str, int]  # client, its connection
-Fired = tuple[Watcher, Change]
-_ByPath = dict[str, dict[Watcher, None]]  # in the order in which they were left
+FiredWatch = tuple[Watcher, Change]
+_ByPath = dict[str, dict[Watcher, None]]  # watchers in the order in which they set the watch
 
 
 class Watches:
@@ -30,27 +30,27 @@ class Watches:
         self._data: _ByPath = {}
         self._children: _ByPath = {}
 
-    def leave(self, watcher: Watcher, op: GetData | GetChildren | Exists, answer: Answer) -> None:
-        """After a read that asked for a watch; only Exists leaves one on a node that is not."""
+    def add(self, watcher: Watcher, op: GetData | GetChildren | Exists, answer: Answer) -> None:
+        """Set the watch of a read; on a missing node only Exists sets one."""
         if not op.watch or (answer.error is not ZkError.OK and not isinstance(op, Exists)):
             return
         table = self._children if isinstance(op, GetChildren) else self._data
         table.setdefault(op.path, {})[watcher] = None
 
-    def fire(self, changes: Iterable[Change]) -> list[Fired]:
-        fired: list[Fired] = []
+    def fire(self, changes: Iterable[Change]) -> list[FiredWatch]:
+        fired: list[FiredWatch] = []
         for change in changes:
             if change.type is WatchType.NODE_CHILDREN_CHANGED:
                 watchers = self._children.pop(change.path, {})
             else:
                 watchers = self._data.pop(change.path, {})
-            if change.type is WatchType.NODE_DELETED:  # both kinds, but each watcher once
+            if change.type is WatchType.NODE_DELETED:  # fires both kinds, once per watcher
                 watchers = watchers | self._children.pop(change.path, {})
             fired += [(watcher, change) for watcher in watchers]
         return fired
 
     def restore(self, watcher: Watcher, op: SetWatches, tree: Tree) -> list[Change]:
-        """Leave a reconnected client's watches again; what it missed comes back to be told."""
+        """Set a reconnected client's watches again; returns the changes that it missed."""
         missed: list[Change] = []
         for path in op.data:
             missed += self._restore(self._data, watcher, path, _data_change(tree, path, op.zxid))
@@ -71,7 +71,7 @@ class Watches:
         return []
 
     def drop(self, watcher: Watcher) -> None:
-        """The connection is gone, and its watches with it."""
+        """Remove all watches of a closed connection."""
         for table in (self._data, self._children):
             for watchers in table.values():
                 watchers.pop(watcher, None)

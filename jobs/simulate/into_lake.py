@@ -1,11 +1,11 @@
-"""``regroup simulate --lake``: a fleet of any size, played by Spark, straight into bronze.
+"""``regroup simulate --lake``: simulates a fleet of any size with Spark, into bronze tables.
 
 reads   a fleet's spec
 writes  offsets_records, broker_log_events, ingested_files
 
-A task plays the groups of some partitions of `__consumer_offsets`: nothing of one partition hangs
-on another.  What a broker would leave on disk of that partition goes through the readers of segment
-files and logs, and no further than the worker.
+Partitions of `__consumer_offsets` are independent of each other, so each task simulates the groups
+of some partitions.  The task writes their segment files and logs to a temporary folder, reads them
+with the usual readers and deletes them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from coordinator_core.simulation import Fleet
 from jobs import ingest
 from jobs.lake.tables import Lake
-from jobs.simulate.command import Spec, write
+from jobs.simulate.output_files import write
+from jobs.simulate.spec_file import SimulationSpec
 from jobs.sources import broker_log, segments
 from jobs.sources.rows import DateRange
 
-# A row is one of a segment's, or one of a log's.
+# A row comes either from a segment file or from a log.
 ROWS = pa.schema(
     [
         ("of_segment", pa.struct(list(segments.ROWS))),
@@ -40,26 +41,26 @@ _PATHS = frozenset({"file", "path"})
 
 @dataclass(frozen=True)
 class Counts:
-    """What came into the lake."""
+    """Numbers of groups simulated, and of records and log lines written."""
 
     groups: int
     records: int
     lines: int
 
 
-def of_size(fleet: Fleet, groups: int) -> Fleet:
-    """So many groups: those of the fleet over and over, each time under another name."""
+def with_group_count(fleet: Fleet, groups: int) -> Fleet:
+    """The fleet with this number of groups: its own groups repeated, under numbered names."""
     kinds = fleet.groups
-    made = [
+    repeated = [
         replace(kind, name=f"{kind.name}-{n // len(kinds) + 1}")
         for n, kind in ((n, kinds[n % len(kinds)]) for n in range(groups))
     ]
-    return replace(fleet, groups=tuple(made))
+    return replace(fleet, groups=tuple(repeated))
 
 
-def run(lake: Lake, spec: Spec, seed: int) -> Counts:
-    """Plays the fleet into the lake; what is there already stays as it is."""
-    rows = played(lake, spec, seed)
+def run(lake: Lake, spec: SimulationSpec, seed: int) -> Counts:
+    """Simulate the fleet into the lake; existing rows stay as they are."""
+    rows = simulated_rows(lake, spec, seed)
     rows.persist(StorageLevel.DISK_ONLY)
     try:
         of_segments = rows.where("of_segment IS NOT NULL").select("of_segment.*")
@@ -76,26 +77,26 @@ def run(lake: Lake, spec: Spec, seed: int) -> Counts:
     return Counts(len(spec.fleet.groups), counts.get("record", 0), counts.get("event", 0))
 
 
-def played(lake: Lake, spec: Spec, seed: int) -> DataFrame:
-    """ROWS of the whole fleet, a task a partition of `__consumer_offsets`."""
+def simulated_rows(lake: Lake, spec: SimulationSpec, seed: int) -> DataFrame:
+    """ROWS of the fleet, one task per partition of `__consumer_offsets`."""
     cluster_id = lake.cluster_id
 
-    def play(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def simulate(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for partition in batch.column("partition").to_pylist():
                 yield from partition_rows(spec, seed, partition, cluster_id)
 
     count = spec.fleet.cluster.config.offsets_topic_partitions
     numbers = lake.spark.range(0, count, 1, count).withColumnRenamed("id", "partition")
-    return numbers.mapInArrow(play, from_arrow_schema(ROWS))
+    return numbers.mapInArrow(simulate, from_arrow_schema(ROWS))
 
 
 def partition_rows(
-    spec: Spec, seed: int, partition: int, cluster_id: str
+    spec: SimulationSpec, seed: int, partition: int, cluster_id: str
 ) -> Iterator[pa.RecordBatch]:
     """Batches of ROWS for the groups of one partition."""
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         write(spec, folder, seed, only=frozenset([partition]), traces=False)
         for file in sorted(folder.glob("segments/*/*.log")):
             name = f"simulation://{cluster_id}/{file.relative_to(folder)}"
@@ -108,15 +109,16 @@ def partition_rows(
 
 
 def _renamed(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
-    """The file was of a folder that is gone."""
-    for place, field in enumerate(batch.schema):
+    """Replace the path of the temporary file by ``name``."""
+    for index, field in enumerate(batch.schema):
         if field.name in _PATHS:
-            batch = batch.set_column(place, field, pa.repeat(pa.scalar(name), batch.num_rows))
+            batch = batch.set_column(index, field, pa.repeat(pa.scalar(name), batch.num_rows))
     return batch
 
 
-def _as(place: int, batch: pa.RecordBatch) -> pa.RecordBatch:
+def _as(kind: int, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch as ROWS; ``kind``: 0 for rows of a segment, 1 for rows of a log."""
     columns = [pa.nulls(batch.num_rows, field.type) for field in ROWS]
-    fields = [ROWS.field(place).type.field(n) for n in range(batch.num_columns)]
-    columns[place] = pa.StructArray.from_arrays(batch.columns, fields=fields)
+    fields = [ROWS.field(kind).type.field(n) for n in range(batch.num_columns)]
+    columns[kind] = pa.StructArray.from_arrays(batch.columns, fields=fields)
     return pa.RecordBatch.from_arrays(columns, schema=ROWS)

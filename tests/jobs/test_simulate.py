@@ -1,4 +1,4 @@
-"""Simulated brokers leave behind what the pipeline reads, and it says what the simulation knows."""
+"""The pipeline reads a simulated cluster's output, and its tables equal the ground truth."""
 
 import json
 from collections import Counter
@@ -19,7 +19,9 @@ from jobs.lake.tables import Lake
 from jobs.segments.reader import read_segment
 from jobs.segments.writer import SegmentWriter, record_batch
 from jobs.simulate import into_lake as simulate_lake
-from jobs.simulate.command import Spec, read_spec, simulate, write
+from jobs.simulate.command import simulate
+from jobs.simulate.output_files import write
+from jobs.simulate.spec_file import SimulationSpec, read_spec
 
 FLEETS = Path(__file__).parents[2] / "examples" / "fleets"
 START_MS = 1_795_161_600_000
@@ -55,7 +57,7 @@ def small(tmp_path):
 # -- segments ------------------------------------------------------------------------------------
 
 
-def test_a_batch_as_a_broker_writes_it():
+def test_a_record_batch_has_a_brokers_bytes():
     batch = record_batch(258, 3, 1_000, [(b"key", b"value"), (b"k", None)])
 
     assert (
@@ -78,7 +80,7 @@ def test_a_batch_as_a_broker_writes_it():
 
 @pytest.mark.parametrize(("version", "several_times"), [("3.9.1", 0), ("4.1.2", 64)])
 def test_a_real_brokers_batches_are_written_back_byte_for_byte(version, several_times):
-    """But for the few of 4.1 that hold several appends, each with its own time."""
+    """Except batches of 4.1 that hold several appends with different timestamps."""
     folder = FLEETS.parent / f"mixed-clients-{version}" / "segments"
     count = Counter()
 
@@ -109,7 +111,7 @@ def test_a_real_brokers_batches_are_written_back_byte_for_byte(version, several_
     ),
     st.integers(0, 1 << 40),
 )
-def test_what_is_written_is_read_back(records, base_offset):
+def test_the_segment_reader_reads_written_batches_back(records, base_offset):
     data = record_batch(base_offset, 7, 1_795_161_600_000, records)
 
     (batch,) = read_segment(data, partition=3, file="f")
@@ -132,7 +134,7 @@ def test_segments_roll_by_size_and_are_named_after_their_first_offset(tmp_path):
 # -- the command ---------------------------------------------------------------------------------
 
 
-def test_what_is_written(small, tmp_path):
+def test_the_files_of_a_simulation(small, tmp_path):
     rows = simulate(small(), str(tmp_path / "out"), None)
 
     written = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*")}
@@ -145,7 +147,7 @@ def test_what_is_written(small, tmp_path):
     assert [row[:4] for row in rows] == [["billing", 2, 2, 1]]
 
 
-def test_several_brokers_have_a_log_each(small, tmp_path):
+def test_each_of_several_brokers_has_its_own_log(small, tmp_path):
     simulate(small(brokers=2), str(tmp_path / "out"), None)
 
     assert sorted(path.name for path in (tmp_path / "out").glob("server*")) == [
@@ -166,7 +168,7 @@ def test_the_same_spec_and_seed_give_the_same_bytes(small, tmp_path):
     assert a == b != c
 
 
-def test_decode_reads_all_that_was_written_and_the_trace_has_the_same_records(small, tmp_path):
+def test_decode_and_the_trace_have_the_same_records(small, tmp_path):
     simulate(small(), str(tmp_path / "out"), None)
     with (tmp_path / "decoded").open("w+", encoding="utf-8") as decoded:
         assert decode([str(tmp_path / "out" / "segments")], decoded) == 0
@@ -185,13 +187,13 @@ def test_decode_reads_all_that_was_written_and_the_trace_has_the_same_records(sm
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name = ", "not TOML"),
-        ("start = 2026-11-20", "start wants a time with its zone"),
+        ("name = ", "invalid TOML"),
+        ("start = 2026-11-20", "start must have a time zone"),
         ('name = "n"', "length is missing"),
-        ('name = "n"\nlength = "2m"', "groups: at least one is wanted"),
+        ('name = "n"\nlength = "2m"', "groups: at least one group is required"),
     ],
 )
-def test_a_wrong_spec_is_a_usage_error(tmp_path, text, message):
+def test_an_invalid_spec_is_a_usage_error(tmp_path, text, message):
     path = tmp_path / "wrong.toml"
     path.write_text(text, encoding="utf-8")
 
@@ -199,7 +201,7 @@ def test_a_wrong_spec_is_a_usage_error(tmp_path, text, message):
         read_spec(path)
 
 
-def test_nothing_is_written_over(small, tmp_path):
+def test_a_folder_that_is_not_empty_is_refused(small, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").touch()
 
@@ -210,15 +212,15 @@ def test_nothing_is_written_over(small, tmp_path):
 # -- through the pipeline ------------------------------------------------------------------------
 
 
-def test_tables_say_what_the_simulations_know(spark, tmp_path):
-    """A slice of `python -m bench.simulation.against_truth`."""
+def test_tables_equal_the_ground_truth(spark, tmp_path):
+    """A small run of `python -m bench.simulation.against_truth`."""
     played = play(range(1, 7), tmp_path / "fleets", minutes=6, faults=False)
     run_nightly(tmp_path / "fleets", tmp_path / "lake")
 
-    found = tables(tmp_path / "lake")
+    actual = tables(tmp_path / "lake")
 
     assert len(played.truth) > 30
-    assert differences(played, found) == []
+    assert differences(played, actual) == []
     assert broken_laws(str(tmp_path / "lake"))[1] == []
 
 
@@ -226,26 +228,26 @@ def test_tables_say_what_the_simulations_know(spark, tmp_path):
     ("field", "value"),
     [("joined_ms", 1), ("outcome", "empty"), ("members", []), ("assignment", {"m": [["t", 0]]})],
 )
-def test_whatever_differs_is_found(tmp_path, field, value):
+def test_each_difference_from_the_ground_truth_is_reported(tmp_path, field, value):
     played = play([4], tmp_path, minutes=4, faults=False)
-    same = {key: told | _without_empty(told) for key, told in played.truth.items()}
-    key = next(key for key, told in same.items() if told["outcome"] == "stable")
+    same = {key: truth | _without_empty(truth) for key, truth in played.truth.items()}
+    key = next(key for key, truth in same.items() if truth["outcome"] == "stable")
 
     assert differences(played, same) == []
-    (found,) = differences(played, same | {key: same[key] | {field: value}})
-    assert (found.key, found.field, found.table) == (key, field, value)
-    (found,) = differences(played, {other: same[other] for other in same if other != key})
-    assert (found.key, found.field) == (key, "generation")
+    (difference,) = differences(played, same | {key: same[key] | {field: value}})
+    assert (difference.key, difference.field, difference.table) == (key, field, value)
+    (difference,) = differences(played, {other: same[other] for other in same if other != key})
+    assert (difference.key, difference.field) == (key, "generation")
 
 
-def _without_empty(told):
-    """A member that was given nothing has no row."""
-    return {"assignment": {who: given for who, given in told["assignment"].items() if given}}
+def _without_empty(truth):
+    """The assignment without members that have no partitions: they have no row in the table."""
+    return {"assignment": {member: each for member, each in truth["assignment"].items() if each}}
 
 
-def test_straight_into_bronze_is_as_by_files(spark, tmp_path):
+def test_simulating_into_a_lake_equals_ingesting_the_files(spark, tmp_path):
     values = random_fleet(4, minutes=5, faults=False)
-    spec = Spec(simulate_lake.of_size(fleet_of(values), 5), START_MS)
+    spec = SimulationSpec(simulate_lake.with_group_count(fleet_of(values), 5), START_MS)
     write(spec, tmp_path / "out", 1)
     by_files, direct = (Lake(spark, str(tmp_path / name), "c") for name in ("files", "direct"))
 
@@ -258,13 +260,13 @@ def test_straight_into_bronze_is_as_by_files(spark, tmp_path):
         ),
     )
 
-    apart_in = {"offsets_records": [], "broker_log_events": ["file_id", "position"]}
-    for table, apart in apart_in.items():
-        found, expected = (
-            lake.read(table).drop("file", *apart).toPandas() for lake in (direct, by_files)
+    differing = {"offsets_records": [], "broker_log_events": ["file_id", "position"]}
+    for table, columns in differing.items():
+        actual, expected = (
+            lake.read(table).drop("file", *columns).toPandas() for lake in (direct, by_files)
         )
-        order = list(found.columns)
-        assert sorted(map(repr, found.itertuples(index=False))) == sorted(
+        order = list(actual.columns)
+        assert sorted(map(repr, actual.itertuples(index=False))) == sorted(
             map(repr, expected[order].itertuples(index=False))
         )
     assert counts.groups == 5

@@ -1,8 +1,8 @@
-"""The thread that keeps the session alive, and leaves for an application that does not poll."""
+"""The heartbeat thread: keeps the session alive, leaves if the application does not poll."""
 
 from __future__ import annotations
 
-from coordinator_core.client.java.member import Member
+from coordinator_core.client.java.member import JavaMember
 from coordinator_core.client.messages import MemberState
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Heartbeat
@@ -12,14 +12,14 @@ POLL_EXPIRED = "consumer poll timeout has expired."
 
 
 class HeartbeatThread:
-    """``fatal``: what it failed with, for the application to hear at its next poll.
+    """``fatal``: an error to raise at the application's next poll.
 
-    ``poll_ms``: since when the application is away from poll, None while it is there.
+    ``poll_ms``: when the application left poll; None while it is inside poll.
     """
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: JavaMember) -> None:
         self.member = member
-        self.shell = member.shell
+        self.context = member.context
         self.is_enabled = False
         self.fatal: Errors | None = None
         self.poll_ms: int | None = None
@@ -29,7 +29,7 @@ class HeartbeatThread:
 
     def enable(self) -> None:
         self.is_enabled = True
-        self.due_ms = self.shell.now_ms + self.shell.config.heartbeat_interval_ms
+        self.due_ms = self.context.now_ms + self.context.config.heartbeat_interval_ms
         self.reset_session()
 
     def stop(self) -> None:
@@ -37,43 +37,43 @@ class HeartbeatThread:
         self._set_timers()
 
     def reset_session(self) -> None:
-        self.session_ms = self.shell.now_ms + self.shell.session_timeout_ms
+        self.session_ms = self.context.now_ms + self.context.session_timeout_ms
 
     def failed(self) -> None:
-        """The next one comes after the backoff."""
-        self.due_ms = self.shell.now_ms + self.shell.config.retry_backoff_ms
+        """Schedule the next heartbeat after the backoff."""
+        self.due_ms = self.context.now_ms + self.context.config.retry_backoff_ms
 
     def serve(self) -> None:
-        """Whatever is due, until nothing is."""
+        """Do everything that is due."""
         while self._is_awake() and self._serve_once():
             pass
         self._set_timers()
 
     def skip(self, to_ms: int) -> int | None:
-        """As if all heartbeats due before ``to_ms`` had been sent and answered: the last one."""
-        interval_ms = self.shell.config.heartbeat_interval_ms
+        """Treat heartbeats due before ``to_ms`` as answered; returns the time of the last one."""
+        interval_ms = self.context.config.heartbeat_interval_ms
         if not self._is_awake() or self.due_ms >= to_ms:
             return None
         skipped = (to_ms - 1 - self.due_ms) // interval_ms + 1
         last_ms = self.due_ms + (skipped - 1) * interval_ms
         self.due_ms = last_ms + interval_ms
-        self.session_ms = last_ms + self.shell.session_timeout_ms
-        self.shell.metrics.heartbeats += skipped
+        self.session_ms = last_ms + self.context.session_timeout_ms
+        self.context.metrics.heartbeats += skipped
         self._set_timers()
         return last_ms
 
     def _is_awake(self) -> bool:
-        if self.shell.state in (MemberState.UNJOINED, MemberState.PREPARING_REBALANCE):
+        if self.context.state in (MemberState.UNJOINED, MemberState.PREPARING_REBALANCE):
             self.is_enabled = False
-        has_thread = self.shell.library.has_heartbeat_thread or self.poll_ms is None
+        has_thread = self.context.library.has_heartbeat_thread or self.poll_ms is None
         return self.is_enabled and self.fatal is None and has_thread
 
     def _serve_once(self) -> bool:
-        now_ms = self.shell.now_ms
-        if self.shell.coordinator is None:
+        now_ms = self.context.now_ms
+        if self.context.coordinator is None:
             return self._look_up()
         if self.session_ms <= now_ms:
-            self.member.forget_coordinator()  # it may have died without a word
+            self.member.forget_coordinator()  # the connection may be dead
             return True
         poll_deadline_ms = self._poll_deadline_ms()
         if poll_deadline_ms is not None and poll_deadline_ms <= now_ms:
@@ -83,31 +83,31 @@ class HeartbeatThread:
         return False
 
     def _look_up(self) -> bool:
-        if self.lookup_ms <= self.shell.now_ms:
+        if self.lookup_ms <= self.context.now_ms:
             self.member.find_coordinator()
-            self.lookup_ms = self.shell.now_ms + self.shell.config.retry_backoff_ms
+            self.lookup_ms = self.context.now_ms + self.context.config.retry_backoff_ms
         return False
 
     def _poll_deadline_ms(self) -> int | None:
-        if self.poll_ms is None or not self.shell.library.has_heartbeat_thread:
+        if self.poll_ms is None or not self.context.library.has_heartbeat_thread:
             return None
-        return self.poll_ms + self.shell.config.max_poll_interval_ms
+        return self.poll_ms + self.context.config.max_poll_interval_ms
 
     def _send(self) -> None:
-        shell = self.shell
-        generation, member_id, _ = shell.generation
+        context = self.context
+        generation, member_id, _ = context.generation
         instance_id = self.member.instance_id
         request = Heartbeat(
-            shell.next_id(), shell.config.group_id, member_id, generation, instance_id
+            context.next_id(), context.config.group_id, member_id, generation, instance_id
         )
-        self.due_ms = shell.now_ms + shell.config.heartbeat_interval_ms
-        shell.metrics.heartbeats += 1
-        shell.send(request, shell.coordinator, shell.config.request_timeout_ms)
+        self.due_ms = context.now_ms + context.config.heartbeat_interval_ms
+        context.metrics.heartbeats += 1
+        context.send(request, context.coordinator, context.config.request_timeout_ms)
 
     def _set_timers(self) -> None:
-        awake, known = self._is_awake(), self.shell.coordinator is not None
-        set_timer = self.shell.set_timer
-        set_timer(HEARTBEAT, self.due_ms if awake and known else None)
-        set_timer(SESSION, self.session_ms if awake and known else None)
-        set_timer(POLL_INTERVAL, self._poll_deadline_ms() if awake and known else None)
-        set_timer(LOOKUP, self.lookup_ms if awake and not known else None)
+        awake, has_coordinator = self._is_awake(), self.context.coordinator is not None
+        set_timer = self.context.set_timer
+        set_timer(HEARTBEAT, self.due_ms if awake and has_coordinator else None)
+        set_timer(SESSION, self.session_ms if awake and has_coordinator else None)
+        set_timer(POLL_INTERVAL, self._poll_deadline_ms() if awake and has_coordinator else None)
+        set_timer(LOOKUP, self.lookup_ms if awake and not has_coordinator else None)

@@ -1,84 +1,84 @@
-"""What a Java consumer knows of topics, and when it asks again."""
+"""A Java consumer's metadata: partition counts by topic, and when to request them again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from coordinator_core.client.context import ClientContext
 from coordinator_core.client.messages import Metadata, MetadataResponse
-from coordinator_core.client.shell import Shell
 
 TIMER = "metadata"
 Snapshot = dict[str, int]
 
 
 class ClusterMetadata:
-    """``followed``: the own subscription's topics, and the whole group's for its leader.
+    """``followed``: topics of the subscription; for a leader, of the whole group.
 
-    ``assigned``: what the leader's last assignment was made from, None for followers.
+    ``assigned``: the partition counts that the leader's last assignment used; None for followers.
     """
 
-    def __init__(self, shell: Shell) -> None:
-        self.shell = shell
+    def __init__(self, context: ClientContext) -> None:
+        self.context = context
         self.group_topics: frozenset[str] = frozenset()
         self.due_ms: int | None = None
-        self.is_wanted = False
+        self.update_requested = False
         self.attempts = 0
-        self.asked_ms = 0
+        self.sent_ms = 0
         self.assigned: Snapshot | None = None
 
     @property
     def followed(self) -> tuple[str, ...]:
-        return tuple(sorted(self.group_topics.union(self.shell.topics)))
+        return tuple(sorted(self.group_topics.union(self.context.topics)))
 
     @property
     def snapshot(self) -> Snapshot:
-        known = self.shell.partitions
-        return {topic: known[topic] for topic in self.followed if topic in known}
+        counts = self.context.partitions
+        return {topic: counts[topic] for topic in self.followed if topic in counts}
 
     @property
     def has_changed(self) -> bool:
-        """Since the leader assigned; followers leave it to the leader to see that."""
+        """Whether partition counts changed since the leader's assignment; False for followers."""
         return self.assigned is not None and self.assigned != self.snapshot
 
     def follow(self, group_topics: Iterable[str]) -> None:
         self.group_topics = frozenset(group_topics)
-        if any(topic not in self.shell.partitions for topic in self.followed):
-            self.want()
+        if any(topic not in self.context.partitions for topic in self.followed):
+            self.request_update()
 
-    def want(self) -> None:
-        self.is_wanted = True
-        self.due_ms = self.shell.now_ms
+    def request_update(self) -> None:
+        self.update_requested = True
+        self.due_ms = self.context.now_ms
 
     def serve(self, network_is_served: bool) -> None:
-        """Ask if it is time to; nobody asks where nobody serves the network."""
-        waits = self.shell.waits_for(Metadata)
+        """Send a metadata request if it is due and a thread serves the network."""
+        waits = self.context.waits_for(Metadata)
         if self.due_ms is None or waits or not network_is_served or not self.followed:
-            self.shell.set_timer(TIMER, None)
+            self.context.set_timer(TIMER, None)
             return
-        if self.due_ms > self.shell.now_ms:
-            self.shell.set_timer(TIMER, self.due_ms)
+        if self.due_ms > self.context.now_ms:
+            self.context.set_timer(TIMER, self.due_ms)
             return
-        self.shell.set_timer(TIMER, None)
-        self.asked_ms = self.shell.now_ms
-        request = Metadata(self.shell.next_id(), self.followed)
-        self.shell.send(request, None, self.shell.config.request_timeout_ms)
+        self.context.set_timer(TIMER, None)
+        self.sent_ms = self.context.now_ms
+        request = Metadata(self.context.next_id(), self.followed)
+        self.context.send(request, None, self.context.config.request_timeout_ms)
 
     def answered(self, request: Metadata, response: MetadataResponse | None) -> None:
-        """None: the answer never came."""
+        """None: no response."""
         if response is None:
-            self._ask_again_soon()
+            self._retry_after_backoff()
             return
-        self.shell.measure("metadata", self.asked_ms)
-        self.shell.partitions = dict(response.partitions)
-        self.is_wanted = any(topic not in request.topics for topic in self.followed)
+        self.context.measure("metadata", self.sent_ms)
+        self.context.partitions = dict(response.partitions)
+        self.update_requested = any(topic not in request.topics for topic in self.followed)
         if any(topic not in response.partitions for topic in self.followed):
-            self._ask_again_soon()
+            self._retry_after_backoff()
             return
         self.attempts = 0
-        self.due_ms = self.shell.now_ms + self.shell.config.metadata_max_age_ms
+        self.due_ms = self.context.now_ms + self.context.config.metadata_max_age_ms
 
-    def _ask_again_soon(self) -> None:
-        shell = self.shell
-        backoff_ms = shell.library.backoff_ms(shell.config, self.attempts, shell.jitter())
+    def _retry_after_backoff(self) -> None:
+        context = self.context
+        backoff_ms = context.library.backoff_ms(context.config, self.attempts, context.jitter())
         self.attempts += 1
-        self.due_ms = shell.now_ms + backoff_ms
+        self.due_ms = context.now_ms + backoff_ms

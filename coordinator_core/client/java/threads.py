@@ -1,4 +1,4 @@
-"""What the application's thread yields where Kafka's blocks, and how it ends a poll."""
+"""The conditions that the application's thread yields while it waits, and the errors it raises."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXCEPTIONS = {
 
 
 class Wait(NamedTuple):
-    """``until`` it is so, or ``deadline_ms`` has come."""
+    """Wait until the condition holds or the deadline passes."""
 
     until: Callable[[], bool]
     deadline_ms: int | None = None
@@ -25,7 +25,7 @@ Thread = Iterator[Wait]
 
 
 class Thrown(Exception):
-    """An exception on its way to the application."""
+    """Ends the current poll with an error for the application."""
 
     def __init__(self, error: Errors | None, text: str, is_fatal: bool = False) -> None:
         super().__init__(text)
@@ -33,7 +33,7 @@ class Thrown(Exception):
 
 
 def exception_name(error: Errors) -> str:
-    """Of the class that the Java client throws for an error."""
+    """The name of the exception class that the Java client throws for an error."""
     words = (word.capitalize() for word in error.name.split("_"))
     return EXCEPTIONS.get(error, "".join(words) + "Exception")
 

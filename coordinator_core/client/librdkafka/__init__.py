@@ -1,4 +1,14 @@
-"""librdkafka's consumer: its own thread does everything; the application only runs the callbacks.
+"""librdkafka's consumer.
 
-Source: rdkafka_cgrp.c and rdkafka_assignment.c of 2.x.
+Its main thread joins, syncs, commits and sends heartbeats, whether or not the application polls;
+poll only runs rebalance callbacks and reports errors.  So a rebalance waits for the next poll when
+a callback has to run, and the group waits with it.  Source: rdkafka_cgrp.c and rdkafka_assignment.c
+of 2.x.
+
+- ``consumer``: the main thread and its timers.
+- ``states``: join states and the member states that they map to.
+- ``group``: the transitions between join states.
+- ``partitions``: the application's partitions, their commits and offset fetches.
+- ``heartbeat``: heartbeats and the session.
+- ``responses``, ``offset_responses``: a handler per request type.
 """

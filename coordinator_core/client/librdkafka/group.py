@@ -1,24 +1,24 @@
-"""A member's way through rebalances: its join states and what moves it between them."""
+"""The member's join states and the transitions between them."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
 
-from coordinator_core.client.librdkafka.partitions import Partitions
+from coordinator_core.client.context import ClientContext
+from coordinator_core.client.librdkafka.partitions import AssignedPartitions
 from coordinator_core.client.librdkafka.states import (
     MEMBER_STATES,
     REBALANCING,
     REBALANCING_IF_JOINED,
     WAIT_CALL,
-    Call,
+    ConsumerError,
     Interval,
     JoinState,
-    Problem,
+    RebalanceCallback,
 )
 from coordinator_core.client.messages import NO_GENERATION, Closed, FindCoordinator, MemberState
 from coordinator_core.client.reactions import Reaction
-from coordinator_core.client.shell import Shell
 from coordinator_core.client.subscription import LastAssignment, is_cooperative
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import JoinResponse, LeaveGroup, Leaver, TopicPartition
@@ -27,21 +27,21 @@ JOIN_INTERVAL_MS = 1000
 QUERY_INTERVAL_MS = 500
 
 
-class Group:
-    """``given``: the group's assignment, which the application may not have taken yet.
+class LibrdkafkaGroup:
+    """``group_assignment``: the last assignment received, maybe not yet passed to the application.
 
-    ``queue``: what the application is to hear at its next poll, in order.
+    ``queue``: callbacks and errors for the application's next polls, in order.
     """
 
-    def __init__(self, shell: Shell) -> None:
-        self.shell = shell
-        self.is_cooperative = is_cooperative(shell.protocols)
+    def __init__(self, context: ClientContext) -> None:
+        self.context = context
+        self.is_cooperative = is_cooperative(context.protocols)
         self.join_state = JoinState.INIT
-        self.given: tuple[TopicPartition, ...] | None = None
-        self.queue: deque[Call | Problem] = deque()
-        self.call: Call | None = None  # the callback that runs
-        self.partitions = Partitions(shell, self.partitions_done)
-        self.subscribed: dict[str, int] = {}  # topics that exist, as of the last look at them
+        self.group_assignment: tuple[TopicPartition, ...] | None = None
+        self.queue: deque[RebalanceCallback | ConsumerError] = deque()
+        self.call: RebalanceCallback | None = None  # the callback in progress
+        self.partitions = AssignedPartitions(context, self.partitions_done)
+        self.subscribed: dict[str, int] = {}  # existing topics, by the last metadata
         self.next_topics: tuple[str, ...] | None = None  # subscribed to while rebalancing
         self.last_assignment: LastAssignment | None = None
         self.to_assign: JoinResponse | None = None
@@ -53,7 +53,7 @@ class Group:
         self.waits_for_leave = False
         self.leaves_when_unassigned = False
         self.is_terminating = False
-        self.left_for_poll = False
+        self.left_after_poll_timeout = False
         self.session_ms: int | None = None
         self.join_interval = Interval(JOIN_INTERVAL_MS)
         self.query_interval = Interval(QUERY_INTERVAL_MS)
@@ -62,7 +62,7 @@ class Group:
 
     @property
     def has_joined(self) -> bool:
-        return self.shell.generation.member_id != ""
+        return self.context.generation.member_id != ""
 
     @property
     def is_rebalancing(self) -> bool:
@@ -74,63 +74,65 @@ class Group:
             return
         before, self.join_state = MEMBER_STATES[self.join_state], state
         if MEMBER_STATES[state] is not before:
-            self.shell.move(MEMBER_STATES[state], reason)
+            self.context.move(MEMBER_STATES[state], reason)
 
     def set_member_id(self, member_id: str) -> None:
-        self.shell.generation = self.shell.generation._replace(member_id=member_id)
+        self.context.generation = self.context.generation._replace(member_id=member_id)
 
     def renew_session(self, *, revives: bool) -> None:
-        """An expired session is over until the next assignment."""
+        """Extend the session; an expired one only with ``revives``, after an assignment."""
         if revives or self.session_ms is not None:
-            self.session_ms = self.shell.now_ms + self.shell.session_timeout_ms
+            self.session_ms = self.context.now_ms + self.context.session_timeout_ms
 
     def find_coordinator(self) -> None:
-        """Ask, unless it is asked already; the one that is known stays in use until then."""
-        shell = self.shell
-        if not shell.waits_for(FindCoordinator):
-            self.query_interval.last_ms = shell.now_ms
-            request = FindCoordinator(shell.next_id(), shell.config.group_id)
-            shell.send(request, None, shell.config.request_timeout_ms)
+        """Send FindCoordinator unless one is in flight; the current coordinator stays in use."""
+        context = self.context
+        if not context.waits_for(FindCoordinator):
+            self.query_interval.last_ms = context.now_ms
+            request = FindCoordinator(context.next_id(), context.config.group_id)
+            context.send(request, None, context.config.request_timeout_ms)
 
     def fail(self, error: Errors) -> None:
-        """For good: no callbacks, no requests any more."""
+        """Fail for good: no more callbacks or requests."""
         self.fatal = error
-        self.shell.move(MemberState.UNJOINED, error.name)
-        self.queue.append(Problem(error, f"Fatal consumer error: {error.name}", True))
+        self.context.move(MemberState.UNJOINED, error.name)
+        self.queue.append(ConsumerError(error, f"Fatal consumer error: {error.name}", True))
 
-    def forget(self, error: Errors, what: Reaction) -> None:
-        """What RESET and RENEW forget; FENCED is the end."""
-        if what is Reaction.RESET:
-            self.shell.generation = self.shell.generation._replace(generation=NO_GENERATION)
-        elif what is Reaction.RENEW:
+    def forget(self, error: Errors, reaction: Reaction) -> None:
+        """Reset the generation (RESET), the member id (RENEW), or fail (FENCED)."""
+        if reaction is Reaction.RESET:
+            self.context.generation = self.context.generation._replace(generation=NO_GENERATION)
+        elif reaction is Reaction.RENEW:
             self.set_member_id("")
-        elif what is Reaction.FENCED:
+        elif reaction is Reaction.FENCED:
             self.fail(error)
 
-    # Towards a rejoin.
+    # Rejoining.
 
     def rejoin(self, reason: str) -> None:
-        """Does no more than to begin again; without topics it ends there."""
-        if not self.shell.topics and self.next_topics is None:
-            self._leave_if_told()
+        """Move to INIT, from where the member joins if it has topics."""
+        if not self.context.topics and self.next_topics is None:
+            self._leave_if_requested()
         if self.prepare_start_ms is None:
-            self.prepare_start_ms = self.shell.now_ms
+            self.prepare_start_ms = self.context.now_ms
         self.move(JoinState.INIT, reason)
 
     def revoke_all_and_rejoin(self, reason: str, *, is_lost: bool) -> None:
-        """Even an empty assignment is revoked, if it is an eager group's."""
+        """An eager member revokes even an empty assignment."""
         if self.prepare_start_ms is None:
-            self.prepare_start_ms = self.shell.now_ms
+            self.prepare_start_ms = self.context.now_ms
         if not self.is_cooperative:
             self.is_lost = self.is_lost or is_lost
-            if self.given is not None and self.join_state not in WAIT_CALL:
-                self._delegate(Call(False, self.given))
+            if self.group_assignment is not None and self.join_state not in WAIT_CALL:
+                self._delegate(RebalanceCallback(False, self.group_assignment))
             else:
                 self.join_interval.reset()
                 self.rejoin(reason)
-        elif self.given:
+        elif self.group_assignment:
             self.is_lost = self.is_lost or is_lost
-            self._delegate(Call(False, self.given), rejoins=not self.is_terminating)
+            self._delegate(
+                RebalanceCallback(False, self.group_assignment), rejoins=not self.is_terminating
+            )
         elif not self.is_terminating:
             self.rejoin(reason)
 
@@ -144,44 +146,46 @@ class Group:
         elif not self.is_rebalancing:
             self.rejoin("Group is rebalancing")
 
-    # An assignment arrives.
+    # Assignment and revocation.
 
     def take_assignment(self, partitions: tuple[TopicPartition, ...]) -> None:
         if not self.is_cooperative:
-            self._delegate(Call(True, tuple(sorted(partitions))))
+            self._delegate(RebalanceCallback(True, tuple(sorted(partitions))))
             return
-        before = set(self.given or ())
+        before = set(self.group_assignment or ())
         added = tuple(sorted(set(partitions) - before))
         revoked = tuple(sorted(before.difference(partitions)))
         if revoked:
             self.to_add = added
-            self._delegate(Call(False, revoked))
+            self._delegate(RebalanceCallback(False, revoked))
         else:
-            self._delegate(Call(True, added))
+            self._delegate(RebalanceCallback(True, added))
 
     def revoke(self, partitions: Iterable[TopicPartition], *, rejoins: bool) -> None:
-        """Of a cooperative group, some of its partitions."""
-        self._delegate(Call(False, tuple(sorted(partitions))), rejoins=rejoins)
+        """Revoke some partitions of a cooperative member."""
+        self._delegate(RebalanceCallback(False, tuple(sorted(partitions))), rejoins=rejoins)
 
-    def _delegate(self, call: Call, *, rejoins: bool = False) -> None:
-        """The application is to take or give up partitions; after a fatal error nobody asks it."""
+    def _delegate(self, call: RebalanceCallback, *, rejoins: bool = False) -> None:
+        """Queue a callback for the application; after a fatal error give up without one."""
         self.rejoins_afterwards = rejoins
         if self.fatal is not None:
-            self.partitions.give_up(self.shell.owned, commits=False)
+            self.partitions.give_up(self.context.owned, commits=False)
         else:
             wait = JoinState.WAIT_ASSIGN_CALL if call.is_assign else JoinState.WAIT_UNASSIGN_CALL
             self.move(wait)
             self.queue.append(call)
         if not self.is_cooperative:
-            self.given = call.partitions if call.is_assign else None
+            self.group_assignment = call.partitions if call.is_assign else None
         elif call.is_assign:
-            self.given = (*(self.given or ()), *call.partitions)
+            self.group_assignment = (*(self.group_assignment or ()), *call.partitions)
         else:
-            gone = set(call.partitions)
-            self.given = tuple(each for each in self.given or () if each not in gone)
+            revoked = set(call.partitions)
+            self.group_assignment = tuple(
+                each for each in self.group_assignment or () if each not in revoked
+            )
 
     def called(self) -> None:
-        """The callback has returned, having taken or given up what it was told to."""
+        """The callback has returned."""
         call, self.call = self.call, None
         if call is None:
             return
@@ -189,11 +193,11 @@ class Group:
         if self.is_terminating or self.fatal is not None:
             self.to_add = None
             self.move(JoinState.WAIT_UNASSIGN_TO_COMPLETE)
-            self.partitions.give_up(self.shell.owned, commits=commits)
+            self.partitions.give_up(self.context.owned, commits=commits)
         elif call.is_assign:
             self.move(JoinState.STEADY)
             if not self.is_cooperative:
-                self.shell.own(())
+                self.context.own(())
             self.partitions.take(call.partitions)
             self._completed()
         elif self.is_cooperative:
@@ -201,18 +205,18 @@ class Group:
             self.partitions.give_up(call.partitions, commits=commits)
         else:
             self.move(JoinState.WAIT_UNASSIGN_TO_COMPLETE)
-            self.partitions.give_up(self.shell.owned, commits=commits)
+            self.partitions.give_up(self.context.owned, commits=commits)
         self.partitions.serve()
 
     def _completed(self) -> None:
         if self.prepare_start_ms is not None:
-            self.shell.measure("rebalance-with-callbacks", self.prepare_start_ms)
+            self.context.measure("rebalance-with-callbacks", self.prepare_start_ms)
             self.prepare_start_ms = None
 
     def partitions_done(self) -> None:
-        """Neither commits nor offset fetches are under way: what waited for that goes on."""
+        """Continue what waited for commits and offset fetches to end."""
         if self.join_state is JoinState.WAIT_UNASSIGN_TO_COMPLETE:
-            self._leave_if_told()
+            self._leave_if_requested()
             self.join_interval.reset()
             self.rejoin("Unassignment done")
         elif self.join_state is JoinState.WAIT_INCR_UNASSIGN_TO_COMPLETE:
@@ -227,10 +231,10 @@ class Group:
                 self.rejoin("rejoining group to redistribute previously owned partitions")
 
     def _after_partial_revocation(self) -> None:
-        """What the group gave instead comes next, even if that is nothing, and then a rejoin."""
+        """Assign the added partitions, even if there are none, then rejoin."""
         if self.to_add is not None:
             added, self.to_add = self.to_add, None
-            self._delegate(Call(True, added), rejoins=True)
+            self._delegate(RebalanceCallback(True, added), rejoins=True)
         elif self.rejoins_afterwards:
             self.rejoins_afterwards = False
             self.join_interval.reset()
@@ -244,7 +248,7 @@ class Group:
     # Subscribing and leaving.
 
     def unsubscribe(self, *, leaves: bool) -> None:
-        self.shell.topics = ()
+        self.context.topics = ()
         self.subscribed = {}
         self.to_assign = None
         if leaves and self.has_joined:
@@ -253,29 +257,29 @@ class Group:
             self.revoke_all_and_rejoin("unsubscribe", is_lost=False)
 
     def leave(self) -> None:
-        """A member that has left has no id any more."""
-        shell, member_id = self.shell, self.shell.generation.member_id
+        """Send LeaveGroup and drop the member id."""
+        context, member_id = self.context, self.context.generation.member_id
         self.set_member_id("")
-        if self.waits_for_leave or shell.coordinator is None:
+        if self.waits_for_leave or context.coordinator is None:
             return
         self.waits_for_leave = True
-        request = LeaveGroup(shell.next_id(), shell.config.group_id, (Leaver(member_id),))
-        shell.send(request, shell.coordinator, shell.session_timeout_ms)
+        request = LeaveGroup(context.next_id(), context.config.group_id, (Leaver(member_id),))
+        context.send(request, context.coordinator, context.session_timeout_ms)
 
-    def _leave_if_told(self) -> None:
-        """Static members do not leave when they end (KIP-345)."""
+    def _leave_if_requested(self) -> None:
+        """Leave after ``unsubscribe``; static members do not leave at close (KIP-345)."""
         if not self.leaves_when_unassigned:
             return
         self.leaves_when_unassigned = False
-        if self.shell.config.instance_id is None or not self.is_terminating:
+        if self.context.config.instance_id is None or not self.is_terminating:
             self.leave()
 
     def end_if_done(self) -> None:
-        shell = self.shell
+        context = self.context
         busy = self.join_state in WAIT_CALL or self.call is not None or self.partitions.is_busy
-        if not self.is_terminating or busy or self.waits_for_leave or shell.owned:
+        if not self.is_terminating or busy or self.waits_for_leave or context.owned:
             return
-        shell.in_flight.clear()
-        shell.timers.clear()
-        shell.is_closed = True
-        shell.effects.append(Closed())
+        context.in_flight.clear()
+        context.timers.clear()
+        context.is_closed = True
+        context.effects.append(Closed())

@@ -1,63 +1,63 @@
-"""Heartbeats of librdkafka's main thread, and the session they keep alive."""
+"""Heartbeats of librdkafka's main thread."""
 
 from __future__ import annotations
 
-from coordinator_core.client.librdkafka.group import Group
+from coordinator_core.client.librdkafka.group import LibrdkafkaGroup
 from coordinator_core.client.librdkafka.states import HEARTBEATING, Interval
 from coordinator_core.protocol.messages import Heartbeat
 
 
 class Heartbeats:
-    """One at a time; ``again_ms``: when one that failed is to be repeated."""
+    """At most one heartbeat is in flight.  ``again_ms``: when to repeat a failed one."""
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: LibrdkafkaGroup) -> None:
         self.group = group
-        self.shell = group.shell
-        self.interval = Interval(self.shell.config.heartbeat_interval_ms)
+        self.context = group.context
+        self.interval = Interval(self.context.config.heartbeat_interval_ms)
         self.is_in_flight = False
         self.again_ms: int | None = None
 
     def serve(self) -> None:
-        """The interval runs on while none may be sent."""
-        shell = self.shell
-        if not shell.topics:
+        """Send a heartbeat if one is due; the interval restarts even if it may not be sent."""
+        context = self.context
+        if not context.topics:
             return
-        due = self.interval.take(shell.now_ms)
-        due = due or (self.again_ms is not None and self.again_ms <= shell.now_ms)
-        if due and not self.is_in_flight and not self.group.left_for_poll:
+        due = self.interval.take(context.now_ms)
+        due = due or (self.again_ms is not None and self.again_ms <= context.now_ms)
+        if due and not self.is_in_flight and not self.group.left_after_poll_timeout:
             self._send()
 
     def due_ms(self) -> int | None:
-        if not self.shell.topics or self.group.join_state not in HEARTBEATING:
+        if not self.context.topics or self.group.join_state not in HEARTBEATING:
             return None
-        due_ms = self.interval.due_ms(self.shell.now_ms)
+        due_ms = self.interval.due_ms(self.context.now_ms)
         return due_ms if self.again_ms is None else min(due_ms, self.again_ms)
 
     def repeat(self) -> None:
-        """After the backoff."""
-        self.again_ms = self.shell.now_ms + self.shell.config.retry_backoff_ms
+        """Repeat the heartbeat after the backoff."""
+        self.again_ms = self.context.now_ms + self.context.config.retry_backoff_ms
 
     def skip(self, to_ms: int) -> int | None:
-        """As if all heartbeats due before ``to_ms`` had been sent and answered: the last one."""
-        shell, due_ms = self.shell, self.due_ms()
+        """Treat heartbeats due before ``to_ms`` as answered; returns the time of the last one."""
+        context, due_ms = self.context, self.due_ms()
         if due_ms is None or due_ms >= to_ms:
             return None
-        interval_ms = shell.config.heartbeat_interval_ms
+        interval_ms = context.config.heartbeat_interval_ms
         skipped = (to_ms - 1 - due_ms) // interval_ms + 1
         last_ms = due_ms + (skipped - 1) * interval_ms
         self.interval.last_ms = last_ms
-        self.group.session_ms = last_ms + shell.session_timeout_ms
-        shell.metrics.heartbeats += skipped
+        self.group.session_ms = last_ms + context.session_timeout_ms
+        context.metrics.heartbeats += skipped
         return last_ms
 
     def _send(self) -> None:
-        shell = self.shell
+        context = self.context
         self.again_ms = None
         self.is_in_flight = True
-        shell.metrics.heartbeats += 1
-        generation, member_id, _ = shell.generation
-        instance_id = shell.config.instance_id
+        context.metrics.heartbeats += 1
+        generation, member_id, _ = context.generation
+        instance_id = context.config.instance_id
         request = Heartbeat(
-            shell.next_id(), shell.config.group_id, member_id, generation, instance_id
+            context.next_id(), context.config.group_id, member_id, generation, instance_id
         )
-        shell.send(request, shell.coordinator, shell.session_timeout_ms)
+        context.send(request, context.coordinator, context.session_timeout_ms)

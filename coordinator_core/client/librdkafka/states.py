@@ -1,4 +1,4 @@
-"""Where a join stands, and things that happen at most once in an interval."""
+"""librdkafka's join states, callbacks and errors for the application, and rate limits."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from coordinator_core.protocol.messages import TopicPartition
 
 
 class JoinState(Enum):
-    """librdkafka's own, which ``MEMBER_STATES`` maps to what the protocol calls them."""
+    """rd_kafka_cgrp_t's join states; ``MEMBER_STATES`` maps them to the common member states."""
 
-    INIT = "to join, maybe again"
-    WAIT_JOIN = "waits for the answer to JoinGroup"
-    WAIT_METADATA = "waits for topics, to join or, as leader, to assign"
-    WAIT_SYNC = "waits for the answer to SyncGroup"
-    WAIT_ASSIGN_CALL = "waits for the application to take partitions"
-    WAIT_UNASSIGN_CALL = "waits for the application to give partitions up"
-    WAIT_UNASSIGN_TO_COMPLETE = "commits what it gave up, before it joins"
-    WAIT_INCR_UNASSIGN_TO_COMPLETE = "the same of some partitions only"
+    INIT = "joins next"
+    WAIT_JOIN = "waits for the JoinGroup response"
+    WAIT_METADATA = "waits for metadata, before a join or, as leader, before the assignment"
+    WAIT_SYNC = "waits for the SyncGroup response"
+    WAIT_ASSIGN_CALL = "waits for the application's assign callback"
+    WAIT_UNASSIGN_CALL = "waits for the application's revoke callback"
+    WAIT_UNASSIGN_TO_COMPLETE = "commits the offsets of all revoked partitions, then rejoins"
+    WAIT_INCR_UNASSIGN_TO_COMPLETE = "commits the offsets of some revoked partitions"
     STEADY = "assigned"
 
     __hash__ = object.__hash__
@@ -47,15 +47,15 @@ REBALANCING = WAIT_CALL | WAIT_UNASSIGN | {JoinState.WAIT_SYNC}
 REBALANCING_IF_JOINED = frozenset({JoinState.WAIT_JOIN, JoinState.WAIT_METADATA})
 
 
-class Call(NamedTuple):
-    """Partitions on their way to the application's callback."""
+class RebalanceCallback(NamedTuple):
+    """A rebalance callback for the application, with its partitions."""
 
     is_assign: bool
     partitions: tuple[TopicPartition, ...]
 
 
-class Problem(NamedTuple):
-    """An error on its way to the application."""
+class ConsumerError(NamedTuple):
+    """An error for the application."""
 
     error: Errors | None
     text: str
@@ -63,7 +63,7 @@ class Problem(NamedTuple):
 
 
 class Interval:
-    """At most once in ``interval_ms``, and at once after ``reset``."""
+    """Limits an action to once per ``interval_ms``; after ``reset`` it may run at once."""
 
     def __init__(self, interval_ms: int) -> None:
         self.interval_ms = interval_ms
@@ -71,13 +71,13 @@ class Interval:
         self.backoff_ms = 0
 
     def due_ms(self, now_ms: int) -> int:
-        """The next moment, which may have passed."""
+        """When the action may run next, possibly in the past."""
         if self.last_ms is None:
             return now_ms
         return self.last_ms + self.interval_ms + self.backoff_ms
 
     def take(self, now_ms: int) -> bool:
-        """Whether it is time; if so, the interval begins anew."""
+        """Whether the action may run now; if so, the interval restarts."""
         if self.due_ms(now_ms) > now_ms:
             return False
         self.last_ms, self.backoff_ms = now_ms, 0

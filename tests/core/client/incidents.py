@@ -10,7 +10,7 @@ from pathlib import Path
 
 from coordinator_core.assignors import CLIENT_ASSIGNORS
 from coordinator_core.client import LIBRARIES, Consumer, ConsumerConfig
-from tests.core.client.world import World
+from tests.core.client.harness import ClientHarness
 
 TIMERS_LATE_MS = 14  # real heartbeats are late (median 21, quartiles 7 and 32), and that adds up
 DATA = Path(__file__).parents[2] / "data" / "clients" / "incidents.jsonl.gz"
@@ -33,12 +33,12 @@ def recorded_ids(member_ids):
     return next_id
 
 
-def recorded_assignor(world, incident):
+def recorded_assignor(harness, incident):
     """The real leader's own choice for this generation, where the recorded members are those."""
     recorded = incident["assignments"]
 
     def assign(topics, members, hashed=True):
-        generation = world.coordinator.groups[incident["group"]].generation
+        generation = harness.coordinator.groups[incident["group"]].generation
         chosen = recorded.get(str(generation), {})
         return {
             m.member_id: [(t, p) for t, ps in chosen.get(m.member_id, {}).items() for p in ps]
@@ -50,7 +50,7 @@ def recorded_assignor(world, incident):
 
 def play(incident, delay_ms=1):
     """Callbacks of every life, in the order of ``lives``, as [kind, {topic: partitions}, ms]."""
-    world = World(
+    harness = ClientHarness(
         incident["era"],
         incident["topics"],
         delay_ms,
@@ -59,18 +59,19 @@ def play(incident, delay_ms=1):
     )
     assignors = CLIENT_ASSIGNORS
     if "assignments" in incident:
-        assignors = {**assignors, "cooperative-sticky": recorded_assignor(world, incident)}
+        assignors = {**assignors, "cooperative-sticky": recorded_assignor(harness, incident)}
     for number, life in enumerate(incident["lives"]):
-        script(world, incident, f"{life['process']}#{number}", life, assignors)
+        script(harness, incident, f"{life['process']}#{number}", life, assignors)
     for ms, topic, partitions in incident["grows"]:
-        world.at(ms, world.topics.__setitem__, topic, partitions)
-    world.run(max(life["end_ms"] for life in incident["lives"]) + 40_000)
-    return world, [
-        calls(world, f"{life['process']}#{number}") for number, life in enumerate(incident["lives"])
+        harness.at(ms, harness.topics.__setitem__, topic, partitions)
+    harness.run(max(life["end_ms"] for life in incident["lives"]) + 40_000)
+    return harness, [
+        calls(harness, f"{life['process']}#{number}")
+        for number, life in enumerate(incident["lives"])
     ]
 
 
-def script(world, incident, name, life, assignors):
+def script(harness, incident, name, life, assignors):
     config = dict(life["config"])
     config.setdefault("heartbeat_interval_ms", 3000)
     config["heartbeat_interval_ms"] += TIMERS_LATE_MS
@@ -83,26 +84,26 @@ def script(world, incident, name, life, assignors):
         assignors=assignors,
     )
     round_trips = 2 if incident["library"].startswith("librdkafka") else 1
-    start_ms = life["join_ms"] - (2 * round_trips + 1) * world.delay_ms
+    start_ms = life["join_ms"] - (2 * round_trips + 1) * harness.delay_ms
     pattern = life.get("pattern", False)
-    world.at(start_ms, world.add, consumer, name, sorted(incident["topics"]), True, pattern)
+    harness.at(start_ms, harness.add, consumer, name, sorted(incident["topics"]), True, pattern)
     for from_ms, to_ms in life["slow"]:
-        world.at(from_ms, world.call, name, "process")
-        world.at(to_ms, world.call, name, "poll")
+        harness.at(from_ms, harness.call, name, "process")
+        harness.at(to_ms, harness.call, name, "poll")
     if life["end"] == "close":
-        world.at(life["end_ms"], world.call, name, "close")
+        harness.at(life["end_ms"], harness.call, name, "close")
     else:
-        world.at(life["end_ms"], crash, world, name)
+        harness.at(life["end_ms"], crash, harness, name)
 
 
-def crash(world, name):
-    if name in world.consumers:
-        world.crash(name)
+def crash(harness, name):
+    if name in harness.consumers:
+        harness.crash(name)
 
 
-def calls(world, name):
+def calls(harness, name):
     found = []
-    for ms, whose, effect in world.log:
+    for ms, whose, effect in harness.log:
         if whose == name and type(effect).__name__ == "ListenerCall":
             by_topic = defaultdict(list)
             for topic, partition in effect.partitions:

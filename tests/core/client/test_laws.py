@@ -14,8 +14,8 @@ from coordinator_core.client import (
 )
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import JoinResponse, OffsetFetch
+from tests.core.client.harness import LOST, NEVER, NODE, ClientHarness
 from tests.core.client.test_reactions import ANSWERS
-from tests.core.client.world import LOST, NEVER, NODE, World
 
 PASSING = [
     Errors.COORDINATOR_NOT_AVAILABLE,
@@ -53,29 +53,29 @@ def faulty(dice):
     return intercept
 
 
-def troubles(world, dice, names):
+def troubles(harness, dice, names):
     """A minute in which applications dawdle and connections break."""
     for _ in range(25):
         at_ms, name = dice.randrange(60_000), dice.choice(names)
         what = dice.choice(["slow", "disconnect", "commit"])
         if what == "slow":
-            world.at(at_ms, world.call, name, "process")
-            world.at(at_ms + dice.choice([50, 2000, 20_000]), world.call, name, "poll")
+            harness.at(at_ms, harness.call, name, "process")
+            harness.at(at_ms + dice.choice([50, 2000, 20_000]), harness.call, name, "poll")
         elif what == "commit":
-            world.at(at_ms, world.call, name, "commit")
+            harness.at(at_ms, harness.call, name, "commit")
         else:
-            world.at(at_ms, cut, world, name)
+            harness.at(at_ms, cut, harness, name)
 
 
-def cut(world, name):
-    if name in world.consumers:
-        effects = world.consumers[name].disconnected(NODE, world.now_ms)
-        world.do(name, [Disconnect(NODE), *effects])
+def cut(harness, name):
+    if name in harness.consumers:
+        effects = harness.consumers[name].disconnected(NODE, harness.now_ms)
+        harness.do(name, [Disconnect(NODE), *effects])
 
 
-def has_ended(world, name, library):
+def has_ended(harness, name, library):
     """librdkafka is done with after a fatal error, as of a static member without its member id."""
-    fatal = any(raised.is_fatal for raised in world.of(name, Raised))
+    fatal = any(raised.is_fatal for raised in harness.of(name, Raised))
     return fatal and library == "librdkafka-2"
 
 
@@ -83,7 +83,7 @@ def has_ended(world, name, library):
 def test_a_group_comes_to_rest(seed):
     dice = random.Random(seed)
     library, assignors = KINDS[seed % len(KINDS)]
-    world = World("4.1" if dice.random() < 0.5 else "3.9", {"orders": 7})
+    harness = ClientHarness("4.1" if dice.random() < 0.5 else "3.9", {"orders": 7})
     names = [f"c{n}" for n in range(3)]
     for number, name in enumerate(names):
         config = ConsumerConfig(
@@ -94,19 +94,21 @@ def test_a_group_comes_to_rest(seed):
             max_poll_interval_ms=10_000,
             instance_id=f"i{number}" if number == 0 and library != "java-2.0" else None,
         )
-        world.listener_ms[name] = dice.choice([0, 0, 300])
+        harness.listener_ms[name] = dice.choice([0, 0, 300])
         consumer = Consumer(config, LIBRARIES[library])
-        world.at(dice.randrange(5000), world.add, consumer, name)
-    world.intercept = faulty(dice)
-    troubles(world, dice, names)
-    world.run(65_000)
+        harness.at(dice.randrange(5000), harness.add, consumer, name)
+    harness.intercept = faulty(dice)
+    troubles(harness, dice, names)
+    harness.run(65_000)
 
-    world.intercept = None
+    harness.intercept = None
     for name in names:
-        world.call(name, "poll")
-    world.run(200_000)
+        harness.call(name, "poll")
+    harness.run(200_000)
 
-    consumers = [c for name, c in world.consumers.items() if not has_ended(world, name, library)]
+    consumers = [
+        c for name, c in harness.consumers.items() if not has_ended(harness, name, library)
+    ]
     owned = [partition for consumer in consumers for partition in consumer.owned]
     assert {c.state for c in consumers} == {MemberState.STABLE}, f"seed {seed}"
     assert sorted(owned) == [("orders", n) for n in range(7)], f"seed {seed}"
@@ -118,17 +120,17 @@ def test_a_group_ends(seed):
     """After the same minute all can close, and have given up everything."""
     dice = random.Random(1000 + seed)
     library, assignors = KINDS[seed % len(KINDS)]
-    world = World("4.1", {"orders": 7})
+    harness = ClientHarness("4.1", {"orders": 7})
     names = [f"c{n}" for n in range(3)]
     for name in names:
         config = ConsumerConfig(
             group_id="g", client_id=name, assignors=assignors, session_timeout_ms=6000
         )
-        world.add(Consumer(config, LIBRARIES[library]), name)
-    world.intercept = faulty(dice)
-    troubles(world, dice, names)
+        harness.add(Consumer(config, LIBRARIES[library]), name)
+    harness.intercept = faulty(dice)
+    troubles(harness, dice, names)
     for name in names:
-        world.at(dice.randrange(20_000, 60_000), world.call, name, "close")
-    world.run(200_000)
+        harness.at(dice.randrange(20_000, 60_000), harness.call, name, "close")
+    harness.run(200_000)
 
-    assert world.consumers == {}, f"seed {seed}"
+    assert harness.consumers == {}, f"seed {seed}"

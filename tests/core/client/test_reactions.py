@@ -43,7 +43,7 @@ from coordinator_core.protocol.messages import (
     SyncGroup,
     SyncResponse,
 )
-from tests.core.client.world import LOST, World, once
+from tests.core.client.harness import LOST, ClientHarness, once
 
 ANSWERS = {
     FindCoordinator: lambda request, error: FindCoordinatorResponse(error),
@@ -78,31 +78,31 @@ def every_cell(table):
 
 def driven(library, column, error):
     """A member alone in its group, whose request of that kind gets the error; and the moment."""
-    world = World("4.1", group_initial_rebalance_delay_ms=0)
-    told = []
+    harness = ClientHarness("4.1", group_initial_rebalance_delay_ms=0)
+    answered_at = []
 
     def answer(request):
-        told.append((world.now_ms, len(world.log), request))
+        answered_at.append((harness.now_ms, len(harness.log), request))
         return LOST if error is Errors.NETWORK_EXCEPTION else ANSWERS[column](request, error)
 
     config = ConsumerConfig(group_id="g", client_id="c", session_timeout_ms=10000)
-    world.add(Consumer(config, LIBRARIES[library]), "c")
-    world.intercept = once(column, answer, AFTER.get(column, 0))
+    harness.add(Consumer(config, LIBRARIES[library]), "c")
+    harness.intercept = once(column, answer, AFTER.get(column, 0))
     if column is OffsetCommit:
-        world.at(1000, world.consume, "c")
+        harness.at(1000, harness.consume, "c")
     if column is LeaveGroup:
-        world.at(1000, world.call, "c", "close")
-    world.run(20000)
-    assert told, "the request was never sent"
-    return Aftermath(world, *told[0])
+        harness.at(1000, harness.call, "c", "close")
+    harness.run(20000)
+    assert answered_at, "the request was never sent"
+    return Aftermath(harness, *answered_at[0])
 
 
 class Aftermath:
     """What happened since the error was answered: its kinds of requests, and when."""
 
-    def __init__(self, world, at_ms, logged, request):
-        self.sent = [(ms - at_ms - 1, r) for ms, _, r in world.requests if ms > at_ms]
-        self.log = [effect for _, _, effect in world.log[logged:]]
+    def __init__(self, harness, at_ms, logged, request):
+        self.sent = [(ms - at_ms - 1, r) for ms, _, r in harness.requests if ms > at_ms]
+        self.log = [effect for _, _, effect in harness.log[logged:]]
         self.request = request
 
     def first(self, kind):

@@ -6,25 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from coordinator_core.simulation import Line, Told, fleet_of, simulate
+from coordinator_core.simulation import BrokerLogLine, TruthLine, fleet_of, simulate
 
 DOCS = Path(__file__).parents[3] / "docs" / "simulation.md"
 FLEETS = Path(__file__).parents[3] / "examples" / "fleets"
 START_MS = 1_795_161_600_000
 
 
-class Played:
+class PlayedFleet:
     def __init__(self, name, changed):
         values = tomllib.loads((FLEETS / f"{name}.toml").read_text(encoding="utf-8"))
         values.pop("start")
         assert values["name"] == name
         outputs = list(simulate(fleet_of(values | changed), START_MS, traces=False))
-        told = [output.truth for output in outputs if isinstance(output, Told)]
-        self.lines = [output.text for output in outputs if isinstance(output, Line)]
-        self.generations = [each for each in told if each["truth"] == "generation"]
-        self.groups = [each for each in told if each["truth"] == "group"]
-        self.ends = Counter(each["how"] for each in told if each["truth"] == "end")
-        self.actions = Counter(each["action"] for each in told if each["truth"] == "action")
+        truth_lines = [output.truth for output in outputs if isinstance(output, TruthLine)]
+        self.lines = [output.text for output in outputs if isinstance(output, BrokerLogLine)]
+        self.generations = [each for each in truth_lines if each["truth"] == "generation"]
+        self.groups = [each for each in truth_lines if each["truth"] == "group"]
+        self.ends = Counter(each["how"] for each in truth_lines if each["truth"] == "end")
+        self.actions = Counter(each["action"] for each in truth_lines if each["truth"] == "action")
 
     def total(self, name):
         return sum(group[name] for group in self.groups)
@@ -42,7 +42,7 @@ def played():
 
     def play(name, **changed):
         if (name, *changed) not in known:
-            known[name, *changed] = Played(name, changed)
+            known[name, *changed] = PlayedFleet(name, changed)
         return known[name, *changed]
 
     return play

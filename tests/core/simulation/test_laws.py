@@ -7,7 +7,15 @@ from functools import cache
 import pytest
 
 from coordinator_core.records import decode
-from coordinator_core.simulation import Line, Told, Traced, World, Written, fleet_of, simulate
+from coordinator_core.simulation import (
+    BrokerLogLine,
+    SimulatedCluster,
+    TraceLine,
+    TruthLine,
+    WrittenBatch,
+    fleet_of,
+    simulate,
+)
 from coordinator_core.simulation.random_fleets import CLIENTS, random_fleet
 
 START_MS = 1_795_161_600_000
@@ -40,12 +48,12 @@ def test_most_of_a_calm_day_is_skipped_and_the_rest_is_as_if_played(era):
         ]
     fleet["length"] = "1h"
     played, skipped = (
-        World(fleet_of(fleet), START_MS, 1, skips_idle=False),
-        World(fleet_of(fleet), START_MS, 1),
+        SimulatedCluster(fleet_of(fleet), START_MS, 1, skips_idle=False),
+        SimulatedCluster(fleet_of(fleet), START_MS, 1),
     )
 
     assert list(skipped.run()) == list(played.run())
-    assert skipped.idle.skipped_ms > 0.9 * 3_600_000 * len(fleet["groups"])
+    assert skipped.idle_skipper.skipped_ms > 0.9 * 3_600_000 * len(fleet["groups"])
 
 
 def test_the_same_seed_gives_the_same_and_another_seed_does_not():
@@ -65,13 +73,13 @@ def test_a_group_fares_the_same_alone_and_among_others(seed):
     together = outputs_of(fleet)
     apart = [outputs_of(fleet, partitions=frozenset([n])) for n in range(3)]
 
-    for kind in (Written, Line):
+    for kind in (WrittenBatch, BrokerLogLine):
         assert Counter(o for o in together if isinstance(o, kind)) == Counter(
             o for outputs in apart for o in outputs if isinstance(o, kind)
         )
     for n in range(3):
-        assert [o for o in together if isinstance(o, Written) and o.partition == n] == [
-            o for o in apart[n] if isinstance(o, Written)
+        assert [o for o in together if isinstance(o, WrittenBatch) and o.partition == n] == [
+            o for o in apart[n] if isinstance(o, WrittenBatch)
         ]
 
 
@@ -81,10 +89,10 @@ def test_offsets_follow_on_and_times_never_run_back(seed):
     ends, times = Counter(), {}
 
     for output in outputs:
-        if isinstance(output, Written):
+        if isinstance(output, WrittenBatch):
             assert output.base_offset == ends[output.partition]
             ends[output.partition] += len(output.records)
-        if isinstance(output, Written | Line):
+        if isinstance(output, WrittenBatch | BrokerLogLine):
             key = type(output), getattr(output, "broker_id", 0)
             assert output.at_ms >= times.get(key, START_MS)
             times[key] = output.at_ms
@@ -93,11 +101,11 @@ def test_offsets_follow_on_and_times_never_run_back(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_the_trace_says_was_written_is_what_was_written(seed):
     outputs = played(seed)
-    traced = [o.event for o in outputs if isinstance(o, Traced) and o.event["event"] == "record"]
+    traced = [o.event for o in outputs if isinstance(o, TraceLine) and o.event["event"] == "record"]
     written = [
         (output.at_ms - START_MS, *record)
         for output in outputs
-        if isinstance(output, Written)
+        if isinstance(output, WrittenBatch)
         for record in output.records
     ]
 
@@ -111,16 +119,18 @@ def bytes_of(text):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_generation_with_a_record_is_told_with_the_records_members(seed):
     outputs = played(seed)
-    told = {
+    truth_lines = {
         (o.truth["group"], o.truth["incarnation"], o.truth["generation"]): o.truth
         for o in outputs
-        if isinstance(o, Told) and o.truth["truth"] == "generation"
+        if isinstance(o, TruthLine) and o.truth["truth"] == "generation"
     }
     by_group = {}
-    for (group, _, generation), truth in told.items():
+    for (group, _, generation), truth in truth_lines.items():
         by_group.setdefault((group, generation), []).append(truth)
 
-    records = [decode(*record) for o in outputs if isinstance(o, Written) for record in o.records]
+    records = [
+        decode(*record) for o in outputs if isinstance(o, WrittenBatch) for record in o.records
+    ]
     for record in records:
         if record.name != "GroupMetadata" or not (record.value and record.value["members"]):
             continue
@@ -132,10 +142,10 @@ def test_every_generation_with_a_record_is_told_with_the_records_members(seed):
 def test_two_generations_of_one_group_are_never_told_under_one_number():
     for seed in SEEDS:
         outputs = played(seed)
-        told = Counter(
+        truth_lines = Counter(
             (o.truth["group"], o.truth["incarnation"], o.truth["generation"])
             for o in outputs
-            if isinstance(o, Told) and o.truth["truth"] == "generation"
+            if isinstance(o, TruthLine) and o.truth["truth"] == "generation"
         )
 
-        assert max(told.values()) == 1, f"seed {seed}"
+        assert max(truth_lines.values()) == 1, f"seed {seed}"

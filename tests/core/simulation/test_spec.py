@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from coordinator_core.simulation import SpecError, duration_ms, fleet_of
-from coordinator_core.simulation.plans import KINDS, Act, Action, Plan, lives_of
-from coordinator_core.simulation.reading import Table
+from coordinator_core.simulation.plans import KINDS, Action, ActionKind, Plan, planned_actions
 from coordinator_core.simulation.spec import FAULTS
+from coordinator_core.simulation.spec_values import SpecTable
 
 SPEC = {
     "name": "small",
@@ -39,7 +39,7 @@ def test_durations(text, ms):
 
 @pytest.mark.parametrize("text", ["", "90", "5 m", "-1s", "1x", "s"])
 def test_what_is_no_duration(text):
-    with pytest.raises(ValueError, match="is no duration"):
+    with pytest.raises(ValueError, match="is not a duration"):
         duration_ms(text)
 
 
@@ -68,21 +68,37 @@ def test_a_fault_repeats():
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        ("length", "ten", r"length: 'ten' is no duration; write it as 90s"),
-        ("length", 10, r"length: a duration is wanted"),
-        ("colour", 1, r"the spec: unknown colour; known: "),
-        ("cluster.era", "1.1", r"cluster.era: one of 0.10, 0.9, 2.0, 2.5, 3.9, 4.1 is wanted"),
-        ("cluster.config.max", 1, r"cluster.config.max: a whole number for one of group_"),
-        ("cluster.append", ["3ms", "1ms"], r"cluster.append: two durations, the shorter first"),
-        ("network.loss", 2, r"network.loss: a probability, 0 to 1 is wanted"),
-        ("groups", [], r"groups: at least one is wanted"),
-        ("groups.0.topics", ["other"], r"groups\[1\].topics: no topic other among topics"),
-        ("groups.0.client", "ruby", r"groups\[1\].client: one of .* is wanted"),
-        ("groups.0.processes", 0, r"groups\[1\].processes: a whole number from 1 on is wanted"),
-        ("groups.0.plans", [{"kind": "freeze", "at": "1m"}], r"plans\[1\].length: a duration"),
+        ("length", "ten", r"length: 'ten' is not a duration; write it as 90s"),
+        ("length", 10, r"length: must be a duration"),
+        ("colour", 1, r"the spec: unknown key colour; known keys: "),
+        ("cluster.era", "1.1", r"cluster.era: must be one of 0.10, 0.9, 2.0, 2.5, 3.9, 4.1"),
+        ("cluster.config.max", 1, r"cluster.config.max: unknown setting; use one of .*group_"),
+        (
+            "cluster.append",
+            ["3ms", "1ms"],
+            r"cluster.append: must be two durations, the shorter first",
+        ),
+        ("network.loss", 2, r"network.loss: must be a probability between 0 and 1"),
+        ("groups", [], r"groups: at least one group is required"),
+        ("groups.0.topics", ["other"], r"groups\[1\].topics: topic other is not defined"),
+        ("groups.0.client", "ruby", r"groups\[1\].client: must be one of "),
+        ("groups.0.processes", 0, r"groups\[1\].processes: must be a whole number, at least 1"),
+        (
+            "groups.0.plans",
+            [{"kind": "freeze", "at": "1m"}],
+            r"plans\[1\].length: must be a duration",
+        ),
         ("groups.0.plans", [{"kind": "kill"}], r"plans\[1\].at is missing"),
-        ("faults", [{"kind": "broker_stops", "at": "1m"}], r"faults\[1\].broker: the broker that"),
-        ("faults", [{"kind": "flood", "at": "1m"}], r"faults\[1\].kind: one of append_error, "),
+        (
+            "faults",
+            [{"kind": "broker_stops", "at": "1m"}],
+            r"faults\[1\].broker: must be the broker that",
+        ),
+        (
+            "faults",
+            [{"kind": "flood", "at": "1m"}],
+            r"faults\[1\].kind: must be one of append_error, ",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(path, value, message):
@@ -92,7 +108,7 @@ def test_what_is_wrong_is_said_with_its_place(path, value, message):
 
 # -- plans: what is done to whom, and when -------------------------------------------------------
 
-START, STOP, KILL = Act.START, Act.STOP, Act.KILL
+START, STOP, KILL = ActionKind.START, ActionKind.STOP, ActionKind.KILL
 
 
 @pytest.mark.parametrize(
@@ -148,13 +164,13 @@ START, STOP, KILL = Act.START, Act.STOP, Act.KILL
         ),
         pytest.param(
             Plan("freeze", 60_000, every_ms=100_000, processes=(1,), length_ms=7_000, times=2),
-            [(60_000, Act.FREEZE, "g-1"), (160_000, Act.FREEZE, "g-1")],
+            [(60_000, ActionKind.FREEZE, "g-1"), (160_000, ActionKind.FREEZE, "g-1")],
             id="again and again",
         ),
     ],
 )  # fmt: skip
 def test_plans_come_to_actions(plan, actions):
-    _, found = lives_of("g", 2, (plan,), 1, 600_000)
+    _, found = planned_actions("g", 2, (plan,), 1, 600_000)
 
     assert [action[:3] for action in found] == [(0, START, "g-1"), (0, START, "g-2"), *actions]
 
@@ -162,9 +178,9 @@ def test_plans_come_to_actions(plan, actions):
 def test_a_second_surge_replaces_the_processes_of_the_first():
     plan = Plan("deploy", 60_000, every_ms=60_000, times=2, overlap_ms=3_000)
 
-    processes, found = lives_of("g", 1, (plan,), 1, 600_000)
+    processes, found = planned_actions("g", 1, (plan,), 1, 600_000)
 
-    assert [(action.act, action.process) for action in found[1:]] == [
+    assert [(action.kind, action.process) for action in found[1:]] == [
         (START, "g-1-v2"), (STOP, "g-1"), (START, "g-1-v3"), (STOP, "g-1-v2"),
     ]  # fmt: skip
     assert {process.instance_of for process in processes} == {"g-1"}
@@ -172,29 +188,29 @@ def test_a_second_surge_replaces_the_processes_of_the_first():
 
 def test_random_choices_follow_from_the_seed():
     plan = Plan("kill", 60_000, every_ms=60_000, pick=2, spread_ms=20_000, probability=0.7)
-    found = [lives_of("g", 9, (plan,), seed, 3_600_000)[1] for seed in (1, 1, 2)]
+    found = [planned_actions("g", 9, (plan,), seed, 3_600_000)[1] for seed in (1, 1, 2)]
 
     assert found[0] == found[1] != found[2]
-    kills = [action for action in found[0] if action.act is KILL]
+    kills = [action for action in found[0] if action.kind is KILL]
     assert 30 < len(kills) / 2 < 59 * 0.9
     assert all(0 <= action.at_ms % 60_000 <= 20_000 for action in kills)
 
 
 def test_what_is_due_after_the_end_is_not_done():
-    _, found = lives_of("g", 1, (Plan("kill", 50_000, down_ms=20_000),), 1, 60_000)
+    _, found = planned_actions("g", 1, (Plan("kill", 50_000, down_ms=20_000),), 1, 60_000)
 
     assert found == [Action(0, START, "g-1"), Action(50_000, KILL, "g-1")]
 
 
 def test_every_key_and_kind_of_a_spec_is_in_the_docs(monkeypatch):
     asked = set(KINDS) | set(FAULTS)
-    close = Table.close
+    close = SpecTable.close
 
     def noting(table):
-        asked.update(table._asked)
+        asked.update(table._read)
         close(table)
 
-    monkeypatch.setattr(Table, "close", noting)
+    monkeypatch.setattr(SpecTable, "close", noting)
     fleet_of(
         spec_with("faults", [{"kind": "append_error", "at": "1m"}])
         | {"groups": [SPEC["groups"][0] | {"plans": [{"kind": "kill", "at": "1m"}]}]}

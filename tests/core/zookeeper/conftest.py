@@ -3,20 +3,20 @@
 import pytest
 
 from coordinator_core.zookeeper import paths
-from coordinator_core.zookeeper.client import Client
-from coordinator_core.zookeeper.connector import ConsumerConfig
-from coordinator_core.zookeeper.consumer import Consumer
-from coordinator_core.zookeeper.counting import Ownership, Traffic
-from coordinator_core.zookeeper.messages import Send
-from coordinator_core.zookeeper.server import Server
-from coordinator_core.zookeeper.world import World
+from coordinator_core.zookeeper.client import ZooKeeperClient
+from coordinator_core.zookeeper.consumer import ZooKeeperConsumer
+from coordinator_core.zookeeper.consumer_state import ZooKeeperConsumerConfig
+from coordinator_core.zookeeper.measurements import OwnershipMeter, TrafficMeter
+from coordinator_core.zookeeper.messages import SendMessage
+from coordinator_core.zookeeper.server import ZooKeeperServer
+from coordinator_core.zookeeper.virtual_network import VirtualNetwork
 
 
 class Operator:
     """Somebody with a session of their own who writes to the tree."""
 
     def __init__(self, servers):
-        self.client = Client(servers, 60_000)
+        self.client = ZooKeeperClient(servers, 60_000)
 
     def received(self, source, message, now_ms):
         self.client.received(source, message, now_ms)
@@ -35,52 +35,54 @@ class Operator:
         return sends
 
 
-class Group:
+class ZooKeeperGroupHarness:
     """``partitions``: their number by topic; ``events``: (ms, who, event); ``sent``: messages."""
 
     def __init__(self, partitions, delay_ms=lambda source, target: 1, servers=("zk",)):
         self.partitions = partitions
         self.servers = servers
-        self.ownership = Ownership((t, p) for t, count in partitions.items() for p in range(count))
-        self.traffic = Traffic()
+        self.ownership = OwnershipMeter(
+            (t, p) for t, count in partitions.items() for p in range(count)
+        )
+        self.traffic = TrafficMeter()
         self.events, self.sent = [], []
-        self.world = World(delay_ms, [self.ownership, self.traffic, self._observe])
+        self.network = VirtualNetwork(delay_ms, [self.ownership, self.traffic, self._observe])
         nodes = paths.kafka_nodes([1], partitions)
-        self.ensemble = [Server(name, servers, nodes=nodes) for name in servers]
+        self.ensemble = [ZooKeeperServer(name, servers, nodes=nodes) for name in servers]
         for server in self.ensemble:
-            self.world.add(server.name, server)
+            self.network.add(server.name, server)
         self.consumers = {}
         self.operator = Operator(servers)
-        self.world.add("operator", self.operator)
+        self.network.add("operator", self.operator)
 
     def start(self, name, subscription=None, server=None, **config):
         first = self.servers.index(server) if server else 0
-        consumer = self.consumers[name] = Consumer(
-            ConsumerConfig("g", name, **config),
+        consumer = self.consumers[name] = ZooKeeperConsumer(
+            ZooKeeperConsumerConfig("g", name, **config),
             subscription or dict.fromkeys(self.partitions, 1),
             self.servers[first:] + self.servers[:first],
         )
-        self.world.add(name, consumer)
-        self.world.perform(name, consumer.start(self.world.now_ms))
+        self.network.add(name, consumer)
+        self.network.perform(name, consumer.start(self.network.now_ms))
 
     def leave(self, name):
         consumer = self.consumers.pop(name)
-        self.world.perform(name, consumer.shut_down(self.world.now_ms))
+        self.network.perform(name, consumer.shut_down(self.network.now_ms))
 
     def kill(self, name):
-        self.world.perform(name, self.consumers.pop(name).kill())
-        self.world.remove(name)
+        self.network.perform(name, self.consumers.pop(name).kill())
+        self.network.remove(name)
 
     def write(self, *ops):
         """At once, as an operator (or Kafka's controller) would."""
         if not self.operator.client.is_connected:
-            self.operator.client.connect(self.world.now_ms)
+            self.operator.client.connect(self.network.now_ms)
         for op in ops:
-            self.operator.client.ask(op, self.world.now_ms)
-        self.world.perform("operator", self.operator.drain())
+            self.operator.client.ask(op, self.network.now_ms)
+        self.network.perform("operator", self.operator.drain())
 
     def run_for(self, duration_ms):
-        self.world.run(self.world.now_ms + duration_ms)
+        self.network.run(self.network.now_ms + duration_ms)
 
     def node(self, path):
         """Its data as the leader has it; None if it is not there."""
@@ -98,7 +100,7 @@ class Group:
         return [(at, who, event) for at, who, event in self.events if isinstance(event, kind)]
 
     def _observe(self, now_ms, who, effect):
-        if isinstance(effect, Send):
+        if isinstance(effect, SendMessage):
             self.sent.append((now_ms, who, effect.target, effect.message))
         else:
             self.events.append((now_ms, who, effect))
@@ -106,4 +108,4 @@ class Group:
 
 @pytest.fixture
 def make_group():
-    return Group
+    return ZooKeeperGroupHarness

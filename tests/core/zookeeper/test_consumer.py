@@ -5,7 +5,7 @@ import json
 import pytest
 
 from coordinator_core.zookeeper import paths
-from coordinator_core.zookeeper.connector import (
+from coordinator_core.zookeeper.consumer_state import (
     Claimed,
     ClaimRefused,
     FetchersStarted,
@@ -20,13 +20,13 @@ from coordinator_core.zookeeper.connector import (
     WatchFired,
 )
 from coordinator_core.zookeeper.messages import (
+    ClientOperation,
     Create,
     Delete,
     Exists,
     GetChildren,
     GetData,
     Ping,
-    Request,
     SetData,
     WatchType,
 )
@@ -66,7 +66,7 @@ def test_what_a_rebalance_asks_for_in_this_order(make_group):
     group.start("b")
     group.run_for(1000)
 
-    asked = [m.op for _, who, _, m in group.sent if who == "a" and isinstance(m, Request)]
+    asked = [m.op for _, who, _, m in group.sent if who == "a" and isinstance(m, ClientOperation)]
     me = f"{IDS}/a"
     assert asked == [
         Exists(IDS, watch=True), GetChildren(IDS, watch=True),
@@ -108,7 +108,7 @@ def test_changes_while_a_consumer_rebalances_are_one_more_rebalance_after_it(mak
     del group.events[:]
 
     for after_ms, name in ((0, "b"), (25, "c"), (40, "d")):
-        group.world.at(1000 + after_ms, lambda name=name: group.start(name))
+        group.network.at(1000 + after_ms, lambda name=name: group.start(name))
     group.run_for(10_000)
 
     woken = [event for _, who, event in group.events if who == "a"]
@@ -122,7 +122,7 @@ def test_a_claim_that_is_refused_gives_back_the_others_and_is_tried_again_later(
     group = make_group({"t": 2})
     group.write(*map(Create, OWNERS), Create("/consumers/g/owners/t/1", "other-0"))
     group.run_for(100)
-    group.world.at(3000, lambda: group.write(Delete("/consumers/g/owners/t/1")))
+    group.network.at(3000, lambda: group.write(Delete("/consumers/g/owners/t/1")))
 
     group.start("c")
     group.run_for(10_000)
@@ -189,7 +189,7 @@ def test_offsets_that_moved_are_committed_in_time_and_before_letting_go(make_gro
     group.start("b", auto_commit_interval_ms=5000)
     group.run_for(1000)
 
-    asked = [m.op for _, who, _, m in group.sent if who == "a" and isinstance(m, Request)]
+    asked = [m.op for _, who, _, m in group.sent if who == "a" and isinstance(m, ClientOperation)]
     commit = asked.index(SetData(paths.offset("g", "t", 1), "25"))
     assert commit < asked.index(Delete(paths.owner("g", "t", 1)))
     assert [op for op in asked if isinstance(op, SetData)] == [asked[commit]]  # 0 did not move
@@ -287,7 +287,7 @@ def test_more_partitions_wake_everybody(make_group):
     group.run_for(10_000)
     del group.events[:]
 
-    group.ownership.add([("t", 2), ("t", 3)], group.world.now_ms)
+    group.ownership.add([("t", 2), ("t", 3)], group.network.now_ms)
     group.write(SetData(paths.topic("t"), paths.topic_data({p: [1] for p in range(4)})))
     group.run_for(10_000)
 
@@ -319,12 +319,12 @@ def test_a_consumer_whose_session_expired_starts_anew_and_fetches_until_then(mak
     group.run_for(1000)
     del group.events[:]
 
-    group.world.cut("c", ["zk"])
+    group.network.cut("c", ["zk"])
     group.run_for(20_000)
     assert group.node(f"{IDS}/c") is None
     assert group.fetching() == {"c": [("t", 0)]}
     assert group.events == []
-    group.world.heal("c")
+    group.network.heal("c")
     group.run_for(20_000)
 
     events = [event for _, _, event in group.events]
@@ -343,9 +343,9 @@ def test_a_session_that_expires_before_the_consumer_listens_is_not_noticed(make_
     group = make_group({"t": 1})
     group.start("c")
     group.run_for(2)  # connected
-    group.world.cut("c", ["zk"])
+    group.network.cut("c", ["zk"])
     group.run_for(20_000)
-    group.world.heal("c")
+    group.network.heal("c")
     group.run_for(20_000)
 
     assert [event for _, _, event in group.events[:3]] == [
@@ -366,15 +366,15 @@ def test_two_expiries_in_a_row_leave_a_consumer_deaf(make_group):
     group = make_group({"t": 2})
     group.start("c")
     group.run_for(1000)
-    group.world.cut("c", ["zk"])
+    group.network.cut("c", ["zk"])
     group.run_for(20_000)
-    group.world.heal("c")
+    group.network.heal("c")
     while not group.events_of(SessionExpired):
         group.run_for(1)
     group.run_for(1)  # the second session is open, the answer on its way
-    group.world.cut("c", ["zk"])
+    group.network.cut("c", ["zk"])
     group.run_for(20_000)
-    group.world.heal("c")
+    group.network.heal("c")
     group.run_for(20_000)
     assert len(group.events_of(SessionExpired)) == 2
     assert group.fetching() == {"c": [("t", 0), ("t", 1)]}
@@ -383,7 +383,7 @@ def test_two_expiries_in_a_row_leave_a_consumer_deaf(make_group):
     group.start("d")
     group.run_for(60_000)
 
-    tries = [at for at, who, _, m in group.sent if who == "c" and isinstance(m, Request)
+    tries = [at for at, who, _, m in group.sent if who == "c" and isinstance(m, ClientOperation)
              and isinstance(m.op, Create)]  # fmt: skip
     assert len(tries) == 10
     assert group.events_of(RebalanceFailed)[-1][1] == "d"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from coordinator_core.zookeeper.connector import (
+from coordinator_core.zookeeper.consumer_state import (
     Claimed,
     ClaimRefused,
     FetchersStarted,
@@ -18,7 +18,7 @@ from coordinator_core.zookeeper.connector import (
     SessionExpired,
     WatchFired,
 )
-from coordinator_core.zookeeper.counting import Uncovered
+from coordinator_core.zookeeper.measurements import OwnershipTime
 from coordinator_core.zookeeper.messages import WatchType
 
 SERVERS = ("zk-1", "zk-2", "zk-3")
@@ -34,7 +34,7 @@ def formed(make_group, seed, size, partitions, strategy, longest_ms):
     group = make_group({"t": partitions, "u": 2}, random_delays(rng, longest_ms), SERVERS)
     names = [f"c{n}" for n in range(size)]
     for name in names:
-        group.world.at(
+        group.network.at(
             rng.randrange(1000),
             lambda name=name: group.start(
                 name,
@@ -46,7 +46,7 @@ def formed(make_group, seed, size, partitions, strategy, longest_ms):
     for name in names[1:]:
         end = rng.choice([None, None, group.leave, group.kill])
         if end is not None:
-            group.world.at(rng.randrange(15_000, 40_000), lambda n=name, end=end: end(n))
+            group.network.at(rng.randrange(15_000, 40_000), lambda n=name, end=end: end(n))
     group.run_for(150_000)
     return group
 
@@ -122,14 +122,14 @@ def test_split_brain_a_consumer_cut_off_from_zookeeper_fetches_what_another_owns
     group.start("b")
     group.run_for(10_000)
     del group.events[:]
-    assert group.ownership.until(10_000) == Uncovered(unowned_ms=104, doubly_ms=0)
+    assert group.ownership.until(10_000) == OwnershipTime(unowned_ms=104, double_owned_ms=0)
 
-    group.world.cut("a", ["zk"])
+    group.network.cut("a", ["zk"])
     group.run_for(20_000)
     assert group.fetching() == {"a": [("t", 0)], "b": [("t", 0), ("t", 1)]}
     assert group.ownership.holders(("t", 0)) == {"a", "b"}
     assert group.owners("t") == {0: "b-0", 1: "b-0"}  # the tree has one owner each
-    group.world.heal("a")
+    group.network.heal("a")
     group.run_for(80)
 
     woken = WatchFired(WatchType.NODE_CHILDREN_CHANGED, "/consumers/g/ids")
@@ -152,7 +152,7 @@ def test_split_brain_a_consumer_cut_off_from_zookeeper_fetches_what_another_owns
         (30_074, "b", Released("t", 0)),
         (30_076, "b", Released("t", 1)),
     ]
-    assert group.ownership.until(30_072).doubly_ms == 30_068 - 15_035
+    assert group.ownership.until(30_072).double_owned_ms == 30_068 - 15_035
 
 
 def test_split_brain_a_follower_that_lags_shows_a_group_that_is_no_more(make_group):
@@ -163,7 +163,7 @@ def test_split_brain_a_follower_that_lags_shows_a_group_that_is_no_more(make_gro
         ("zk-1", "zk-2"),
     )
     group.start("a", server="zk-2")
-    group.world.at(5500, lambda: group.start("b", server="zk-1"))
+    group.network.at(5500, lambda: group.start("b", server="zk-1"))
     group.run_for(12_100)
 
     woken = WatchFired(WatchType.NODE_CHILDREN_CHANGED, "/consumers/g/ids")
@@ -188,7 +188,7 @@ def test_split_brain_a_follower_that_lags_shows_a_group_that_is_no_more(make_gro
         (12_096, "a", FetchersStopped((("t", 0),))),
     ]
     unowned_ms = 5544 + 12_086 + (12_100 - 12_096)
-    assert group.ownership.until(12_100) == Uncovered(unowned_ms, doubly_ms=0)
+    assert group.ownership.until(12_100) == OwnershipTime(unowned_ms, double_owned_ms=0)
 
 
 def test_a_delete_that_outlives_its_session_takes_a_new_owners_node_away(make_group):
@@ -200,12 +200,12 @@ def test_a_delete_that_outlives_its_session_takes_a_new_owners_node_away(make_gr
     group.start("c")
     while not group.events_of(Released):
         group.run_for(1)
-    group.world.cut("a", ["zk"])
+    group.network.cut("a", ["zk"])
     group.run_for(20_000)
     assert group.owners("t") == {0: "b-0", 1: "b-0", 2: "c-0", 3: "c-0"}
     assert group.owners("u") == {0: "b-0", 1: "c-0"}
 
-    group.world.heal("a")
+    group.network.heal("a")
     while not group.events_of(SessionExpired):
         group.run_for(1)
     group.run_for(8)
@@ -223,7 +223,7 @@ def test_a_consumer_that_stood_still_for_longer_than_its_session_comes_back_to_t
     group.start("b")
     group.run_for(10_000)
 
-    group.world.pause("a", until_ms=30_000)
+    group.network.pause("a", until_ms=30_000)
     group.run_for(19_000)
     assert group.owners("t") == {0: "b-0", 1: "b-0"}
     group.run_for(20_000)

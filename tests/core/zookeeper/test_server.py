@@ -2,52 +2,57 @@
 
 import pytest
 
-from coordinator_core.zookeeper.client import Answered, Client, Expired, Fired
+from coordinator_core.zookeeper.client import (
+    ReplyReceived,
+    SessionLost,
+    WatchTriggered,
+    ZooKeeperClient,
+)
 from coordinator_core.zookeeper.messages import (
     Answer,
-    Closed,
     Connect,
     Create,
     Exists,
-    Forward,
+    ForwardedWrite,
     GetChildren,
     GetData,
     OpenSession,
     Origin,
-    Send,
+    SendMessage,
+    ServerDisconnect,
     SetData,
     WatchType,
     ZkError,
 )
-from coordinator_core.zookeeper.server import Server
-from coordinator_core.zookeeper.world import World
+from coordinator_core.zookeeper.server import ZooKeeperServer
+from coordinator_core.zookeeper.virtual_network import VirtualNetwork
 
 TICK_MS = 3000
 SESSION_MS = 6000
 
 
-class Shell:
+class RecordingClient:
     """A client that asks what it is told to, and notes what it hears."""
 
-    def __init__(self, world, name, servers):
-        self.world, self.name = world, name
-        self.client = Client(servers, SESSION_MS)
-        self.heard = []
-        world.add(name, self)
+    def __init__(self, network, name, servers):
+        self.network, self.name = network, name
+        self.client = ZooKeeperClient(servers, SESSION_MS)
+        self.received_events = []
+        network.add(name, self)
 
     def connect(self):
-        self.client.connect(self.world.now_ms)
-        self.world.perform(self.name, self._drain())
+        self.client.connect(self.network.now_ms)
+        self.network.perform(self.name, self._drain())
 
     def ask(self, *ops, watch=()):
         self.client.listened.update(watch)
         for op in ops:
-            self.client.ask(op, self.world.now_ms)
-        self.world.perform(self.name, self._drain())
+            self.client.ask(op, self.network.now_ms)
+        self.network.perform(self.name, self._drain())
 
     def received(self, source, message, now_ms):
-        news = self.client.received(source, message, now_ms)
-        self.heard += [(now_ms, each) for each in news]
+        event = self.client.received(source, message, now_ms)
+        self.received_events += [(now_ms, each) for each in event]
         return self._drain()
 
     def advance(self, now_ms):
@@ -58,7 +63,11 @@ class Shell:
         return self.client.next_deadline_ms()
 
     def values(self):
-        return [news.answer.value for _, news in self.heard if isinstance(news, Answered)]
+        return [
+            event.answer.value
+            for _, event in self.received_events
+            if isinstance(event, ReplyReceived)
+        ]
 
     def _drain(self):
         sends = list(self.client.sends)
@@ -67,75 +76,77 @@ class Shell:
 
 
 def ensemble(delay_ms=lambda source, target: 1, servers=("zk-1", "zk-2")):
-    world = World(delay_ms)
-    made = [Server(name, servers, TICK_MS) for name in servers]
+    network = VirtualNetwork(delay_ms)
+    made = [ZooKeeperServer(name, servers, TICK_MS) for name in servers]
     for server in made:
-        world.add(server.name, server)
-    return world, made
+        network.add(server.name, server)
+    return network, made
 
 
-def connected(world, name, servers):
-    shell = Shell(world, name, servers)
-    shell.connect()
-    world.run(world.now_ms + 100)
-    assert shell.client.is_connected
-    return shell
+def connected(network, name, servers):
+    client_process = RecordingClient(network, name, servers)
+    client_process.connect()
+    network.run(network.now_ms + 100)
+    assert client_process.client.is_connected
+    return client_process
 
 
 def test_a_write_at_a_follower_goes_through_the_leader_to_everybody():
-    world, servers = ensemble()
-    shell = connected(world, "c", ["zk-2"])
+    network, servers = ensemble()
+    client_process = connected(network, "c", ["zk-2"])
 
-    shell.ask(Create("/n", "x"))
-    world.run(200)
+    client_process.ask(Create("/n", "x"))
+    network.run(200)
 
     assert [server.tree.nodes["/n"].data for server in servers] == ["x", "x"]
-    assert shell.heard == [(104, Answered(1, Answer(ZkError.OK)))]  # c, zk-2, zk-1, zk-2, c
+    assert client_process.received_events == [
+        (104, ReplyReceived(1, Answer(ZkError.OK)))
+    ]  # c, zk-2, zk-1, zk-2, c
 
 
 def test_a_client_is_answered_in_the_order_it_asked_and_reads_what_it_wrote():
-    world, _ = ensemble()
-    shell = connected(world, "c", ["zk-2"])
+    network, _ = ensemble()
+    client_process = connected(network, "c", ["zk-2"])
 
-    shell.ask(Create("/n", "1"), GetData("/n"), SetData("/n", "2"), GetData("/n"))
-    world.run(200)
+    client_process.ask(Create("/n", "1"), GetData("/n"), SetData("/n", "2"), GetData("/n"))
+    network.run(200)
 
-    assert shell.values() == [None, "1", None, "2"]
+    assert client_process.values() == [None, "1", None, "2"]
 
 
 def test_a_follower_that_lags_answers_with_the_past():
-    world, _ = ensemble(lambda source, target: 50 if (source, target) == ("zk-1", "zk-2") else 1)
-    writer = connected(world, "w", ["zk-1"])
-    reader = connected(world, "r", ["zk-2"])
+    network, _ = ensemble(lambda source, target: 50 if (source, target) == ("zk-1", "zk-2") else 1)
+    writer = connected(network, "w", ["zk-1"])
+    reader = connected(network, "r", ["zk-2"])
 
     writer.ask(Create("/n", "x"))
-    world.run(210)
+    network.run(210)
     reader.ask(GetData("/n"))
-    world.run(220)
-    world.run(300)
+    network.run(220)
+    network.run(300)
     reader.ask(GetData("/n"))
-    world.run(400)
+    network.run(400)
 
     assert reader.values() == [None, "x"]
 
 
 def test_a_watch_is_heard_before_any_answer_that_shows_the_change():
-    world, _ = ensemble()
-    watcher = connected(world, "c", ["zk-2"])
-    writer = connected(world, "w", ["zk-1"])
+    network, _ = ensemble()
+    watcher = connected(network, "c", ["zk-2"])
+    writer = connected(network, "w", ["zk-1"])
     watcher.ask(GetChildren("/"), watch=["/"])
-    world.run(300)
+    network.run(300)
 
     writer.ask(Create("/n"))
     for now_ms in range(300, 320):
-        world.run(now_ms)
+        network.run(now_ms)
         watcher.ask(Exists("/n"))
-    world.run(400)
+    network.run(400)
 
-    heard = [news for _, news in watcher.heard]
-    fired = heard.index(Fired(WatchType.NODE_CHILDREN_CHANGED, "/"))
-    seen = [news.answer.error is ZkError.OK for news in heard[fired + 1 :]]
-    assert all(news.answer.error is ZkError.NO_NODE for news in heard[1:fired])
+    received_events = [event for _, event in watcher.received_events]
+    fired = received_events.index(WatchTriggered(WatchType.NODE_CHILDREN_CHANGED, "/"))
+    seen = [event.answer.error is ZkError.OK for event in received_events[fired + 1 :]]
+    assert all(event.answer.error is ZkError.NO_NODE for event in received_events[1:fired])
     assert fired > 1
     assert all(seen)
 
@@ -143,84 +154,91 @@ def test_a_watch_is_heard_before_any_answer_that_shows_the_change():
 @pytest.mark.parametrize("heard_ms", [0, 1, 2999, 3000, 4000])
 def test_a_session_ends_at_the_first_tick_after_its_timeout(heard_ms):
     """Created and heard of at the leader one ms after it was sent."""
-    world, (leader,) = ensemble(servers=("zk",))
-    world.run(heard_ms)
-    shell = connected(world, "c", ["zk"])
-    shell.ask(Create("/e", is_ephemeral=True))
-    world.run(world.now_ms + 10)
-    last_ms = world.now_ms - 9
-    world.cut("c", ["zk"])
+    network, (leader,) = ensemble(servers=("zk",))
+    network.run(heard_ms)
+    client_process = connected(network, "c", ["zk"])
+    client_process.ask(Create("/e", is_ephemeral=True))
+    network.run(network.now_ms + 10)
+    last_ms = network.now_ms - 9
+    network.cut("c", ["zk"])
     expected_ms = ((last_ms + SESSION_MS) // TICK_MS + 1) * TICK_MS
 
-    world.run(expected_ms - 1)
+    network.run(expected_ms - 1)
     assert "/e" in leader.tree.nodes
-    world.run(expected_ms)
+    network.run(expected_ms)
     assert "/e" not in leader.tree.nodes
 
 
 def test_pings_keep_a_silent_client_alive_also_through_a_follower():
-    world, servers = ensemble()
-    shell = connected(world, "c", ["zk-2"])
-    shell.ask(Create("/e", is_ephemeral=True))
+    network, servers = ensemble()
+    client_process = connected(network, "c", ["zk-2"])
+    client_process.ask(Create("/e", is_ephemeral=True))
 
-    world.run(60_000)
+    network.run(60_000)
 
     assert all("/e" in server.tree.nodes for server in servers)
-    assert [type(news) for _, news in shell.heard] == [Answered]
+    assert [type(event) for _, event in client_process.received_events] == [ReplyReceived]
 
 
 def test_a_client_that_lost_its_server_goes_on_at_another_with_its_session_and_watches():
-    world, servers = ensemble()
-    shell = connected(world, "c", ["zk-2", "zk-1"])
-    writer = connected(world, "w", ["zk-1"])
-    shell.ask(Create("/e", is_ephemeral=True), GetChildren("/"), watch=["/"])
-    world.run(300)
+    network, servers = ensemble()
+    client_process = connected(network, "c", ["zk-2", "zk-1"])
+    writer = connected(network, "w", ["zk-1"])
+    client_process.ask(Create("/e", is_ephemeral=True), GetChildren("/"), watch=["/"])
+    network.run(300)
 
-    world.cut("c", ["zk-2"])
-    world.run(350)
+    network.cut("c", ["zk-2"])
+    network.run(350)
     writer.ask(Create("/n"))
-    world.run(8000)
+    network.run(8000)
 
-    assert shell.heard[-1][1] == Fired(WatchType.NODE_CHILDREN_CHANGED, "/")
+    assert client_process.received_events[-1][1] == WatchTriggered(
+        WatchType.NODE_CHILDREN_CHANGED, "/"
+    )
     assert "/e" in servers[0].tree.nodes
-    assert not any(isinstance(news, Expired) for _, news in shell.heard)
+    assert not any(isinstance(event, SessionLost) for _, event in client_process.received_events)
 
 
 def test_what_was_not_answered_before_the_connection_broke_is_asked_again():
-    world, servers = ensemble()
-    shell = connected(world, "c", ["zk-2", "zk-1"])
+    network, servers = ensemble()
+    client_process = connected(network, "c", ["zk-2", "zk-1"])
 
-    world.cut("c", ["zk-2"])
-    shell.ask(Create("/n"))
-    world.run(8000)
+    network.cut("c", ["zk-2"])
+    client_process.ask(Create("/n"))
+    network.run(8000)
 
-    assert [news for _, news in shell.heard] == [Answered(1, Answer(ZkError.OK))]
+    assert [event for _, event in client_process.received_events] == [
+        ReplyReceived(1, Answer(ZkError.OK))
+    ]
     assert "/n" in servers[1].tree.nodes
 
 
 def test_a_client_cut_off_for_longer_than_its_session_is_told_when_it_is_back():
-    world, servers = ensemble()
-    shell = connected(world, "c", ["zk-1", "zk-2"])
-    shell.ask(Create("/e", is_ephemeral=True))
-    world.run(200)
+    network, servers = ensemble()
+    client_process = connected(network, "c", ["zk-1", "zk-2"])
+    client_process.ask(Create("/e", is_ephemeral=True))
+    network.run(200)
 
-    world.cut("c", ["zk-1", "zk-2"])
-    world.run(20_000)
-    assert not any(isinstance(news, Expired) for _, news in shell.heard)
-    world.heal("c")
-    world.run(30_000)
+    network.cut("c", ["zk-1", "zk-2"])
+    network.run(20_000)
+    assert not any(isinstance(event, SessionLost) for _, event in client_process.received_events)
+    network.heal("c")
+    network.run(30_000)
 
-    assert [type(news) for _, news in shell.heard] == [Answered, Expired]
-    assert shell.client.is_connected
+    assert [type(event) for _, event in client_process.received_events] == [
+        ReplyReceived,
+        SessionLost,
+    ]
+    assert client_process.client.is_connected
     assert all("/e" not in server.tree.nodes for server in servers)
 
 
 def test_a_server_that_knows_less_than_the_client_sends_it_away():
-    follower = Server("zk-2", ["zk-1", "zk-2"], TICK_MS, nodes=[Create("/a")])
+    follower = ZooKeeperServer("zk-2", ["zk-1", "zk-2"], TICK_MS, nodes=[Create("/a")])
 
     assert follower.received("c", Connect(3, 7, SESSION_MS, last_zxid=2), 0) == [
-        Send("c", Closed(3))
+        SendMessage("c", ServerDisconnect(3))
     ]
     assert follower.received("c", Connect(4, 0, SESSION_MS, last_zxid=1), 0) == [
-        Send("zk-1", Forward(0, OpenSession(), Origin("zk-2", "c", 4, 0), SESSION_MS))
+        SendMessage("zk-1", ForwardedWrite(0, OpenSession(), Origin("zk-2", "c", 4, 0), SESSION_MS))
     ]

@@ -30,7 +30,7 @@ class Watched:
         self.write(Create("/a/b"))
 
     def read(self, op, watcher=ME):
-        self.watches.leave(watcher, op, self.tree.read(op))
+        self.watches.add(watcher, op, self.tree.read(op))
 
     def write(self, op):
         changes = self.tree.apply(op, NO_SESSION, self.tree.zxid + 1)

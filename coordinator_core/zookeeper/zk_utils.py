@@ -1,9 +1,9 @@
-"""What Kafka's ZkUtils does with nodes, each as steps that wait for one answer after the other."""
+"""Node operations of Kafka's ZkUtils, as generators that yield ZooKeeper operations."""
 
 from __future__ import annotations
 
 from coordinator_core.zookeeper import paths
-from coordinator_core.zookeeper.connector import Listen, Sleep, State, Steps
+from coordinator_core.zookeeper.consumer_state import ConsumerState, Listen, Sleep, Steps
 from coordinator_core.zookeeper.messages import (
     Create,
     Delete,
@@ -17,25 +17,25 @@ from coordinator_core.zookeeper.messages import (
 
 
 def read(path: str) -> Steps[str | None]:
-    """None if the node is not there."""
+    """The node's data; None if it does not exist."""
     data: str | None = (yield GetData(path)).value
     return data
 
 
 def children(path: str) -> Steps[list[str]]:
-    """None are there of a node that is not."""
+    """The names of the node's children; empty if the node does not exist."""
     answer = yield GetChildren(path)
     return answer.value or []
 
 
 def create_persistent(path: str) -> Steps[None]:
-    """With its parents, as far as they are missing; it may be there already."""
+    """Create the node and its missing parents; an existing node is no error."""
     while path != "/" and (yield Create(path)).error is ZkError.NO_NODE:
         yield from create_persistent(parent_of(path))
 
 
 def update_persistent(path: str, data: str) -> Steps[None]:
-    """The node is never seen without its data."""
+    """Set the node's data; create the node with its data if it does not exist."""
     while (yield SetData(path, data)).error is ZkError.NO_NODE:
         yield from create_persistent(parent_of(path))
         if (yield Create(path, data)).error is ZkError.OK:
@@ -43,9 +43,10 @@ def update_persistent(path: str, data: str) -> Steps[None]:
 
 
 def create_ephemeral(path: str, data: str) -> Steps[str | None]:
-    """What the node holds then: ``data``, or somebody else's; None if that went away meanwhile.
+    """Create the node unless it exists; returns its data, None if it was deleted meanwhile.
 
-    A node with our data is taken for ours, made before the answer was lost with its connection.
+    A node that holds ``data`` counts as created here: the reply may have been lost with the
+    connection.
     """
     create = Create(path, data, is_ephemeral=True)
     error = (yield create).error
@@ -58,7 +59,7 @@ def create_ephemeral(path: str, data: str) -> Steps[str | None]:
 
 
 def delete(path: str) -> Steps[bool]:
-    """Whoever made it; False if it was not there."""
+    """Delete the node, whichever session created it; False if it does not exist."""
     return (yield Delete(path)).error is ZkError.OK
 
 
@@ -73,22 +74,26 @@ def listen_to_data(path: str) -> Steps[None]:
     yield Exists(path)
 
 
-def register(state: State, now_ms: int) -> Steps[None]:
-    """Make the consumer's own node; one of a session that is not quite dead yet is waited for."""
+def register(state: ConsumerState, now_ms: int) -> Steps[None]:
+    """Create the consumer's own node; wait while a previous session's node still exists."""
     data = paths.registration(state.subscription, now_ms)
     while True:
-        found = yield from create_ephemeral(state.own_path, data)
-        if found == data:
+        existing = yield from create_ephemeral(state.own_path, data)
+        if existing == data:
             return
-        if found is not None:
+        if existing is not None:
             yield Sleep(state.config.zookeeper_session_timeout_ms)
 
 
-def commit_offsets(state: State) -> Steps[None]:
-    """A node for each partition whose offset moved since it was committed or read."""
-    offsets = {(t, p): at for t, found in state.registry.items() for p, at in found.items()}
-    for (topic, partition), at in sorted(offsets.items()):
-        if state.checkpointed.get((topic, partition)) != at:
+def commit_offsets(state: ConsumerState) -> Steps[None]:
+    """Write the offset node of each partition whose offset changed since it was written or read."""
+    offsets = {
+        (topic, partition): offset
+        for topic, by_partition in state.registry.items()
+        for partition, offset in by_partition.items()
+    }
+    for (topic, partition), offset in sorted(offsets.items()):
+        if state.checkpointed.get((topic, partition)) != offset:
             path = paths.offset(state.config.group_id, topic, partition)
-            yield from update_persistent(path, str(at))
-            state.checkpointed[topic, partition] = at
+            yield from update_persistent(path, str(offset))
+            state.checkpointed[topic, partition] = offset

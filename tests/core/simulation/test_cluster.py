@@ -2,15 +2,22 @@
 
 import pytest
 
-from coordinator_core.simulation import Line, Told, Traced, Written, fleet_of, simulate
-from coordinator_core.simulation.channels import Wire
+from coordinator_core.simulation import (
+    BrokerLogLine,
+    TraceLine,
+    TruthLine,
+    WrittenBatch,
+    fleet_of,
+    simulate,
+)
+from coordinator_core.simulation.channels import NetworkPath
+from coordinator_core.simulation.ownership_times import OwnershipTimes
 from coordinator_core.simulation.spec import Network
-from coordinator_core.simulation.truth import Ownership
 
 START_MS = 1_795_161_600_000
 
 
-class Play:
+class PlayedGroup:
     """Three Java consumers of six partitions on a 3.9 broker for five minutes, but for changes."""
 
     def __init__(self, plans=(), group=None, topics=None, **changed):
@@ -34,13 +41,13 @@ class Play:
             ],
         } | changed
         self.outputs = list(simulate(fleet_of(values), START_MS))
-        told = [output.truth for output in self.outputs if isinstance(output, Told)]
-        self.generations = [each for each in told if each["truth"] == "generation"]
-        self.callbacks = [each for each in told if each["truth"] == "callback"]
-        self.ends = [each for each in told if each["truth"] == "end"]
-        self.group = next(each for each in told if each["truth"] == "group")
-        self.lines = [output for output in self.outputs if isinstance(output, Line)]
-        self.trace = [output.event for output in self.outputs if isinstance(output, Traced)]
+        truth_lines = [output.truth for output in self.outputs if isinstance(output, TruthLine)]
+        self.generations = [each for each in truth_lines if each["truth"] == "generation"]
+        self.callbacks = [each for each in truth_lines if each["truth"] == "callback"]
+        self.ends = [each for each in truth_lines if each["truth"] == "end"]
+        self.group = next(each for each in truth_lines if each["truth"] == "group")
+        self.lines = [output for output in self.outputs if isinstance(output, BrokerLogLine)]
+        self.trace = [output.event for output in self.outputs if isinstance(output, TraceLine)]
 
     def starts(self):
         """(seconds since the start, cause) of each rebalance."""
@@ -85,7 +92,7 @@ LIVES = [
 
 @pytest.mark.parametrize(("plan", "expected"), LIVES)
 def test_lives(plan, expected):
-    play = Play([plan | {"at": "1m", "processes": [3]}], {"max_poll_interval": "60s"})
+    play = PlayedGroup([plan | {"at": "1m", "processes": [3]}], {"max_poll_interval": "60s"})
 
     # Sessions end ten seconds after a heartbeat that came up to three seconds earlier.
     slack = {"HEARTBEAT_EXPIRY": 1.6}
@@ -98,14 +105,20 @@ def test_lives(plan, expected):
 def test_a_dynamic_restart_is_two_rebalances_a_static_one_is_none():
     restart = {"kind": "stop", "at": "1m", "processes": [3], "down": "3s"}
 
-    assert [cause for _, cause in Play([restart]).starts()] == ["MEMBER_NEW", "LEAVE", "MEMBER_NEW"]
-    assert [cause for _, cause in Play([restart], {"static": True}).starts()] == ["MEMBER_NEW"]
+    assert [cause for _, cause in PlayedGroup([restart]).starts()] == [
+        "MEMBER_NEW",
+        "LEAVE",
+        "MEMBER_NEW",
+    ]
+    assert [cause for _, cause in PlayedGroup([restart], {"static": True}).starts()] == [
+        "MEMBER_NEW"
+    ]
 
 
 def test_a_slow_listener_keeps_everybody_waiting():
     kill = {"kind": "stop", "at": "1m", "processes": [3]}
 
-    quick, slow = Play([kill]), Play([kill], {"listener": "4s"})
+    quick, slow = PlayedGroup([kill]), PlayedGroup([kill], {"listener": "4s"})
 
     assert quick.generations[1]["join_ms"] < 3_100
     assert slow.generations[1]["join_ms"] > 4_000
@@ -114,7 +127,7 @@ def test_a_slow_listener_keeps_everybody_waiting():
 def test_a_topic_that_grows_is_seen_by_the_leader_and_given_out():
     topics = [{"name": "orders", "partitions": 6, "grows": [{"at": "1m", "to": 9}]}]
 
-    play = Play(group={"metadata_max_age": "30s"}, topics=topics)
+    play = PlayedGroup(group={"metadata_max_age": "30s"}, topics=topics)
 
     first, second = play.generations
     assert second["cause"] == "LEADER_REJOIN"
@@ -125,7 +138,10 @@ def test_a_topic_that_grows_is_seen_by_the_leader_and_given_out():
 def test_a_fatal_error_ends_the_process_and_it_comes_back_where_it_is_watched():
     limit = {"era": "4.1", "config": {"group_max_size": 2}}
 
-    alone, watched = Play(cluster=limit), Play(cluster=limit, group={"restart": "20s"})
+    alone, watched = (
+        PlayedGroup(cluster=limit),
+        PlayedGroup(cluster=limit, group={"restart": "20s"}),
+    )
 
     assert [end["how"] for end in alone.ends] == ["failed: GROUP_MAX_SIZE_REACHED"]
     assert len(watched.ends) == 15
@@ -140,7 +156,7 @@ def test_a_static_leader_that_does_not_rejoin_is_replaced_and_the_line_names_bot
         {"kind": "scale", "at": "61s", "to": 4},
     ]
 
-    play = Play(plans, group, cluster={"era": era})
+    play = PlayedGroup(plans, group, cluster={"era": era})
 
     former, leader = (each["leader"] for each in play.generations[:2])
     assert former.startswith("g-2-")
@@ -158,7 +174,7 @@ THREE = {"era": "3.9", "brokers": 3, "failover": "2s", "load": "100ms"}
 def test_a_broker_that_stops_hands_its_groups_over_and_gets_them_back():
     stop = {"kind": "broker_stops", "at": "1m", "broker": 1, "length": "30s"}
 
-    play = Play(group={"name": "g"}, cluster=THREE, faults=[stop])
+    play = PlayedGroup(group={"name": "g"}, cluster=THREE, faults=[stop])
 
     loaded = play.lines_with("Loading group metadata for g with generation 1")
     assert loaded == [(2, 62.1), (1, 92.1)]
@@ -170,13 +186,13 @@ def test_leadership_that_moves_amid_a_rebalance_has_it_begin_again():
     stop = {"kind": "stop", "at": "1m", "processes": [3]}
     move = {"kind": "leadership_moves", "at": "60100ms", "group": "g"}
 
-    moved = Play([stop], cluster=THREE, faults=[move])
+    moved = PlayedGroup([stop], cluster=THREE, faults=[move])
 
     assert moved.lines_with("Unloading group metadata for g ") == [(1, 60.1)]
     assert moved.lines_with("Loading group metadata for g ") == [(2, 60.2)]
     stayed = [member["client_id"] for member in moved.generations[1]["members"]]
     assert stayed == ["g-1", "g-2"]
-    epochs = {output.leader_epoch for output in moved.outputs if isinstance(output, Written)}
+    epochs = {output.leader_epoch for output in moved.outputs if isinstance(output, WrittenBatch)}
     assert epochs == {0, 1}
 
 
@@ -186,7 +202,7 @@ def test_an_assignment_that_cannot_be_stored_is_asked_for_again(era):
     stop = {"kind": "stop", "at": "1m", "processes": [3]}
     client = {"client": "java-2.5" if era == "2.5" else "java-3.9"}
 
-    play = Play([stop], client, cluster={"era": era}, faults=[fault])
+    play = PlayedGroup([stop], client, cluster={"era": era}, faults=[fault])
 
     outcomes = [each["outcome"] for each in play.generations]
     assert outcomes[0] == "stable"
@@ -199,25 +215,27 @@ def test_an_assignment_that_cannot_be_stored_is_asked_for_again(era):
 
 
 def test_messages_of_a_connection_arrive_in_order():
-    wire = Wire(Network(1, 50), 7)
+    network_path = NetworkPath(Network(1, 50), 7)
     last_ms = 0
 
     for now_ms in range(1_000):
-        last_ms, before_ms = wire.transit(now_ms, last_ms).arrives_ms, last_ms
+        last_ms, before_ms = network_path.transit(now_ms, last_ms).arrives_ms, last_ms
         assert before_ms <= last_ms <= now_ms + 51 or last_ms == before_ms
 
 
 def test_with_reordering_some_overtake():
-    wire = Wire(Network(1, 50, reordering=0.5), 7)
+    network_path = NetworkPath(Network(1, 50, reordering=0.5), 7)
 
-    arrived = [wire.transit(now_ms, now_ms + 100).arrives_ms - now_ms for now_ms in range(400)]
+    arrived = [
+        network_path.transit(now_ms, now_ms + 100).arrives_ms - now_ms for now_ms in range(400)
+    ]
 
     assert 150 < sum(delay < 100 for delay in arrived) < 250
 
 
 def test_so_many_get_lost_and_double():
-    wire = Wire(Network(loss=0.1, duplication=0.2), 7)
-    found = [wire.transit(now_ms, 0) for now_ms in range(4_000)]
+    network_path = NetworkPath(Network(loss=0.1, duplication=0.2), 7)
+    found = [network_path.transit(now_ms, 0) for now_ms in range(4_000)]
 
     assert 300 < sum(each.arrives_ms is None for each in found) < 500
     assert 600 < sum(each.copy_ms is not None for each in found) < 850
@@ -227,7 +245,7 @@ def test_so_many_get_lost_and_double():
     "network", [{"loss": 0.005}, {"duplication": 1.0}, {"reordering": 0.3, "jitter": "200ms"}]
 )
 def test_a_group_forms_on_a_bad_network_too(network):
-    play = Play(group={"session_timeout": "45s"}, network=network, length="15m")
+    play = PlayedGroup(group={"session_timeout": "45s"}, network=network, length="15m")
 
     assert play.generations[-1]["outcome"] == "stable"
     assert len(play.generations[-1]["assignment"]) == 3
@@ -237,7 +255,7 @@ def test_a_group_forms_on_a_bad_network_too(network):
 
 
 def test_time_without_an_owner_and_with_two():
-    owned = Ownership()
+    owned = OwnershipTimes()
     owned.gained("a", ("t", 0), 1_000)
     owned.gained("a", ("t", 1), 1_000)
     owned.gained("b", ("t", 1), 1_400)  # both, for 100 ms

@@ -1,4 +1,4 @@
-"""A consumer's settings, what it knows, and what is seen of it from outside."""
+"""The configuration and state of an 0.8.2 consumer, its waits, and the events that it emits."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class ConsumerConfig:
-    """Named as 0.8.2's, with its defaults; times in ms.
+class ZooKeeperConsumerConfig:
+    """Settings of 0.8.2 under their own names, with its defaults; times in ms.
 
-    ``rebalance_backoff_ms`` None: zookeeper.sync.time.ms, by which a follower may be behind.
+    ``rebalance_backoff_ms`` None: zookeeper.sync.time.ms, the assumed lag of a follower.
     """
 
     group_id: str
@@ -37,7 +37,7 @@ class ConsumerConfig:
         return self.rebalance_backoff_ms
 
 
-# What a consumer's thread may wait for, besides the answer to a request
+# What a consumer's thread may yield besides an operation
 
 
 class Sleep(NamedTuple):
@@ -45,13 +45,13 @@ class Sleep(NamedTuple):
 
 
 class Listen(NamedTuple):
-    """From now on read this path with a watch."""
+    """Read this path with a watch from now on."""
 
     path: str
 
 
 class Lock(NamedTuple):
-    """The rebalance lock."""
+    """Acquire the rebalance lock."""
 
 
 class Unlock(NamedTuple):
@@ -59,10 +59,10 @@ class Unlock(NamedTuple):
 
 
 Wait = Op | Sleep | Listen | Lock | Unlock
-Steps = Generator[Wait, Answer, T]  # what a thread of the consumer does, up to where it waits
+Steps = Generator[Wait, Answer, T]  # a thread's work; it yields where the thread waits
 
 
-# What happened
+# Events
 
 
 class Registered(NamedTuple):
@@ -75,7 +75,7 @@ class WatchFired(NamedTuple):
 
 
 class SessionExpired(NamedTuple):
-    """The consumer hears of it; the ensemble gave the session up some time before."""
+    """The consumer learns that its session has expired, some time after the ensemble ended it."""
 
 
 class RebalanceBegan(NamedTuple):
@@ -88,7 +88,7 @@ class RebalanceEnded(NamedTuple):
 
 
 class RebalanceFailed(NamedTuple):
-    """ConsumerRebalanceFailedException: nothing is owned until something wakes the consumer."""
+    """ConsumerRebalanceFailedException: the consumer owns nothing until a watch fires."""
 
     attempts: int
 
@@ -109,14 +109,14 @@ class Released(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """The owner node was made."""
+    """The owner node was created."""
 
     topic: str
     partition: int
 
 
 class ClaimRefused(NamedTuple):
-    """The owner node is there; ``owner`` is the thread in it, None if it went away meanwhile."""
+    """The owner node exists; ``owner``: the thread in it, None if it was deleted meanwhile."""
 
     topic: str
     partition: int
@@ -144,13 +144,14 @@ Event = (
 
 
 @dataclass(slots=True)
-class State:
-    """``registry``: of each partition owned, by topic, the offset to commit; -1 is none.
+class ConsumerState:
+    """``registry``: topic -> owned partition -> offset to commit, -1 for none.
 
-    ``fetching`` outlives the registry when a session expires: nobody stops the fetchers then.
+    ``fetching``: partitions being fetched.  When a session expires, the registry is cleared, but
+    the fetchers go on.
     """
 
-    config: ConsumerConfig
+    config: ZooKeeperConsumerConfig
     subscription: Mapping[str, int]
     emit: Callable[[Event], None]
     registry: dict[str, dict[int, int]] = field(default_factory=dict)
@@ -168,5 +169,5 @@ class State:
             self.fetching = ()
 
     def start_fetchers(self) -> None:
-        self.fetching = tuple((t, p) for t, found in self.registry.items() for p in found)
+        self.fetching = tuple((t, p) for t, offsets in self.registry.items() for p in offsets)
         self.emit(FetchersStarted(self.fetching))

@@ -1,4 +1,4 @@
-"""What a rebalance costs: messages by kind, partitions consumed by nobody or more than once."""
+"""Measures a rebalance: messages by kind, and how long partitions had no owner or several."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from coordinator_core.zookeeper.assignors import TopicPartition
-from coordinator_core.zookeeper.connector import (
+from coordinator_core.zookeeper.consumer_state import (
     ClaimRefused,
     FetchersStarted,
     FetchersStopped,
@@ -17,26 +17,28 @@ from coordinator_core.zookeeper.connector import (
 )
 from coordinator_core.zookeeper.messages import (
     READS,
+    ClientOperation,
     Connect,
     Notification,
     Ping,
-    Request,
-    Send,
+    SendMessage,
 )
 
 
-class Traffic:
-    """Between consumers and ensemble, each message as it is sent; an observer of a ``World``.
+class TrafficMeter:
+    """Counts messages between consumers and ensemble; an observer of a ``VirtualNetwork``.
 
-    ``counts``: reads, writes, notifications, pings, connects, attempts (at a rebalance),
-    claims_refused, rebalances_failed, sessions_expired.  Traffic among servers is not counted.
+    ``counts``: reads, writes, notifications, pings, connects, attempts (of rebalances),
+    claims_refused, rebalances_failed, sessions_expired.  Messages between servers are not counted.
     """
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
 
-    def __call__(self, now_ms: int, whose: str, effect: Any) -> None:
-        kind = _kind(effect.message) if isinstance(effect, Send) else _EVENTS.get(type(effect))
+    def __call__(self, now_ms: int, process_name: str, effect: Any) -> None:
+        kind = (
+            _kind(effect.message) if isinstance(effect, SendMessage) else _EVENTS.get(type(effect))
+        )
         if kind is not None:
             self.counts[kind] += 1
 
@@ -51,7 +53,7 @@ _EVENTS = {
 
 def _kind(message: Any) -> str | None:
     match message:
-        case Request():
+        case ClientOperation():
             return "reads" if isinstance(message.op, READS) else "writes"
         case Notification():
             return "notifications"
@@ -62,48 +64,48 @@ def _kind(message: Any) -> str | None:
     return None
 
 
-class Uncovered(NamedTuple):
-    """Summed over partitions, in ms: consumed by nobody, and by more than one at a time."""
+class OwnershipTime(NamedTuple):
+    """Partition-ms without a consumer, and with more than one consumer."""
 
     unowned_ms: int
-    doubly_ms: int
+    double_owned_ms: int
 
 
-class Ownership:
-    """Who consumes what, as the consumers themselves have it; an observer of a ``World``."""
+class OwnershipMeter:
+    """Tracks which consumers fetch which partitions; an observer of a ``VirtualNetwork``."""
 
     def __init__(self, partitions: Iterable[TopicPartition], now_ms: int = 0) -> None:
         self._holders: dict[TopicPartition, set[str]] = {}
         self._since_ms: dict[TopicPartition, int] = {}
-        self._unowned_ms = self._doubly_ms = 0
+        self._unowned_ms = self._double_owned_ms = 0
         self._wrong = self._doubled = 0
         self.changed_ms = now_ms
         self.add(partitions, now_ms)
 
     def add(self, partitions: Iterable[TopicPartition], now_ms: int) -> None:
-        """From now on there are these, too, and nobody consumes them yet."""
+        """Add partitions, which have no consumer yet."""
         for partition in partitions:
             self._holders[partition] = set()
             self._since_ms[partition] = now_ms
             self._count(partition)
 
-    def __call__(self, now_ms: int, whose: str, effect: Any) -> None:
+    def __call__(self, now_ms: int, process_name: str, effect: Any) -> None:
         if isinstance(effect, FetchersStarted):
-            self.start(whose, effect.partitions, now_ms)
+            self.start(process_name, effect.partitions, now_ms)
         elif isinstance(effect, FetchersStopped):
-            self.stop(whose, effect.partitions, now_ms)
+            self.stop(process_name, effect.partitions, now_ms)
 
-    def start(self, whose: str, partitions: Iterable[TopicPartition], now_ms: int) -> None:
+    def start(self, process_name: str, partitions: Iterable[TopicPartition], now_ms: int) -> None:
         for partition in partitions:
             self._settle(partition, now_ms)
-            self._holders[partition].add(whose)
+            self._holders[partition].add(process_name)
             self._count(partition)
         self.changed_ms = now_ms
 
-    def stop(self, whose: str, partitions: Iterable[TopicPartition], now_ms: int) -> None:
+    def stop(self, process_name: str, partitions: Iterable[TopicPartition], now_ms: int) -> None:
         for partition in partitions:
             self._settle(partition, now_ms)
-            self._holders[partition].discard(whose)
+            self._holders[partition].discard(process_name)
             self._count(partition)
         self.changed_ms = now_ms
 
@@ -113,20 +115,20 @@ class Ownership:
 
     @property
     def doubled(self) -> int:
-        """Partitions that more than one consumes now."""
+        """Number of partitions with more than one consumer now."""
         return self._doubled
 
     def holders(self, partition: TopicPartition) -> frozenset[str]:
         return frozenset(self._holders[partition])
 
-    def until(self, now_ms: int) -> Uncovered:
+    def until(self, now_ms: int) -> OwnershipTime:
         for partition in self._holders:
             self._settle(partition, now_ms)
             self._count(partition)
-        return Uncovered(self._unowned_ms, self._doubly_ms)
+        return OwnershipTime(self._unowned_ms, self._double_owned_ms)
 
     def _settle(self, partition: TopicPartition, now_ms: int) -> None:
-        """Count the time up to now; what follows changes the holders, and ``_count``s again."""
+        """Add the time up to now; call ``_count`` after changing the holders."""
         passed_ms = now_ms - self._since_ms[partition]
         self._since_ms[partition] = now_ms
         holders = len(self._holders[partition])
@@ -135,7 +137,7 @@ class Ownership:
         if holders == 0:
             self._unowned_ms += passed_ms
         elif holders > 1:
-            self._doubly_ms += passed_ms
+            self._double_owned_ms += passed_ms
 
     def _count(self, partition: TopicPartition) -> None:
         holders = len(self._holders[partition])

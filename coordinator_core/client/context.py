@@ -1,4 +1,4 @@
-"""What both kinds of consumer work with: time, requests in flight, timers, effects so far."""
+"""State common to all client libraries: time, requests in flight, timers, effects, member state."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from coordinator_core.protocol.errors import CoordinatorBug, Errors
 from coordinator_core.protocol.messages import TopicPartition
 
 
-class Generation(NamedTuple):
-    """What a member knows of itself in the group; as Kafka, -1, "" and None before a join."""
+class MemberGeneration(NamedTuple):
+    """A member's generation, member id and protocol; -1, "" and None before a join, as in Kafka."""
 
     generation: int = -1
     member_id: str = ""
@@ -32,21 +32,22 @@ class Generation(NamedTuple):
 
 
 class InFlight(NamedTuple):
-    """A request that waits for its answer; ``sent_as``: the member's generation when it was sent.
+    """A request without a response yet.
 
-    ``node`` None: any broker.  ``what`` is the sender's own.
+    ``node`` None: any broker.  ``sent_as``: the member's generation when it was sent.
+    ``attachment``: belongs to the sender.
     """
 
     request: ClientRequest
     node: int | None
     sent_ms: int
     deadline_ms: int
-    sent_as: Generation
-    what: Any
+    sent_as: MemberGeneration
+    attachment: Any
 
 
-class Shell:
-    """One consumer's dealings with the world; it knows no rule of any library."""
+class ClientContext:
+    """One consumer's state; without any rule of a library."""
 
     def __init__(
         self,
@@ -61,8 +62,10 @@ class Shell:
         self.assignors = assignors
         self.name = config.name or config.client_id
         self.protocols = library.assignors if config.assignors is None else config.assignors
-        own_ms = config.session_timeout_ms
-        self.session_timeout_ms = library.session_timeout_ms if own_ms is None else own_ms
+        configured_ms = config.session_timeout_ms
+        self.session_timeout_ms = (
+            library.session_timeout_ms if configured_ms is None else configured_ms
+        )
 
         self.now_ms = 0
         self.effects: list[ClientEffect] = []
@@ -71,15 +74,15 @@ class Shell:
         self.requests = 0
 
         self.state = MemberState.UNJOINED
-        self.generation = Generation()
+        self.generation = MemberGeneration()
         self.coordinator: int | None = None
         self.topics: tuple[str, ...] = ()
-        self.has_pattern = False  # the topics are those that matched one
-        self.partitions: dict[str, int] = {}  # counts of the topics that are known
+        self.has_pattern = False  # the topics are matches of a pattern
+        self.partitions: dict[str, int] = {}  # partition counts by topic
         self.owned: tuple[TopicPartition, ...] = ()
         self.positions: dict[TopicPartition, int] = {}
-        self.unfetched: set[TopicPartition] = set()  # owned, without a position yet
-        self.listener_call: tuple[ListenerCall, int] | None = None  # and when it began
+        self.unfetched: set[TopicPartition] = set()  # owned partitions without a position
+        self.listener_call: tuple[ListenerCall, int] | None = None  # with its start time
         self.is_closed = False
         self.metrics = Metrics()
 
@@ -97,12 +100,12 @@ class Shell:
         return f"{self.name}:{self.requests}"
 
     def send(
-        self, request: ClientRequest, node: int | None, timeout_ms: int, what: Any = None
+        self, request: ClientRequest, node: int | None, timeout_ms: int, attachment: Any = None
     ) -> None:
-        """``request`` has an id of ``next_id``."""
+        """The id of ``request`` comes from ``next_id``."""
         deadline_ms = self.now_ms + timeout_ms
         self.in_flight[request.request_id] = InFlight(
-            request, node, self.now_ms, deadline_ms, self.generation, what
+            request, node, self.now_ms, deadline_ms, self.generation, attachment
         )
         self.effects.append(Send(request, node))
 
@@ -110,12 +113,12 @@ class Shell:
         return any(type(each.request) is kind for each in self.in_flight.values())
 
     def take_in_flight_of(self, node: int) -> list[InFlight]:
-        """What was in flight to the node, which is so no longer, in the order it was sent."""
-        dead = [key for key, each in self.in_flight.items() if each.node == node]
-        return [self.in_flight.pop(key) for key in dead]
+        """Remove and return the requests in flight to the node, in the order they were sent."""
+        keys = [key for key, each in self.in_flight.items() if each.node == node]
+        return [self.in_flight.pop(key) for key in keys]
 
     def has_lost_coordinator(self, sent: InFlight, response: object) -> bool:
-        """Whether it was asked, and no answer came."""
+        """Whether the request went to the coordinator and got no response."""
         return response is None and sent.node is not None and sent.node == self.coordinator
 
     def disconnect(self, node: int) -> None:
@@ -133,13 +136,13 @@ class Shell:
         else:
             self.timers[name] = deadline_ms
 
-    # What happens to the member.
+    # Member state, measurements, listener calls.
 
     def move(self, state: MemberState, reason: str | None = None) -> None:
         self.state = state
-        self.tell_state(reason)
+        self.report_state(reason)
 
-    def tell_state(self, reason: str | None = None) -> None:
+    def report_state(self, reason: str | None = None) -> None:
         generation, member_id, _ = self.generation
         self.effects.append(MemberStateChanged(self.state, generation, member_id, reason))
 
@@ -159,7 +162,7 @@ class Shell:
 
     def listener_returned(self) -> None:
         if self.listener_call is None:
-            raise ValueError("no listener call is open")
+            raise ValueError("no listener call is in progress")
         (kind, partitions), start_ms = self.listener_call
         self.listener_call = None
         calls, ms = self.metrics.listener_calls, self.metrics.listener_ms
@@ -168,14 +171,14 @@ class Shell:
         self.measure("listener", start_ms, f"{kind} {len(partitions)}")
 
     def own(self, partitions: Iterable[TopicPartition]) -> None:
-        """Those that were not owned before have no position yet."""
+        """Set the owned partitions; newly owned ones have no position yet."""
         self.owned = tuple(sorted(partitions))
         owned = set(self.owned)
         self.positions = {p: at for p, at in self.positions.items() if p in owned}
         self.unfetched = owned - self.positions.keys()
 
     def rebalanced(self, start_ms: int) -> None:
-        """The answer to SyncGroup is in; ``start_ms``: the first JoinGroup that led there."""
+        """SyncGroup succeeded; ``start_ms``: the first JoinGroup since the last success."""
         self.metrics.rebalances += 1
         self.metrics.rebalance_latencies_ms.append(self.now_ms - start_ms)
         self.metrics.last_rebalance_end_ms = self.now_ms

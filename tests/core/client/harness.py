@@ -21,7 +21,7 @@ from coordinator_core.client import (
     Send,
 )
 from coordinator_core.coordinator.coordinator import Coordinator
-from coordinator_core.coordinator.era import Config
+from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Append, Event, Respond
@@ -31,18 +31,18 @@ LOST = "lost"  # instead of an answer
 NEVER = "never"  # nothing comes, not even that
 
 
-class Connection:
+class BrokerConnection:
     def __init__(self):
         self.waiting = deque()
         self.busy = None
 
 
-class World:
+class ClientHarness:
     """``log``: (ms, name, effect) of every effect but Send; ``requests``: (ms, name, request)."""
 
     def __init__(self, era="4.1", topics=None, delay_ms=1, member_ids=None, **config):
         self.member_ids = member_ids or self._numbered_ids()
-        self.coordinator = Coordinator(Config(**config), ERAS[era], self.member_ids)
+        self.coordinator = Coordinator(CoordinatorConfig(**config), ERAS[era], self.member_ids)
         self.topics = dict(topics or {"orders": 4})
         self.delay_ms = delay_ms
         self.now_ms = 0
@@ -65,7 +65,7 @@ class World:
 
     def add(self, consumer, name, topics=("orders",), polls=True, is_pattern=False):
         self.consumers[name] = consumer
-        self.connections[name] = Connection()
+        self.connections[name] = BrokerConnection()
         self.do(name, consumer.subscribe(topics, self.now_ms, is_pattern=is_pattern))
         if polls:
             self.do(name, consumer.poll(self.now_ms))
@@ -118,7 +118,7 @@ class World:
                 self.at(self.now_ms + self.listener_ms.get(name, 0), self.call, name, "listened")
             elif isinstance(effect, Disconnect):
                 self.connections[name].waiting.clear()
-                self.connections[name] = Connection()
+                self.connections[name] = BrokerConnection()
             elif isinstance(effect, Closed):
                 del self.consumers[name]
 

@@ -1,7 +1,8 @@
-"""Chance by name: a number that follows from the seed and from what it is drawn for.
+"""Random numbers by seed and purpose.
 
-Nothing is drawn in a sequence: whether one message is delayed does not hang on how many others were
-sent before.  So a group fares the same alone, among thousands and with its idle time skipped.
+A number is a hash of the seed and of what it is drawn for.  There is no sequence of draws: the
+delay of one message does not depend on how many messages were sent before.  So a group behaves the
+same alone, among thousands of groups and with its idle time skipped.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 def key_of(*names: object) -> int:
-    """A number for what is drawn: to be made once for a process or partition, then kept."""
+    """A 64-bit key for draws with this purpose.  Slow: compute it once per process or partition."""
     text = "\x1f".join(map(str, names))
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
 def mixed(key: int, *numbers: int) -> int:
-    """64 well-mixed bits of a key and numbers (splitmix64's finisher, once for each)."""
+    """64 well-mixed bits of a key and numbers: splitmix64's finisher, applied per number."""
     state = key
     for number in numbers:
         state = state + (number + 1) * _GOLDEN & _MASK
@@ -29,13 +30,13 @@ def mixed(key: int, *numbers: int) -> int:
     return state
 
 
-def share(key: int, *numbers: int) -> float:
-    """In [0, 1)."""
+def fraction(key: int, *numbers: int) -> float:
+    """A number in [0, 1)."""
     return (mixed(key, *numbers) >> 11) / (1 << 53)
 
 
 def between(lowest: int, highest: int, key: int, *numbers: int) -> int:
-    """In [lowest, highest], both included."""
+    """A whole number in [lowest, highest], both included."""
     if lowest == highest:
         return lowest
     return lowest + mixed(key, *numbers) % (highest - lowest + 1)

@@ -1,0 +1,321 @@
+"""The simulated cluster: brokers, logs, network and processes of a fleet on one virtual clock.
+
+    for output in simulate(fleet, start_ms=...):
+        ...
+
+The same fleet and seed yield the same outputs, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from hashlib import sha256
+
+from coordinator_core.client import (
+    ClientRequest,
+    ListenerCall,
+    Measured,
+)
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.jvm.hash_codes import partition_for
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import Append, Event, Response
+from coordinator_core.simulation.broker import SimulatedBroker
+from coordinator_core.simulation.event_queue import Callback, EventQueue, Phase
+from coordinator_core.simulation.faults import Faults
+from coordinator_core.simulation.ground_truth import GroupTruth
+from coordinator_core.simulation.idle_time import IdleSkipper
+from coordinator_core.simulation.message_delivery import MessageDelivery
+from coordinator_core.simulation.offsets_partition import OffsetsPartition
+from coordinator_core.simulation.outputs import BrokerLogLine, Output, TruthLine
+from coordinator_core.simulation.plans import Action, planned_actions
+from coordinator_core.simulation.process import SimulatedProcess
+from coordinator_core.simulation.random_draws import key_of
+from coordinator_core.simulation.simulated_group import SimulatedGroup
+from coordinator_core.simulation.spec import Fleet, GroupSpec, Script
+from coordinator_core.simulation.tracing import TraceRecorder
+
+_MAX_PROCESSES = 1_000_000  # per group: process numbers of a group start at a multiple of it
+_OFFSET_COMMIT = b"\x00\x01"
+_GROUP_RECORD = b"\x00\x02"
+
+
+def simulate(
+    fleet: Fleet,
+    start_ms: int,
+    *,
+    seed: int | None = None,
+    skips_idle: bool = True,
+    traces: bool = True,
+    partitions: frozenset[int] | None = None,
+) -> Iterator[Output]:
+    """Outputs in order of time.  ``start_ms``: ms since the epoch.
+
+    ``skips_idle`` False simulates every heartbeat; the outputs are the same.  ``partitions``: only
+    groups of these partitions of `__consumer_offsets`; their outputs do not depend on the others.
+    """
+    cluster = SimulatedCluster(
+        fleet,
+        start_ms,
+        fleet.seed if seed is None else seed,
+        skips_idle=skips_idle,
+        traces=traces,
+        partitions=partitions,
+    )
+    yield from cluster.run()
+
+
+class SimulatedCluster:
+    def __init__(
+        self,
+        fleet: Fleet,
+        start_ms: int,
+        seed: int,
+        *,
+        skips_idle: bool = True,
+        traces: bool = True,
+        partitions: frozenset[int] | None = None,
+    ) -> None:
+        spec = fleet.cluster
+        count = spec.config.offsets_topic_partitions
+        self.fleet = fleet
+        self.start_ms = start_ms
+        self.end_ms = start_ms + fleet.length_ms
+        self.key = key_of(seed, "world")
+        self.append_ms = spec.append_ms
+        self.load_ms = spec.load_ms
+        self.event_queue = EventQueue(start_ms)
+        self.topics = {topic.name: topic for topic in fleet.topics}
+        self.outputs: list[Output] = []
+        self.partitions = [OffsetsPartition(n, 1 + n % spec.brokers) for n in range(count)]
+        self.selected = partitions if partitions is not None else frozenset(range(count))
+        # Once per broker, also where every partition is simulated by a task of its own.
+        self.logs_broker_events = 0 in self.selected
+        self.brokers = {
+            n: SimulatedBroker(n, spec.config, ERAS[spec.era], self._member_id, self)
+            for n in range(1, spec.brokers + 1)
+        }
+        self.groups: dict[str, SimulatedGroup] = {}
+        self.tracing: TraceRecorder | None = None
+        if traces:
+            self.tracing = TraceRecorder(self.outputs.append, start_ms)
+        self._seed = seed
+        self.delivery = MessageDelivery(self, self._skip_idle_time)
+        self.faults = Faults(self, self.delivery.break_connections)
+        self.idle_skipper = IdleSkipper(self, self.faults.quiet_until) if skips_idle else None
+        self._populate()
+
+    def _skip_idle_time(self, group: SimulatedGroup, now_ms: int) -> None:
+        if self.idle_skipper is not None:
+            self.idle_skipper.consider(group, now_ms)
+
+    def _populate(self) -> None:
+        for index, spec in enumerate(self.fleet.groups):
+            partition = partition_for(spec.name, len(self.partitions))
+            if partition in self.selected:
+                self._add_group(spec, partition, index * _MAX_PROCESSES)
+
+    def _add_group(self, spec: GroupSpec, partition: int, first_number: int) -> None:
+        script = spec.script or self._script(spec)
+        truth = GroupTruth(spec.name, self.outputs.append)
+        group = SimulatedGroup(spec, partition, truth, actions=list(script.actions))
+        group.processes = [
+            SimulatedProcess(
+                process,
+                script.own.get(process.name, spec),
+                first_number + n,
+                self._seed,
+                self.fleet.network,
+                self,
+                script.hosts.get(process.name),
+            )
+            for n, process in enumerate(script.processes)
+        ]
+        self.groups[spec.name] = group
+        by_name = {process.name: process for process in group.processes}
+        for action in group.actions:
+            process = by_name[action.process]
+            self.event_queue.schedule(
+                self.start_ms + action.at_ms,
+                Phase.CLUSTER,
+                process.number,
+                partial(self._act, group, process, action),
+            )
+
+    def _script(self, spec: GroupSpec) -> Script:
+        processes, actions = planned_actions(
+            spec.name, spec.processes, spec.plans, self._seed, self.fleet.length_ms
+        )
+        return Script(tuple(processes), tuple(actions), {}, {})
+
+    def run(self) -> Iterator[Output]:
+        for broker in self.brokers.values():
+            broker.start(self.start_ms)
+        for partition in self.partitions:
+            if partition.leader is not None and partition.number in self.selected:
+                self.brokers[partition.leader].elected(partition.number, self.start_ms)
+        self.faults.schedule_all()
+        while self.event_queue.step(self.end_ms):
+            if self.outputs:
+                yield from self.outputs
+                self.outputs.clear()
+        self._close()
+        yield from self.outputs
+        self.outputs.clear()
+
+    def _close(self) -> None:
+        for name, group in self.groups.items():
+            group.owned.close(self.end_ms)
+            group.truth.close()
+            self._write_truth(
+                truth="group",
+                group=name,
+                generations=group.truth.generations,
+                rebalance_ms=group.truth.rebalance_ms,
+                members_expired=group.truth.expired,
+                member_ids=group.ids,
+                unowned_partition_ms=group.owned.unowned_ms,
+                double_owned_partition_ms=group.owned.double_ms,
+                partitions_moved=group.owned.moves,
+            )
+
+    def _write_truth(self, **truth: object) -> None:
+        self.outputs.append(TruthLine(truth))
+
+    def _act(
+        self, group: SimulatedGroup, process: SimulatedProcess, action: Action, now_ms: int
+    ) -> None:
+        group.done += 1
+        self._write_truth(
+            truth="action",
+            at_ms=now_ms,
+            group=group.spec.name,
+            process=process.name,
+            action=action.kind.value,
+            length_ms=action.length_ms,
+        )
+        process.act(action, now_ms)
+
+    # -- environment of processes ------------------------------------------------------------------
+
+    def schedule(
+        self, group_id: str, at_ms: int, phase: Phase, actor: int, callback: Callback
+    ) -> None:
+        group = self.groups[group_id]
+        group.open += 1
+
+        def due(now_ms: int) -> None:
+            group.open -= 1
+            callback(now_ms)
+
+        self.event_queue.schedule(at_ms, phase, actor, due)
+
+    def later(self, process: SimulatedProcess, at_ms: int, callback: Callback) -> None:
+        """Schedule something that a process does, or that is done to it."""
+        later_ms = self.groups[process.group.name].later_ms
+        later_ms.append(at_ms)
+
+        def due(now_ms: int) -> None:
+            later_ms.remove(at_ms)
+            callback(now_ms)
+
+        self.event_queue.schedule(at_ms, Phase.CLIENT, process.number, due)
+
+    def wake(self, process: SimulatedProcess, at_ms: int) -> None:
+        def due(now_ms: int) -> None:
+            if process.wake_ms == now_ms:
+                process.wake_ms = None
+                process.advance(now_ms)
+
+        self.event_queue.schedule(at_ms, Phase.CLIENT, process.number, due)
+
+    def rate_of(self, topic: str) -> int:
+        return self.topics[topic].rate
+
+    def called(self, process: SimulatedProcess, call: ListenerCall, now_ms: int) -> None:
+        owned = self.groups[process.group.name].owned
+        change = owned.gained if call.kind == "assigned" else owned.let_go
+        for partition in call.partitions:
+            change(process.name, partition, now_ms)
+        self._write_truth(
+            truth="callback",
+            at_ms=now_ms,
+            group=process.group.name,
+            process=process.name,
+            life=process.life,
+            callback=call.kind,
+            partitions=[list(each) for each in call.partitions],
+        )
+
+    def measured(self, process: SimulatedProcess, measured: Measured) -> None:
+        if measured.step == "rebalance":
+            self._write_truth(
+                truth="client_rebalance",
+                at_ms=measured.end_ms,
+                group=process.group.name,
+                process=process.name,
+                generation=measured.generation,
+                duration_ms=measured.duration_ms,
+            )
+
+    def ended(self, process: SimulatedProcess, how: str, now_ms: int) -> None:
+        self.groups[process.group.name].owned.gone(process.name, now_ms)
+        self._write_truth(
+            truth="end", at_ms=now_ms, group=process.group.name, process=process.name, how=how
+        )
+
+    def send(
+        self, process: SimulatedProcess, request: ClientRequest, node: int | None, now_ms: int
+    ) -> None:
+        self.delivery.send(process, request, node, now_ms)
+
+    # -- environment of brokers --------------------------------------------------------------------
+
+    def answer(self, request_id: str, response: Response, now_ms: int) -> None:
+        self.delivery.answer(request_id, response, now_ms)
+
+    def partition_of(self, group_id: str) -> int:
+        return self.groups[group_id].partition
+
+    def append_error(self, broker: SimulatedBroker, append: Append, now_ms: int) -> Errors:
+        if self.partitions[append.partition].leader != broker.broker_id:
+            return Errors.NOT_LEADER_OR_FOLLOWER
+        return self.faults.append_error(append, now_ms)
+
+    def appended(self, broker: SimulatedBroker, append: Append, now_ms: int) -> None:
+        (key, value), partition = append.records[0], self.partitions[append.partition]
+        is_commit = key[:2] == _OFFSET_COMMIT and value is not None
+        sequence = 0 if is_commit else broker.era.group_batch_sequence
+        self.outputs.append(partition.append(append.records, now_ms, sequence))
+        if self.tracing is not None:
+            self.tracing.written(append, now_ms)
+        group = broker.group(append.group_id)
+        if group is not None and any(
+            key[:2] == _GROUP_RECORD and value is not None for key, value in append.records
+        ):
+            self.groups[append.group_id].truth.stored(group, now_ms)
+
+    def logged(self, line: BrokerLogLine) -> None:
+        self.outputs.append(line)
+
+    def happened(self, broker: SimulatedBroker, event: Event, now_ms: int) -> None:
+        group = broker.group(event.group_id)
+        self.groups[event.group_id].truth.happened(event, group, now_ms)
+        if self.tracing is not None:
+            self.tracing.happened(event)
+
+    def handled(self, broker: SimulatedBroker, now_ms: int) -> None:
+        if self.tracing is not None:
+            self.tracing.emit_states(broker.coordinator.groups, now_ms)
+
+    def _member_id(self, group_id: str, prefix: str) -> str:
+        """A member id in a broker's format, derived from the seed, the group and a counter."""
+        group = self.groups[group_id]
+        group.ids += 1
+        digest = sha256(f"{self._seed}/{group_id}#{group.ids}".encode()).hexdigest()
+        parts = digest[:8], digest[8:12], "4" + digest[13:16], "a" + digest[17:20], digest[20:32]
+        member_id = f"{prefix}-{'-'.join(parts)}"
+        if self.tracing is not None:
+            self.tracing.member_ids.append(member_id)
+        return member_id

@@ -1,0 +1,36 @@
+"""One consumer group within a simulated cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from coordinator_core.simulation.ground_truth import GroupTruth
+from coordinator_core.simulation.ownership_times import OwnershipTimes
+from coordinator_core.simulation.plans import Action
+from coordinator_core.simulation.process import SimulatedProcess
+from coordinator_core.simulation.spec import GroupSpec
+
+
+@dataclass
+class SimulatedGroup:
+    """``done``: number of ``actions`` carried out.  ``open``: messages in transit plus appends not
+    acknowledged.  ``ids``: member ids given out.  ``later_ms``: when the processes have something
+    scheduled.  ``idle_not_before_ms``: when to look for idle time next.
+    """
+
+    spec: GroupSpec
+    partition: int
+    truth: GroupTruth
+    processes: list[SimulatedProcess] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+    done: int = 0
+    open: int = 0
+    ids: int = 0
+    owned: OwnershipTimes = field(default_factory=OwnershipTimes)
+    later_ms: list[int] = field(default_factory=list)
+    idle_not_before_ms: int = 0
+
+    @property
+    def next_action_ms(self) -> int | None:
+        """When the next planned action is due, in ms since the fleet's start."""
+        return self.actions[self.done].at_ms if self.done < len(self.actions) else None
