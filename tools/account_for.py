@@ -1,9 +1,9 @@
-"""Is every record and every coordinator line below a folder accounted for?
+"""Checks that every record and every coordinator line below a folder is accounted for.
 
     python -m tools.account_for DIR
 
-Reads all `__consumer_offsets-N/*.log` segments and all `server*.log*` files below DIR as the ingest
-does and prints, folder by folder, what was read and what went to quarantine.  Exit 1 if counts do
+Reads all `__consumer_offsets-N/*.log` segments and all `server*.log*` files below DIR as `regroup
+ingest` does, and prints per folder how many inputs were read and quarantined.  Exit 1 if counts do
 not add up.
 """
 
@@ -25,22 +25,22 @@ COLUMNS = ["folder", "files", "inputs", "kept", "quarantined", "skipped", "unrea
 
 
 def counted(batches) -> Counter[str]:  # type: ignore[no-untyped-def]
-    """Rows that came out, by kind, beside what the file's own row says of them."""
+    """Rows by kind, and the counts in the file's own row."""
     counts: Counter[str] = Counter()
     for batch in batches:
         for row in batch.to_pylist():
             if row["kind"] != "file":
-                counts["kept" if row["kind"] in ("record", "event") else "out"] += 1
+                counts["kept" if row["kind"] in ("record", "event") else "other"] += 1
                 continue
             for name in ("inputs", "quarantined", "skipped", "unreadable_bytes"):
                 counts[name] += row.get(name) or 0
-            counts["said_kept"] += sum(n for _, n in row["kept_by_date"])
+            counts["counted_as_kept"] += sum(n for _, n in row["kept_by_date"])
     return counts
 
 
 def adds_up(counts: Counter[str]) -> bool:
     total = counts["kept"] + counts["quarantined"] + counts["skipped"]
-    return counts["kept"] == counts["said_kept"] and counts["inputs"] == total
+    return counts["kept"] == counts["counted_as_kept"] and counts["inputs"] == total
 
 
 def account(root: Path) -> tuple[list[list[object]], list[str]]:

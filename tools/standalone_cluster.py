@@ -1,10 +1,9 @@
-"""The nightly run on a real Spark standalone cluster, beside the same run in one process.
+"""Runs nightly on a Spark standalone cluster and in one process, and compares the tables.
 
     python -m tools.standalone_cluster [INCIDENT]
 
-A master and two workers on loopback, as the pip package brings them; the project's packages come
-to driver and workers by ``--py-files`` alone: their interpreter does not see this working tree.
-Exit 1 if a table differs from the local run's.
+A master and two workers of the pip package run on loopback.  Driver and workers get the project by
+``--py-files`` only: their interpreter does not see this working tree.  Exit 1 if a table differs.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def main() -> int:
 
 @contextmanager
 def standalone_cluster(work: Path) -> Iterator[str]:
-    """The master's URL, while it and two workers of one core each run."""
+    """Start a master and two workers of one core each, and stop them at exit; the master's URL."""
     started: list[subprocess.Popen[bytes]] = []
     try:
         here = ["--host", "127.0.0.1", "--webui-port", "0"]
@@ -75,17 +74,17 @@ def start(name: str, options: list[str], log: Path) -> tuple[Path, subprocess.Po
 
 
 def wait_for(pattern: str, log: Path, process: subprocess.Popen[bytes]) -> str:
-    """What the pattern's group matched in the log, once it does."""
+    """Wait until the pattern matches in the log; returns its group."""
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
-        if found := re.search(pattern, log.read_text("utf-8", "replace")):
-            return found[1]
+        if match := re.search(pattern, log.read_text("utf-8", "replace")):
+            return match[1]
         time.sleep(0.2)
-    raise SystemExit(f"{log.name}: not up: {log.read_text('utf-8', 'replace')[-2000:]}")
+    raise SystemExit(f"{log.name}: did not start: {log.read_text('utf-8', 'replace')[-2000:]}")
 
 
 def submit(master: str, package: Path, incident: Path, work: Path) -> float:
-    """Seconds it took."""
+    """Run nightly on the cluster; returns its duration in seconds."""
     began = time.monotonic()
     command, environment = submit_line(master, package, work, arguments(incident, work / "cluster"))
     run(command, environment, cwd=work)
@@ -95,7 +94,7 @@ def submit(master: str, package: Path, incident: Path, work: Path) -> float:
 def submit_line(
     master: str, package: Path, work: Path, nightly: list[str]
 ) -> tuple[list[str], dict[str, str]]:
-    """The README's spark-submit line, sized for two cores, and its environment."""
+    """The spark-submit command of the documentation, sized for two cores, and its environment."""
     quiet = f"-Dlog4j2.configurationFile={ROOT / 'conf' / 'log4j2.properties'}"
     command = [
         SPARK_BIN / "spark-submit", "--master", master,
@@ -114,7 +113,7 @@ def submit_line(
 
 
 def without_this_tree(target: Path) -> Path:
-    """An interpreter with the dependencies, but without the editable install of the project."""
+    """Write an interpreter script with the dependencies but without this working tree."""
     installed = sysconfig.get_paths()["purelib"]
     target.write_text(
         f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{installed}" exec "{sys.executable}" -S "$@"\n',
@@ -126,8 +125,10 @@ def without_this_tree(target: Path) -> Path:
 
 def arguments(incident: Path, lake: Path) -> list[str]:
     segments, log = str(incident / "segments"), str(incident / "server.log")
-    given = {"--lake": str(lake), "--cluster-id": "c", "--segments": segments, "--broker-log": log}
-    return [word for pair in given.items() for word in pair]
+    options = {
+        "--lake": str(lake), "--cluster-id": "c", "--segments": segments, "--broker-log": log
+    }  # fmt: skip
+    return [word for pair in options.items() for word in pair]
 
 
 def run(command: list, environment: os._Environ | dict, cwd: Path | None = None) -> None:  # type: ignore[type-arg]
@@ -137,16 +138,16 @@ def run(command: list, environment: os._Environ | dict, cwd: Path | None = None)
 
 
 def differences(local: str, cluster: str) -> int:
-    """Prints a line for each table; 1 if any differs."""
-    worst = 0
+    """Print one line per table; 1 if any differs."""
+    exit_code = 0
     for table in table_names():
-        if table == "runs" or not (Path(local) / table).is_dir():  # runs tells the two apart
+        if table == "runs" or not (Path(local) / table).is_dir():  # differs by design
             continue
-        expected, found = (rows_of(lake, table) for lake in (local, cluster))
-        same = expected == found
-        worst |= not same
-        print(f"{table:<20} {len(expected):>7} rows  {'equal' if same else 'DIFFERS'}")
-    return int(worst)
+        local_rows, cluster_rows = (rows_of(lake, table) for lake in (local, cluster))
+        is_equal = local_rows == cluster_rows
+        exit_code |= not is_equal
+        print(f"{table:<20} {len(local_rows):>7} rows  {'equal' if is_equal else 'DIFFERS'}")
+    return int(exit_code)
 
 
 def rows_of(lake: str, table: str) -> list[str]:

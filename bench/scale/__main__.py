@@ -1,11 +1,11 @@
-"""How the nightly run's time and memory grow with the day: stage by stage, several sizes.
+"""Measures how time and memory of the nightly run grow with the day, per job and size.
 
     python -m bench.scale --sizes 0.01 0.04 0.16 [--skewed 0.04] [--without JOB] [--lakes FOLDER]
 
 Size 1 is a day of 250,000 group records of 1 to 40 members with 2.5 million offset commits.  Each
-size is a lake whose bronze is made up (bronze.py), and a process of its own with conf/large.toml,
-which runs the jobs one after another, or all but some.  ``--skewed`` adds, for these sizes, the
-day with half of all generations in one group.
+size is a lake with generated bronze tables (bronze.py), and a process with conf/large.toml that
+runs all jobs one after another, except those of ``--without``.  ``--skewed`` adds, for these sizes,
+a day with half of all generations in one group.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ SKEWED = " skewed"
 
 
 def only_bronze(root: str, scale: float, *, skewed: bool) -> None:
-    """A lake with bronze in it and nothing else; bronze made before is taken again."""
+    """Make a lake with bronze tables only; bronze of an earlier call is used again."""
     for table in Path(root).glob("*"):
         if table.name != "offsets_records":
             shutil.rmtree(table) if table.is_dir() else table.unlink()
     if not Path(root).is_dir():
-        making = Path(f"{root}.making")
-        shutil.rmtree(making, ignore_errors=True)  # what one that was broken off has left
-        write_bronze(str(making), scale, skewed=skewed)
-        making.rename(root)
+        partial = Path(f"{root}.partial")
+        shutil.rmtree(partial, ignore_errors=True)  # left by an interrupted call
+        write_bronze(str(partial), scale, skewed=skewed)
+        partial.rename(root)
 
 
 def run_one(root: str, jobs: list[str]) -> None:
-    """The jobs in this process; one JSON line a stage: its name, seconds by the clock and of the
-    processors, MiB of JVM and workers."""
+    """Run the jobs in this process and print one JSON line per job: name, wall-clock and CPU
+    seconds, MiB of the JVM and of the workers."""
     scope = AllDates(Lake(build_session(load_config(str(CONF / "large.toml"))), root, CLUSTER))
     for name in jobs:
         with Watch(os.getpid()) as watch:
@@ -58,14 +58,14 @@ def run_one(root: str, jobs: list[str]) -> None:
         jvm, workers = (
             sum(u.mib for n, u in watch.used.items() if n.startswith(p)) for p in ("java", "python")
         )
-        told = {
+        figures = {
             "stage": name,
             "seconds": seconds,
             "cpu_s": sum(used.cpu_s for used in watch.used.values()),
             "jvm_mib": jvm,
             "workers_mib": workers,
         }
-        print(json.dumps(told), flush=True)
+        print(json.dumps(figures), flush=True)
 
 
 def measured(
@@ -74,7 +74,9 @@ def measured(
     root = f"{folder}/{scale}{'-skewed' if skewed else ''}"
     began = time.monotonic()
     only_bronze(root, scale, skewed=skewed)
-    print(f"{root}: made in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    print(
+        f"{root}: bronze written in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True
+    )
     command = [sys.executable, "-m", "bench.scale", "--one", root, "--without", *without]
     stages = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -89,7 +91,7 @@ def measured(
 
 
 def print_table(runs: dict[str, list[dict[str, Any]]], sizes: dict[str, float]) -> None:
-    """A row a stage, of each run its seconds; then what it is beside linear growth."""
+    """Print one row per job with the figures of each run, then the growth relative to linear."""
     heads = (f"{name}: s, CPU s, JVM / workers MiB" for name in runs)
     print("| stage | " + " | ".join(heads) + " |")
     print("|---|" + "---|" * len(runs))
@@ -105,7 +107,7 @@ def print_table(runs: dict[str, list[dict[str, Any]]], sizes: dict[str, float]) 
     for name in runs.keys() - set(even):
         of = totals[name.removesuffix(SKEWED)]
         clock, cpu = (totals[name][k] / of[k] for k in ("seconds", "cpu_s"))
-        print(f"{name}: {clock:.2f} x the even one by the clock, {cpu:.2f} x in CPU time")
+        print(f"{name}: {clock:.2f} x the even day by the clock, {cpu:.2f} x in CPU time")
 
 
 def _cell(row: dict[str, Any]) -> str:
@@ -122,13 +124,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sizes", type=float, nargs="+", default=[0.01, 0.04, 0.16])
     parser.add_argument(
-        "--skewed", type=float, nargs="*", default=[], help="of --sizes: also with one huge group"
+        "--skewed",
+        type=float,
+        nargs="*",
+        default=[],
+        help="those of --sizes to run also with one huge group",
     )
     parser.add_argument("--lakes", help="folder to keep the lakes in; default: a temporary one")
     parser.add_argument(
         "--without", nargs="*", default=[], choices=JOBS, metavar="JOB", help="jobs to leave out"
     )
-    parser.add_argument("--one", metavar="LAKE", help="run the jobs on this lake, figures out")
+    parser.add_argument(
+        "--one", metavar="LAKE", help="run the jobs on this lake and print their figures"
+    )
     options = parser.parse_args()
     if options.one:
         run_one(options.one, [name for name in JOBS if name not in options.without])

@@ -1,4 +1,4 @@
-"""The bronze table of a made-up day (fleet.py), as `regroup ingest` leaves it."""
+"""Writes the bronze table of a generated day (fleet.py), as `regroup ingest` does."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from datetime import UTC, date, datetime
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from bench.scale.fleet import Partition, Row, partitions
+from bench.scale.fleet import FleetPartition, Row, partitions
 from schemas import table_partitioning
 
 CLUSTER = "bench"
-ROWS_A_FILE = 500_000
+ROWS_PER_FILE = 500_000
 SCHEMA = pa.schema(
     [
         ("cluster_id", pa.string()), ("topic_partition", pa.string()), ("log_offset", pa.int64()),
@@ -30,7 +30,7 @@ def write_bronze(root: str, scale: float, *, skewed: bool) -> None:
     with multiprocessing.Pool() as pool:
         for batches in pool.imap(_batches, partitions(scale, skewed=skewed)):
             waiting += batches
-            if sum(batch.num_rows for batch in waiting) >= ROWS_A_FILE:
+            if sum(batch.num_rows for batch in waiting) >= ROWS_PER_FILE:
                 _append(root, waiting)
                 waiting = []
     _append(root, waiting)
@@ -43,11 +43,11 @@ def _append(root: str, batches: list[pa.RecordBatch]) -> None:
         write_deltalake(f"{root}/offsets_records", table, mode="append", partition_by=partitioning)
 
 
-def _batches(partition: Partition) -> list[pa.RecordBatch]:
+def _batches(partition: FleetPartition) -> list[pa.RecordBatch]:
     rows = partition.rows()
     return [
-        _batch(partition.number, start, rows[start : start + ROWS_A_FILE])
-        for start in range(0, len(rows), ROWS_A_FILE)
+        _batch(partition.number, start, rows[start : start + ROWS_PER_FILE])
+        for start in range(0, len(rows), ROWS_PER_FILE)
     ]
 
 

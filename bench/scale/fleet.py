@@ -1,7 +1,7 @@
-"""A made-up day of `__consumer_offsets`: groups that rebalance, and commit in between.
+"""Generates a day of `__consumer_offsets`: groups that rebalance, and commit in between.
 
-Shapes as clusters have them: most groups small, few large; members come and go one or two at a
-time, sometimes a whole deployment; dynamic and static members; one topic mostly, up to four.
+As in real clusters most groups are small and few are large; one or two members join or leave at a
+time, sometimes a whole deployment; members are dynamic or static; groups have one to four topics.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from coordinator_core.records import (
 DAY_MS = 86_400_000
 START_MS = 1_795_132_800_000  # 2026-11-20 00:00 UTC
 PARTITIONS = 50
-# What 250,000 group records and 2.5 million commits are made of.
+# Of a day of size 1.
 GROUPS, GENERATIONS, COMMITS = 5_000, 250_000, 2_500_000
-MOST_MEMBERS = 40
+MAX_MEMBERS = 40
 
 Row = tuple[int, bytes, bytes, int]
 """Time in ms, key, value, key type."""
 
 
 @dataclass
-class Group:
+class FleetGroup:
     """One group's day; ``generations`` rebalances, spread evenly with some jitter."""
 
     name: str
@@ -49,7 +49,7 @@ class Group:
         self.cluster = Topics(self.topics)
         self.is_static = self.rnd.random() < 0.2
         # Half of all groups have one to five members, one in ten up to forty.
-        self.size = min(MOST_MEMBERS, max(1, int(self.rnd.paretovariate(0.8) * 2)))
+        self.size = min(MAX_MEMBERS, max(1, int(self.rnd.paretovariate(0.8) * 2)))
         self.subscription = encode_subscription(Subscription(1, sorted(self.topics), None, [], -1))
         self.group_key = encode_key(2, {"group": self.name})
         self.commit_keys = [
@@ -64,7 +64,7 @@ class Group:
         per_generation, offset = commits / self.generations, 0
         for number in range(1, self.generations + 1):
             at = START_MS + int((number - 1 + 0.5 * self.rnd.random()) * step)
-            self._come_and_go()
+            self._join_or_leave()
             yield at, self.group_key, self._record(number, at), 2
             due = int(number * per_generation) - int((number - 1) * per_generation)
             for n in range(due):
@@ -73,20 +73,20 @@ class Group:
                 later = at + 1 + int(0.4 * step * n / max(due, 1))
                 yield later, key, _commit(offset, later), 1
 
-    def _come_and_go(self) -> None:
+    def _join_or_leave(self) -> None:
         if not self.members or self.rnd.random() < 0.02:  # a deployment
             self.members = {}
             for _ in range(self.size):
-                self._come()
+                self._join()
         elif len(self.members) >= self.size:
             del self.members[self.rnd.choice(list(self.members))]
         else:
-            self._come()
+            self._join()
 
-    def _come(self) -> None:
-        taken = {member["client_id"] for member in self.members.values()}
-        numbers = range(len(taken) + 1)
-        client = next(c for n in numbers if (c := f"{self.name}-{n}") not in taken)
+    def _join(self) -> None:
+        used = {member["client_id"] for member in self.members.values()}
+        numbers = range(len(used) + 1)
+        client = next(c for n in numbers if (c := f"{self.name}-{n}") not in used)
         static = client if self.is_static else None
         member_id = f"{client}-{_uuid(self.rnd)}"
         self.members[member_id] = {
@@ -101,11 +101,11 @@ class Group:
 
     def _record(self, generation: int, at: int) -> bytes:
         topics = tuple(sorted(self.topics))
-        given = ASSIGNORS["range"](self.cluster, [Member(m, topics) for m in self.members])
+        assignment = ASSIGNORS["range"](self.cluster, [Member(m, topics) for m in self.members])
         members = []
         for member_id, member in self.members.items():
             by_topic: dict[str, list[int]] = {}
-            for topic, partition in given[member_id]:
+            for topic, partition in assignment[member_id]:
                 by_topic.setdefault(topic, []).append(partition)
             stored = encode_assignment(Assignment(1, list(by_topic.items()), None))
             members.append(member | {"assignment": stored})
@@ -121,7 +121,7 @@ class Group:
 
 
 def _commit(offset: int, at: int) -> bytes:
-    """What ``encode_value(1, 3, ...)`` gives, whose two numbers alone change: millions are made."""
+    """The same bytes as of ``encode_value(1, 3, ...)``, but faster: millions are generated."""
     head, between, tail = _BLANK_COMMIT
     return head + offset.to_bytes(8) + between + at.to_bytes(8) + tail
 
@@ -137,23 +137,23 @@ def _uuid(rnd: random.Random) -> str:
 
 
 @dataclass(frozen=True)
-class Partition:
-    """What one partition of the topic is made of: groups with their generations and commits."""
+class FleetPartition:
+    """One partition of the topic: its groups with their numbers of generations and commits."""
 
     number: int
     groups: list[tuple[str, int, int]]
 
     def rows(self) -> list[Row]:
-        """Its records in order of time."""
+        """The partition's records in order of time."""
         rows = [
             row
             for name, generations, commits in self.groups
-            for row in Group(name, generations, random.Random(name)).rows(commits)
+            for row in FleetGroup(name, generations, random.Random(name)).rows(commits)
         ]
         return sorted(rows, key=lambda row: row[0])
 
 
-def partitions(scale: float, *, skewed: bool) -> list[Partition]:
+def partitions(scale: float, *, skewed: bool) -> list[FleetPartition]:
     """``scale`` 1 is a day of 250,000 group records and 2.5 million commits; ``skewed``: one group
     has half of all generations.
     """
@@ -170,11 +170,11 @@ def partitions(scale: float, *, skewed: bool) -> list[Partition]:
             name = f"group-{number:05}"
             share = (name, count, commits * count // generations)
             placed.setdefault(partition_for(name, PARTITIONS), []).append(share)
-    return [Partition(number, groups) for number, groups in sorted(placed.items())]
+    return [FleetPartition(number, groups) for number, groups in sorted(placed.items())]
 
 
 def _shares(total: int, groups: int, rnd: random.Random) -> list[int]:
-    """``total`` over the groups, most of them calm and some not."""
+    """``total`` distributed over the groups: few have many."""
     weights = [rnd.lognormvariate(0, 1) for _ in range(groups)]
     scale = total / sum(weights)
     return [int(weight * scale) for weight in weights]

@@ -1,4 +1,4 @@
-"""The lake that `make demo` makes, made once however many processes run the tests."""
+"""The lake of `make demo`, written once for all test processes."""
 
 import fcntl
 import os
@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 
 from jobs.nightly_run.demo import INCIDENTS
-from tests.end_to_end.played import Played
+from tests.end_to_end.incident_lake import IncidentLake
 
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory):
-    """For reading only: whoever writes takes a copy."""
+    """Read-only: a test that writes uses a copy."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
-    made = folder / "demo"
+    root = folder / "demo"
     with open(folder / "demo.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not made.is_dir():
-            making = Played(str(folder / "demo-in-the-making"))
+        if not root.is_dir():
+            partial = IncidentLake(str(folder / "demo-partial"))
             for cluster, incident in INCIDENTS.items():
-                making.run(cluster, incident / "segments", incident / "server.log")
-            Path(making.root).rename(made)
-    return Played(str(made))
+                partial.run(cluster, incident / "segments", incident / "server.log")
+            Path(partial.root).rename(root)
+    return IncidentLake(str(root))

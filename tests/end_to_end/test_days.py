@@ -1,4 +1,4 @@
-"""The same inputs give the same tables, in one run or two at once, by day or together."""
+"""The same input gives the same tables: in one run, or in two parallel runs by date."""
 
 import re
 import struct
@@ -17,7 +17,7 @@ from jobs.nightly_run.coverage import BRONZE
 from jobs.nightly_run.demo import INCIDENTS
 from schemas import table_names
 
-# The incident began at 00:46 UTC; so much earlier, midnight falls into its middle.
+# The incident began at 00:46 UTC; moved by this time, midnight is in its middle.
 EARLIER = timedelta(minutes=48, seconds=30)
 DAYS = ("2026-11-20", "2026-11-21")
 _LINE_TIME = re.compile(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),", re.MULTILINE)
@@ -29,7 +29,7 @@ def earlier_line(match):
 
 
 def earlier_batches(data):
-    """Record batches v2 with base and max timestamp moved, and the checksum over them made anew."""
+    """Record batches (v2) with base and max timestamp moved, and a new checksum."""
     out, position = bytearray(data), 0
     while position < len(out):
         (length,) = struct.unpack_from(">i", out, position + 8)
@@ -46,7 +46,7 @@ def earlier_batches(data):
 
 @pytest.fixture(scope="module")
 def incident(tmp_path_factory):
-    """The incident on Kafka 4.1 across midnight."""
+    """The incident on Kafka 4.1, moved so that it spans midnight."""
     source, target = INCIDENTS["kafka-4.1"], tmp_path_factory.mktemp("midnight")
     log = (source / "server.log").read_text()
     (target / "server.log").write_text(_LINE_TIME.sub(earlier_line, log))
@@ -58,19 +58,19 @@ def incident(tmp_path_factory):
 
 
 def run(root, incident, **dates):
-    given = {"segments": str(incident / "segments"), "broker_log": str(incident / "server.log")}
-    nightly(NightlyOptions(str(root), "c", **given, **dates), load_config(None))
+    sources = {"segments": str(incident / "segments"), "broker_log": str(incident / "server.log")}
+    nightly(NightlyOptions(str(root), "c", **sources, **dates), load_config(None))
 
 
 def tables(root):
     return {
         table: sorted(map(repr, query(str(root), f"SELECT * FROM {table}")[1]))
-        for table in set(table_names()) - {"runs"}  # which tells of the runs, not of the groups
+        for table in set(table_names()) - {"runs"}  # differs by design
         if (Path(root) / table).is_dir()
     }
 
 
-def test_at_once_or_together_the_tables_are_the_same(incident, tmp_path):
+def test_parallel_runs_by_date_give_the_same_tables_as_one_run(incident, tmp_path):
     first, last = DAYS
     run(tmp_path / "together", incident, first=first, last=last)
     together = tables(tmp_path / "together")

@@ -1,5 +1,5 @@
-"""Faults: what is untouched is read as ever, what is lost is in quarantine, and damage done to a
-lake by hand is found.  `make -C tools faults` tries many more."""
+"""Faults: undamaged input is read, damaged input is quarantined, and damage of a lake is found.
+`make -C tools faults` tries many more."""
 
 import gzip
 import os
@@ -34,8 +34,8 @@ ADDED = ["an array of 2**31 - 1", "a key of 2 GiB"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A partition and a log for each fault, sound ones, and what is none of ours beside them."""
-    root = tmp_path_factory.mktemp("left-behind")
+    """One partition or log per fault, undamaged ones, and files that are not read."""
+    root = tmp_path_factory.mktemp("inputs")
     data = SEGMENT.read_bytes()
     for partition, name in PARTITIONS.items():
         put(root / f"{TOPIC}-{partition}" / "0.log", faults.SEGMENTS[name](data, chance()))
@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
     put(root / "backup" / f"{TOPIC}-{SOUND}" / "1.log", data)
     put(root / "orders-0" / "0.log", data)
     for name in ("sound", *faults.LOGS):
-        # A log is known by its first line.
+        # Logs are identified by their first line.
         log = f"[2026-11-21 00:40:00,000] INFO {name} (kafka.Kafka$)\n".encode() + log_bytes()
         damaged = faults.LOGS[name](log, chance()) if name in faults.LOGS else log
         put(root / "logs" / f"{name}.log", damaged)
@@ -69,18 +69,16 @@ def chance():
 
 @pytest.fixture(scope="module")
 def ingested(folder, tmp_path_factory):
-    """A lake of all of it; read in the other order, nothing changes."""
+    """The lake with all inputs, and its tables before they were read again in reverse order."""
     root = str(tmp_path_factory.mktemp("lake"))
-    given = NightlyOptions(root, "c", segments=str(folder), broker_log=str(folder / "logs"))
+    options = NightlyOptions(root, "c", segments=str(folder), broker_log=str(folder / "logs"))
     config = load_config(None)
-    inputs = inputs_of(given, config)
+    inputs = inputs_of(options, config)
     lake = Lake(build_session(config), root, "c")
     ingest.run(lake, inputs)
     before = damage.tables_of(root)
-    backwards = replace(
-        inputs, segments=inputs.segments[::-1], broker_logs=inputs.broker_logs[::-1]
-    )
-    ingest.run(lake, backwards)
+    reverse = replace(inputs, segments=inputs.segments[::-1], broker_logs=inputs.broker_logs[::-1])
+    ingest.run(lake, reverse)
     return root, before
 
 
@@ -112,7 +110,7 @@ def lines(ingested, log):
     )[1]
 
 
-def test_read_again_in_another_order_nothing_changes(ingested):
+def test_reading_again_in_another_order_changes_nothing(ingested):
     root, before = ingested
     after = damage.tables_of(root)
 
@@ -122,11 +120,11 @@ def test_read_again_in_another_order_nothing_changes(ingested):
         assert after[table] == before[table]
 
 
-def test_every_input_is_accounted_for(ingested):
+def test_damaged_inputs_violate_no_law(ingested):
     assert broken_laws(ingested[0])[1] == []
 
 
-def test_other_topics_are_none_of_ours(ingested):
+def test_other_topics_are_not_read(ingested):
     files = query(ingested[0], "SELECT path FROM ingested_files")[1]
 
     assert len(files) > len(PARTITIONS)
@@ -134,7 +132,7 @@ def test_other_topics_are_none_of_ours(ingested):
 
 
 @pytest.mark.parametrize("fault", WITHOUT_BATCH)
-def test_a_damaged_batch_costs_itself_alone(ingested, folder, fault):
+def test_only_the_damaged_batch_is_lost(ingested, folder, fault):
     first, end = faults.some_batch(SEGMENT.read_bytes(), chance())
     damaged = (folder / f"{TOPIC}-{partition_of(fault)}" / "0.log").read_bytes()
 
@@ -149,7 +147,7 @@ def test_a_damaged_batch_costs_itself_alone(ingested, folder, fault):
     assert max(lost)[0] - min(lost)[0] == len(lost) - 1
 
 
-def test_a_segment_is_read_up_to_where_it_is_cut(ingested, folder):
+def test_a_truncated_segment_is_read_up_to_the_cut(ingested, folder):
     partition = partition_of("truncated in a batch")
     damaged = (folder / f"{TOPIC}-{partition}" / "0.log").read_bytes()
     first, _ = faults.some_batch(SEGMENT.read_bytes(), chance())
@@ -163,31 +161,31 @@ def test_a_segment_is_read_up_to_where_it_is_cut(ingested, folder):
 
 
 @pytest.mark.parametrize("fault", ADDED)
-def test_what_claims_to_be_endless_is_quarantined(ingested, fault):
+def test_batches_with_impossible_lengths_are_quarantined(ingested, fault):
     end = SEGMENT.stat().st_size
 
     assert records(ingested, partition_of(fault)) == records(ingested, SOUND)
     assert [row[0] for row in quarantined(ingested, partition_of(fault))] == [end]
 
 
-def test_nothing_comes_of_nothing(ingested):
+def test_an_empty_segment_has_no_records(ingested):
     partition = partition_of("zero bytes")
 
     assert records(ingested, partition) == quarantined(ingested, partition) == []
 
 
-def test_a_log_in_utf_16_says_the_same(ingested):
+def test_a_log_in_utf_16_has_the_same_lines(ingested):
     assert len(lines(ingested, "sound")) > 100
     assert lines(ingested, "UTF-16") == lines(ingested, "sound")
 
 
-def test_a_log_that_is_cut_off_says_what_came_before(ingested):
-    whole, kept = lines(ingested, "sound"), lines(ingested, "cut off in a line")
+def test_a_truncated_log_is_read_up_to_the_cut(ingested):
+    sound, kept = lines(ingested, "sound"), lines(ingested, "cut off in a line")
 
-    lost = set(whole) - set(kept)
+    lost = set(sound) - set(kept)
 
     assert len(kept) > 100
-    assert set(kept) < set(whole)
+    assert set(kept) < set(sound)
     assert min(time for time, _ in lost) >= max(time for time, _ in kept)
 
 
@@ -199,14 +197,14 @@ def test_a_clock_set_back_loses_no_line(ingested):
     assert lines(ingested, "clock set back") != lines(ingested, "sound")
 
 
-def test_an_encrypted_log_is_no_quiet_one(ingested):
+def test_an_encrypted_log_is_quarantined(ingested):
     assert lines(ingested, "encrypted") == []
     assert query(
         ingested[0], "SELECT source, position, reason FROM quarantine WHERE reason LIKE 'no text%'"
-    )[1] == [("broker_log", 0, "no text: encrypted, or packed in a way that is not known")]
+    )[1] == [("broker_log", 0, "not text: encrypted, or an unknown compression")]
 
 
-# A lake damaged by hand -----------------------------------------------------------------------
+# Damaged lakes --------------------------------------------------------------------------------
 
 CLUSTER = "kafka-4.1"
 
@@ -217,7 +215,7 @@ def copy(demo, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("how", "table"),
+    ("damage_kind", "table"),
     [
         ("a data file deleted", "assignments"),
         ("bytes of a data file flipped", "churn"),
@@ -228,12 +226,12 @@ def copy(demo, tmp_path):
         ("a column less", "generation_members"),
     ],
 )
-def test_damage_by_hand_is_found(copy, how, table):
-    damage.DAMAGES[how](str(copy), table)
+def test_a_damaged_table_is_found(copy, damage_kind, table):
+    damage.DAMAGES[damage_kind](str(copy), table)
 
-    said = broken_laws(str(copy))[1]
+    violations = broken_laws(str(copy))[1]
 
-    assert any(table in f"{law} {where}" for law, _, where, *_ in said)
+    assert any(table in f"{law} {where}" for law, _, where, *_ in violations)
 
 
 @pytest.mark.parametrize(
@@ -248,24 +246,24 @@ def test_damage_by_hand_is_found(copy, how, table):
         ("rebalance_latency", "join_ms"),
     ],
 )
-def test_a_value_changed_by_hand_is_found(copy, table, column):
+def test_a_changed_value_is_found(copy, table, column):
     damage.value_changed(str(copy), table, column)
 
     assert broken_laws(str(copy))[1] != []
 
 
-# A run that is killed -------------------------------------------------------------------------
+# Killed runs ---------------------------------------------------------------------------------
 
 
-def test_a_run_that_is_killed_and_started_again_leaves_the_same_tables(demo, tmp_path):
-    given = {
+def test_a_killed_run_that_is_started_again_gives_the_same_tables(demo, tmp_path):
+    sources = {
         "segments": str(INCIDENT / "segments"),
         "broker_log": str(INCIDENT / "server.log"),
     }
     where = ["--lake", str(tmp_path), "--cluster-id", CLUSTER]
-    read = ["--segments", given["segments"], "--broker-log", given["broker_log"]]
+    source_options = ["--segments", sources["segments"], "--broker-log", sources["broker_log"]]
     run = subprocess.Popen(
-        [sys.executable, "-m", "jobs.command_line.cli", "nightly", *where, *read],
+        [sys.executable, "-m", "jobs.command_line.cli", "nightly", *where, *source_options],
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -276,7 +274,7 @@ def test_a_run_that_is_killed_and_started_again_leaves_the_same_tables(demo, tmp
         os.killpg(run.pid, signal.SIGKILL)  # the JVM and its workers too
         run.wait()
     readable = query(str(tmp_path), "SELECT COUNT(*) FROM offsets_records")[1]
-    nightly(NightlyOptions(str(tmp_path), CLUSTER, **given), load_config(None))
+    nightly(NightlyOptions(str(tmp_path), CLUSTER, **sources), load_config(None))
 
     assert readable[0][0] > 0
     assert broken_laws(str(tmp_path))[1] == []

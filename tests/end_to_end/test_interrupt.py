@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a run: one line, exit 130, and a lake that is right as far as it goes."""
+"""Ctrl-C during a run: one line on stderr, exit code 130, and no damaged table."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ REGROUP = [sys.executable, "-m", "jobs.command_line.cli"]
 
 @pytest.fixture
 def running(tmp_path):
-    """A nightly whose ingest is done, in a process group of its own as on a terminal."""
+    """A nightly run after its ingest, in a process group of its own as on a terminal."""
     incident = INCIDENTS["kafka-4.1"]
     inputs = ["--segments", incident / "segments", "--broker-log", incident / "server.log"]
     command = [*REGROUP, "nightly", "--lake", tmp_path, "--cluster-id", "c", *inputs]
@@ -37,32 +37,32 @@ def _nice():
     os.nice(10)
 
 
-def test_a_run_that_is_interrupted(running, tmp_path):
+def test_an_interrupted_run_leaves_no_damage(running, tmp_path):
     os.killpg(running.pid, signal.SIGINT)
-    _, said = running.communicate()
+    _, stderr = running.communicate()
 
-    lines = [line for line in said.splitlines() if not line.endswith(" s")]  # jobs done before
+    lines = [line for line in stderr.splitlines() if not line.endswith(" s")]  # finished steps
     assert lines == [
         "regroup: interrupted, cancelling Spark's jobs (Ctrl-C again: exit at once); written "
         "tables stay valid, and the same command computes the rest"
     ]
     assert running.returncode == 130
     lake = str(tmp_path)
-    there = tables_on_disk(lake)
-    assert {"offsets_records", "broker_log_events", "runs"} <= set(there) < set(table_names())
-    assert [damage for table in there for damage in damages(lake, table)] == []
-    ended = query(lake, "SELECT step, outcome FROM runs WHERE step IN ('nightly', 'ingest')")[1]
-    assert sorted(ended) == [("ingest", "done"), ("nightly", "failed")]
+    tables = tables_on_disk(lake)
+    assert {"offsets_records", "broker_log_events", "runs"} <= set(tables) < set(table_names())
+    assert [damage for table in tables for damage in damages(lake, table)] == []
+    steps = query(lake, "SELECT step, outcome FROM runs WHERE step IN ('nightly', 'ingest')")[1]
+    assert sorted(steps) == [("ingest", "done"), ("nightly", "failed")]
 
 
-def test_a_command_without_spark(tmp_path):
+def test_a_command_without_spark_ends_at_once(tmp_path):
     pipe = tmp_path / "cases"
     os.mkfifo(pipe)
     command = [*REGROUP, "assign", "--file", pipe]
     reading = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    with open(pipe, "w"):  # once the command has opened it, too
+    with open(pipe, "w"):  # returns once the command has opened it, too
         reading.send_signal(signal.SIGINT)
-        _, said = reading.communicate()
+        _, stderr = reading.communicate()
 
-    assert said == "regroup: interrupted\n"
+    assert stderr == "regroup: interrupted\n"
     assert reading.returncode == 130

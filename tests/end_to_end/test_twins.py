@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from jobs.nightly_run.pipeline import JOBS
-from tests.end_to_end.played import Played
+from tests.end_to_end.incident_lake import IncidentLake
 
 TWINS = Path(__file__).parents[1] / "data" / "twins"
 # The broker of each play: its segments, its log.
@@ -69,7 +69,7 @@ def left_behind(tmp_path, version):
 
 @pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
 def test_tables_give_the_truth(left_behind, version):
-    lake = Played(str(left_behind / "lake"))
+    lake = IncidentLake(str(left_behind / "lake"))
     counted = [job for job in JOBS if job not in NOT_COUNTED]
     lake.run(version, left_behind / "segments", left_behind / "logs", jobs=counted)
 

@@ -1,4 +1,4 @@
-"""Accounting for a folder: whatever its files hold is counted once, and damage is said."""
+"""Accounting for a folder: every input is counted once, and damage is reported."""
 
 import shutil
 
@@ -17,12 +17,14 @@ def test_the_examples_are_accounted_for(pytestconfig):
     ]
 
 
-def test_damage_shows_as_unreadable_bytes_and_nothing_else_is_lost(pytestconfig, tmp_path):
+def test_a_damaged_batch_counts_as_unreadable_bytes_and_nothing_else_is_lost(
+    pytestconfig, tmp_path
+):
     name = "__consumer_offsets-2/00000000000000000000.log"
-    whole = pytestconfig.rootpath / "examples" / "mixed-clients-4.1.2" / "segments" / name
+    source = pytestconfig.rootpath / "examples" / "mixed-clients-4.1.2" / "segments" / name
     damaged = tmp_path / name
     damaged.parent.mkdir()
-    shutil.copy(whole, damaged)
+    shutil.copy(source, damaged)
     data = bytearray(damaged.read_bytes())
     data[100] ^= 1  # inside the first batch, whose checksum no longer holds
     damaged.write_bytes(data)

@@ -1,4 +1,4 @@
-"""What the comparisons of nights with one run have in common: run, compare, say."""
+"""Shared by the comparisons of runs by date with one run: run, compare, report."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from jobs.nightly import NightlyOptions, nightly
 from jobs.nightly_run.pipeline import Progress
 
 
-def worked_out(request: NightlyOptions, config: Config) -> float:
-    """The run, without a word; its seconds by the clock."""
+def run_seconds(options: NightlyOptions, config: Config) -> float:
+    """Run nightly without progress output; returns its wall-clock seconds."""
     began = time.monotonic()
-    nightly(request, config, Progress(io.StringIO()))
+    nightly(options, config, Progress(io.StringIO()))
     return time.monotonic() - began
 
 
 def compared(
-    expected: Mapping[str, Counter[Any]], found: Mapping[str, Mapping[str, Counter[Any]]]
+    expected: Mapping[str, Counter[Any]], runs: Mapping[str, Mapping[str, Counter[Any]]]
 ) -> list[str]:
-    """Prints a line a table; what differs, some of each."""
-    print("| table | rows in one run | " + " | ".join(f"{name}: differ" for name in found) + " |")
-    print("|---|---:|" + "---:|" * len(found))
+    """Print one line per table; returns some of the differing rows of each."""
+    print("| table | rows in one run | " + " | ".join(f"{name}: differ" for name in runs) + " |")
+    print("|---|---:|" + "---:|" * len(runs))
     differing = []
     for table, rows in expected.items():
         cells = []
-        for name, tables in found.items():
-            missing, more = rows - tables[table], tables[table] - rows
-            cells.append(str(missing.total() + more.total()))
-            signs = (("-", missing), ("+", more))
+        for name, tables in runs.items():
+            missing, extra = rows - tables[table], tables[table] - rows
+            cells.append(str(missing.total() + extra.total()))
+            signs = (("-", missing), ("+", extra))
             differing += [f"{name} {table} {sign} {row}" for sign, of in signs for row in [*of][:2]]
         print(f"| {table} | {rows.total()} | " + " | ".join(cells) + " |")
     return differing
 
 
 def end(differing: Iterable[str]) -> NoReturn:
-    """Says what differs, and whether anything does; exit 1 if so."""
+    """Print the differing rows and the result; exit 1 if there are any."""
     lines = [*differing]
     print(*lines, "DIFFERENT" if lines else "the same", sep="\n")
     sys.exit(bool(lines))

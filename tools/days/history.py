@@ -1,10 +1,10 @@
-"""A month of a cluster's life, as its brokers leave it behind: made of four real minutes.
+"""A month of files of a cluster's brokers, made from four minutes of a real incident.
 
-An incident (examples/mixed-clients-4.1.2) is cut into days, half of each piece after its midnight
-and half before the next: what happened around a cut happened around a midnight.  It is lived
-twice; in between every group's record is deleted, and its second life has other member ids.
-Some groups are known by records and lines, some by one of these; some commits are transactional,
-and end on the same date, on the next, or never.
+The incident (examples/mixed-clients-4.1.2) is cut into one piece per day.  The first half of a
+piece is moved to the beginning of its day and the second half to the end, so that events around a
+cut are around midnight.  The incident is used twice: in between, every group is deleted, and its
+second incarnation has other member ids.  Some groups have records and log lines, some only one of
+these; some commits are transactional and end on the same date, on the next one, or never.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from jobs.segments.writer import framed, records_bytes
 
 INCIDENT = Path(__file__).resolve().parents[2] / "examples" / "mixed-clients-4.1.2"
 FIRST = date(2026, 10, 1)
-DAYS, LIVES = 30, 2
+DAYS, INCARNATIONS = 30, 2
 DAY_MS = 86_400_000
-BY_LINES_ALONE, BY_RECORDS_ALONE = "inventory-static", "audit-python"
+LINES_ONLY, RECORDS_ONLY = "inventory-static", "audit-python"
 TRANSACTIONAL = "reports-java"
-# Of the commits one in so many is kept; of the transactions one in so many never ends.
+# One in COMMITS commits is kept; one in OPEN transactions never ends.
 COMMITS, OPEN = 10, 7
-# A marker comes so many records after its commit.
+# Number of records between a transactional commit and its marker.
 MARKER_AFTER = 3
 TOPIC = "__consumer_offsets"
-# A segment of an even partition holds so many days, of an odd one a day.
+# Days per segment of an even partition; segments of odd partitions hold one day.
 ROLLED_DAYS = 3
 
 _LINE = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\]")
 _UUID = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_OTHER_LIFE = bytes.maketrans(b"0123456789abcdef", b"89abcdef01234567")
+_OTHER_DIGITS = bytes.maketrans(b"0123456789abcdef", b"89abcdef01234567")
 
 
-class Record(NamedTuple):
-    """A record without its offset; ``producer_id`` and ``marker`` (0 abort, 1 commit) of those of
-    transactions."""
+class MonthRecord(NamedTuple):
+    """A record without its offset; ``producer_id`` and ``marker`` (0 abort, 1 commit) are set in
+    transactions only."""
 
     time_ms: int
     key: bytes
@@ -56,13 +56,13 @@ class Record(NamedTuple):
 
 @dataclass
 class History:
-    """What a folder gets on each day: file, relative to it -> bytes to append."""
+    """The data of each day: relative file path -> bytes to append."""
 
     days: list[date]
     _landing: dict[date, dict[str, bytes]] = field(default_factory=dict)
 
     def land(self, folder: Path, day: date, *, late: bool | None = None) -> None:
-        """The day's files or parts of them; only those that may be late, or only the others."""
+        """Write the day's data; with ``late``, only files that may be late, or only the others."""
         for name, data in self._landing[day].items():
             if late in (None, may_be_late(name)):
                 path = folder / name
@@ -78,29 +78,29 @@ class History:
 
 
 def may_be_late(name: str) -> bool:
-    """Files that hold one day only, and are whole when they come."""
+    """Whether the file holds one day only, so that it is complete when it comes."""
     partition = re.search(rf"{TOPIC}-(\d+)/", name)
     return partition is None or int(partition[1]) % 2 == 1
 
 
 def history() -> History:
     days = [FIRST + timedelta(days=number) for number in range(DAYS)]
-    made = History(days, {day: {} for day in days})
+    month = History(days, {day: {} for day in days})
     for partition, records in sorted(_records().items()):
-        _roll(made, partition, records)
+        _roll(month, partition, records)
     for day, lines in _lines().items():
-        made._landing[day][f"logs/server.log.{day}"] = "".join(lines).encode()
-    return made
+        month._landing[day][f"logs/server.log.{day}"] = "".join(lines).encode()
+    return month
 
 
-def _roll(made: History, partition: int, records: list[Record]) -> None:
-    kept = 1 if partition % 2 else ROLLED_DAYS
+def _roll(month: History, partition: int, records: list[MonthRecord]) -> None:
+    days_per_segment = 1 if partition % 2 else ROLLED_DAYS
     name, rolled = "", -1
     for offset, record in enumerate(records):
         day = _date(record.time_ms)
-        if (number := (day - FIRST).days // kept) != rolled:
+        if (number := (day - FIRST).days // days_per_segment) != rolled:
             name, rolled = f"segments/{TOPIC}-{partition}/{offset:020}.log", number
-        landing = made._landing[day]
+        landing = month._landing[day]
         landing[name] = landing.get(name, b"") + batch(offset, record)
 
 
@@ -109,17 +109,17 @@ def _roll(made: History, partition: int, records: list[Record]) -> None:
 
 @dataclass(frozen=True)
 class Calendar:
-    """The incident's time, in ms, as that of one life in days."""
+    """Maps times of the incident, in ms, to the days of one incarnation."""
 
     first_ms: int
     last_ms: int
 
-    def moved(self, time_ms: int, life: int) -> int:
-        days = DAYS // LIVES
+    def moved(self, time_ms: int, incarnation: int) -> int:
+        days = DAYS // INCARNATIONS
         cut_ms = (self.last_ms - self.first_ms) // days + 1
         number, rest = divmod(time_ms - self.first_ms, cut_ms)
         rest = rest if rest < cut_ms // 2 else DAY_MS - (cut_ms - rest)
-        return _midnight_ms(FIRST) + (life * days + number) * DAY_MS + rest
+        return _midnight_ms(FIRST) + (incarnation * days + number) * DAY_MS + rest
 
 
 def _midnight_ms(day: date) -> int:
@@ -130,65 +130,67 @@ def _date(time_ms: int) -> date:
     return datetime.fromtimestamp(time_ms / 1000, UTC).date()
 
 
-def _told() -> list[dict[str, Any]]:
+def _decoded() -> list[dict[str, Any]]:
     out = io.StringIO()
     decode_files([str(INCIDENT / "segments")], out)
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
 def _calendar() -> Calendar:
-    times = [told["timestamp"] for told in _told()]
+    times = [record["timestamp"] for record in _decoded()]
     return Calendar(min(times) - 1_000, max(times) + 1_000)
 
 
 # Records -------------------------------------------------------------------------------------
 
 
-def _records() -> dict[int, list[Record]]:
-    """By partition, in order."""
-    told, calendar = _told(), _calendar()
-    found: dict[int, list[Record]] = defaultdict(list)
-    for life in range(LIVES):
+def _records() -> dict[int, list[MonthRecord]]:
+    """Records by partition, in offset order."""
+    decoded, calendar = _decoded(), _calendar()
+    by_partition: dict[int, list[MonthRecord]] = defaultdict(list)
+    for incarnation in range(INCARNATIONS):
         ended = {}
-        for partition, time_ms, key, value in _chosen(told):
-            moved = calendar.moved(time_ms, life)
-            found[partition].append(Record(moved, key, _as_of(key, value, moved, life)))
+        for partition, time_ms, key, value in _selected(decoded):
+            moved = calendar.moved(time_ms, incarnation)
+            by_partition[partition].append(
+                MonthRecord(moved, key, _as_of(key, value, moved, incarnation))
+            )
             if key[:2] == b"\x00\x02":
                 ended[key] = partition
         for key, partition in ended.items():
-            last_ms = found[partition][-1].time_ms
-            found[partition].append(Record(last_ms + 1, key, None))
-    return {partition: list(_in_transactions(rows)) for partition, rows in found.items()}
+            last_ms = by_partition[partition][-1].time_ms
+            by_partition[partition].append(MonthRecord(last_ms + 1, key, None))
+    return {partition: list(_in_transactions(rows)) for partition, rows in by_partition.items()}
 
 
-def _chosen(told: list[dict[str, Any]]) -> Iterator[tuple[int, int, bytes, bytes | None]]:
-    for record in told:
+def _selected(decoded: list[dict[str, Any]]) -> Iterator[tuple[int, int, bytes, bytes | None]]:
+    for record in decoded:
         is_commit = record["type"] == "OffsetCommit"
-        if record["decoded"]["key"]["group"] == BY_LINES_ALONE:
+        if record["decoded"]["key"]["group"] == LINES_ONLY:
             continue
         if not (is_commit and record["offset"] % COMMITS):
             value = record["value"] and b64decode(record["value"])
             yield record["partition"], record["timestamp"], b64decode(record["key"]), value
 
 
-def _as_of(key: bytes, value: bytes | None, time_ms: int, life: int) -> bytes | None:
-    """The same record with the times inside it moved, and in another life other member ids."""
+def _as_of(key: bytes, value: bytes | None, time_ms: int, incarnation: int) -> bytes | None:
+    """The value with its times moved and, in the second incarnation, other member ids."""
     if value is None:
         return None
     record = decode(key, value)
     fields = dict(record.value or {})
     moved = {"commit_timestamp": time_ms, "current_state_timestamp": time_ms - 20}
     fields |= {name: ms for name, ms in moved.items() if name in fields}
-    whole = encode_value(key[1], record.version, fields)
-    return other_life(whole) if life % 2 else whole
+    value = encode_value(key[1], record.version, fields)
+    return with_other_ids(value) if incarnation % 2 else value
 
 
-def other_life(data: bytes) -> bytes:
-    return _UUID.sub(lambda match: match[0].translate(_OTHER_LIFE), data)
+def with_other_ids(data: bytes) -> bytes:
+    return _UUID.sub(lambda match: match[0].translate(_OTHER_DIGITS), data)
 
 
-def _in_transactions(records: list[Record]) -> Iterator[Record]:
-    waiting: list[tuple[int, Record]] = []
+def _in_transactions(records: list[MonthRecord]) -> Iterator[MonthRecord]:
+    waiting: list[tuple[int, MonthRecord]] = []
     for number, record in enumerate(records):
         is_commit = record.key[:2] == b"\x00\x01"
         if is_commit and TRANSACTIONAL.encode() in record.key and number % 3:
@@ -198,12 +200,14 @@ def _in_transactions(records: list[Record]) -> Iterator[Record]:
         else:
             yield record
         while waiting and waiting[0][0] <= number:
-            _, begun = waiting.pop(0)
-            yield Record(record.time_ms, b"", b"", begun.producer_id, begun.producer_id % 4 and 1)
+            _, commit = waiting.pop(0)
+            yield MonthRecord(
+                record.time_ms, b"", b"", commit.producer_id, commit.producer_id % 4 and 1
+            )
 
 
-def batch(offset: int, record: Record) -> bytes:
-    """A batch v2 of one record."""
+def batch(offset: int, record: MonthRecord) -> bytes:
+    """A batch (v2) of one record."""
     key, value, attributes = record.key, record.value, 0
     if record.producer_id >= 0:
         attributes = 0x10
@@ -219,22 +223,22 @@ def batch(offset: int, record: Record) -> bytes:
 
 
 def _lines() -> dict[date, list[str]]:
-    """The coordinator's lines by day, and by the order in which it wrote them."""
-    calendar, found = _calendar(), defaultdict(list)
+    """The coordinator's lines by day, in the order of the log."""
+    calendar, by_day = _calendar(), defaultdict(list)
     text = (INCIDENT / "server.log").read_text()
-    for life in range(LIVES):
+    for incarnation in range(INCARNATIONS):
         for line in text.splitlines(keepends=True):
             match = _LINE.match(line)
-            if not match or "[Group" not in line or BY_RECORDS_ALONE in line:
+            if not match or "[Group" not in line or RECORDS_ONLY in line:
                 continue
-            said = datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC)
-            time_ms = int(said.timestamp() * 1000)
+            logged = datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC)
+            time_ms = int(logged.timestamp() * 1000)
             if calendar.first_ms <= time_ms <= calendar.last_ms:
-                moved = calendar.moved(time_ms, life)
+                moved = calendar.moved(time_ms, incarnation)
                 rest = line[match.end() :]
-                rest = other_life(rest.encode()).decode() if life % 2 else rest
-                found[_date(moved)].append(f"[{_clock(moved)}]{rest}")
-    return found
+                rest = with_other_ids(rest.encode()).decode() if incarnation % 2 else rest
+                by_day[_date(moved)].append(f"[{_clock(moved)}]{rest}")
+    return by_day
 
 
 def _clock(time_ms: int) -> str:

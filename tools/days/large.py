@@ -1,12 +1,11 @@
-"""A large lake worked out night after night, as if its dates came in one by one, and in one run:
-is every table the same?
+"""Computes a large lake date by date and in one run, and compares all tables.
 
     python -m tools.days.large LAKE --cluster-id ID [--conf FILE]
 
-What ``tools.days`` asks of small days, for days of a size at which runs go another way
-(``jobs.lake.dated_scope.MANY_ROWS``).  LAKE has a few dates in bronze, as `regroup simulate --lake` leaves
-them, and is worked out in one run.  Once all nights are over, the first one is run again.  Exit 1
-if a row differs, or if a law is broken.
+The check of ``tools.days`` for dates with more than ``jobs.lake.dated_scope.MANY_ROWS`` rows, for
+which a run has another plan.  LAKE has some dates in bronze, as written by `regroup simulate
+--lake`, and is computed in one run.  After all dates, the first one is run again.  Exit 1 if a row
+differs or a law is violated.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions
 from jobs.nightly_run.coverage import BRONZE
 from schemas import table_names, table_partitioning
-from tools.days.comparison import compared, end, worked_out
+from tools.days.comparison import compared, end, run_seconds
 
 
 def bronze_of(lake: str) -> list[str]:
@@ -46,14 +45,14 @@ def dates_of(lake: str) -> list[date]:
 
 
 def land_lists(source: str, lake: str) -> None:
-    """What ingest wrote beside bronze: which files came, and what of them could not be read."""
+    """Copy the other tables of ingest: files and quarantine."""
     for table in ("ingested_files", "quarantine"):
         if DeltaTable.is_deltatable(f"{source}/{table}"):
             shutil.copytree(f"{source}/{table}", f"{lake}/{table}")
 
 
 def land(source: str, lake: str, day: date) -> None:
-    """What the source's bronze has of the date."""
+    """Append the source's bronze rows of this date."""
     for table in bronze_of(source):
         rows = DeltaTable(f"{source}/{table}").to_pyarrow_dataset()
         of_day = rows.scanner(filter=pc.field("event_date") == day).to_reader()
@@ -63,13 +62,13 @@ def land(source: str, lake: str, day: date) -> None:
 
 
 def fewest_events(lake: str) -> int:
-    """On a date, of those that a run counts to know whether they are many."""
+    """The smallest number of rows per date that a run compares with MANY_ROWS."""
     dates = " UNION ALL ".join(f"SELECT event_date FROM {table}" for table in EVENT_TABLES)
     return min(query(lake, f"SELECT count(*) FROM ({dates}) GROUP BY event_date")[1])[0]
 
 
 def rows_of(lake: str) -> dict[str, Counter[int]]:
-    """Of every table but `runs` the rows' hashes: a row can be found by ``hash(t) = ...``."""
+    """Hashes of all rows of all tables but `runs`; ``hash(t) = ...`` selects such a row."""
     return {
         table: Counter(row[0] for row in query(lake, f"SELECT hash(t) FROM {table} t")[1])
         for table in table_names()
@@ -79,23 +78,23 @@ def rows_of(lake: str) -> dict[str, Counter[int]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("lake", help="its tables but bronze are written anew")
+    parser.add_argument("lake", help="lake whose tables but bronze are recomputed")
     parser.add_argument("--cluster-id", required=True)
     parser.add_argument("--conf", default=str(CONF / "large.toml"))
     options = parser.parse_args()
     whole, cluster_id, config = options.lake, options.cluster_id, load_config(options.conf)
-    once_s = worked_out(NightlyOptions(whole, cluster_id, recompute_all=True), config)
+    once_s = run_seconds(NightlyOptions(whole, cluster_id, recompute_all=True), config)
     print(f"everything in one run: {once_s:.0f} s", flush=True)
     if (events := fewest_events(whole)) <= MANY_ROWS:
-        sys.exit(f"{events} events on a date are not many: give a lake with more than {MANY_ROWS}")
+        sys.exit(f"a date has {events} events: use a lake with more than {MANY_ROWS} per date")
     with tempfile.TemporaryDirectory() as nights:
         land_lists(whole, nights)
         days = dates_of(whole)
         for day in days:
             land(whole, nights, day)
-            night_s = worked_out(NightlyOptions(nights, cluster_id, date=str(day)), config)
+            night_s = run_seconds(NightlyOptions(nights, cluster_id, date=str(day)), config)
             print(f"{day}: {night_s:.0f} s", flush=True)
-        again_s = worked_out(NightlyOptions(nights, cluster_id, date=str(days[0])), config)
+        again_s = run_seconds(NightlyOptions(nights, cluster_id, date=str(days[0])), config)
         print(f"{days[0]} again: {again_s:.0f} s", flush=True)
         differing = compared(rows_of(whole), {"nights": rows_of(nights)})
         differing += [str(law) for lake in (whole, nights) for law in broken_laws(lake)[1]]

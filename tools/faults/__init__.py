@@ -1,2 +1,7 @@
-"""Faults, tried and counted: what breaks while a lake is written, in what it is written from, or in
-the lake itself, and whether anything is lost by it."""
+"""Fault tests: killed processes, full disks, damaged inputs and damaged lakes, and their effect.
+
+__main__  runs all kinds of faults and counts the results
+runs      faults during a run: killed processes, full disks
+inputs    damaged segments and broker logs
+lakes     damaged tables
+"""

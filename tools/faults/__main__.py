@@ -1,10 +1,10 @@
-"""Every fault, tried and counted.
+"""Tries every kind of fault and counts the results.
 
     python -m tools.faults [KIND...] [--tries N] [--seed S] [--incident DIR]
 
-A line for each kind of fault: how often it was tried, how often the tables came out as without it,
-how often there was a clear error (or a line of `regroup check`) and a lake right for what it holds,
-and how often something was lost.  Exit 1 if anything was.
+Prints one line per kind of fault: the number of tries, how often the tables were the same as
+without the fault, how often there was a clear error (or a violation in `regroup check`) and a
+consistent lake, and how often data was lost.  Exit 1 if any was.
 """
 
 from __future__ import annotations
@@ -33,18 +33,20 @@ CHANGED = [
     ("rebalance_latency", "join_ms"), ("rebalance_causes", "cause"),
 ]  # fmt: skip
 
-Tried = Callable[[Undisturbed, Path, int, random.Random], Iterator[str]]
+Campaign = Callable[[Undisturbed, Path, int, random.Random], Iterator[str]]
 
 
-def damages(whole: Undisturbed, folder: Path, tries: int, chance: random.Random) -> Iterator[str]:
-    """Each kind of damage by hand to each table that has rows."""
-    tables = [table for table, rows in whole.tables.items() if rows]
+def damages(
+    undisturbed: Undisturbed, folder: Path, tries: int, chance: random.Random
+) -> Iterator[str]:
+    """Each kind of damage to each table that has rows."""
+    tables = [table for table, rows in undisturbed.tables.items() if rows]
     for how, plant in lakes.DAMAGES.items():
         for table in tables:
-            yield _found(whole, folder, f"{how}: {table}", partial(_planted, plant, table))
+            yield _check(undisturbed, folder, f"{how}: {table}", partial(_planted, plant, table))
     for table, column in CHANGED:
-        yield _found(
-            whole, folder, f"a value changed: {table}.{column}",
+        yield _check(
+            undisturbed, folder, f"a value changed: {table}.{column}",
             partial(lakes.value_changed, table=table, column=column),
         )  # fmt: skip
 
@@ -53,24 +55,24 @@ def _planted(plant: Callable[[str, str], None], table: str, lake: str) -> None:
     plant(lake, table)
 
 
-def _found(whole: Undisturbed, folder: Path, what: str, plant: Callable[[str], None]) -> str:
-    copy = Path(shutil.copytree(whole.lake, folder / "damaged"))
+def _check(undisturbed: Undisturbed, folder: Path, fault: str, plant: Callable[[str], None]) -> str:
+    copy = Path(shutil.copytree(undisturbed.lake, folder / "damaged"))
     try:
         plant(str(copy))
-        found = bool(broken_laws(str(copy))[1])
+        is_found = bool(broken_laws(str(copy))[1])
     finally:
         shutil.rmtree(copy)
-    if not found:
-        print(f"  not found: {what}", file=sys.stderr)
-    return CLEAR if found else f"{LOST}: {what}"
+    if not is_found:
+        print(f"  not found: {fault}", file=sys.stderr)
+    return CLEAR if is_found else f"{LOST}: {fault}"
 
 
-KINDS: dict[str, tuple[str, int, Tried]] = {
+KINDS: dict[str, tuple[str, int, Campaign]] = {
     "kill": ("SIGKILL at a random moment of a job", 50, runs.kills),
     "worker": ("a Python worker killed mid-stage", 5, runs.worker_kills),
     "executor": ("an executor killed mid-stage", 3, runs.executor_kills),
     "disk": ("disk full while writing", 5, runs.full_disks),
-    "lake": ("a table damaged by hand", 1, damages),
+    "lake": ("a damaged table", 1, damages),
 }
 
 
@@ -79,19 +81,21 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
-    parser.add_argument("--tries", type=int, help="of each kind; default: 50 kills, fewer others")
+    parser.add_argument(
+        "--tries", type=int, help="tries of each kind; default: 50 kills, fewer of the others"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--incident", type=Path, default=INCIDENT)
-    given = parser.parse_args()
-    if unknown := set(given.kinds) - set(KINDS):
-        parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(KINDS)}")
+    options = parser.parse_args()
+    if unknown := set(options.kinds) - set(KINDS):
+        parser.error(f"unknown: {', '.join(unknown)}; use {', '.join(KINDS)}")
     with tempfile.TemporaryDirectory(prefix="regroup-faults-") as folder:
-        return campaign(given.kinds or list(KINDS), given, Path(folder))
+        return campaign(options.kinds or list(KINDS), options, Path(folder))
 
 
-def campaign(kinds: list[str], given: argparse.Namespace, folder: Path) -> int:
-    whole = Undisturbed(given.incident, folder)
-    print(f"seed {given.seed}, {given.incident.name}, {os.cpu_count()} processors")
+def campaign(kinds: list[str], options: argparse.Namespace, folder: Path) -> int:
+    undisturbed = Undisturbed(options.incident, folder)
+    print(f"seed {options.seed}, {options.incident.name}, {os.cpu_count()} processors")
     print("{:<40}{:>7}{:>13}{:>13}{:>6}".format(*COLUMNS))
     lost: list[str] = []
     for kind in kinds:
@@ -99,8 +103,8 @@ def campaign(kinds: list[str], given: argparse.Namespace, folder: Path) -> int:
         if kind == "disk" and os.geteuid() != 0:
             print(f"{about:<40} skipped: mounting a small file system needs root")
             continue
-        chance = random.Random(f"{given.seed} {kind}")
-        verdicts = list(act(whole, folder / kind, given.tries or tries, chance))
+        chance = random.Random(f"{options.seed} {kind}")
+        verdicts = list(act(undisturbed, folder / kind, options.tries or tries, chance))
         counts = Counter(verdict.split(":")[0] for verdict in verdicts)
         print(f"{about:<40}{len(verdicts):>7}{counts[SAME]:>13}{counts[CLEAR]:>13}{counts[LOST]:>6}",
               flush=True)  # fmt: skip

@@ -1,6 +1,6 @@
-"""Inputs with a fault planted: segments and broker logs, each beside the sound one it was.
+"""Damages segments and broker logs.
 
-A fault is a function of the sound bytes; the same seed plants it in the same place.
+A fault is a function of the undamaged bytes; the same seed puts it at the same position.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _HEADER = 61  # bytes of a record batch before its records
 
 
 def some_batch(data: bytes, chance: random.Random) -> tuple[int, int]:
-    """Where a batch that is neither the first nor the last begins, and where it ends."""
-    found = [frame for frame in frames(memoryview(data)) if isinstance(frame, Frame)]
-    frame = chance.choice(found[1:-1])
+    """First and end position of a batch that is neither the first nor the last."""
+    batches = [frame for frame in frames(memoryview(data)) if isinstance(frame, Frame)]
+    frame = chance.choice(batches[1:-1])
     return frame.position, frame.position + frame.size
 
 
 def truncated(data: bytes, chance: random.Random) -> bytes:
-    """In the middle of a batch."""
+    """Cut off in the middle of a batch."""
     first, end = some_batch(data, chance)
     return data[: chance.randrange(first + 12, end)]
 
@@ -41,20 +41,20 @@ def flipped_bit(data: bytes, chance: random.Random) -> bytes:
 
 
 def two_gib_batch(data: bytes, chance: random.Random) -> bytes:
-    """A batch that says it is 2 GiB long."""
+    """A batch whose header has a length of 2 GiB."""
     first, _ = some_batch(data, chance)
     return data[: first + 8] + struct.pack(">i", 2**31 - 1) + data[first + 12 :]
 
 
 def endless_array(data: bytes, chance: random.Random) -> bytes:
-    """One batch more, its checksum right, of a group that says it has 2**31 - 1 members."""
+    """An additional batch with a valid checksum: a group record with 2**31 - 1 as member count."""
     value = struct.pack(">hh8sihhqi", 3, 8, b"consumer", 1, -1, -1, 0, 2**31 - 1)
     record = records_bytes([(encode_key(2, {"group": "endless"}), value)])
     return data + one_batch(record, next_offset(data))
 
 
 def endless_key(data: bytes, chance: random.Random) -> bytes:
-    """One batch more, its checksum right, of a record whose key says it has 2 GiB."""
+    """An additional batch with a valid checksum: a record with 2 GiB as length of its key."""
     claimed = b"\x00\x00\x00\x00" + varint(2**31 - 1) + b"\x00\x02"
     return data + one_batch(varint(len(claimed)) + claimed, next_offset(data))
 
@@ -70,7 +70,7 @@ def next_offset(data: bytes) -> int:
 
 
 def one_batch(payload: bytes, offset: int) -> bytes:
-    """The bytes of one record behind a batch's header."""
+    """A batch with the bytes of one record."""
     return framed(offset, 0, 1_795_219_200_000, payload, 1, base_sequence=-1)
 
 
@@ -96,16 +96,16 @@ def utf_16(data: bytes, chance: random.Random) -> bytes:
 
 
 def cut_off(data: bytes, chance: random.Random) -> bytes:
-    """In the middle of a line, two thirds on."""
+    """Cut off in the middle of a line, after two thirds of the log."""
     return data[: data.index(b" INFO ", len(data) * 2 // 3) + 40]
 
 
 def clock_set_back(data: bytes, chance: random.Random) -> bytes:
-    """From the middle on, the broker's clock is ten minutes behind what it was."""
+    """From the middle on, the broker's clock is ten minutes behind."""
     middle = data.index(b"\n[", len(data) // 2) + 1
 
-    def earlier(found: re.Match[bytes]) -> bytes:
-        moved = datetime.fromisoformat(found[1].decode()) - timedelta(minutes=10)
+    def earlier(match: re.Match[bytes]) -> bytes:
+        moved = datetime.fromisoformat(match[1].decode()) - timedelta(minutes=10)
         return f"[{moved:%Y-%m-%d %H:%M:%S},".encode()
 
     return data[:middle] + _LINE_TIME.sub(earlier, data[middle:])

@@ -1,4 +1,4 @@
-"""Lakes with a fault planted by hand, past everything that keeps their laws."""
+"""Damages tables of a lake directly on disk."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from deltalake import DeltaTable, write_deltalake
 from jobs.lake.sql import query
 from schemas import table_names, table_partitioning
 
-# What two runs over the same inputs do not have in common: when they ran.
-OF_THE_RUN = "runs"
+# The table that differs between two runs over the same inputs.
+RUNS = "runs"
 
 
 def tables_of(lake: str) -> dict[str, list[str]]:
@@ -24,12 +24,12 @@ def tables_of(lake: str) -> dict[str, list[str]]:
     return {
         table: sorted(map(repr, query(lake, f"SELECT * FROM {table}")[1]))
         for table in table_names()
-        if table != OF_THE_RUN and DeltaTable.is_deltatable(f"{lake}/{table}")
+        if table != RUNS and DeltaTable.is_deltatable(f"{lake}/{table}")
     }
 
 
 def files_of(lake: str, table: str) -> list[Path]:
-    """The data files of the table as it is now, the largest first."""
+    """The data files of the table's newest version, the largest first."""
     added = pa.table(DeltaTable(f"{lake}/{table}").get_add_actions(flatten=True)).to_pylist()
     paths = [Path(lake, table, unquote(file["path"])) for file in added]
     return sorted(paths, key=lambda path: path.stat().st_size, reverse=True)
@@ -48,7 +48,7 @@ def bytes_flipped(lake: str, table: str) -> None:
 
 
 def log_entry_deleted(lake: str, table: str) -> None:
-    """The first there is after the one that made the table; of one with no other, that one."""
+    """Delete the second entry, or the first if there is only one."""
     entries = sorted(Path(lake, table, "_delta_log").glob("*.json"))
     entries[1 if len(entries) > 1 else 0].unlink()
 
@@ -66,7 +66,7 @@ def rows_doubled(lake: str, table: str) -> None:
 
 
 def column_less(lake: str, table: str) -> None:
-    """As a version wrote it that did not know the table's last column yet."""
+    """Drop the last column, as if an older version had written the table."""
     _rewritten(lake, table, lambda rows: rows.drop_columns(rows.column_names[-1]))
 
 
@@ -78,16 +78,15 @@ def _rewritten(lake: str, table: str, change: Callable[[pa.Table], pa.Table]) ->
 
 
 def value_changed(lake: str, table: str, column: str) -> None:
-    """Of the first row that has one, as long as it was."""
+    """Change the first value that is not null, keeping its length."""
 
     def change(rows: pa.Table) -> pa.Table:
         cells = rows.column(column).to_pylist()
         first = next(n for n, cell in enumerate(cells) if cell is not None)
         cells[first] = _other(cells[first])
-        place = rows.column_names.index(column)
-        return rows.set_column(
-            place, rows.schema.field(place), [pa.array(cells, rows.schema.field(place).type)]
-        )
+        index = rows.column_names.index(column)
+        field = rows.schema.field(index)
+        return rows.set_column(index, field, [pa.array(cells, field.type)])
 
     _rewritten(lake, table, change)
 

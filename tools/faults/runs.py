@@ -1,4 +1,4 @@
-"""Nightly runs that are broken off: killed, robbed of a worker, out of disk."""
+"""Nightly runs with faults: killed, a worker or executor killed, disk full."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tools.package import build_spark_zip
 from tools.standalone_cluster import arguments, standalone_cluster, submit_line
 
 STEP = re.compile(r"^(\w+) +([\d.]+) s")
-IN_A_ROW = 5  # kills of one lake before it is left in peace
+KILLS_PER_LAKE = 5  # before an undisturbed run
 SAME, CLEAR, LOST = "same tables", "clear error", "lost"
 
 
 @dataclass
-class Run:
-    """A nightly run in a process group of its own, its stderr read as it comes."""
+class NightlyProcess:
+    """A nightly run in a process group of its own; a thread reads its stderr."""
 
     command: list[str]
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
@@ -48,9 +48,9 @@ class Run:
     def _read(self) -> None:
         for line in self.process.stderr or ():
             self.lines.append(line.rstrip())
-            if found := STEP.match(line):
-                self.ended_s[found[1]] = time.monotonic() - self.began
-                self.took_s[found[1]] = float(found[2])
+            if match := STEP.match(line):
+                self.ended_s[match[1]] = time.monotonic() - self.began
+                self.took_s[match[1]] = float(match[2])
 
     def wait(self) -> int:
         code = self.process.wait()
@@ -58,13 +58,13 @@ class Run:
         return code
 
     def kill(self) -> None:
-        """All of it: the command, its JVM, and the workers of that."""
+        """Kill the command, its JVM and the Python workers."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.wait()
 
     @property
-    def said(self) -> list[str]:
-        """What it wrote to stderr about itself."""
+    def messages(self) -> list[str]:
+        """The command's own lines on stderr."""
         return [line for line in self.lines if line.startswith("regroup:")]
 
 
@@ -80,109 +80,111 @@ def nightly(incident: Path, lake: Path, *more: str) -> list[str]:
 
 
 class Undisturbed:
-    """The same run with nothing in its way: its tables, and when its steps ran."""
+    """The same run without a fault: its tables, and when its steps ran."""
 
     def __init__(self, incident: Path, folder: Path) -> None:
         self.incident = incident
         self.lake = folder / "undisturbed"
-        self.run = Run(nightly(incident, self.lake))
+        self.run = NightlyProcess(nightly(incident, self.lake))
         if self.run.wait():
             raise SystemExit("\n".join(self.run.lines))
         self.tables = tables_of(str(self.lake))
 
     def moment(self, chance: random.Random) -> tuple[str, float]:
-        """A step, and a time in it, in seconds since the run's start."""
+        """A step and a time during it, in seconds since the start of the run."""
         step = chance.choice([name for name in self.run.ended_s if name != "total"])
         begins = self.run.ended_s[step] - self.run.took_s[step]
         return step, begins + chance.random() * self.run.took_s[step]
 
     def verdict(self, lake: Path, *more: str) -> str:
-        """After a run with nothing in its way."""
-        run = Run(nightly(self.incident, lake, *more))
+        """Run again without a fault, and compare the tables."""
+        run = NightlyProcess(nightly(self.incident, lake, *more))
         if run.wait():
-            return f"{LOST}: {' '.join(run.said)}"
+            return f"{LOST}: {' '.join(run.messages)}"
         return self.compared(lake)
 
     def compared(self, lake: Path) -> str:
-        found = tables_of(str(lake))
-        differing = [t for t in self.tables if found.get(t) != self.tables[t]]
+        tables = tables_of(str(lake))
+        differing = [t for t in self.tables if tables.get(t) != self.tables[t]]
         broken = broken_laws(str(lake))[1]
         return SAME if not differing and not broken else f"{LOST}: {differing} {broken[:1]}"
 
 
-def kills(whole: Undisturbed, folder: Path, tries: int, chance: random.Random) -> Iterator[str]:
-    """SIGKILL at a random moment of a random step, some times in a row, then a run in peace."""
-    for first in range(0, tries, IN_A_ROW):
+def kills(
+    undisturbed: Undisturbed, folder: Path, tries: int, chance: random.Random
+) -> Iterator[str]:
+    """SIGKILL at a random moment of a random step, several times in a row, then run normally."""
+    for first in range(0, tries, KILLS_PER_LAKE):
         lake = folder / f"killed-{first}"
-        in_a_row = min(IN_A_ROW, tries - first)
-        for _ in range(in_a_row):
-            step, at = whole.moment(chance)
-            run = Run(nightly(whole.incident, lake, "--anew"))
+        kill_count = min(KILLS_PER_LAKE, tries - first)
+        for _ in range(kill_count):
+            step, at = undisturbed.moment(chance)
+            run = NightlyProcess(nightly(undisturbed.incident, lake, "--anew"))
             time.sleep(max(0.0, at - (time.monotonic() - run.began)))
             run.kill()
             print(f"  killed at {at:.1f} s, in {step}", file=sys.stderr)
             if lake.is_dir():
                 tables_of(str(lake))  # raises if one cannot be read
-        verdict = whole.verdict(lake)
-        yield from [verdict] * in_a_row
+        verdict = undisturbed.verdict(lake)
+        yield from [verdict] * kill_count
 
 
 def worker_kills(
-    whole: Undisturbed, folder: Path, tries: int, chance: random.Random
+    undisturbed: Undisturbed, folder: Path, tries: int, chance: random.Random
 ) -> Iterator[str]:
-    """One Python worker of a running stage."""
+    """Kill one Python worker of a running stage."""
     for number in range(tries):
         lake = folder / f"worker-{number}"
-        run = Run(nightly(whole.incident, lake))
+        run = NightlyProcess(nightly(undisturbed.incident, lake))
         if _kill_one(run.process.pid, "pyspark.daemon", chance):
             print("  a Python worker killed", file=sys.stderr)
-        yield _after(whole, run, lake)
+        yield _after(undisturbed, run, lake)
 
 
 def executor_kills(
-    whole: Undisturbed, folder: Path, tries: int, chance: random.Random
+    undisturbed: Undisturbed, folder: Path, tries: int, chance: random.Random
 ) -> Iterator[str]:
-    """One of two executors of a standalone cluster."""
+    """Kill one of two executors of a standalone cluster."""
     with tempfile.TemporaryDirectory(prefix="regroup-cluster-") as work:
         package = build_spark_zip(Path(work, "regroup.zip"))
         with standalone_cluster(Path(work)) as master:
             for number in range(tries):
                 lake = folder / f"executor-{number}"
                 command, environment = submit_line(
-                    master, package, Path(work), arguments(whole.incident, lake)
+                    master, package, Path(work), arguments(undisturbed.incident, lake)
                 )
-                run = Run(command, environment)
+                run = NightlyProcess(command, environment)
                 if _kill_one(os.getpid(), "CoarseGrainedExecutorBackend", chance):
                     print("  an executor killed", file=sys.stderr)
-                yield _after(whole, run, lake)
+                yield _after(undisturbed, run, lake)
 
 
-def _after(whole: Undisturbed, run: Run, lake: Path) -> str:
-    """It went on by itself, or said in one line that it did not, and the next run makes it good."""
+def _after(undisturbed: Undisturbed, run: NightlyProcess, lake: Path) -> str:
+    """The run continued, or failed with one line on stderr and the next run completes the lake."""
     if run.wait() == 0:
-        return whole.compared(lake)
-    if len(run.said) != 1:
-        return f"{LOST}: {len(run.said)} lines"
-    verdict = whole.verdict(lake)
+        return undisturbed.compared(lake)
+    if len(run.messages) != 1:
+        return f"{LOST}: {len(run.messages)} lines"
+    verdict = undisturbed.verdict(lake)
     return CLEAR if verdict == SAME else verdict
 
 
-def _kill_one(ancestor: int, named: str, chance: random.Random, patience_s: float = 120) -> bool:
-    """A process below ``ancestor``, once there are such and they have run for a moment."""
-    until = time.monotonic() + patience_s
+def _kill_one(ancestor: int, name: str, chance: random.Random, timeout_s: float = 120) -> bool:
+    """Kill a descendant with this name, some seconds after the first one started."""
+    until = time.monotonic() + timeout_s
     while time.monotonic() < until:
-        if [pid for pid in _below(ancestor) if named in _command(pid)]:
+        if [pid for pid in _below(ancestor) if name in _command(pid)]:
             time.sleep(chance.random() * 5)
-            # A daemon's children work under its name: the youngest is at work.
-            if now := [pid for pid in _below(ancestor) if named in _command(pid)]:
-                os.kill(max(now), signal.SIGKILL)
+            # Workers have the name of their daemon; the newest process is a worker.
+            if running := [pid for pid in _below(ancestor) if name in _command(pid)]:
+                os.kill(max(running), signal.SIGKILL)
                 return True
         time.sleep(0.2)
     return False
 
 
 def _below(ancestor: int) -> list[int]:
-    """Process ids of everything that it started, and that these started."""
+    """Process ids of all descendants."""
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -190,11 +192,11 @@ def _below(ancestor: int) -> list[int]:
         except (FileNotFoundError, ProcessLookupError):
             continue
         parents[int(stat.parent.name)] = int(fields[1])
-    found, new = set(), {ancestor}
+    descendants, new = set(), {ancestor}
     while new:
-        new = {pid for pid, parent in parents.items() if parent in new} - found
-        found |= new
-    return sorted(found)
+        new = {pid for pid, parent in parents.items() if parent in new} - descendants
+        descendants |= new
+    return sorted(descendants)
 
 
 def _command(pid: int) -> str:
@@ -205,23 +207,23 @@ def _command(pid: int) -> str:
 
 
 def full_disks(
-    whole: Undisturbed, folder: Path, tries: int, chance: random.Random
+    undisturbed: Undisturbed, folder: Path, tries: int, chance: random.Random
 ) -> Iterator[str]:
-    """A file system with room for a part of the lake; then with room for all of it."""
-    needed = sum(file.stat().st_size for file in whole.lake.rglob("*") if file.is_file())
+    """Run on a file system with room for a part of the lake, then with room for all of it."""
+    needed = sum(file.stat().st_size for file in undisturbed.lake.rglob("*") if file.is_file())
     for number in range(tries):
         room = int(needed * (0.1 + 0.8 * chance.random()))
         with mounted(folder / f"disk-{number}", room) as (disk, enlarge):
-            run = Run(nightly(whole.incident, disk / "lake"))
+            run = NightlyProcess(nightly(undisturbed.incident, disk / "lake"))
             code = run.wait()
-            print(f"  {room} of {needed} bytes: exit {code}: {run.said}", file=sys.stderr)
-            if code != 1 or len(run.said) != 1 or "make room" not in run.said[0]:
+            print(f"  {room} of {needed} bytes: exit {code}: {run.messages}", file=sys.stderr)
+            if code != 1 or len(run.messages) != 1 or "make room" not in run.messages[0]:
                 yield f"{LOST}: exit {code}, {run.lines[-3:]}"
                 continue
             if (disk / "lake").is_dir():
                 tables_of(str(disk / "lake"))
             enlarge()
-            verdict = whole.verdict(disk / "lake")
+            verdict = undisturbed.verdict(disk / "lake")
             yield CLEAR if verdict == SAME else verdict
 
 

@@ -1,4 +1,4 @@
-"""A lake that an incident is read into."""
+"""A lake into which incidents are read."""
 
 import shutil
 from dataclasses import dataclass
@@ -6,32 +6,32 @@ from dataclasses import dataclass
 from jobs import ingest
 from jobs.command_line.config import load_config
 from jobs.engine.session import build_session
-from jobs.lake.sql import query
 from jobs.lake.scope import AllDates
+from jobs.lake.sql import query
 from jobs.lake.tables import Lake
 from jobs.nightly import NightlyOptions, inputs_of, nightly
 from jobs.nightly_run.pipeline import Progress, run_all
 
 
 @dataclass(frozen=True)
-class Played:
+class IncidentLake:
     root: str
 
     def run(self, cluster_id, segments, broker_log, jobs=None):
-        """The whole nightly, or only these of its jobs."""
-        request = NightlyOptions(
+        """Run nightly, or ingest and only these jobs."""
+        options = NightlyOptions(
             self.root, cluster_id, segments=str(segments), broker_log=str(broker_log)
         )
         config = load_config(None)
         if jobs is None:
-            nightly(request, config)
+            nightly(options, config)
             return
         lake = Lake(build_session(config), self.root, cluster_id)
-        ingest.run(lake, inputs_of(request, config))
+        ingest.run(lake, inputs_of(options, config))
         run_all(AllDates(lake), Progress(), jobs)
 
     def copy(self, folder):
-        return Played(str(shutil.copytree(self.root, folder / "lake")))
+        return IncidentLake(str(shutil.copytree(self.root, folder / "lake")))
 
     def rows(self, sql):
         return query(self.root, sql)[1]
