@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Protocol, TypeVar
 
@@ -16,9 +16,7 @@ T = TypeVar("T")
 
 _id = itemgetter(Member._fields.index("member_id"))
 _instance_id = itemgetter(Member._fields.index("instance_id"))
-_generation = itemgetter(Member._fields.index("generation"))
 _topics = itemgetter(Member._fields.index("topics"))
-_owned = itemgetter(Member._fields.index("owned"))
 
 
 def by_id(members: Sequence[Member]) -> list[Member]:
@@ -61,15 +59,6 @@ def same_topics(members: Sequence[Member]) -> bool:
     return True
 
 
-def some_generation_is_older(ordered: Sequence[Member]) -> bool:
-    """Whether some claimant's generation is behind the newest."""
-    generations = list(map(_generation, ordered))
-    newest = max(generations)
-    if generations.count(newest) == len(generations):
-        return False
-    return bool(min(map(_generation, filter(_owned, ordered)), default=newest) < newest)
-
-
 def subscribed(members: Sequence[Member]) -> set[str]:
     return set().union(*map(_topics, members))
 
@@ -84,22 +73,6 @@ def in_one_step(values: _Values[K, V], keys: Sequence[K]) -> Sequence[V]:
         found: tuple[V, ...] = itemgetter(*keys)(values)
         return found
     return [values[key] for key in keys]
-
-
-def in_one_step_each(values: _Values[K, V], lists: Iterable[Sequence[K]]) -> list[list[V]]:
-    """The same for keys in lists, as lists."""
-    return [
-        [*itemgetter(*keys)(values)] if len(keys) > 1 else [values[key] for key in keys]
-        for keys in lists
-    ]
-
-
-def codes_by_rank(owners: Iterable[tuple[int, int]], members: int) -> list[list[int]]:
-    """Each rank's codes, in the order of ``owners``, pairs of code and rank."""
-    lists: list[list[int]] = [[] for _ in range(members)]
-    for code, rank in owners:
-        lists[rank].append(code)
-    return lists
 
 
 def by_topic(

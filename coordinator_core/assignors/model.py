@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, repeat
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from coordinator_core.jvm.java_maps import hash_order_of_all
 from coordinator_core.jvm.strings import java_sorted
-
-if TYPE_CHECKING:
-    from coordinator_core.assignors.sticky.arrays import TopicArrays
-    from coordinator_core.assignors.sticky.small import PartitionFirst
 
 TopicPartition = tuple[str, int]
 Assignment = dict[str, list[TopicPartition]]
@@ -77,13 +73,6 @@ class Topics:
         return {topic: tuple(self.table[cut]) for topic, cut in zip(self.start, ends, strict=True)}
 
     @cached_property
-    def arrays(self) -> TopicArrays:
-        """The same tables for the kernels of large groups."""
-        from coordinator_core.assignors.sticky.arrays import TopicArrays
-
-        return TopicArrays(self)
-
-    @cached_property
     def code_ranges(self) -> list[range]:
         """Every topic's codes, in the order of ``names``."""
         return [
@@ -119,22 +108,9 @@ class Topics:
         return [*chain.from_iterable(slices)]
 
     @cached_property
-    def numbers(self) -> dict[str, tuple[int, ...]]:
-        """Every topic's partitions."""
-        of_size = {size: tuple(range(size)) for size in set(self.sizes)}
-        return {topic: of_size[size] for topic, size in self.partitions.items()}
-
-    @cached_property
     def hash_order(self) -> list[str] | None:
         """Topics as a HashMap iterates; None if that rests on the order of their insertion."""
         return hash_order_of_all(self.names)
-
-    @cached_property
-    def partition_first(self) -> PartitionFirst:
-        """The same for small groups with equal subscriptions."""
-        from coordinator_core.assignors.sticky.small import PartitionFirst
-
-        return PartitionFirst(self)
 
     @cached_property
     def topic_of(self) -> list[int]:

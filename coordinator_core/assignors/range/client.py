@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import chain, pairwise
+from itertools import pairwise
 from operator import itemgetter
 from typing import Protocol
 
 from coordinator_core.assignors.members import (
     by_topic,
     in_hash_order,
-    in_one_step,
     same_topics,
     static_first,
 )
@@ -41,45 +40,13 @@ def assign(topics: Topics, members: Sequence[Member], hashed: bool = True) -> As
 
 def shares(topics: Topics, ordered: Sequence[Member], topic_order: TopicOrder) -> Assignment:
     """``ordered`` as they take their turns; ``topic_order`` is given those that are subscribed."""
-    lists: list[list[TopicPartition]]
-    if same_topics(ordered):
-        topics = topics.only(ordered[0].topics if ordered else ())
-        if topics.sizes.count(topics.sizes[0] if topics.sizes else 0) == len(topics.sizes):
-            lists = _of_one_size(topics, len(ordered), topic_order(topics))
-        else:
-            lists = [[] for _ in ordered]
-            _topic_by_topic(topics, dict.fromkeys(topics.names, lists), topic_order(topics))
-    else:
-        lists = [[] for _ in ordered]
-        takers, others = by_topic(topics, ordered, lists)
-        wanted = topics
-        if not all(takers.values()):
-            wanted = topics.only([topic for topic in takers if takers[topic]])
-        _topic_by_topic(topics, takers, topic_order(wanted, others=others))
+    lists: list[list[TopicPartition]] = [[] for _ in ordered]
+    takers, others = by_topic(topics, ordered, lists)
+    wanted = topics
+    if not all(takers.values()):
+        wanted = topics.only([topic for topic in takers if takers[topic]])
+    _topic_by_topic(topics, takers, topic_order(wanted, others=others))
     return dict(zip(map(_id, ordered), lists, strict=True))
-
-
-def _of_one_size(
-    topics: Topics, members: int, in_order: Sequence[str]
-) -> list[list[TopicPartition]]:
-    """Everybody's list where all have the same topics, all of one size and so shared alike.
-
-    The n-th partition of every topic is then a walk through the table in equal steps.
-    """
-    if not in_order:
-        return [[] for _ in range(members)]
-    size = topics.sizes[0]
-    rows = [topics.table[partition::size] for partition in range(size)]
-    if topics.names != in_order:
-        index = {topic: i for i, topic in enumerate(topics.names)}
-        order = [index[topic] for topic in in_order]
-        rows = [[*in_one_step(row, order)] for row in rows]
-    lists = [_by_topic(rows[cut]) for cut in _cuts(size, min(size, members))]
-    return lists + [[] for _ in range(members - len(lists))]
-
-
-def _by_topic(rows: Sequence[list[TopicPartition]]) -> list[TopicPartition]:
-    return rows[0] if len(rows) == 1 else [*chain.from_iterable(zip(*rows, strict=True))]
 
 
 def _topic_by_topic(

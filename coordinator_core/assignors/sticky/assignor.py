@@ -13,10 +13,6 @@ from coordinator_core.assignors.members import (
 )
 from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
 from coordinator_core.assignors.racks import Racks
-from coordinator_core.assignors.sticky import equal_runs as _equal_runs
-from coordinator_core.assignors.sticky import large as _large
-from coordinator_core.assignors.sticky import small as _small
-from coordinator_core.assignors.sticky import small_unequal as _small_unequal
 from coordinator_core.assignors.sticky.claims import Claims
 from coordinator_core.assignors.sticky.equal import EqualGroup
 from coordinator_core.assignors.sticky.unequal import UnequalGroup
@@ -24,7 +20,6 @@ from coordinator_core.jvm.java_maps import hash_order
 
 _id = itemgetter(Member._fields.index("member_id"))
 _topics = itemgetter(Member._fields.index("topics"))
-_owned = itemgetter(Member._fields.index("owned"))
 
 
 def assign(topics: Topics, members: Sequence[Member], hashed: bool = True) -> Assignment:
@@ -46,45 +41,7 @@ def _assign(
         return {}
     ordered = by_id(members)
     map_order = _MapOrder(members, ordered, hashed)
-    equal = same_topics(ordered)
-    given = None
-    if not topics.racks or not any(member.rack for member in members):
-        given = _without_racks(topics, ordered, map_order, equal, cooperative)
-    return given or _by_plain_rules(topics, ordered, map_order, equal, cooperative)
-
-
-def _without_racks(
-    topics: Topics,
-    ordered: Sequence[Member],
-    map_order: _MapOrder,
-    equal: bool,
-    cooperative: bool,
-) -> Assignment | None:
-    """By the quickest way that knows the case; None if there is only the general one."""
-    if equal and not any(map(_owned, ordered)):
-        return _first_shares(topics.only(ordered[0].topics), ordered)
-    if equal and _equal_runs.are_few(topics, ordered):
-        only = topics.only(ordered[0].topics)
-        given = _equal_runs.assign(only, ordered, map_order.of_members, cooperative)
-        if given is not None:
-            return given
-    if _large.is_large(topics, ordered):
-        coded = _large.sticky(topics, ordered, map_order.of_members, equal, cooperative)
-        return coded.names() if coded else None
-    if equal:
-        topics = topics.only(ordered[0].topics)
-        return _small.assign(topics, ordered, map_order.of_members, cooperative)
-    return _small_unequal.assign(topics, ordered, cooperative)
-
-
-def _by_plain_rules(
-    topics: Topics,
-    ordered: Sequence[Member],
-    map_order: _MapOrder,
-    equal: bool,
-    cooperative: bool,
-) -> Assignment:
-    equal = equal or map_order.counts_as_equal()
+    equal = same_topics(ordered) or map_order.counts_as_equal()
     topics = topics.only(subscribed(ordered[:1] if equal and ordered[0].topics else ordered))
     ids = [member.member_id for member in ordered]
     claims = Claims(topics, ordered, map_order.of_subscriptions)
@@ -104,12 +61,6 @@ def _by_plain_rules(
     if withheld:
         lists = [[code for code in codes if code not in withheld] for codes in lists]
     return {m: [*in_one_step(table, codes)] for m, codes in zip(ids, lists, strict=True)}
-
-
-def _first_shares(topics: Topics, ordered: Sequence[Member]) -> Assignment:
-    """Turns of one each are all there is where nobody owns anything."""
-    table, step = topics.table, len(ordered)
-    return {member.member_id: table[rank::step] for rank, member in enumerate(ordered)}
 
 
 class _MapOrder:

@@ -11,7 +11,6 @@ from functools import cached_property
 from itertools import chain, repeat
 from operator import itemgetter
 
-from coordinator_core.assignors.members import codes_by_rank
 from coordinator_core.assignors.model import Member, TopicPartition, Topics
 
 
@@ -43,7 +42,9 @@ class Claims:
         different = topics.total - len(self.unclaimed) + len(self.beyond)
         if different < sum(map(len, self.lists)):
             self.read = [self.read[rank] for rank in map_order()]
-            self.lists = codes_by_rank(self._settled(ordered).items(), len(ordered))
+            self.lists = [[] for _ in ordered]
+            for code, rank in self._settled(ordered).items():
+                self.lists[rank].append(code)
 
     def _codes(self, member: Member, rank: int) -> list[int]:
         codes: list[int] = []

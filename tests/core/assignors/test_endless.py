@@ -1,5 +1,7 @@
-"""Claims on which Kafka's sticky assignor never answers (4.1.2: a thread dump has it in
-``performReassignments`` after twelve seconds): ours says so."""
+"""Claims on which Kafka's sticky assignor never returns: ours raises Endless.
+
+Kafka 4.1.2: a thread dump shows ``performReassignments`` after twelve seconds.
+"""
 
 import pytest
 
@@ -18,7 +20,7 @@ CLAIMS = {
     ),
     "m345": (
         ("t11", "t20", "t67", "t82"),
-        {"t20": (2,), "t11": (0, 5), "t79": (1, 7, 13), "t82": (14,)},  # left t79
+        {"t20": (2,), "t11": (0, 5), "t79": (1, 7, 13), "t82": (14,)},  # unsubscribed from t79
     ),
     "m376": (("t71",), {"t71": (1, 3, 5)}),
     "m388": (("t82",), {"t82": (1, 3, 5, 7, 9, 11, 15)}),
@@ -35,10 +37,10 @@ def member(name, topics, owned):
 
 
 @pytest.mark.parametrize("assignor", ["sticky", "cooperative-sticky"])
-@pytest.mark.parametrize("claims_left", [True, False])
-def test_balancing_that_goes_round_in_circles_is_an_error(assignor, claims_left):
+@pytest.mark.parametrize("with_unsubscribed_claims", [True, False])
+def test_endless_balancing_is_an_error(assignor, with_unsubscribed_claims):
     members = [member(name, *claim) for name, claim in CLAIMS.items()]
-    if not claims_left:
+    if not with_unsubscribed_claims:
         members[4] = member("m345", CLAIMS["m345"][0], {"t20": (2,), "t11": (0, 5), "t82": (14,)})
 
     with pytest.raises(Endless, match="round in circles"):
