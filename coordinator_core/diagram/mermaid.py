@@ -1,4 +1,4 @@
-"""A diagram in Mermaid, as code hosts and editors draw it."""
+"""A diagram in Mermaid, which code hosts and editors draw."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from coordinator_core.diagram.drawing import Arrow, Diagram, Note, Row
 from coordinator_core.diagram.words import seconds
 
-# Mermaid ends a statement at these, or reads them as markup.
+# Mermaid ends a statement at these characters, or reads them as markup.
 _ESCAPED = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "\n": " "}
 
 
 def as_mermaid(diagram: Diagram) -> str:
-    """Lines of a sequenceDiagram, each ended; without the fence."""
+    """The lines of a sequenceDiagram, each with a newline; without the fence."""
     return "".join(line + "\n" for line in _lines(diagram))
 
 

@@ -1,137 +1,151 @@
-"""What notes say: why a rebalance began, who made and who completed the delayed join."""
+"""Texts of notes: states, causes of rebalances, and who creates and completes delayed joins."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from coordinator_core.diagram.entries import Asked, Entry, Fired, Story, Told, Waits
 from coordinator_core.diagram.names import Names
+from coordinator_core.diagram.recording import (
+    DelayedJoinStatus,
+    Entry,
+    GroupEvent,
+    Recording,
+    RequestArrived,
+    TimerFired,
+)
 from coordinator_core.diagram.words import op_name, seconds
 from coordinator_core.protocol.messages import Event
 
 _CAUSES = {
-    "MEMBER_NEW": "{who} is new",
-    "LEADER_REJOIN": "the leader {who} rejoins",
+    "MEMBER_NEW": "new member {who}",
+    "LEADER_REJOIN": "leader {who} rejoins",
     "METADATA_CHANGE": "{who} rejoins",
     "LEAVE": "{who} left",
-    "HEARTBEAT_EXPIRY": "{who} has failed",
-    "SYNC_TIMEOUT": "some did not sync",
-    "STATIC_UPDATE": "{who} took its instance's place",
-    "STORE_ERROR": "the assignment was not stored",
+    "HEARTBEAT_EXPIRY": "session of {who} expired",
+    "SYNC_TIMEOUT": "members did not sync",
+    "STATIC_UPDATE": "static member returned as {who}",
+    "STORE_ERROR": "assignment not stored",
 }
-_TOLD = {
-    "GROUP_EMPTY": "nobody is left",
-    "GROUP_DEAD": "the group is gone",
-    "HEARTBEAT_EXPIRED": "the session of {who} ends: it is removed",
-    "PENDING_EXPIRED": "{who} did not come back with its id in time",
-    "DROPPED_NOT_REJOINED": "not back in time, so dropped: {members}",
-    "LEADER_REPLACED": "the leader {who} is not back in time: {new_leader} leads",
-    "LEADER_LOST": "the leader {who} is not back in time, nor is anybody else",
-    "NOBODY_REJOINED": "nobody is back in time: the wait begins again",
-    "EMPTY_ASSIGNMENTS": "the leader gave nothing to {members}",
-    "SYNC_TIMEOUT": "no SyncGroup in time, so dropped: {members}",
-    "STATIC_REPLACED": "{who} takes the place of {old}, instance {instance}",
+_EVENTS = {
+    "GROUP_EMPTY": "no members left",
+    "GROUP_DEAD": "group removed",
+    "HEARTBEAT_EXPIRED": "session of {who} expired, member removed",
+    "PENDING_EXPIRED": "{who} did not join with its id in time, removed",
+    "DROPPED_NOT_REJOINED": "{members} did not rejoin in time, removed",
+    "LEADER_REPLACED": "leader {who} did not rejoin in time: {new_leader} leads",
+    "LEADER_LOST": "leader {who} did not rejoin in time, nor did any other member",
+    "NOBODY_REJOINED": "no member rejoined in time: the wait starts again",
+    "EMPTY_ASSIGNMENTS": "the leader assigned nothing to {members}",
+    "SYNC_TIMEOUT": "{members} did not sync in time, removed",
+    "STATIC_REPLACED": "{who} replaces {old}, instance {instance}",
     "STATIC_NO_REBALANCE": "no rebalance",
-    "STORE_FAILED": "the append failed",
+    "STORE_FAILED": "append failed",
 }
-# Their time ran out: in the same turn they may end the wait for joins.
-_EXPIRIES = {"HEARTBEAT_EXPIRED": "session", "PENDING_EXPIRED": "time"}
+# Expiries that may complete a delayed join in the same turn.
+_EXPIRIES = {"HEARTBEAT_EXPIRED": "session expiry", "PENDING_EXPIRED": "join timeout"}
 
 
 class Notes:
-    """The words of what happens inside, in the order in which it happens."""
+    """Texts of entries, which must be passed in their order."""
 
-    def __init__(self, story: Story, names: Names) -> None:
-        self._story = story
+    def __init__(self, recording: Recording, names: Names) -> None:
+        self._recording = recording
         self._names = names
-        self._by = ""  # who or what the turn is of: "b's JoinGroup"
-        self._began = False  # whether a rebalance began in this turn
+        self._by = ""  # the request or timer of the turn: "b's JoinGroup"
+        self._rebalance_started = False  # in this turn
         self._states: dict[str, tuple[str, int]] = {}
-        self._pending = ""  # a state that the next event says more of
 
-    def turn(self, entry: Asked | Fired) -> None:
-        """The next request or timer."""
-        self._began = False
+    def turn(self, entry: RequestArrived | TimerFired) -> None:
+        """Start the turn of the next request or timer."""
+        self._rebalance_started = False
         self._by = ""
-        if isinstance(entry, Asked) and (op := self._story.steps[entry.step_id]["op"]) != "fault":
-            self._by = f"{self._names.of_step(entry.step_id)}'s {op_name(op)}"
+        if isinstance(entry, RequestArrived):
+            op = self._recording.steps[entry.step_id]["op"]
+            if op != "fault":
+                self._by = f"{self._names.of_step(entry.step_id)}'s {op_name(op)}"
 
-    def text(self, entry: Told | Waits) -> str | None:
-        """None for what needs no words, or will be said with the next event."""
-        return self._waits(entry) if isinstance(entry, Waits) else self._told(entry.event)
+    def text(self, entry: GroupEvent | DelayedJoinStatus) -> str | None:
+        """The text of the entry; None if it needs no note."""
+        if isinstance(entry, DelayedJoinStatus):
+            return self._delayed_join(entry)
+        return self._event(entry.event)
 
     def is_continued_by(self, entry: Entry) -> bool:
-        """Whether a state that was told last is said together with this."""
-        return isinstance(entry, Told) and entry.event.kind in _CONTINUES
+        """Whether the previous state goes into the same note as this entry."""
+        return isinstance(entry, GroupEvent) and entry.event.kind in _SHARE_NOTE_WITH_STATE
 
     def state(self, group_id: str, state: str, generation: int) -> str | None:
-        """A state of a group, if it is not the one it was in."""
+        """The text of a group's state; None if state and generation are unchanged."""
         if self._states.get(group_id) == (state, generation):
             return None
         self._states[group_id] = state, generation
-        name = self._story.state_names.get(state, state)
+        name = self._recording.state_names.get(state, state)
         return name if state == "Dead" else f"{name}, generation {generation}"
 
-    def _waits(self, entry: Waits) -> str:
-        until = f"until {seconds(entry.deadline_ms)}"
-        awaited = self._names.of_members(entry.awaited)
-        if entry.is_longer and entry.is_initial:
-            return f"new members came: the initial delayed join waits on, {until}"
-        if entry.is_longer:
-            return f"the delayed join waits for {awaited} once more, at most {until}"
-        if entry.is_initial and not entry.is_new:
+    def _delayed_join(self, status: DelayedJoinStatus) -> str:
+        until = f"until {seconds(status.deadline_ms)}"
+        awaited = self._names.of_members(status.awaited)
+        if status.is_longer and status.is_initial:
+            return f"new members joined: the initial delayed join is extended {until}"
+        if status.is_longer:
+            return f"the delayed join waits for {awaited} again, at most {until}"
+        if status.is_initial and not status.is_new:
             return f"the initial delayed join still waits {until}"
-        if entry.is_initial:
-            return f"{self._by} makes the initial delayed join: it waits {until}, whoever comes"
-        if entry.is_new:
-            return f"{self._by} makes the delayed join: it waits for {awaited}, at most {until}"
+        if status.is_initial:
+            return f"{self._by} creates the initial delayed join, which waits {until}"
+        if status.is_new:
+            return (
+                f"{self._by} creates the delayed join, which waits for {awaited}, at most {until}"
+            )
         return f"the delayed join still waits for {awaited}"
 
-    def _told(self, event: Event) -> str | None:
+    def _event(self, event: Event) -> str | None:
         kind, fields = event.kind, event.fields
         if kind == "EMPTY_ASSIGNMENTS" and fields.get("step") != "set":
-            return None  # said of each member when it is answered
+            return None  # repeated for each member when it is answered
         if kind == "SYNC_TIMEOUT":
-            self._by = "the end of the wait for syncs"
+            self._by = "the sync timeout"
         if kind in _EXPIRIES:
-            self._by = (
-                f"the end of {self._names.of_member(fields['member_id'])}'s {_EXPIRIES[kind]}"
-            )
+            self._by = f"{self._names.of_member(fields['member_id'])}'s {_EXPIRIES[kind]}"
         if kind == "REBALANCE_START":
-            self._began = True
+            self._rebalance_started = True
             return self._rebalance(event)
         if kind == "JOIN_COMPLETE":
             return self._completion()
-        template = _TOLD.get(kind)
-        return None if template is None else template.format(**self._spoken(fields))
+        template = _EVENTS.get(kind)
+        return None if template is None else template.format(**self._named(fields))
 
     def _rebalance(self, event: Event) -> str:
         template = _CAUSES.get(event.fields.get("cause", ""))
         if template is None:
-            return "a rebalance begins"
-        return "a rebalance begins: " + template.format(**self._spoken(event.fields))
+            return "rebalance starts"
+        return "rebalance starts: " + template.format(**self._named(event.fields))
 
     def _completion(self) -> str:
-        if not self._story.is_seen_inside:
-            return "the join is complete"
-        if self._began and self._by:
-            return f"{self._by} makes the delayed join and completes it at once"
+        if not self._recording.has_engine_events:
+            return "join complete"
+        if self._rebalance_started and self._by:
+            return f"{self._by} creates the delayed join and completes it at once"
         return f"{self._by or 'its own timer'} completes the delayed join"
 
-    def _spoken(self, fields: Mapping[str, object]) -> dict[str, str]:
-        def named(key: str) -> str:
-            found = fields.get(key)
-            return self._names.of_member(None if found is None else str(found))
+    def _named(self, fields: Mapping[str, object]) -> dict[str, str]:
+        """The names that templates use, from an event's fields."""
+
+        def name(key: str) -> str:
+            member_id = fields.get(key)
+            return self._names.of_member(None if member_id is None else str(member_id))
 
         members = fields.get("members", ())
         assert isinstance(members, tuple)
         return {
-            "who": named("member_id") if "member_id" in fields else self._names.of_members(members),
-            "old": named("old_member_id"),
-            "new_leader": named("new_leader_id"),
+            "who": name("member_id") if "member_id" in fields else self._names.of_members(members),
+            "old": name("old_member_id"),
+            "new_leader": name("new_leader_id"),
             "members": self._names.of_members(members),
             "instance": str(fields.get("instance_id")),
         }
 
 
-_CONTINUES = frozenset({"REBALANCE_START", "JOIN_COMPLETE", "GROUP_EMPTY", "GROUP_DEAD"})
+_SHARE_NOTE_WITH_STATE = frozenset(
+    {"REBALANCE_START", "JOIN_COMPLETE", "GROUP_EMPTY", "GROUP_DEAD"}
+)

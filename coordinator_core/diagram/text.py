@@ -1,4 +1,4 @@
-"""A diagram as text: lifelines to the left, words to the right."""
+"""A diagram as text: lifelines on the left, texts on the right."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from coordinator_core.diagram.drawing import Arrow, Diagram, Note, Pause, Row
 from coordinator_core.diagram.words import seconds
 
-_WIDEST = 12  # a longer name is cut at the head of its lifeline
+_WIDEST = 12  # longer names are cut
 
 
 def as_text(diagram: Diagram) -> str:
-    """Lines without trailing blanks, each ended."""
+    """The lines of the diagram without trailing blanks, each with a newline."""
     return "".join(line.rstrip() + "\n" for line in _lines(diagram))
 
 
@@ -36,7 +36,7 @@ def _cut(name: str) -> str:
 
 
 def _places(names: list[str], margin: int) -> list[int]:
-    """Where the lifelines stand: under the middle of their names."""
+    """The columns of the lifelines: under the middle of their names."""
     places, at = [], margin
     for name in names:
         width = max(len(name), 3)
@@ -53,7 +53,7 @@ def _head(names: list[str], places: list[int]) -> str:
 
 
 def _row(row: Row, columns: tuple[str, ...], places: list[int]) -> tuple[str, str]:
-    """The picture and the words of a row."""
+    """The lifelines and the text of a row."""
     width = places[-1] + 1
     line = [" "] * width
     for place in places:

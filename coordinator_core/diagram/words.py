@@ -1,4 +1,4 @@
-"""What arrows say: requests, answers and records in few words."""
+"""Texts of arrows: requests, answers and records, in few words."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from binascii import a2b_base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from coordinator_core.diagram.entries import Line
 from coordinator_core.diagram.names import Names
+from coordinator_core.diagram.recording import Line
 from coordinator_core.records import BadRecord, decode, decode_assignment, decode_subscription
 
 NONE = "NONE"
@@ -26,7 +26,7 @@ _REQUESTS = {
 
 
 def seconds(ms: int) -> str:
-    """As much of it as there is: 3 s, 0.3 s, 6.001 s."""
+    """Seconds without trailing zeros: 3 s, 0.3 s, 6.001 s."""
     return f"{ms / 1000:.3f}".rstrip("0").rstrip(".") + " s"
 
 
@@ -35,27 +35,27 @@ def op_name(op: str) -> str:
 
 
 class Requests:
-    """The words of requests; it remembers what was answered, to which steps refer."""
+    """Texts of requests; remembers answers, because steps refer to them."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
         self._answers: dict[str, tuple[str, int]] = {}  # "@step" -> member id, generation
-        self._shown: dict[str, str] = {}  # participant -> the protocols last said
+        self._shown: dict[str, str] = {}  # participant -> its protocols last shown
 
-    def hear(self, line: Line) -> None:
+    def note_answer(self, line: Line) -> None:
         if line.get("op") == "join":
             self._answers["@" + line["to"]] = line["member"], line["generation"]
 
     def text(self, step: Step) -> str:
-        say: Callable[[Requests, Step], list[str]] = _SAY[step["op"]]
-        return ", ".join([_REQUESTS[step["op"]], *say(self, step)])
+        parts: Callable[[Requests, Step], list[str]] = _PARTS[step["op"]]
+        return ", ".join([_REQUESTS[step["op"]], *parts(self, step)])
 
     def who(self, member: str) -> str:
         answer = self._answers.get(member)
         return self._names.of_member(member if answer is None else answer[0])
 
     def _as_who(self, step: Step) -> list[str]:
-        """Said where it is not the first member id of the one that asks."""
+        """The member id, unless it is the first of its participant, and the instance id."""
         who = self.who(step["member"])
         instance_id = step.get("instance_id")
         return [
@@ -68,8 +68,8 @@ class Requests:
         ]
 
     def _generation(self, step: Step) -> list[str]:
-        said = step["generation"]
-        answer = self._answers.get(said) if isinstance(said, str) else (None, said)
+        value = step["generation"]
+        answer = self._answers.get(value) if isinstance(value, str) else (None, value)
         return [f"generation {-1 if answer is None else answer[1]}"]
 
     def join(self, step: Step) -> list[str]:
@@ -77,15 +77,15 @@ class Requests:
         who = f"member {self.who(step['member'])}" if step["member"] else "no member id"
         instance_id = step.get("instance_id")
         instance = [] if instance_id is None else [f"instance {instance_id}"]
-        protocols = "; ".join(f"{name} for {wanted(data)}" for name, data in step["protocols"])
+        protocols = "; ".join(f"{name} for {subscribed(data)}" for name, data in step["protocols"])
         is_same, self._shown[asks] = self._shown.get(asks) == protocols, protocols
-        return [who, *instance, "protocols as before" if is_same else protocols or "no protocols"]
+        return [who, *instance, "same protocols" if is_same else protocols or "no protocols"]
 
     def sync(self, step: Step) -> list[str]:
-        given = [
+        assigned = [
             f"{self.who(who)} gets {partitions(data)}" for who, data in step.get("assignments", ())
         ]
-        return [*self._as_who(step), *self._generation(step), *given]
+        return [*self._as_who(step), *self._generation(step), *assigned]
 
     def heartbeat(self, step: Step) -> list[str]:
         return [*self._as_who(step), *self._generation(step)]
@@ -103,14 +103,14 @@ class Requests:
 
     def fetch(self, step: Step) -> list[str]:
         if step["offsets"] is None:
-            return ["of all partitions"]
+            return ["all partitions"]
         return [_grouped(step["offsets"])]
 
     def nothing(self, step: Step) -> list[str]:
         return []
 
 
-_SAY: Mapping[str, Callable[[Requests, Step], list[str]]] = {
+_PARTS: Mapping[str, Callable[[Requests, Step], list[str]]] = {
     "join": Requests.join,
     "sync": Requests.sync,
     "heartbeat": Requests.heartbeat,
@@ -127,22 +127,22 @@ _SAY: Mapping[str, Callable[[Requests, Step], list[str]]] = {
 
 def answer(line: Line, names: Names) -> str:
     op, error = line["op"], line["error"]
-    said = _ANSWERS[op](line, names) if op in _ANSWERS else []
-    return f"{_REQUESTS[op]}: " + ", ".join([*([] if error == NONE and said else [error]), *said])
+    parts = _ANSWERS[op](line, names) if op in _ANSWERS else []
+    return f"{_REQUESTS[op]}: " + ", ".join([*([] if error == NONE and parts else [error]), *parts])
 
 
 def _join_answer(line: Line, names: Names) -> list[str]:
     if line["error"] == "MEMBER_ID_REQUIRED":
-        return [f"your id is {names.of_member(line['member'])}"]
+        return [f"member id {names.of_member(line['member'])}"]
     if line["error"] != NONE:
         return []
     member, leader = line["member"], line["leader"]
-    you = [] if names.is_first(member) else [f"you are {names.of_member(member)}"]
+    own_id = [] if names.is_first(member) else [f"member id {names.of_member(member)}"]
     if leader != member:
-        return [f"generation {line['generation']}", *you, f"{names.of_member(leader)} leads"]
-    skips = ["skip the assignment"] * bool(line.get("skip_assignment"))
+        return [f"generation {line['generation']}", *own_id, f"leader {names.of_member(leader)}"]
+    skips = ["skip assignment"] * bool(line.get("skip_assignment"))
     members = names.of_members(each for each, *_ in line["members"])
-    return [f"generation {line['generation']}", *you, f"you lead {members}", *skips]
+    return [f"generation {line['generation']}", *own_id, f"leader of {members}", *skips]
 
 
 def _sync_answer(line: Line, names: Names) -> list[str]:
@@ -158,17 +158,17 @@ def _leave_answer(line: Line, names: Names) -> list[str]:
 
 
 def _commit_answer(line: Line, names: Names) -> list[str]:
-    found = line.get("partitions", ())
-    if len({error for _, _, error in found}) < 2:
+    rows = line.get("partitions", ())
+    if len({error for _, _, error in rows}) < 2:
         return []
-    return [f"{topic}-{number} {error}" for topic, number, error in found]
+    return [f"{topic}-{number} {error}" for topic, number, error in rows]
 
 
 def _fetch_answer(line: Line, names: Names) -> list[str]:
-    found = line.get("partitions", ())
-    known = [f"{topic}-{number} at {offset}" for topic, number, offset, *_ in found if offset >= 0]
-    unknown = [row for row in found if row[2] < 0]
-    return [*known, *([f"none of {_grouped(unknown)}"] if unknown else [])]
+    rows = line.get("partitions", ())
+    offsets = [f"{topic}-{number} at {offset}" for topic, number, offset, *_ in rows if offset >= 0]
+    missing = [row for row in rows if row[2] < 0]
+    return [*offsets, *([f"no offset for {_grouped(missing)}"] if missing else [])]
 
 
 def _describe_answer(line: Line, names: Names) -> list[str]:
@@ -188,14 +188,14 @@ _ANSWERS: Mapping[str, Callable[[Line, Names], list[str]]] = {
 }
 
 
-# -- what members and records carry --------------------------------------------------------------
+# -- metadata, assignments and records -----------------------------------------------------------
 
 
 def record(line: Line, names: Names) -> str:
     try:
         read = decode(a2b_base64(line["key"]), _bytes_or_none(line["value"]))
     except BadRecord:
-        return "a record that cannot be read"
+        return "unreadable record"
     value = read.value
     if read.name == "GroupMetadata":
         return "tombstone of the group" if value is None else _group_record(value, names)
@@ -210,8 +210,8 @@ def _group_record(value: Mapping[str, Any], names: Names) -> str:
         f"{names.of_member(member['member_id'])} has {partitions(member['assignment'])}"
         for member in value["members"]
     ]
-    said = ", ".join(sorted(members)) or "no members"
-    return f"group record: generation {value['generation']}, {said}"
+    owned = ", ".join(sorted(members)) or "no members"
+    return f"group record: generation {value['generation']}, {owned}"
 
 
 def _bytes_or_none(text: str | None) -> bytes | None:
@@ -219,7 +219,7 @@ def _bytes_or_none(text: str | None) -> bytes | None:
 
 
 def partitions(assignment: str | bytes) -> str:
-    """The partitions of an assignment, as it stands in a record or, in base64, elsewhere."""
+    """The partitions of an assignment: bytes, or base64."""
     data = a2b_base64(assignment) if isinstance(assignment, str) else assignment
     if not data:
         return "nothing"
@@ -229,8 +229,8 @@ def partitions(assignment: str | bytes) -> str:
         return f"{len(data)} bytes"
 
 
-def wanted(metadata: str) -> str:
-    """Topics of a subscription, and what its member owns."""
+def subscribed(metadata: str) -> str:
+    """The topics of a subscription, and the partitions that its member owns."""
     data = a2b_base64(metadata)
     try:
         subscription = decode_subscription(data)
@@ -242,7 +242,7 @@ def wanted(metadata: str) -> str:
 
 
 def _grouped(rows: Iterable[Sequence[Any]]) -> str:
-    """Rows that begin with topic and partition: orders-0,1 payments-3."""
+    """Partitions by topic, of rows that begin with topic and partition: orders-0,1 payments-3."""
     topics: dict[str, list[int]] = {}
     for topic, number, *_ in rows:
         topics.setdefault(topic, []).append(number)

@@ -1,4 +1,4 @@
-"""Protocol errors (answers a client may get) and exceptions (bugs, and what Kafka throws)."""
+"""Error codes that clients receive, and the engine's exceptions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Errors(IntEnum):
-    """Kafka's error codes, by Kafka's newest names."""
+    """Kafka's error codes, with the names of the newest Kafka."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
@@ -142,12 +142,12 @@ class Errors(IntEnum):
 
 
 class CoordinatorBug(AssertionError):
-    """The automaton was driven into a cell that no checked input should reach: our mistake."""
+    """The engine reached a state that checked inputs cannot cause: a bug of the engine."""
 
 
 class UnexpectedState(Exception):
-    """What Kafka throws as IllegalStateException or IllegalArgumentException.
+    """Kafka throws an IllegalStateException or IllegalArgumentException here.
 
-    Such a request is answered UNKNOWN_SERVER_ERROR, such a timer is given up, and what was already
-    changed stays changed: a broker does the same.
+    As in a broker, the request is answered UNKNOWN_SERVER_ERROR, a timer ends without further
+    effect, and changes that were made before the exception stay.
     """

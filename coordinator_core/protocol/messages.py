@@ -1,7 +1,7 @@
-"""What comes in (requests) and what goes out (effects): plain values.
+"""Requests, responses and effects: plain values.
 
-Effects are to be performed in the order they stand; an ``Append`` reports back through
-``Coordinator.appended``, and what that returns comes before the effects that follow it.
+Perform effects in their order.  Report the outcome of an ``Append`` through
+``Coordinator.appended``, and perform the effects that it returns before those that follow.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from coordinator_core.protocol.errors import Errors
 
-Protocols = tuple[tuple[str, bytes], ...]  # (name, metadata), most wanted first
+Protocols = tuple[tuple[str, bytes], ...]  # (name, metadata), most preferred first
 TopicPartition = tuple[str, int]
 Record = tuple[bytes, bytes | None]  # key, value; None is a tombstone
 
@@ -82,7 +82,7 @@ class OffsetCommit(NamedTuple):
 
 
 class OffsetFetch(NamedTuple):
-    """``partitions`` None: all of the group's."""
+    """``partitions``: None for all partitions with an offset."""
 
     request_id: str
     group_id: str
@@ -101,7 +101,7 @@ class DeleteGroup(NamedTuple):
 
 
 class ListGroups(NamedTuple):
-    """``states``: wanted states in any case, none for all."""
+    """``states``: names in any case; empty for all states."""
 
     request_id: str
     states: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ class HeartbeatResponse(NamedTuple):
 
 
 class LeaveResponse(NamedTuple):
-    """``members``: (member id, instance id, error) as they were asked for."""
+    """``members``: (member id, instance id, error), in the order of the request."""
 
     error: Errors
     members: tuple[tuple[str, str | None, Errors], ...] = ()
@@ -159,7 +159,7 @@ class CommitResponse(NamedTuple):
 
 
 class FetchResponse(NamedTuple):
-    """``partitions``: (topic, partition, offset, metadata, error); -1 and "" if none is known."""
+    """``partitions``: (topic, partition, offset, metadata, error); -1 and "" without an offset."""
 
     error: Errors
     partitions: tuple[tuple[str, int, int, str, Errors], ...]
@@ -186,7 +186,7 @@ class ListResponse(NamedTuple):
 
 
 class BareError(NamedTuple):
-    """An answer without any field of its kind: the coordinator failed on the request."""
+    """An answer with an error only: the coordinator failed on the request."""
 
     error: Errors
 
@@ -215,7 +215,7 @@ class Respond(NamedTuple):
 class Append(NamedTuple):
     """Write these records, all or none, to the group's partition of `__consumer_offsets`.
 
-    The outcome comes back through ``Coordinator.appended``; nobody is answered before.
+    Report the outcome through ``Coordinator.appended``; answers that depend on it come then.
     """
 
     append_id: int
@@ -225,10 +225,10 @@ class Append(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What happened to a group, and why.
+    """An event of a group, with its cause.
 
     ``kind`` and the names in ``fields`` are those of ``log_lines.ParsedEvent``, so that the era's
-    log line can be printed from them; STATE says that the group moved to ``state``.
+    log line can be printed from them.  STATE: the group moved to ``state``.
     """
 
     kind: str

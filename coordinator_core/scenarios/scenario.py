@@ -1,8 +1,4 @@
-"""Plays a scenario through the coordinator: timed requests in, a trace of all it did out.
-
-Scenarios and traces are plain JSON values.  Appends succeed at once, unless a step of op ``fault``
-has the next one fail.
-"""
+"""Plays a scenario with the engine; scenarios and traces are plain JSON values."""
 
 from __future__ import annotations
 
@@ -43,9 +39,9 @@ _JOIN_V9_SKIP_ASSIGNMENT = "supports_skipping_assignment"
 _COMMIT_VERSION = 8
 _DESCRIBE_VERSION = 5
 
-# How eras are driven, where it shows in a trace.
-_OWN_ANSWER_LAST = frozenset({"3.9"})  # GroupCoordinatorAdapter's futures: a step's own comes last
-_BY_TOPIC = frozenset({"3.9", "4.1"})  # by requests, in which each topic stands once
+# Differences between traces that come from the programs that drove Kafka's classes.
+_OWN_ANSWER_LAST = frozenset({"3.9"})  # its adapter gives the step's own answer last
+_BY_TOPIC = frozenset({"3.9", "4.1"})  # driven by requests, which group partitions by topic
 
 
 @lru_cache(maxsize=4096)
@@ -54,20 +50,20 @@ def _decoded(text: str) -> bytes:
 
 
 def given_ids(ids: Iterable[str]) -> MemberIds:
-    """These member ids, in the order in which they are made; ValueError when they run out."""
+    """Hands out these member ids in order; raises ValueError when they run out."""
     remaining = iter(ids)
 
     def next_id(group_id: str, prefix: str) -> str:
-        found = next(remaining, None)
-        if found is None:
-            raise ValueError("the given member ids have run out")
-        return found
+        member_id = next(remaining, None)
+        if member_id is None:
+            raise ValueError("no member id is left: the scenario needs more than were given")
+        return member_id
 
     return next_id
 
 
 def derived_ids() -> MemberIds:
-    """Ids as a broker makes them, but always the same: from the group and the id's number."""
+    """Ids in a broker's form, derived from the group id and the id's number, so always the same."""
     made: dict[str, int] = {}
 
     def next_id(group_id: str, prefix: str) -> str:
@@ -80,8 +76,8 @@ def derived_ids() -> MemberIds:
 
 
 def config_of(values: Mapping[str, Json]) -> CoordinatorConfig:
-    """A scenario's configuration; what it leaves out is Kafka's, but nothing expires by default."""
-    known = {"offsets_topic_partitions": 1} | {
+    """A scenario's configuration; the default is Kafka's, but without expiry of offsets."""
+    settings = {"offsets_topic_partitions": 1} | {
         name: values[name]
         for name in (
             "group_initial_rebalance_delay_ms",
@@ -95,8 +91,8 @@ def config_of(values: Mapping[str, Json]) -> CoordinatorConfig:
         if name in values
     }
     if "offsets_retention_minutes" in values:
-        known["offsets_retention_ms"] = values["offsets_retention_minutes"] * 60_000
-    return CoordinatorConfig(**known)
+        settings["offsets_retention_ms"] = values["offsets_retention_minutes"] * 60_000
+    return CoordinatorConfig(**settings)
 
 
 def play(
@@ -106,15 +102,15 @@ def play(
     runner: str,
     on_event: Callable[[int, Event], None] | None = None,
 ) -> Trace:
-    """The trace of a scenario, its start line first.
+    """Play the scenario; returns its trace, start line first.
 
-    ``on_event`` is called with the time in ms and each event of a group, as they happen.
+    ``on_event``: called with the time in ms and each event of a group.
     """
     return ScenarioPlayer(scenario, era, member_ids, on_event).play(runner)
 
 
 class ScenarioPlayer:
-    """One playing of one scenario."""
+    """Plays one scenario once."""
 
     def __init__(
         self,
@@ -128,19 +124,19 @@ class ScenarioPlayer:
         self.era = era
         self.made_ids: list[str] = []
         self.coordinator = Coordinator(
-            config_of(scenario.get("config", {})), era, self._noting(member_ids)
+            config_of(scenario.get("config", {})), era, self._recording_ids(member_ids)
         )
         self.trace: Trace = []
         self.ops = {step["id"]: step["op"] for step in self.steps}
-        self.answers: dict[str, tuple[str, int]] = {}  # "@id" -> member id and generation answered
+        self.answers: dict[str, tuple[str, int]] = {}  # "@id" -> member id, generation
         self.fault: Errors | None = None
         self.max_record_bytes = scenario.get("config", {}).get("message_max_bytes")
-        # group -> state and generation last shown
+        # group -> last shown state and generation
         self.shown = {step.get("group", ""): ("Dead", 0) for step in self.steps}
         self.place = {group_id: place for place, group_id in enumerate(self.shown)}
-        self.touched: set[str] = set()  # groups that may have moved since states were last shown
+        self.touched: set[str] = set()  # groups whose state may have changed since
 
-    def _noting(self, member_ids: MemberIds) -> MemberIds:
+    def _recording_ids(self, member_ids: MemberIds) -> MemberIds:
         def made(group_id: str, prefix: str) -> str:
             self.made_ids.append(member_ids(group_id, prefix))
             return self.made_ids[-1]
@@ -150,14 +146,14 @@ class ScenarioPlayer:
     def play(self, runner: str) -> Trace:
         for step in self.steps:
             at_ms = step["at_ms"]
-            self._let_pass(at_ms)
+            self._advance(at_ms)
             self._take(step, at_ms)
-            self._let_pass(at_ms)
+            self._advance(at_ms)
         start = {"event": "start", "runner": runner, "member_ids": self.made_ids}
         return [start, *self.trace]
 
-    def _let_pass(self, to_ms: int) -> None:
-        """Fire timers up to and including this moment, each with its consequences."""
+    def _advance(self, to_ms: int) -> None:
+        """Fire timers up to and including this time, each with its consequences."""
         coordinator = self.coordinator
         while True:
             due_ms = coordinator.next_deadline_ms()
@@ -173,14 +169,13 @@ class ScenarioPlayer:
         elif op != "wait":
             effects = self.coordinator.handle(_REQUESTS[op](self, step), at_ms)
             own = step["id"] if self.era.name in _OWN_ANSWER_LAST else None
-            last = self._perform(effects, at_ms, own)
-            for each in last:
-                self._respond(each, at_ms)
-            self.touched.add(step["group"])  # which may be new
+            for held in self._perform(effects, at_ms, own):
+                self._respond(held, at_ms)
+            self.touched.add(step["group"])  # may be a new group
         self._show_states(at_ms)
 
     def _perform(self, effects: list[Effect], at_ms: int, own: str | None = None) -> list[Respond]:
-        """Do what the coordinator wants done; answers to ``own`` are held back and returned."""
+        """Perform effects in order; returns the answers to ``own`` instead of giving them."""
         held = []
         for effect in effects:
             if type(effect) is Respond:
@@ -218,7 +213,7 @@ class ScenarioPlayer:
             self.answers["@" + request_id] = (event["member"], event["generation"])
 
     def _show_states(self, at_ms: int) -> None:
-        """Where the groups ended up, if that differs from what was last shown."""
+        """Add a state line for each group whose state or generation differs from the last shown."""
         if not self.touched:
             return
         touched = sorted(self.touched, key=self.place.__getitem__)
@@ -234,7 +229,7 @@ class ScenarioPlayer:
             self.trace.append(state_event(at_ms, group_id, now, group))
 
     def member(self, text: str) -> str:
-        """A member id, or the one that the answer to the step referred to carried."""
+        """A member id; a reference stands for the member id in the answer to its step."""
         answer = self.answers.get(text)
         return text if answer is None else answer[0]
 
@@ -271,7 +266,7 @@ class ScenarioPlayer:
             step.get("instance_id"),
             step.get("protocol_type"),
             step.get("protocol_name"),
-            {self.member(who): _decoded(what) for who, what in step.get("assignments", ())},
+            {self.member(who): _decoded(data) for who, data in step.get("assignments", ())},
         )
 
     def heartbeat(self, step: Step) -> Request:
@@ -303,7 +298,7 @@ class ScenarioPlayer:
         return OffsetFetch(step["id"], step["group"], None if asks_all else self.rows(step))
 
     def rows(self, step: Step) -> tuple[Json, ...]:
-        """Partitions as the coordinator gets them: from 3.9 on in a request, topic by topic."""
+        """Partitions in the order in which the coordinator gets them: by topic from 3.9 on."""
         rows = step["offsets"]
         return tuple(map(tuple, _by_topic(rows) if self.era.name in _BY_TOPIC else rows))
 
@@ -315,12 +310,12 @@ class ScenarioPlayer:
 
 
 def _size(append: Append) -> int:
-    """Bytes of keys and values."""
+    """The size of keys and values in bytes."""
     return sum([len(key) + len(value or b"") for key, value in append.records])
 
 
 def _by_topic(rows: Iterable[list[Json]]) -> Iterator[list[Json]]:
-    """A request names each topic once: rows by topic, in the order in which the topics came."""
+    """Rows grouped by topic, topics in order of their first row, as in a request."""
     topics: dict[str, list[list[Json]]] = {}
     for row in rows:
         topics.setdefault(row[0], []).append(row)

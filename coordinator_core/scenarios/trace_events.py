@@ -1,4 +1,4 @@
-"""Lines of a trace: what was answered, written, and where groups ended up, as plain JSON values."""
+"""Lines of a trace: answers, records and states, as plain JSON values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _encoded(data: bytes) -> str:
 
 
 def response_event(at_ms: int, to: str, op: str, response: Response) -> dict[str, Json]:
-    """The answer to the step ``to``, which was a ``op``."""
+    """The answer to step ``to``, a request of kind ``op``."""
     event = {"at_ms": at_ms, "event": "response", "to": to, "op": op}
     event.update(_FIELDS[type(response)](response))
     return event
@@ -45,7 +45,7 @@ def record_event(at_ms: int, key: bytes, value: bytes | None) -> dict[str, Json]
 def state_event(
     at_ms: int, group_id: str, state: tuple[str, int], group: ClassicGroup | None
 ) -> dict[str, Json]:
-    """``state``: its name and the generation; ``group`` None: it is gone."""
+    """``state``: its name and the generation.  ``group``: None if it was removed."""
     return {
         "at_ms": at_ms,
         "event": "state",
@@ -94,7 +94,7 @@ def _commit_fields(response: CommitResponse) -> dict[str, Json]:
 
 
 def _fetch_fields(response: FetchResponse) -> dict[str, Json]:
-    partitions = [[*found[:4], found[4].name] for found in response.partitions]
+    partitions = [[*row[:4], row[4].name] for row in response.partitions]
     return {"error": response.error.name, "partitions": partitions}
 
 

@@ -1,7 +1,7 @@
-"""``regroup scenario``: scenario files through the coordinator model, traces or diagrams out.
+"""``regroup scenario``: plays scenario files with the coordinator model, or draws them.
 
-reads   scenarios (a JSON file each) and existing traces (for member ids, or to draw them)
-writes  a trace (JSON Lines) for each, to a folder or to standard output, or a diagram
+reads   scenarios (one JSON file each) and existing traces (for member ids, or to draw them)
+writes  one trace (JSON Lines) per scenario, to a folder or standard output; or a diagram
 """
 
 from __future__ import annotations
@@ -14,12 +14,19 @@ from typing import Any
 
 from coordinator_core.coordinator.era import Era
 from coordinator_core.coordinator.eras import ERAS, of_scala_2_12
-from coordinator_core.diagram import as_mermaid, as_text, draw, live, recall, watch
-from coordinator_core.diagram.entries import Story
+from coordinator_core.diagram import (
+    as_mermaid,
+    as_text,
+    draw,
+    record_consumers,
+    record_scenario,
+    record_trace,
+)
+from coordinator_core.diagram.recording import Recording
 from coordinator_core.scenarios.scenario import Trace, derived_ids, given_ids, play
 from jobs.console.errors import UsageError
 
-SCALA_2_12 = "kafka_2.12"  # in what a trace says ran it
+SCALA_2_12 = "kafka_2.12"  # part of a trace's runner
 
 DIAGRAMS = {"text": as_text, "mermaid": as_mermaid}
 
@@ -27,18 +34,18 @@ _compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 def run(era: str, ids_from: str | None, out: str | None, paths: list[str]) -> int:
-    """Plays every scenario under the paths in the era; returns the exit code.
+    """Play every scenario under the paths in the era; returns the exit code.
 
-    ``ids_from``: a trace, or a folder of traces named as the scenarios, whose start lines give the
-    member ids; without it ids are made up, always the same.  ``out``: a folder for the traces,
+    ``ids_from``: a trace, or a folder of traces named as the scenarios, whose start lines list the
+    member ids; without it, ids are derived and always the same.  ``out``: a folder for the traces,
     NAME.jsonl; without it they go to standard output.  Raises UsageError with what to change.
     """
-    known = _era(era)
+    played_era = _era(era)
     folder = None if out is None else Path(out)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     for path in _files(paths):
-        name, trace = _played(path, known, ids_from)
+        name, trace = _played(path, played_era, ids_from)
         text = "".join([_compact(event) + "\n" for event in trace])
         if folder is None:
             sys.stdout.write(text)
@@ -50,7 +57,7 @@ def run(era: str, ids_from: str | None, out: str | None, paths: list[str]) -> in
 def diagram(path: str, era: str | None, trace: str | None, kind: str) -> str:
     """The sequence diagram of a scenario or of consumers in an era, or of a trace, as ``kind``.
 
-    ``path``: a scenario, or a trace by itself.  ``trace``: what a scenario led to somewhere else.
+    ``path``: a scenario, or a trace by itself.  ``trace``: an existing trace of the scenario.
     Raises UsageError with what to change.
     """
     if kind not in DIAGRAMS:
@@ -61,20 +68,20 @@ def diagram(path: str, era: str | None, trace: str | None, kind: str) -> str:
     else:
         scenario = _read(file)
     if trace is None and era is None:
-        raise UsageError(f"{path}: give --era to play it in, or --trace with what came of it")
+        raise UsageError(f"{path}: set --era to play it, or --trace to draw an existing trace")
     try:
-        return DIAGRAMS[kind](draw(_story(scenario, era, trace)))
+        return DIAGRAMS[kind](draw(_recording(scenario, era, trace)))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{trace or path}: cannot be drawn: {error!r}") from error
 
 
-def _story(scenario: Any, era: str | None, trace: str | None) -> Story:
+def _recording(scenario: Any, era: str | None, trace: str | None) -> Recording:
     if trace is not None:
-        return recall(_lines(Path(trace)), scenario)
+        return record_trace(_lines(Path(trace)), scenario)
     assert era is not None
     if "consumers" in scenario:
-        return live(scenario, _era(era), derived_ids())
-    return watch(scenario, _era(era), derived_ids())
+        return record_consumers(scenario, _era(era), derived_ids())
+    return record_scenario(scenario, _era(era), derived_ids())
 
 
 def _lines(path: Path) -> list[Any]:
@@ -92,7 +99,7 @@ def _era(name: str) -> Era:
 
 
 def _files(paths: list[str]) -> Iterator[Path]:
-    """The files named, and of folders all *.json in the order of their names."""
+    """The named files, and all *.json of named folders in the order of their names."""
     for each in paths:
         path = Path(each)
         if path.is_dir():
@@ -112,7 +119,7 @@ def _played(path: Path, era: Era, ids_from: str | None) -> tuple[str, Trace]:
             era, member_ids = _as_built(era, start), given_ids(start["member_ids"])
         return name, play(scenario, era, member_ids, f"regroup coordinator_core, era {era.name}")
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{path}: not a playable scenario: {error!r}") from error
+        raise UsageError(f"{path}: invalid scenario: {error!r}") from error
 
 
 def _read(path: Path) -> Any:
@@ -123,7 +130,7 @@ def _read(path: Path) -> Any:
 
 
 def _start_of(name: str, source: Path) -> Any:
-    """The start line of the trace that gives the member ids."""
+    """The start line of the trace that lists the member ids."""
     trace = source / f"{name}.jsonl" if source.is_dir() else source
     try:
         with trace.open("rb") as lines:
@@ -136,5 +143,5 @@ def _start_of(name: str, source: Path) -> Any:
 
 
 def _as_built(era: Era, start: Any) -> Era:
-    """The order of members follows the hash map, and that the Scala a broker was built with."""
+    """The era with the hash maps of the Scala version that the trace's broker was built with."""
     return of_scala_2_12(era) if era.name == "2.5" and SCALA_2_12 in start["runner"] else era

@@ -74,8 +74,8 @@ def test_without_given_ids_the_same_ones_are_made_up(folders, tmp_path):
     [
         ("5.0", "{}", "--era 5.0: not one of 0.10, 0.9, 2.0, 2.5, 3.9, 4.1"),
         ("4.1", "{", "not a JSON file"),
-        ("4.1", "{}", "not a playable scenario"),
-        ("4.1", '{"name": "x", "steps": [{"id": "a"}]}', "not a playable scenario"),
+        ("4.1", "{}", "invalid scenario"),
+        ("4.1", '{"name": "x", "steps": [{"id": "a"}]}', "invalid scenario"),
     ],
 )
 def test_what_cannot_be_played_is_named(tmp_path, era, text, message):

@@ -1,4 +1,4 @@
-"""`regroup scenario diagram`: a scenario or a trace in, a diagram out, or what to change."""
+"""`regroup scenario diagram`: draws a scenario or a trace, or says what to change."""
 
 import json
 
@@ -25,10 +25,10 @@ def test_a_scenario_is_played_in_the_era():
     text = diagram(str(FILE), "0.10", None, "text")
 
     assert text.startswith("01-first-member, era 0.10 (session timeout 20 s, rebalance")
-    assert "makes the delayed join and completes it at once" in text
+    assert "creates the delayed join and completes it at once" in text
 
 
-def test_mermaid_of_it():
+def test_a_scenario_as_mermaid():
     assert diagram(str(FILE), "2.0", None, "mermaid").startswith("sequenceDiagram\n")
 
 
@@ -40,25 +40,25 @@ def test_a_trace_of_a_scenario_needs_no_era(trace):
 
 
 def test_a_trace_by_itself(trace):
-    assert "JoinGroup: generation 1, you lead a" in diagram(str(trace), None, None, "text")
+    assert "JoinGroup: generation 1, leader of a" in diagram(str(trace), None, None, "text")
 
 
 @pytest.mark.parametrize(
     ("era", "trace_file", "kind", "says"),
     [
-        (None, None, "text", "give --era to play it in, or --trace"),
+        (None, None, "text", "set --era to play it, or --trace"),
         ("1.0", None, "text", "--era 1.0: not one of"),
         ("2.0", None, "svg", "--as svg: not one of text, mermaid"),
         (None, "/nowhere", "text", "/nowhere: no such trace"),
         (None, str(FILE), "text", "cannot be drawn"),
     ],
 )
-def test_what_to_change_is_said(era, trace_file, kind, says):
+def test_a_wrong_argument_is_refused_with_what_to_change(era, trace_file, kind, says):
     with pytest.raises(UsageError, match=says):
         diagram(str(FILE), era, trace_file, kind)
 
 
-def test_what_is_no_scenario_is_said(tmp_path):
+def test_an_invalid_scenario_is_refused(tmp_path):
     other = tmp_path / "x.json"
     other.write_text('{"name": "x", "steps": [{"op": "sing"}]}')
 

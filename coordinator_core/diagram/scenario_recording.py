@@ -1,4 +1,4 @@
-"""A scenario played in an era, with all that a diagram shows: what is decided, and what waits."""
+"""Records a scenario while the engine plays it: with its events and delayed joins."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from coordinator_core.coordinator.classic.timers import JoinWait
 from coordinator_core.coordinator.coordinator import Coordinator
 from coordinator_core.coordinator.era import Era
 from coordinator_core.coordinator.turn import MemberIds
-from coordinator_core.diagram.entries import (
-    Asked,
+from coordinator_core.diagram.recording import (
+    DelayedJoinStatus,
     Entry,
-    Fired,
+    GroupEvent,
     Line,
-    Said,
-    Story,
-    Told,
-    Waits,
+    Recording,
+    RequestArrived,
+    TimerFired,
+    TraceEntry,
 )
 from coordinator_core.diagram.words import seconds
 from coordinator_core.protocol.messages import Effect, Event, Respond
 from coordinator_core.scenarios.scenario import ScenarioPlayer, Step, config_of
 
 
-def watch(scenario: Line, era: Era, member_ids: MemberIds) -> Story:
-    """Play the scenario and tell all of it; KeyError, TypeError, ValueError as ``play``."""
-    watcher = _Watcher(scenario, era, member_ids)
-    watcher.play("")
-    watcher.note_lines()
-    return Story(
+def record_scenario(scenario: Line, era: Era, member_ids: MemberIds) -> Recording:
+    """Play and record the scenario; raises KeyError, TypeError or ValueError as ``play`` does."""
+    player = _RecordingPlayer(scenario, era, member_ids)
+    player.play("")
+    player.record_lines()
+    return Recording(
         title_of(scenario, era),
         {step["id"]: step for step in scenario["steps"]},
-        tuple(watcher.entries),
-        tuple(watcher.made_ids),
+        tuple(player.entries),
+        tuple(player.made_ids),
         True,
         timeouts_of(era),
         {state.value: name for state, name in era.state_names.items()},
@@ -57,14 +57,14 @@ class _Wait(NamedTuple):
 
 
 class JoinWatch:
-    """The delayed joins of a coordinator, as they are made, and as fewer members are missing."""
+    """Reports delayed joins of a coordinator: new ones, and those with fewer members missing."""
 
     def __init__(self, coordinator: Coordinator) -> None:
         self._coordinator = coordinator
         self._waits: dict[str, _Wait] = {}
 
-    def look(self, at_ms: int, joining: str | None) -> Iterator[Waits]:
-        """After a turn.  ``joining``: the group of its JoinGroup, if that waits now."""
+    def look(self, at_ms: int, joining: str | None) -> Iterator[DelayedJoinStatus]:
+        """Call after each turn.  ``joining``: the group of the turn's JoinGroup, if that waits."""
         for group_id, group in self._coordinator.groups.items():
             joins = self._coordinator.join_waits(group_id)
             if not joins or group.state is not GroupState.PREPARING_REBALANCE:
@@ -79,41 +79,43 @@ class JoinWatch:
                 continue
             is_longer = last is not None and last.operation is not operation
             deadline_ms, is_new = operation.deadline_ms, last is None
-            yield Waits(at_ms, group_id, is_new, is_initial, is_longer, deadline_ms, wait.awaited)
+            yield DelayedJoinStatus(
+                at_ms, group_id, is_new, is_initial, is_longer, deadline_ms, wait.awaited
+            )
 
 
-class _Watcher(ScenarioPlayer):
+class _RecordingPlayer(ScenarioPlayer):
     def __init__(self, scenario: Line, era: Era, member_ids: MemberIds) -> None:
-        super().__init__(scenario, era, member_ids, self._hear)
+        super().__init__(scenario, era, member_ids, self._record_event)
         self.entries: list[Entry] = []
-        self.noted = 0  # lines of the trace that are among the entries
+        self.recorded = 0  # lines of the trace that are among the entries
         self.joins = JoinWatch(self.coordinator)
         self.step: Step | None = None
         self.depth = 0
 
-    def note_lines(self) -> None:
-        self.entries += [Said(line["at_ms"], line) for line in self.trace[self.noted :]]
-        self.noted = len(self.trace)
+    def record_lines(self) -> None:
+        self.entries += [TraceEntry(line["at_ms"], line) for line in self.trace[self.recorded :]]
+        self.recorded = len(self.trace)
 
-    def _hear(self, at_ms: int, event: Event) -> None:
-        self.note_lines()
-        self.entries.append(Told(at_ms, event))
+    def _record_event(self, at_ms: int, event: Event) -> None:
+        self.record_lines()
+        self.entries.append(GroupEvent(at_ms, event))
 
     def _take(self, step: Step, at_ms: int) -> None:
         if step["op"] != "wait":
-            self.entries.append(Asked(at_ms, step["id"]))
+            self.entries.append(RequestArrived(at_ms, step["id"]))
         self.step = step
         super()._take(step, at_ms)
-        self.note_lines()
+        self.record_lines()
         self.step = None
 
     def _perform(self, effects: list[Effect], at_ms: int, own: str | None = None) -> list[Respond]:
         if self.step is None and not self.depth:
-            self.entries.append(Fired(at_ms))
+            self.entries.append(TimerFired(at_ms))
         self.depth += 1
         held = super()._perform(effects, at_ms, own)
         self.depth -= 1
-        self.note_lines()
+        self.record_lines()
         if not self.depth:
             self.entries += self.joins.look(at_ms, self._joining())
         return held

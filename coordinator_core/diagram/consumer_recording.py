@@ -1,8 +1,8 @@
-"""Consumers and a coordinator living together: what clients ask by themselves, as a story.
+"""Records consumers of the client model with the engine as their coordinator.
 
-A script says which consumers there are, with which library and settings, and what happens to them;
-a network with one delay is between them and the one broker, which reads a connection's next request
-when it has answered the last.
+A script names the consumers, their libraries and settings, and events such as a crash.  Between
+consumers and the broker is a network with one delay; the broker reads the next request of a
+connection once it has answered the previous one.
 """
 
 from __future__ import annotations
@@ -35,8 +35,17 @@ from coordinator_core.client import (
 from coordinator_core.coordinator.coordinator import Coordinator
 from coordinator_core.coordinator.era import Era
 from coordinator_core.coordinator.turn import MemberIds
-from coordinator_core.diagram.entries import Asked, Entry, Felt, Fired, Line, Said, Story, Told
-from coordinator_core.diagram.watching import JoinWatch, timeouts_of, title_of
+from coordinator_core.diagram.recording import (
+    ClientEvent,
+    Entry,
+    GroupEvent,
+    Line,
+    Recording,
+    RequestArrived,
+    TimerFired,
+    TraceEntry,
+)
+from coordinator_core.diagram.scenario_recording import JoinWatch, timeouts_of, title_of
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
     Append,
@@ -66,13 +75,14 @@ _OPS = {
 }
 
 
-def live(script: Line, era: Era, member_ids: MemberIds) -> Story:
-    """Let the script's consumers live until ``until_ms``; KeyError, TypeError or ValueError for
-    what is no script.
+def record_consumers(script: Line, era: Era, member_ids: MemberIds) -> Recording:
+    """Run the script's consumers until ``until_ms``.
+
+    Raises KeyError, TypeError or ValueError for an invalid script.
     """
     world = _World(script, era, member_ids)
     world.run(script["until_ms"])
-    return Story(
+    return Recording(
         title_of(script, era),
         world.steps,
         tuple(world.entries),
@@ -84,7 +94,7 @@ def live(script: Line, era: Era, member_ids: MemberIds) -> Story:
 
 
 class _Connection:
-    """Requests that the broker has not read yet, and the one that it works on."""
+    """Requests that the broker has not read yet, and the id of the one that it handles."""
 
     def __init__(self) -> None:
         self.unread: deque[GroupRequest] = deque()
@@ -95,7 +105,7 @@ class _World:
     def __init__(self, script: Line, era: Era, member_ids: MemberIds) -> None:
         self.made_ids: list[str] = []
         self.coordinator = Coordinator(
-            config_of(script.get("config", {})), era, self._noting(member_ids)
+            config_of(script.get("config", {})), era, self._recording_ids(member_ids)
         )
         self.joins = JoinWatch(self.coordinator)
         self.partitions = dict(script["topics"])
@@ -105,7 +115,7 @@ class _World:
         self.order = count()
         self.consumers: dict[str, Consumer] = {}
         self.connections: dict[str, _Connection] = {}
-        self.asking: dict[str, tuple[str, _Connection]] = {}  # request -> who, on which connection
+        self.asking: dict[str, tuple[str, _Connection]] = {}  # request -> consumer, connection
         self.steps: dict[str, dict[str, Any]] = {}
         self.entries: list[Entry] = []
         for name, settings in script["consumers"].items():
@@ -113,7 +123,7 @@ class _World:
         for event in script.get("happens", ()):
             self._at(event["at_ms"], partial(_HAPPENS[event["what"]], self, event))
 
-    def _noting(self, member_ids: MemberIds) -> MemberIds:
+    def _recording_ids(self, member_ids: MemberIds) -> MemberIds:
         def made(group_id: str, prefix: str) -> str:
             self.made_ids.append(member_ids(group_id, prefix))
             return self.made_ids[-1]
@@ -139,25 +149,25 @@ class _World:
 
     def _advance(self) -> None:
         while (effects := self.coordinator.fire_next(self.now_ms)) is not None:
-            self.entries.append(Fired(self.now_ms))
-            self._decided(effects)
+            self.entries.append(TimerFired(self.now_ms))
+            self._perform(effects)
             self.entries += self.joins.look(self.now_ms, None)
         for name in list(self.consumers):
             self._call(name, "advance")
 
     def _start(self, name: str, settings: Line) -> None:
-        given = dict(settings.get("settings", {}))
-        if "assignors" in given:
-            given["assignors"] = tuple(given["assignors"])
+        fields = dict(settings.get("settings", {}))
+        if "assignors" in fields:
+            fields["assignors"] = tuple(fields["assignors"])
         client_id = f"consumer-{name}"
-        config = ConsumerConfig(group_id=GROUP, client_id=client_id, name=name, **given)
+        config = ConsumerConfig(group_id=GROUP, client_id=client_id, name=name, **fields)
         self.consumers[name] = Consumer(config, LIBRARIES[settings["library"]])
         self.connections[name] = _Connection()
         self._did(name, self.consumers[name].subscribe(self.partitions, self.now_ms))
         self._call(name, "poll")
 
     def _call(self, name: str, method: str, *args: Any) -> None:
-        """What the application or the network does to a consumer, if it still lives."""
+        """Call a method of the consumer, if it still runs."""
         if name in self.consumers:
             self._did(name, getattr(self.consumers[name], method)(*args, self.now_ms))
 
@@ -166,36 +176,36 @@ class _World:
             if isinstance(effect, Send):
                 self._later(partial(self._arrive, name, effect.request))
             elif isinstance(effect, ListenerCall):
-                self._feel(name, f"onPartitions{effect.kind.title()}: {_named(effect.partitions)}")
+                self._note(name, f"onPartitions{effect.kind.title()}: {_named(effect.partitions)}")
                 self._at(self.now_ms, partial(self._call, name, "listened"))
             elif isinstance(effect, Disconnect):
                 self.connections[name] = _Connection()
             elif isinstance(effect, Raised):
-                self._feel(name, f"the application is told: {effect.text}")
+                self._note(name, f"exception in the application: {effect.text}")
             elif isinstance(effect, Closed):
                 del self.consumers[name]
 
-    def _feel(self, name: str, text: str) -> None:
-        self.entries.append(Felt(self.now_ms, name, text))
+    def _note(self, name: str, text: str) -> None:
+        self.entries.append(ClientEvent(self.now_ms, name, text))
 
     def close(self, event: Line) -> None:
-        self._feel(event["who"], "is closed")
+        self._note(event["who"], "closes")
         self._call(event["who"], "close")
 
     def crash(self, event: Line) -> None:
-        self._feel(event["who"], "crashes")
+        self._note(event["who"], "crashes")
         del self.consumers[event["who"]]
         self.connections[event["who"]] = _Connection()
 
     def lose_connection(self, event: Line) -> None:
-        self._feel(event["who"], "its connection breaks")
+        self._note(event["who"], "connection breaks")
         self.connections[event["who"]] = _Connection()
         self._call(event["who"], "disconnected", NODE)
 
     def grow(self, event: Line) -> None:
         self.partitions[event["topic"]] = event["partitions"]
-        text = f"{event['topic']} has {event['partitions']} partitions now"
-        self._feel("coordinator", text)
+        text = f"{event['topic']} grows to {event['partitions']} partitions"
+        self._note("coordinator", text)
 
     def _later(self, action: Callable[[], None]) -> None:
         self._at(self.now_ms + self.delay_ms, action)
@@ -204,8 +214,8 @@ class _World:
         if isinstance(request, FindCoordinator):
             self._answer(name, request.request_id, FindCoordinatorResponse(Errors.NONE, NODE))
         elif isinstance(request, Metadata):
-            known = {each: self.partitions[each] for each in request.topics}
-            self._answer(name, request.request_id, MetadataResponse(known))
+            partition_counts = {each: self.partitions[each] for each in request.topics}
+            self._answer(name, request.request_id, MetadataResponse(partition_counts))
         else:
             connection = self.connections[name]
             connection.unread.append(request)
@@ -217,19 +227,19 @@ class _World:
             request = connection.unread.popleft()
             connection.busy = request.request_id
             self.steps[request.request_id] = _step(request, self.now_ms)
-            self.entries.append(Asked(self.now_ms, request.request_id))
-            self._decided(self.coordinator.handle(request, self.now_ms))
+            self.entries.append(RequestArrived(self.now_ms, request.request_id))
+            self._perform(self.coordinator.handle(request, self.now_ms))
             waits = isinstance(request, JoinGroup) and connection.busy is not None
             self.entries += self.joins.look(self.now_ms, GROUP if waits else None)
 
-    def _decided(self, effects: list[Effect]) -> None:
+    def _perform(self, effects: list[Effect]) -> None:
         for effect in effects:
             if isinstance(effect, Append):
                 lines = [record_event(self.now_ms, key, value) for key, value in effect.records]
-                self.entries += [Said(self.now_ms, line) for line in lines]
-                self._decided(self.coordinator.appended(effect, Errors.NONE, self.now_ms))
+                self.entries += [TraceEntry(self.now_ms, line) for line in lines]
+                self._perform(self.coordinator.appended(effect, Errors.NONE, self.now_ms))
             elif isinstance(effect, Event):
-                self.entries.append(Told(self.now_ms, effect))
+                self.entries.append(GroupEvent(self.now_ms, effect))
             else:
                 self._respond(effect)
 
@@ -238,12 +248,12 @@ class _World:
         name, connection = self.asking.pop(request_id)
         op = self.steps[request_id]["op"]
         line = response_event(self.now_ms, request_id, op, response)
-        self.entries.append(Said(self.now_ms, line))
+        self.entries.append(TraceEntry(self.now_ms, line))
         if connection is not self.connections[name]:
-            self._feel(name, "does not get this answer: its connection is another one")
+            self._note(name, "does not receive this answer: it went to the old connection")
             return
         connection.busy = None
-        self._answer(name, request_id, response)  # type: ignore[arg-type]  # to what it asked
+        self._answer(name, request_id, response)  # type: ignore[arg-type]  # the response of its request
         self._at(self.now_ms, partial(self._read_on, connection))
 
     def _answer(self, name: str, request_id: str, response: ClientResponse) -> None:
@@ -260,8 +270,8 @@ _HAPPENS: Mapping[str, Callable[[_World, Line], None]] = {
 
 def _named(partitions: tuple[TopicPartition, ...]) -> str:
     topics = [
-        f"{topic}-{','.join(str(number) for _, number in found)}"
-        for topic, found in groupby(partitions, key=lambda each: each[0])
+        f"{topic}-{','.join(str(number) for _, number in numbered)}"
+        for topic, numbered in groupby(partitions, key=lambda each: each[0])
     ]
     return " ".join(topics) or "no partitions"
 
@@ -274,7 +284,7 @@ def _text(data: bytes) -> str:
 
 
 def _step(request: GroupRequest, at_ms: int) -> dict[str, Any]:
-    """The request as a step of a scenario would say it."""
+    """The request in the form of a scenario's step."""
     step: dict[str, Any] = {"id": request.request_id, "op": _OPS[type(request)], "group": GROUP}
     step["at_ms"] = at_ms
     if isinstance(request, JoinGroup):
