@@ -494,9 +494,9 @@ def report_(
     ] = None,
 ) -> None:
     """A page to look at.  Which groups rebalanced, how long and why, and each one's timeline."""
-    from jobs.report.command import Request, report
+    from jobs.report.command import ReportOptions, report
 
-    report(Request(lake, cluster_id, group, first, last, out, trace, mermaid))
+    report(ReportOptions(lake, cluster_id, group, first, last, out, trace, mermaid))
 
 
 scenario = typer.Typer(help="Scenarios of requests through the coordinator model.")

@@ -1,7 +1,6 @@
 """The overview's charts: Vega-Lite by Altair, drawn in the page by the library's own JavaScript.
 
-What they show comes from the page (data sets `trend` and `groups`), so it is there once; colours
-and fonts are the page's, too, light or dark.
+Their data (data sets `trend` and `groups`), colors and fonts come from the page.
 """
 
 from __future__ import annotations
@@ -12,19 +11,19 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-# Of causes, in the order of their colours; which cause is of which, family.js says.
+# Families of causes, in the order of their colors; family.js has the causes of each.
 FAMILIES = {
-    "coming": "a member comes",
-    "going": "a member goes",
-    "failing": "a member fails",
-    "changing": "a member changes",
+    "joining": "member joins",
+    "leaving": "member leaves",
+    "failing": "member fails",
+    "changing": "member changes",
     "other": "other",
 }
 _FAMILY = alt.Color(
     "family:N",
     title=None,
     scale=alt.Scale(domain=list(FAMILIES.values())),
-    legend=None,  # the page has one for all
+    legend=None,  # the page has one for both charts
 )
 _AXIS = alt.Axis(grid=False, labelOverlap="greedy", labelSeparation=10)
 _FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
@@ -36,29 +35,30 @@ def specs() -> dict[str, Any]:
 
 
 def _trend() -> alt.Chart:
-    """How many rebalances began when, and why."""
-    return (
+    """Rebalances by start time and family of causes."""
+    chart: alt.Chart = (
         alt.Chart(alt.NamedData("trend"), width="container", height=170, autosize=_FIT)
         .mark_bar(cursor="pointer")
         .encode(
             x=alt.X("from:T", title=None, scale=alt.Scale(type="utc"), axis=_AXIS),
             x2="to:T",
-            y=alt.Y("sum(rebalances):Q", title="rebalances begun", axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("sum(rebalances):Q", title="rebalances", axis=alt.Axis(tickMinStep=1)),
             color=_FAMILY,
             order=alt.Order("order:Q"),
             tooltip=[
                 alt.Tooltip("time:N", title="from"),
-                alt.Tooltip("family:N", title="why"),
+                alt.Tooltip("family:N", title="cause"),
                 alt.Tooltip("sum(rebalances):Q", title="rebalances"),
                 alt.Tooltip("sum(seconds):Q", title="s not Stable", format=",.1f"),
             ],
         )
     )
+    return chart
 
 
 def _groups() -> alt.Chart:
-    """Which groups were not Stable longest, and why."""
-    return (
+    """Time not Stable by group and family of causes."""
+    chart: alt.Chart = (
         alt.Chart(alt.NamedData("groups"), width="container", autosize=_FIT)
         .mark_bar(cursor="pointer")
         .encode(
@@ -69,15 +69,16 @@ def _groups() -> alt.Chart:
             order=alt.Order("order:Q"),
             tooltip=[
                 alt.Tooltip("group:N"),
-                alt.Tooltip("family:N", title="why"),
+                alt.Tooltip("family:N", title="cause"),
                 alt.Tooltip("sum(rebalances):Q", title="rebalances"),
                 alt.Tooltip("sum(seconds):Q", title="s not Stable", format=",.1f"),
             ],
         )
     )
+    return chart
 
 
 @cache
 def library() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script, out of the wheel."""
-    return str(vl_convert.javascript_bundle())
+    """Vega, Vega-Lite and Vega-Embed as one script, from the wheel."""
+    return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # the stub has no default

@@ -1,4 +1,4 @@
-"""``regroup report``: writes what was asked for, and says on stderr what it is."""
+"""`regroup report`: write a page, a trace or a sequence diagram."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from jobs.console.errors import UsageError
 from jobs.console.printing import printable
 from jobs.report.lake import ReportLake
-from jobs.report.window import window
+from jobs.report.window import parse_window
 
 
 @dataclass(frozen=True)
-class Request:
-    """``first``, ``last``: moments or dates in UTC, as they were written; none for all."""
+class ReportOptions:
+    """``first``, ``last``: times or dates in UTC; None for no limit."""
 
     lake: str
     cluster_id: str
@@ -26,28 +26,28 @@ class Request:
     mermaid: str | None = None
 
 
-def report(request: Request) -> None:
-    """UsageError for a lake, a group or a time that is not there, or a file that cannot be."""
-    if not (request.out or request.trace or request.mermaid):
+def report(options: ReportOptions) -> None:
+    """UsageError for a missing lake or group, an invalid time, or a file that cannot be written."""
+    if not (options.out or options.trace or options.mermaid):
         raise UsageError("give --out FILE.html, --trace FILE.json or --mermaid GENERATION")
-    shown = window(request.first, request.last)
-    lake = ReportLake(request.lake, request.cluster_id, request.group_id, shown)
-    if request.out:
+    window = parse_window(options.first, options.last)
+    lake = ReportLake(options.lake, options.cluster_id, options.group_id, window)
+    if options.out:
         from jobs.report.data import page_data
         from jobs.report.page import page
 
-        _write("--out", request.out, page(page_data(lake, request.cluster_id)))
-    if request.trace:
+        _write("--out", options.out, page(page_data(lake, options.cluster_id)))
+    if options.trace:
         from jobs.report.data import all_timelines
         from jobs.report.trace import trace
 
-        _write("--trace", request.trace, trace(all_timelines(lake)))
-    if request.mermaid:
+        _write("--trace", options.trace, trace(all_timelines(lake)))
+    if options.mermaid:
         from jobs.report.sequence import sequence
 
-        given = (request.lake, request.cluster_id, request.group_id, request.mermaid)
-        lines = sequence(*given).split("\n")
-        sys.stdout.write("\n".join(map(printable, lines)))  # names are any client's
+        place = (options.lake, options.cluster_id, options.group_id, options.mermaid)
+        lines = sequence(*place).split("\n")
+        sys.stdout.write("\n".join(map(printable, lines)))  # with names of any client
 
 
 def _write(option: str, path: str, text: str) -> None:

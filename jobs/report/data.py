@@ -1,7 +1,7 @@
-"""What the page shows, as plain values that JSON can hold.
+"""The data of a page, as values that JSON can represent.
 
-A page has an overview of all groups and the timelines of as many as it has room for: those that
-were not Stable longest.  Times are ms since the epoch.
+A page has an overview of all groups, and the timelines of those with the longest time not Stable,
+as many as its size permits.  Times are in ms since the epoch.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from jobs.report.timeline import GroupRows, timeline
 
 Json = dict[str, Any]
 
-ROOM = 1_950_000  # bytes of data: with the plotting library and our scripts a page stays below 3 MB
+ROOM = 1_950_000  # bytes of data: with library and scripts, a page stays below 3 MB
 MOST_GROUPS = 500  # in the overview
 MOST_TIMELINES = 300
-_SPARKS = 30  # parts of the time in which a group's rebalances are counted
+_SPARKS = 30  # bars of a group's sparkline
 _BUCKETS_MS = [
     1000 * seconds
     for seconds in (1, 5, 10, 30, 60, 300, 900, 3600, 3 * 3600, 6 * 3600, 86_400, 7 * 86_400)
@@ -29,7 +29,7 @@ _MOST_BUCKETS = 60
 
 
 def page_data(lake: ReportLake, cluster_id: str, room: int = ROOM) -> Json:
-    """Everything of the page, in not much more than ``room`` bytes of JSON."""
+    """All data of the page, in about ``room`` bytes of JSON."""
     groups = lake.rows(queries.OVERVIEW)
     listed = MOST_GROUPS
     overview = _overview(lake, cluster_id, groups, listed)
@@ -41,13 +41,13 @@ def page_data(lake: ReportLake, cluster_id: str, room: int = ROOM) -> Json:
 
 
 def all_timelines(lake: ReportLake) -> Iterator[Json]:
-    """Of every group, however much that is."""
+    """Timelines of all groups, without a size limit."""
     for row in lake.rows(queries.OVERVIEW).rows:
         yield timeline(GroupRows(lake, row[0]))
 
 
 def _overview(lake: ReportLake, cluster_id: str, groups: Table, listed: int) -> Json:
-    """Totals are of all groups; ``listed`` of them are named."""
+    """Totals over all groups; rows for ``listed`` of them."""
     bucket_ms = _bucket_ms(lake.last_ms - lake.first_ms)
     part_ms = max((lake.last_ms - lake.first_ms) / _SPARKS, 1)
     ids = [row[0] for row in groups.rows[:listed]]
@@ -68,23 +68,23 @@ def _overview(lake: ReportLake, cluster_id: str, groups: Table, listed: int) -> 
 
 
 def _bucket_ms(span_ms: int) -> int:
-    """The finest round step of time that makes no more than so many buckets."""
+    """The shortest round duration that makes at most _MOST_BUCKETS buckets."""
     at = bisect_left(_BUCKETS_MS, span_ms / _MOST_BUCKETS)
     return _BUCKETS_MS[min(at, len(_BUCKETS_MS) - 1)]
 
 
 def _timelines(lake: ReportLake, group_ids: Sequence[str], room: int) -> Iterator[Json]:
-    """As many as there is room for; the first one is cut to its latest generations if it must."""
+    """Timelines up to ``room`` bytes; the first one is cut to its latest generations if needed."""
     for place, group_id in enumerate(group_ids):
         rows = GroupRows(lake, group_id)
-        found = timeline(rows)
-        size = len(as_json(found))
+        group_timeline = timeline(rows)
+        size = len(as_json(group_timeline))
         keep = len(rows.generations)
         while size > room and place == 0 and keep > 1:
             keep = max(int(keep * 0.9 * room / size), 1)
-            found = timeline(rows, keep)
-            size = len(as_json(found))
+            group_timeline = timeline(rows, keep)
+            size = len(as_json(group_timeline))
         if size > room:
             return
         room -= size
-        yield found
+        yield group_timeline

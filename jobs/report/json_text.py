@@ -1,4 +1,4 @@
-"""JSON that may stand in a script element: nothing in it opens or closes an element."""
+"""JSON for a script element: without characters that could open or close an element."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from typing import Any
 
 
 def as_json(data: Any) -> str:
-    """ASCII: what sets the direction of text, and lone surrogates, are escaped, too."""
+    """JSON in ASCII, so that text directions and lone surrogates are escaped, too."""
     text = json.dumps(data, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

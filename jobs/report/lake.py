@@ -1,4 +1,4 @@
-"""The lake as a report reads it: DuckDB over what the cluster's tables have in a window of time."""
+"""A lake for reports: DuckDB views of a cluster's tables within a window of time."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jobs.console.errors import UsageError
 from jobs.lake.sql import open_lake
 from jobs.report.queries import PREPARE
-from jobs.report.window import Window
+from jobs.report.window import ReportWindow
 from schemas import table_names
 
 if TYPE_CHECKING:
     import duckdb
 
-OPTIONAL = ("what_if", "advice", "process_lives")  # made by a command of their own
+OPTIONAL = ("what_if", "advice", "process_lives")  # written by commands of their own
 _NEEDED = (
     "generations", "generation_members", "assignments", "rebalance_causes", "timeline",
     "rebalances", "q07_storms",
@@ -21,7 +21,7 @@ _NEEDED = (
 
 
 class Table(NamedTuple):
-    """Rows under names, as JSON has them."""
+    """Rows with the names of their columns."""
 
     columns: list[str]
     rows: list[tuple[Any, ...]]
@@ -34,17 +34,17 @@ class Table(NamedTuple):
 
 
 class ReportLake:
-    """``first_ms``: when the first generation begins.
+    """``first_ms``: start of the first generation.  ``last_ms``: the cluster's last event, which
+    limits generations without an end."""
 
-    ``last_ms``: the cluster's last event, up to which what has no end is shown.
-    """
-
-    def __init__(self, root: str, cluster_id: str, group_id: str | None, window: Window) -> None:
-        """UsageError for a lake, a cluster or a group that is not there."""
+    def __init__(
+        self, root: str, cluster_id: str, group_id: str | None, window: ReportWindow
+    ) -> None:
+        """UsageError for a missing lake, cluster or group."""
         self.has = frozenset(table for table in OPTIONAL if _has(root, table))
         self._connection = open_lake(root, " ".join([*_NEEDED, *self.has]))
         self._connection.execute(
-            "CREATE TEMP TABLE asked AS SELECT ? AS cluster_id, ?::VARCHAR AS only_group,"
+            "CREATE TEMP TABLE scope AS SELECT ? AS cluster_id, ?::VARCHAR AS only_group,"
             " ?::BIGINT AS from_ms, ?::BIGINT AS to_ms",
             [cluster_id, group_id, *window],
         )
@@ -54,11 +54,11 @@ class ReportLake:
             "SELECT MIN(begin_ms), MAX(last_ms) FROM spans CROSS JOIN last_event"
         ).rows[0]
         if first_ms is None:
-            raise UsageError(_nothing(self._connection, root, cluster_id, group_id, window))
+            raise UsageError(_no_generations(self._connection, root, cluster_id, group_id, window))
         self.first_ms, self.last_ms = max(first_ms, window.from_ms), min(last_ms, window.to_ms)
 
-    def rows(self, sql: str, **given: Any) -> Table:
-        result = self._connection.execute(sql, given)
+    def rows(self, sql: str, **parameters: Any) -> Table:
+        result = self._connection.execute(sql, parameters)
         return Table([column[0] for column in result.description or []], result.fetchall())
 
 
@@ -68,20 +68,20 @@ def _has(root: str, table: str) -> bool:
     return table in table_names() and DeltaTable.is_deltatable(f"{root.rstrip('/')}/{table}")
 
 
-def _nothing(
+def _no_generations(
     connection: duckdb.DuckDBPyConnection,
     root: str,
     cluster_id: str,
     group_id: str | None,
-    window: Window,
+    window: ReportWindow,
 ) -> str:
-    """What to change, by what there is."""
-    found = connection.execute("SELECT DISTINCT cluster_id FROM generations ORDER BY 1").fetchall()
-    clusters = [row[0] for row in found]
+    """The error for a scope without generations: which option to change."""
+    rows = connection.execute("SELECT DISTINCT cluster_id FROM generations ORDER BY 1").fetchall()
+    clusters = [row[0] for row in rows]
     if cluster_id not in clusters:
-        there = ", ".join(clusters) or "none"
-        return f"--cluster-id {cluster_id}: not in {root}, which has {there}"
+        existing = ", ".join(clusters) or "no cluster"
+        return f"--cluster-id {cluster_id}: {root} has {existing}"
     when = "" if window.is_all else " in that time"
     if group_id is None:
-        return f"--cluster-id {cluster_id}: no generation of any group{when}"
-    return f"--group {group_id}: no generation of it in cluster {cluster_id}{when}"
+        return f"--cluster-id {cluster_id}: no generations{when}"
+    return f"--group {group_id}: no generations in cluster {cluster_id}{when}"

@@ -1,4 +1,4 @@
-"""A lane per process: in which generations it was, from when to when, with which partitions."""
+"""A lane per process: its generations, with times and partitions."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 Row = dict[str, Any]
-Place = tuple[int, int]  # incarnation, generation
+GenerationKey = tuple[int, int]  # incarnation, generation
 Spell = tuple[int, int, int, int, str | None]
 
 _NUMBER = re.compile(r"(\d+)")
 
 
 class Lanes:
-    """``lanes`` in the order of their names, ``assigned`` the texts that spells point to.
+    """``lanes``: sorted by name.  ``assigned``: texts of partitions, which spells refer to.
 
-    A spell is [generation's place, place in ``assigned`` or -1], and if it is not all of the
-    generation, or ended in some way, from and to, ms since the first generation, and how it left.
+    A spell is a process in a generation: [index of the generation, index in ``assigned`` or -1].
+    If it is shorter than the generation, or the member was removed, three fields follow: from and
+    to, in ms since the first generation, and how the member left.
     """
 
     def __init__(
-        self, generations: Sequence[Row], index: Mapping[Place, int], last_ms: int
+        self, generations: Sequence[Row], index: Mapping[GenerationKey, int], last_ms: int
     ) -> None:
         self._generations, self._index, self._last_ms = generations, index, last_ms
         self._lanes: dict[str, Row] = {}
@@ -34,19 +35,19 @@ class Lanes:
 
     @property
     def assigned(self) -> list[tuple[str, int]]:
-        """Each text, and how many partitions it is."""
+        """Each text, and its number of partitions."""
         return list(zip(self._texts, self._counts, strict=True))
 
     def add(self, members: Sequence[Row]) -> None:
-        """The members of one generation, a replaced one before the one that took its place."""
+        """Add the members of one generation; a replaced member comes before its replacement."""
         at = self._index.get((members[0]["incarnation"], members[0]["generation"]))
         if at is None:
             return
         generation, base_ms = self._generations[at], self._generations[0]["begin_ms"]
         end_ms = self._last_ms if generation["end_ms"] is None else generation["end_ms"]
         for member in members:
-            came_ms = member["came_ms"]
-            from_ms = generation["begin_ms"] if came_ms is None else came_ms
+            joined_ms = member["joined_ms"]
+            from_ms = generation["begin_ms"] if joined_ms is None else joined_ms
             to_ms = end_ms if member["left_ms"] is None else member["left_ms"]
             lane = self._lanes.setdefault(member["process"], _lane(member))
             spell = [at, self._text(member)]
@@ -65,9 +66,9 @@ class Lanes:
 
 
 def spells(lane: Row, generations: Sequence[Row], last_ms: int) -> Iterator[Spell]:
-    """A lane's spells in full: generation's place, from, to, place in ``assigned``, how it left.
+    """A lane's spells with all fields: generation, from, to, index in ``assigned``, how it left.
 
-    ``generations`` have times since the first one, as a timeline's have.
+    ``generations``: with times since the first one, as in a timeline.
     """
     for at, assigned, *more in lane["spells"]:
         generation = generations[at]
@@ -87,13 +88,13 @@ def _lane(member: Row) -> Row:
 
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:
-    """app-2 before app-10."""
+    """Sort key: app-2 before app-10."""
     parts = _NUMBER.split(name)
     return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
 
 
 def assigned_text(assigned: Sequence[Row]) -> str:
-    """Partitions by topic, runs drawn together: ``orders 0-3, 7; payments 2``."""
+    """Partitions by topic, consecutive ones as a range: ``orders 0-3, 7; payments 2``."""
     return "; ".join(f"{each['topic']} {_runs(each['partitions'])}" for each in assigned)
 
 

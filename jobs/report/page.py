@@ -1,8 +1,8 @@
-"""The page: one HTML file with its data, styles and scripts in it, and leave to load nothing.
+"""The page: one HTML file that contains its data, styles and scripts, and loads nothing.
 
-Group ids, client ids and reasons are any client's words.  They are in the page once, as JSON, with
-`<` escaped, so that no word ends the script element; the scripts show them as text only.  The
-content security policy names each script by its hash: any other is refused, and so is the network.
+Group ids, client ids and reasons are texts of any client.  The page has them once, as JSON with
+escaped `<`, so that no text can end the script element; the scripts show them as text only.  The
+content security policy names each script by its hash, and forbids other scripts and the network.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ SCRIPTS = (
 
 
 def page(data: dict[str, Any]) -> str:
-    """The whole file; the same data gives the same page."""
+    """The HTML file; equal data gives an equal file."""
     style = _static("page.css")
-    ours = "\n".join(_static(f"{name}.js") for name in SCRIPTS)
-    scripts = [library(), f'(function () {{\n"use strict";\n{ours}\n}})();\n']
+    own_scripts = "\n".join(_static(f"{name}.js") for name in SCRIPTS)
+    scripts = [library(), f'(function () {{\n"use strict";\n{own_scripts}\n}})();\n']
     parts = {
         "POLICY": _policy(style, scripts),
         "STYLE": style,

@@ -1,13 +1,16 @@
-"""The tables that a report makes of the lake's, in DuckDB's words.  Times are ms since the epoch.
+"""DuckDB queries of a report.  Times are in ms since the epoch.
 
-Table `asked` has one row: cluster_id, only_group (null: all), from_ms, to_ms.
+Table `scope` has one row: cluster_id, only_group (null: all), from_ms, to_ms.
 """
 
 from __future__ import annotations
 
-COOPERATIVE = ("cooperative-sticky", "stream")  # protocols under which who keeps, consumes on
+COOPERATIVE = (
+    "cooperative-sticky",
+    "stream",
+)  # members consume what they keep
 
-# A generation lasts from its rebalance's first event to the next one's.
+# A generation lasts from the first event of its rebalance to the first event of the next one.
 _ALL_SPANS = f"""
     CREATE TEMP TABLE all_spans AS
     SELECT g.group_id, g.incarnation, g.generation, g.outcome, g.protocol,
@@ -18,30 +21,30 @@ _ALL_SPANS = f"""
             EPOCH_MS(g.event_date::TIMESTAMP)) AS begin_ms,
         COALESCE(EPOCH_MS(g.ended_time), LEAD(begin_ms) OVER (
             PARTITION BY g.group_id ORDER BY g.incarnation, g.generation)) AS end_ms,
-        -- Between two times at which nobody was left: a stretch.
+        -- A stretch: consecutive generations between two empty ones.
         COUNT(*) FILTER (WHERE g.outcome = 'empty') OVER (
             PARTITION BY g.group_id, g.incarnation ORDER BY g.generation) AS stretch
-    FROM generations g JOIN asked ON g.cluster_id = asked.cluster_id
-        AND (asked.only_group IS NULL OR g.group_id = asked.only_group)"""
+    FROM generations g JOIN scope ON g.cluster_id = scope.cluster_id
+        AND (scope.only_group IS NULL OR g.group_id = scope.only_group)"""
 
-_LAST_SIGN = """
+_LAST_EVENT = """
     CREATE TEMP TABLE last_event AS
     SELECT GREATEST(MAX(EPOCH_MS(t.event_time)), (SELECT MAX(begin_ms) FROM all_spans)) AS last_ms
-    FROM timeline t JOIN asked USING (cluster_id)"""
+    FROM timeline t JOIN scope USING (cluster_id)"""
 
-# A partition is without a consumer from where its owner gave it up to where the next one has it:
-# under an eager protocol everybody gives up everything when the rebalance begins; under a
-# cooperative one who keeps it consumes on, and who must give it up learns so by the assignment.
+# A partition is unowned from the time when its owner gives it up until the next owner gets it.
+# Under an eager protocol, members give up all partitions when the rebalance begins.  Under a
+# cooperative protocol, a member gives up a partition when its new assignment lacks it.
 _GAPS = """
     CREATE TEMP TABLE gaps AS
     WITH stable AS (
         SELECT *,
-            LEAD(generation) OVER life AS next_generation,
-            LEAD(stable_ms) OVER life AS next_stable_ms,
-            LEAD(stretch) OVER life IS NOT DISTINCT FROM stretch AS goes_on,
-            NOT COALESCE(LEAD(is_cooperative) OVER life, TRUE) AS turns_eager
+            LEAD(generation) OVER in_incarnation AS next_generation,
+            LEAD(stable_ms) OVER in_incarnation AS next_stable_ms,
+            LEAD(stretch) OVER in_incarnation IS NOT DISTINCT FROM stretch AS goes_on,
+            NOT COALESCE(LEAD(is_cooperative) OVER in_incarnation, TRUE) AS turns_eager
         FROM all_spans WHERE stable_ms IS NOT NULL AND outcome <> 'empty'
-        WINDOW life AS (PARTITION BY group_id, incarnation ORDER BY generation)
+        WINDOW in_incarnation AS (PARTITION BY group_id, incarnation ORDER BY generation)
     ), emptied AS (
         SELECT group_id, incarnation, stretch - 1 AS stretch, generation AS empty_generation,
             COALESCE(joined_ms, begin_ms) AS empty_ms
@@ -52,8 +55,8 @@ _GAPS = """
             LEAD(a.member_id) OVER part AS owner,
             LEAD(s.stable_ms) OVER part AS owner_ms,
             LEAD(s.stretch) OVER part IS NOT DISTINCT FROM s.stretch AS is_owned_again
-        FROM asked
-        JOIN assignments a ON a.cluster_id = asked.cluster_id AND a.assignor = 'actual'
+        FROM scope
+        JOIN assignments a ON a.cluster_id = scope.cluster_id AND a.assignor = 'actual'
         JOIN stable s ON s.group_id = a.group_id AND s.incarnation = a.incarnation
             AND s.generation = a.generation
         LEFT JOIN generation_members m ON m.cluster_id = a.cluster_id AND m.group_id = a.group_id
@@ -77,8 +80,8 @@ _GAPS = """
 
 _SPANS = """
     CREATE TEMP TABLE spans AS
-    SELECT s.* FROM all_spans s CROSS JOIN last_event JOIN asked
-        ON s.begin_ms <= asked.to_ms AND COALESCE(s.end_ms, last_ms) >= asked.from_ms"""
+    SELECT s.* FROM all_spans s CROSS JOIN last_event JOIN scope
+        ON s.begin_ms <= scope.to_ms AND COALESCE(s.end_ms, last_ms) >= scope.from_ms"""
 
 _SHOWN = """
     CREATE TEMP TABLE shown AS
@@ -89,8 +92,8 @@ _SHOWN = """
         r.members_replaced, r.partitions_moved, r.moves_forced, r.partitions_orphaned,
         r.partitions_new, r.gap_before, r.evidence,
         COALESCE(u.unavailable_ms, 0)::BIGINT AS unavailable_ms, s.is_cooperative
-    FROM spans s CROSS JOIN asked
-    JOIN rebalances r ON r.cluster_id = asked.cluster_id AND r.group_id = s.group_id
+    FROM spans s CROSS JOIN scope
+    JOIN rebalances r ON r.cluster_id = scope.cluster_id AND r.group_id = s.group_id
         AND r.incarnation = s.incarnation AND r.generation = s.generation
     LEFT JOIN (SELECT group_id, incarnation, generation, SUM(gap_ms) AS unavailable_ms
         FROM gaps GROUP BY ALL) u
@@ -100,9 +103,9 @@ _SHOWN = """
 _PROCESSES = """
     CREATE TEMP TABLE processes AS
     SELECT m.group_id, m.member_id, MAX(m.process) AS process
-    FROM generation_members m JOIN asked USING (cluster_id) GROUP BY ALL"""
+    FROM generation_members m JOIN scope USING (cluster_id) GROUP BY ALL"""
 
-PREPARE = (_ALL_SPANS, _LAST_SIGN, _GAPS, _SPANS, _SHOWN, _PROCESSES)
+PREPARE = (_ALL_SPANS, _LAST_EVENT, _GAPS, _SPANS, _SHOWN, _PROCESSES)
 
 # -- all groups ----------------------------------------------------------------------------------
 
@@ -139,7 +142,7 @@ TREND = """
         SUM(total_ms)::BIGINT AS not_stable_ms
     FROM shown GROUP BY ALL ORDER BY bucket_ms, cause, story"""
 
-# Of each group [part of the time, how many rebalances began in it].
+# Per group: [part of the time, number of rebalances that began in it].
 SPARKS = """
     SELECT group_id, LIST([part, rebalances] ORDER BY part) FROM (
         SELECT group_id, GREATEST(FLOOR((begin_ms - $from_ms) / $part_ms), 0)::INT AS part,
@@ -150,9 +153,9 @@ SPARKS = """
 STORMS = """
     SELECT w.group_id, EPOCH_MS(w.start_time) AS start_ms, EPOCH_MS(w.end_time) AS end_ms,
         w.generations, w.not_stable_ms, w.dominant_cause, w.dominant_percent, w.culprits
-    FROM q07_storms w JOIN asked ON w.cluster_id = asked.cluster_id
+    FROM q07_storms w JOIN scope ON w.cluster_id = scope.cluster_id
         AND w.group_id IN $ids
-        AND EPOCH_MS(w.start_time) <= asked.to_ms AND EPOCH_MS(w.end_time) >= asked.from_ms
+        AND EPOCH_MS(w.start_time) <= scope.to_ms AND EPOCH_MS(w.end_time) >= scope.from_ms
     ORDER BY start_ms, w.group_id"""
 
 # -- one group -----------------------------------------------------------------------------------
@@ -165,78 +168,78 @@ EVENTS = """
     SELECT c.incarnation, c.generation, EPOCH_MS(c.event_time) AS at_ms, c.role, c.cause, c.story,
         p.process, COALESCE(c.instance_id, c.client_id, c.member_id) AS who, c.client_host AS host,
         c.reason, c.client_reason, c.evidence
-    FROM rebalance_causes c JOIN asked ON c.cluster_id = asked.cluster_id
+    FROM rebalance_causes c JOIN scope ON c.cluster_id = scope.cluster_id
     JOIN spans s ON s.group_id = c.group_id AND s.incarnation = c.incarnation
         AND s.generation = c.generation
     LEFT JOIN processes p ON p.group_id = c.group_id AND p.member_id = c.member_id
     WHERE c.group_id = $group_id ORDER BY c.incarnation, c.generation, c.cause_seq"""
 
-# From when a member is there: its coming, where a cause tells it, else the rebalance's beginning.
+# joined_ms: the time of the join, if a cause has it; else null.
 MEMBERS = """
-    WITH came AS (
-        SELECT c.member_id, MIN(EPOCH_MS(c.event_time)) AS came_ms
-        FROM rebalance_causes c JOIN asked USING (cluster_id)
+    WITH joins AS (
+        SELECT c.member_id, MIN(EPOCH_MS(c.event_time)) AS joined_ms
+        FROM rebalance_causes c JOIN scope USING (cluster_id)
         WHERE c.group_id = $group_id AND c.cause IN ('MEMBER_NEW', 'STATIC_REPLACED')
         GROUP BY c.member_id
-    ), given AS (
+    ), topics AS (
         SELECT a.incarnation, a.generation, a.process, a.topic,
             LIST(a.partition ORDER BY a.partition) AS partitions
-        FROM assignments a JOIN asked USING (cluster_id)
+        FROM assignments a JOIN scope USING (cluster_id)
         WHERE a.group_id = $group_id AND a.assignor = 'actual' GROUP BY ALL
-    ), all_given AS (
+    ), assigned AS (
         SELECT incarnation, generation, process,
             LIST({'topic': topic, 'partitions': partitions} ORDER BY topic) AS assigned
-        FROM given GROUP BY ALL
+        FROM topics GROUP BY ALL
     )
     SELECT m.incarnation, m.generation, m.process, m.member_id, m.client_id, m.client_host,
         m.instance_id, m.is_leader, m.change, m.left_how, EPOCH_MS(m.left_time) AS left_ms, m.gone,
-        CASE WHEN m.change <> 'retained' THEN came.came_ms END AS came_ms, g.assigned
-    FROM generation_members m JOIN asked ON m.cluster_id = asked.cluster_id
+        CASE WHEN m.change <> 'retained' THEN joins.joined_ms END AS joined_ms, g.assigned
+    FROM generation_members m JOIN scope ON m.cluster_id = scope.cluster_id
     JOIN spans s ON s.group_id = m.group_id AND s.incarnation = m.incarnation
         AND s.generation = m.generation
-    LEFT JOIN came ON came.member_id = m.member_id
-    LEFT JOIN all_given g ON g.incarnation = m.incarnation AND g.generation = m.generation
+    LEFT JOIN joins ON joins.member_id = m.member_id
+    LEFT JOIN assigned g ON g.incarnation = m.incarnation AND g.generation = m.generation
         AND g.process = m.process
     WHERE m.group_id = $group_id
-    ORDER BY m.incarnation, m.generation, m.process, came_ms NULLS FIRST, m.member_id"""
+    ORDER BY m.incarnation, m.generation, m.process, joined_ms NULLS FIRST, m.member_id"""
 
-# How many partitions are without a consumer from a time on.
+# Number of unowned partitions from a time on.
 UNAVAILABLE = """
     SELECT at_ms, SUM(SUM(change)) OVER (ORDER BY at_ms)::BIGINT AS partitions FROM (
         SELECT from_ms AS at_ms, 1 AS change FROM gaps WHERE group_id = $group_id
         UNION ALL SELECT to_ms, -1 FROM gaps WHERE group_id = $group_id)
     GROUP BY at_ms HAVING SUM(change) <> 0 ORDER BY at_ms"""
 
-# What happens to a group and not by a member of it.
+# Events of a group that no member caused.
 COORDINATOR = """
     SELECT EPOCH_MS(t.event_time) AS at_ms, t.event
-    FROM timeline t JOIN asked ON t.cluster_id = asked.cluster_id
+    FROM timeline t JOIN scope ON t.cluster_id = scope.cluster_id
     WHERE t.group_id = $group_id AND t.event_time IS NOT NULL
         AND t.event IN ('LOADED', 'UNLOADED', 'STORE_FAILED', 'GROUP_DEAD', 'ADMIN_DELETE')
     ORDER BY t.seq"""
 
-# -- what a lake has only if it was asked for ------------------------------------------------------
+# -- optional tables -------------------------------------------------------------------------------
 
 WHAT_IF = """
     SELECT w.basis, w.setting, w.rebalances, w.not_stable_ms, w.moved_partitions,
         w.unavailable_partition_ms, w.rebalances_min, w.rebalances_max, w.not_stable_ms_min,
         w.not_stable_ms_max, w.moved_partitions_min, w.moved_partitions_max,
         w.unavailable_partition_ms_min, w.unavailable_partition_ms_max, w.seeds
-    FROM what_if w JOIN asked USING (cluster_id) WHERE w.group_id = $group_id
+    FROM what_if w JOIN scope USING (cluster_id) WHERE w.group_id = $group_id
     ORDER BY CASE w.basis WHEN 'observed' THEN 1 WHEN 'model' THEN 2 ELSE 3 END,
         w.unavailable_partition_ms, w.setting"""
 
 ADVICE = """
     SELECT a.group_id, a.setting, a.share_saved, a.sentence
-    FROM advice a JOIN asked USING (cluster_id) WHERE a.group_id IN $ids
+    FROM advice a JOIN scope USING (cluster_id) WHERE a.group_id IN $ids
     ORDER BY a.group_id, a.setting"""
 
-# Lives have names of their own for processes; their member ids tell which lane is theirs.
+# process_lives has its own names for processes; the member ids connect a life with a lane.
 LIVES = """
     SELECT (SELECT MIN(p.process) FROM processes p
             WHERE p.group_id = l.group_id AND LIST_CONTAINS(l.member_ids, p.member_id)) AS process,
         l.life, EPOCH_MS(l.started_time) AS from_ms, EPOCH_MS(l.ended_time) AS to_ms,
         l.started_how, l.ended_how, l.evidence,
         [[EPOCH_MS(p.from_time), EPOCH_MS(p.to_time)] FOR p IN l.slow_polls] AS slow_polls
-    FROM process_lives l JOIN asked USING (cluster_id) WHERE l.group_id = $group_id
+    FROM process_lives l JOIN scope USING (cluster_id) WHERE l.group_id = $group_id
     ORDER BY process, l.life"""

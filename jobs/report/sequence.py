@@ -1,7 +1,7 @@
-"""One rebalance as a Mermaid sequence: who asked what of the coordinator, and what came of it.
+"""One rebalance as a Mermaid sequence diagram: requests of members, log lines, group records.
 
-What clients asked is inferred from the group's log and records, as `regroup replay` infers it; what
-nothing told is marked as assumed.  Times are since the rebalance began.
+Requests are inferred from the group's log and records, as `regroup replay` does; requests without
+evidence are marked as assumed.  Times are relative to the start of the rebalance.
 """
 
 from __future__ import annotations
@@ -18,68 +18,70 @@ from coordinator_core.incident.story import story
 from jobs.console.errors import UsageError
 from jobs.replay.command import ReplayOptions, replay_group
 
-_ASKED = {
+_REQUESTS = {
     StimulusKind.ASK_ID: "JoinGroup, no member id",
-    StimulusKind.JOIN: "JoinGroup, new",
-    StimulusKind.REJOIN: "JoinGroup, again",
+    StimulusKind.JOIN: "JoinGroup, new member",
+    StimulusKind.REJOIN: "JoinGroup, rejoin",
     StimulusKind.SYNC: "SyncGroup",
     StimulusKind.LEAVE: "LeaveGroup",
     StimulusKind.DELETE: "DeleteGroups",
 }
-_DONE = {
-    StimulusKind.LOAD: "the coordinator takes the group over",
-    StimulusKind.UNLOAD: "the coordinator gives the group up",
+_COORDINATOR_EVENTS = {
+    StimulusKind.LOAD: "the coordinator loads the group",
+    StimulusKind.UNLOAD: "the coordinator unloads the group",
 }
 
 
 def sequence(lake: str, cluster_id: str, group_id: str | None, generation: str) -> str:
-    """Mermaid text.  ``generation``: a number, of the last life of the group that has it; or
-    LIFE.NUMBER.  UsageError if there is none.
+    """Mermaid text.
+
+    ``generation``: NUMBER (in the last incarnation that has it) or INCARNATION.NUMBER.  UsageError
+    if the group has no such generation.
     """
     if group_id is None:
-        raise UsageError(f"--mermaid {generation}: give the --group that it is of")
-    found = replay_group(ReplayOptions(lake, cluster_id, group_id))
-    return as_mermaid(diagram(found, _wanted(found, generation)))
+        raise UsageError(f"--mermaid {generation}: give its --group, too")
+    replay = replay_group(ReplayOptions(lake, cluster_id, group_id))
+    return as_mermaid(diagram(replay, _find(replay, generation)))
 
 
-def _wanted(found: GroupReplay, text: str) -> ReplayedGeneration:
-    life, _, number = text.rpartition(".")
-    named = [
+def _find(replay: GroupReplay, text: str) -> ReplayedGeneration:
+    incarnation, _, number = text.rpartition(".")
+    matches = [
         each
-        for each in found.generations
-        if str(each.number) == number and life in ("", str(each.incarnation))
+        for each in replay.generations
+        if str(each.number) == number and incarnation in ("", str(each.incarnation))
     ]
-    if not named:
-        numbers = [each.number for each in found.generations]
-        known = f"it has {min(numbers)} to {max(numbers)}" if numbers else "none can be told"
-        raise UsageError(f"--mermaid {text}: no such generation of {found.group_id}; {known}")
-    return named[-1]
+    if not matches:
+        numbers = [each.number for each in replay.generations]
+        existing = f"it has {min(numbers)} to {max(numbers)}" if numbers else "it has none"
+        raise UsageError(f"--mermaid {text}: no such generation of {replay.group_id}; {existing}")
+    return matches[-1]
 
 
-def diagram(found: GroupReplay, generation: ReplayedGeneration) -> Diagram:
-    """Of one generation; commits are left out."""
-    asked = [s for s in generation.inferred if s.kind is not StimulusKind.COMMIT]
-    names = _Names(found, generation)
-    began_ms = generation.explained.chapter.begins_ms
+def diagram(replay: GroupReplay, generation: ReplayedGeneration) -> Diagram:
+    """The diagram of one generation, without commits."""
+    stimuli = [s for s in generation.stimuli if s.kind is not StimulusKind.COMMIT]
+    names = _Names(replay, generation)
+    began_ms = generation.explained.evidence.begins_ms
     rows: list[Arrow | Note] = [
-        *(row for s in asked if (row := _row(s, names, began_ms)) is not None),
-        *_told(found, generation, began_ms),
-        *_written(generation, began_ms),
+        *(row for s in stimuli if (row := _row(s, names, began_ms)) is not None),
+        *_log_lines(replay, generation, began_ms),
+        *_records(generation, began_ms),
     ]
-    columns = dict.fromkeys(names.of(s.member_id) for s in asked if s.kind in _ASKED)
-    title = f"{found.group_id}, generation {generation.number}"
+    columns = dict.fromkeys(names.of(s.member_id) for s in stimuli if s.kind in _REQUESTS)
+    title = f"{replay.group_id}, generation {generation.number}"
     ordered = sorted(rows, key=lambda row: row.at_ms)
     return Diagram(title, "", (*columns, COORDINATOR, LOG), tuple(ordered))
 
 
 class _Names:
-    """Instance or client ids; where two members of a record share one, with their member ids."""
+    """Names of members: instance or client id, with the member id if two members share it."""
 
-    def __init__(self, found: GroupReplay, generation: ReplayedGeneration) -> None:
-        self._members = found.members[generation.incarnation]
+    def __init__(self, replay: GroupReplay, generation: ReplayedGeneration) -> None:
+        self._members = replay.members[generation.incarnation]
         self._generation = generation.number
         self._shared = {COORDINATOR, LOG}
-        for record in generation.explained.chapter.records:
+        for record in generation.explained.evidence.records:
             count = Counter(self._plain(member.member_id) for member in record.members)
             self._shared |= {name for name, times in count.items() if times > 1}
 
@@ -94,31 +96,33 @@ class _Names:
 
 def _row(stimulus: Stimulus, names: _Names, began_ms: int) -> Arrow | Note | None:
     at_ms = stimulus.at_ms - began_ms
-    if stimulus.kind in _DONE:
-        return Note(at_ms, _DONE[stimulus.kind])
-    text = _ASKED[stimulus.kind]
+    if stimulus.kind in _COORDINATOR_EVENTS:
+        return Note(at_ms, _COORDINATOR_EVENTS[stimulus.kind])
+    text = _REQUESTS[stimulus.kind]
     if stimulus.assignments:
-        text += f", with the assignment of {_counted(len(stimulus.assignments))}"
+        text += f", with the assignment of {_count_text(len(stimulus.assignments))}"
     if stimulus.reason:
-        text += f", because: {stimulus.reason}"
+        text += f", reason: {stimulus.reason}"
     if stimulus.basis is Basis.ASSUMED:
         text += " (assumed)"
     return Arrow(at_ms, names.of(stimulus.member_id), COORDINATOR, text)
 
 
-def _told(found: GroupReplay, generation: ReplayedGeneration, began_ms: int) -> Iterator[Note]:
-    """What the log says, or the engine where there is none."""
-    for line in story(found):
+def _log_lines(
+    replay: GroupReplay, generation: ReplayedGeneration, began_ms: int
+) -> Iterator[Note]:
+    """Lines of the log, or of the engine if there is no log."""
+    for line in story(replay):
         if (line.incarnation, line.generation) == (generation.incarnation, generation.number):
             yield Note(line.at_ms - began_ms, line.text)
 
 
-def _written(generation: ReplayedGeneration, began_ms: int) -> Iterator[Arrow]:
-    for record in generation.explained.chapter.records:
-        count = _counted(len(record.members))
+def _records(generation: ReplayedGeneration, began_ms: int) -> Iterator[Arrow]:
+    for record in generation.explained.evidence.records:
+        count = _count_text(len(record.members))
         text = f"group record: generation {generation.number}, {count}"
         yield Arrow(record.at_ms - began_ms, COORDINATOR, LOG, text)
 
 
-def _counted(members: int) -> str:
+def _count_text(members: int) -> str:
     return f"{members} member{'s' * (members != 1)}"

@@ -1,6 +1,6 @@
-"""One group's timeline as plain values: its generations, processes, causes, unavailable partitions.
+"""The timeline of one group: its generations, processes, causes and unowned partitions.
 
-Times are ms since the timeline's ``base_ms``, where its first generation begins.
+Times are in ms since the timeline's ``base_ms``, the start of its first generation.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from jobs.report import queries
 from jobs.report.lake import ReportLake
-from jobs.report.lanes import Lanes, Place
+from jobs.report.lanes import GenerationKey, Lanes
 
 Json = dict[str, Any]
 
@@ -23,26 +23,26 @@ _CAUSE = (
 
 
 class GroupRows:
-    """What the lake has of a group, read once."""
+    """The rows of a group, read once."""
 
     def __init__(self, lake: ReportLake, group_id: str) -> None:
         self.group_id, self.last_ms = group_id, lake.last_ms
-        mine = {"group_id": group_id}
-        self.generations = lake.rows(queries.GENERATIONS, **mine).dicts()
-        self.members = lake.rows(queries.MEMBERS, **mine).dicts()
-        self.events = lake.rows(queries.EVENTS, **mine).dicts()
-        self.unavailable = lake.rows(queries.UNAVAILABLE, **mine).rows
-        self.coordinator = lake.rows(queries.COORDINATOR, **mine).rows
+        group = {"group_id": group_id}
+        self.generations = lake.rows(queries.GENERATIONS, **group).dicts()
+        self.members = lake.rows(queries.MEMBERS, **group).dicts()
+        self.events = lake.rows(queries.EVENTS, **group).dicts()
+        self.unavailable = lake.rows(queries.UNAVAILABLE, **group).rows
+        self.coordinator = lake.rows(queries.COORDINATOR, **group).rows
         has = lake.has
-        self.what_if = lake.rows(queries.WHAT_IF, **mine).json() if "what_if" in has else None
-        lives = lake.rows(queries.LIVES, **mine).dicts() if "process_lives" in has else None
+        self.what_if = lake.rows(queries.WHAT_IF, **group).json() if "what_if" in has else None
+        lives = lake.rows(queries.LIVES, **group).dicts() if "process_lives" in has else None
         self.lives: list[Json] | None = lives
 
 
 def timeline(rows: GroupRows, keep: int | None = None) -> Json:
-    """``keep``: only so many of its latest generations; ``left_out`` says how many are not there.
+    """``keep``: number of latest generations to include; ``left_out`` is the number of others.
 
-    ``at`` is a generation's place, ``lane`` a process's; null where none is known.
+    ``at`` is the index of a generation, ``lane`` that of a process; null if unknown.
     """
     left_out = 0 if keep is None else max(len(rows.generations) - keep, 0)
     generations = rows.generations[left_out:]
@@ -64,7 +64,7 @@ def timeline(rows: GroupRows, keep: int | None = None) -> Json:
         "causes": _causes(rows, index, places, base_ms),
         "unavailable": _steps(rows, base_ms),
         "coordinator": [
-            [at_ms - base_ms, sign] for at_ms, sign in rows.coordinator if at_ms >= base_ms
+            [at_ms - base_ms, event] for at_ms, event in rows.coordinator if at_ms >= base_ms
         ],
         "what_if": rows.what_if,
         "lives": _lives(rows, places, base_ms),
@@ -72,7 +72,7 @@ def timeline(rows: GroupRows, keep: int | None = None) -> Json:
 
 
 def objects(table: Json) -> list[Json]:
-    """The rows of a table of the page by their columns' names."""
+    """Rows as dicts, by the names of the columns."""
     return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
 
 
@@ -90,20 +90,20 @@ def _generations(generations: list[Json], base_ms: int) -> Json:
 
 
 def _causes(
-    rows: GroupRows, index: Mapping[Place, int], places: Mapping[str, int], base_ms: int
+    rows: GroupRows, index: Mapping[GenerationKey, int], places: Mapping[str, int], base_ms: int
 ) -> Json:
-    found = []
+    causes = []
     for row in rows.events:
         at = index.get((row["incarnation"], row["generation"]))
         if at is not None:
             lane = places.get(row["process"])
             cause = row | {"at": at, "at_ms": _since(row["at_ms"], base_ms), "lane": lane}
-            found.append([cause[name] for name in _CAUSE])
-    return {"columns": list(_CAUSE), "rows": found}
+            causes.append([cause[name] for name in _CAUSE])
+    return {"columns": list(_CAUSE), "rows": causes}
 
 
 def _steps(rows: GroupRows, base_ms: int) -> list[list[int]]:
-    """[from, partitions without a consumer] each; what was before the timeline is left out."""
+    """[from, number of unowned partitions] each, without times before the timeline."""
     steps = [[at_ms - base_ms, count] for at_ms, count in rows.unavailable]
     before = [count for at, count in steps if at < 0]
     later = [step for step in steps if step[0] >= 0]
@@ -111,7 +111,7 @@ def _steps(rows: GroupRows, base_ms: int) -> list[list[int]]:
 
 
 def _lives(rows: GroupRows, places: Mapping[str, int], base_ms: int) -> list[Json] | None:
-    """Of processes that have a lane."""
+    """The lives of processes that have a lane."""
     if rows.lives is None:
         return None
     return [

@@ -1,7 +1,7 @@
 """Timelines in the trace event format, which Perfetto and chrome://tracing open.
 
-A group is a process of the trace and a consumer's process a thread of it; phases are slices, causes
-instants, partitions without a consumer a counter.  Times are us since the epoch.
+A group is a process of the trace, and each consumer process is a thread; phases are slices, causes
+are instants, and the number of unowned partitions is a counter.  Times are in us since the epoch.
 Format: "Trace Event Format", the Chromium project.
 """
 
@@ -21,7 +21,7 @@ _PHASES = {"join": "join", "sync": "sync", "stable": "Stable", "empty": "Empty"}
 
 
 def trace(timelines: Iterable[Json]) -> str:
-    """JSON of all timelines' events, in the order of time."""
+    """The events of all timelines as JSON, ordered by time."""
     events = [e for pid, each in enumerate(timelines, 1) for e in _events(pid, each)]
     head = [event for event in events if event["ph"] == "M"]
     rest = sorted((event for event in events if event["ph"] != "M"), key=lambda e: e["ts"])
@@ -44,12 +44,12 @@ def _events(pid: int, timeline: Json) -> Iterator[Json]:
             "args": {"sort_index": tid},
         }  # fmt: skip
         for at, from_ms, to_ms, assigned, left in spells(lane, generations, timeline["end_ms"]):
-            more: Json = {}
+            details: Json = {}
             if assigned >= 0:
-                more["partitions"] = timeline["assigned"][assigned][0]
+                details["partitions"] = timeline["assigned"][assigned][0]
             if left:
-                more["left_how"] = left
-            yield from _slices(pid, tid, base_ms, generations[at], from_ms, to_ms, more)
+                details["left_how"] = left
+            yield from _slices(pid, tid, base_ms, generations[at], from_ms, to_ms, details)
     yield from _instants(pid, timeline, generations)
     for at_ms, count in timeline["unavailable"]:
         args = {"partitions": count}
@@ -71,7 +71,7 @@ def _slices(
     generation: Json,
     from_ms: int,
     to_ms: int,
-    more: Mapping[str, Any] | None = None,
+    details: Mapping[str, Any] | None = None,
 ) -> Iterator[Json]:
     for phase, begin_ms, end_ms in phases(generation, from_ms, to_ms):
         names = ("incarnation", "generation", "outcome", "cause", "story", "protocol", "evidence")
@@ -79,12 +79,12 @@ def _slices(
         yield {
             "ph": "X", "name": f"{_PHASES[phase]} {generation['generation']}", "cat": phase,
             "pid": pid, "tid": tid, "ts": _us(base_ms + begin_ms), "dur": _us(end_ms - begin_ms),
-            "args": args | dict(more or {}),
+            "args": args | dict(details or {}),
         }  # fmt: skip
 
 
 def phases(generation: Json, from_ms: int, to_ms: int) -> list[tuple[str, int, int]]:
-    """[phase, from, to] of a generation within from .. to: join, sync, then stable or empty."""
+    """[phase, from, to] of a generation, within from .. to: join, sync, then stable or empty."""
     is_empty = generation["outcome"] == "empty"
     stable_ms = generation["stable_ms"]
     joined_ms = generation["joined_ms"]
@@ -92,16 +92,16 @@ def phases(generation: Json, from_ms: int, to_ms: int) -> list[tuple[str, int, i
         joined_ms = to_ms if stable_ms is None else stable_ms
     assigned_ms = to_ms if stable_ms is None else stable_ms
     synced_ms = joined_ms if is_empty else assigned_ms
-    found = [
+    all_phases = [
         ("join", from_ms, min(joined_ms, to_ms)),
         ("sync", max(from_ms, joined_ms), min(synced_ms, to_ms)),
         ("empty" if is_empty else "stable", max(from_ms, synced_ms), to_ms),
     ]
-    return [each for each in found if each[2] > each[1]]
+    return [each for each in all_phases if each[2] > each[1]]
 
 
 def _instants(pid: int, timeline: Json, generations: Sequence[Json]) -> Iterator[Json]:
-    """On the lane of the process, else on the group's."""
+    """Causes, on the lane of their process if it has one, else on the group's lane."""
     for cause in objects(timeline["causes"]):
         at_ms, lane = cause["at_ms"], cause["lane"]
         if at_ms is None:
@@ -120,8 +120,8 @@ def _instants(pid: int, timeline: Json, generations: Sequence[Json]) -> Iterator
         }  # fmt: skip
 
 
-def _named(what: str, pid: int, tid: int, name: str) -> Json:
-    return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": name}}
+def _named(kind: str, pid: int, tid: int, name: str) -> Json:
+    return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}}
 
 
 def _us(ms: int) -> int:

@@ -1,4 +1,4 @@
-"""From when to when a report looks."""
+"""The window of time of a report."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from jobs.console.errors import UsageError
 from jobs.replay.group_rows import FOREVER_MS, moment_ms
 
 
-class Window(NamedTuple):
-    """Both ends belong to it, ms since the epoch."""
+class ReportWindow(NamedTuple):
+    """Both ends are included; ms since the epoch."""
 
     from_ms: int = 0
     to_ms: int = FOREVER_MS
 
     @property
     def is_all(self) -> bool:
-        return self == Window()
+        return self == ReportWindow()
 
 
-def window(first: str | None, last: str | None) -> Window:
-    """Of moments or dates in UTC as they are written; UsageError for what cannot be read."""
-    found = Window(moment_ms("--from", first, is_end=False), moment_ms("--to", last, is_end=True))
-    if found.from_ms > found.to_ms:
+def parse_window(first: str | None, last: str | None) -> ReportWindow:
+    """``first``, ``last``: times or dates in UTC; UsageError for anything else."""
+    window = ReportWindow(
+        moment_ms("--from", first, is_end=False), moment_ms("--to", last, is_end=True)
+    )
+    if window.from_ms > window.to_ms:
         raise UsageError(f"--from {first} is after --to {last}: swap them")
-    return found
+    return window

@@ -1,31 +1,31 @@
-// What is shown stands in the address, so that it can be sent: #group=..&from=..&to=..&generation=..
+// The address holds the view, so that links to it work: #group=..&from=..&to=..&generation=..
 
-/** What the address asks for; times in ms since the epoch, null where it does not say. */
+/** The view in the address; times in ms since the epoch, null if missing. */
 function readAddress() {
-  const asked = new URLSearchParams(location.hash.slice(1));
+  const parameters = new URLSearchParams(location.hash.slice(1));
   const time = (name) => {
-    const text = asked.get(name);
+    const text = parameters.get(name);
     const ms = text ? Date.parse(/Z|[+-]\d\d:?\d\d$/.test(text) ? text : `${text}Z`) : NaN;
     return Number.isFinite(ms) ? ms : null;
   };
   return {
-    group: asked.get("group"),
+    group: parameters.get("group"),
     from: time("from"),
     to: time("to"),
-    generation: asked.get("generation"),
+    generation: parameters.get("generation"),
   };
 }
 
 let writing = 0;
 
-/** Another group is a step that "back" takes back; a zoom is not. */
+/** Opening another group is a step for the browser's "back"; zooming is not. */
 function writeAddress(shown, isStep) {
-  const said = [];
-  if (shown.group !== null) said.push(`group=${encodeURIComponent(shown.group)}`);
-  if (shown.from !== null) said.push(`from=${new Date(shown.from).toISOString()}`);
-  if (shown.to !== null) said.push(`to=${new Date(shown.to).toISOString()}`);
-  if (shown.generation) said.push(`generation=${shown.generation}`);
-  const hash = `#${said.join("&")}`;
+  const parts = [];
+  if (shown.group !== null) parts.push(`group=${encodeURIComponent(shown.group)}`);
+  if (shown.from !== null) parts.push(`from=${new Date(shown.from).toISOString()}`);
+  if (shown.to !== null) parts.push(`to=${new Date(shown.to).toISOString()}`);
+  if (shown.generation) parts.push(`generation=${shown.generation}`);
+  const hash = `#${parts.join("&")}`;
   if (hash === location.hash) return;
   clearTimeout(writing);
   if (isStep) history.pushState(null, "", hash);

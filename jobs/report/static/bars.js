@@ -1,12 +1,12 @@
 // Phases as bars, from a few wide ones to thousands of narrow ones.
 
 const NARROW = 4; // pixels
-const SHARES = 8; // how finely a column tells shares: coarse enough for neighbours to be alike
+const SHARES = 8; // heights of a column's colored part: few, so that neighbors are often equal
 
 /**
- * Draws phases as bars.  What is narrow is gathered by columns of a pixel: how high
- * a column is coloured says for how much of its time the group was not Stable.  Columns that look
- * alike are painted in one stroke.
+ * Draws phases as bars.  Narrow phases are collected in columns of one pixel: the colored part of a
+ * column is the share of its time in which the group was not Stable.  Equal neighboring columns are
+ * painted in one stroke.
  */
 class Bars {
   constructor(pen, scale, top, height) {
@@ -20,7 +20,7 @@ class Bars {
     if (right < left) return 0;
     if (right - left < NARROW) return this.gather(phase, left, right);
     const start = Math.round(left) + (Math.round(left) === this.column ? 1 : 0);
-    this.pen.fillStyle = colour(phase);
+    this.pen.fillStyle = color(phase);
     this.pen.fillRect(start, top, Math.round(right) - start, height);
     return right - left;
   }
@@ -69,11 +69,11 @@ class Bars {
   }
 
   fill({ phase, share, start, end }) {
-    this.pen.fillStyle = colour(phase);
+    this.pen.fillStyle = color(phase);
     this.pen.fillRect(start, this.top + this.height * (1 - share), end - start, this.height * share);
   }
 
-  /** After the last bar. */
+  /** Call after the last bar. */
   finish() {
     this.closeColumn();
     this.paint();

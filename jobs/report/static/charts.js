@@ -1,5 +1,5 @@
-// The overview's charts: Vega-Lite with this page's data and colours.  Its expressions are
-// interpreted, never compiled: the page's policy lets no text become code.
+// The overview's charts: Vega-Lite with this page's data and colors.  Its expressions are
+// interpreted, because the page's security policy forbids eval.
 
 const FEW_GROUPS = 12;
 
@@ -30,28 +30,28 @@ function rank(group) {
   return groups.findIndex((row) => row.group_id === group);
 }
 
-function add(found, key, row, family, more) {
-  if (!found.has(key)) {
+function add(rows, key, row, family, more) {
+  if (!rows.has(key)) {
     const order = FAMILIES.indexOf(family);
-    found.set(key, { ...more, family: FAMILY_WORDS[family], order, rebalances: 0, seconds: 0 });
+    rows.set(key, { ...more, family: FAMILY_WORDS[family], order, rebalances: 0, seconds: 0 });
   }
-  found.get(key).rebalances += row.rebalances;
-  found.get(key).seconds += (row.not_stable_ms || 0) / 1000;
+  rows.get(key).rebalances += row.rebalances;
+  rows.get(key).seconds += (row.not_stable_ms || 0) / 1000;
 }
 
 function chartConfig() {
-  const text = colour("text");
-  const line = colour("line");
+  const text = color("text");
+  const line = color("line");
   return {
     background: null,
     font: "system-ui, sans-serif",
     view: { stroke: null },
     axis: {
-      labelColor: text, titleColor: colour("muted"), gridColor: line, domainColor: line,
+      labelColor: text, titleColor: color("muted"), gridColor: line, domainColor: line,
       tickColor: line, labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal",
     },
     legend: { labelColor: text, labelFontSize: 12 },
-    range: { category: FAMILIES.map(colour) },
+    range: { category: FAMILIES.map(color) },
   };
 }
 
@@ -68,8 +68,8 @@ function timeFormat() {
 
 async function drawCharts() {
   const data = chartData();
-  const more = totals.groups > FEW_GROUPS ? `: the first ${FEW_GROUPS} groups` : "";
-  byId("chart-groups-title").textContent = `Who was not Stable longest, and why${more}`;
+  const more = totals.groups > FEW_GROUPS ? `: first ${FEW_GROUPS} groups` : "";
+  byId("chart-groups-title").textContent = `Groups by time not Stable, and causes${more}`;
   for (const name of ["trend", "groups"]) {
     const spec = { ...page.specs[name], datasets: { [name]: data[name] } };
     if (name === "groups") spec.height = 22 * Math.min(groups.length, FEW_GROUPS);

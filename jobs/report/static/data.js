@@ -1,4 +1,4 @@
-// What the page was given, unpacked.
+// The page's data, unpacked.
 
 const page = JSON.parse(byId("data").textContent);
 
@@ -15,7 +15,7 @@ const { totals, sparks } = page;
 const timelines = new Map(page.timelines.map((timeline) => [timeline.group, timeline]));
 const unpacked = new Map();
 
-/** A group's timeline with its tables as objects; null where the page has none of it. */
+/** A group's timeline with its tables as objects; null if the page has none. */
 function timelineOf(group) {
   const packed = timelines.get(group);
   if (!packed) return null;
@@ -41,34 +41,34 @@ function unpack(packed) {
     place,
     spells: lane.spells.map((spell) => spellOf(spell, generations)),
   }));
-  for (const lane of lanes) lane.unheard = unheard(packed, lane);
+  for (const lane of lanes) lane.outages = outages(packed, lane);
   const starts = generations.map((each) => each.begin_ms);
   return { ...packed, generations, causes, lanes, starts };
 }
 
-/** A process in a generation: all of it, where nothing else is said. */
+/** A process in a generation: the whole generation, unless times are given. */
 function spellOf([at, assigned, from, to, left], generations) {
   const { begin_ms: begin, stop_ms: stop } = generations[at];
   return { at, assigned, from: from ?? begin, to: to ?? stop, left: left ?? null };
 }
 
-/** When a lane's process did not poll, or was dead and a member still. */
-function unheard(packed, lane) {
-  const found = [];
+/** When a lane's process did not poll, or had ended while its member was still in the group. */
+function outages(packed, lane) {
+  const times = [];
   for (const life of packed.lives || []) {
     if (life.lane !== lane.place) continue;
-    for (const [from, to] of life.slow_polls) found.push({ from, to, words: "a slow poll" });
+    for (const [from, to] of life.slow_polls) times.push({ from, to, words: "slow poll" });
     const last = lane.spells.findLast((spell) => spell.from <= life.to && spell.to > life.to);
     const next = packed.lives.find((each) => each.lane === life.lane && each.life === life.life + 1);
     const to = Math.min(last ? last.to : life.to, next ? next.from : Infinity);
     if (life.to !== null && to > life.to) {
-      found.push({ from: life.to, to, words: `not there any more (${life.ended_how})` });
+      times.push({ from: life.to, to, words: `process had ended (${life.ended_how})` });
     }
   }
-  return found;
+  return times;
 }
 
-/** The first place in a sorted list of numbers whose value is more than `value`. */
+/** The index of the first number in a sorted list that is greater than `value`. */
 function upperBound(sorted, value) {
   let low = 0;
   let high = sorted.length;

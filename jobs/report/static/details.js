@@ -1,54 +1,55 @@
-// In words and tables what the timeline shows: the chosen generation, and all in view.
+// The timeline as text: the selected generation, and a table of all generations in view.
 
 const PHASE_WORDS = {
-  join: "waiting for all to join", sync: "waiting for the assignment", stable: "Stable",
-  empty: "nobody is left",
+  join: "waiting for members to join", sync: "waiting for the assignment", stable: "Stable",
+  empty: "Empty",
 };
 const LEFT_WORDS = {
-  left: "left", expired: "expired", dropped: "was dropped", replaced: "was replaced",
+  left: "left", expired: "session expired", dropped: "removed: did not rejoin",
+  replaced: "replaced",
 };
 const ROLE_WORDS = {
-  trigger: "began generation", contributing: "on the way to generation",
-  absorbed: "made no rebalance in generation",
+  trigger: "triggered generation", contributing: "during the join phase of generation",
+  absorbed: "no rebalance, generation",
 };
 const OUTCOME_WORDS = {
   stable: "Stable", empty: "empty", superseded: "superseded", failed: "failed", unknown: "unknown",
 };
 const COORDINATOR_WORDS = {
-  LOADED: "a coordinator took the group over", UNLOADED: "its coordinator gave the group up",
-  STORE_FAILED: "the assignment could not be stored", GROUP_DEAD: "the group is gone",
-  ADMIN_DELETE: "somebody deleted the group",
+  LOADED: "group loaded by its coordinator", UNLOADED: "group unloaded by its coordinator",
+  STORE_FAILED: "the assignment could not be stored", GROUP_DEAD: "group removed",
+  ADMIN_DELETE: "group deleted by an administrator",
 };
 const FIRST_ROWS = 50;
 let rowsShown = FIRST_ROWS;
 
-/** Why a generation began, in words. */
+/** The cause of a generation as a sentence. */
 function causeOf(generation) {
   return sentence(generation.cause, generation.story, generation.culprit);
 }
 
 function drawDetails() {
   const box = byId("details");
-  if (state.chosen === null) {
-    box.replaceChildren(element("p", { class: "muted" }, "Choose a generation: it is told here."));
+  if (state.selected === null) {
+    box.replaceChildren(element("p", { class: "muted" }, "Select a rebalance for details."));
     return;
   }
   const { base_ms: base, generations } = state.timeline;
-  const each = generations[state.chosen];
-  const life = each.incarnation > 1 ? `, life ${each.incarnation} of the group` : "";
+  const each = generations[state.selected];
+  const incarnation = each.incarnation > 1 ? ` of incarnation ${each.incarnation}` : "";
   const facts = [
     ["from", clock(base + each.begin_ms, true)],
     ["outcome", OUTCOME_WORDS[each.outcome] || each.outcome],
     ["join", duration(each.join_ms)], ["sync", duration(each.sync_ms)],
     ["not Stable", duration(each.total_ms)], ["members", each.member_count ?? "–"],
-    ["came, left, expired", counts(each)], ["partitions moved", movedText(each)],
-    ["partition time lost", duration(each.unavailable_ms)], ["assignor", each.protocol || "–"],
+    ["joined, left, expired", counts(each)], ["partitions moved", movedText(each)],
+    ["partition downtime", duration(each.unavailable_ms)], ["assignor", each.protocol || "–"],
     ["evidence", each.evidence],
   ];
-  if (each.gap_before) facts.push(["generations missing before it", each.gap_before]);
-  if (each.round > 1) facts.push(["round of one rebalance", each.round]);
+  if (each.gap_before) facts.push(["missing generations before", each.gap_before]);
+  if (each.round > 1) facts.push(["round of the rebalance", each.round]);
   box.replaceChildren(
-    element("h3", {}, `Generation ${each.generation}${life}: ${each.cause ? causeOf(each) : "no cause told"}`),
+    element("h3", {}, `Generation ${each.generation}${incarnation}: ${each.cause ? causeOf(each) : "cause not logged"}`),
     element("dl", {}, ...facts.map(([name, value]) =>
       element("div", {}, element("dt", {}, name), element("dd", {}, `${value}`)))),
     causesList(each, base),
@@ -73,60 +74,60 @@ function membersTable() {
   const { lanes, assigned } = state.timeline;
   const rows = [];
   for (const lane of lanes) {
-    const spell = lane.spells.findLast((s) => s.at === state.chosen);
+    const spell = lane.spells.findLast((s) => s.at === state.selected);
     if (!spell) continue;
     const text = spell.assigned >= 0 ? assigned[spell.assigned][0] : "no partitions";
     const left = spell.left ? LEFT_WORDS[spell.left] || spell.left : "";
     const isChosen = state.lane !== null && state.lanes[state.lane] === lane;
-    rows.push(element("tr", { class: isChosen ? "chosen" : null },
+    rows.push(element("tr", { class: isChosen ? "selected" : null },
       element("th", { scope: "row" }, lane.process), element("td", {}, lane.client_host || "–"),
       element("td", { class: "wide" }, text), element("td", {}, left)));
   }
-  if (!rows.length) return element("p", { class: "muted" }, "No record names its members.");
-  const head = ["process", "host", "partitions", "then"].map((n) => element("th", { scope: "col" }, n));
+  if (!rows.length) return element("p", { class: "muted" }, "No group record of this generation.");
+  const head = ["process", "host", "partitions", "end"].map((n) => element("th", { scope: "col" }, n));
   return element("div", { class: "scroll", tabindex: 0 },
     element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows)));
 }
 
 const REBALANCE_COLUMNS = [
   ["at", (g) => clock(state.timeline.base_ms + g.begin_ms, hasDays)],
-  ["why", (g) => (g.cause ? causeOf(g) : "–"), "wide"],
+  ["cause", (g) => (g.cause ? causeOf(g) : "–"), "wide"],
   ["join", (g) => duration(g.join_ms), "number"],
   ["sync", (g) => duration(g.sync_ms), "number"],
   ["not Stable", (g) => duration(g.total_ms), "number"],
   ["outcome", (g) => OUTCOME_WORDS[g.outcome] || g.outcome],
   ["members", (g) => `${g.member_count ?? "–"}`, "number"],
-  ["came, left, expired", counts, "number"],
-  ["moved (had to)", (g) => (g.partitions_moved === null ? "–" : `${g.partitions_moved} (${g.moves_forced})`), "number"],
-  ["partition time lost", (g) => duration(g.unavailable_ms), "number"],
+  ["joined, left, expired", counts, "number"],
+  ["moved (forced)", (g) => (g.partitions_moved === null ? "–" : `${g.partitions_moved} (${g.moves_forced})`), "number"],
+  ["partition downtime", (g) => duration(g.unavailable_ms), "number"],
 ];
 
-/** The generations that begin in view and pass the filter, the first of them at once. */
+/** A table of the generations in view that match the filter; the first rows at once. */
 function drawRebalances() {
   const { generations } = state.timeline;
-  const found = [];
+  const matching = [];
   const [first, stop] = seen(generations, (g) => g.begin_ms, (g) => g.stop_ms);
-  for (let at = first; at < stop; at += 1) if (passes(generations[at])) found.push(at);
+  for (let at = first; at < stop; at += 1) if (passes(generations[at])) matching.push(at);
   const heads = ["gen.", ...REBALANCE_COLUMNS.map(([name]) => name)];
   const head = element("tr", {}, ...heads.map((name) => element("th", { scope: "col" }, name)));
-  const body = found.slice(0, rowsShown).map(rebalanceRow);
+  const body = matching.slice(0, rowsShown).map(rebalanceRow);
   byId("rebalances").replaceChildren(element("thead", {}, head), element("tbody", {}, ...body));
-  byId("rebalances-title").textContent = `Rebalances in view: ${counted(found.length)}`;
+  byId("rebalances-title").textContent = `Rebalances in view: ${counted(matching.length)}`;
   const more = byId("more");
-  more.hidden = found.length <= rowsShown;
-  more.textContent = `Show ${counted(Math.min(found.length - rowsShown, 500))} more`;
+  more.hidden = matching.length <= rowsShown;
+  more.textContent = `Show ${counted(Math.min(matching.length - rowsShown, 500))} more`;
 }
 
 function rebalanceRow(at) {
   const each = state.timeline.generations[at];
   const show = () => {
-    choose(at, true);
+    select(at, true);
     byId("details").scrollIntoView({ block: "nearest" });
   };
   const name = `${each.incarnation > 1 ? `${each.incarnation}.` : ""}${each.generation}`;
   const open = element("button", { type: "button", class: "name", onclick: show,
     "aria-label": `generation ${name}` }, name);
-  return element("tr", { class: at === state.chosen ? "chosen" : null },
+  return element("tr", { class: at === state.selected ? "selected" : null },
     element("th", { scope: "row" }, open),
     ...REBALANCE_COLUMNS.map(([, text, kind]) => element("td", { class: kind || null }, text(each))));
 }

@@ -1,5 +1,5 @@
-// The timeline's picture: an axis, the group's states, a lane per process, partitions without a
-// consumer below, and a small map of all of it above.
+// Drawing of the timeline: an axis, the group's states, a lane per process, unowned partitions below,
+// and a map of the group's whole time above.
 
 const AXIS = 24;
 const GROUP = 30;
@@ -28,10 +28,10 @@ function measure() {
   layout.width = width;
   layout.gutter = narrow ? 0 : 190;
   layout.lane = narrow ? 40 : 28;
-  const whole = AXIS + GROUP + state.lanes.length * layout.lane + CHART;
-  layout.height = Math.min(whole, Math.max(320, Math.min(640, window.innerHeight * 0.7)));
+  const fullHeight = AXIS + GROUP + state.lanes.length * layout.lane + CHART;
+  layout.height = Math.min(fullHeight, Math.max(320, Math.min(640, window.innerHeight * 0.7)));
   box.style.height = `${layout.height}px`;
-  byId("tall").style.height = `${whole}px`;
+  byId("tall").style.height = `${fullHeight}px`;
   layout.scale = new Scale(state.from, state.to, layout.gutter, width - 8);
 }
 
@@ -50,7 +50,7 @@ function drawTimeline() {
   drawAxis(pen);
   drawStates(pen);
   drawUnavailable(pen);
-  drawChosen(pen);
+  drawSelected(pen);
   drawMap();
   const seen = `${clock(state.timeline.base_ms + state.from)} to ${clock(state.timeline.base_ms + state.to)}`;
   byId("canvas").setAttribute("aria-label", plain(`${shownGroup()}, ${seen}`));
@@ -62,24 +62,24 @@ function laneTop(row) {
 
 function drawAxis(pen) {
   const { scale, width } = layout;
-  pen.fillStyle = colour("page");
+  pen.fillStyle = color("page");
   pen.fillRect(0, 0, width, AXIS);
   pen.textAlign = "center";
   for (const tick of ticks(scale, state.timeline.base_ms, 90)) {
     const x = scale.x(tick.ms);
-    pen.fillStyle = colour("line");
+    pen.fillStyle = color("line");
     pen.fillRect(x, AXIS - 5, 1, 5);
-    pen.fillStyle = colour("muted");
+    pen.fillStyle = color("muted");
     if (x > layout.gutter + 24 && x < width - 24) pen.fillText(tick.text, x, AXIS / 2);
   }
   pen.textAlign = "left";
   if (layout.gutter) {
-    pen.fillStyle = colour("muted");
+    pen.fillStyle = color("muted");
     pen.fillText("UTC", 8, AXIS / 2);
   }
 }
 
-/** A generation's phases as [phase, from, to]: what a process lives through, or the group. */
+/** The phases of a generation as [phase, from, to], of the group or of one process. */
 function phases(generation, from, to) {
   const { joined_ms: joined, stable_ms: stable } = generation;
   const isEmpty = generation.outcome === "empty";
@@ -92,7 +92,7 @@ function phases(generation, from, to) {
   ].filter(([, begin, end]) => end > begin);
 }
 
-/** The places first .. last (exclusive) of spells or generations that the view touches. */
+/** Indexes first .. last (exclusive) of the spells or generations in view. */
 function seen(items, begin, end) {
   let first = 0;
   let last = items.length;
@@ -108,7 +108,7 @@ function seen(items, begin, end) {
 
 function drawStates(pen) {
   const { scale, width } = layout;
-  pen.fillStyle = colour("page");
+  pen.fillStyle = color("page");
   pen.fillRect(0, AXIS, width, GROUP);
   const { generations } = state.timeline;
   const bars = new Bars(pen, scale, AXIS + 4, GROUP - 8);
@@ -122,10 +122,10 @@ function drawStates(pen) {
     const label = `${each.generation}`;
     const x = Math.max(scale.x(each.begin_ms), scale.left) + 3;
     if (x > written && Math.min(scale.x(each.stop_ms), scale.right) - x > label.length * 7) {
-      pen.strokeStyle = colour("page"); // readable on every phase
+      pen.strokeStyle = color("page"); // readable on every phase
       pen.lineWidth = 2.5;
       pen.strokeText(label, x, AXIS + GROUP / 2);
-      pen.fillStyle = colour("text");
+      pen.fillStyle = color("text");
       pen.fillText(label, x, AXIS + GROUP / 2);
       written = x + label.length * 7 + 6;
     }
@@ -133,14 +133,14 @@ function drawStates(pen) {
   bars.finish();
   for (const [at] of state.timeline.coordinator) {
     if (at < state.from || at > state.to) continue;
-    pen.fillStyle = colour("other");
+    pen.fillStyle = color("other");
     pen.fillRect(scale.x(at) - 1, AXIS, 2, GROUP);
   }
-  if (layout.gutter) label(pen, "group, by generation", AXIS, GROUP, colour("muted"));
+  if (layout.gutter) label(pen, "group, by generation", AXIS, GROUP, color("muted"));
 }
 
 function label(pen, text, top, height, ink) {
-  pen.fillStyle = colour("page");
+  pen.fillStyle = color("page");
   pen.fillRect(0, top, layout.gutter - 6, height);
   pen.fillStyle = ink;
   pen.fillText(clipped(pen, text, layout.gutter - 18), 8, top + height / 2);
@@ -157,15 +157,15 @@ function clipped(pen, name, width) {
 function drawLanes(pen) {
   const { scale, lane: height } = layout;
   const bottom = layout.height - CHART;
-  const named = layout.gutter ? 0 : 15; // narrow: the name stands above its lane
+  const named = layout.gutter ? 0 : 15; // narrow: the name is above its lane
   state.lanes.forEach((lane, row) => {
     const top = laneTop(row);
     if (top > bottom || top + height < AXIS + GROUP) return;
-    pen.fillStyle = colour("line");
+    pen.fillStyle = color("line");
     pen.fillRect(0, top + height - 1, layout.width, 0.5);
     drawSpells(pen, lane, top + 3 + named, height - 7 - named);
-    drawUnheard(pen, lane, top + 3 + named);
-    const ink = state.lane === row ? colour("select") : colour("text");
+    drawOutages(pen, lane, top + 3 + named);
+    const ink = state.lane === row ? color("select") : color("text");
     if (layout.gutter) label(pen, lane.process, top + 1, height - 2, ink);
     else {
       pen.fillStyle = ink;
@@ -181,9 +181,9 @@ function drawSpells(pen, lane, top, height) {
   const [first, stop] = seen(lane.spells, (s) => s.from, (s) => s.to);
   for (let n = first; n < stop; n += 1) {
     const spell = lane.spells[n];
-    const consumesOn = keepsConsuming(lane.spells[n - 1], spell, generations);
+    const keepsPartitions = keepsConsuming(lane.spells[n - 1], spell, generations);
     for (const [phase, from, to] of phases(generations[spell.at], spell.from, spell.to)) {
-      const isHalf = consumesOn && phase !== "stable";
+      const isHalf = keepsPartitions && phase !== "stable";
       if (isHalf) bars.draw("stable", from, to);
       const width = isHalf
         ? bars.draw(phase, from, to, top + height * 0.6, height * 0.4)
@@ -197,29 +197,29 @@ function drawSpells(pen, lane, top, height) {
   bars.finish();
 }
 
-/** A line above the band: a poll that took too long, or a process that was dead, a member still. */
-function drawUnheard(pen, lane, top) {
+/** A line above the band: a slow poll, or a process that ended before its member was removed. */
+function drawOutages(pen, lane, top) {
   const { scale } = layout;
-  pen.fillStyle = colour("failing");
-  for (const { from, to } of lane.unheard) {
+  pen.fillStyle = color("failing");
+  for (const { from, to } of lane.outages) {
     if (to < state.from || from > state.to) continue;
     const left = Math.max(scale.x(from), scale.left);
     pen.fillRect(left, top, Math.max(Math.min(scale.x(to), scale.right) - left, 1), 3);
   }
 }
 
-/** Under a cooperative protocol a member that stays goes on with what it keeps. */
+/** Under a cooperative protocol, a member consumes the partitions that it keeps. */
 function keepsConsuming(before, spell, generations) {
   return Boolean(before) && before.at === spell.at - 1 && !before.left && before.assigned >= 0 &&
     generations[before.at].is_cooperative && generations[spell.at].is_cooperative;
 }
 
-/** All of the partitions where they fit, else how many. */
+/** The names of the partitions if they fit, else their number. */
 function writePartitions(pen, [text, count], left, width, middle) {
   const fits = (words) => words.length * 6.4 < width - 8;
   const words = fits(text) ? plain(text) : [`${count} partitions`, `${count}`].find(fits);
   if (!words) return;
-  pen.fillStyle = colour("text");
+  pen.fillStyle = color("text");
   pen.fillText(words, left + 4, middle);
 }
 
@@ -228,13 +228,13 @@ function drawUnavailable(pen) {
   const top = height - CHART;
   const steps = state.timeline.unavailable;
   const most = mostAtOnce(steps);
-  pen.fillStyle = colour("panel");
+  pen.fillStyle = color("panel");
   pen.fillRect(0, top, width, CHART);
-  pen.fillStyle = colour("line");
+  pen.fillStyle = color("line");
   pen.fillRect(0, top, width, 1);
   const foot = height - 6;
   const room = CHART - 24;
-  pen.fillStyle = colour("unavailable");
+  pen.fillStyle = color("unavailable");
   let [first] = seen(steps, (s) => s[0], (s) => s[0]);
   for (first = Math.max(first - 1, 0); first < steps.length && steps[first][0] <= state.to; first += 1) {
     const [from, count] = steps[first];
@@ -245,8 +245,8 @@ function drawUnavailable(pen) {
     const high = Math.max((room * count) / most, 1);
     if (right >= left) pen.fillRect(Math.floor(left), foot - high, Math.max(right - left, 1), high);
   }
-  pen.fillStyle = colour("muted");
-  const words = `partitions unavailable, at most ${counted(most)} at once`;
+  pen.fillStyle = color("muted");
+  const words = `unowned partitions, at most ${counted(most)} at once`;
   pen.fillText(words, scale.left + (layout.gutter ? 0 : 8), top + 11);
 }
 
@@ -259,19 +259,19 @@ function mostAtOnce(steps) {
   return most;
 }
 
-function drawChosen(pen) {
-  if (state.chosen === null) return;
+function drawSelected(pen) {
+  if (state.selected === null) return;
   const { scale, height } = layout;
-  const { begin_ms: begin, stop_ms: stop } = state.timeline.generations[state.chosen];
+  const { begin_ms: begin, stop_ms: stop } = state.timeline.generations[state.selected];
   const left = Math.max(scale.x(begin), scale.left);
   const right = Math.min(scale.x(stop), scale.right);
   if (right < scale.left || left > scale.right) return;
-  pen.strokeStyle = colour("select");
+  pen.strokeStyle = color("select");
   pen.lineWidth = 2;
   pen.strokeRect(left, AXIS + 2, Math.max(right - left, 2), height - AXIS - 3);
 }
 
-/** All of the group's time: where it was not Stable, and which part is seen. */
+/** The group's whole time: phases, and the frame of the view. */
 function drawMap() {
   const canvas = byId("map");
   const width = canvas.clientWidth;
@@ -287,12 +287,12 @@ function drawMap() {
   bars.finish();
   const left = scale.x(state.from);
   const right = scale.x(state.to);
-  pen.fillStyle = colour("page");
+  pen.fillStyle = color("page");
   pen.globalAlpha = 0.6;
   pen.fillRect(0, 0, left, 46);
   pen.fillRect(right, 0, width - right, 46);
   pen.globalAlpha = 1;
-  pen.strokeStyle = colour("select");
+  pen.strokeStyle = color("select");
   pen.lineWidth = 2;
   pen.strokeRect(left + 1, 1, Math.max(right - left - 2, 3), 44);
 }

@@ -1,4 +1,4 @@
-// Numbers and times as people read them.  All times are UTC.
+// Numbers and times as text.  All times are UTC.
 
 const counted = new Intl.NumberFormat("en").format;
 
@@ -12,7 +12,7 @@ function duration(ms) {
   return `${(ms / 86400e3).toFixed(1)} days`;
 }
 
-/** 00:46:26.153, with the date before it if asked. */
+/** 00:46:26.153, with the date in front if `withDate`. */
 function clock(ms, withDate) {
   if (ms === null || ms === undefined || !Number.isFinite(ms)) return "–";
   const text = new Date(ms).toISOString();
@@ -28,15 +28,15 @@ function many(count, one, more) {
   return `${counted(count)} ${count === 1 ? one : more || `${one}s`}`;
 }
 
-// Controls, what sets the direction of text, line and paragraph ends.
-const STEERING = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+// Control characters, text directions, line and paragraph separators.
+const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** A client's words without any character that changes how the text around them reads. */
+/** A client's text with control characters escaped, which could change the text around it. */
 function plain(text) {
-  return text.replace(STEERING, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return text.replace(CONTROL_CHARACTERS, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** An element with text or children; attributes by name.  Never HTML: what is shown is text. */
+/** An element with children; attributes by name.  Strings become text, never HTML. */
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {

@@ -1,7 +1,7 @@
 // Mouse, touch and keys on the timeline and its map.
 
 const pointers = new Map();
-let dragged = null;
+let drag = null;
 
 function startGestures() {
   const canvas = byId("canvas");
@@ -19,7 +19,7 @@ function startGestures() {
   const map = byId("map");
   map.addEventListener("pointerdown", mapPressed);
   map.addEventListener("pointermove", mapMoved);
-  map.addEventListener("pointerup", () => { dragged = null; });
+  map.addEventListener("pointerup", () => { drag = null; });
   new ResizeObserver(() => { if (state.timeline) changed(); }).observe(byId("map"));
 }
 
@@ -27,8 +27,8 @@ function pressed(event) {
   if (event.button > 0) return;
   byId("canvas").setPointerCapture(event.pointerId);
   pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
-  dragged = { x: event.offsetX, y: event.offsetY, from: state.from, to: state.to, far: 0 };
-  if (pointers.size === 2) Object.assign(dragged, { apart: apart(), far: Infinity }); // no click
+  drag = { x: event.offsetX, y: event.offsetY, from: state.from, to: state.to, far: 0 };
+  if (pointers.size === 2) Object.assign(drag, { apart: apart(), far: Infinity }); // no click
 }
 
 function apart() {
@@ -40,30 +40,30 @@ function moved(event) {
   if (!pointers.has(event.pointerId)) return showTip(event);
   pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
   hideTip();
-  const width = dragged.to - dragged.from;
+  const width = drag.to - drag.from;
   if (pointers.size === 2) {
-    const factor = dragged.apart / apart();
-    const middle = (dragged.from + dragged.to) / 2;
+    const factor = drag.apart / apart();
+    const middle = (drag.from + drag.to) / 2;
     return see(middle - (width * factor) / 2, middle + (width * factor) / 2);
   }
   const perMs = (layout.scale.right - layout.scale.left) / width;
-  const by = (dragged.x - event.offsetX) / perMs;
-  dragged.far = Math.max(dragged.far, Math.hypot(event.offsetX - dragged.x, event.offsetY - dragged.y));
-  if (dragged.far > 4) see(dragged.from + by, dragged.to + by);
+  const by = (drag.x - event.offsetX) / perMs;
+  drag.far = Math.max(drag.far, Math.hypot(event.offsetX - drag.x, event.offsetY - drag.y));
+  if (drag.far > 4) see(drag.from + by, drag.to + by);
 }
 
 function released(event) {
-  const isClick = pointers.size === 1 && dragged && dragged.far <= 4 && event.type === "pointerup";
+  const isClick = pointers.size === 1 && drag && drag.far <= 4 && event.type === "pointerup";
   pointers.delete(event.pointerId);
   if (isClick) clicked(event);
-  const [left] = pointers.values(); // of two fingers one: it goes on from where it is
-  dragged = left ? { ...left, from: state.from, to: state.to, far: Infinity } : null;
+  const [left] = pointers.values(); // one of two fingers: dragging continues from its position
+  drag = left ? { ...left, from: state.from, to: state.to, far: Infinity } : null;
 }
 
 function clicked(event) {
-  const found = under(event.offsetX, event.offsetY);
-  state.lane = found.row;
-  choose(found.mark ? found.mark.cause.at : found.place, false);
+  const target = under(event.offsetX, event.offsetY);
+  state.lane = target.row;
+  select(target.mark ? target.mark.cause.at : target.place, false);
   if (event.pointerType === "touch") showTip(event);
 }
 
@@ -81,16 +81,16 @@ function wheeled(event) {
 const KEYS = {
   ArrowLeft: (event) => (event.shiftKey ? move(-0.2) : step(-1)),
   ArrowRight: (event) => (event.shiftKey ? move(0.2) : step(1)),
-  ArrowUp: () => chooseLane(-1),
-  ArrowDown: () => chooseLane(1),
+  ArrowUp: () => selectLane(-1),
+  ArrowDown: () => selectLane(1),
   PageUp: () => move(-0.9),
   PageDown: () => move(0.9),
-  Home: () => { state.chosen = -1; step(1); },
-  End: () => { state.chosen = state.timeline.generations.length; step(-1); },
-  Enter: () => { if (state.chosen !== null) seeGeneration(state.chosen); },
+  Home: () => { state.selected = -1; step(1); },
+  End: () => { state.selected = state.timeline.generations.length; step(-1); },
+  Enter: () => { if (state.selected !== null) seeGeneration(state.selected); },
   "+": () => zoom(0.6), "=": () => zoom(0.6), "-": () => zoom(1 / 0.6),
   0: seeAll,
-  Escape: () => choose(null, false),
+  Escape: () => select(null, false),
 };
 
 function keyed(event) {
@@ -100,7 +100,7 @@ function keyed(event) {
   act(event);
 }
 
-function chooseLane(direction) {
+function selectLane(direction) {
   if (!state.lanes.length) return;
   const from = state.lane === null ? (direction > 0 ? -1 : state.lanes.length) : state.lane;
   state.lane = Math.min(Math.max(from + direction, 0), state.lanes.length - 1);
@@ -118,7 +118,7 @@ function mapScale() {
   return new Scale(first, last, 2, byId("map").clientWidth - 2);
 }
 
-/** Inside what is seen it is taken along; beside it, it comes there. */
+/** A press inside the view drags it; a press outside moves the view there. */
 function mapPressed(event) {
   byId("map").setPointerCapture(event.pointerId);
   const at = mapScale().ms(event.offsetX);
@@ -126,16 +126,16 @@ function mapPressed(event) {
     const half = isAll() ? (state.to - state.from) / 10 : (state.to - state.from) / 2;
     see(at - half, at + half);
   }
-  dragged = { at, from: state.from, to: state.to };
+  drag = { at, from: state.from, to: state.to };
 }
 
 function mapMoved(event) {
-  if (!dragged || dragged.at === undefined) return;
-  const by = mapScale().ms(event.offsetX) - dragged.at;
-  see(dragged.from + by, dragged.to + by);
+  if (!drag || drag.at === undefined) return;
+  const by = mapScale().ms(event.offsetX) - drag.at;
+  see(drag.from + by, drag.to + by);
 }
 
-// -- what is under the pointer --------------------------------------------------------------------
+// -- details of the item under the pointer ----------------------------------------------------------
 
 function generationAt(timeline, ms) {
   const place = upperBound(timeline.starts, ms) - 1;
@@ -179,7 +179,7 @@ function tipLines({ mark, ms, lane, spell, place, isChart }) {
   if (mark) return causeLines(mark.cause, base);
   if (isChart) {
     const step = unavailable[upperBound(unavailable.map((s) => s[0]), ms) - 1];
-    return [`${when}: ${many(step ? step[1] : 0, "partition")} unavailable`];
+    return [`${when}: ${many(step ? step[1] : 0, "unowned partition")}`];
   }
   if (place === null) return [];
   const each = generations[place];
@@ -188,23 +188,23 @@ function tipLines({ mark, ms, lane, spell, place, isChart }) {
   if (lane) lines.unshift(lane.process);
   if (lane && !spell) return [lane.process, `not in the group, ${when}`];
   if (spell && spell.assigned >= 0) lines.push(assigned[spell.assigned][0]);
-  for (const each of lane ? lane.unheard : []) {
+  for (const each of lane ? lane.outages : []) {
     if (each.from <= ms && ms <= each.to) lines.push(`${each.words}, ${duration(each.to - each.from)}`);
   }
-  if (spell && spell.left) lines.push(`then it ${LEFT_WORDS[spell.left] || spell.left}`);
+  if (spell && spell.left) lines.push(`end: ${LEFT_WORDS[spell.left] || spell.left}`);
   if (!lane && each.cause) lines.push(causeOf(each));
-  for (const [at, sign] of lane ? [] : coordinator) {
-    if (Math.abs(layout.scale.x(at) - layout.scale.x(ms)) < 4) lines.push(COORDINATOR_WORDS[sign] || sign);
+  for (const [at, name] of lane ? [] : coordinator) {
+    if (Math.abs(layout.scale.x(at) - layout.scale.x(ms)) < 4) lines.push(COORDINATOR_WORDS[name] || name);
   }
   return lines;
 }
 
 function causeLines(cause, base) {
-  const said = [cause.reason, cause.client_reason && `the client: ${cause.client_reason}`];
+  const reasons = [cause.reason, cause.client_reason && `client: ${cause.client_reason}`];
   return [
     sentence(cause.cause, cause.story, cause.who),
     `${clock(base + cause.at_ms)}, ${ROLE_WORDS[cause.role] || cause.role} ${state.timeline.generations[cause.at].generation}`,
     [cause.cause, cause.host].filter(Boolean).join(", "),
-    ...said.filter(Boolean),
+    ...reasons.filter(Boolean),
   ];
 }

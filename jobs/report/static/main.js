@@ -1,13 +1,13 @@
-// Everything together.
+// Start of the page: controls, legends, first drawing.
 
-const DOES = {
+const ACTIONS = {
   in: () => zoom(0.6), out: () => zoom(1 / 0.6), all: seeAll, earlier: () => move(-0.4),
   later: () => move(0.4), previous: () => step(-1), next: () => step(1),
 };
 
 function startControls() {
   for (const button of document.querySelectorAll("[data-do]")) {
-    button.addEventListener("click", () => DOES[button.dataset.do]());
+    button.addEventListener("click", () => ACTIONS[button.dataset.do]());
   }
   byId("group").append(...page.timelines.map((t) => element("option", { value: t.group }, t.group)));
   byId("group").addEventListener("change", (event) => {
@@ -48,7 +48,7 @@ function familyBox(family) {
   return element("label", {}, box, picture(family), FAMILY_WORDS[family]);
 }
 
-/** A family's mark, as the timeline draws it. */
+/** The mark of a family, as on the timeline. */
 function picture(family) {
   const canvas = element("canvas", { class: "glyph", width: 14, height: 14, "aria-hidden": "true" });
   const draw = () => {
@@ -62,16 +62,16 @@ function picture(family) {
 }
 
 function drawLegend() {
-  const named = { ...PHASE_WORDS, unavailable: "partitions without a consumer" };
+  const named = { ...PHASE_WORDS, unavailable: "unowned partitions" };
   const items = Object.entries(named).map(([name, words]) => {
     const swatch = element("span", { class: "swatch" });
     swatch.style.background = `var(--${name})`;
     return element("li", {}, swatch, words);
   });
-  items.push(element("li", {}, "half a band: it goes on with what it keeps (cooperative)"));
-  items.push(element("li", {}, "red line above a band: a slow poll, or dead and a member still"));
-  items.push(element("li", {}, "full mark: it began the rebalance; outline: it came along"));
-  items.push(element("li", {}, "grey line: the coordinator took over, gave up or failed"));
+  items.push(element("li", {}, "half a band: it consumes the partitions that it keeps (cooperative)"));
+  items.push(element("li", {}, "red line above a band: slow poll, or process ended before its member was removed"));
+  items.push(element("li", {}, "full mark: trigger of the rebalance; outline: contributing cause"));
+  items.push(element("li", {}, "gray line: group loaded, unloaded, deleted, or a failed write"));
   byId("legend").replaceChildren(...items);
   byId("family-legend").replaceChildren(...FAMILIES.map((family) => {
     const swatch = element("span", { class: "swatch" });

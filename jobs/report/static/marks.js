@@ -1,4 +1,4 @@
-// Causes on the timeline: a mark on the lane of the process, a line across for what began a rebalance.
+// Causes on the timeline: a mark on the lane of the process; a vertical line for a trigger.
 
 const GLYPH = 5.5;
 
@@ -15,7 +15,7 @@ function drawMarks(pen) {
       if (cause.at_ms < state.from || cause.at_ms > state.to) continue;
       const x = scale.x(cause.at_ms);
       if (cause.role === "trigger" && x - last > 14) {
-        pen.fillStyle = colour(cause.family);
+        pen.fillStyle = color(cause.family);
         pen.globalAlpha = 0.45;
         pen.fillRect(x - 0.5, AXIS + GROUP, 1, layout.height);
         pen.globalAlpha = 1;
@@ -25,7 +25,7 @@ function drawMarks(pen) {
       if (row === undefined && cause.lane !== null) continue;
       const y = row === undefined ? AXIS + GROUP + 7 : laneTop(row) + height / 2 + (layout.gutter ? 0 : 7);
       if (y < AXIS + GROUP || y > layout.height - CHART) continue;
-      if (x - (drawn.get(y) ?? -Infinity) < 5) continue; // one upon the other says no more
+      if (x - (drawn.get(y) ?? -Infinity) < 5) continue; // would cover the previous mark
       drawn.set(y, x);
       glyph(pen, cause.family, x, y, cause.role === "trigger");
       layout.marks.push({ x, y, cause });
@@ -33,13 +33,13 @@ function drawMarks(pen) {
   }
 }
 
-/** A mark by its family's shape: full for what began the rebalance, else an outline. */
+/** A mark in its family's shape: full for a trigger, else an outline. */
 function glyph(pen, family, x, y, isFull) {
   const r = GLYPH;
   const w = 2;
   const cross = [[0, -w], [r - w, -r], [r, w - r], [w, 0], [r, r - w], [r - w, r]];
   const corners = {
-    coming: [[0, -r], [r, r], [-r, r]], going: [[0, r], [r, -r], [-r, -r]],
+    joining: [[0, -r], [r, r], [-r, r]], leaving: [[0, r], [r, -r], [-r, -r]],
     changing: [[0, -r], [r, 0], [0, r], [-r, 0]],
     failing: [...cross, ...cross.map(([dx, dy]) => [-dx, -dy])],
   }[family];
@@ -47,8 +47,8 @@ function glyph(pen, family, x, y, isFull) {
   if (corners) corners.forEach(([dx, dy]) => pen.lineTo(x + dx, y + dy));
   else pen.arc(x, y, r - 1, 0, 2 * Math.PI);
   pen.closePath();
-  pen.fillStyle = isFull ? colour(family) : colour("page");
-  pen.strokeStyle = isFull ? colour("page") : colour(family);
+  pen.fillStyle = isFull ? color(family) : color("page");
+  pen.strokeStyle = isFull ? color("page") : color(family);
   pen.lineWidth = isFull ? 1 : 1.6;
   pen.fill();
   pen.stroke();

@@ -1,4 +1,4 @@
-// All groups: what it came to, which ones, how often, how long, why.
+// The overview of all groups: totals, a sortable table, storms.
 
 const spanMs = page.to_ms - page.from_ms;
 const hasDays = clock(page.from_ms, true).slice(0, 10) !== clock(page.to_ms, true).slice(0, 10);
@@ -25,14 +25,14 @@ function headline() {
   const worst = groups[0];
   const why = mainReason(worst.group_id);
   const share = totals.not_stable_ms ? worst.not_stable_ms / totals.not_stable_ms : 0;
-  const most = groups.length > 1 ? `, ${percent(share)} of all of it` : "";
+  const most = groups.length > 1 ? `, ${percent(share)} of all groups' time not Stable` : "";
   return (
     `${worst.group_id} was not Stable longest: ${duration(worst.not_stable_ms)} in ` +
-    `${many(worst.rebalances, "rebalance")}${most}${why ? `; most often because ${why}` : ""}.`
+    `${many(worst.rebalances, "rebalance")}${most}${why ? `; most frequent cause: ${why}` : ""}.`
   );
 }
 
-/** Why a group rebalanced most often: "a process restarted (5 of 16)". */
+/** The most frequent cause of a group: "a process restarted (5 of 16 times)". */
 function mainReason(group) {
   const mine = causesOfGroups.filter((row) => row.group_id === group);
   const first = mine[0];
@@ -42,17 +42,17 @@ function mainReason(group) {
 }
 
 function figures() {
-  const lost = totals.aborted_rebalances ? `and ${many(totals.aborted_rebalances, "attempt")} that led nowhere` : "";
+  const aborted = totals.aborted_rebalances ? `and ${counted(totals.aborted_rebalances)} aborted` : "";
   const longest = groups.find((group) => group.longest_ms === totals.longest_ms);
-  const said = [
+  const entries = [
     ["Groups", counted(totals.groups), ""],
-    ["Rebalances", counted(totals.rebalances), lost],
-    ["Time not Stable", duration(totals.not_stable_ms), "of all groups together"],
+    ["Rebalances", counted(totals.rebalances), aborted],
+    ["Time not Stable", duration(totals.not_stable_ms), "sum over all groups"],
     ["Longest rebalance", duration(totals.longest_ms), longest ? longest.group_id : ""],
-    ["Partition time lost", duration(totals.unavailable_ms), "partitions without a consumer, added up"],
-    ["Storms", counted(storms.length), storms.length ? "" : "no five rebalances in a row"],
+    ["Partition downtime", duration(totals.unavailable_ms), "sum over unowned partitions"],
+    ["Storms", counted(storms.length), storms.length ? "" : "never five rebalances in a row"],
   ];
-  return said.map(([name, value, more]) =>
+  return entries.map(([name, value, more]) =>
     element("div", {}, element("dt", {}, name),
       element("dd", {}, value, more ? element("small", {}, more) : null)));
 }
@@ -60,16 +60,16 @@ function figures() {
 function groupsNote() {
   const left = totals.groups - groups.length;
   const without = groups.length - timelines.size;
-  const said = [];
-  if (left) said.push(`${counted(left)} more groups were Stable longer and are not listed.`);
+  const notes = [];
+  if (left) notes.push(`${many(left, "group")} with less time not Stable ${left === 1 ? "is" : "are"} not listed.`);
   if (without) {
-    said.push(`${many(without, "group")} of these without a timeline here, for want of room: ` +
-      "regroup report --group NAME makes a page of one.");
+    notes.push(`${many(without, "listed group")} without a timeline, because the page's size is limited: ` +
+      "regroup report --group NAME writes a page for one group.");
   }
   if (groups.some((group) => group.is_partly_unlogged)) {
-    said.push("≥: of some generations no log was there, so that only a part of their time is known.");
+    notes.push("≥: a lower limit, because some generations have no log.");
   }
-  return said.join(" ");
+  return notes.join(" ");
 }
 
 const GROUP_COLUMNS = [
@@ -77,13 +77,13 @@ const GROUP_COLUMNS = [
   { name: "rebalances", title: "Rebalances" },
   { name: "trend", title: "When", cell: (row) => sparkline(row.group_id), unsorted: true },
   { name: "not_stable_ms", title: "Not Stable", cell: notStableCell },
-  { name: "why", title: "Most often because", cell: (row) => row.why, wide: true },
-  { name: "share", title: "of its time", text: (row) => percent(row.share) },
+  { name: "why", title: "Most frequent cause", cell: (row) => row.why, wide: true },
+  { name: "share", title: "% of its time", text: (row) => percent(row.share) },
   { name: "longest_ms", title: "Longest", text: (row) => duration(row.longest_ms) },
   { name: "p50_ms", title: "Median", text: (row) => duration(row.p50_ms) },
-  { name: "unavailable_ms", title: "Partition time lost", text: (row) => duration(row.unavailable_ms) },
+  { name: "unavailable_ms", title: "Partition downtime", text: (row) => duration(row.unavailable_ms) },
   { name: "partitions_moved", title: "Moved", text: movedText },
-  { name: "aborted_rebalances", title: "Led nowhere" },
+  { name: "aborted_rebalances", title: "Aborted" },
   { name: "protocol", title: "Assignor", cell: (row) => row.protocol || "–" },
 ];
 const groupOrder = { name: "not_stable_ms", down: true };
@@ -95,7 +95,7 @@ for (const group of groups) {
 
 function movedText(row) {
   if (row.partitions_moved === null) return "–";
-  return `${counted(row.partitions_moved)} (${counted(row.moves_forced)} had to)`;
+  return `${counted(row.partitions_moved)} (${counted(row.moves_forced)} forced)`;
 }
 
 function groupCell(row) {
@@ -113,15 +113,15 @@ function notStableCell(row) {
 }
 
 function drawGroups() {
-  const wanted = byId("groups-filter").value.toLowerCase();
+  const filter = byId("groups-filter").value.toLowerCase();
   const rows = groups.filter((row) =>
-    `${row.group_id} ${row.why} ${row.protocol}`.toLowerCase().includes(wanted));
+    `${row.group_id} ${row.why} ${row.protocol}`.toLowerCase().includes(filter));
   rows.sort((a, b) => compare(a[groupOrder.name], b[groupOrder.name]));
   if (groupOrder.down) rows.reverse();
   const head = element("tr", {}, ...GROUP_COLUMNS.map(groupHead));
   const body = rows.map((row) => {
-    const chosen = row.group_id === shownGroup() ? "chosen" : null;
-    return element("tr", { class: chosen }, ...GROUP_COLUMNS.map((column) => groupData(column, row)));
+    const selected = row.group_id === shownGroup() ? "selected" : null;
+    return element("tr", { class: selected }, ...GROUP_COLUMNS.map((column) => groupData(column, row)));
   });
   byId("groups").replaceChildren(element("thead", {}, head), element("tbody", {}, ...body));
 }
@@ -154,7 +154,7 @@ function groupData(column, row) {
   return element("td", { class: "number" }, text);
 }
 
-/** How many rebalances began in each part of the time, as small bars. */
+/** Rebalances per part of the time, as small bars. */
 function sparkline(group) {
   const { parts, counts } = sparks;
   const heights = new Array(parts).fill(0);
@@ -164,7 +164,7 @@ function sparkline(group) {
   const picture = document.createElementNS(space, "svg");
   for (const [name, value] of Object.entries({
     class: "spark", width: 90, height: 18, role: "img",
-    "aria-label": `most in one of ${parts} parts of the time: ${most}`,
+    "aria-label": `rebalances over time; at most ${most} in one of ${parts} parts`,
   })) picture.setAttribute(name, value);
   heights.forEach((count, at) => {
     if (!count) return;
@@ -178,7 +178,7 @@ function sparkline(group) {
   return picture;
 }
 
-const STORM_COLUMNS = ["from", "group", "lasted", "rebalances", "not Stable", "mostly", "begun by"];
+const STORM_COLUMNS = ["from", "group", "lasted", "rebalances", "not Stable", "main cause", "triggered by"];
 
 function drawStorms() {
   byId("storms-part").hidden = !storms.length;
@@ -193,13 +193,13 @@ function drawStorms() {
     const open = timelines.has(storm.group_id)
       ? element("button", { type: "button", class: "name", onclick: show }, from)
       : element("span", {}, from);
-    const mostly = `${storm.dominant_cause || "no cause told"}, ${Math.round(storm.dominant_percent)} %`;
+    const mainCause = `${storm.dominant_cause || "cause not logged"}, ${Math.round(storm.dominant_percent)} %`;
     return element("tr", {}, element("th", { scope: "row" }, open),
       element("td", {}, storm.group_id),
       element("td", { class: "number" }, duration(storm.end_ms - storm.start_ms)),
       element("td", { class: "number" }, counted(storm.generations)),
       element("td", { class: "number" }, duration(storm.not_stable_ms)),
-      element("td", {}, mostly),
+      element("td", {}, mainCause),
       element("td", {}, many(storm.culprits, "process", "processes")));
   });
   byId("storms").replaceChildren(

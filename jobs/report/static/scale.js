@@ -1,8 +1,8 @@
-// From times to pixels, and round times for an axis.
+// Conversion of times to pixels, and round times for an axis.
 
 const SHORTEST_MS = 20; // the narrowest view
 
-/** The part of a timeline that is seen: from, to in ms since its base; x within left .. right. */
+/** The view: from, to in ms since the timeline's base; x within left .. right. */
 class Scale {
   constructor(from, to, left, right) {
     Object.assign(this, { from, to, left, right });
@@ -23,15 +23,15 @@ const STEPS_MS = [
   900e3, 1800e3, 3600e3, 7200e3, 10800e3, 21600e3, 43200e3, 86400e3, 172800e3, 604800e3, 2592e6,
 ];
 
-/** Round times in a view, at most one for so many pixels, with the words for each. */
+/** Round times in the view with their texts, at least `pixels` apart. */
 function ticks(scale, baseMs, pixels) {
-  const wanted = pixels / scale.perMs;
-  const step = STEPS_MS.find((each) => each >= wanted) || STEPS_MS[STEPS_MS.length - 1];
-  const found = [];
+  const least = pixels / scale.perMs;
+  const step = STEPS_MS.find((each) => each >= least) || STEPS_MS[STEPS_MS.length - 1];
+  const marks = [];
   for (let at = Math.ceil((baseMs + scale.from) / step) * step; at <= baseMs + scale.to; at += step) {
-    found.push({ ms: at - baseMs, text: tickText(at, step) });
+    marks.push({ ms: at - baseMs, text: tickText(at, step) });
   }
-  return found;
+  return marks;
 }
 
 function tickText(ms, step) {

@@ -1,27 +1,27 @@
-// Light or dark: as the system has it, until the reader chooses.
+// Light or dark colors: the system's setting, until the button is used.
 
 const darkSystem = matchMedia("(prefers-color-scheme: dark)");
 const themeListeners = [];
-let colours = null;
+let colors = null;
 
 function isDark() {
   const chosen = document.documentElement.dataset.theme;
   return chosen ? chosen === "dark" : darkSystem.matches;
 }
 
-/** A colour of the style sheet by its name, for canvas and charts. */
-function colour(name) {
-  if (!colours) colours = {};
-  if (!(name in colours)) {
+/** A color of the style sheet by its name, for canvas and charts. */
+function color(name) {
+  if (!colors) colors = {};
+  if (!(name in colors)) {
     const style = getComputedStyle(document.documentElement);
-    colours[name] = style.getPropertyValue(`--${name}`).trim();
+    colors[name] = style.getPropertyValue(`--${name}`).trim();
   }
-  return colours[name];
+  return colors[name];
 }
 
 function themeChanged() {
-  colours = null;
-  byId("theme").textContent = isDark() ? "Light colours" : "Dark colours";
+  colors = null;
+  byId("theme").textContent = isDark() ? "Light colors" : "Dark colors";
   for (const listener of themeListeners) listener();
 }
 

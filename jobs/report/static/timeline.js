@@ -1,7 +1,7 @@
-// The timeline's state: which group, which part of its time, which generation and which lanes.
+// The timeline's state: group, view, selected generation, lanes.
 
 const state = {
-  timeline: null, from: 0, to: 1, chosen: null, lane: null,
+  timeline: null, from: 0, to: 1, selected: null, lane: null,
   words: "", onlyMarked: false, families: new Set(FAMILIES), lanes: [], scroll: 0,
 };
 
@@ -9,28 +9,28 @@ function shownGroup() {
   return state.timeline ? state.timeline.group : null;
 }
 
-/** Change the group shown; false where the page has no timeline of it. */
+/** Change the shown group; false if the page has no timeline of it. */
 function openGroup(group) {
   const timeline = timelineOf(group);
   if (!timeline) return false;
-  Object.assign(state, { timeline, chosen: null, lane: null, scroll: 0 });
+  Object.assign(state, { timeline, selected: null, lane: null, scroll: 0 });
   byId("lanes").scrollTop = 0;
   byId("group").value = group;
   const first = timeline.generations[0];
   byId("timeline-note").textContent = [
     `${many(timeline.generations.length, "generation")}, ${many(timeline.lanes.length, "process", "processes")}.`,
     timeline.left_out
-      ? `${many(timeline.left_out, "older generation")} left out for want of room: --from and --to choose others.`
+      ? `${many(timeline.left_out, "older generation")} left out, because the page's size is limited: use --from and --to.`
       : "",
-    first.evidence === "records" ? "Without a log: join phases and causes in the broker's words are not known." : "",
-    timeline.lives ? "" : "No process lives in this lake: regroup what-if-sweep infers them.",
+    first.evidence === "records" ? "No broker log: join phases and logged reasons are unknown." : "",
+    timeline.lives ? "" : "No process lives in this lake: run regroup what-if-sweep.",
   ].filter(Boolean).join(" ");
   findLanes();
   seeAll();
   return true;
 }
 
-/** What a reader does: shows the group, scrolls to it, and says so in the address. */
+/** Open a group for the reader: show it, scroll to it, update the address. */
 function showGroup(group) {
   if (!openGroup(group)) return;
   drawGroups();
@@ -43,7 +43,7 @@ function calm() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
-/** A stretch of time, in ms since the epoch, of the group that is shown. */
+/** Show this time, in ms since the epoch, of the shown group. */
 function showTime(fromMs, toMs) {
   const { base_ms: base } = state.timeline;
   see(fromMs - base, toMs - base);
@@ -61,7 +61,7 @@ function isAll() {
   return state.from <= first && state.to >= last;
 }
 
-/** See from .. to, as far as there is something, no narrower than makes sense. */
+/** Show from .. to, within the timeline's limits and not narrower than SHORTEST_MS. */
 function see(from, to) {
   const { first, last } = limits();
   const width = Math.min(Math.max(to - from, SHORTEST_MS), last - first);
@@ -75,7 +75,7 @@ function seeAll() {
   see(first, last);
 }
 
-/** Narrower (factor < 1) or wider, the time `at` staying where it is. */
+/** Zoom in (factor < 1) or out; the time `at` keeps its position. */
 function zoom(factor, at = (state.from + state.to) / 2) {
   see(at - (at - state.from) * factor, at + (state.to - at) * factor);
 }
@@ -85,15 +85,15 @@ function move(share) {
   see(state.from + step, state.to + step);
 }
 
-function choose(place, thenSee) {
-  state.chosen = place;
+function select(place, thenSee) {
+  state.selected = place;
   const generation = place === null ? null : state.timeline.generations[place];
   if (generation && thenSee) bringIntoView(generation);
   changed();
   drawDetails();
 }
 
-/** Its rebalance, with a little before and after. */
+/** Move the view so that the generation's rebalance is inside, with some margin. */
 function bringIntoView(generation) {
   const width = state.to - state.from;
   const { begin_ms: begin } = generation;
@@ -106,20 +106,20 @@ function seeGeneration(place) {
   const { begin_ms: begin, stable_ms: stable, stop_ms: stop } = state.timeline.generations[place];
   const end = stable === null ? stop : Math.min(stop, stable + 2 * Math.max(stable - begin, 500));
   const margin = (end - begin) * 0.15 + 5;
-  choose(place, false);
+  select(place, false);
   see(begin - margin, end + margin);
 }
 
-/** The next (1) or previous (-1) generation that the filter lets through. */
+/** Select the next (1) or previous (-1) generation that matches the filter. */
 function step(direction) {
   const { generations } = state.timeline;
-  let place = state.chosen;
+  let place = state.selected;
   if (place === null) {
     const seen = upperBound(state.timeline.starts, direction > 0 ? state.from : state.to);
     place = direction > 0 ? seen - 1 : seen;
   }
   for (place += direction; place >= 0 && place < generations.length; place += direction) {
-    if (passes(generations[place])) return choose(place, true);
+    if (passes(generations[place])) return select(place, true);
   }
 }
 
@@ -128,13 +128,13 @@ function passes(generation) {
   return !state.words || textOf(generation).includes(state.words);
 }
 
-/** What a generation can be found by. */
+/** The text of a generation that the filter searches. */
 function textOf(generation) {
   if (generation.text === undefined) {
-    const said = generation.causes.flatMap((c) =>
+    const texts = generation.causes.flatMap((c) =>
       [c.who, c.host, c.cause, c.story, c.reason, c.client_reason, sentence(c.cause, c.story, c.who)]);
-    said.push(generation.outcome, generation.protocol, `generation ${generation.generation}`);
-    generation.text = said.filter(Boolean).join(" ").toLowerCase();
+    texts.push(generation.outcome, generation.protocol, `generation ${generation.generation}`);
+    generation.text = texts.filter(Boolean).join(" ").toLowerCase();
   }
   return generation.text;
 }
@@ -151,44 +151,44 @@ function laneText(lane) {
   return lane.text;
 }
 
-/** The lanes that the filter's words find; all of them where it finds generations only. */
+/** The lanes that match the filter; all lanes if it matches generations only. */
 function findLanes() {
   const { lanes, causes } = state.timeline;
   const marked = new Set(causes.map((cause) => cause.lane));
-  const wanted = state.onlyMarked ? lanes.filter((lane) => marked.has(lane.place)) : lanes;
-  const found = wanted.filter((lane) => laneText(lane).includes(state.words));
-  state.lanes = found.length ? found : wanted;
+  const candidates = state.onlyMarked ? lanes.filter((lane) => marked.has(lane.place)) : lanes;
+  const matching = candidates.filter((lane) => laneText(lane).includes(state.words));
+  state.lanes = matching.length ? matching : candidates;
   state.lane = null;
 }
 
 function address() {
   const { base_ms: base } = state.timeline;
-  const chosen = state.chosen === null ? null : state.timeline.generations[state.chosen];
+  const selected = state.selected === null ? null : state.timeline.generations[state.selected];
   const all = isAll();
   return {
     group: shownGroup(),
     from: all ? null : base + Math.round(state.from),
     to: all ? null : base + Math.round(state.to),
-    generation: chosen ? `${chosen.incarnation}.${chosen.generation}` : null,
+    generation: selected ? `${selected.incarnation}.${selected.generation}` : null,
   };
 }
 
-/** Show what the address says, as far as the page has it. */
+/** Show the view of the address, if the page has it. */
 function followAddress() {
-  const asked = readAddress();
-  if (asked.group === null || !openGroup(asked.group)) {
+  const requested = readAddress();
+  if (requested.group === null || !openGroup(requested.group)) {
     if (!state.timeline) openGroup(page.timelines[0].group);
-    if (asked.group !== null) {
+    if (requested.group !== null) {
       byId("timeline-note").textContent =
-        plain(`No timeline of ${asked.group} in this page; this is ${shownGroup()}.`);
+        plain(`This page has no timeline of ${requested.group}; showing ${shownGroup()}.`);
     }
   }
   const { base_ms: base, generations } = state.timeline;
-  const place = generations.findIndex((g) => `${g.incarnation}.${g.generation}` === asked.generation);
-  if (place >= 0) choose(place, true);
-  if (asked.from !== null || asked.to !== null) {
+  const place = generations.findIndex((g) => `${g.incarnation}.${g.generation}` === requested.generation);
+  if (place >= 0) select(place, true);
+  if (requested.from !== null || requested.to !== null) {
     const { first, last } = limits();
-    see(asked.from === null ? first : asked.from - base, asked.to === null ? last : asked.to - base);
+    see(requested.from === null ? first : requested.from - base, requested.to === null ? last : requested.to - base);
   }
   drawGroups();
   drawDetails();
@@ -196,17 +196,17 @@ function followAddress() {
 
 let frame = 0;
 
-/** Draw again, once before the next frame however often it is asked for. */
+/** Schedule one redraw before the next frame. */
 function changed() {
-  if (!frame) frame = requestAnimationFrame(() => { frame = 0; drawTimeline(); tellView(); });
+  if (!frame) frame = requestAnimationFrame(() => { frame = 0; drawTimeline(); updateView(); });
 }
 
-let telling = 0;
+let viewTimer = 0;
 
-/** What need not keep up with every movement: the table and the address. */
-function tellView() {
-  clearTimeout(telling);
-  telling = setTimeout(() => {
+/** Update the table and the address, after the last of several movements. */
+function updateView() {
+  clearTimeout(viewTimer);
+  viewTimer = setTimeout(() => {
     writeAddress(address(), false);
     drawRebalances();
   }, 120);

@@ -1,13 +1,13 @@
-// What was beside what would have been, where somebody asked for it.
+// What-if: observed and predicted figures, if the lake has them.
 
 const WHAT_IF_COLUMNS = [
-  ["unavailable_partition_ms", "partition time lost", duration],
+  ["unavailable_partition_ms", "partition downtime", duration],
   ["not_stable_ms", "not Stable", duration],
   ["rebalances", "rebalances", counted],
   ["moved_partitions", "partitions moved", counted],
 ];
 const BASIS_WORDS = {
-  observed: "as it was", model: "the same, played by the model", predicted: "predicted",
+  observed: "observed", model: "model with the same settings", predicted: "predicted",
 };
 
 function drawWhatIf() {
@@ -16,7 +16,7 @@ function drawWhatIf() {
   const rows = state.timeline.what_if ? objects(state.timeline.what_if) : [];
   if (!rows.length) {
     box.replaceChildren(title, element("p", { class: "muted" },
-      `This lake has no what-if of ${shownGroup()}: regroup what-if-sweep makes it.`));
+      `No what-if of ${shownGroup()} in this lake: run regroup what-if-sweep.`));
     return;
   }
   const heads = ["setting", "basis", ...WHAT_IF_COLUMNS.map(([, name]) => name)];
@@ -27,8 +27,8 @@ function drawWhatIf() {
 }
 
 function advice() {
-  const said = page.advice ? objects(page.advice) : [];
-  return said
+  const rows = page.advice ? objects(page.advice) : [];
+  return rows
     .filter((row) => row.group_id === shownGroup() && row.sentence)
     .map((row) => element("p", { class: "lead" }, row.sentence));
 }
@@ -44,7 +44,7 @@ function whatIfRow(row, rows) {
     element("td", {}, BASIS_WORDS[row.basis] || row.basis), ...cells);
 }
 
-/** The least and the most over the seeds, where they differ. */
+/** Minimum and maximum over the seeds, if they differ. */
 function spread(row, name, text) {
   const [least, most] = [row[`${name}_min`], row[`${name}_max`]].map(text);
   return least === most ? "" : ` (${least} to ${most})`;

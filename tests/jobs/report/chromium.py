@@ -1,4 +1,4 @@
-"""A headless Chromium, told what to do over its debugging pipe: no driver, no port, no network."""
+"""A headless Chromium, controlled over its debugging pipe: no driver, no port, no network."""
 
 import fcntl
 import json
@@ -9,7 +9,7 @@ import tempfile
 import time
 
 NAMES = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome")
-_ANSWER_S = 60  # a busy machine may take its time; nothing is measured
+_ANSWER_S = 60  # a busy machine is slow; no test measures time
 _KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Enter": 13, "Tab": 9}
 
 
@@ -21,7 +21,7 @@ class Chromium:
     def __init__(self, program):
         self._program = program
         self._last_id = 0
-        self.heard = []
+        self.notifications = []
         self._read = b""
 
     def __enter__(self):
@@ -29,7 +29,7 @@ class Chromium:
         to_read, self._to = os.pipe()
         self._from, to_write = os.pipe()
 
-        def its_ends():
+        def use_pipes():
             ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_read, to_write)]
             os.dup2(ends[0], 3)
             os.dup2(ends[1], 4)
@@ -39,7 +39,7 @@ class Chromium:
                 self._program, "--headless", "--no-sandbox", "--disable-gpu",
                 "--remote-debugging-pipe", f"--user-data-dir={self._profile.name}", "about:blank",
             ],
-            preexec_fn=its_ends,
+            preexec_fn=use_pipes,
             close_fds=False,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -56,30 +56,30 @@ class Chromium:
         self._profile.cleanup()
 
     def ask(self, method, session=None, **params):
-        """The answer; what the page says meanwhile goes to ``self.heard``."""
+        """Return the answer; other messages are appended to ``self.notifications``."""
         self._last_id += 1
         message = {"id": self._last_id, "method": method, "params": params}
         if session:
             message["sessionId"] = session
         os.write(self._to, json.dumps(message).encode() + b"\0")
         while True:
-            said = self._next()
-            if said.get("id") == self._last_id:
-                assert "error" not in said, said["error"]
-                return said["result"]
-            self.heard.append(said)
+            message = self._next()
+            if message.get("id") == self._last_id:
+                assert "error" not in message, message["error"]
+                return message["result"]
+            self.notifications.append(message)
 
     def _next(self):
         while b"\0" not in self._read:
             piece = os.read(self._from, 1 << 20)
-            assert piece, "Chromium is gone"
+            assert piece, "Chromium has exited"
             self._read += piece
         message, _, self._read = self._read.partition(b"\0")
         return json.loads(message)
 
     def open(self, path, address="", *, width=1280, height=900, dark=False):
-        """The file in a tab of its own, drawn."""
-        self.heard = []
+        """Open the file in a new tab, and wait until it is drawn."""
+        self.notifications = []
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         tab = Tab(self, session)
@@ -102,39 +102,39 @@ class Tab:
         return self._browser.ask(method, self._session, **params)
 
     def run(self, script):
-        """What the expression is worth in the page."""
-        found = self.ask(
+        """Evaluate an expression in the page."""
+        answer = self.ask(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
-        assert "exceptionDetails" not in found, found["exceptionDetails"]
-        return found["result"].get("value")
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
 
     def until(self, script):
-        """Waits for the expression to be true, and says which one never was."""
+        """Wait until the expression is true."""
         end = time.monotonic() + _ANSWER_S
         while not self.run(f"!!({script})"):
-            assert time.monotonic() < end, f"never: {script}\n{self.complaints()}"
+            assert time.monotonic() < end, f"never: {script}\n{self.errors()}"
             self.run("new Promise(requestAnimationFrame)")
 
-    def complaints(self):
-        """Whatever the page logged or threw, and every request to anywhere else."""
-        found = []
-        for said in self._browser.heard:
-            params = said.get("params", {})
-            if said.get("method") == "Runtime.exceptionThrown":
-                found.append(params["exceptionDetails"])
-            elif said.get("method") == "Runtime.consoleAPICalled":
-                found.append(params["args"])
-            elif said.get("method") == "Log.entryAdded":
-                found.append(params["entry"]["text"])
-            elif said.get("method") == "Network.requestWillBeSent":
+    def errors(self):
+        """Console messages, exceptions, and requests to other places."""
+        errors = []
+        for message in self._browser.notifications:
+            params = message.get("params", {})
+            if message.get("method") == "Runtime.exceptionThrown":
+                errors.append(params["exceptionDetails"])
+            elif message.get("method") == "Runtime.consoleAPICalled":
+                errors.append(params["args"])
+            elif message.get("method") == "Log.entryAdded":
+                errors.append(params["entry"]["text"])
+            elif message.get("method") == "Network.requestWillBeSent":
                 url = params["request"]["url"]
                 if not url.startswith(("file:", "data:")):
-                    found.append(url)
-        return found
+                    errors.append(url)
+        return errors
 
     def box(self, selector):
-        """x, y, width and height of the first such element, brought into view."""
+        """Scroll to the first such element; return its x, y, width and height."""
         return self.run(
             f"""(() => {{ const it = document.querySelector({json.dumps(selector)});
             it.scrollIntoView({{block: "center"}}); const b = it.getBoundingClientRect();

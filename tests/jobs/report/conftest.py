@@ -1,4 +1,4 @@
-"""Lakes that are planted row by row, without Spark, and a real browser where there is one."""
+"""Lakes written row by row, without Spark; and a browser, if one is installed."""
 
 from datetime import UTC, date, datetime
 
@@ -22,7 +22,7 @@ _ARROW = {
     "TIMESTAMP": pa.timestamp("us", "UTC"),
     "BINARY": pa.binary(),
 }
-_DEMANDED = {
+_DEFAULTS = {
     "cluster_id": "c",
     "group_id": "g",
     "incarnation": 1,
@@ -53,7 +53,7 @@ def _arrow(type_):
 
 
 def _cell(type_, value):
-    """Times are given in ms since the epoch."""
+    """A value for Arrow; times are in ms since the epoch."""
     if type_.name == "TIMESTAMP" and value is not None:
         return datetime.fromtimestamp(value / 1000, UTC)
     if type_.name == "ARRAY" and value is not None:
@@ -64,25 +64,25 @@ def _cell(type_, value):
 
 
 def write_table(root, table, rows):
-    """Rows say what matters; what a table demands besides has a usual value, the rest is null."""
-    known = columns(table)
+    """Write rows; missing required columns get defaults, other missing columns are null."""
+    table_columns = columns(table)
     for row in rows:
-        assert set(row) <= {c.name for c in known}, f"{table}: {set(row)}"
-    whole = [
+        assert set(row) <= {c.name for c in table_columns}, f"{table}: {set(row)}"
+    full_rows = [
         {
-            c.name: _cell(c.type, row.get(c.name, _DEMANDED.get(c.name) if c.required else None))
-            for c in known
+            c.name: _cell(c.type, row.get(c.name, _DEFAULTS.get(c.name) if c.required else None))
+            for c in table_columns
         }
         for row in rows
     ]
-    schema = pa.schema([(c.name, _arrow(c.type)) for c in known])
-    data = pa.Table.from_pylist(whole, schema)
+    schema = pa.schema([(c.name, _arrow(c.type)) for c in table_columns])
+    data = pa.Table.from_pylist(full_rows, schema)
     write_deltalake(f"{root}/{table}", data, partition_by=table_partitioning(table))
 
 
 @pytest.fixture(scope="session")
 def plant():
-    """``plant(root, {table: rows})``; tables that are not given are empty."""
+    """``plant(root, {table: rows})``; other tables are empty."""
 
     def plant_lake(root, tables):
         needed = (

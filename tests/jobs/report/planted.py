@@ -1,4 +1,4 @@
-"""Lakes of a report's tests, as rows."""
+"""Rows of lakes for the tests of reports."""
 
 HOSTILE = (
     '</script><script>document.title="taken"</script><img src=x onerror="alert(1)">&amp;\u202e'
@@ -6,48 +6,48 @@ HOSTILE = (
 
 
 def generation(number, begin, joined, stable, end, *, group_id="g", protocol="range", **more):
-    """Rows of a generation in generations, rebalance_latency and churn; times in ms."""
+    """Rows of a generation for generations, rebalance_latency and churn; times in ms."""
     place = {"group_id": group_id, "generation": number}
     outcome = more.pop("outcome", "stable")
     times = {"preparing_time": begin, "joined_time": joined, "stable_time": stable}
-    over = next(each for each in (stable, end, joined) if each is not None)
+    done = next(each for each in (stable, end, joined) if each is not None)
     if outcome == "empty":
-        over = joined
+        done = joined
     cause = {name: more.pop(name, None) for name in ("cause", "culprit_client_id")}
     return {
         "generations": place | times | cause | more
         | {"ended_time": end, "protocol": protocol, "outcome": outcome},
         "rebalance_latency": place
-        | {"preparing_time": begin, "end_time": over, "outcome": outcome, "cause": cause["cause"]}
-        | {"join_ms": joined - begin, "sync_ms": over - joined, "total_ms": over - begin}
+        | {"preparing_time": begin, "end_time": done, "outcome": outcome, "cause": cause["cause"]}
+        | {"join_ms": joined - begin, "sync_ms": done - joined, "total_ms": done - begin}
         | {"logical_rebalance": number},
         "churn": place,
     }  # fmt: skip
 
 
 def tables(*generations, **more):
-    """Tables of such rows, and others' rows as they are."""
-    found = {name: [each[name] for each in generations] for name in generations[0]}
-    return found | more
+    """The tables of these generations; ``more``: rows of other tables."""
+    rows = {name: [each[name] for each in generations] for name in generations[0]}
+    return rows | more
 
 
 def member(number, client_id, partitions=(), *, group_id="g", member_id=None, **more):
-    """A member's row, and its partitions of topic t."""
+    """The row of a member, and the rows of its partitions of topic t."""
     member_id = member_id or f"{client_id}-id"
     place = {"group_id": group_id, "generation": number, "member_id": member_id}
     process = more.pop("process", f"{client_id}@host")
     row = place | {"process": process, "client_id": client_id, "client_host": "/host"} | more
-    given = [
+    assigned = [
         place | {"process": process, "topic": "t", "partition": partition}
         for partition in partitions
     ]
-    return row, given
+    return row, assigned
 
 
-def members(*all_of_them):
+def members(*rows_of_members):
     return {
-        "generation_members": [row for row, _ in all_of_them],
-        "assignments": [row for _, given in all_of_them for row in given],
+        "generation_members": [row for row, _ in rows_of_members],
+        "assignments": [row for _, assigned in rows_of_members for row in assigned],
     }
 
 
@@ -62,7 +62,7 @@ def events(*times, group_id="g"):
 
 
 def thousand(group_id="flapping"):
-    """1,000 generations of 20 members with 40 partitions: one restarts again and again."""
+    """1,000 generations of 20 members with 40 partitions; one member restarts each time."""
     generations, people, causes = [], [], []
     for number in range(1, 1001):
         begin = number * 60_000

@@ -1,4 +1,4 @@
-"""What a report shows, from lakes of few rows: gaps, spells, windows, what is left out."""
+"""The data of a report, from small lakes: downtime, spells, windows, size limits."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from jobs.report.json_text import as_json
 from jobs.report.lake import ReportLake
 from jobs.report.lanes import assigned_text, spells
 from jobs.report.timeline import objects
-from jobs.report.window import Window, window
+from jobs.report.window import ReportWindow, parse_window
 from tests.jobs.report.planted import (
     cause,
     events,
@@ -72,44 +72,44 @@ def two_rounds(plant, tmp_path_factory):
 
 
 def page_of(root, *, group_id=None, within=None, room=ROOM):
-    return page_data(ReportLake(root, "c", group_id, within or Window()), "c", room)
+    return page_data(ReportLake(root, "c", group_id, within or ReportWindow()), "c", room)
 
 
 def timeline_of(root, **more):
     return page_of(root, **more)["timelines"][0]
 
 
-def test_the_overview_counts_what_became_stable_and_what_led_nowhere(eager):
+def test_the_overview_counts_stable_and_aborted_rebalances(eager):
     (group,) = objects(page_of(eager)["groups"])
 
     assert (group["group_id"], group["rebalances"], group["aborted_rebalances"]) == ("g", 3, 1)
     assert (group["not_stable_ms"], group["longest_ms"]) == (3100 + 2100 + 2000 + 1500, 3100)
 
 
-def test_under_an_eager_protocol_everything_is_given_up_when_the_rebalance_begins(eager):
+def test_under_an_eager_protocol_all_partitions_are_given_up_at_the_start(eager):
     timeline = timeline_of(eager)
 
-    lost = {g["generation"]: g["unavailable_ms"] for g in objects(timeline["generations"])}
-    assert lost == {1: 0, 2: 4 * 2100, 3: 0, 4: 4 * 3500}
+    downtime_ms = {g["generation"]: g["unavailable_ms"] for g in objects(timeline["generations"])}
+    assert downtime_ms == {1: 0, 2: 4 * 2100, 3: 0, 4: 4 * 3500}
     assert timeline["unavailable"] == [[9000, 4], [11_100, 0], [19_000, 4], [22_500, 0]]
 
 
-def test_under_a_cooperative_protocol_only_what_changes_owner_is_given_up(two_rounds):
+def test_under_a_cooperative_protocol_only_moved_partitions_are_given_up(two_rounds):
     timeline = timeline_of(two_rounds)
 
-    lost = {g["generation"]: g["unavailable_ms"] for g in objects(timeline["generations"])}
-    # 3: two partitions from the assignment without them to the next one
+    downtime_ms = {g["generation"]: g["unavailable_ms"] for g in objects(timeline["generations"])}
+    # 3: two partitions, from the assignment without them to the next assignment
     # 4: two of a member that left before the rebalance began; 5: until the group was empty
-    # 6: an empty group has lost nothing
-    assert lost == {1: 0, 2: 0, 3: 2 * 300, 4: 2 * 600, 5: 4 * 100, 6: 0}
+    # 6: an empty group has no downtime
+    assert downtime_ms == {1: 0, 2: 0, 3: 2 * 300, 4: 2 * 600, 5: 4 * 100, 6: 0}
 
 
-def test_a_lane_has_a_process_through_its_member_ids(eager):
+def test_a_lane_has_all_member_ids_of_a_process(eager):
     timeline = timeline_of(eager)
 
     assert [lane["process"] for lane in timeline["lanes"]] == ["a@host", "b@host"]
     assert timeline["assigned"] == [("t 0-1", 2), ("t 2-3", 2), ("t 0-3", 4)]
-    # [generation's place, partitions], and if it is not all of it: from, to, how it left
+    # [generation, partitions]; if shorter than the generation: from, to, how it left
     assert [lane["spells"] for lane in timeline["lanes"]] == [
         [[0, 0], [1, 2], [3, 0]],
         [[0, 1, 1000, 9000, "left"], [3, 1, 19_000, 29_000, None]],
@@ -122,7 +122,7 @@ def test_a_lane_has_a_process_through_its_member_ids(eager):
     ]
 
 
-def test_causes_know_their_generation_and_lane(eager):
+def test_causes_have_a_generation_and_a_lane(eager):
     causes = objects(timeline_of(eager)["causes"])
 
     assert [(c["at"], c["at_ms"], c["lane"], c["role"], c["story"], c["who"]) for c in causes] == [
@@ -130,13 +130,13 @@ def test_causes_know_their_generation_and_lane(eager):
         (0, 1000, 1, "contributing", "start", "b"),
         (1, 9000, 1, "trigger", "restart", "b"),
         (2, 19_000, 1, "trigger", "return", "b"),
-        (3, 21_000, None, "trigger", "start", "c"),  # in no record: it has no lane
+        (3, 21_000, None, "trigger", "start", "c"),  # in no group record: no lane
     ]
     assert causes[2]["reason"] == "by `LeaveGroup`"
 
 
-def test_a_window_has_the_generations_that_touch_it(eager):
-    page = page_of(eager, within=Window(11_000, 21_500))
+def test_a_window_has_the_generations_that_overlap_it(eager):
+    page = page_of(eager, within=ReportWindow(11_000, 21_500))
 
     generations = objects(page["timelines"][0]["generations"])
     assert [g["generation"] for g in generations] == [2, 3]
@@ -144,12 +144,12 @@ def test_a_window_has_the_generations_that_touch_it(eager):
     assert generations[0]["unavailable_ms"] == 4 * 2100
 
 
-def test_the_trend_counts_by_round_steps_of_time(eager):
+def test_the_trend_counts_by_buckets_of_round_size(eager):
     page = page_of(eager)
 
-    found = [(r["bucket_ms"], r["cause"], r["rebalances"]) for r in objects(page["trend"])]
+    buckets = [(r["bucket_ms"], r["cause"], r["rebalances"]) for r in objects(page["trend"])]
     assert page["bucket_ms"] == 1000
-    assert found == [
+    assert buckets == [
         (1000, "MEMBER_NEW", 1),
         (10_000, "LEAVE", 1),
         (20_000, "MEMBER_NEW", 1),
@@ -157,29 +157,29 @@ def test_the_trend_counts_by_round_steps_of_time(eager):
     ]
 
 
-def test_what_has_no_end_lasts_to_the_last_sign_of_the_cluster(eager):
+def test_a_generation_without_an_end_lasts_to_the_last_event_of_the_cluster(eager):
     assert timeline_of(eager)["end_ms"] == 29_000
 
 
 @pytest.mark.parametrize(
-    ("cluster", "group", "within", "said"),
+    ("cluster", "group", "within", "message"),
     [
-        ("x", None, Window(), "--cluster-id x: not in .*, which has c$"),
-        ("c", "x", Window(), "--group x: no generation of it in cluster c$"),
-        ("c", None, Window(90_000), "--cluster-id c: no generation of any group in that time$"),
+        ("x", None, ReportWindow(), "--cluster-id x: .* has c$"),
+        ("c", "x", ReportWindow(), "--group x: no generations in cluster c$"),
+        ("c", None, ReportWindow(90_000), "--cluster-id c: no generations in that time$"),
     ],
 )
-def test_what_is_not_there_is_said(eager, cluster, group, within, said):
-    with pytest.raises(UsageError, match=said):
+def test_a_scope_without_generations(eager, cluster, group, within, message):
+    with pytest.raises(UsageError, match=message):
         ReportLake(eager, cluster, group, within)
 
 
-def test_there_must_be_a_lake(tmp_path):
+def test_a_missing_lake(tmp_path):
     with pytest.raises(UsageError, match="no such folder; run `regroup nightly"):
-        ReportLake(f"{tmp_path}/none", "c", None, Window())
+        ReportLake(f"{tmp_path}/none", "c", None, ReportWindow())
 
 
-def test_without_room_a_group_keeps_its_latest_generations(flapping):
+def test_a_large_group_keeps_its_latest_generations(flapping):
     timeline = timeline_of(flapping, room=100_000)
 
     kept = objects(timeline["generations"])
@@ -189,7 +189,7 @@ def test_without_room_a_group_keeps_its_latest_generations(flapping):
     assert timeline["causes"]["rows"][0][0] == 0
 
 
-def test_groups_without_room_are_in_the_overview_only(plant, tmp_path):
+def test_groups_beyond_the_size_limit_are_in_the_overview_only(plant, tmp_path):
     root = plant(
         tmp_path,
         tables(
@@ -198,10 +198,10 @@ def test_groups_without_room_are_in_the_overview_only(plant, tmp_path):
             timeline=events(1000, 30_000),
         ),
     )
-    whole = page_of(root)
-    assert [t["group"] for t in whole["timelines"]] == ["long", "short"]
+    complete = page_of(root)
+    assert [t["group"] for t in complete["timelines"]] == ["long", "short"]
 
-    page = page_of(root, room=len(as_json(whole)) - len(as_json(whole["timelines"][1])) // 2)
+    page = page_of(root, room=len(as_json(complete)) - len(as_json(complete["timelines"][1])) // 2)
 
     assert [g["group_id"] for g in objects(page["groups"])] == ["long", "short"]
     assert [t["group"] for t in page["timelines"]] == ["long"]
@@ -215,8 +215,8 @@ def test_generations_without_a_log_begin_with_their_join(plant, tmp_path):
 
     page = page_of(root)
 
-    (found,) = objects(page["timelines"][0]["generations"])
-    assert (page["timelines"][0]["base_ms"], found["begin_ms"], found["stable_ms"]) == (
+    (first,) = objects(page["timelines"][0]["generations"])
+    assert (page["timelines"][0]["base_ms"], first["begin_ms"], first["stable_ms"]) == (
         3000,
         0,
         100,
@@ -225,7 +225,7 @@ def test_generations_without_a_log_begin_with_their_join(plant, tmp_path):
     assert (group["not_stable_ms"], group["is_partly_unlogged"]) == (None, True)
 
 
-def test_storms_are_the_views(flapping):
+def test_storms_are_those_of_the_view(flapping):
     (storm,) = objects(page_of(flapping)["storms"])
 
     assert (storm["group_id"], storm["generations"], storm["dominant_cause"]) == (
@@ -235,12 +235,12 @@ def test_storms_are_the_views(flapping):
     )
 
 
-def test_a_lake_may_have_what_if_advice_and_lives(plant, tmp_path):
+def test_a_lake_with_what_if_advice_and_lives(plant, tmp_path):
     ends = {name: 5 for name in ("min", "max")}
     measured = ("rebalances", "not_stable_ms", "moved_partitions", "unavailable_partition_ms")
     spread = {f"{name}_{end}": value for name in measured for end, value in ends.items()}
     outcome = dict.fromkeys(measured, 5) | spread | {"seeds": 3, "era": "4.1"}
-    told = {"from_time": 1000, "to_time": 30_000}
+    times = {"from_time": 1000, "to_time": 30_000}
     life = {
         "process": "b",
         "member_ids": ["b-id"],
@@ -253,10 +253,10 @@ def test_a_lake_may_have_what_if_advice_and_lives(plant, tmp_path):
         EAGER
         | {
             "what_if": [
-                {"setting": "membership=static", "basis": "predicted"} | outcome | told,
-                {"setting": "unchanged", "basis": "observed"} | outcome | told,
+                {"setting": "membership=static", "basis": "predicted"} | outcome | times,
+                {"setting": "unchanged", "basis": "observed"} | outcome | times,
             ],
-            "advice": [{"setting": "membership=static", "sentence": "Make it static."} | told],
+            "advice": [{"setting": "membership=static", "sentence": "Make it static."} | times],
             "process_lives": [
                 life
                 | {"ended_how": "killed", "started_how": "start", "confidence": 1.0}
@@ -270,12 +270,16 @@ def test_a_lake_may_have_what_if_advice_and_lives(plant, tmp_path):
     timeline = page["timelines"][0]
     assert [row["basis"] for row in objects(timeline["what_if"])] == ["observed", "predicted"]
     assert objects(page["advice"])[0]["sentence"] == "Make it static."
-    (found,) = timeline["lives"]
-    assert (found["lane"], found["to"], found["ended_how"]) == (1, 8500, "killed")
-    assert found["slow_polls"] == [[4000, 5000]]
+    (life_row,) = timeline["lives"]
+    assert (life_row["lane"], life_row["to"], life_row["ended_how"]) == (
+        1,
+        8500,
+        "killed",
+    )
+    assert life_row["slow_polls"] == [[4000, 5000]]
 
 
-def test_a_lake_may_lack_what_if_advice_and_lives(eager):
+def test_a_lake_without_what_if_advice_and_lives(eager):
     page = page_of(eager)
 
     assert page["advice"] is None
@@ -290,37 +294,37 @@ def test_a_lake_may_lack_what_if_advice_and_lives(eager):
         ([{"topic": "a", "partitions": [3]}, {"topic": "b", "partitions": [1, 3]}], "a 3; b 1, 3"),
     ],
 )
-def test_runs_of_partitions_are_drawn_together(assigned, text):
+def test_consecutive_partitions_are_a_range(assigned, text):
     assert assigned_text(assigned) == text
 
 
 @pytest.mark.parametrize(
     ("first", "last", "expected"),
     [
-        (None, None, Window()),
-        ("1970-01-01T00:00:01", None, Window(1000)),
-        ("1970-01-01", "1970-01-01", Window(0, 86_399_999)),
-        ("1970-01-01T02:00:00+02:00", "1970-01-01T00:00:02.5", Window(0, 2500)),
+        (None, None, ReportWindow()),
+        ("1970-01-01T00:00:01", None, ReportWindow(1000)),
+        ("1970-01-01", "1970-01-01", ReportWindow(0, 86_399_999)),
+        ("1970-01-01T02:00:00+02:00", "1970-01-01T00:00:02.5", ReportWindow(0, 2500)),
     ],
 )
-def test_moments_are_utc_unless_they_say_otherwise(first, last, expected):
-    assert window(first, last) == expected
+def test_times_without_a_zone_are_utc(first, last, expected):
+    assert parse_window(first, last) == expected
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "said"),
+    ("first", "last", "message"),
     [
         ("yesterday", None, "--from yesterday: not a time; write it in UTC, as 2026-11-21T00"),
         (None, "21.11.", "--to 21.11.: not a time"),
         ("2026-11-22", "2026-11-21", "--from 2026-11-22 is after --to 2026-11-21: swap them"),
     ],
 )
-def test_a_moment_that_cannot_be_read_is_said(first, last, said):
-    with pytest.raises(UsageError, match=said):
-        window(first, last)
+def test_invalid_times(first, last, message):
+    with pytest.raises(UsageError, match=message):
+        parse_window(first, last)
 
 
-def test_totals_are_of_all_groups_also_of_those_without_room(plant, tmp_path):
+def test_totals_include_groups_beyond_the_size_limit(plant, tmp_path):
     generations = [
         generation(1, 1000, 3000, 3000 + number, None, group_id=f"{number:03}" * 300)
         for number in range(40)
@@ -335,22 +339,22 @@ def test_totals_are_of_all_groups_also_of_those_without_room(plant, tmp_path):
     assert len(as_json(page)) < 60_000
 
 
-def test_a_group_that_was_born_again_goes_on_in_its_lanes(plant, tmp_path):
-    again = {"incarnation": 2}
+def test_incarnations_of_a_group_share_lanes(plant, tmp_path):
+    second = {"incarnation": 2}
     generations = [
         generation(1, 1000, 4000, 4100, 9000),
         generation(1, 20_000, 23_000, 23_100, None),
     ]
     for rows in generations[1].values():
-        rows |= again
+        rows |= second
     people = members(member(1, "a", (0,)), member(1, "a", (0,), member_id="a-id-2"))
     for rows in people.values():
-        rows[1] |= again
+        rows[1] |= second
     root = plant(tmp_path, tables(*generations, **people, timeline=events(1000, 30_000)))
 
     timeline = timeline_of(root)
 
-    found = objects(timeline["generations"])
-    assert [(g["incarnation"], g["generation"]) for g in found] == [(1, 1), (2, 1)]
+    rows = objects(timeline["generations"])
+    assert [(g["incarnation"], g["generation"]) for g in rows] == [(1, 1), (2, 1)]
     assert [lane["spells"] for lane in timeline["lanes"]] == [[[0, 0], [1, 0]]]
-    assert [g["unavailable_ms"] for g in found] == [0, 0]  # a dead group has lost nothing
+    assert [g["unavailable_ms"] for g in rows] == [0, 0]  # a deleted group has no downtime

@@ -1,11 +1,11 @@
-"""The page in a browser: it draws, is moved, zoomed and filtered, and takes names for text."""
+"""The page in a browser: drawing, moving, zooming, filtering, and untrusted names."""
 
 import pytest
 
 from jobs.report.data import page_data
 from jobs.report.lake import ReportLake
 from jobs.report.page import page
-from jobs.report.window import Window
+from jobs.report.window import ReportWindow
 from tests.jobs.report.planted import HOSTILE, cause, events, generation, member, members, tables
 
 SECOND = 1000
@@ -13,34 +13,34 @@ GROUP = "billing"
 
 
 def two_groups():
-    """billing: b restarts at 20 s, c is slow at 40 s; and a group whose names mean harm."""
+    """billing: b restarts at 20 s, c polls slowly at 40 s; and a group with hostile names."""
     mine = {"group_id": GROUP}
-    theirs = {"group_id": HOSTILE}
+    hostile = {"group_id": HOSTILE}
     return tables(
         generation(1, 1000, 4000, 4100, 20_000, cause="MEMBER_NEW", culprit_client_id="a", **mine),
         generation(2, 20_000, 22_000, 22_100, 40_000, cause="LEAVE", culprit_client_id="b", **mine),
         generation(3, 40_000, 43_000, 43_100, None, cause="LEAVE", culprit_client_id="c", **mine),
-        generation(1, 5000, 5900, 6000, None, culprit_client_id=HOSTILE, cause="LEAVE", **theirs),
+        generation(1, 5000, 5900, 6000, None, culprit_client_id=HOSTILE, cause="LEAVE", **hostile),
         **members(
             *(member(number, "a", (0, 1), **mine) for number in (1, 2, 3)),
             *(member(number, "b", (2, 3), **mine) for number in (1, 2, 3)),
             *(member(number, "quiet", (5,), **mine) for number in (1, 2, 3)),
             member(1, "c", (4,), **mine),
             member(2, "c", (4,), left_how="left", left_time=40_000, gone=True, **mine),
-            member(1, HOSTILE, (0,), process=HOSTILE, **theirs),
+            member(1, HOSTILE, (0,), process=HOSTILE, **hostile),
         ),
         rebalance_causes=[
             cause(1, 1000, "a", "MEMBER_NEW", "start", **mine),
             cause(2, 20_000, "b", "LEAVE", "restart", **mine),
             cause(3, 40_000, "c", "LEAVE", "slow_poll", **mine),
-            cause(1, 5000, HOSTILE, "LEAVE", "stop", reason=HOSTILE, **theirs),
+            cause(1, 5000, HOSTILE, "LEAVE", "stop", reason=HOSTILE, **hostile),
         ],
         timeline=events(1000, 60_000, group_id=GROUP),
     )
 
 
 def write_page(root, file):
-    file.write_text(page(page_data(ReportLake(root, "c", None, Window()), "c")), "utf-8")
+    file.write_text(page(page_data(ReportLake(root, "c", None, ReportWindow()), "c")), "utf-8")
     return file
 
 
@@ -63,10 +63,10 @@ def tab(chromium, report_file):
 
 
 def view(tab):
-    """From and to of the address, in s since the epoch; None where all is shown."""
+    """From and to of the address, in s since the epoch; None if all is shown."""
     return tab.run(
-        """(() => { const said = new URLSearchParams(location.hash.slice(1));
-        return ["from", "to"].map((n) => said.get(n) && Date.parse(said.get(n)) / 1000); })()"""
+        """(() => { const view = new URLSearchParams(location.hash.slice(1));
+        return ["from", "to"].map((n) => view.get(n) && Date.parse(view.get(n)) / 1000); })()"""
     )
 
 
@@ -74,12 +74,12 @@ def generations(tab):
     return tab.run("[...rebalances.tBodies[0].rows].map((row) => row.cells[0].textContent)")
 
 
-def is_painted(tab, colour, selector="#canvas"):
-    """Whether the canvas has a pixel of the colour (a name of the style sheet)."""
+def is_painted(tab, color, selector="#canvas"):
+    """True if the canvas has a pixel of this color of the style sheet."""
     return tab.run(
         f"""(() => {{ const canvas = document.querySelector("{selector}");
         const probe = document.createElement("canvas").getContext("2d");
-        probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--{colour}");
+        probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--{color}");
         probe.fillRect(0, 0, 1, 1);
         const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
         const {{ data }} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -92,12 +92,12 @@ def is_painted(tab, colour, selector="#canvas"):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_it_draws_without_a_complaint_and_without_the_network(chromium, report_file, width, dark):
+def test_it_draws_without_errors_and_without_the_network(chromium, report_file, width, dark):
     tab = chromium.open(report_file, f"#group={GROUP}", width=width, dark=dark)
     tab.until("rebalances.rows.length === 4")
 
-    assert tab.complaints() == []
-    phases = ("join", "stable", "unavailable", "going")
+    assert tab.errors() == []
+    phases = ("join", "stable", "unavailable", "leaving")
     assert [is_painted(tab, phase) for phase in phases] == [True] * 4
     assert tab.run("document.documentElement.scrollWidth") <= width
     assert tab.run("document.getElementById('groups').rows.length") == 3
@@ -113,11 +113,11 @@ def test_names_of_clients_are_text(chromium, report_file):
 
     assert tab.run("document.title") == "Rebalances of c"
     assert tab.run("document.images.length + document.querySelectorAll('script').length") == 3
-    shown = HOSTILE.replace("\u202e", "\\u202e")  # nor do they turn the text around them
+    shown = HOSTILE.replace("\u202e", "\\u202e")  # shown escaped
     for part in ("details", "groups", "rebalances", "group"):
         assert shown in tab.run(f"document.getElementById('{part}').textContent"), part
     assert "\u202e" not in tab.run("document.body.innerText")
-    assert tab.complaints() == []
+    assert tab.errors() == []
 
 
 def test_a_click_on_a_groups_bar_opens_its_timeline(chromium, report_file):
@@ -126,15 +126,15 @@ def test_a_click_on_a_groups_bar_opens_its_timeline(chromium, report_file):
         """(() => {
         const bars = document.querySelectorAll("#chart-groups path[aria-roledescription=bar]");
         window.bar = [...bars].find((bar) => bar.getAttribute("aria-label").includes("img"));
-        bar.id = "theirs"; })()"""
+        bar.id = "hostile-bar"; })()"""
     )
 
-    tab.click_on("#theirs")
+    tab.click_on("#hostile-bar")
 
     tab.until(f"document.getElementById('group').value === {HOSTILE!r}")
 
 
-def test_a_link_shows_its_group_its_time_and_its_generation(chromium, report_file):
+def test_a_link_opens_its_group_time_and_generation(chromium, report_file):
     address = f"#group={GROUP}&from=1970-01-01T00:00:15Z&to=1970-01-01T00:00:30Z&generation=1.2"
     tab = chromium.open(report_file, address)
     tab.until("rebalances.rows.length === 3")
@@ -144,11 +144,11 @@ def test_a_link_shows_its_group_its_time_and_its_generation(chromium, report_fil
     assert "Generation 2: b restarted" in tab.run("details.textContent")
 
 
-def test_a_link_to_a_group_that_is_not_there_says_so(chromium, report_file):
+def test_a_link_to_a_missing_group_shows_a_note(chromium, report_file):
     tab = chromium.open(report_file, "#group=gone")
 
     note = tab.run("document.getElementById('timeline-note').textContent")
-    assert note == f"No timeline of gone in this page; this is {GROUP}."
+    assert note == f"This page has no timeline of gone; showing {GROUP}."
 
 
 def test_buttons_and_plus_zoom_and_all_shows_all(tab):
@@ -167,7 +167,7 @@ def test_buttons_and_plus_zoom_and_all_shows_all(tab):
     tab.until("!location.hash.includes('from=')")
 
 
-def test_ctrl_and_wheel_zoom_where_the_pointer_is(tab):
+def test_ctrl_and_wheel_zoom_at_the_pointer(tab):
     x, y, width, _ = tab.box("#canvas")
 
     tab.mouse("mouseWheel", x + width - 40, y + 60, deltaX=0, deltaY=-200, modifiers=2)
@@ -192,7 +192,7 @@ def test_dragging_moves_the_time(tab):
     assert after[1] - after[0] == pytest.approx(before[1] - before[0], abs=0.01)
 
 
-def test_two_fingers_zoom_and_choose_nothing(chromium, report_file):
+def test_two_fingers_zoom_and_select_nothing(chromium, report_file):
     tab = chromium.open(report_file, f"#group={GROUP}", width=390)
     tab.ask("Emulation.setTouchEmulationEnabled", enabled=True)
     x, y, width, _ = tab.box("#canvas")
@@ -210,15 +210,15 @@ def test_two_fingers_zoom_and_choose_nothing(chromium, report_file):
     assert "generation" not in tab.run("location.hash")
 
 
-def test_arrows_go_from_rebalance_to_rebalance(tab):
+def test_arrow_keys_select_the_next_and_previous_rebalance(tab):
     tab.run("canvas.focus()")
 
-    told = []
+    titles = []
     for key in ("Home", "ArrowRight", "ArrowRight", "ArrowLeft"):
         tab.key(key)
-        told.append(tab.run("details.querySelector('h3').textContent"))
+        titles.append(tab.run("details.querySelector('h3').textContent"))
 
-    assert told == [
+    assert titles == [
         "Generation 1: a started",
         "Generation 2: b restarted",
         "Generation 3: c polled too slowly",
@@ -226,7 +226,7 @@ def test_arrows_go_from_rebalance_to_rebalance(tab):
     ]
 
 
-def test_enter_fills_the_width_with_the_rebalance(tab):
+def test_enter_zooms_to_the_rebalance(tab):
     tab.run("canvas.focus()")
     tab.key("End")
     tab.key("Enter")
@@ -237,7 +237,7 @@ def test_enter_fills_the_width_with_the_rebalance(tab):
     assert 43 < end < 56
 
 
-def test_a_click_chooses_the_generation_and_tells_its_members(tab):
+def test_a_click_selects_the_generation_and_lists_its_members(tab):
     x, y, _, _ = tab.box("#canvas")
     second = tab.run("canvas.clientWidth") - 190 - 8
     tab.click(x + 190 + second * 30 / 60, y + 24 + 30 + 10)
@@ -252,7 +252,7 @@ def test_a_click_chooses_the_generation_and_tells_its_members(tab):
     ]
 
 
-def test_pointing_tells_what_is_there(tab):
+def test_the_pointer_shows_details_of_the_item_below(tab):
     x, y, _, _ = tab.box("#canvas")
     tab.mouse("mouseMoved", x + 400, y + 24 + 30 + 14)
     tab.until("!tip.hidden")
@@ -260,14 +260,14 @@ def test_pointing_tells_what_is_there(tab):
     assert tab.run("[...tip.children].map((line) => line.textContent)")[0] == "a@host"
 
 
-def test_words_find_processes_and_rebalances(tab):
+def test_the_filter_finds_processes_and_rebalances(tab):
     tab.click_on("#filter")
     tab.type("restarted")
     tab.until("rebalances.rows.length === 2")
     assert generations(tab) == ["2"]
 
 
-def test_processes_without_a_mark_can_be_left_out(tab):
+def test_processes_without_marks_can_be_hidden(tab):
     lanes = "document.getElementById('tall').clientHeight"
     tab.until(f"{lanes} === {24 + 30 + 4 * 28 + 70}")
 
@@ -276,7 +276,7 @@ def test_processes_without_a_mark_can_be_left_out(tab):
     tab.until(f"{lanes} === {24 + 30 + 3 * 28 + 70}")
 
 
-def test_a_topics_partitions_find_their_process(tab):
+def test_the_filter_finds_the_process_of_a_partition(tab):
     lanes = "document.getElementById('tall').clientHeight"
     tab.click_on("#filter")
 
@@ -285,24 +285,24 @@ def test_a_topics_partitions_find_their_process(tab):
     tab.until(f"{lanes} === {24 + 30 + 28 + 70}")
 
 
-def test_families_of_causes_can_be_left_out(tab):
+def test_families_of_causes_can_be_hidden(tab):
     tab.click_on("#families label:nth-of-type(1) input")
     tab.until("rebalances.rows.length === 3")
     assert generations(tab) == ["2", "3"]
 
-    tab.click_on("#families label:nth-of-type(3) input")  # slow polls are failings
+    tab.click_on("#families label:nth-of-type(3) input")  # slow polls are in this family
     tab.until("rebalances.rows.length === 2")
     assert generations(tab) == ["2"]
 
 
-def test_the_groups_can_be_sorted_and_chosen_and_back_goes_back(tab):
+def test_groups_can_be_sorted_and_opened_and_back_returns(tab):
     names = "[...document.querySelectorAll('#groups tbody th')].map((cell) => cell.textContent)"
-    theirs = HOSTILE.replace("\u202e", "\\u202e")
-    assert tab.run(names) == [GROUP, theirs]
+    hostile = HOSTILE.replace("\u202e", "\\u202e")
+    assert tab.run(names) == [GROUP, hostile]
 
     tab.run("document.querySelector('#groups th[data-name=rebalances] button').click()")
     tab.run("document.querySelector('#groups th[data-name=rebalances] button').click()")
-    assert tab.run(names) == [theirs, GROUP]
+    assert tab.run(names) == [hostile, GROUP]
 
     tab.run("document.querySelector('#groups tbody .name').click()")
     tab.until(f"document.getElementById('group').value === {HOSTILE!r}")
@@ -310,20 +310,20 @@ def test_the_groups_can_be_sorted_and_chosen_and_back_goes_back(tab):
     tab.until(f"document.getElementById('group').value === {GROUP!r}")
 
 
-def test_colours_can_be_switched(tab):
-    page_colour = "getComputedStyle(document.body).backgroundColor"
-    assert tab.run(page_colour) == "rgb(255, 255, 255)"
+def test_colors_can_be_switched(tab):
+    page_color = "getComputedStyle(document.body).backgroundColor"
+    assert tab.run(page_color) == "rgb(255, 255, 255)"
 
     tab.click_on("#theme")
 
-    tab.until(f"{page_colour} === 'rgb(15, 20, 25)'")
+    tab.until(f"{page_color} === 'rgb(15, 20, 25)'")
     tab.until("document.querySelectorAll('.chart svg').length === 2")
-    tab.until("theme.textContent === 'Light colours'")
-    assert tab.complaints() == []
+    tab.until("theme.textContent === 'Light colors'")
+    assert tab.errors() == []
     assert is_painted(tab, "stable")
 
 
-def test_whatever_can_be_done_can_be_reached_by_tab(tab):
+def test_all_controls_can_be_reached_by_tab(tab):
     reached = tab.run(
         """[...document.querySelectorAll("a, button, input, select, [tabindex]")]
         .filter((each) => each.offsetParent && each.tabIndex >= 0)
@@ -336,7 +336,7 @@ def test_whatever_can_be_done_can_be_reached_by_tab(tab):
     assert [name for name in reached if not name] == []
 
 
-def test_a_thousand_generations_are_moved_and_zoomed(chromium, large_file):
+def test_moving_and_zooming_a_thousand_generations(chromium, large_file):
     tab = chromium.open(large_file)
     tab.until("rebalances.rows.length === 51")
     tab.run("canvas.focus()")
@@ -354,4 +354,4 @@ def test_a_thousand_generations_are_moved_and_zoomed(chromium, large_file):
     seen = generations(tab)
     assert end - begin == pytest.approx(60_060 * 1.02 * 0.6**8, rel=0.02)
     assert len(seen) == pytest.approx((end - begin) / 60, abs=2)
-    assert tab.complaints() == []
+    assert tab.errors() == []

@@ -1,4 +1,4 @@
-"""The page as a file: it has everything, asks for nothing, and no word of a client is markup."""
+"""The page as a file: it is complete, loads nothing, and contains no client text as markup."""
 
 import base64
 import hashlib
@@ -9,16 +9,16 @@ from html.parser import HTMLParser
 import pytest
 
 from jobs.console.errors import UsageError
-from jobs.report.command import Request, report
+from jobs.report.command import ReportOptions, report
 from jobs.report.data import page_data
 from jobs.report.lake import ReportLake
 from jobs.report.page import page
-from jobs.report.window import Window
+from jobs.report.window import ReportWindow
 from tests.jobs.report.planted import HOSTILE, cause, events, generation, member, members, tables
 
 
 class Elements(HTMLParser):
-    """Tags with their attributes, and what stands in scripts and styles."""
+    """Tags with their attributes, and the contents of scripts and styles."""
 
     def __init__(self, text):
         super().__init__()
@@ -41,7 +41,7 @@ class Elements(HTMLParser):
 
 @pytest.fixture(scope="module")
 def hostile(plant, tmp_path_factory):
-    """Whatever a client may name is named to do harm."""
+    """All names that a client can choose are hostile."""
     return plant(
         tmp_path_factory.mktemp("hostile"),
         tables(
@@ -60,7 +60,7 @@ def hostile(plant, tmp_path_factory):
 
 
 def page_of(root):
-    return page(page_data(ReportLake(root, "c", None, Window()), "c"))
+    return page(page_data(ReportLake(root, "c", None, ReportWindow()), "c"))
 
 
 @pytest.fixture(scope="module")
@@ -73,12 +73,12 @@ def elements(hostile_page):
     return Elements(hostile_page)
 
 
-def test_the_data_come_out_as_they_went_in(elements):
+def test_the_data_are_unchanged(elements):
     (data,) = [text for _, attrs, text in elements.raw if attrs.get("id") == "data"]
 
-    found = json.loads(data)
-    assert found["groups"]["rows"][0][0] == HOSTILE
-    assert found["timelines"][0]["lanes"][0]["client_id"] == HOSTILE
+    page_data_ = json.loads(data)
+    assert page_data_["groups"]["rows"][0][0] == HOSTILE
+    assert page_data_["timelines"][0]["lanes"][0]["client_id"] == HOSTILE
     assert not re.search("[<>&]", data)
 
 
@@ -89,7 +89,7 @@ def test_no_name_becomes_an_element(elements):
     assert not [attrs for _, attrs in elements.tags if any(a.startswith("on") for a in attrs)]
 
 
-def test_nothing_is_loaded_from_anywhere(elements):
+def test_the_page_loads_nothing(elements):
     loaded = [
         attrs[name] for _, attrs in elements.tags for name in ("src", "href") if name in attrs
     ]
@@ -97,7 +97,7 @@ def test_nothing_is_loaded_from_anywhere(elements):
     assert loaded == ["data:,"]
 
 
-def test_the_policy_lets_run_what_is_in_the_page_and_nothing_else(elements):
+def test_the_policy_permits_only_scripts_of_the_page(elements):
     (policy,) = [a["content"] for _, a in elements.tags if "http-equiv" in a]
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     texts = [text for tag, attrs, text in elements.raw if attrs.get("id") != "data"]
@@ -121,10 +121,10 @@ def test_a_thousand_generations_of_twenty_members_are_less_than_3_mb(flapping):
     assert '"left_out":0' in text
 
 
-def test_the_command_writes_the_page_and_says_so_on_stderr(hostile, tmp_path, capsys):
+def test_the_command_writes_the_page_and_its_size_on_stderr(hostile, tmp_path, capsys):
     out = tmp_path / "report.html"
 
-    report(Request(hostile, "c", out=str(out)))
+    report(ReportOptions(hostile, "c", out=str(out)))
 
     printed = capsys.readouterr()
     assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
@@ -132,25 +132,25 @@ def test_the_command_writes_the_page_and_says_so_on_stderr(hostile, tmp_path, ca
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("options", "message"),
     [
         ({}, "give --out FILE.html, --trace FILE.json or --mermaid GENERATION"),
         ({"out": "/nowhere/x.html"}, "--out /nowhere/x.html: No such file or directory; give a"),
         ({"trace": "/"}, "--trace /: Is a directory; give a file to write"),
-        ({"mermaid": "1"}, "--mermaid 1: give the --group that it is of"),
+        ({"mermaid": "1"}, "--mermaid 1: give its --group, too"),
         ({"out": "x.html", "first": "soon"}, "--from soon: not a time"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(hostile, wrong, said):
-    with pytest.raises(UsageError, match=re.escape(said)):
-        report(Request(hostile, "c", **wrong))
+def test_wrong_options(hostile, options, message):
+    with pytest.raises(UsageError, match=re.escape(message)):
+        report(ReportOptions(hostile, "c", **options))
 
 
-def test_a_sequence_steers_no_terminal(hostile, monkeypatch, capsys):
-    said = "sequenceDiagram\n    participant p0 as a\x1b[31m\u202eb\r\n"
-    monkeypatch.setattr("jobs.report.sequence.sequence", lambda *asked: said)
+def test_control_characters_of_a_sequence_are_escaped(hostile, monkeypatch, capsys):
+    diagram = "sequenceDiagram\n    participant p0 as a\x1b[31m\u202eb\r\n"
+    monkeypatch.setattr("jobs.report.sequence.sequence", lambda *_: diagram)
 
-    report(Request(hostile, "c", group_id=HOSTILE, mermaid="1"))
+    report(ReportOptions(hostile, "c", group_id=HOSTILE, mermaid="1"))
 
     assert capsys.readouterr().out == (
         "sequenceDiagram\n    participant p0 as a\\x1b[31m\\u202eb\\r\n"

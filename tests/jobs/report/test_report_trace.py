@@ -1,10 +1,10 @@
-"""A report's trace: the events that Perfetto and chrome://tracing read."""
+"""The trace of a report: the events for Perfetto and chrome://tracing."""
 
 import json
 
 import pytest
 
-from jobs.report.command import Request, report
+from jobs.report.command import ReportOptions, report
 from jobs.report.trace import phases
 from tests.jobs.report.planted import cause, events, generation, member, members, tables
 
@@ -14,7 +14,7 @@ LAKE = tables(
     **members(member(1, "a", (0, 1), left_how="left", left_time=10_000, gone=True)),
     rebalance_causes=[
         cause(1, 1000, "a", "MEMBER_NEW", "start", reason="Adding new member"),
-        cause(2, 10_000, "somebody", "LEAVE"),
+        cause(2, 10_000, "unknown", "LEAVE"),
     ],
     timeline=events(1000, 20_000),
 )
@@ -24,7 +24,7 @@ LAKE = tables(
 def events(plant, tmp_path_factory):
     folder = tmp_path_factory.mktemp("trace")
     out = folder / "trace.json"
-    report(Request(plant(folder / "lake", LAKE), "c", trace=str(out)))
+    report(ReportOptions(plant(folder / "lake", LAKE), "c", trace=str(out)))
     return json.loads(out.read_text(encoding="utf-8"))["traceEvents"]
 
 
@@ -58,24 +58,24 @@ def test_phases_are_slices_in_us(events):
     ]
 
 
-def test_a_slice_says_what_its_process_had(events):
+def test_a_slice_has_the_partitions_of_its_process(events):
     (stable,) = [e for e in of_kind(events, "X") if (e["tid"], e["name"]) == (2, "Stable 1")]
 
     assert stable["args"]["partitions"] == "t 0-1"
     assert stable["args"]["left_how"] == "left"
 
 
-def test_causes_are_instants_on_the_lane_of_who_it_was(events):
+def test_causes_are_instants_on_the_lane_of_their_process(events):
     instants = [(e["ts"], e["tid"], e["s"], e["name"]) for e in of_kind(events, "i")]
 
     assert instants == [
         (1_000_000, 2, "p", "MEMBER_NEW (start)"),
-        (10_000_000, 1, "p", "LEAVE"),  # of nobody that a record knows: the group's
+        (10_000_000, 1, "p", "LEAVE"),  # a member without a group record: on the group's lane
     ]
     assert of_kind(events, "i")[0]["args"]["reason"] == "Adding new member"
 
 
-def test_partitions_without_a_consumer_are_a_counter(events):
+def test_unowned_partitions_are_a_counter(events):
     counted = [(e["ts"], e["args"]["partitions"]) for e in of_kind(events, "C")]
 
     assert counted == [(10_000_000, 2), (12_000_000, 0)]
@@ -94,6 +94,6 @@ def test_partitions_without_a_consumer_are_a_counter(events):
     ],
 )
 def test_phases_of_a_generation_within_a_spell(joined, stable, outcome, expected):
-    found = {"joined_ms": joined, "stable_ms": stable, "outcome": outcome}
+    row = {"joined_ms": joined, "stable_ms": stable, "outcome": outcome}
 
-    assert phases(found, 0, 100) == expected
+    assert phases(row, 0, 100) == expected
