@@ -1,9 +1,9 @@
-"""Every generation of every group played again through the engine: reproduced, or diverged.
+"""Replay every generation of every group through the engine: reproduced, or diverged.
 
 reads   timeline, group_events, group_metadata, committed_offsets
 writes  incident_replay   one row per generation
 
-All of a cluster's history, whatever the dates: a verdict hangs on all that was before.
+Covers a cluster's whole history, whatever the dates: a verdict depends on all earlier evidence.
 """
 
 from __future__ import annotations
@@ -34,26 +34,27 @@ def incident_replay(
     group_metadata: DataFrame,
     committed_offsets: DataFrame,
 ) -> DataFrame:
-    """A task plays whole groups: what a generation is hangs on all before it.
+    """A task replays whole groups, because a generation depends on all previous ones.
 
-    Without commits: they are many, and make no generation.
+    Commits are not replayed: there are many, and they start no generation.
     """
     schema = schema_of("incident_replay")
     both = cogrouped_rows(timeline, group_events, group_metadata, committed_offsets)
-    return both.applyInArrow(_player(to_arrow_schema(schema)), schema)
+    return both.applyInArrow(_replay_of_group(to_arrow_schema(schema)), schema)
 
 
-def _player(schema: pa.Schema) -> Callable[[pa.Table, pa.Table], pa.Table]:
-    """Plays one group; the schema is the driver's, no worker can make it."""
+def _replay_of_group(schema: pa.Schema) -> Callable[[pa.Table, pa.Table], pa.Table]:
+    """Replays one group; ``schema`` comes from the driver, as workers have no SparkSession."""
 
-    def played(events: pa.Table, records: pa.Table) -> pa.Table:
-        lines, written = events.to_pylist(), records.to_pylist()
-        first = next(iter(lines or written))
-        versions = {row["offset_version"] for row in written} - {None}
-        found = replay(incarnations(first["group_id"], lines, written), offset_versions=versions)
-        return pa.Table.from_pylist(rows_of(first["cluster_id"], found), schema)
+    def replayed(events: pa.Table, records: pa.Table) -> pa.Table:
+        event_rows, record_rows = events.to_pylist(), records.to_pylist()
+        first = next(iter(event_rows or record_rows))
+        versions = {row["offset_version"] for row in record_rows} - {None}
+        group = incarnations(first["group_id"], event_rows, record_rows)
+        result = replay(group, offset_versions=versions)
+        return pa.Table.from_pylist(rows_of(first["cluster_id"], result), schema)
 
-    return played
+    return replayed
 
 
 def run(lake: Lake) -> None:
@@ -61,10 +62,13 @@ def run(lake: Lake) -> None:
 
 
 def run_all(lake: str, cluster_id: str, conf: str | None, format: Format) -> int:
-    """All groups of a cluster into the table; prints each group's counts, exit code as run_one."""
-    whole = opened(lake, cluster_id, conf)
+    """Replay all groups of a cluster into the table, and print each group's counts.
+
+    Returns the exit code: 1 if a generation diverged.
+    """
+    opened_lake = opened(lake, cluster_id, conf)
     with spinner("incident_replay"):
-        run(whole)
+        run(opened_lake)
     columns, rows = query(lake, _COUNTS.format(cluster=quoted(cluster_id)))
     print_rows(columns, rows, format)
     return 1 if any(row[-1] for row in rows) else 0
@@ -77,27 +81,28 @@ _COUNTS = """
     FROM incident_replay WHERE cluster_id = {cluster} GROUP BY group_id ORDER BY group_id"""
 
 
-def rows_of(cluster_id: str, found: GroupReplay) -> list[Row]:
+def rows_of(cluster_id: str, result: GroupReplay) -> list[Row]:
     """Rows of incident_replay."""
     return [
         {
             "cluster_id": cluster_id,
-            "group_id": found.group_id,
+            "group_id": result.group_id,
             "incarnation": each.incarnation,
             "generation": each.number,
             "event_date": _date(each.explained.evidence.begins_ms),
             "verdict": "reproduced" if each.is_reproduced else "diverged",
-            "difference": None if each.is_reproduced else str(each.comparison.divergence),
-            "differs_at": each.comparison.divergence.evidence if each.comparison.divergence else None,
+            "difference": None if divergence is None else str(divergence),
+            "differs_at": None if divergence is None else divergence.evidence,
             "likely": likely_reason(each),
             "evidence": each.evidence,
             "exact": each.is_reproduced and each.comparison.exact,
             "late_ms": each.comparison.late_ms if each.explained.is_logged else None,
-            "stimuli": len(each.inferred),
-            "assumed": sum(s.basis is Basis.ASSUMED for s in each.inferred),
-            "era": found.era.name,
+            "stimuli": len(each.stimuli),
+            "assumed": sum(s.basis is Basis.ASSUMED for s in each.stimuli),
+            "era": result.era.name,
         }
-        for each in found.generations
+        for each in result.generations
+        for divergence in [each.comparison.divergence]
     ]
 
 

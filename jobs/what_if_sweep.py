@@ -1,4 +1,4 @@
-"""What would have been, for every group: its processes, a grid of settings, and advice.
+"""Predict other settings for every group: its process lives, a grid of changes, and advice.
 
 reads   timeline, group_events, group_metadata, committed_offsets, generations, generation_members,
         assignments
@@ -6,7 +6,7 @@ writes  process_lives   one row per start of a process
         what_if         one row per group and setting
         advice          one row per group
 
-All of a cluster's history, whatever the dates.
+Covers a cluster's whole history, whatever the dates.
 """
 
 from __future__ import annotations
@@ -64,8 +64,14 @@ SEEDS = 3
 def what_if(
     tables: dict[str, DataFrame], changes: tuple[SettingsChange, ...] = GRID, seeds: int = SEEDS
 ) -> DataFrame:
-    """One row per group: its rows of each of WRITES, as an array of the table's name."""
-    both = cogrouped_rows(*(tables[name] for name in READS[:4]), last_commits=_last_commits(tables))
+    """One row per group, with a column per table of WRITES: an array of the group's rows."""
+    both = cogrouped_rows(
+        tables["timeline"],
+        tables["group_events"],
+        tables["group_metadata"],
+        tables["committed_offsets"],
+        _last_commits(tables),
+    )
     until_ms = max(
         _last_ms(tables["group_metadata"], "append_time"),
         _last_ms(tables["committed_offsets"], "append_time"),
@@ -74,12 +80,12 @@ def what_if(
     schema = StructType(
         [StructField(name, ArrayType(schema_of(name)), nullable=False) for name in WRITES]
     )
-    played = _player(to_arrow_schema(schema, timezone="UTC"), until_ms, changes, seeds)
-    return both.applyInArrow(played, schema)
+    arrow_schema = to_arrow_schema(schema, timezone="UTC")
+    return both.applyInArrow(_predict_group(arrow_schema, until_ms, changes, seeds), schema)
 
 
 def _last_commits(tables: dict[str, DataFrame]) -> DataFrame:
-    """The query names its tables; the session forgets the names again."""
+    """The query refers to tables by name: create temporary views for it, and drop them again."""
     spark = tables["assignments"].sparkSession
     names = ("generations", "generation_members", "assignments", "committed_offsets")
     for name in names:
@@ -92,72 +98,74 @@ def _last_commits(tables: dict[str, DataFrame]) -> DataFrame:
 
 
 def _last_ms(table: DataFrame, time: str) -> int:
-    return table.agg(F.max(F.unix_millis(time))).first()[0] or 0
+    last = table.agg(F.max(F.unix_millis(time))).first()
+    return 0 if last is None else last[0] or 0
 
 
-def _player(
+def _predict_group(
     schema: pa.Schema, until_ms: int, changes: tuple[SettingsChange, ...], seeds: int
 ) -> Callable[[pa.Table, pa.Table], pa.Table]:
-    """Plays one group; the schema is the driver's, no worker can make it."""
+    """Predicts one group; ``schema`` comes from the driver, as workers have no SparkSession."""
 
-    def played(events: pa.Table, records: pa.Table) -> pa.Table:
-        lines, written = events.to_pylist(), records.to_pylist()
-        first = next(iter(lines or written))
-        own = {"cluster_id": first["cluster_id"], "group_id": first["group_id"]}
-        found = _played(own, lines, written, until_ms, changes, seeds)
-        return pa.Table.from_pylist([found], schema)
+    def predicted(events: pa.Table, records: pa.Table) -> pa.Table:
+        event_rows, record_rows = events.to_pylist(), records.to_pylist()
+        first = next(iter(event_rows or record_rows))
+        keys = {"cluster_id": first["cluster_id"], "group_id": first["group_id"]}
+        row = _rows_of_group(keys, event_rows, record_rows, until_ms, changes, seeds)
+        return pa.Table.from_pylist([row], schema)
 
-    return played
+    return predicted
 
 
-def _played(
-    own: Row,
-    lines: list[Row],
-    written: list[Row],
+def _rows_of_group(
+    keys: Row,
+    event_rows: list[Row],
+    record_rows: list[Row],
     until_ms: int,
     changes: tuple[SettingsChange, ...],
     seeds: int,
 ) -> Row:
-    """A group that cannot be played has advice that says why, and nothing else."""
-    commits = {row["member_id"]: row["at_ms"] for row in lines if row["event"] == LAST_COMMIT}
-    told = [row for row in lines if row["event"] != LAST_COMMIT]
+    """A group that cannot be simulated has no rows but an advice that says why."""
+    commits = [row for row in event_rows if row["event"] == LAST_COMMIT]
+    events = [row for row in event_rows if row["event"] != LAST_COMMIT]
     try:
         baseline = baseline_of(
-            incarnations(own["group_id"], told, written),
-            offset_versions={row["offset_version"] for row in written} - {None},
-            last_commit_ms=commits,
+            incarnations(keys["group_id"], events, record_rows),
+            offset_versions={row["offset_version"] for row in record_rows} - {None},
+            last_commit_ms={row["member_id"]: row["at_ms"] for row in commits},
             until_ms=until_ms,
         )
         model, *predicted = predict_each(baseline, (UNCHANGED, *changes), seeds=seeds)
     except (NotAConsumerGroup, CoordinatorBug) as error:
-        nothing = Advice(None, Figures(0, 0, 0, 0), 0.0, f"not played: {error}")
-        return {"process_lives": [], "what_if": [], "advice": [_advice(own, nothing, None)]}
-    span = {"from_time": _time(baseline.from_ms), "to_time": _time(baseline.to_ms)}
+        none = Advice(None, Figures(0, 0, 0, 0), 0.0, f"no prediction: {error}")
+        return {"process_lives": [], "what_if": [], "advice": [_advice(keys, none, None)]}
+    period = {"from_time": _time(baseline.from_ms), "to_time": _time(baseline.to_ms)}
     return {
-        "process_lives": [own | row for row in lives_rows(baseline)],
-        "what_if": [own | row | span for row in outcome_rows(baseline, model, predicted)],
-        "advice": [_advice(own, advise(baseline, model, predicted), span)],
+        "process_lives": [keys | row for row in lives_rows(baseline)],
+        "what_if": [keys | row | period for row in figure_rows(baseline, model, predicted)],
+        "advice": [_advice(keys, advise(baseline, model, predicted), period)],
     }
 
 
 def lives_rows(baseline: Baseline) -> Iterator[Row]:
-    """Rows of process_lives, but for cluster and group."""
-    told = classify_lives(baseline.processes)
-    incarnations = {
-        member.member_id: life.life.incarnation
-        for life in baseline.told.lives
-        for record in life.life.records
+    """Rows of process_lives, without cluster and group."""
+    kinds = classify_lives(baseline.processes)
+    group = [each.incarnation for each in baseline.explained.incarnations]
+    incarnation_of = {
+        member.member_id: incarnation.number
+        for incarnation in group
+        for record in incarnation.records
         for member in record.members
     }
-    first = min(life.life.incarnation for life in baseline.told.lives)
+    first = min(incarnation.number for incarnation in group)
     for process in baseline.processes:
         for number, life in enumerate(process.lives):
-            came, went, deploy = told[process.name, number]
+            kind = kinds[process.name, number]
             ended = life.ended
             yield {
                 "process": process.name,
                 "life": number + 1,
-                "incarnation": incarnations.get(life.member_ids[0], first),
+                "incarnation": incarnation_of.get(life.member_ids[0], first),
                 "client_id": life.client_id,
                 "client_host": life.client_host,
                 "instance_id": life.member.instance_id,
@@ -166,15 +174,15 @@ def lives_rows(baseline: Baseline) -> Iterator[Row]:
                 "ended_time": ended and _time(ended.at_ms),
                 "ended_earliest_time": ended and _time(ended.earliest_ms),
                 "ended_latest_time": ended and _time(ended.latest_ms),
-                "started_how": came.value,
-                "ended_how": went.value,
-                "deploy": deploy,
+                "started_how": kind.started_how.value,
+                "ended_how": kind.ended_how.value,
+                "deploy": kind.deploy,
                 "slow_polls": [
                     {
-                        "from_time": _time(slow.began.at_ms),
-                        "to_time": None if slow.to is None else _time(slow.to.at_ms),
+                        "from_time": _time(slow_poll.began.at_ms),
+                        "to_time": None if slow_poll.to is None else _time(slow_poll.to.at_ms),
                     }
-                    for slow in life.slow_polls
+                    for slow_poll in life.slow_polls
                 ],
                 "flapping": is_flapping(process),
                 "first_generation": life.first_generation,
@@ -184,30 +192,29 @@ def lives_rows(baseline: Baseline) -> Iterator[Row]:
             }
 
 
-def outcome_rows(
+def figure_rows(
     baseline: Baseline, model: Prediction, predicted: list[Prediction]
 ) -> Iterator[Row]:
-    """Rows of what_if, but for cluster, group and span."""
-    seen = observed(baseline)
-    shared = {"era": baseline.told.era.name}
-    was = Prediction(UNCHANGED, [seen])
-    yield shared | _outcome("observed", was) | {"seeds": 0}
-    yield shared | _outcome("model", model)
+    """Rows of what_if, without cluster, group and period."""
+    era = baseline.explained.era.name
+    as_observed = Prediction(UNCHANGED, [observed(baseline)])
+    yield {"era": era} | _figures("observed", as_observed) | {"seeds": 0}
+    yield {"era": era} | _figures("model", model)
     for each in predicted:
-        yield shared | _outcome("predicted", each) | {"era": each.change.era or shared["era"]}
+        yield {"era": each.change.era or era} | _figures("predicted", each)
 
 
-def _outcome(basis: str, each: Prediction) -> Row:
+def _figures(basis: str, each: Prediction) -> Row:
     row: dict[str, Any] = {"setting": str(each.change), "basis": basis}
     row |= each.median._asdict() | {"seeds": len(each.outcomes)}
-    for end, outcome in (("min", each.minimum), ("max", each.maximum)):
-        row |= {f"{name}_{end}": value for name, value in outcome._asdict().items()}
+    for end, figures in (("min", each.minimum), ("max", each.maximum)):
+        row |= {f"{name}_{end}": value for name, value in figures._asdict().items()}
     return row
 
 
-def _advice(own: Row, advice: Advice, span: Row | None) -> Row:
+def _advice(keys: Row, advice: Advice, period: Row | None) -> Row:
     return (
-        own
+        keys
         | {
             "setting": None if advice.change is None else str(advice.change),
             "saved_unavailable_partition_ms": advice.saved.unavailable_partition_ms,
@@ -216,7 +223,7 @@ def _advice(own: Row, advice: Advice, span: Row | None) -> Row:
             "share_saved": advice.share,
             "sentence": advice.sentence,
         }
-        | (span or {"from_time": None, "to_time": None})
+        | (period or {"from_time": None, "to_time": None})
     )
 
 
@@ -226,13 +233,13 @@ def _time(at_ms: int) -> datetime:
 
 def run(lake: Lake, changes: tuple[SettingsChange, ...] = GRID, seeds: int = SEEDS) -> None:
     tables = {name: lake.read(name) for name in READS}
-    played = what_if(tables, changes, seeds).persist()
+    predictions = what_if(tables, changes, seeds).persist()
     try:
         for table in WRITES:
-            rows = played.select(F.explode(table).alias("row")).select("row.*")
+            rows = predictions.select(F.explode(table).alias("row")).select("row.*")
             lake.replace(table, rows)
     finally:
-        played.unpersist()
+        predictions.unpersist()
 
 
 def run_all(
@@ -243,16 +250,16 @@ def run_all(
     conf: str | None,
     format: Format,
 ) -> None:
-    """All groups of a cluster into the tables; prints each group's advice."""
+    """Predict all groups of a cluster into the tables, and print each group's advice."""
     try:
         changes = tuple(SettingsChange.of(text.split()) for text in combinations) or GRID
     except InvalidSetting as error:
         raise UsageError(f"--set {error}") from None
     if seeds < 1:
-        raise UsageError(f"--seeds {seeds}: at least 1")
-    whole = opened(lake, cluster_id, conf)
+        raise UsageError(f"--seeds {seeds}: must be at least 1")
+    opened_lake = opened(lake, cluster_id, conf)
     with spinner("what-if-sweep"):
-        run(whole, changes, seeds)
+        run(opened_lake, changes, seeds)
     sql = f"""SELECT group_id, setting, ROUND(100 * share_saved) AS percent_saved, sentence
         FROM advice WHERE cluster_id = {quoted(cluster_id)} ORDER BY
         saved_unavailable_partition_ms DESC, group_id"""

@@ -37,7 +37,7 @@ COUNTS = {
     "diverged": "SELECT COUNT(*) FROM incident_replay WHERE verdict = 'diverged'",
     "predictions": "SELECT COUNT(*) FROM what_if WHERE basis <> 'observed'",
     "groups with advice": "SELECT COUNT(*) FROM advice WHERE setting IS NOT NULL",
-    "not played": "SELECT COUNT(*) FROM advice WHERE sentence LIKE 'not played%'",
+    "without a prediction": "SELECT COUNT(*) FROM advice WHERE sentence LIKE 'no prediction%'",
 }
 # Tasks of the sweep are whole groups: enough of them that no worker waits for another at the end.
 TASKS = 64

@@ -43,20 +43,15 @@ group.initial.rebalance.delay.ms, and the timeouts and protocols of members.
 - commits:             offset commits as stimuli
 - engine_driver:       sends stimuli to the engine, collects what it logs and writes
 - comparison:          production against the engine: the first divergence
-- replay:              all of the above for all incarnations of a group
+- explanation:         the steps up to the stimuli, for all incarnations of a group
+- replay:              the remaining steps, and the verdicts
 - divergence_hints:    likely reasons of a divergence
 - story:               the incident as sentences
 """
 
 from coordinator_core.incident.evidence import Incarnation, incarnations
-from coordinator_core.incident.replay import (
-    ExplainedGroup,
-    ExplainedIncarnation,
-    GroupReplay,
-    ReplayedGeneration,
-    explain,
-    replay,
-)
+from coordinator_core.incident.explanation import ExplainedGroup, ExplainedIncarnation, explain
+from coordinator_core.incident.replay import GroupReplay, ReplayedGeneration, replay
 
 __all__ = [
     "ExplainedGroup",

@@ -1,4 +1,4 @@
-"""The broker's settings and era, as far as the evidence tells them."""
+"""The broker's era and initial rebalance delay, inferred from the evidence."""
 
 from __future__ import annotations
 
@@ -25,32 +25,34 @@ class InferredEra(NamedTuple):
     why: str
 
 
-def infer_era(lives: Iterable[Incarnation], offset_versions: Iterable[int] = ()) -> InferredEra:
-    """The engine's era nearest to the broker, by what it wrote.
+def infer_era(
+    incarnations: Iterable[Incarnation], offset_versions: Iterable[int] = ()
+) -> InferredEra:
+    """The engine's era nearest to the broker, by its log wordings and record versions.
 
     ``offset_versions``: value versions of the group's offset commits.
     """
-    told = list(lives)
-    versions = {record.version for life in told for record in life.records}
-    reasons = [each.reason for life in told for each in life.events if each.reason]
+    told = list(incarnations)
+    versions = {record.version for incarnation in told for record in incarnation.records}
+    reasons = [each.reason for incarnation in told for each in incarnation.events if each.reason]
     newest = max(versions, default=3)
     if any(map(_JAVA_WORDS.search, reasons)):
-        return InferredEra("4.1", "the log's words are the Java coordinator's")
+        return InferredEra("4.1", "log wording of the Java coordinator")
     if 4 in set(offset_versions):
-        return InferredEra("4.1", "offset commits are in version 4")
-    if any(record.generation == 0 for life in told for record in life.records):
+        return InferredEra("4.1", "offset commits have version 4")
+    if any(record.generation == 0 for incarnation in told for record in incarnation.records):
         return InferredEra("4.1", "the group has a record of generation 0")
     if any(map(_SCALA_3_WORDS.search, reasons)):
-        return InferredEra("3.9", "the log's words are the Scala coordinator's, from 3.0 on")
+        return InferredEra("3.9", "log wording of the Scala coordinator since 3.0")
     if newest >= 3 and reasons:
-        return InferredEra("2.5", "group records are in version 3, the log's words of before 3.0")
+        return InferredEra("2.5", "group records have version 3, log wording of before 3.0")
     if newest >= 3:
-        return InferredEra("3.9", "group records are in version 3; no log tells more")
+        return InferredEra("3.9", "group records have version 3, no log")
     if newest == 2:
-        return InferredEra("2.5", "group records are in version 2")
+        return InferredEra("2.5", "group records have version 2")
     if newest == 1:
-        return InferredEra("2.0", "group records are in version 1")
-    return InferredEra("0.9", "group records are in version 0")
+        return InferredEra("2.0", "group records have version 1")
+    return InferredEra("0.9", "group records have version 0")
 
 
 class InferredDelay(NamedTuple):
@@ -59,52 +61,52 @@ class InferredDelay(NamedTuple):
 
 
 def infer_initial_delay(
-    told: Iterable[tuple[list[GenerationEvidence], MemberDirectory]],
+    incarnations: Iterable[tuple[list[GenerationEvidence], MemberDirectory]],
 ) -> InferredDelay:
     """group.initial.rebalance.delay.ms, by how long a new group waited for its members.
 
-    ``told``: the chapters of each life.  Kafka's default where that explains it as well.
+    Kafka's default where it explains the wait, too, or where no first rebalance is logged.
     """
-    for chapters, members in told:
-        for chapter in chapters:
-            found = _delay_of_first(chapter, members)
-            if found is not None:
-                return found
-    return InferredDelay(DEFAULT_DELAY_MS, "no log has a group's first rebalance; Kafka's default")
+    for generations, members in incarnations:
+        for evidence in generations:
+            delay = _delay_of_first(evidence, members)
+            if delay is not None:
+                return delay
+    return InferredDelay(DEFAULT_DELAY_MS, "Kafka's default: the first rebalance is not logged")
 
 
-def _delay_of_first(chapter: GenerationEvidence, members: MemberDirectory) -> InferredDelay | None:
-    start, joined = chapter.start, chapter.first("JOIN_COMPLETE")
-    if chapter.generation != 1 or start is None or joined is None:
+def _delay_of_first(evidence: GenerationEvidence, members: MemberDirectory) -> InferredDelay | None:
+    start, joined = evidence.start, evidence.first("JOIN_COMPLETE")
+    if evidence.generation != 1 or start is None or joined is None:
         return None
-    first = start.member_id or (chapter.records[0].leader if chapter.records else None)
+    first = start.member_id or (evidence.records[0].leader if evidence.records else None)
     if first is None:
         return None
     waited_ms = joined.at_ms - start.at_ms
     later = [
         each.at_ms - start.at_ms
-        for each in chapter.events
+        for each in evidence.events
         if each.event in ("MEMBER_JOIN", "STATIC_NEW") and start.seq < each.seq < joined.seq
     ]
     longest_ms = members.at(first, 1).rebalance_timeout_ms
     candidates = [DEFAULT_DELAY_MS, *(round(waited_ms / n, -2) for n in range(1, 6))]
-    tells_joins = any(each.event in ("MEMBER_JOIN", "STATIC_NEW") for each in chapter.events)
-    if not tells_joins and waited_ms % DEFAULT_DELAY_MS < _DELAY_SLACK_MS < waited_ms:
-        return None  # Kafka's default, for so many rounds
+    logs_joins = any(each.event in ("MEMBER_JOIN", "STATIC_NEW") for each in evidence.events)
+    if not logs_joins and waited_ms % DEFAULT_DELAY_MS < _DELAY_SLACK_MS < waited_ms:
+        return None  # a multiple of Kafka's default
     for delay_ms in map(int, candidates):
         slack_ms = _DELAY_SLACK_MS
         if (
             0 <= waited_ms - initial_wait_ms(delay_ms, longest_ms, later) < slack_ms
             or waited_ms < slack_ms
         ):
-            found_ms = 0 if waited_ms < slack_ms else delay_ms
-            why = f"generation 1 formed {waited_ms} ms after its start ({start.where})"
-            return InferredDelay(found_ms, why)
+            inferred_ms = 0 if waited_ms < slack_ms else delay_ms
+            why = f"generation 1 formed {waited_ms} ms after its rebalance started ({start.where})"
+            return InferredDelay(inferred_ms, why)
     return None
 
 
 def initial_wait_ms(delay_ms: int, rebalance_timeout_ms: int, joins_ms: Iterable[int]) -> int:
-    """How long a new group waits (KIP-134) if members join so long after its start."""
+    """How long a new group waits (KIP-134) if members join ``joins_ms`` after its start."""
     ends_ms, round_ms = 0, delay_ms
     remaining_ms = max(rebalance_timeout_ms - delay_ms, 0)
     joins = sorted(joins_ms)

@@ -1,4 +1,4 @@
-"""Commits as stimuli: whoever owned a partition by the last record committed its offset."""
+"""Offset commits as stimuli: the owner of a partition by the last record committed its offset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from coordinator_core.incident.stimuli import Basis, Stimulus, StimulusKind
 
 
 class CommittedOffset(NamedTuple):
-    """One offset of one request, from a row of committed_offsets."""
+    """A row of committed_offsets: one partition of an OffsetCommit request."""
 
     log_offset: int
     at_ms: int
@@ -23,8 +23,8 @@ class CommittedOffset(NamedTuple):
 
 
 def commits(rows: Iterable[Row]) -> list[CommittedOffset]:
-    """``at_ms`` of a row is its commit_time; tombstones and transactions are passed over."""
-    kept = [row for row in rows if not row["tombstone"] and row["outcome"] == "plain"]
+    """``at_ms`` of a row is its commit_time; tombstones and transactional commits are skipped."""
+    plain = [row for row in rows if not row["tombstone"] and row["outcome"] == "plain"]
     return [
         CommittedOffset(
             row["log_offset"],
@@ -34,26 +34,28 @@ def commits(rows: Iterable[Row]) -> list[CommittedOffset]:
             row["committed_offset"],
             f"{row['topic_partition']}@{row['log_offset']}",
         )
-        for row in sorted(kept, key=lambda each: each["log_offset"])
+        for row in sorted(plain, key=lambda each: each["log_offset"])
     ]
 
 
-def commit_stimuli(life: Incarnation, taken: list[CommittedOffset]) -> list[Stimulus]:
-    """In the order of the log.  Of a partition that nobody owned nothing is said."""
-    records = [record for record in life.records if record.generation > 0]
-    places = [record.log_offset for record in records]
+def commit_stimuli(incarnation: Incarnation, offsets: list[CommittedOffset]) -> list[Stimulus]:
+    """In the order of the log.  Commits of unowned partitions have no stimulus."""
+    records = [record for record in incarnation.records if record.generation > 0]
+    log_offsets = [record.log_offset for record in records]
     owners = [{partition: owner for owner, partition in each.assigned} for each in records]
-    found = []
-    for place, group in groupby(taken, key=lambda each: bisect_right(places, each.log_offset) - 1):
+    stimuli = []
+    for place, group in groupby(
+        offsets, key=lambda each: bisect_right(log_offsets, each.log_offset) - 1
+    ):
         if place < 0 or not records[place].members:
             continue
-        of = owners[place]
+        owner_of = owners[place]
         for (at_ms, member_id), same in groupby(
-            group, key=lambda each: (each.at_ms, of.get((each.topic, each.partition)))
+            group, key=lambda each: (each.at_ms, owner_of.get((each.topic, each.partition)))
         ):
             if member_id is not None:
-                found.append(_stimulus(records[place], at_ms, member_id, list(same)))
-    return found
+                stimuli.append(_stimulus(records[place], at_ms, member_id, list(same)))
+    return stimuli
 
 
 def _stimulus(
@@ -61,7 +63,7 @@ def _stimulus(
 ) -> Stimulus:
     return Stimulus(
         StimulusKind.COMMIT,
-        max(at_ms, record.at_ms),  # it lies behind the record in the log
+        max(at_ms, record.at_ms),  # the commit follows the record in the log
         at_ms,
         at_ms,
         same[0].where,

@@ -1,4 +1,4 @@
-"""What the engine did beside what production left behind: the first difference, or none."""
+"""Production compared with the engine: the first divergence of a generation, or none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Event
 from coordinator_core.records import decode
 
-# A timer of a broker fires late, by its wheel and its threads; a line is written late.
+# A broker's timers fire late (timer wheel, threads), and its lines are logged late.
 TIMER_LATE_MS = 500
 EARLY_MS = 20
 
@@ -43,7 +43,7 @@ _MEMBER_FIELDS = (
 
 
 class Divergence(NamedTuple):
-    """``evidence``: the line or record that has what production did."""
+    """``evidence``: the line or record of production."""
 
     what: str
     production: Any
@@ -55,124 +55,121 @@ class Divergence(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What a chapter came to; the largest time difference is production's time minus the replay's.
-
-    ``exact``: all records are the same to the last bit, timestamps included.
+    """``divergence``: the first; ``late_ms``: the largest time difference, production's time minus
+    the engine's; ``exact``: all records are equal byte for byte, state timestamps included.
     """
 
-    difference: Divergence | None
+    divergence: Divergence | None
     late_ms: int
     exact: bool
 
 
 def compare(
-    chapter: GenerationEvidence,
-    engine_outputs: Iterable[EngineOutput],
-    era: Era,
-    *,
-    with_times: bool,
+    evidence: GenerationEvidence, outputs: Iterable[EngineOutput], era: Era, *, with_times: bool
 ) -> Comparison:
-    """``with_times``: the log says when things happened; records alone do not."""
-    all_ = list(engine_outputs)
-    differences = [_refusal(*each.refused) for each in all_ if each.refused is not None]
+    """``with_times``: compare times, which only a log has."""
+    outputs = list(outputs)
+    divergences = [_refusal(*each.refused) for each in outputs if each.refused is not None]
     late = [0]
-    if chapter.start is not None:
-        differences += _events(chapter, _told_of(chapter, all_, era), late)
+    if evidence.start is not None:
+        divergences += _compare_lines(evidence, _logged(evidence, outputs, era), late)
     exact = True
-    if chapter.generation > 0:
-        records = [each for each in all_ if each.record is not None and _is_group(each)]
-        own = [each for each in records if _value(each)["generation"] == chapter.generation]
-        for difference in _records(chapter, own, late if with_times else []):
-            differences.append(difference)
-        exact = not differences and all(
+    if evidence.generation > 0:
+        records = [each for each in outputs if each.record is not None and _is_group(each)]
+        own = [each for each in records if _value(each)["generation"] == evidence.generation]
+        divergences += _compare_records(evidence, own, late if with_times else None)
+        exact = not divergences and all(
             each.record is not None and each.record[1] == record.value(record.state_timestamp_ms)
-            for each, record in zip(own, chapter.records, strict=True)
+            for each, record in zip(own, evidence.records, strict=True)
         )
     late_ms = max(late, key=abs)
-    if not differences and with_times and not -EARLY_MS <= late_ms <= TIMER_LATE_MS:
-        shown = f"{late_ms} ms later"
-        differences.append(Divergence("time", shown, "on time", chapter.last_where))
-    return Comparison(differences[0] if differences else None, late_ms, exact)
+    if not divergences and with_times and not -EARLY_MS <= late_ms <= TIMER_LATE_MS:
+        divergences.append(
+            Divergence("time", f"{late_ms} ms later", "on time", evidence.last_where)
+        )
+    return Comparison(divergences[0] if divergences else None, late_ms, exact)
 
 
 def _refusal(commit: Stimulus, error: Errors) -> Divergence:
-    shown = f"a commit of {commit.member_id}"
-    return Divergence("commit", f"{shown} stored", f"refused: {error.name}", commit.evidence)
+    production = f"a commit of {commit.member_id} stored"
+    return Divergence("commit", production, f"refused: {error.name}", commit.evidence)
 
 
 # -- lines ---------------------------------------------------------------------------------------
 
 
-def _told_of(
-    chapter: GenerationEvidence, engine_outputs: list[EngineOutput], era: Era
+def _logged(
+    evidence: GenerationEvidence, outputs: list[EngineOutput], era: Era
 ) -> list[EngineOutput]:
-    """What the broker would have logged: at INFO, or at all if the log has lines of DEBUG."""
-    said = {each.event for each in chapter.events}
+    """Events that the broker would log at INFO; at DEBUG, if its log has lines of that event."""
+    logged_events = {each.event for each in evidence.events}
     return [
         each
-        for each in engine_outputs
+        for each in outputs
         if each.event is not None
         and each.event.kind in _FIELDS
-        and (each.event.kind in said or line_of(each.event, era, local_ms=0) is not None)
+        and (each.event.kind in logged_events or line_of(each.event, era, local_ms=0) is not None)
     ]
 
 
-def _events(
-    chapter: GenerationEvidence, engine_outputs: list[EngineOutput], late: list[int]
+def _compare_lines(
+    evidence: GenerationEvidence, logged: list[EngineOutput], late: list[int]
 ) -> Iterator[Divergence]:
-    said = [each for each in chapter.events if each.event in _FIELDS]
-    for line, each in zip(said, engine_outputs, strict=False):
+    """Adds the time difference of each line to ``late``."""
+    lines = [each for each in evidence.events if each.event in _FIELDS]
+    for line, each in zip(lines, logged, strict=False):
         assert each.event is not None
-        theirs, ours = _told(line), _did(each.event)
-        if line.event != each.event.kind or not _agree(theirs, ours):
+        production, engine = _values_of_line(line), _values_of_event(each.event)
+        if line.event != each.event.kind or not _agree(production, engine):
             yield Divergence(
                 "what happened",
-                _shown(line.event, theirs),
-                _shown(each.event.kind, ours),
+                _shown(line.event, production),
+                _shown(each.event.kind, engine),
                 line.where,
             )
             return
         late.append(line.at_ms - each.at_ms)
-    if len(said) > len(engine_outputs):
-        line = said[len(engine_outputs)]
-        yield Divergence("what happened", _shown(line.event, _told(line)), "nothing", line.where)
-    elif len(engine_outputs) > len(said):
-        event = engine_outputs[len(said)].event
+    if len(lines) > len(logged):
+        line = lines[len(logged)]
+        shown = _shown(line.event, _values_of_line(line))
+        yield Divergence("what happened", shown, "nothing", line.where)
+    elif len(logged) > len(lines):
+        event = logged[len(lines)].event
         assert event is not None
-        shown = _shown(event.kind, _did(event))
-        yield Divergence("what happened", "nothing", shown, chapter.events[-1].where)
+        shown = _shown(event.kind, _values_of_event(event))
+        yield Divergence("what happened", "nothing", shown, evidence.events[-1].where)
 
 
-def _agree(theirs: tuple[Any, ...], ours: tuple[Any, ...]) -> bool:
-    """In what the line says; older wordings say less."""
-    return all(a is None or a == b for a, b in zip(theirs, ours, strict=True))
+def _agree(production: tuple[Any, ...], engine: tuple[Any, ...]) -> bool:
+    """Whether the fields of the line are equal; older wordings have fewer fields."""
+    return all(a is None or a == b for a, b in zip(production, engine, strict=True))
 
 
-def _told(line: LogEvent) -> tuple[Any, ...]:
+def _values_of_line(line: LogEvent) -> tuple[Any, ...]:
     values = [getattr(line, field) for field in _FIELDS[line.event]]
     if line.event == "REBALANCE_START" and line.members:
         values[2] = line.members
-    return (line.event, *map(_unlisted, values))
+    return (line.event, *map(_unordered, values))
 
 
-def _did(event: Event) -> tuple[Any, ...]:
+def _values_of_event(event: Event) -> tuple[Any, ...]:
     fields = {"generation": event.generation} | dict(event.fields)
     values = [fields.get(field) for field in _FIELDS[event.kind]]
     if event.kind == "REBALANCE_START" and fields.get("members"):
         values[2] = fields["members"]
-    return (event.kind, *map(_unlisted, values))
+    return (event.kind, *map(_unordered, values))
 
 
-def _unlisted(value: Any) -> Any:
-    """Of one member it is the same whether the line lists it; several are in no order."""
+def _unordered(value: Any) -> Any:
+    """A list of one member equals the member; the order of several does not matter."""
     if isinstance(value, (tuple, list)):
         return value[0] if len(value) == 1 else tuple(sorted(value))
     return value
 
 
 def _shown(kind: str, values: tuple[Any, ...]) -> str:
-    told = zip(_FIELDS[kind], values[1:], strict=False)
-    return f"{kind}({', '.join(f'{name}={value}' for name, value in told if value is not None)})"
+    fields = zip(_FIELDS[kind], values[1:], strict=False)
+    return f"{kind}({', '.join(f'{name}={value}' for name, value in fields if value is not None)})"
 
 
 # -- records -------------------------------------------------------------------------------------
@@ -188,44 +185,48 @@ def _value(each: EngineOutput) -> dict[str, Any]:
     return decode(*each.record).value or {}
 
 
-def _records(
-    chapter: GenerationEvidence, engine_outputs: list[EngineOutput], late: list[int]
+def _compare_records(
+    evidence: GenerationEvidence, written: list[EngineOutput], late: list[int] | None
 ) -> Iterator[Divergence]:
-    for record, each in zip(chapter.records, engine_outputs, strict=False):
-        yield from _record(record, each, late)
-    if len(chapter.records) > len(engine_outputs):
-        record = chapter.records[len(engine_outputs)]
+    """Adds the time difference of each record to ``late``, where given."""
+    for record, each in zip(evidence.records, written, strict=False):
+        yield from _compare_record(record, each, late)
+    if len(evidence.records) > len(written):
+        record = evidence.records[len(written)]
         shown = f"a record of generation {record.generation} with {len(record.members)} members"
         yield Divergence("record", shown, "none", record.where)
-    elif len(engine_outputs) > len(chapter.records):
-        shown = f"one of generation {chapter.generation}"
-        yield Divergence("record", "none", shown, chapter.last_where)
+    elif len(written) > len(evidence.records):
+        shown = f"one of generation {evidence.generation}"
+        yield Divergence("record", "none", shown, evidence.last_where)
 
 
-def _record(record: GroupRecord, each: EngineOutput, late: list[int]) -> Iterator[Divergence]:
+def _compare_record(
+    record: GroupRecord, each: EngineOutput, late: list[int] | None
+) -> Iterator[Divergence]:
     value = _value(each)
     for name in ("protocol_type", "generation", "protocol", "leader"):
-        theirs = getattr(record, name)
-        if theirs != value[name]:
-            yield Divergence(name, theirs, value[name], record.where)
-    yield from _members(record, value["members"])
+        production = getattr(record, name)
+        if production != value[name]:
+            yield Divergence(name, production, value[name], record.where)
+    yield from _compare_members(record, value["members"])
     timestamp_ms = value.get("current_state_timestamp", -1)
     if each.record is None or each.record[1] != record.value(timestamp_ms):
         yield Divergence("bytes", f"version {record.version}", "others", record.where)
-    if record.state_timestamp_ms > 0 and timestamp_ms > 0 and late:
+    if record.state_timestamp_ms > 0 and timestamp_ms > 0 and late is not None:
         late.append(record.state_timestamp_ms - timestamp_ms)
 
 
-def _members(record: GroupRecord, ours: list[dict[str, Any]]) -> Iterator[Divergence]:
-    ids = [member["member_id"] for member in ours]
-    theirs = [member.member_id for member in record.members]
-    if ids != theirs:
-        is_order = sorted(ids) == sorted(theirs)
-        yield Divergence("order of members" if is_order else "members", theirs, ids, record.where)
+def _compare_members(record: GroupRecord, engine: list[dict[str, Any]]) -> Iterator[Divergence]:
+    ids = [member["member_id"] for member in engine]
+    production_ids = [member.member_id for member in record.members]
+    if ids != production_ids:
+        is_order = sorted(ids) == sorted(production_ids)
+        what = "order of members" if is_order else "members"
+        yield Divergence(what, production_ids, ids, record.where)
         return
-    for member, own in zip(record.members, ours, strict=True):
+    for member, engine_member in zip(record.members, engine, strict=True):
         for name, layout_name in _MEMBER_FIELDS:
-            known = own.get(layout_name)
-            value = getattr(member, name)
-            if layout_name in own and value != known:
-                yield Divergence(f"{name} of {member.member_id}", value, known, record.where)
+            value, engine_value = getattr(member, name), engine_member.get(layout_name)
+            if layout_name in engine_member and value != engine_value:
+                what = f"{name} of {member.member_id}"
+                yield Divergence(what, value, engine_value, record.where)

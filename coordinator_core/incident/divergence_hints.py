@@ -1,33 +1,33 @@
-"""Why a generation may have diverged: what the kind of the difference points to."""
+"""Likely reasons of a divergence, by what differs."""
 
 from __future__ import annotations
 
 from coordinator_core.incident.replay import ReplayedGeneration
 
-_OF_RECORDS_ALONE = {
-    "leader": "who came or went first is in no record, and the leader hangs on it",
-    "members": "somebody came and went between two records",
-    "record": "generations before it left no record; what happened in them is assumed",
+_FROM_RECORDS_ALONE = {
+    "leader": "records do not show which member joined or left first, which decides the leader",
+    "members": "a member may have joined and left between two records",
+    "record": "earlier generations left no record, so their requests are assumed",
 }
-_BY_KIND = {
-    "commit": "another than the partition's owner made it, or the group was elsewhere by then",
-    "what happened": "somebody came, went or held the join up of whom no line and no record tells",
-    "time": "the broker's timer fired late, or its clock was set, or another timeout was in force",
-    "leader": "the join that made it leader is not in the log, or the record is not as written",
-    "protocol": "members wanted other protocols than in all other records",
-    "members": "a join or a departure is not in the evidence, or the record is not as written",
-    "order of members": "a broker of another era, or the record is not as written",
-    "record": "an append failed or was removed without a line, or the record is not as written",
-    "bytes": "a broker of another era wrote it",
-    "protocol_type": "the group was used by clients of another kind",
+_BY_DIFFERENCE = {
+    "commit": "another client than the partition's owner committed, or the group was rebalancing",
+    "what happened": "no log line or record shows a member that joined, left or delayed the join",
+    "time": "the broker's timer fired late, its clock was changed, or another timeout applied",
+    "leader": "the join that made this member the leader is not logged, or the record was altered",
+    "protocol": "members preferred other protocols than in all other records",
+    "members": "a join or departure is missing from the evidence, or the record was altered",
+    "order of members": "the broker is of another era, or the record was altered",
+    "record": "an append failed or was removed without a log line, or the record was altered",
+    "bytes": "a broker of another era wrote the record",
+    "protocol_type": "clients of another protocol type used the group",
 }
 
 
 def likely_reason(generation: ReplayedGeneration) -> str | None:
     """None for a reproduced generation."""
-    difference = generation.outcome.difference
-    if difference is None:
+    divergence = generation.comparison.divergence
+    if divergence is None:
         return None
-    if generation.evidence == "records" and difference.what in _OF_RECORDS_ALONE:
-        return _OF_RECORDS_ALONE[difference.what]
-    return _BY_KIND.get(difference.what, "the client sent something else in another request")
+    if generation.evidence == "records" and divergence.what in _FROM_RECORDS_ALONE:
+        return _FROM_RECORDS_ALONE[divergence.what]
+    return _BY_DIFFERENCE.get(divergence.what, "the client sent another value in another request")

@@ -1,8 +1,8 @@
-"""Plays stimuli through the engine, and notes what it did.
+"""Sends stimuli to the engine as requests, and collects what the engine logs and writes.
 
-The engine decides all that a coordinator decides.  The player is the clients, who sync in the
-generation they were answered and send heartbeats while they live, and the log, which takes every
-record unless evidence says that it did not.
+The engine makes all decisions of a coordinator.  The driver acts as the clients, which sync in the
+generation of their JoinGroup response and send heartbeats until their last contact, and as the log,
+which accepts every append unless the evidence shows that it failed.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from coordinator_core.coordinator.classic.group import Group
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.coordinator import Coordinator
-from coordinator_core.coordinator.era import Config, Era
+from coordinator_core.coordinator.era import CoordinatorConfig, Era
 from coordinator_core.incident.members import MemberDirectory
 from coordinator_core.incident.stimuli import Stimulus, StimulusKind
 from coordinator_core.protocol.errors import Errors
@@ -33,13 +33,13 @@ from coordinator_core.protocol.messages import (
     SyncGroup,
 )
 
-# A protocol in which a member's metadata differ that differ in none that a record has.
-_LOGGED_EARLY_MS = 50  # a session renewed before it was logged ends before it should here
+_LOGGED_EARLY_MS = 50  # a session renewed before its line was logged would end too early here
+# Carries changed metadata of a member whose metadata are the same in all recorded protocols.
 _UNSEEN_PROTOCOL = "(in no record)"
 
 
 class EngineOutput(NamedTuple):
-    """Something that the engine said or wrote; or a commit that it refused, and why."""
+    """An event that the engine logged, a record that it wrote, or a commit that it refused."""
 
     at_ms: int
     event: Event | None = None
@@ -48,35 +48,35 @@ class EngineOutput(NamedTuple):
 
 
 class EngineDriver:
-    """``last_heard``: members that fell silent, in the order in which they were put out, and when
-    they were heard of last, in ms.
+    """``last_contacts``: last contact in ms of each member whose session expired, in the order of
+    the expiries.
     """
 
     def __init__(
         self,
         group_id: str,
         era: Era,
-        config: Config,
+        config: CoordinatorConfig,
         members: MemberDirectory,
         last_contacts: Mapping[str, int],
     ) -> None:
         self.group_id, self.era, self.config = group_id, era, config
         self.members, self.last_contacts = members, last_contacts
         self._order = {member_id: place for place, member_id in enumerate(last_contacts)}
-        self.engine_outputs: list[EngineOutput] = []
+        self.outputs: list[EngineOutput] = []
         self._log: list[Record] = []
         self._renew()
 
     def _renew(self) -> None:
         self._coordinator = Coordinator(self.config, self.era, self._make_id)
         self._next_id = ""
-        self._has_id: set[str] = set()  # clients that were told to join again with this id
-        self._generation: dict[str, int] = {}  # what a client was answered to its last join
-        self._joining: dict[str, str] = {}  # request id -> member
-        self._committing: dict[str, Stimulus] = {}
+        self._has_id: set[str] = set()  # members that received this id with MEMBER_ID_REQUIRED
+        self._generation: dict[str, int] = {}  # by member, of its last JoinGroup response
+        self._joining: dict[str, str] = {}  # request id -> member id
+        self._committing: dict[str, Stimulus] = {}  # by request id
         self._changes: dict[str, int] = {}
-        self._taken_up_generation = -1  # what members knew when the story began
-        self._leader = ""  # the last that was told to lead
+        self._loaded_generation = -1  # generation of members without a JoinGroup response
+        self._leader = ""  # of the last JoinGroup response
         self._append_error = Errors.NONE
         self._requests = 0
 
@@ -86,20 +86,20 @@ class EngineDriver:
 
     _now_ms = 0
 
-    def group(self) -> Group | None:
+    def group(self) -> ClassicGroup | None:
         return self._coordinator.groups.get(self.group_id)
 
-    def take_up(self, record: Record, at_ms: int) -> None:
-        """Go on from what production wrote: a coordinator that takes the group over with it."""
+    def load_record(self, record: Record, at_ms: int) -> None:
+        """Continue from production's record, as a coordinator that takes over the group."""
         self._log = [record]
         self._renew()
         self._now_ms = max(self._now_ms, at_ms)
         self._coordinator.load(self._log, self._now_ms)
         group = self.group()
-        self._taken_up_generation = -1 if group is None else group.generation
+        self._loaded_generation = -1 if group is None else group.generation
 
-    def play(self, stimulus: Stimulus) -> None:
-        self.pass_to(stimulus.at_ms)
+    def apply(self, stimulus: Stimulus) -> None:
+        self.advance_to(stimulus.at_ms)
         if stimulus.kind is StimulusKind.LOAD:
             self._load()
         elif stimulus.kind is StimulusKind.UNLOAD:
@@ -114,8 +114,8 @@ class EngineDriver:
             self._perform(self._coordinator.handle(request, self._now_ms))
             self._append_error = Errors.NONE
 
-    def pass_to(self, at_ms: int) -> None:
-        """Let time go by: timers fire, and whoever lives sends heartbeats."""
+    def advance_to(self, at_ms: int) -> None:
+        """Advance the time: timers fire, members send heartbeats until their last contact."""
         while True:
             self._send_heartbeats(at_ms)
             due_ms = self._coordinator.next_deadline_ms()
@@ -127,35 +127,35 @@ class EngineDriver:
 
     def _send_heartbeats(self, until_ms: int) -> None:
         group = self.group()
-        # Up to 2.2 a heartbeat prolongs only what was set in another millisecond.
+        # Up to 2.2 a heartbeat in the millisecond in which a session was set does not extend it.
         at_ms = self._now_ms + 1
         due_ms = self._coordinator.next_deadline_ms()
         if group is None or until_ms <= at_ms or (due_ms is not None and due_ms <= at_ms):
             return
-        heard = {}
-        # Of two heard of within one millisecond, the first to be put out was the first.
+        last_heartbeats = {}
+        # Of two members with the same last contact, the first to expire sent it first.
         for member_id in sorted(group.members, key=lambda each: self._order.get(each, -1)):
             member = group.members[member_id]
-            waits = member.awaiting_join is not None or member.awaiting_sync is not None
+            is_waiting = member.awaiting_join is not None or member.awaiting_sync is not None
             last_ms = min(until_ms, self.last_contacts.get(member_id, until_ms))
-            if not waits and not member.is_new and last_ms > at_ms:
-                heard[member_id] = last_ms
-        if heard:
+            if not is_waiting and not member.is_new and last_ms > at_ms:
+                last_heartbeats[member_id] = last_ms
+        if last_heartbeats:
             self._now_ms = at_ms
-            self._coordinator.expect_heartbeats(self.group_id, heard, at_ms)
+            self._coordinator.expect_heartbeats(self.group_id, last_heartbeats, at_ms)
 
     def _wait_for_join(self, stimulus: Stimulus) -> None:
-        """A client syncs once its join is answered, as long as evidence leaves time for it."""
+        """A client syncs after its JoinGroup response: wait for it, up to the latest sync time."""
         while stimulus.member_id in self._joining.values():
             due_ms = self._coordinator.next_deadline_ms()
             if due_ms is None or due_ms > stimulus.latest_ms + _LOGGED_EARLY_MS:
                 return
-            self.pass_to(due_ms)
+            self.advance_to(due_ms)
 
     def _load(self) -> None:
-        log, known = self._log, self._generation
+        log, generations = self._log, self._generation
         self._renew()
-        self._generation = known  # clients forget nothing
+        self._generation = generations  # clients keep theirs when the coordinator moves
         self._perform(self._coordinator.load(log, self._now_ms))
 
     def _perform(self, effects: list[Effect]) -> None:
@@ -164,23 +164,21 @@ class EngineDriver:
                 error, self._append_error = self._append_error, Errors.NONE
                 if error is Errors.NONE:
                     self._log += effect.records
-                    self.engine_outputs += [
-                        EngineOutput(self._now_ms, None, r) for r in effect.records
-                    ]
+                    self.outputs += [EngineOutput(self._now_ms, None, r) for r in effect.records]
                 self._perform(self._coordinator.appended(effect, error, self._now_ms))
             elif isinstance(effect, Event):
-                self.engine_outputs.append(EngineOutput(self._now_ms, effect))
+                self.outputs.append(EngineOutput(self._now_ms, effect))
             elif isinstance(effect, Respond):
-                self._answered(effect)
+                self._receive(effect)
 
-    def _answered(self, effect: Respond) -> None:
+    def _receive(self, effect: Respond) -> None:
         member_id = self._joining.pop(effect.request_id, None)
         response = effect.response
         commit = self._committing.pop(effect.request_id, None)
         if commit is not None and isinstance(response, CommitResponse):
             error = next((e for _, _, e in response.partitions if e is not Errors.NONE), None)
             if error is not None:
-                self.engine_outputs.append(EngineOutput(self._now_ms, refused=(commit, error)))
+                self.outputs.append(EngineOutput(self._now_ms, refused=(commit, error)))
         if member_id is not None and isinstance(response, JoinResponse):
             if response.error is Errors.MEMBER_ID_REQUIRED:
                 self._has_id.add(response.member_id)
@@ -239,7 +237,7 @@ class EngineDriver:
         )
 
     def sync(self, stimulus: Stimulus) -> Request:
-        member_id = stimulus.member_id or self._leader  # a line before 2.4 does not name it
+        member_id = stimulus.member_id or self._leader  # lines before 2.4 do not name the leader
         return SyncGroup(
             self._request_id(),
             self.group_id,
@@ -260,7 +258,7 @@ class EngineDriver:
             request_id,
             self.group_id,
             stimulus.member_id,
-            self._generation.get(stimulus.member_id, self._taken_up_generation),
+            self._generation.get(stimulus.member_id, self._loaded_generation),
             tuple([(*offset, None) for offset in stimulus.offsets]),
             stimulus.instance_id,
         )

@@ -1,4 +1,4 @@
-"""What production left behind of one life of a group: log events and records, as plain values."""
+"""Production's evidence of an incarnation of a group: log events and group records, as values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Row = Mapping[str, Any]
 
 
 class LogEvent(NamedTuple):
-    """A row of group_events.  ``where``: broker, log file and byte position of the line."""
+    """A row of group_events.  ``where``: broker, log file and byte offset of the line."""
 
     seq: int
     at_ms: int
@@ -43,7 +43,7 @@ class RecordedMember(NamedTuple):
 
 
 class GroupRecord:
-    """A row of group_metadata that is no tombstone."""
+    """A row of group_metadata that is not a tombstone."""
 
     def __init__(self, row: Row) -> None:
         self.topic_partition: str = row["topic_partition"]
@@ -68,28 +68,32 @@ class GroupRecord:
 
     @cached_property
     def assigned(self) -> tuple[tuple[str, TopicPartition], ...]:
-        """Who was given what; nothing where bytes are not a consumer's assignment, or none."""
-        found = []
+        """(member id, partition); members whose assignment is not a consumer's have none."""
+        assigned = []
         for member in self.members:
             try:
-                given = decode_assignment(member.assignment).partitions
+                topics = decode_assignment(member.assignment).partitions
             except BadRecord:
                 continue
-            found += [(member.member_id, (t, number)) for t, numbers in given for number in numbers]
-        return tuple(found)
+            assigned += [
+                (member.member_id, (topic, number))
+                for topic, numbers in topics
+                for number in numbers
+            ]
+        return tuple(assigned)
 
     @property
     def joined_ms(self) -> int:
-        """When the join completed, as the record has it; else when it was written."""
+        """The record's state timestamp (when the join completed), else when it was written."""
         return self.state_timestamp_ms if self.state_timestamp_ms > 0 else self.at_ms
 
     @property
-    def is_sound(self) -> bool:
-        """Whether a coordinator could have written it: the leader is a member."""
+    def is_valid(self) -> bool:
+        """Whether a coordinator could have written it: its leader is one of its members."""
         return self.leader in self.by_id if self.members else True
 
     def value(self, state_timestamp_ms: int) -> bytes:
-        """The record's bytes, with this state timestamp in place of its own."""
+        """The record's bytes, with this state timestamp."""
         members = [
             {
                 "member_id": member.member_id,
@@ -115,30 +119,30 @@ class GroupRecord:
 
 
 class Incarnation(NamedTuple):
-    """One incarnation of a group; events in the order of the log, records by offset."""
+    """A group from its creation to its deletion; events in log order, records by offset."""
 
     group_id: str
-    incarnation: int
+    number: int
     events: tuple[LogEvent, ...]
     records: tuple[GroupRecord, ...]
 
 
 def incarnations(group_id: str, events: Iterable[Row], records: Iterable[Row]) -> list[Incarnation]:
-    """The group's lives in order.
+    """The group's incarnations in order.
 
     Rows are those of group_events and group_metadata, each with its ``incarnation`` and with
-    ``at_ms`` (event_time, append_time) in ms since the epoch.  Tombstones tell the lives apart
-    already, and are passed over.
+    ``at_ms`` (event_time, append_time) in ms since the epoch.  Tombstones are skipped: the
+    incarnation numbers already account for them.
     """
-    told: dict[int, tuple[list[LogEvent], list[GroupRecord]]] = {}
+    by_number: dict[int, tuple[list[LogEvent], list[GroupRecord]]] = {}
     for row in sorted(events, key=lambda each: each["event_seq"]):
-        told.setdefault(row["incarnation"], ([], []))[0].append(_event(row))
+        by_number.setdefault(row["incarnation"], ([], []))[0].append(_event(row))
     for row in sorted(records, key=lambda each: (each["topic_partition"], each["log_offset"])):
         if not row["tombstone"]:
-            told.setdefault(row["incarnation"], ([], []))[1].append(GroupRecord(row))
+            by_number.setdefault(row["incarnation"], ([], []))[1].append(GroupRecord(row))
     return [
-        Incarnation(group_id, number, tuple(found[0]), tuple(found[1]))
-        for number, found in sorted(told.items())
+        Incarnation(group_id, number, tuple(log_events), tuple(group_records))
+        for number, (log_events, group_records) in sorted(by_number.items())
     ]
 
 

@@ -1,4 +1,4 @@
-"""A life cut into chapters: one per generation, with the evidence of how it came about."""
+"""An incarnation's evidence cut into generations: log events and records of each."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 from coordinator_core.incident.evidence import GroupRecord, Incarnation, LogEvent
 
-# What may stand in the log right before the start of the rebalance that it makes.
+# Events that the log may have right before the start of the rebalance that they cause.
 _CAUSES = frozenset(
     {"HEARTBEAT_EXPIRED", "LEFT", "STATIC_NEW", "STATIC_REPLACED", "STATIC_NO_REBALANCE"}
 )
 _SAME_CALL_MS = 10
-_STEPS_OF_JOINS = frozenset({"pending", "direct", "static"})
+_JOIN_STEPS = frozenset({"pending", "direct", "static"})
 
 
 @dataclass(frozen=True)
 class GenerationEvidence:
-    """``events``: from what made the generation up to what made the next; ``records``: its own.
+    """``events``: from the cause of its rebalance up to the cause of the next one.
 
-    ``start`` is the line that began the rebalance, None where no log has it.
+    ``start`` is the line with which the rebalance started, None if no log has it.
     """
 
     generation: int
@@ -42,21 +42,20 @@ class GenerationEvidence:
 
     @property
     def last_where(self) -> str:
-        """Where its last evidence stands."""
+        """Position of the last record, else of the last log line."""
         return self.records[-1].where if self.records else self.events[-1].where
 
     def _times(self) -> list[int]:
         return [each.at_ms for each in self.events] + [each.at_ms for each in self.records]
 
 
-def chapters(life: Incarnation) -> list[GenerationEvidence]:
-    """In the order of generations; what precedes the first start goes to the generation before.
-
-    Generation 0 has what was before the first rebalance of a life.
+def by_generation(incarnation: Incarnation) -> list[GenerationEvidence]:
+    """In the order of generations; events before the first start belong to the generation before
+    that start.  Generation 0 has the events before an incarnation's first rebalance.
     """
-    events = _by_generation(life.events)
+    events = _events_by_generation(incarnation.events)
     records: dict[int, list[GroupRecord]] = {}
-    for record in life.records:
+    for record in incarnation.records:
         records.setdefault(record.generation, []).append(record)
     return [
         GenerationEvidence(number, tuple(events.get(number, ())), tuple(records.get(number, ())))
@@ -64,36 +63,36 @@ def chapters(life: Incarnation) -> list[GenerationEvidence]:
     ]
 
 
-def _by_generation(events: tuple[LogEvent, ...]) -> dict[int, list[LogEvent]]:
+def _events_by_generation(events: tuple[LogEvent, ...]) -> dict[int, list[LogEvent]]:
     starts = [
         place
         for place, each in enumerate(events)
         if each.event == "REBALANCE_START" and each.generation is not None
     ]
-    found: dict[int, list[LogEvent]] = {}
     if not starts:
-        levels = [each.generation for each in events if each.generation is not None]
-        return {max(levels, default=0): list(events)} if events else {}
-    begins = [_begin(events, place) for place in starts]
-    old = [events[place].generation or 0 for place in starts]
+        numbers = [each.generation for each in events if each.generation is not None]
+        return {max(numbers, default=0): list(events)} if events else {}
+    begins = [_first_cause(events, place) for place in starts]
+    previous = [events[place].generation or 0 for place in starts]
+    by_number: dict[int, list[LogEvent]] = {}
     if begins[0] > 0:
-        found[old[0]] = list(events[: begins[0]])
-    for begin, end, generation in zip(begins, [*begins[1:], len(events)], old, strict=True):
-        found.setdefault(generation + 1, []).extend(events[begin:end])
-    return found
+        by_number[previous[0]] = list(events[: begins[0]])
+    for begin, end, number in zip(begins, [*begins[1:], len(events)], previous, strict=True):
+        by_number.setdefault(number + 1, []).extend(events[begin:end])
+    return by_number
 
 
-def _begin(events: tuple[LogEvent, ...], start: int) -> int:
-    """The first of the lines that led to the start: of the same call, about the same members."""
+def _first_cause(events: tuple[LogEvent, ...], start: int) -> int:
+    """The first of the lines right before the start that caused the rebalance."""
     line = events[start]
     place = start if line.cause != "STORE_ERROR" else _lost_assignment(events, start)
-    while place > 0 and _leads_to(events[place - 1], line):
+    while place > 0 and _is_cause_of(events[place - 1], line):
         place -= 1
     return place
 
 
 def _lost_assignment(events: tuple[LogEvent, ...], start: int) -> int:
-    """Where the leader brought the assignment that could not be stored."""
+    """The line in which the leader sent the assignment that could not be stored."""
     generation = events[start].generation
     for place in range(start - 1, -1, -1):
         event = events[place]
@@ -104,11 +103,11 @@ def _lost_assignment(events: tuple[LogEvent, ...], start: int) -> int:
     return start
 
 
-def _leads_to(event: LogEvent, start: LogEvent) -> bool:
+def _is_cause_of(event: LogEvent, start: LogEvent) -> bool:
     is_cause = event.event in _CAUSES or (
-        event.event == "MEMBER_JOIN" and event.step in _STEPS_OF_JOINS
+        event.event == "MEMBER_JOIN" and event.step in _JOIN_STEPS
     )
     concerned = {start.member_id, start.instance_id, *start.members} - {None}
-    if not concerned:  # up to 2.0 a start does not say why
+    if not concerned:  # up to 2.0 a start has no reason and names no member
         return is_cause and start.at_ms - event.at_ms <= _SAME_CALL_MS
     return is_cause and not concerned.isdisjoint({event.member_id, event.instance_id})

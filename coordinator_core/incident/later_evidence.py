@@ -1,4 +1,4 @@
-"""What is known of a moment by what came of it: silences, missing syncs, lost assignments."""
+"""Facts about a generation that only later evidence shows: expiries, missing syncs, new ids."""
 
 from __future__ import annotations
 
@@ -13,31 +13,35 @@ from coordinator_core.protocol.errors import Errors
 
 
 class LaterEvidence(NamedTuple):
-    """What later chapters tell of a generation."""
+    """``never_synced``: by generation, the members removed because they did not sync;
+    ``last_contact_ms``: by member whose session expired; ``replacements``: by event_seq of a
+    STATIC_REPLACED, the new member id.
+    """
 
     never_synced: Mapping[int, frozenset[str]]
     last_contact_ms: Mapping[str, int]
-    replacements: Mapping[int, str]  # of a STATIC_REPLACED, by its place: the new member id
+    replacements: Mapping[int, str]
 
 
-def later(chapters: Iterable[GenerationEvidence], members: MemberDirectory) -> LaterEvidence:
-    """Who was put out of a generation for not syncing; who fell silent, and when."""
-    told = list(chapters)
+def later_evidence(
+    generations: Iterable[GenerationEvidence], members: MemberDirectory
+) -> LaterEvidence:
+    generations = list(generations)
     never_synced, last_contact_ms = {}, {}
-    for chapter in told:
-        for silence in expired_sessions(chapter, members):
-            last_contact_ms[silence.member_id] = silence.last_contact_ms
-        start = chapter.start
+    for evidence in generations:
+        for expired in expired_sessions(evidence, members):
+            last_contact_ms[expired.member_id] = expired.last_contact_ms
+        start = evidence.start
         if start is not None and start.cause == "SYNC_TIMEOUT":
-            never_synced[chapter.generation - 1] = frozenset(
+            never_synced[evidence.generation - 1] = frozenset(
                 start.members or (start.member_id or "",)
             )
-    events = [event for chapter in told for event in chapter.events]
+    events = [event for evidence in generations for event in evidence.events]
     return LaterEvidence(never_synced, last_contact_ms, dict(_replacements(events)))
 
 
 def _replacements(events: list[LogEvent]) -> Iterator[tuple[int, str]]:
-    """A line names the old id only: the new one is the old one of the next."""
+    """STATIC_REPLACED names the old id only; the new id is the old id of the next replacement."""
     last: dict[str | None, int] = {}
     for event in events:
         if event.event == "STATIC_REPLACED":
@@ -48,27 +52,27 @@ def _replacements(events: list[LogEvent]) -> Iterator[tuple[int, str]]:
         elif event.event == "STATIC_NEW":
             last.pop(event.instance_id, None)
         elif event.event == "STORE_FAILED" and event.step == "static" and last:
-            last.popitem()  # it keeps its old id
+            last.popitem()  # the member keeps its old id
 
 
 def expired_sessions(
-    chapter: GenerationEvidence, members: MemberDirectory
+    evidence: GenerationEvidence, members: MemberDirectory
 ) -> Iterator[ExpiredSession]:
-    """Of each member that expired."""
-    for event in chapter.events:
+    """The last contact was one session timeout before the expiry."""
+    for event in evidence.events:
         if event.event == "HEARTBEAT_EXPIRED":
             member_id = event.member_id or ""
-            session_ms = members.at(member_id, chapter.generation - 1).session_timeout_ms
+            session_ms = members.at(member_id, evidence.generation - 1).session_timeout_ms
             yield ExpiredSession(member_id, event.at_ms - session_ms, event.where)
 
 
 def error_of_append(line: LogEvent | None) -> Errors:
-    """An error of the log that a broker tells its clients of as the line's reason does."""
-    said = "" if line is None or line.reason is None else line.reason
-    if "NOT_COORDINATOR" in said or "NotCoordinator" in said:
+    """An error of the append for which a broker logs and returns the error in the line's reason."""
+    reason = "" if line is None or line.reason is None else line.reason
+    if "NOT_COORDINATOR" in reason or "NotCoordinator" in reason:
         return Errors.NOT_LEADER_OR_FOLLOWER
-    if "REBALANCE_IN_PROGRESS" in said or "RebalanceInProgress" in said:
+    if "REBALANCE_IN_PROGRESS" in reason or "RebalanceInProgress" in reason:
         return Errors.REQUEST_TIMED_OUT
-    if "UNKNOWN_SERVER_ERROR" in said or "UnknownServer" in said:
+    if "UNKNOWN_SERVER_ERROR" in reason or "UnknownServer" in reason:
         return Errors.RECORD_LIST_TOO_LARGE
     return Errors.NOT_ENOUGH_REPLICAS

@@ -1,7 +1,8 @@
-"""From a chapter's evidence to the stimuli that explain it.
+"""Stimuli of a generation whose rebalance start is logged.
 
-Log lines name who came, went and fell silent.  That the others rejoined shows by the next record
-(or the next line): they did so between the start of the rebalance and the end of the join.
+Log lines name the members that joined, left or expired.  The rejoins of the other members are
+inferred from the next record, else from the next line: they were sent between the start of the
+rebalance and the end of the join.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from coordinator_core.incident.later_evidence import error_of_append, expired_se
 from coordinator_core.incident.stimuli import ExpiredSession, Stimulus, StimulusKind
 from coordinator_core.incident.stimulus_builder import DEPARTURES, StimulusBuilder
 
-OF_THE_CLUSTER = {
+CLUSTER_STIMULI = {
     "LOADED": StimulusKind.LOAD,
     "UNLOADED": StimulusKind.UNLOAD,
     "ADMIN_DELETE": StimulusKind.DELETE,
@@ -22,7 +23,7 @@ OF_THE_CLUSTER = {
 
 
 class InferredStimuli(NamedTuple):
-    """``members``: who is in the group after it."""
+    """``members``: the members of the group after the generation's stimuli."""
 
     stimuli: list[Stimulus]
     expired_sessions: list[ExpiredSession]
@@ -30,29 +31,29 @@ class InferredStimuli(NamedTuple):
 
 
 class LogInference(StimulusBuilder):
-    """Reads one chapter that has its start in the log."""
+    """For one generation."""
 
-    def read(self) -> InferredStimuli:
-        for event in self.chapter.events:
-            read = _READERS.get(event.event)
-            if read is not None:
-                read(self, event)
-        has_line = self.chapter.first("ASSIGNMENT_RECEIVED") is not None
+    def infer(self) -> InferredStimuli:
+        for event in self.evidence.events:
+            handler = _HANDLERS.get(event.event)
+            if handler is not None:
+                handler(self, event)
+        has_line = self.evidence.first("ASSIGNMENT_RECEIVED") is not None
         if self.record is not None and self.record.members and not has_line:
             self.sync(self.record.leader or "", self.record.at_ms, self.record.where)
-        last = self.chapter.records[-1] if self.chapter.records else None
-        is_joined = self.chapter.first("JOIN_COMPLETE") is not None
+        last = self.evidence.records[-1] if self.evidence.records else None
+        is_joined = self.evidence.first("JOIN_COMPLETE") is not None
         after = list(self.present)
         if last is not None and not is_joined:
             after = [member.member_id for member in last.members]
         in_order = sorted(self.stimuli, key=lambda each: each.at_ms)
-        told = list(expired_sessions(self.chapter, self.known))
-        return InferredStimuli(in_order, told, tuple(after))
+        expired = list(expired_sessions(self.evidence, self.directory))
+        return InferredStimuli(in_order, expired, tuple(after))
 
     def on_join(self, event: LogEvent) -> None:
         member_id = event.member_id or ""
         if event.step == "id_required":
-            self.asked[member_id] = event.at_ms
+            self.pending_ms[member_id] = event.at_ms
             self.add(StimulusKind.ASK_ID, event.at_ms, event, member_id)
         elif event.step in ("pending", "direct"):
             self.join(member_id, event.at_ms, event)
@@ -61,70 +62,70 @@ class LogInference(StimulusBuilder):
         self.join(event.member_id or "", event.at_ms, event, event.instance_id)
 
     def on_static_replaced(self, event: LogEvent) -> None:
-        instance_id, old = event.instance_id or "", event.old_member_id or ""
+        instance_id, old_id = event.instance_id or "", event.old_member_id or ""
         failure = self._failure_of(event)
+        unknown_id = f"{instance_id}-unseen-since-{event.seq}"
         if failure is not None:
-            new, error = f"{instance_id}-unseen-since-{event.seq}", error_of_append(failure)
             self.add(
                 StimulusKind.JOIN,
                 event.at_ms,
                 event,
-                new,
+                unknown_id,
                 instance_id=instance_id,
-                append_error=error,
+                append_error=error_of_append(failure),
             )
             return
-        named = event.member_id if event.member_id != old else None
-        found = (
-            named
+        logged_id = event.member_id if event.member_id != old_id else None
+        new_id = (
+            logged_id
             or self.later.replacements.get(event.seq)
-            or self.known.replacement(instance_id, old, event.at_ms)
+            or self.directory.replacement(instance_id, old_id, event.at_ms)
+            or unknown_id
         )
-        self.present.pop(old, None)
-        self.waiting.discard(old)
-        new = found or f"{instance_id}-unseen-since-{event.seq}"
-        self.join(new, event.at_ms, event, instance_id)
+        self.present.pop(old_id, None)
+        self.joined.discard(old_id)
+        self.join(new_id, event.at_ms, event, instance_id)
 
     def _failure_of(self, event: LogEvent) -> LogEvent | None:
-        """That the new id could not be stored is the next that is said, and the old one stays."""
-        follows = (
+        """The next line, if it says that the new id could not be stored: the old id stays."""
+        following = (
             each
-            for each in self.chapter.events
+            for each in self.evidence.events
             if each.seq > event.seq and each.event != "STATIC_NO_REBALANCE"
         )
-        line = next(follows, None)
+        line = next(following, None)
         is_failure = line is not None and (line.event, line.step) == ("STORE_FAILED", "static")
         return line if is_failure else None
 
     def on_start(self, event: LogEvent) -> None:
         self.start = event
-        self.waiting = {each.member_id for each in self.stimuli if each.kind is StimulusKind.JOIN}
+        self.joined = {each.member_id for each in self.stimuli if each.kind is StimulusKind.JOIN}
         member_id = event.member_id or ""
-        if event.cause == "MEMBER_NEW" and member_id not in self.waiting:
+        if event.cause == "MEMBER_NEW" and member_id not in self.joined:
             self.join(member_id, event.at_ms, event, event.instance_id)
-        elif event.cause == "LEAVE" and member_id not in self.gone:
-            leavers = tuple(each for each in event.members if each not in self.gone)
+        elif event.cause == "LEAVE" and member_id not in self.departed:
+            leavers = tuple(each for each in event.members if each not in self.departed)
             if leavers or not event.members:
                 self.leave(event, leavers or (member_id,), event.at_ms)
         elif event.cause in ("LEADER_REJOIN", "METADATA_CHANGE"):
-            is_other = event.cause == "METADATA_CHANGE"
-            self.waiting.add(member_id)
-            self.add(StimulusKind.REJOIN, event.at_ms, event, member_id, changed=is_other)
+            has_changed = event.cause == "METADATA_CHANGE"
+            self.joined.add(member_id)
+            self.add(StimulusKind.REJOIN, event.at_ms, event, member_id, changed=has_changed)
         elif event.cause is None and self.record is not None:
             self._explain_start(self.record, event)
 
     def on_expired(self, event: LogEvent) -> None:
         member_id = event.member_id or ""
         self.present.pop(member_id, None)
-        self.asked.pop(member_id, None)
+        self.pending_ms.pop(member_id, None)
 
     def on_left(self, event: LogEvent) -> None:
         member_id = event.member_id or ""
-        if member_id in self.gone:
-            return  # the start of the rebalance has told of it
+        if member_id in self.departed:
+            return  # the start of the rebalance already named this member
         at_ms = event.at_ms
-        if self.done is not None and event.seq > self.done.seq:
-            at_ms = min(at_ms, self.joined_ms)  # logged after what it led to
+        if self.join_end is not None and event.seq > self.join_end.seq:
+            at_ms = min(at_ms, self.joined_ms)  # logged after the join that it completed
         start = self.next_start(event)
         together = start.members if start is not None and start.cause == "LEAVE" else ()
         self.leave(event, together or (member_id,), at_ms)
@@ -135,50 +136,52 @@ class LogInference(StimulusBuilder):
 
     def on_joined(self, event: LogEvent) -> None:
         if self.record is not None:
-            joined = [member.member_id for member in self.record.members]
+            members = [member.member_id for member in self.record.members]
         else:
-            # Who was given an id holds the join up until it comes, or its time is over.
+            # Pending members delay the join until they join or their time is over.
             missing = max((event.member_count or 0) - len(self.present), 0)
-            joined = [*self.present, *list(self.asked)[:missing]]
-        late = [each for each in joined if each not in self.waiting]
-        new = [each for each in late if not self.is_known(each)]
-        known = [each for each in late if self.is_known(each)]
-        ends_it = new[-1] if new and not known and not self.ended_by_departure() else None
+            members = [*self.present, *list(self.pending_ms)[:missing]]
+        not_logged = [each for each in members if each not in self.joined]
+        new = [each for each in not_logged if not self.is_known(each)]
+        known = [each for each in not_logged if self.is_known(each)]
+        completes_join = new[-1] if new and not known and not self.departed_during_join() else None
         for place, member_id in enumerate(new):
-            self.come_in_time(member_id, event, place, at_once=member_id != ends_it)
+            self.join_in_time(member_id, event, place, at_once=member_id != completes_join)
         for member_id in known:
-            self.come_in_time(member_id, event)
-        self.present = dict.fromkeys(joined)
+            self.join_in_time(member_id, event)
+        self.present = dict.fromkeys(members)
 
     def on_assigned(self, event: LogEvent) -> None:
-        if event.generation is not None and event.generation < self.chapter.generation:
-            self.sync_in_vain(event)
+        if event.generation is not None and event.generation < self.evidence.generation:
+            self.sync_without_record(event)
             return
-        recorded = self.record.leader if self.record is not None else None
-        self.sync(event.member_id or recorded or "", event.at_ms, event.where)
+        leader = self.record.leader if self.record is not None else None
+        self.sync(event.member_id or leader or "", event.at_ms, event.where)
 
-    def on_takeover(self, event: LogEvent) -> None:
-        if event.step in (None, "group"):  # of its members one by one there are lines, too
-            self.add(OF_THE_CLUSTER[event.event], event.at_ms, event)
+    def on_cluster_event(self, event: LogEvent) -> None:
+        if event.step in (None, "group"):  # a loaded group has a line per member, too
+            self.add(CLUSTER_STIMULI[event.event], event.at_ms, event)
 
     def _explain_start(self, record: GroupRecord, event: LogEvent) -> None:
-        """Up to 2.0 a start has no reason: who is new, who is gone, else the leader rejoined."""
-        came = [each for each in record.by_id if each not in self.present]
-        told = {e.member_id for e in self.chapter.events if e.event in DEPARTURES}
-        gone = [each for each in self.present if each not in record.by_id and each not in told]
-        for member_id in gone:
+        """Up to 2.0 a start has no reason: new members joined, missing members left; if there are
+        neither, the leader rejoined.
+        """
+        new = [each for each in record.by_id if each not in self.present]
+        logged = {e.member_id for e in self.evidence.events if e.event in DEPARTURES}
+        missing = [each for each in self.present if each not in record.by_id and each not in logged]
+        for member_id in missing:
             self.leave(event, (member_id,), event.at_ms)
-        if self.was_empty:  # the others come in the rounds that follow
-            came = sorted(came, key=lambda each: each != record.leader)[:1]
-        for member_id in came:
+        if self.was_empty:  # the other members join in the following rounds of the initial delay
+            new = sorted(new, key=lambda each: each != record.leader)[:1]
+        for member_id in new:
             self.join(member_id, event.at_ms, event)
-        if not came and not gone and record.leader in self.present:
+        if not new and not missing and record.leader in self.present:
             leader = record.leader or ""
-            self.waiting.add(leader)
+            self.joined.add(leader)
             self.add(StimulusKind.REJOIN, event.at_ms, event, leader, changed=True)
 
 
-_READERS: Mapping[str, Callable[[LogInference, LogEvent], None]] = {
+_HANDLERS: Mapping[str, Callable[[LogInference, LogEvent], None]] = {
     "MEMBER_JOIN": LogInference.on_join,
     "STATIC_NEW": LogInference.on_static_join,
     "STATIC_REPLACED": LogInference.on_static_replaced,
@@ -188,5 +191,5 @@ _READERS: Mapping[str, Callable[[LogInference, LogEvent], None]] = {
     "DROPPED_NOT_REJOINED": LogInference.on_dropped,
     "JOIN_COMPLETE": LogInference.on_joined,
     "ASSIGNMENT_RECEIVED": LogInference.on_assigned,
-    **dict.fromkeys(OF_THE_CLUSTER, LogInference.on_takeover),
+    **dict.fromkeys(CLUSTER_STIMULI, LogInference.on_cluster_event),
 }

@@ -1,4 +1,4 @@
-"""What the records tell of a life's members: their settings, protocols, metadata, new ids."""
+"""The members of an incarnation by its records: settings, protocols, metadata, new ids."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ from collections.abc import Iterator
 from coordinator_core.incident.evidence import GroupRecord, Incarnation, RecordedMember
 from coordinator_core.protocol.messages import Protocols
 
-# A broker may log a join after it began to append its record.
+# A broker may log a join after it started to append the record.
 _LOGGED_LATE_MS = 100
 _DEFAULT_SESSION_MS, _DEFAULT_REBALANCE_MS = 45_000, 300_000
 
 
 class MemberDirectory:
-    """Of one life.  Members that are in no record are given the settings most have."""
+    """Members of one incarnation.  A member without a record gets the most common settings."""
 
-    def __init__(self, life: Incarnation) -> None:
-        self._records = life.records
+    def __init__(self, incarnation: Incarnation) -> None:
+        self._records = incarnation.records
         self._seen: dict[str, list[tuple[GroupRecord, RecordedMember]]] = {}
-        for record in life.records:
+        for record in incarnation.records:
             for member in record.members:
                 self._seen.setdefault(member.member_id, []).append((record, member))
-        self._preferred = _preferences(life.records)
-        self.protocol_type = next((r.protocol_type for r in life.records if r.protocol_type), "")
+        self._preferred = _preferences(incarnation.records)
+        self.protocol_type = next(
+            (r.protocol_type for r in incarnation.records if r.protocol_type), ""
+        )
         self._usual = self._most_usual()
 
     def __contains__(self, member_id: str) -> bool:
         return member_id in self._seen
 
     def at(self, member_id: str, generation: int) -> RecordedMember:
-        """The member as the first record from the generation on has it, else as the last has."""
+        """The member in its first record from this generation on, else in its last record."""
         seen = self._seen.get(member_id)
         if seen is None:
             name = client_of(member_id)
@@ -38,7 +40,9 @@ class MemberDirectory:
         return next((m for record, m in seen if record.generation >= generation), seen[-1][1])
 
     def protocols(self, member_id: str, generation: int) -> Protocols:
-        """Those it was seen with, most wanted first, each with the metadata of then or after."""
+        """Protocols the member supports, preferred first, with its metadata from the first record
+        of this generation or later.
+        """
         seen = self._seen.get(member_id)
         if seen is None:
             record = self._near(generation)
@@ -48,7 +52,7 @@ class MemberDirectory:
         )
 
     def replacement(self, instance_id: str, old_member_id: str, at_ms: int) -> str | None:
-        """The id that a static member had after this moment, by the next record that has one."""
+        """The next member id of a static member after this time, by the records."""
         for record in self._records:
             if record.at_ms + _LOGGED_LATE_MS < at_ms:
                 continue
@@ -79,7 +83,7 @@ class MemberDirectory:
 
 
 def client_of(member_id: str) -> str:
-    """A member id is the client's (or the instance's) and a UUID of 36 characters."""
+    """The client id (or instance id) of a member id, which ends in a UUID of 36 characters."""
     return member_id[:-37] if len(member_id) > 37 else member_id
 
 
@@ -88,16 +92,16 @@ def _metadata(
 ) -> bytes:
     under = [(record, member) for record, member in seen if record.protocol == protocol]
     after = (member for record, member in under if record.generation >= generation)
-    last = under[-1][1].subscription if under else b""  # it was never chosen with this member
+    last = under[-1][1].subscription if under else b""  # the protocol was never chosen
     return next((member.subscription for member in after), last)
 
 
 def _preferences(records: tuple[GroupRecord, ...]) -> dict[str, list[str]]:
-    """The protocols that each member was seen with; what won over others comes first.
+    """The protocols of each member, preferred first.
 
-    A protocol wins where all members of a generation were seen, then or another time, with another
-    one, too: then it was the vote that chose, and not the want of another.  Where that does not
-    tell, what was chosen more often comes first; what was chosen once amid others, last.
+    A protocol wins a vote if all members of the generation also support another protocol.
+    Protocols are ordered by votes won, then by the number of generations that chose them; a
+    protocol chosen in one generation only comes last.
     """
     generations = _generations(records)
     seen = _supported(records, generations)
@@ -106,31 +110,31 @@ def _preferences(records: tuple[GroupRecord, ...]) -> dict[str, list[str]]:
         if len(set.intersection(*(set(seen[each]) for each in members))) > 1:
             wins.update((each, protocol) for each in members)
 
-    def wanted(member_id: str, name: str) -> tuple[bool, int, int]:
-        often = len(generations[name])
-        return often == 1, -wins[member_id, name], -often
+    def rank(member_id: str, name: str) -> tuple[bool, int, int]:
+        chosen = len(generations[name])
+        return chosen == 1, -wins[member_id, name], -chosen
 
     return {
-        member_id: sorted(names, key=lambda name: wanted(member_id, name))
+        member_id: sorted(names, key=lambda name: rank(member_id, name))
         for member_id, names in seen.items()
     }
 
 
 def _generations(records: tuple[GroupRecord, ...]) -> dict[str, set[int]]:
-    found: dict[str, set[int]] = {}
+    generations: dict[str, set[int]] = {}
     for record in records:
         if record.protocol is not None:
-            found.setdefault(record.protocol, set()).add(record.generation)
-    return found
+            generations.setdefault(record.protocol, set()).add(record.generation)
+    return generations
 
 
 def _supported(
     records: tuple[GroupRecord, ...], generations: dict[str, set[int]]
 ) -> dict[str, dict[str, None]]:
-    """The protocols that each member is known or taken to support.
+    """The protocols that each member supports.
 
-    Members have one configuration as long as nothing else is known: of a generation that alone
-    has its protocol, amid others of some of its members, all support that of the others, too.
+    Members are assumed to share one configuration: if a single generation chose a protocol, and
+    one of its members also supports the most common protocol, then all its members support it.
     """
     seen: dict[str, dict[str, None]] = {}
     for protocol, members in _choices(records):

@@ -1,4 +1,4 @@
-"""Stimuli of a generation that only its records tell of: the plainest way from one to the next."""
+"""Stimuli of a generation known only by its records: the simplest way from record to record."""
 
 from __future__ import annotations
 
@@ -6,97 +6,101 @@ from coordinator_core.coordinator.era import Era
 from coordinator_core.incident.broker_settings import initial_wait_ms
 from coordinator_core.incident.evidence import GroupRecord, RecordedMember
 from coordinator_core.incident.generation_evidence import GenerationEvidence
-from coordinator_core.incident.log_inference import OF_THE_CLUSTER, InferredStimuli
+from coordinator_core.incident.log_inference import CLUSTER_STIMULI, InferredStimuli
 from coordinator_core.incident.members import MemberDirectory
 from coordinator_core.incident.stimuli import Basis, Stimulus, StimulusKind
 from coordinator_core.incident.stimulus_builder import LOG_LAG_MS
 
 
 class RecordInference:
-    """``before``: the members that the record before has; ``since_ms``: when it was written."""
+    """``previous_members``: those of the previous record; ``since_ms``: when it was written."""
 
     def __init__(
         self,
-        chapter: GenerationEvidence,
-        before: tuple[str, ...],
-        generation_before: int,
+        evidence: GenerationEvidence,
+        previous_members: tuple[str, ...],
+        previous_generation: int,
         since_ms: int,
-        members: MemberDirectory,
+        directory: MemberDirectory,
         era: Era,
         delay_ms: int,
     ) -> None:
-        self.chapter, self.before, self.known = chapter, before, members
-        self.generation_before, self.since_ms = generation_before, since_ms
+        self.evidence, self.directory = evidence, directory
+        self.previous_members, self.previous_generation = previous_members, previous_generation
+        self.since_ms = since_ms
         self.era, self.delay_ms = era, delay_ms
-        self.record = chapter.records[0]
+        self.record = evidence.records[0]
         self.stimuli: list[Stimulus] = []
 
-    def read(self) -> InferredStimuli:
+    def infer(self) -> InferredStimuli:
         if self.record.members:
             self._form()
             self._sync()
         else:
             self._empty()
-        for before, after in zip(self.chapter.records, self.chapter.records[1:], strict=False):
+        for before, after in zip(self.evidence.records, self.evidence.records[1:], strict=False):
             self._replace(before, after)
-        last = self.chapter.records[-1]
+        last = self.evidence.records[-1]
         return InferredStimuli(self.stimuli, [], tuple(member.member_id for member in last.members))
 
     def _form(self) -> None:
-        """Who is gone leaves, who is new joins, all others rejoin; else the leader asked for it."""
+        """Missing members leave, new members join, the others rejoin; if there are neither missing
+        nor new ones, a member requested the rebalance.
+        """
         at_ms = self.record.joined_ms
-        instances = {each: self.known.at(each, 0).instance_id for each in self.before}
+        instances = {each: self.directory.at(each, 0).instance_id for each in self.previous_members}
         taken_over = {
             member.instance_id
             for member in self.record.members
             if member.instance_id is not None and member.instance_id in instances.values()
         }
-        gone = [
+        missing = [
             each
-            for each in self.before
+            for each in self.previous_members
             if each not in self.record.by_id and instances[each] not in taken_over
         ]
-        came = [each for each in self.record.members if each.member_id not in self.before]
-        stay = [each for each in self.record.members if each.member_id in self.before]
-        first_ms = at_ms if self.before else at_ms - self._delay(came)
-        if not gone and all(each.instance_id in taken_over for each in came):
-            self._rejoin(stay[:1], first_ms, changed=True)  # static ones alone make no rebalance
-        # A newcomer that leads was there when the former leader went.
-        comes_first = any(each.member_id == self.record.leader for each in came)
-        if comes_first:
-            self._join(came, first_ms, at_ms)
-        for member_id in gone:
+        new = [each for each in self.record.members if each.member_id not in self.previous_members]
+        staying = [each for each in self.record.members if each.member_id in self.previous_members]
+        first_ms = at_ms if self.previous_members else at_ms - self._delay(new)
+        if not missing and all(each.instance_id in taken_over for each in new):
+            # A static member that replaces itself starts no rebalance.
+            self._rejoin(staying[:1], first_ms, changed=True)
+        # A new leader joined before the previous leader left.
+        joins_first = any(each.member_id == self.record.leader for each in new)
+        if joins_first:
+            self._join(new, first_ms, at_ms)
+        for member_id in missing:
             self._add(StimulusKind.LEAVE, first_ms, member_id, leavers=(member_id,))
-        if not comes_first:
-            self._join(came, first_ms, at_ms)
-        self._rejoin(stay, at_ms)
-        self._unseen(at_ms)
+        if not joins_first:
+            self._join(new, first_ms, at_ms)
+        self._rejoin(staying, at_ms)
+        self._unrecorded_generations(at_ms)
 
-    def _join(self, came: list[RecordedMember], first_ms: int, at_ms: int) -> None:
-        for place, member in enumerate(self._leader_first(came)):
-            joins_ms = first_ms + min(place, 1) if not self.before else at_ms
-            # No id is given out twice: one that was in the group before is the client's own word.
-            was_here = self.known.was_seen_before(member.member_id, self.record)
-            kind = StimulusKind.REJOIN if was_here else StimulusKind.JOIN
+    def _join(self, new: list[RecordedMember], first_ms: int, at_ms: int) -> None:
+        for place, member in enumerate(self._leader_first(new)):
+            joins_ms = first_ms + min(place, 1) if not self.previous_members else at_ms
+            # Brokers assign an id once: a former member that joins sent its old id itself.
+            was_member = self.directory.was_seen_before(member.member_id, self.record)
+            kind = StimulusKind.REJOIN if was_member else StimulusKind.JOIN
             self._add(kind, joins_ms, member.member_id, member.instance_id)
 
-    def _unseen(self, at_ms: int) -> None:
-        """Generations without a record: nobody synced before somebody asked for the next."""
-        for _ in range(self.generation_before + 1, self.record.generation):
+    def _unrecorded_generations(self, at_ms: int) -> None:
+        """Generations without a record: superseded before their leader synced."""
+        for _ in range(self.previous_generation + 1, self.record.generation):
             self._rejoin(self.record.members[:1], at_ms, changed=True)
             self._rejoin(self.record.members, at_ms)
 
-    def _delay(self, came: list[RecordedMember]) -> int:
-        """A new group waits; it waits on if others join meanwhile."""
-        if not self.era.has_initial_delay or not came:
+    def _delay(self, new: list[RecordedMember]) -> int:
+        """The initial rebalance delay, extended if other members join during it."""
+        if not self.era.has_initial_delay or not new:
             return 0
-        extends = self.era.is_new_coordinator or self.record.generation == 1
-        others_ms = [1] if len(came) > 1 and extends else []
-        return initial_wait_ms(self.delay_ms, came[0].rebalance_timeout_ms, others_ms)
+        extends = self.era.extends_every_initial_delay or self.record.generation == 1
+        others_ms = [1] if len(new) > 1 and extends else []
+        return initial_wait_ms(self.delay_ms, new[0].rebalance_timeout_ms, others_ms)
 
-    def _leader_first(self, came: list[RecordedMember]) -> list[RecordedMember]:
-        """Whoever joins an empty group first leads it."""
-        return sorted(came, key=lambda each: each.member_id != self.record.leader)
+    def _leader_first(self, new: list[RecordedMember]) -> list[RecordedMember]:
+        """The first member to join an empty group becomes its leader."""
+        return sorted(new, key=lambda each: each.member_id != self.record.leader)
 
     def _rejoin(
         self, members: list[RecordedMember] | tuple[RecordedMember, ...], at_ms: int, *,
@@ -107,7 +111,7 @@ class RecordInference:
 
     def _sync(self) -> None:
         record = self.record
-        given = {member.member_id: member.assignment for member in record.members}
+        assignments = {member.member_id: member.assignment for member in record.members}
         for member in sorted(record.members, key=lambda each: each.member_id == record.leader):
             is_leader = member.member_id == record.leader
             self._add(
@@ -115,20 +119,22 @@ class RecordInference:
                 record.at_ms,
                 member.member_id,
                 member.instance_id,
-                assignments=given if is_leader else None,
+                assignments=assignments if is_leader else None,
             )
 
     def _empty(self) -> None:
         at_ms = self.record.joined_ms
-        last = [self.known.at(each, 0)._replace(member_id=each) for each in self.before]
-        for _ in range(self.generation_before + 1, self.record.generation):
+        last = [
+            self.directory.at(each, 0)._replace(member_id=each) for each in self.previous_members
+        ]
+        for _ in range(self.previous_generation + 1, self.record.generation):
             self._rejoin(last[:1], at_ms, changed=True)
             self._rejoin(last[1:], at_ms)
-        for member_id in self.before:
+        for member_id in self.previous_members:
             self._add(StimulusKind.LEAVE, at_ms, member_id, leavers=(member_id,))
 
     def _replace(self, before: GroupRecord, after: GroupRecord) -> None:
-        """A second record of a generation: a static member came back under a new id."""
+        """A second record of a generation: a static member rejoined under a new member id."""
         for member in after.members:
             if member.member_id not in before.by_id and member.instance_id is not None:
                 self._add(
@@ -151,15 +157,15 @@ class RecordInference:
         assignments: dict[str, bytes] | None = None,
         record: GroupRecord | None = None,
     ) -> None:
-        told_by = record or self.record
+        source = record or self.record
         is_assumed = kind is StimulusKind.LEAVE or changed
         self.stimuli.append(
             Stimulus(
                 kind,
                 at_ms,
                 min(self.since_ms, at_ms),
-                told_by.at_ms,
-                told_by.where,
+                source.at_ms,
+                source.where,
                 Basis.ASSUMED if is_assumed else Basis.RECORD,
                 self.record.generation,
                 member_id,
@@ -171,16 +177,19 @@ class RecordInference:
         )
 
 
-def before_first_start(chapter: GenerationEvidence, asked: dict[str, int]) -> list[Stimulus]:
-    """Of a chapter whose rebalance no log has: who asked for an id meanwhile, takeovers."""
-    found = []
-    for event in chapter.events:
-        kind, member_id = OF_THE_CLUSTER.get(event.event), ""
+def before_first_start(evidence: GenerationEvidence, pending_ms: dict[str, int]) -> list[Stimulus]:
+    """Logged requests for member ids and takeovers, in a generation whose start is not logged.
+
+    Adds the members that received an id to ``pending_ms``.
+    """
+    stimuli = []
+    for event in evidence.events:
+        kind, member_id = CLUSTER_STIMULI.get(event.event), ""
         if event.event == "MEMBER_JOIN" and event.step == "id_required":
             kind, member_id = StimulusKind.ASK_ID, event.member_id or ""
-            asked[member_id] = event.at_ms
+            pending_ms[member_id] = event.at_ms
         if kind is not None and event.step in (None, "group", "id_required"):
-            found.append(
+            stimuli.append(
                 Stimulus(
                     kind,
                     event.at_ms,
@@ -188,8 +197,8 @@ def before_first_start(chapter: GenerationEvidence, asked: dict[str, int]) -> li
                     event.at_ms,
                     event.where,
                     Basis.LOG,
-                    chapter.generation + 1,
+                    evidence.generation + 1,
                     member_id,
                 )
             )
-    return found
+    return stimuli

@@ -1,29 +1,28 @@
-"""A group's incident played again: every generation reproduced, or diverged and why."""
+"""Replay a group's incident through the engine: each generation is reproduced, or diverged."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from coordinator_core.coordinator.era import Config, Era
+from coordinator_core.coordinator.era import CoordinatorConfig, Era
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.incident.broker_settings import (
-    InferredDelay,
-    InferredEra,
-    infer_era,
-    infer_initial_delay,
-)
+from coordinator_core.incident.broker_settings import InferredDelay, InferredEra
 from coordinator_core.incident.commits import commit_stimuli, commits
 from coordinator_core.incident.comparison import Comparison, compare
 from coordinator_core.incident.engine_driver import EngineDriver, EngineOutput
 from coordinator_core.incident.evidence import GroupRecord, Incarnation, Row
-from coordinator_core.incident.generation_evidence import GenerationEvidence, chapters
-from coordinator_core.incident.later_evidence import later
-from coordinator_core.incident.log_inference import LogInference
+from coordinator_core.incident.explanation import (
+    ExplainedGeneration,
+    PreparedIncarnation,
+    delay_of,
+    era_of,
+    explain_generations,
+    prepare,
+)
+from coordinator_core.incident.generation_evidence import GenerationEvidence
 from coordinator_core.incident.members import MemberDirectory
-from coordinator_core.incident.record_inference import RecordInference, before_first_start
-from coordinator_core.incident.stimuli import ExpiredSession, Stimulus, StimulusKind
+from coordinator_core.incident.stimuli import Stimulus
 from coordinator_core.protocol.messages import Record
 from coordinator_core.records import encode_key
 
@@ -31,58 +30,44 @@ _FOREVER_MS = 1 << 62
 
 
 @dataclass(frozen=True)
-class ExplainedGeneration:
-    """A chapter, what was inferred from it, and the next one's beginning."""
-
-    chapter: GenerationEvidence
-    stimuli: Sequence[Stimulus]
-    expired_sessions: Sequence[ExpiredSession]
-    ends_ms: int
-
-    @property
-    def is_logged(self) -> bool:
-        return self.chapter.start is not None
-
-
-@dataclass(frozen=True)
 class ReplayedGeneration:
-    """One generation's verdict.  ``happened``: what the engine said and wrote."""
+    """One generation's verdict.  ``engine_outputs``: what the engine logged and wrote."""
 
     incarnation: int
     explained: ExplainedGeneration
-    outcome: Comparison
+    comparison: Comparison
     engine_outputs: Sequence[EngineOutput]
 
     @property
     def number(self) -> int:
-        return self.explained.chapter.generation
+        return self.explained.evidence.generation
 
     @property
     def is_reproduced(self) -> bool:
-        return self.outcome.difference is None
+        return self.comparison.divergence is None
 
     @property
-    def inferred(self) -> Sequence[Stimulus]:
+    def stimuli(self) -> Sequence[Stimulus]:
         return self.explained.stimuli
 
     @property
     def evidence(self) -> str:
         """As in the table generations: records, log, both."""
-        chapter = self.explained.chapter
-        if chapter.start is None:
+        evidence = self.explained.evidence
+        if evidence.start is None:
             return "records"
-        return "both" if chapter.records else "log"
+        return "both" if evidence.records else "log"
 
 
 @dataclass(frozen=True)
 class GroupReplay:
-    """``taken_up``: (incarnation, generation) that the evidence begins with, not judged: the
-    replay goes on from them.  ``members``: of each incarnation.
+    """``resumed_from``: (incarnation, generation) whose record the engine was loaded with at the
+    beginning; these generations have no verdict.  ``members``: by incarnation.
     """
 
     group_id: str
     era: InferredEra
-    config: Config
+    config: CoordinatorConfig
     generations: Sequence[ReplayedGeneration]
     resumed_from: Sequence[tuple[int, int]]
     members: Mapping[int, MemberDirectory]
@@ -90,7 +75,7 @@ class GroupReplay:
 
 
 def replay(
-    lives: Sequence[Incarnation],
+    incarnations: Sequence[Incarnation],
     *,
     era: str | None = None,
     from_ms: int = 0,
@@ -98,206 +83,111 @@ def replay(
     offset_versions: Iterable[int] = (),
     committed: Iterable[Row] = (),
 ) -> GroupReplay:
-    """Play all lives of a group; judge the generations that end in from_ms .. to_ms.
+    """Replay all incarnations of a group; verdicts of generations that end in from_ms .. to_ms.
 
-    Without ``era`` it is told from what the broker wrote.  ``committed``: rows of
-    committed_offsets with ``at_ms``, their commit_time; their commits are played, too.
+    Without ``era``, the era is inferred.  ``committed``: rows of committed_offsets with ``at_ms``,
+    their commit_time; these commits are replayed, too.
     """
-    found = _era(lives, era, offset_versions)
-    rules = ERAS[found.name]
-    told = [(life, chapters(life), MemberDirectory(life)) for life in lives]
-    delay = infer_initial_delay((parts, members) for _, parts, members in told)
-    config = Config(group_initial_rebalance_delay_ms=delay.delay_ms, offsets_topic_partitions=1)
-    taken = commits(committed)
-    judged: list[ReplayedGeneration] = []
+    inferred_era = era_of(incarnations, era, offset_versions)
+    prepared = prepare(incarnations)
+    delay = delay_of(prepared)
+    config = CoordinatorConfig(
+        group_initial_rebalance_delay_ms=delay.delay_ms, offsets_topic_partitions=1
+    )
+    offsets = commits(committed)
+    generations: list[ReplayedGeneration] = []
     resumed_from: list[tuple[int, int]] = []
-    for life, parts, members in told:
-        baseline = _IncarnationReplay(life, members, rules, config, commit_stimuli(life, taken))
-        for generation in baseline.play(parts, from_ms, to_ms):
-            judged.append(generation)
-        resumed_from += baseline.resumed_from
-    known = {life.incarnation: members for life, _, members in told}
-    group_id = lives[0].group_id if lives else ""
-    return GroupReplay(group_id, found, config, judged, resumed_from, known, delay)
-
-
-@dataclass(frozen=True)
-class ExplainedIncarnation:
-    """What reached the coordinator in one life of a group, chapter by chapter."""
-
-    life: Incarnation
-    members: MemberDirectory
-    chapters: Sequence[ExplainedGeneration]
-
-
-@dataclass(frozen=True)
-class ExplainedGroup:
-    """All lives of a group explained, and what the evidence tells of its broker."""
-
-    group_id: str
-    era: InferredEra
-    delay: InferredDelay
-    lives: Sequence[ExplainedIncarnation]
-
-
-def explain(
-    lives: Sequence[Incarnation], *, era: str | None = None, offset_versions: Iterable[int] = ()
-) -> ExplainedGroup:
-    """As ``replay`` does, with nothing played."""
-    found = _era(lives, era, offset_versions)
-    told = [(life, chapters(life), MemberDirectory(life)) for life in lives]
-    delay = infer_initial_delay((parts, members) for _, parts, members in told)
-    config = Config(group_initial_rebalance_delay_ms=delay.delay_ms)
-    explained = [
-        ExplainedIncarnation(
-            life,
-            members,
-            _IncarnationReplay(life, members, ERAS[found.name], config, []).explain(p),
-        )
-        for life, p, members in told
-    ]
-    return ExplainedGroup(lives[0].group_id if lives else "", found, delay, explained)
-
-
-def _era(
-    lives: Sequence[Incarnation], era: str | None, offset_versions: Iterable[int]
-) -> InferredEra:
-    return infer_era(lives, offset_versions) if era is None else InferredEra(era, "as asked for")
+    for each in prepared:
+        commits_of_incarnation = commit_stimuli(each.incarnation, offsets)
+        run = _IncarnationReplay(each, ERAS[inferred_era.name], config, commits_of_incarnation)
+        generations += run.replay(from_ms, to_ms)
+        resumed_from += run.resumed_from
+    members = {each.incarnation.number: each.members for each in prepared}
+    group_id = incarnations[0].group_id if incarnations else ""
+    return GroupReplay(group_id, inferred_era, config, generations, resumed_from, members, delay)
 
 
 class _IncarnationReplay:
     def __init__(
         self,
-        life: Incarnation,
-        members: MemberDirectory,
+        prepared: PreparedIncarnation,
         era: Era,
-        config: Config,
-        committed: list[Stimulus],
+        config: CoordinatorConfig,
+        commits: list[Stimulus],
     ) -> None:
-        self.committed = committed
-        self.life, self.members, self.era, self.config = life, members, era, config
+        self.incarnation, self.members = prepared.incarnation, prepared.members
+        self.generations = prepared.generations
+        self.era, self.config, self.commits = era, config, commits
         self.resumed_from: list[tuple[int, int]] = []
 
-    def play(
-        self, parts: list[GenerationEvidence], from_ms: int, to_ms: int
-    ) -> list[ReplayedGeneration]:
-        wanted = [each for each in parts if each.begins_ms <= to_ms]
-        first = next((n for n, each in enumerate(wanted) if each.ends_ms >= from_ms), len(wanted))
-        while 0 < first < len(wanted) and not wanted[first - 1].records:
-            first -= 1
-        explained = self.explain(wanted[max(first - 1, 0) :])
+    def replay(self, from_ms: int, to_ms: int) -> list[ReplayedGeneration]:
+        selected = [each for each in self.generations if each.begins_ms <= to_ms]
+        first = self._first_to_judge(selected, from_ms)
+        explained = explain_generations(
+            selected[max(first - 1, 0) :],
+            self.members,
+            self.era,
+            self.config.group_initial_rebalance_delay_ms,
+            self.commits,
+        )
         if not explained:
             return []
         last_contacts = {
-            silence.member_id: silence.last_contact_ms
+            expired.member_id: expired.last_contact_ms
             for each in explained
-            for silence in each.expired_sessions
+            for expired in each.expired_sessions
         }
-        player = EngineDriver(
-            self.life.group_id, self.era, self.config, self.members, last_contacts
+        driver = EngineDriver(
+            self.incarnation.group_id, self.era, self.config, self.members, last_contacts
         )
-        judged = []
-        is_unseen = first > 0 or _begins_in_the_middle(wanted)
+        replayed = []
+        needs_state = first > 0 or _begins_in_the_middle(selected)
         for each in explained:
-            if not is_unseen:
-                judged += self._judge(player, each)
-            elif each.chapter.generation > 0 and self._go_on_from(player, each.chapter):
-                self.resumed_from.append((self.life.incarnation, each.chapter.generation))
-                is_unseen = False
-        return [each for each in judged if each.explained.chapter.ends_ms >= from_ms]
+            if not needs_state:
+                replayed += self._replay_generation(driver, each)
+            elif each.evidence.generation > 0 and self._load_state(driver, each.evidence):
+                self.resumed_from.append((self.incarnation.number, each.evidence.generation))
+                needs_state = False
+        return [each for each in replayed if each.explained.evidence.ends_ms >= from_ms]
 
-    def _go_on_from(self, player: EngineDriver, chapter: GenerationEvidence) -> bool:
-        """As a coordinator that takes the group over with the chapter's last record, if it can."""
-        sound = [record for record in chapter.records if record.is_sound]
-        if sound:
-            player.take_up(self._as_written(sound[-1]), sound[-1].at_ms)
-        return bool(sound)
+    def _first_to_judge(self, selected: list[GenerationEvidence], from_ms: int) -> int:
+        """The first that ends in the window; earlier ones as long as the previous has no record
+        from which the engine could resume.
+        """
+        first = next((n for n, each in enumerate(selected) if each.ends_ms >= from_ms), None)
+        if first is None:
+            return len(selected)
+        while first > 0 and not selected[first - 1].records:
+            first -= 1
+        return first
 
-    def _judge(self, player: EngineDriver, each: ExplainedGeneration) -> list[ReplayedGeneration]:
-        begin = len(player.engine_outputs)
+    def _load_state(self, driver: EngineDriver, evidence: GenerationEvidence) -> bool:
+        """Load the generation's last valid record, as a coordinator that takes over the group."""
+        valid = [record for record in evidence.records if record.is_valid]
+        if valid:
+            driver.load_record(self._as_written(valid[-1]), valid[-1].at_ms)
+        return bool(valid)
+
+    def _replay_generation(
+        self, driver: EngineDriver, each: ExplainedGeneration
+    ) -> list[ReplayedGeneration]:
+        begin = len(driver.outputs)
         for stimulus in each.stimuli:
-            player.play(stimulus)
-        player.pass_to(each.ends_ms)
-        engine_outputs = player.engine_outputs[begin:]
-        if each.chapter.generation == 0:
+            driver.apply(stimulus)
+        driver.advance_to(each.ends_ms)
+        outputs = driver.outputs[begin:]
+        if each.evidence.generation == 0:
             return []
-        outcome = compare(each.chapter, engine_outputs, self.era, with_times=each.is_logged)
-        if outcome.difference is not None:
-            self._go_on_from(player, each.chapter)  # what follows is judged on its own
-        return [ReplayedGeneration(self.life.incarnation, each, outcome, engine_outputs)]
+        comparison = compare(each.evidence, outputs, self.era, with_times=each.is_logged)
+        if comparison.divergence is not None:
+            self._load_state(driver, each.evidence)  # later generations are judged independently
+        return [ReplayedGeneration(self.incarnation.number, each, comparison, outputs)]
 
     def _as_written(self, record: GroupRecord) -> Record:
-        key = encode_key("GroupMetadata", {"group": self.life.group_id})
+        key = encode_key("GroupMetadata", {"group": self.incarnation.group_id})
         return key, record.value(record.state_timestamp_ms)
 
-    # -- explaining ------------------------------------------------------------------------------
 
-    def explain(self, parts: list[GenerationEvidence]) -> list[ExplainedGeneration]:
-        delay_ms = self.config.group_initial_rebalance_delay_ms
-        later_ = later(parts, self.members)
-        asked: dict[str, int] = {}
-        before: tuple[str, ...] = ()
-        generation, since_ms = 0, 0
-        found: list[ExplainedGeneration] = []
-        for chapter in parts:
-            stimuli: list[Stimulus] = []
-            expired_sessions: list[ExpiredSession] = []
-            if chapter.start is not None:
-                read = LogInference(chapter, before, asked, self.members, later_, delay_ms).read()
-                stimuli, expired_sessions, before = read
-            elif chapter.generation > 0 and chapter.records:
-                reader = RecordInference(
-                    chapter, before, generation, since_ms, self.members, self.era, delay_ms
-                )
-                stimuli, expired_sessions, before = reader.read()
-                stimuli = stimuli + before_first_start(chapter, asked)
-            else:
-                stimuli = before_first_start(chapter, asked)
-            generation, since_ms = chapter.generation, chapter.ends_ms
-            found.append(ExplainedGeneration(chapter, stimuli, expired_sessions, chapter.ends_ms))
-        return _until_next(self._with_commits(found))
-
-    def _with_commits(self, found: list[ExplainedGeneration]) -> list[ExplainedGeneration]:
-        """Each where it was made; of one millisecond the commit comes before what ends a phase."""
-        begins = [_begins_ms(each) for each in found]
-        mine: dict[int, list[Stimulus]] = {}
-        for commit in self.committed:
-            place = bisect_left(begins, commit.at_ms) - 1
-            mine.setdefault(max(place, 0), []).append(commit)
-        return [
-            replace(each, stimuli=_in_order(mine.get(place, []), each.stimuli))
-            for place, each in enumerate(found)
-        ]
-
-
-def _begins_in_the_middle(parts: list[GenerationEvidence]) -> bool:
-    """What is left of a life, by compaction or by a log that was rolled away."""
-    return next((each.generation for each in parts if each.generation > 0), 1) > 1
-
-
-def _begins_ms(each: ExplainedGeneration) -> int:
-    lines = [line.at_ms for line in each.chapter.events[:1]] if each.is_logged else []
-    return min([*lines, *(stimulus.at_ms for stimulus in each.stimuli)], default=0)
-
-
-def _in_order(commits_: list[Stimulus], stimuli: Sequence[Stimulus]) -> list[Stimulus]:
-    """A commit behind a generation's record in the log comes after the sync that made it."""
-    synced = max((s.at_ms for s in stimuli if s.kind is StimulusKind.SYNC), default=None)
-
-    def place(stimulus: Stimulus) -> tuple[int, int]:
-        if stimulus.kind is not StimulusKind.COMMIT:
-            return stimulus.at_ms, 1
-        return stimulus.at_ms, 2 if stimulus.at_ms == synced else 0
-
-    return sorted([*commits_, *stimuli], key=place)
-
-
-def _until_next(found: list[ExplainedGeneration]) -> list[ExplainedGeneration]:
-    """A chapter lasts at most until the next one's first stimulus."""
-    ends = []
-    for each, following in zip(found, [*found[1:], None], strict=True):
-        end_ms = each.chapter.ends_ms
-        if following is not None and following.stimuli:
-            end_ms = min(end_ms, min(s.at_ms for s in following.stimuli) - 1)
-        ends.append(ExplainedGeneration(each.chapter, each.stimuli, each.expired_sessions, end_ms))
-    return ends
+def _begins_in_the_middle(generations: list[GenerationEvidence]) -> bool:
+    """Whether earlier generations are missing: compacted, or their log was deleted."""
+    return next((each.generation for each in generations if each.generation > 0), 1) > 1

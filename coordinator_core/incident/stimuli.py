@@ -1,4 +1,4 @@
-"""What reached the coordinator, as far as evidence tells: requests of clients, loads, silences."""
+"""What reached the coordinator: requests, takeovers of the group, and members that went silent."""
 
 from __future__ import annotations
 
@@ -10,33 +10,34 @@ from coordinator_core.protocol.errors import Errors
 
 
 class StimulusKind(Enum):
-    """What a client, an administrator or the cluster did."""
+    """A request of a client or an administrator, or a change of the group's coordinator."""
 
-    ASK_ID = "asked to join, without a member id"
-    JOIN = "joined"
-    REJOIN = "rejoined"
-    SYNC = "synced"
-    LEAVE = "left"
-    COMMIT = "committed offsets"
-    DELETE = "deleted the group"
-    LOAD = "the coordinator took the group over"
-    UNLOAD = "the coordinator gave the group up"
+    ASK_ID = "JoinGroup without a member id, answered with MEMBER_ID_REQUIRED"
+    JOIN = "JoinGroup of a new member"
+    REJOIN = "JoinGroup of a known member"
+    SYNC = "SyncGroup"
+    LEAVE = "LeaveGroup"
+    COMMIT = "OffsetCommit"
+    DELETE = "DeleteGroups"
+    LOAD = "a broker loads the group and becomes its coordinator"
+    UNLOAD = "a broker unloads the group"
 
 
 class Basis(Enum):
-    """What tells of a stimulus."""
+    """What a stimulus is inferred from."""
 
-    LOG = "a log line says it"
-    RECORD = "a record cannot be without it"
-    ASSUMED = "nothing says it; it is the plainest way to what is known"
+    LOG = "a log line states it"
+    RECORD = "a record requires it"
+    ASSUMED = "no evidence states it; it is the simplest explanation of the evidence"
 
 
 @dataclass(frozen=True, slots=True)
 class Stimulus:
-    """``at_ms``: when it is played, in ms since the epoch; it was between the other two.
+    """``at_ms``: when the replay sends it; production sent it in earliest_ms .. latest_ms.  All in
+    ms since the epoch.
 
-    ``member_id``: who did it; of a join without an id, the id that the broker gave.
-    ``generation``: the generation that it leads to, whose record has the member's metadata.
+    ``member_id``: the sender; for a join without an id, the id that the broker assigned.
+    ``generation``: the generation it leads to, whose record has the member's metadata.
     """
 
     kind: StimulusKind
@@ -48,12 +49,12 @@ class Stimulus:
     generation: int
     member_id: str = ""
     instance_id: str | None = None
-    changed: bool = False  # brings other metadata than before
+    changed: bool = False  # the metadata differ from the member's previous ones
     leavers: tuple[str, ...] = ()
-    assignments: Mapping[str, bytes] | None = None  # a leader's sync has them
-    append_error: Errors = Errors.NONE  # what becomes of the record it makes
-    reason: str | None = None  # the client's own words
-    offsets: tuple[tuple[str, int, int], ...] = ()  # committed: topic, partition, offset
+    assignments: Mapping[str, bytes] | None = None  # of a leader's SyncGroup
+    append_error: Errors = Errors.NONE  # with which the append of the resulting record fails
+    reason: str | None = None  # the client's reason (KIP-800)
+    offsets: tuple[tuple[str, int, int], ...] = ()  # of a commit: topic, partition, offset
 
     @property
     def uncertainty_ms(self) -> int:
@@ -62,7 +63,7 @@ class Stimulus:
 
 @dataclass(frozen=True, slots=True)
 class ExpiredSession:
-    """A member that expired: heard of for the last time a session timeout before."""
+    """A member whose session expired; its last contact was one session timeout before."""
 
     member_id: str
     last_contact_ms: int

@@ -1,4 +1,4 @@
-"""What the members of a group did, as far as one chapter tells; inference reads lines into it."""
+"""Builds the stimuli of one generation while it tracks which members are present."""
 
 from __future__ import annotations
 
@@ -11,141 +11,145 @@ from coordinator_core.incident.members import MemberDirectory
 from coordinator_core.incident.stimuli import Basis, Stimulus, StimulusKind
 from coordinator_core.protocol.errors import Errors
 
-# A line is written after what it tells of.
+# A line is logged at most this long after its event.
 LOG_LAG_MS = 10
-# Who rejoins in time does so this long before the time is over, lest the engine's clock win.
+# Schedule on-time rejoins this long before the deadline, so that the engine's timer does not fire
+# first.
 _IN_TIME_MS = 20
 DEPARTURES = ("LEFT", "HEARTBEAT_EXPIRED")
 
 
 class StimulusBuilder:
-    """``present``: who is in the group by now; ``stimuli``: what they did, as it is found out."""
+    """``present``: current members; ``joined``: members that joined since the start of the
+    rebalance; ``departed``: members that left in it; ``stimuli``: those found so far.
+    """
 
     def __init__(
         self,
-        chapter: GenerationEvidence,
-        before: tuple[str, ...],
-        asked: dict[str, int],
-        members: MemberDirectory,
+        evidence: GenerationEvidence,
+        previous_members: tuple[str, ...],
+        pending_ms: dict[str, int],
+        directory: MemberDirectory,
         later: LaterEvidence,
         delay_ms: int,
     ) -> None:
-        """``asked``: who was given an id and has not joined, and when; it is kept up to date.
+        """``pending_ms``: members that received an id and have not joined, and when; updated here.
 
         ``delay_ms``: group.initial.rebalance.delay.ms.
         """
-        start = chapter.start
+        start = evidence.start
         assert start is not None
-        self.chapter, self.start, self.known, self.later = chapter, start, members, later
-        self.asked, self.delay_ms = asked, delay_ms
-        self.record = chapter.records[0] if chapter.records else None
-        self.present: dict[str, None] = dict.fromkeys(before)
-        self.waiting: set[str] = set()  # who has joined since the start
-        self.gone: set[str] = set()
-        self.was_empty = not before
+        self.evidence, self.start, self.directory, self.later = evidence, start, directory, later
+        self.pending_ms, self.delay_ms = pending_ms, delay_ms
+        self.record = evidence.records[0] if evidence.records else None
+        self.present: dict[str, None] = dict.fromkeys(previous_members)
+        self.joined: set[str] = set()
+        self.departed: set[str] = set()
+        self.was_empty = not previous_members
         self.stimuli: list[Stimulus] = []
-        done = chapter.first("JOIN_COMPLETE") or chapter.first("GROUP_EMPTY")
-        self.done = done
+        self.join_end = evidence.first("JOIN_COMPLETE") or evidence.first("GROUP_EMPTY")
         self.joined_ms = self._joined_ms()
-        self.timeout_ms = start.at_ms + max(
-            (members.at(each, chapter.generation - 1).rebalance_timeout_ms for each in before),
-            default=0,
-        )
+        settings = [directory.at(each, evidence.generation - 1) for each in previous_members]
+        longest_ms = max((each.rebalance_timeout_ms for each in settings), default=0)
+        self.join_deadline_ms = start.at_ms + longest_ms
 
     def _joined_ms(self) -> int:
         if self.record is not None:
             return self.record.joined_ms
-        return self.done.at_ms if self.done is not None else self.chapter.ends_ms
+        return self.join_end.at_ms if self.join_end is not None else self.evidence.ends_ms
 
     def is_known(self, member_id: str) -> bool:
-        """Of this group, now or before: no id is given out twice."""
+        """Whether the id belongs to a current or former member: ids are never reused."""
         if member_id in self.present:
             return True
-        return self.record is not None and self.known.was_seen_before(member_id, self.record)
+        return self.record is not None and self.directory.was_seen_before(member_id, self.record)
 
-    def ended_by_departure(self) -> bool:
-        return any(e.event in DEPARTURES and e.seq > self.start.seq for e in self.chapter.events)
+    def departed_during_join(self) -> bool:
+        return any(e.event in DEPARTURES and e.seq > self.start.seq for e in self.evidence.events)
 
     def next_start(self, event: LogEvent) -> LogEvent | None:
-        """The rebalance that a line before its start leads to."""
-        starts = (each for each in self.chapter.events if each.event == "REBALANCE_START")
+        """The first start of a rebalance after an event."""
+        starts = (each for each in self.evidence.events if each.event == "REBALANCE_START")
         return next((each for each in starts if each.seq > event.seq), None)
 
-    def come_in_time(
+    def join_in_time(
         self, member_id: str, line: LogEvent, place: int = 0, *, at_once: bool = False
     ) -> None:
-        """Known members rejoin, at the latest when the join ended; of those with a new id, who
-        joined right after they were given it, ``place`` counts.
+        """Add a join without a line of its own, at the latest when the join completed.
+
+        ``place``: the member's place among the new ones; ``at_once``: right after it received its
+        id, as all new members do but the one that completes the join.
         """
         last_ms = min(self.joined_ms, line.at_ms)
-        earliest_ms = self.asked.get(member_id, self.start.at_ms)
-        if self.was_empty and member_id not in self.asked:
+        earliest_ms = self.pending_ms.get(member_id, self.start.at_ms)
+        if self.was_empty and member_id not in self.pending_ms:
             at_ms = min(self.start.at_ms + self._round_begins(place) + 1, last_ms)
         elif self.was_empty or at_once:
             at_ms = min(max(earliest_ms, self.start.at_ms) + 1, last_ms)
         else:
-            at_ms = max(min(last_ms, self.timeout_ms - _IN_TIME_MS), self.start.at_ms)
+            at_ms = max(min(last_ms, self.join_deadline_ms - _IN_TIME_MS), self.start.at_ms)
         where = line.where if self.record is None else f"{self.record.where}, {line.where}"
-        is_known = self.is_known(member_id)
         stimulus = Stimulus(
-            StimulusKind.REJOIN if is_known else StimulusKind.JOIN,
+            StimulusKind.REJOIN if self.is_known(member_id) else StimulusKind.JOIN,
             at_ms,
             earliest_ms,
             last_ms,
             where,
             Basis.RECORD if self.record is not None else Basis.ASSUMED,
-            self.chapter.generation,
+            self.evidence.generation,
             member_id,
-            self.known.at(member_id, self.chapter.generation).instance_id,
+            self.directory.at(member_id, self.evidence.generation).instance_id,
         )
-        self.asked.pop(member_id, None)
+        self.pending_ms.pop(member_id, None)
         self.stimuli.append(stimulus)
 
     def _round_begins(self, place: int) -> int:
-        """A new group waits on, round by round, while members come: in each round one came."""
+        """A new group's initial delay is extended while members join: one joined in each round."""
         if not self.delay_ms:
             return 0
         rounds = round((self.joined_ms - self.start.at_ms) / self.delay_ms)
         return min(place, max(rounds - 2, 0)) * self.delay_ms
 
     def sync(self, leader: str, at_ms: int, where: str) -> None:
-        generation = self.chapter.generation
-        record = self.record
-        late = self.later.never_synced.get(generation, frozenset())
+        generation = self.evidence.generation
+        never_synced = self.later.never_synced.get(generation, frozenset())
         followers = [each for each in self.present if each != leader] if leader else []
         for member_id in [*followers, leader]:
-            # Whoever is answered its sync is heard of then: who expired earlier did not ask.
+            # SyncGroup renews the session: a member with an earlier last contact sent none.
             between_ms = (self.joined_ms + at_ms) / 2
-            fell_silent = self.later.last_contact_ms.get(member_id, at_ms) < between_ms
-            if member_id in late or (fell_silent and member_id != leader):
+            is_silent = self.later.last_contact_ms.get(member_id, at_ms) < between_ms
+            if member_id in never_synced or (is_silent and member_id != leader):
                 continue
-            given = None
-            if member_id == leader:
-                given = {m.member_id: m.assignment for m in record.members} if record else {}
+            is_leader = member_id == leader
             self.stimuli.append(
                 Stimulus(
                     StimulusKind.SYNC,
                     at_ms,
-                    at_ms - LOG_LAG_MS if member_id == leader else self.joined_ms,
+                    at_ms - LOG_LAG_MS if is_leader else self.joined_ms,
                     at_ms,
                     where,
-                    Basis.LOG if member_id == leader else Basis.ASSUMED,
+                    Basis.LOG if is_leader else Basis.ASSUMED,
                     generation,
                     member_id,
-                    self.known.at(member_id, generation).instance_id,
-                    assignments=given,
+                    self.directory.at(member_id, generation).instance_id,
+                    assignments=self._recorded_assignments() if is_leader else None,
                 )
             )
 
-    def sync_in_vain(self, line: LogEvent) -> None:
-        """The leader's assignment that was never stored, whatever it was; all had synced or not."""
+    def _recorded_assignments(self) -> dict[str, bytes]:
+        if self.record is None:
+            return {}
+        return {member.member_id: member.assignment for member in self.record.members}
+
+    def sync_without_record(self, line: LogEvent) -> None:
+        """A leader's sync whose assignment was never stored, so its content is unknown."""
         leader = line.member_id or ""
         self.add(
             StimulusKind.SYNC,
             line.at_ms,
             line,
             leader,
-            instance_id=self.known.at(leader, self.chapter.generation).instance_id,
+            instance_id=self.directory.at(leader, self.evidence.generation).instance_id,
             assignments={},
             append_error=error_of_append(self.next_start(line)),
         )
@@ -153,16 +157,16 @@ class StimulusBuilder:
     def join(
         self, member_id: str, at_ms: int, line: LogEvent, instance_id: str | None = None
     ) -> None:
-        self.asked.pop(member_id, None)
-        self.waiting.add(member_id)
+        self.pending_ms.pop(member_id, None)
+        self.joined.add(member_id)
         self.present[member_id] = None
         self.add(StimulusKind.JOIN, at_ms, line, member_id, instance_id=instance_id)
 
     def leave(self, line: LogEvent, leavers: tuple[str, ...], at_ms: int) -> None:
         for member_id in leavers:
             self.present.pop(member_id, None)
-            self.asked.pop(member_id, None)
-        self.gone.update(leavers)
+            self.pending_ms.pop(member_id, None)
+        self.departed.update(leavers)
         self.add(StimulusKind.LEAVE, at_ms, line, leavers[0], leavers=leavers)
 
     def add(
@@ -186,7 +190,7 @@ class StimulusBuilder:
                 at_ms,
                 line.where,
                 Basis.LOG,
-                self.chapter.generation,
+                self.evidence.generation,
                 member_id,
                 instance_id,
                 changed,

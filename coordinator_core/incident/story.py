@@ -1,4 +1,4 @@
-"""The incident as a person reads it: who did what, what it led to, how long everybody waited."""
+"""The incident as sentences: who did what, what it led to, and how long the rebalance took."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class StoryLine(NamedTuple):
 
 
 class _Event(NamedTuple):
-    """A line of the log; where no log tells, what the engine said."""
+    """A log line of production; for a generation without log lines, an event of the engine."""
 
     at_ms: int
     kind: str
@@ -33,136 +33,135 @@ class _Event(NamedTuple):
 
 _CAUSES = {
     "MEMBER_NEW": "{who} joins",
-    "HEARTBEAT_EXPIRY": "{who} is silent",
+    "HEARTBEAT_EXPIRY": "session of {who} expired",
     "LEAVE": "{who} leaves",
-    "LEADER_REJOIN": "its leader, {who}, asks for one",
-    "METADATA_CHANGE": "{who} rejoins with another subscription",
-    "STATIC_UPDATE": "{who} is back and wants something else",
-    "SYNC_TIMEOUT": "{who} never asked for its assignment",
-    "STORE_ERROR": "the assignment could not be written",
-    "OVER_CAPACITY": "the group is too large",
+    "LEADER_REJOIN": "leader {who} rejoins",
+    "METADATA_CHANGE": "{who} rejoins with changed metadata",
+    "STATIC_UPDATE": "static member {who} is back with changed metadata",
+    "SYNC_TIMEOUT": "{who} sent no SyncGroup in time",
+    "STORE_ERROR": "the assignment could not be stored",
+    "OVER_CAPACITY": "the group exceeds group.max.size",
 }
 
 
 def story(replay: GroupReplay) -> list[StoryLine]:
     """Lines in the order of generations; times are production's where a log has them."""
-    return [line for each in replay.generations for line in _Teller(replay, each).tell()]
+    return [line for each in replay.generations for line in _GenerationStory(replay, each).lines()]
 
 
-class _Teller:
+class _GenerationStory:
     def __init__(self, replay: GroupReplay, generation: ReplayedGeneration) -> None:
         self.generation = generation
-        self.known: MemberDirectory = replay.members[generation.incarnation]
-        self.signs = list(_signs(generation))
-        self.started_ms = next((s.at_ms for s in self.signs if s.kind == "REBALANCE_START"), None)
+        self.directory: MemberDirectory = replay.members[generation.incarnation]
+        self.events = list(_events(generation))
+        starts = (each.at_ms for each in self.events if each.kind == "REBALANCE_START")
+        self.started_ms = next(starts, None)
         self.joined_ms: int | None = None
-        self.named: set[str] = set()  # whose coming or going began it
+        self.triggers: set[str] = set()  # members whose join or departure started the rebalance
 
-    def tell(self) -> Iterator[StoryLine]:
-        for sign in self.signs:
-            tell = _TELL.get(sign.kind)
-            text = None if tell is None else tell(self, sign)
+    def lines(self) -> Iterator[StoryLine]:
+        for event in self.events:
+            sentence = _SENTENCES.get(event.kind)
+            text = None if sentence is None else sentence(self, event)
             if text is not None:
-                yield self._line(sign.at_ms, text)
-        difference = self.generation.outcome.difference
-        if difference is not None:
+                yield self._line(event.at_ms, text)
+        divergence = self.generation.comparison.divergence
+        if divergence is not None:
             at_ms = self.generation.explained.ends_ms
-            yield self._line(at_ms, f"here the replay DIVERGES: {difference}")
+            yield self._line(at_ms, f"replay DIVERGES: {divergence}")
 
     def _line(self, at_ms: int, text: str) -> StoryLine:
         return StoryLine(at_ms, self.generation.incarnation, self.generation.number, text)
 
     def who(self, member_id: str) -> str:
-        """By client id and host."""
-        member = self.known.at(member_id, self.generation.number)
+        """Instance id or client id, and host."""
+        member = self.directory.at(member_id, self.generation.number)
         name = member.instance_id or member.client_id or client_of(member_id)
         return f"{name} ({member.client_host.lstrip('/') or 'host unknown'})"
 
-    def start(self, sign: _Event) -> str:
-        members = sign.members or (sign.member_id,)
-        self.named.update(members)
+    def rebalance_start(self, event: _Event) -> str:
+        members = event.members or (event.member_id,)
+        self.triggers.update(members)
+        cause = _CAUSES.get(event.cause or "", "reason not logged")
+        reason = f"; client reason: {event.reason}" if event.reason else ""
         who = ", ".join(map(self.who, members))
-        because = _CAUSES.get(sign.cause or "", "of a reason that the log does not name")
-        words = f"; it says: {sign.reason}" if sign.reason else ""
-        made = self.generation.number
-        return f"a rebalance begins, for generation {made}: {because.format(who=who)}{words}"
+        return (
+            f"rebalance starts for generation {self.generation.number}:"
+            f" {cause.format(who=who)}{reason}"
+        )
 
-    def expired(self, sign: _Event) -> str:
-        session_ms = self.known.at(sign.member_id, self.generation.number).session_timeout_ms
-        return f"{self.who(sign.member_id)} was not heard of for {_seconds(session_ms)}: put out"
+    def heartbeat_expired(self, event: _Event) -> str:
+        member = self.directory.at(event.member_id, self.generation.number)
+        return (
+            f"no heartbeat from {self.who(event.member_id)} for"
+            f" {_seconds(member.session_timeout_ms)}: session expired, member removed"
+        )
 
-    def left(self, sign: _Event) -> str | None:
-        if sign.member_id in self.named:
+    def left(self, event: _Event) -> str | None:
+        if event.member_id in self.triggers:
             return None
-        words = f": {sign.reason}" if sign.reason else ""
-        return f"{self.who(sign.member_id)} left{words}"
+        reason = f"; client reason: {event.reason}" if event.reason else ""
+        return f"{self.who(event.member_id)} leaves{reason}"
 
-    def came(self, sign: _Event) -> str | None:
-        if sign.step == "id_required":
-            return f"{self.who(sign.member_id)} asks to join and is given an id"
-        return None if sign.step == "static" else f"{self.who(sign.member_id)} joins"
+    def member_join(self, event: _Event) -> str | None:
+        if event.step == "id_required":
+            return f"{self.who(event.member_id)} joins without a member id and receives one"
+        return None if event.step == "static" else f"{self.who(event.member_id)} joins"
 
-    def replaced(self, sign: _Event) -> str:
-        return f"a new process comes as {sign.instance_id} and takes its place, no rebalance"
+    def static_replaced(self, event: _Event) -> str:
+        return f"new process of static member {event.instance_id} takes its place, no rebalance"
 
-    def dropped(self, sign: _Event) -> str:
-        return f"did not rejoin in time, dropped: {', '.join(map(self.who, sign.members))}"
+    def dropped(self, event: _Event) -> str:
+        return f"removed, did not rejoin in time: {', '.join(map(self.who, event.members))}"
 
-    def joined(self, sign: _Event) -> str:
-        self.joined_ms = sign.at_ms
-        waited = self._since(self.started_ms, sign.at_ms)
-        count = f"{sign.member_count} member{'s' * (sign.member_count != 1)}"
-        return f"generation {self.generation.number} has {count}, all there{waited}"
+    def join_complete(self, event: _Event) -> str:
+        self.joined_ms = event.at_ms
+        count = f"{event.member_count} member{'s' * (event.member_count != 1)}"
+        took = _since(self.started_ms, event.at_ms)
+        return f"join of generation {self.generation.number} completes with {count}{took}"
 
-    def assigned(self, sign: _Event) -> str:
-        synced = self._since(self.joined_ms, sign.at_ms)
-        text = f"its leader {self.who(sign.member_id)} brings the assignment{synced}"
+    def assignment_received(self, event: _Event) -> str:
+        took = _since(self.joined_ms, event.at_ms)
+        text = f"leader {self.who(event.member_id)} sends the assignment (SyncGroup){took}"
         if self.started_ms is None:
             return text
-        text += f"; everybody waited {_seconds(sign.at_ms - self.started_ms)}"
-        longest = self._longest(sign.at_ms)
-        return text + (f", {longest}" if longest else "")
+        text += f"; the rebalance took {_seconds(event.at_ms - self.started_ms)}"
+        return text + self._longest_wait(event.at_ms)
 
-    def emptied(self, sign: _Event) -> str:
-        return f"nobody is left: generation {self.generation.number} is empty"
+    def group_empty(self, event: _Event) -> str:
+        return f"no members left: generation {self.generation.number} is empty"
 
-    def failed(self, sign: _Event) -> str:
-        return "the record could not be written"
+    def store_failed(self, event: _Event) -> str:
+        return "the group record could not be stored"
 
-    def _since(self, from_ms: int | None, to_ms: int) -> str:
-        return "" if from_ms is None else f" after {_seconds(to_ms - from_ms)}"
-
-    def _longest(self, to_ms: int) -> str | None:
-        """Who asked to join first waited longest."""
-        asked = [
-            s
-            for s in self.generation.explained.stimuli
-            if s.kind in (StimulusKind.ASK_ID, StimulusKind.JOIN)
-        ]
-        first = min(asked, key=lambda each: each.at_ms, default=None)
+    def _longest_wait(self, to_ms: int) -> str:
+        """The wait of the first new member, if it was waiting since before the rebalance ended."""
+        joins = (StimulusKind.ASK_ID, StimulusKind.JOIN)
+        waiting = [each for each in self.generation.explained.stimuli if each.kind in joins]
+        first = min(waiting, key=lambda each: each.at_ms, default=None)
         if first is None or first.at_ms >= to_ms or not self.generation.explained.is_logged:
-            return None
-        return f"{self.who(first.member_id)} {_seconds(to_ms - first.at_ms)} since it asked"
+            return ""
+        return f", {self.who(first.member_id)} waited {_seconds(to_ms - first.at_ms)}"
 
 
-_TELL: Mapping[str, Callable[[_Teller, _Event], str | None]] = {
-    "REBALANCE_START": _Teller.start,
-    "HEARTBEAT_EXPIRED": _Teller.expired,
-    "LEFT": _Teller.left,
-    "MEMBER_JOIN": _Teller.came,
-    "STATIC_NEW": _Teller.came,
-    "STATIC_REPLACED": _Teller.replaced,
-    "DROPPED_NOT_REJOINED": _Teller.dropped,
-    "JOIN_COMPLETE": _Teller.joined,
-    "ASSIGNMENT_RECEIVED": _Teller.assigned,
-    "GROUP_EMPTY": _Teller.emptied,
-    "STORE_FAILED": _Teller.failed,
+_SENTENCES: Mapping[str, Callable[[_GenerationStory, _Event], str | None]] = {
+    "REBALANCE_START": _GenerationStory.rebalance_start,
+    "HEARTBEAT_EXPIRED": _GenerationStory.heartbeat_expired,
+    "LEFT": _GenerationStory.left,
+    "MEMBER_JOIN": _GenerationStory.member_join,
+    "STATIC_NEW": _GenerationStory.member_join,
+    "STATIC_REPLACED": _GenerationStory.static_replaced,
+    "DROPPED_NOT_REJOINED": _GenerationStory.dropped,
+    "JOIN_COMPLETE": _GenerationStory.join_complete,
+    "ASSIGNMENT_RECEIVED": _GenerationStory.assignment_received,
+    "GROUP_EMPTY": _GenerationStory.group_empty,
+    "STORE_FAILED": _GenerationStory.store_failed,
 }
 
 
-def _signs(generation: ReplayedGeneration) -> Iterator[_Event]:
+def _events(generation: ReplayedGeneration) -> Iterator[_Event]:
     if generation.explained.is_logged:
-        for line in generation.explained.chapter.events:
+        for line in generation.explained.evidence.events:
             yield _Event(
                 line.at_ms,
                 line.event,
@@ -189,6 +188,10 @@ def _signs(generation: ReplayedGeneration) -> Iterator[_Event]:
                 fields.get("member_count") or 0,
                 fields.get("client_reason"),
             )
+
+
+def _since(from_ms: int | None, to_ms: int) -> str:
+    return "" if from_ms is None else f" after {_seconds(to_ms - from_ms)}"
 
 
 def _seconds(ms: int) -> str:

@@ -1,4 +1,4 @@
-"""What each start and end of a process was part of: a deployment, a crash, scaling, a shutdown."""
+"""How each process life started and ended: deployment, crash, scaling, shutdown, ..."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import NamedTuple
 
 from coordinator_core.lives.processes import RESTART_MS, ConsumerProcess, ProcessLife
 
-# One restart belongs to the deployment of the one before if it begins so soon after that one was
-# done; and a deployment is of three processes or of all there are, two at least.
+# A restart belongs to the same deployment as the previous restart if it begins within this time
+# after that one completed.  A deployment restarts three processes, or all of two.
 DEPLOY_GAP_MS = 120_000
-_DEPLOYED = 3
-# So many times within an hour put out or away from poll: a flapping process.
+_MIN_DEPLOYED = 3
+# A process is flapping if it is killed or exceeds max.poll.interval.ms this often within an hour.
 FLAPS = 3
 FLAPPING_MS = 3_600_000
-# Who comes in the first minute of a group is part of its start, who goes in the last of its end.
+# A start within this time of a group's first start is part of the group's start; an end within this
+# time of its last end is part of its shutdown.
 _TOGETHER_MS = 60_000
 
 
@@ -25,7 +26,7 @@ class StartKind(StrEnum):
     ROLLING_DEPLOY = "rolling_deploy"
     CRASH_RESTART = "crash_restart"
     SCALE_OUT = "scale_out"
-    RETURN = "return"  # later than a minute after it was closed
+    RETURN = "return"  # more than a minute after it stopped
     UNKNOWN = "unknown"  # before the evidence begins
 
 
@@ -38,10 +39,10 @@ class EndKind(StrEnum):
 
 
 class LifeKind(NamedTuple):
-    """``deploy``: number of the rolling deployment that the life began with, from 1."""
+    """``deploy``: number of the rolling deployment that started the life, from 1."""
 
-    came: StartKind
-    went: EndKind
+    started_how: StartKind
+    ended_how: EndKind
     deploy: int | None = None
 
 
@@ -53,26 +54,27 @@ class _Restart(NamedTuple):
 
 
 def classify_lives(processes: Sequence[ConsumerProcess]) -> dict[tuple[str, int], LifeKind]:
-    """By process and number of its life, from 0."""
+    """By name of the process and number of its life, from 0."""
     deploys = _deploys(processes)
-    starts = [p.lives[0].started.at_ms for p in processes]
-    first_ms = min(starts, default=0)
-    down_ms = _shut_down_ms(processes)
-    found = {}
+    first_ms = min((each.lives[0].started.at_ms for each in processes), default=0)
+    shut_down_ms = _shut_down_ms(processes)
+    kinds = {}
     for process in processes:
         for number, life in enumerate(process.lives):
-            before = process.lives[number - 1] if number else None
+            previous = process.lives[number - 1] if number else None
             deploy = deploys.get((process.name, number))
-            came = StartKind.ROLLING_DEPLOY if deploy else _came(life, before, first_ms)
-            is_last = number + 1 == len(process.lives)
-            found[process.name, number] = LifeKind(came, _went(life, is_last, down_ms), deploy)
-    return found
+            started = _started_how(life, previous, first_ms)
+            ended = _ended_how(life, number + 1 == len(process.lives), shut_down_ms)
+            kinds[process.name, number] = LifeKind(
+                StartKind.ROLLING_DEPLOY if deploy else started, ended, deploy
+            )
+    return kinds
 
 
 def is_flapping(process: ConsumerProcess) -> bool:
-    """Whether it was put out, or away from poll, again and again within an hour."""
+    """Whether it was killed or exceeded max.poll.interval.ms three times within an hour."""
     times = sorted(
-        [slow.began.at_ms for life in process.lives for slow in life.slow]
+        [slow_poll.began.at_ms for life in process.lives for slow_poll in life.slow_polls]
         + [life.ended.at_ms for life in process.lives if life.killed and life.ended is not None]
     )
     return any(
@@ -81,57 +83,62 @@ def is_flapping(process: ConsumerProcess) -> bool:
     )
 
 
-def _came(life: ProcessLife, before: ProcessLife | None, first_ms: int) -> StartKind:
-    if before is None:
+def _started_how(life: ProcessLife, previous: ProcessLife | None, first_ms: int) -> StartKind:
+    if previous is None:
         if life.predates_evidence:
             return StartKind.UNKNOWN
         is_early = life.started.at_ms - first_ms <= _TOGETHER_MS
         return StartKind.START if is_early else StartKind.SCALE_OUT
-    if before.killed:
+    if previous.killed:
         return StartKind.CRASH_RESTART
-    ended_ms = life.started.at_ms if before.ended is None else before.ended.at_ms
-    return StartKind.RESTART if life.started.at_ms - ended_ms <= RESTART_MS else StartKind.RETURN
+    ended_ms = life.started.at_ms if previous.ended is None else previous.ended.at_ms
+    is_restart = life.started.at_ms - ended_ms <= RESTART_MS
+    return StartKind.RESTART if is_restart else StartKind.RETURN
 
 
-def _went(life: ProcessLife, is_last: bool, down_ms: int | None) -> EndKind:
+def _ended_how(life: ProcessLife, is_last: bool, shut_down_ms: int | None) -> EndKind:
     if life.ended is None:
         return EndKind.RUNNING
     if life.killed:
         return EndKind.KILLED
     if not is_last:
         return EndKind.STOPPED
-    if down_ms is not None and down_ms - life.ended.at_ms <= _TOGETHER_MS:
+    if shut_down_ms is not None and shut_down_ms - life.ended.at_ms <= _TOGETHER_MS:
         return EndKind.SHUT_DOWN
     return EndKind.SCALE_IN
 
 
 def _shut_down_ms(processes: Iterable[ConsumerProcess]) -> int | None:
-    """When the last process went; None while one runs."""
-    ended = [process.lives[-1].ended for process in processes]
-    known = [when.at_ms for when in ended if when is not None]
-    return max(known) if known and len(known) == len(ended) else None
+    """When the last process ended; None if one still runs."""
+    ends = [process.lives[-1].ended for process in processes]
+    times = [each.at_ms for each in ends if each is not None]
+    return max(times) if times and len(times) == len(ends) else None
 
 
 def _deploys(processes: Sequence[ConsumerProcess]) -> dict[tuple[str, int], int]:
-    """The lives that rolling deployments began."""
+    """By process and life: the number of the rolling deployment that started it."""
     restarts = sorted(
-        _Restart(before.ended.at_ms, after.started.at_ms, process.name, number + 1)
+        _Restart(previous.ended.at_ms, life.started.at_ms, process.name, number + 1)
         for process in processes
-        for number, (before, after) in enumerate(
+        for number, (previous, life) in enumerate(
             zip(process.lives, process.lives[1:], strict=False)
         )
-        if before.ended is not None
-        and not before.killed
-        and after.started.at_ms - before.ended.at_ms <= RESTART_MS
+        if previous.ended is not None
+        and not previous.killed
+        and life.started.at_ms - previous.ended.at_ms <= RESTART_MS
     )
-    runs: list[list[_Restart]] = []
+    series: list[list[_Restart]] = []
     for each in restarts:
-        run = runs[-1] if runs else []
-        follows = run and each.ended_ms - run[-1].started_ms <= DEPLOY_GAP_MS
-        if follows and each.process not in {other.process for other in run}:
-            run.append(each)
+        last = series[-1] if series else []
+        continues = last and each.ended_ms - last[-1].started_ms <= DEPLOY_GAP_MS
+        if continues and each.process not in {other.process for other in last}:
+            last.append(each)
         else:
-            runs.append([each])
-    wanted = max(2, min(_DEPLOYED, len(processes)))
-    whole = [run for run in runs if len(run) >= wanted]
-    return {(each.process, each.life): n for n, run in enumerate(whole, 1) for each in run}
+            series.append([each])
+    minimum = max(2, min(_MIN_DEPLOYED, len(processes)))
+    deploys = [each for each in series if len(each) >= minimum]
+    return {
+        (restart.process, restart.life): number
+        for number, deploy in enumerate(deploys, 1)
+        for restart in deploy
+    }

@@ -1,9 +1,4 @@
-"""Which members are the same process, when each process ran, and when its application was away.
-
-A process is known by its instance id, else by client id and host.  Where several of one name run
-at a time, whoever comes takes the place of the one that went last.  Of the rest one that went and
-one that came within a minute are the same process under another name, as a Deployment's pods are.
-"""
+"""Which memberships belong to the same process, and the lives and slow polls of each process."""
 
 from __future__ import annotations
 
@@ -16,17 +11,19 @@ from coordinator_core.incident.stimuli import Basis
 from coordinator_core.lives.memberships import Departure, Membership, TimeEstimate
 from coordinator_core.log_lines.reasons import client_cause_of
 
-# A departure and an arrival of the same process within this time is a restart.
+# A process that is back within this time was restarted.
 RESTART_MS = 60_000
-# A consumer beyond max.poll.interval.ms leaves as if it were closed, unless it says why (KIP-800).
-# What gives it away: nothing committed since its last poll, give or take an auto-commit interval
-# (auto.commit.interval.ms, 5 s) and a heartbeat.
+# A consumer that exceeds max.poll.interval.ms leaves as if it were closed, unless it gives a reason
+# (KIP-800).  Without one, a slow poll shows in the commits: none since the last poll, within an
+# auto-commit interval (auto.commit.interval.ms, 5 s) and a heartbeat.
 COMMIT_SLACK_MS = 6_000
 _SAME_MOMENT_MS = 100
 
 
 class SlowPoll(NamedTuple):
-    """The application was away from poll; ``to`` None: it never came back."""
+    """A time in which the application exceeded max.poll.interval.ms; ``to`` None: it never returned
+    to poll.
+    """
 
     began: TimeEstimate
     to: TimeEstimate | None
@@ -36,10 +33,10 @@ class SlowPoll(NamedTuple):
 
 @dataclass(frozen=True)
 class ProcessLife:
-    """A process from start to end.  ``was_there``: since before the evidence begins.
+    """A process from start to end; ``ended`` None: it still runs.
 
-    ``ended`` None: it still runs.  ``killed``: it went without a word; a static member that was
-    closed does, too.  ``confidence``: from 0 to 1, that it was so.
+    ``predates_evidence``: it started before the evidence begins.  ``killed``: it ended without
+    leaving, as static members do when they are closed, too.  ``confidence``: 0 to 1.
     """
 
     client_id: str
@@ -50,7 +47,7 @@ class ProcessLife:
     predates_evidence: bool
     ended: TimeEstimate | None
     killed: bool
-    slow: tuple[SlowPoll, ...]
+    slow_polls: tuple[SlowPoll, ...]
     first_generation: int
     last_generation: int
     confidence: float
@@ -72,35 +69,35 @@ def identify_processes(
     heartbeat_ms: int = 3000,
     last_commit_ms: Mapping[str, int] | None = None,
 ) -> list[ConsumerProcess]:
-    """``heartbeat_ms``: heartbeat.interval.ms; ``last_commit_ms``: of members that are
-    gone, when what they owned was committed for the last time.
+    """``heartbeat_ms``: heartbeat.interval.ms; ``last_commit_ms``: by id of a departed member, the
+    last commit of a partition that it owned.
     """
     commits = last_commit_ms or {}
-    slots = _matched(list(memberships))
-    _pair(slots)
-    for slot in slots:
-        slot.memberships.sort(key=lambda membership: membership.began.at_ms)
-    slots.sort(key=lambda slot: slot.memberships[0].began.at_ms)
-    named = _names(slots)
+    candidates = _same_name(list(memberships))
+    _merge_renamed(candidates)
+    for candidate in candidates:
+        candidate.memberships.sort(key=lambda each: each.began.at_ms)
+    candidates.sort(key=lambda each: each.memberships[0].began.at_ms)
+    names = _names(candidates)
     return [
         ConsumerProcess(
             name,
-            slot.memberships[-1].member.instance_id,
-            tuple(_Lives(slot, heartbeat_ms, commits).told()),
+            candidate.memberships[-1].member.instance_id,
+            tuple(_LifeReader(candidate, heartbeat_ms, commits).lives()),
         )
-        for slot, name in zip(slots, named, strict=True)
+        for candidate, name in zip(candidates, names, strict=True)
     ]
 
 
-# -- who is who ----------------------------------------------------------------------------------
+# -- memberships of the same process -------------------------------------------------------------
 
 
 @dataclass
-class _Slot:
-    """``sureness``: that all of these are one process."""
+class _Candidate:
+    """Memberships taken for one process, and the confidence that they are."""
 
     memberships: list[Membership] = field(default_factory=list)
-    sureness: float = 1.0
+    confidence: float = 1.0
 
 
 def _key(membership: Membership) -> tuple[str, ...]:
@@ -110,118 +107,130 @@ def _key(membership: Membership) -> tuple[str, ...]:
     return ("client", member.client_id, member.client_host)
 
 
-def _matched(memberships: list[Membership]) -> list[_Slot]:
-    slots: list[_Slot] = []
-    by_key: dict[tuple[str, ...], list[_Slot]] = {}
+def _same_name(memberships: list[Membership]) -> list[_Candidate]:
+    """By instance id, else client id and host; of several that departed, the last one continues."""
+    candidates: list[_Candidate] = []
+    by_key: dict[tuple[str, ...], list[_Candidate]] = {}
     for membership in memberships:
-        mine = by_key.setdefault(_key(membership), [])
-        free = [slot for slot in mine if _is_over(slot.memberships[-1], membership)]
-        slot = max(free, key=lambda each: _went_ms(each.memberships[-1]), default=None)
-        if slot is None:
-            slot = _Slot()
-            slots.append(slot)
-            mine.append(slot)
-        elif len(free) > 1:
-            slot.sureness = min(slot.sureness, 0.6)
-        slot.memberships.append(membership)
-    return slots
+        same = by_key.setdefault(_key(membership), [])
+        departed = [each for each in same if _is_over(each.memberships[-1], membership)]
+        candidate = max(departed, key=lambda each: _ended_ms(each.memberships[-1]), default=None)
+        if candidate is None:
+            candidate = _Candidate()
+            candidates.append(candidate)
+            same.append(candidate)
+        elif len(departed) > 1:
+            candidate.confidence = min(candidate.confidence, 0.6)
+        candidate.memberships.append(membership)
+    return candidates
 
 
 def _is_over(last: Membership, membership: Membership) -> bool:
-    return last.ended is not None and _went_ms(last) <= membership.began.at_ms + _SAME_MOMENT_MS
+    return last.ended is not None and _ended_ms(last) <= membership.began.at_ms + _SAME_MOMENT_MS
 
 
-def _went_ms(membership: Membership) -> int:
-    """Of one that fell silent, when it was heard of last: its next life may begin before the group
-    has put it out."""
+def _ended_ms(membership: Membership) -> int:
+    """For an expired session, the last contact: the process may be back before the expiry."""
     assert membership.ended is not None
-    return (
-        membership.ended.at_ms if membership.last_contact_ms is None else membership.last_contact_ms
-    )
+    if membership.last_contact_ms is not None:
+        return membership.last_contact_ms
+    return membership.ended.at_ms
 
 
-def _pair(slots: list[_Slot]) -> None:
-    """One in, one out: who never came back, and who had never been there."""
-    gone = [s for s in slots if s.memberships[-1].ended is not None and not _is_named(s)]
-    came = [s for s in slots if not s.memberships[0].predates_evidence and not _is_named(s)]
-    near = sorted(
-        (
-            (abs(new.memberships[0].began.at_ms - _went_ms(old.memberships[-1])), n, m)
-            for n, old in enumerate(gone)
-            for m, new in enumerate(came)
-            if old is not new and old.memberships[0].began.at_ms < new.memberships[0].began.at_ms
-        ),
+def _merge_renamed(candidates: list[_Candidate]) -> None:
+    """Merge a process that ended for good with one that started within a minute of it."""
+    ended = [
+        each
+        for each in candidates
+        if each.memberships[-1].ended is not None and not _has_instance_id(each)
+    ]
+    started = [
+        each
+        for each in candidates
+        if not each.memberships[0].predates_evidence and not _has_instance_id(each)
+    ]
+    by_distance = sorted(
+        (abs(new.memberships[0].began.at_ms - _ended_ms(old.memberships[-1])), n, m)
+        for n, old in enumerate(ended)
+        for m, new in enumerate(started)
+        if old is not new and old.memberships[0].began.at_ms < new.memberships[0].began.at_ms
     )
-    taken: set[int] = set()
-    follows: dict[int, _Slot] = {}
-    for apart_ms, n, m in near:
-        old, new = gone[n], came[m]
-        if apart_ms > RESTART_MS or id(new) in taken or id(old) in follows:
+    successors: set[int] = set()
+    successor_of: dict[int, _Candidate] = {}
+    for distance_ms, n, m in by_distance:
+        old, new = ended[n], started[m]
+        if distance_ms > RESTART_MS or id(new) in successors or id(old) in successor_of:
             continue
-        taken.add(id(new))
-        follows[id(old)] = new
-    for old in list(slots):
-        if id(old) in taken:
-            continue  # joined from its head
-        new_ = follows.get(id(old))
-        while new_ is not None:
-            same = new_.memberships[0].member.client_id == old.memberships[-1].member.client_id
-            old.sureness = min(old.sureness, new_.sureness, 0.8 if same else 0.6)
-            old.memberships += new_.memberships
-            slots.remove(new_)
-            new_ = follows.get(id(new_))
+        successors.add(id(new))
+        successor_of[id(old)] = new
+    for first in list(candidates):
+        if id(first) not in successors:  # a chain is merged into its first process
+            _merge_chain(first, successor_of, candidates)
 
 
-def _is_named(slot: _Slot) -> bool:
-    return slot.memberships[0].member.instance_id is not None
+def _merge_chain(
+    first: _Candidate, successor_of: dict[int, _Candidate], candidates: list[_Candidate]
+) -> None:
+    new = successor_of.get(id(first))
+    while new is not None:
+        same_id = new.memberships[0].member.client_id == first.memberships[-1].member.client_id
+        first.confidence = min(first.confidence, new.confidence, 0.8 if same_id else 0.6)
+        first.memberships += new.memberships
+        candidates.remove(new)
+        new = successor_of.get(id(new))
 
 
-def _names(slots: list[_Slot]) -> list[str]:
-    """The instance id, else the client id, with its host and a number where that is not enough."""
-    plain = [
-        s.memberships[0].member.instance_id or s.memberships[0].member.client_id for s in slots
+def _has_instance_id(candidate: _Candidate) -> bool:
+    return candidate.memberships[0].member.instance_id is not None
+
+
+def _names(candidates: list[_Candidate]) -> list[str]:
+    """The instance id, else the client id; with host and number where that is not unique."""
+    members = [each.memberships[0].member for each in candidates]
+    plain = [member.instance_id or member.client_id for member in members]
+    with_host = [
+        name if plain.count(name) == 1 else f"{name}@{member.client_host.lstrip('/')}"
+        for name, member in zip(plain, members, strict=True)
     ]
-    hosted = [
-        name
-        if plain.count(name) == 1
-        else f"{name}@{slot.memberships[0].member.client_host.lstrip('/')}"
-        for name, slot in zip(plain, slots, strict=True)
-    ]
-    seen: dict[str, int] = {}
-    named = []
-    for name in hosted:
-        seen[name] = seen.get(name, 0) + 1
-        named.append(name if hosted.count(name) == 1 else f"{name}#{seen[name]}")
-    return named
+    counts: dict[str, int] = {}
+    names = []
+    for name in with_host:
+        counts[name] = counts.get(name, 0) + 1
+        names.append(name if with_host.count(name) == 1 else f"{name}#{counts[name]}")
+    return names
 
 
-# -- from member ids to lives ---------------------------------------------------------------------
+# -- from memberships to process lives -----------------------------------------------------------
 
 
-class _Lives:
-    """Reads the members of one process in their order."""
+class _LifeReader:
+    """Reads the memberships of one process in order."""
 
-    def __init__(self, slot: _Slot, heartbeat_ms: int, commits: Mapping[str, int]) -> None:
-        self._slot = slot
+    def __init__(
+        self, candidate: _Candidate, heartbeat_ms: int, commits: Mapping[str, int]
+    ) -> None:
+        self._candidate = candidate
         self._heartbeat_ms = heartbeat_ms
         self._commits = commits
 
-    def told(self) -> list[ProcessLife]:
-        found: list[ProcessLife] = []
-        following = [*self._slot.memberships[1:], None]
-        goes_on = False
-        for membership, after in zip(self._slot.memberships, following, strict=True):
-            slow = self._slow(membership, after)
-            life = self._life(membership, after, slow)
-            found[-1:] = [_joined(found[-1], life)] if goes_on else [*found[-1:], life]
-            goes_on = slow is not None and slow.to is not None
-        return found
+    def lives(self) -> list[ProcessLife]:
+        lives: list[ProcessLife] = []
+        memberships = self._candidate.memberships
+        continues = False
+        for membership, following in zip(memberships, [*memberships[1:], None], strict=True):
+            slow_poll = self._slow_poll(membership, following)
+            life = self._life(membership, following, slow_poll)
+            lives[-1:] = [_joined(lives[-1], life)] if continues else [*lives[-1:], life]
+            continues = slow_poll is not None and slow_poll.to is not None
+        return lives
 
     def _life(
-        self, membership: Membership, after: Membership | None, slow: SlowPoll | None
+        self, membership: Membership, following: Membership | None, slow_poll: SlowPoll | None
     ) -> ProcessLife:
-        ended, sure = (None, 1.0) if slow is not None else self._ended(membership, after)
-        came = {Basis.LOG: 1.0, Basis.RECORD: 0.8, Basis.ASSUMED: 0.5}[membership.basis]
+        ended, confidence = None, 1.0
+        if slow_poll is None:
+            ended, confidence = self._ended(membership, following)
+        of_start = {Basis.LOG: 1.0, Basis.RECORD: 0.8, Basis.ASSUMED: 0.5}[membership.basis]
         left = "" if membership.left_evidence is None else f"; {membership.left_evidence}"
         return ProcessLife(
             membership.member.client_id,
@@ -232,84 +241,92 @@ class _Lives:
             membership.predates_evidence,
             ended,
             membership.departure in (Departure.EXPIRED, Departure.DROPPED),
-            () if slow is None else (slow,),
+            () if slow_poll is None else (slow_poll,),
             membership.first_generation,
             membership.last_generation,
-            min(sure, came, self._slot.sureness),
+            min(confidence, of_start, self._candidate.confidence),
             membership.evidence + left,
         )
 
     def _ended(
-        self, membership: Membership, after: Membership | None
+        self, membership: Membership, following: Membership | None
     ) -> tuple[TimeEstimate | None, float]:
-        """When its process ended, and how sure that is."""
+        """When the process ended, and the confidence."""
         ended = membership.ended
         if ended is None:
             return None, 1.0
-        committed_ms = self._commits.get(membership.member_id)
         if membership.departure is Departure.EXPIRED:
-            latest_ms = min(ended.at_ms + self._heartbeat_ms, ended.latest_ms)
-            heard_ms = ended.at_ms
-            since_ms = membership.waited_since_ms
-            if since_ms is not None and heard_ms - since_ms > self._heartbeat_ms:
-                heard_ms = since_ms  # a long wait: it died in it rather than right after
-            earliest_ms = min(max(heard_ms, committed_ms or 0), latest_ms)
-            comes_early = after is not None and after.began.at_ms < ended.latest_ms
-            if after is not None:
-                latest_ms = max(min(latest_ms, after.began.at_ms), earliest_ms)
-            at_ms = (earliest_ms + latest_ms) // 2
-            # What comes back later may have been frozen: nothing on disk tells that from a crash.
-            return TimeEstimate(at_ms, earliest_ms, latest_ms), 0.95 if comes_early else 0.7
+            return self._ended_before_expiry(membership, ended, following)
+        committed_ms = self._commits.get(membership.member_id)
         if membership.departure is Departure.REPLACED:
             if committed_ms is not None and ended.earliest_ms <= committed_ms <= ended.latest_ms:
                 return TimeEstimate(committed_ms, committed_ms, ended.latest_ms), 0.8
             return ended, 0.6
         return ended, 0.9 if membership.departure is Departure.LEFT else 0.5
 
-    def _slow(self, membership: Membership, after: Membership | None) -> SlowPoll | None:
-        """That it went only because its application was away from poll."""
-        poll_ms = membership.member.rebalance_timeout_ms
+    def _ended_before_expiry(
+        self, membership: Membership, ended: TimeEstimate, following: Membership | None
+    ) -> tuple[TimeEstimate, float]:
+        """Between the last contact and the next heartbeat, which was never sent."""
+        latest_ms = min(ended.at_ms + self._heartbeat_ms, ended.latest_ms)
+        contact_ms, since_ms = ended.at_ms, membership.waited_since_ms
+        if since_ms is not None and contact_ms - since_ms > self._heartbeat_ms:
+            contact_ms = since_ms  # more likely it died during the long wait than right after it
+        committed_ms = self._commits.get(membership.member_id) or 0
+        earliest_ms = min(max(contact_ms, committed_ms), latest_ms)
+        is_back_early = following is not None and following.began.at_ms < ended.latest_ms
+        if following is not None:
+            latest_ms = max(min(latest_ms, following.began.at_ms), earliest_ms)
+        at_ms = (earliest_ms + latest_ms) // 2
+        # A process that is back later may have been frozen: the evidence is the same.
+        return TimeEstimate(at_ms, earliest_ms, latest_ms), 0.95 if is_back_early else 0.7
+
+    def _slow_poll(self, membership: Membership, following: Membership | None) -> SlowPoll | None:
+        """The slow poll because of which the member departed, if there was one."""
+        poll_ms, ended = membership.member.rebalance_timeout_ms, membership.ended
+        evidence = membership.left_evidence or ""
         if (
             membership.departure is Departure.DROPPED
-            and after is not None
-            and membership.ended is not None
+            and following is not None
+            and ended is not None
         ):
-            began = TimeEstimate.exactly(
-                max(membership.ended.at_ms - poll_ms, membership.began.at_ms)
-            )
-            return SlowPoll(began, after.began, 0.5, membership.left_evidence or "")
-        if membership.ended is None or poll_ms <= 0:
+            began = TimeEstimate.exactly(max(ended.at_ms - poll_ms, membership.began.at_ms))
+            return SlowPoll(began, following.began, 0.5, evidence)
+        if ended is None or poll_ms <= 0:
             return None
         committed_ms = self._commits.get(membership.member_id)
-        silent_ms = 0 if committed_ms is None else membership.ended.at_ms - committed_ms
+        no_commit_ms = 0 if committed_ms is None else ended.at_ms - committed_ms
         if membership.departure is Departure.REPLACED:
-            # It heartbeat on, or its session would have run out.
+            # Its heartbeats went on, or its session would have expired.
             longest_ms = max(poll_ms, membership.member.session_timeout_ms + COMMIT_SLACK_MS)
-            if committed_ms is None or after is None or silent_ms < longest_ms:
+            if committed_ms is None or following is None or no_commit_ms < longest_ms:
                 return None
             began = TimeEstimate(committed_ms, committed_ms, committed_ms + COMMIT_SLACK_MS)
-            return SlowPoll(began, after.began, 0.7, membership.left_evidence or "")
+            return SlowPoll(began, following.began, 0.7, evidence)
         if membership.departure is not Departure.LEFT:
             return None
-        says_so = client_cause_of(membership.reason) == "POLL_TIMEOUT"
-        is_silent = silent_ms > COMMIT_SLACK_MS and abs(silent_ms - poll_ms) <= COMMIT_SLACK_MS
-        if not says_so and (membership.reason is not None or not is_silent):
+        is_reported = client_cause_of(membership.reason) == "POLL_TIMEOUT"
+        stopped_committing = (
+            no_commit_ms > COMMIT_SLACK_MS and abs(no_commit_ms - poll_ms) <= COMMIT_SLACK_MS
+        )
+        if not is_reported and (membership.reason is not None or not stopped_committing):
             return None
-        polled_ms = membership.ended.at_ms - poll_ms
+        polled_ms = ended.at_ms - poll_ms
         began = TimeEstimate(polled_ms, polled_ms - self._heartbeat_ms, polled_ms)
-        to = None if after is None else after.began
-        return SlowPoll(began, to, 1.0 if says_so else 0.8, membership.left_evidence or "")
+        to = None if following is None else following.began
+        return SlowPoll(began, to, 1.0 if is_reported else 0.8, evidence)
 
 
-def _joined(life: ProcessLife, after: ProcessLife) -> ProcessLife:
-    """One process under two member ids."""
+def _joined(life: ProcessLife, following: ProcessLife) -> ProcessLife:
+    """One process life under the member ids of both."""
+    slow_polls = [each.confidence for each in life.slow_polls]
     return replace(
-        after,
+        following,
         started=life.started,
         predates_evidence=life.predates_evidence,
-        member_ids=life.member_ids + after.member_ids,
-        slow=life.slow + after.slow,
+        member_ids=life.member_ids + following.member_ids,
+        slow_polls=life.slow_polls + following.slow_polls,
         first_generation=life.first_generation,
-        confidence=min([life.confidence, after.confidence, *(s.confidence for s in life.slow)]),
-        evidence=f"{life.evidence}; {after.evidence}",
+        confidence=min([life.confidence, following.confidence, *slow_polls]),
+        evidence=f"{life.evidence}; {following.evidence}",
     )

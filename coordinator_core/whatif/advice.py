@@ -1,4 +1,4 @@
-"""The cheapest change that takes most of a group's unavailability away, and why it does."""
+"""The cheapest change that saves most of a group's unavailable partition time, and why."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.figures import Figures, Prediction
 from coordinator_core.whatif.settings import SettingsChange
 
-# A change is worth its while from such a share of the unavailable partition-time on ...
-_LEAST_SHARE = 0.1
-# ... and as good as the best one with so much of what that one saves.
-_NEARLY_ALL = 0.85
+# The best change must save at least this share of the unavailable partition time ...
+_MIN_SHARE = 0.1
+# ... and a cheaper change is advised if it saves at least this share of what the best one saves.
+_SHARE_OF_BEST = 0.85
 
 
 class Advice(NamedTuple):
-    """``change`` None: nothing to gain.  ``saved``: of the model's own run of what was, less what
-    the change comes to; ``share``: of the unavailable partition-time.
+    """``change`` None: nothing to gain.  ``saved``: the model under unchanged settings minus the
+    prediction; ``share``: of the unavailable partition time, 0 to 1.
     """
 
     change: SettingsChange | None
@@ -30,33 +30,29 @@ _NOTHING = Figures(0, 0, 0, 0)
 
 
 def advise(baseline: Baseline, unchanged: Prediction, changed: Sequence[Prediction]) -> Advice:
-    """Of some predictions the one to follow.  A saving counts that every seed shows."""
+    """The prediction to follow; only savings that every seed shows count."""
     now = unchanged.median
-    worth = [(each, _share(unchanged, each)) for each in changed if _is_sure(unchanged, each)]
-    best = max((share for _, share in worth), default=0.0)
-    if best < _LEAST_SHARE:
-        text = "nothing to gain: no setting tried takes a tenth of the unavailable time away"
+    savings = [(each, _share(unchanged, each)) for each in changed if _is_sure(unchanged, each)]
+    best = max((share for _, share in savings), default=0.0)
+    if best < _MIN_SHARE:
+        text = "nothing to gain: no setting tried saves a tenth of the partition downtime"
         if now.unavailable_partition_ms == 0:
-            text = "nothing to gain: its partitions always had an owner"
-        return Advice(None, _NOTHING, 0.0, text + _calmer(now, changed))
-    good = [(each, share) for each, share in worth if share >= _NEARLY_ALL * best]
-    chosen, share = min(good, key=lambda found: (found[0].change.cost, -found[1]))
+            text = "nothing to gain: all partitions always had an owner"
+        return Advice(None, _NOTHING, 0.0, text + _fewer_rebalances(now, changed))
+    good = [(each, share) for each, share in savings if share >= _SHARE_OF_BEST * best]
+    chosen, share = min(good, key=lambda saving: (saving[0].change.cost, -saving[1]))
     then = chosen.median
     saved = Figures(*(before - after for before, after in zip(now, then, strict=True)))
     return Advice(chosen.change, saved, share, _sentence(baseline, chosen.change, now, then))
 
 
-def _calmer(now: Figures, changed: Sequence[Prediction]) -> str:
-    """That a setting makes fewer rebalances, at a price."""
-    calm = min(changed, key=lambda each: (each.median.rebalances, each.change.cost), default=None)
-    if calm is None or calm.median.rebalances > now.rebalances // 2:
+def _fewer_rebalances(now: Figures, changed: Sequence[Prediction]) -> str:
+    """The change with the fewest rebalances, and what it costs, if it halves their number."""
+    fewest = min(changed, key=lambda each: (each.median.rebalances, each.change.cost), default=None)
+    if fewest is None or fewest.median.rebalances > now.rebalances // 2:
         return ""
-    then = calm.median
-    return (
-        f"; {calm.change} leaves {then.rebalances} of {now.rebalances} rebalances, but partitions"
-        f" are without an owner for {_seconds(then.unavailable_partition_ms)} instead of"
-        f" {_seconds(now.unavailable_partition_ms)} (partition-seconds)"
-    )
+    then = fewest.median
+    return f"; {fewest.change}: {_rebalances(now, then)}, but {_downtime(now, then)}"
 
 
 def _share(unchanged: Prediction, changed: Prediction) -> float:
@@ -65,7 +61,7 @@ def _share(unchanged: Prediction, changed: Prediction) -> float:
 
 
 def _is_sure(unchanged: Prediction, changed: Prediction) -> bool:
-    """Its worst is better than the unchanged settings' best."""
+    """Whether its worst seed is better than the unchanged settings' best seed."""
     return (
         changed.maximum.unavailable_partition_ms < unchanged.minimum.unavailable_partition_ms
         and changed.median.not_stable_ms <= unchanged.median.not_stable_ms
@@ -73,51 +69,58 @@ def _is_sure(unchanged: Prediction, changed: Prediction) -> bool:
 
 
 def _sentence(baseline: Baseline, change: SettingsChange, now: Figures, then: Figures) -> str:
-    less = (
-        f"{now.rebalances} rebalances become {then.rebalances}, and partitions are without an owner"
-        f" for {_seconds(then.unavailable_partition_ms)} instead of"
+    reasons = [
+        reason
+        for reason in (_static(baseline, change), _cooperative(change), _timeouts(change))
+        if reason
+    ]
+    figures = f"{_rebalances(now, then)}, {_downtime(now, then)}"
+    return "; ".join([f"{change}: {figures}", *reasons])
+
+
+def _rebalances(now: Figures, then: Figures) -> str:
+    return f"{then.rebalances} rebalances instead of {now.rebalances}"
+
+
+def _downtime(now: Figures, then: Figures) -> str:
+    return (
+        f"partition downtime {_seconds(then.unavailable_partition_ms)} instead of"
         f" {_seconds(now.unavailable_partition_ms)} (partition-seconds)"
     )
-    why = [
-        text
-        for text in (_static(baseline, change), _cooperative(change), _timeouts(change))
-        if text
-    ]
-    return f"{change}: {less}" + (f"; {'; '.join(why)}" if why else "")
 
 
 def _static(baseline: Baseline, change: SettingsChange) -> str | None:
     if change.membership != "static":
         return None
-    back = [
-        after.started.at_ms - before.ended.at_ms
+    downtimes_ms = [
+        life.started.at_ms - previous.ended.at_ms
         for process in baseline.processes
-        for before, after in zip(process.lives, process.lives[1:], strict=False)
-        if before.ended is not None
+        for previous, life in zip(process.lives, process.lives[1:], strict=False)
+        if previous.ended is not None
     ]
     session_ms = change.session_timeout_ms or max(
         life.member.session_timeout_ms for process in baseline.processes for life in process.lives
     )
-    within = sum(away_ms < session_ms for away_ms in back)
+    within = sum(each < session_ms for each in downtimes_ms)
     return (
-        f"{within} of {len(back)} times a process was back within the session timeout of"
-        f" {_seconds(session_ms)} and takes its own partitions again, without a rebalance"
+        f"{within} of {len(downtimes_ms)} restarts took less than the session timeout of"
+        f" {_seconds(session_ms)}: static members then keep their partitions without a rebalance"
     )
 
 
 def _cooperative(change: SettingsChange) -> str | None:
     if change.protocol != "cooperative":
         return None
-    return "in a rebalance only what changes its owner is taken away"
+    return "members revoke only the partitions that move to another member"
 
 
 def _timeouts(change: SettingsChange) -> str | None:
     if change.rebalance_timeout_ms is not None:
-        return "an application that is away from poll longer than before stays a member"
+        return "applications may take longer between polls before they leave the group"
     if change.initial_rebalance_delay_ms is not None:
-        return "the broker waits for more members before the first generation"
+        return "the broker waits longer for members before the first generation"
     if change.session_timeout_ms is not None and change.membership is None:
-        return "a member that is silent for a while is not put out"
+        return "members may send no heartbeat for longer before their session expires"
     return None
 
 

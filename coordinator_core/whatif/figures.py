@@ -1,4 +1,4 @@
-"""What a group went through in a span of time, in the four figures that are compared."""
+"""The four figures of a group within a period, and predictions of them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from coordinator_core.whatif.settings import SettingsChange
 
 
 class Figures(NamedTuple):
-    """``rebalances``: generations whose assignment arrived; ``not_stable_ms``: from each start of
-    a rebalance to its assignment; ``moved_partitions``: given to another process than the last
-    that had it; ``unavailable_partition_ms``: over all partitions, the time that no process had it
-    since one first did, but for spans without any process.
+    """``rebalances``: generations whose leader sent the assignment; ``not_stable_ms``: from the
+    start of each rebalance to its assignment; ``moved_partitions``: partitions assigned to another
+    process than their previous owner; ``unavailable_partition_ms``: time without an owner, summed
+    over partitions, from each partition's first owner on, except while no process runs.
     """
 
     rebalances: int
@@ -22,14 +22,14 @@ class Figures(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """``outcomes``: one a seed."""
+    """``outcomes``: one per seed."""
 
     change: SettingsChange
     outcomes: Sequence[Figures]
 
     @property
     def median(self) -> Figures:
-        """The median of each figure."""
+        """Of each figure, as minimum and maximum."""
         return Figures(*(sorted(figures)[len(figures) // 2] for figures in self._figures()))
 
     @property

@@ -1,9 +1,9 @@
-"""What a group went through, by its evidence alone.
+"""The observed figures of a group, from its evidence alone.
 
-No line and no record tells when a member hears of a rebalance and lets its partitions go.  Under an
-eager protocol it does by its next heartbeat, and heartbeats of members that were given their
-assignment at the same time come at the same time; under a cooperative one it lets go what it is not
-given again when the assignment arrives.
+Revocations are neither logged nor recorded, so their time is estimated.  Under an eager protocol a
+member revokes its partitions at its next heartbeat after the rebalance started; heartbeats of
+members that received their assignment at the same time coincide.  Under a cooperative protocol a
+member revokes the partitions that it loses when it receives the assignment.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from coordinator_core.whatif.settings import COOPERATIVE
 
 
 def observed(baseline: Baseline) -> Figures:
-    """Where no log has the start of a rebalance, its join is taken to last a heartbeat."""
-    return _Observer(baseline).outcome()
+    """Where the start of a rebalance is not logged, its join is assumed to last one heartbeat."""
+    return _Observer(baseline).figures()
 
 
 _IN_STEP_MS = 60_000
-_LET_GO, _GAIN = range(2)  # of one moment, in this order
+_REVOKE, _ASSIGN = range(2)  # the order within one millisecond
 
 
-class _Change(NamedTuple):
-    """A member gains partitions, or lets go all but these."""
+class _OwnershipChange(NamedTuple):
+    """A member is assigned these partitions, or revokes all but these."""
 
     at_ms: int
     order: int
@@ -40,7 +40,7 @@ class _Change(NamedTuple):
 
 class _Observer:
     def __init__(self, baseline: Baseline) -> None:
-        self._scene = baseline
+        self._baseline = baseline
         self._lives = {
             member_id: (life, life.member_ids[-1] == member_id)
             for process in baseline.processes
@@ -48,103 +48,108 @@ class _Observer:
             for member_id in life.member_ids
         }
         self._owned = owned_within(baseline.from_ms, baseline.to_ms, baseline.idle)
-        self._changes: list[_Change] = []
+        self._changes: list[_OwnershipChange] = []
         self._assigned_ms = 0
         self._rebalances = self._not_stable_ms = self._moved = 0
 
-    def outcome(self) -> Figures:
-        clients, last = self._scene.clients(), dict[TopicPartition, str]()
-        for life in self._scene.told.lives:
-            parts = [each.chapter for each in life.chapters if each.chapter.generation > 0]
-            for chapter, following in zip(parts, [*parts[1:], None], strict=True):
-                self._count(chapter, following)
-                for record in chapter.records:
-                    self._moves(record, clients, last, _assigned_ms(chapter, record))
-                    self._own(chapter, record)
-        for member_id, (life_, is_last) in self._lives.items():
-            self._go(member_id, life_, is_last=is_last)
+    def figures(self) -> Figures:
+        clients, owners = self._baseline.clients(), dict[TopicPartition, str]()
+        for explained in self._baseline.explained.incarnations:
+            generations = [
+                each.evidence for each in explained.generations if each.evidence.generation > 0
+            ]
+            for evidence, following in zip(generations, [*generations[1:], None], strict=True):
+                self._count(evidence, following)
+                for record in evidence.records:
+                    self._count_moves(record, clients, owners, _assigned_ms(evidence, record))
+                    self._change_owners(evidence, record)
+        for member_id, (life, is_last) in self._lives.items():
+            self._end_ownership(member_id, life, is_last=is_last)
         for change in sorted(self._changes, key=lambda each: (each.at_ms, each.order)):
             self._apply(change)
-        self._owned.close(self._scene.to_ms)
+        self._owned.close(self._baseline.to_ms)
         return Figures(self._rebalances, self._not_stable_ms, self._moved, self._owned.unowned_ms)
 
-    def _count(self, chapter: GenerationEvidence, following: GenerationEvidence | None) -> None:
-        baseline = self._scene
-        record = next((each for each in chapter.records if each.members), None)
+    def _count(self, evidence: GenerationEvidence, following: GenerationEvidence | None) -> None:
+        baseline = self._baseline
+        record = next((each for each in evidence.records if each.members), None)
         ended_ms = None
-        if record is not None or chapter.first("ASSIGNMENT_RECEIVED") is not None:
-            ended_ms = _assigned_ms(chapter, record)
+        if record is not None or evidence.first("ASSIGNMENT_RECEIVED") is not None:
+            ended_ms = _assigned_ms(evidence, record)
             self._rebalances += baseline.from_ms <= ended_ms <= baseline.to_ms
-        elif (emptied := chapter.first("GROUP_EMPTY")) is not None:
+        elif (emptied := evidence.first("GROUP_EMPTY")) is not None:
             ended_ms = emptied.at_ms
         elif following is not None:
             ended_ms = following.begins_ms
-        began_ms = self._began_ms(chapter, record)
+        began_ms = self._began_ms(evidence, record)
         if began_ms is not None:
             until_ms = baseline.to_ms if ended_ms is None else min(ended_ms, baseline.to_ms)
             self._not_stable_ms += max(until_ms - max(began_ms, baseline.from_ms), 0)
 
-    def _began_ms(self, chapter: GenerationEvidence, record: GroupRecord | None) -> int | None:
-        if chapter.start is not None:
-            return chapter.start.at_ms
-        return None if record is None else record.joined_ms - self._scene.heartbeat_ms
+    def _began_ms(self, evidence: GenerationEvidence, record: GroupRecord | None) -> int | None:
+        if evidence.start is not None:
+            return evidence.start.at_ms
+        return None if record is None else record.joined_ms - self._baseline.heartbeat_ms
 
-    def _moves(
+    def _count_moves(
         self,
         record: GroupRecord,
         clients: dict[str, str],
-        last: dict[TopicPartition, str],
+        owners: dict[TopicPartition, str],
         at_ms: int,
     ) -> None:
-        counts = self._scene.from_ms <= at_ms <= self._scene.to_ms
+        counts = self._baseline.from_ms <= at_ms <= self._baseline.to_ms
         for member_id, partition in record.assigned:
             owner = clients.get(member_id, member_id)
-            self._moved += counts and last.get(partition, owner) != owner
-            last[partition] = owner
+            self._moved += counts and owners.get(partition, owner) != owner
+            owners[partition] = owner
 
-    def _own(self, chapter: GenerationEvidence, record: GroupRecord) -> None:
-        """When members let go what they had, and from when on they have what a record gives."""
-        at_ms = _assigned_ms(chapter, record)
+    def _change_owners(self, evidence: GenerationEvidence, record: GroupRecord) -> None:
+        """Add the revocations and assignments of a record."""
+        at_ms = _assigned_ms(evidence, record)
         is_cooperative = record.protocol == COOPERATIVE
-        heard_ms = at_ms
+        revoked_ms = at_ms
         if not is_cooperative:
-            heard_ms = min(self._heard_ms(self._began_ms(chapter, record) or at_ms), at_ms)
+            began_ms = self._began_ms(evidence, record) or at_ms
+            revoked_ms = min(self._next_heartbeat_ms(began_ms), at_ms)
         self._assigned_ms = at_ms
-        given: dict[str, set[TopicPartition]] = {m.member_id: set() for m in record.members}
+        assigned: dict[str, set[TopicPartition]] = {m.member_id: set() for m in record.members}
         for member_id, partition in record.assigned:
-            given[member_id].add(partition)
-        for member_id, partitions in given.items():
-            if record is chapter.records[0]:
+            assigned[member_id].add(partition)
+        for member_id, partitions in assigned.items():
+            if record is evidence.records[0]:
                 kept = partitions if is_cooperative else set()
-                self._changes.append(_Change(heard_ms, _LET_GO, member_id, kept))
+                self._changes.append(_OwnershipChange(revoked_ms, _REVOKE, member_id, kept))
             if self._is_alive(member_id, at_ms):
-                self._changes.append(_Change(at_ms, _GAIN, member_id, partitions))
+                self._changes.append(_OwnershipChange(at_ms, _ASSIGN, member_id, partitions))
 
-    def _heard_ms(self, began_ms: int) -> int:
-        """The heartbeat after the start; of long ago they are in step no more."""
-        heartbeat_ms, since_ms = self._scene.heartbeat_ms, began_ms - self._assigned_ms
+    def _next_heartbeat_ms(self, began_ms: int) -> int:
+        """The first heartbeat after the start; on average half an interval after it, once the
+        members' heartbeats no longer coincide.
+        """
+        heartbeat_ms, since_ms = self._baseline.heartbeat_ms, began_ms - self._assigned_ms
         if since_ms > _IN_STEP_MS:
             return began_ms + heartbeat_ms // 2
         return began_ms - since_ms % -heartbeat_ms
 
     def _is_alive(self, member_id: str, at_ms: int) -> bool:
-        """A member that is dead and not put out yet is given partitions, too."""
+        """Whether the process runs: a dead member is assigned partitions until it is removed."""
         if member_id not in self._lives:
             return True
         life, _ = self._lives[member_id]
         return life.ended is None or at_ms < life.ended.at_ms
 
-    def _go(self, member_id: str, life: ProcessLife, *, is_last: bool) -> None:
-        """A member ends with its process; one whose application was away, when that is back."""
+    def _end_ownership(self, member_id: str, life: ProcessLife, *, is_last: bool) -> None:
+        """At the end of the process; after a slow poll, when the application polls again."""
         ended_ms = None if life.ended is None else life.ended.at_ms
         if not is_last:
-            back = life.slow[life.member_ids.index(member_id)].to
+            back = life.slow_polls[life.member_ids.index(member_id)].to
             ended_ms = None if back is None else back.at_ms
         if ended_ms is not None:
-            self._changes.append(_Change(ended_ms, _LET_GO, member_id, set()))
+            self._changes.append(_OwnershipChange(ended_ms, _REVOKE, member_id, set()))
 
-    def _apply(self, change: _Change) -> None:
-        if change.order == _GAIN:
+    def _apply(self, change: _OwnershipChange) -> None:
+        if change.order == _ASSIGN:
             for partition in change.partitions:
                 self._owned.gained(change.member_id, partition, change.at_ms)
             return
@@ -153,8 +158,8 @@ class _Observer:
                 self._owned.let_go(change.member_id, partition, change.at_ms)
 
 
-def _assigned_ms(chapter: GenerationEvidence, record: GroupRecord | None) -> int:
-    line = chapter.first("ASSIGNMENT_RECEIVED")
-    if line is not None and (record is None or record is chapter.records[0]):
+def _assigned_ms(evidence: GenerationEvidence, record: GroupRecord | None) -> int:
+    line = evidence.first("ASSIGNMENT_RECEIVED")
+    if line is not None and (record is None or record is evidence.records[0]):
         return line.at_ms
-    return chapter.ends_ms if record is None else record.at_ms
+    return evidence.ends_ms if record is None else record.at_ms

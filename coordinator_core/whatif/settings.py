@@ -1,4 +1,4 @@
-"""The settings that can be changed, as KEY=VALUE, and what a change costs whoever makes it."""
+"""The settings that a prediction can change, as KEY=VALUE, and the cost of changing them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ EAGER = "range"
 
 
 class InvalidSetting(ValueError):
-    """What is wrong with a KEY=VALUE, and what is wanted."""
+    """An invalid KEY=VALUE; the message says which values are valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsChange:
-    """Other settings than the observed ones; None: as it was.  Times in ms."""
+    """Changed settings; None: unchanged.  Times in ms."""
 
     membership: str | None = None
     protocol: str | None = None
@@ -30,26 +30,29 @@ class SettingsChange:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> SettingsChange:
-        """From ``membership=static`` and the like.  Raises WrongSetting."""
+        """Parse KEY=VALUE texts such as ``membership=static``.  Raises InvalidSetting."""
         values: dict[str, str | int] = {}
         for text in texts:
             name, _, value = text.partition("=")
             if name not in SETTINGS:
-                raise InvalidSetting(f"{text}: no such setting; there are {', '.join(SETTINGS)}")
+                raise InvalidSetting(
+                    f"{text}: unknown setting; must be one of {', '.join(SETTINGS)}"
+                )
             if name in values:
                 raise InvalidSetting(f"{text}: {name} is given twice")
             values[name] = _value(name, value, text)
-        return cls(**values)  # type: ignore[arg-type]
+        return cls(**values)  # type: ignore[arg-type]  # _value matches each name
 
     def __str__(self) -> str:
-        given = [(name, getattr(self, name)) for name in SETTINGS]
-        told = [f"{name}={value}" for name, value in given if value is not None]
-        return " ".join(told) or "unchanged"
+        values = [(name, getattr(self, name)) for name in SETTINGS]
+        texts = [f"{name}={value}" for name, value in values if value is not None]
+        return " ".join(texts) or "unchanged"
 
     @property
     def cost(self) -> int:
-        """How much work it is: one consumer setting is 1; names for all processes or a move to
-        another protocol, which takes two deployments, 2; what all groups of the broker share, 4.
+        """Effort of the change: 1 for a consumer setting; 2 for instance ids of all processes, or
+        for another protocol, which takes two deployments; 4 for a setting of all the broker's
+        groups; 8 for another broker version.
         """
         return sum(_COSTS[name] for name in SETTINGS if getattr(self, name) is not None)
 
@@ -83,18 +86,18 @@ def _value(name: str, value: str, text: str) -> str | int:
     choices = _CHOICES.get(name)
     if choices is not None:
         if value not in choices:
-            raise InvalidSetting(f"{text}: {name} is one of {', '.join(choices)}")
+            raise InvalidSetting(f"{text}: {name} must be one of {', '.join(choices)}")
         return value
     if not value.isascii() or not value.isdigit():
-        raise InvalidSetting(f"{text}: {name} is a whole number of milliseconds")
+        raise InvalidSetting(f"{text}: {name} must be a whole number of milliseconds")
     number = int(value)
-    least = 0 if name == "initial_rebalance_delay_ms" else 1
-    if not least <= number < 1 << 31:
-        raise InvalidSetting(f"{text}: {name} is {least} to {(1 << 31) - 1}")
+    minimum = 0 if name == "initial_rebalance_delay_ms" else 1
+    if not minimum <= number < 1 << 31:
+        raise InvalidSetting(f"{text}: {name} must be {minimum} to {(1 << 31) - 1}")
     return number
 
 
-# Twelve that between them have what KIP-134, KIP-345, KIP-429 and KIP-735 offer.
+# Twelve changes that cover KIP-134, KIP-345, KIP-429 and KIP-735.
 GRID = tuple(
     SettingsChange.of(text.split())
     for text in (

@@ -1,4 +1,4 @@
-"""A group's evidence out of the lake: rows of its events, records and commits, each with its life.
+"""A group's evidence from the lake: rows of its events, records and commits, with incarnation.
 
 For one group without a JVM, for all groups as a Spark cogroup.
 """
@@ -17,7 +17,7 @@ from jobs.lake.sql import query
 
 Row = dict[str, Any]
 FOREVER_MS = 1 << 62
-# Among the events of ``of_groups``: when a member that is gone committed for the last time.
+# An event that ``cogrouped_rows`` adds: the last commit of a departed member.
 LAST_COMMIT = "LAST_COMMIT"
 
 _EVENT = (
@@ -32,8 +32,8 @@ _RECORD = (
 
 
 class GroupRows(NamedTuple):
-    """``events``, ``records``: rows for coordinator_core.incident.lives; ``committed``: those of
-    committed_offsets, with ``at_ms``.
+    """``events``, ``records``: rows for coordinator_core.incident.incarnations; ``committed``: rows
+    of committed_offsets, with ``at_ms``.
     """
 
     events: list[Row]
@@ -42,24 +42,27 @@ class GroupRows(NamedTuple):
 
 
 def group_rows(lake: str, cluster_id: str, group_id: str, begin_ms: int, end_ms: int) -> GroupRows:
-    """All of the group's events and records, and the commits of a span; UsageError if it is not
-    in the lake.
+    """All events and records of the group, and its commits within begin_ms .. end_ms.
+
+    Raises UsageError if the lake has no evidence of the group.
     """
     mine = f"cluster_id = {quoted(cluster_id)} AND group_id = {quoted(group_id)}"
-    lives_of = f"(SELECT seq, log_offset, topic_partition, incarnation FROM timeline WHERE {mine})"
+    own_timeline = (
+        f"(SELECT seq, log_offset, topic_partition, incarnation FROM timeline WHERE {mine})"
+    )
     events = rows(
         lake,
         f"""SELECT {", ".join(f"e.{name}" for name in _EVENT)}, t.incarnation,
                 epoch_ms(e.event_time) AS at_ms
             FROM (SELECT * FROM group_events WHERE {mine}) e
-            JOIN {lives_of} t ON t.seq = e.event_seq AND t.log_offset IS NULL""",
+            JOIN {own_timeline} t ON t.seq = e.event_seq AND t.log_offset IS NULL""",
     )
     records = rows(
         lake,
         f"""SELECT {", ".join(f"r.{name}" for name in _RECORD)}, t.incarnation,
                 epoch_ms(r.append_time) AS at_ms
             FROM (SELECT * FROM group_metadata WHERE {mine}) r
-            JOIN {lives_of} t ON t.topic_partition = r.topic_partition
+            JOIN {own_timeline} t ON t.topic_partition = r.topic_partition
                 AND t.log_offset = r.log_offset""",
     )
     committed = rows(
@@ -71,31 +74,33 @@ def group_rows(lake: str, cluster_id: str, group_id: str, begin_ms: int, end_ms:
                 AND epoch_ms(commit_time) BETWEEN {begin_ms} AND {end_ms}""",
     )
     if not events and not records:
-        raise UsageError(f"--group {group_id}: nothing of it in {lake}")
+        raise UsageError(f"--group {group_id}: no events or records of this group in {lake}")
     return GroupRows(events, records, committed)
 
 
 def rows(lake: str, sql: str) -> list[Row]:
-    """By column."""
-    columns, found = query(lake, sql)
-    return [dict(zip(columns, row, strict=True)) for row in found]
+    """Query the lake; each row by column name."""
+    columns, values = query(lake, sql)
+    return [dict(zip(columns, row, strict=True)) for row in values]
 
 
 def quoted(value: str) -> str:
-    """As SQL has a text."""
+    """An SQL string literal."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def moment_ms(option: str, text: str | None, *, is_end: bool) -> int:
-    """In ms since the epoch; a date alone is its first moment, or its last; without text, all."""
+    """A time or date as ms since the epoch.  A date means its first ms, or its last if ``is_end``;
+    None means 0, or FOREVER_MS if ``is_end``.  ``option`` is named in the UsageError.
+    """
     if text is None:
         return FOREVER_MS if is_end else 0
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         example = "2026-11-21T00:46:00 or 2026-11-21"
         raise UsageError(f"{option} {text}: not a time; write it in UTC, as {example}") from None
-    moment = found.replace(tzinfo=found.tzinfo or UTC)
+    moment = moment.replace(tzinfo=moment.tzinfo or UTC)
     if is_end and len(text) == len("2026-11-21"):
         moment += timedelta(days=1, milliseconds=-1)
     return int(moment.timestamp() * 1000)
@@ -108,31 +113,33 @@ def cogrouped_rows(
     committed_offsets: DataFrame,
     last_commits: DataFrame | None = None,
 ) -> PandasCogroupedOps:
-    """Events and records, cogrouped by cluster and group; records have ``offset_version``, that of
-    the group's commits.  ``last_commits``: of jobs.what_if.last_commits, among the events.
+    """Events and records, cogrouped by cluster and group.
+
+    Records have ``offset_version``, the value version of the group's commits.  ``last_commits``
+    (jobs.what_if.last_commits) are added to the events.
     """
-    place = ["cluster_id", "group_id", "topic_partition", "log_offset"]
-    # An alias each: both sides of a cogroup may not have a column of the same origin.
-    life = F.col("incarnation").alias("incarnation")
+    position = ["cluster_id", "group_id", "topic_partition", "log_offset"]
+    # Aliased: both sides of a cogroup must not share a column of the same origin.
+    incarnation = F.col("incarnation").alias("incarnation")
     of_events = timeline.where("log_offset IS NULL").select(
-        "cluster_id", "group_id", F.col("seq").alias("event_seq"), life
+        "cluster_id", "group_id", F.col("seq").alias("event_seq"), incarnation
     )
-    of_records = timeline.where("log_offset IS NOT NULL").select(*place, life)
+    of_records = timeline.where("log_offset IS NOT NULL").select(*position, incarnation)
     events = group_events.join(of_events, on=["cluster_id", "group_id", "event_seq"], how="inner")
-    records = group_metadata.join(of_records, on=place, how="inner")
+    records = group_metadata.join(of_records, on=position, how="inner")
     versions = committed_offsets.groupBy("cluster_id", "group_id").agg(
         F.max("value_version").alias("offset_version")
     )
-    told = records.join(versions, on=["cluster_id", "group_id"], how="left")
-    own = ("cluster_id", "group_id", "incarnation")
-    left = events.select(*own, *_EVENT, _ms("event_time"))
+    records = records.join(versions, on=["cluster_id", "group_id"], how="left")
+    keys = ("cluster_id", "group_id", "incarnation")
+    left = events.select(*keys, *_EVENT, _ms("event_time"))
     if last_commits is not None:
         of_members = last_commits.select(
             "cluster_id", "group_id", "member_id", F.lit(LAST_COMMIT).alias("event"),
             _ms("committed"),
         )  # fmt: skip
         left = left.unionByName(of_members, allowMissingColumns=True)
-    right = told.select(*own, *_RECORD, "offset_version", _ms("append_time"))
+    right = records.select(*keys, *_RECORD, "offset_version", _ms("append_time"))
     return left.groupBy("cluster_id", "group_id").cogroup(right.groupBy("cluster_id", "group_id"))
 
 

@@ -1,4 +1,4 @@
-"""`regroup what-if` of one group: what was, beside what would have been; without a JVM."""
+"""`regroup what-if` of one group: observed figures and predictions; without a JVM."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from coordinator_core.whatif import (
 )
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format, jsonable, print_rows, time_text
-from jobs.console.working import working
+from jobs.console.spinner import spinner
 from jobs.replay.group_rows import FOREVER_MS, Row, group_rows, moment_ms, quoted, rows
 from jobs.what_if.last_commits import last_commits_sql
 
 
 @dataclass(frozen=True)
 class WhatIfOptions:
-    """``settings``: KEY=VALUE; none: the whole grid is tried, and advice is given.
+    """``settings``: KEY=VALUE; without any, all changes of GRID are tried, and advice is given.
 
-    ``first``, ``last``: moments or dates in UTC, as they were written; none for all.
+    ``first``, ``last``: time or date in UTC, as given by the user; None: no limit.
     """
 
     lake: str
@@ -59,19 +59,21 @@ class WhatIfResult:
 
 
 def run(options: WhatIfOptions, format: Format) -> None:
-    with working("what-if"):
+    with spinner("what-if"):
         result = evaluate(options)
     if format is Format.JSON:
         sys.stdout.write(json.dumps(jsonable(as_json(options, result)), indent=1) + "\n")
         return
-    columns = ["basis", "setting", *Figures._fields, "seeds: min to max"]
+    columns = ["basis", "setting", *Figures._fields, "seeds: least to most"]
     print_rows(columns, list(_rows(result)), format)
     if format is Format.TABLE:
-        _print_story(result)
+        _print_summary(result)
 
 
 def evaluate(options: WhatIfOptions) -> WhatIfResult:
-    """UsageError for a wrong setting, era or moment, and for a group that cannot be played."""
+    """Predict the changes.  Raises UsageError for an invalid setting, era or time, and for a group
+    that cannot be simulated.
+    """
     try:
         changes = GRID if not options.settings else (SettingsChange.of(options.settings),)
     except InvalidSetting as error:
@@ -79,14 +81,14 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
     if options.era is not None and options.era not in ERAS:
         raise UsageError(f"--era {options.era}: not one of {', '.join(sorted(ERAS))}")
     if options.seeds < 1:
-        raise UsageError(f"--seeds {options.seeds}: at least 1")
-    baseline = _scene(options)
+        raise UsageError(f"--seeds {options.seeds}: must be at least 1")
+    baseline = _baseline(options)
     model, *predicted = predict_each(baseline, (UNCHANGED, *changes), seeds=options.seeds)
     advice = None if options.settings else advise(baseline, model, predicted)
     return WhatIfResult(baseline, observed(baseline), model, predicted, advice)
 
 
-def _scene(options: WhatIfOptions) -> Baseline:
+def _baseline(options: WhatIfOptions) -> Baseline:
     begin_ms = moment_ms("--from", options.first, is_end=False)
     end_ms = moment_ms("--to", options.last, is_end=True)
     evidence = group_rows(options.lake, options.cluster_id, options.group_id, begin_ms, end_ms)
@@ -116,66 +118,70 @@ def _scene(options: WhatIfOptions) -> Baseline:
     except NotAConsumerGroup as error:
         raise UsageError(f"--group {error}") from None
     if baseline.from_ms >= baseline.to_ms:
-        ends = max(each.ends_ms for life in baseline.told.lives for each in life.chapters)
+        ends_ms = max(
+            generation.ends_ms
+            for explained in baseline.explained.incarnations
+            for generation in explained.generations
+        )
         raise UsageError(
-            f"--group {options.group_id}: nothing of it in that span; its last event is of"
-            f" {time_text(ends)} UTC"
+            f"--group {options.group_id}: no events or records from --from to --to; the last one"
+            f" is at {time_text(ends_ms)} UTC"
         )
     return baseline
 
 
-# -- what is shown ---------------------------------------------------------------------------------
+# -- output ----------------------------------------------------------------------------------------
 
 
 def as_json(options: WhatIfOptions, result: WhatIfResult) -> Row:
-    """``predicted``: one object where settings were given, else a list of the grid's."""
+    """``predicted``: one object if settings were given, else a list, one per change of GRID."""
     baseline = result.baseline
-    told = [_prediction(each) for each in result.predicted]
-    found: Row = {
+    predicted = [_prediction(each) for each in result.predicted]
+    row: Row = {
         "cluster_id": options.cluster_id,
         "group_id": options.group_id,
         "from": time_text(baseline.from_ms),
         "to": time_text(baseline.to_ms),
-        "era": baseline.told.era.name,
+        "era": baseline.explained.era.name,
         "processes": len(baseline.processes),
         "observed": result.observed._asdict(),
         "model": _prediction(result.model),
-        "predicted": told[0] if options.settings else told,
+        "predicted": predicted[0] if options.settings else predicted,
     }
     if result.advice is not None:
-        found["advice"] = {
+        row["advice"] = {
             "setting": None if result.advice.change is None else str(result.advice.change),
             "saved": result.advice.saved._asdict(),
             "share_saved": round(result.advice.share, 3),
             "sentence": result.advice.sentence,
         }
-    return found
+    return row
 
 
 def _prediction(each: Prediction) -> Row:
     return {
         "setting": str(each.change),
         **each.median._asdict(),
-        "min": each.minimum._asdict(),
-        "max": each.maximum._asdict(),
+        "least": each.minimum._asdict(),
+        "most": each.maximum._asdict(),
         "seeds": len(each.outcomes),
     }
 
 
 def _rows(result: WhatIfResult) -> list[list[Any]]:
-    told = [["observed", str(UNCHANGED), *result.observed, None]]
+    rows = [["observed", str(UNCHANGED), *result.observed, None]]
     for basis, each in [("model", result.model), *(("predicted", p) for p in result.predicted)]:
-        least, most = each.minimum.unavailable_partition_ms, each.maximum.unavailable_partition_ms
-        told.append([basis, str(each.change), *each.median, f"{least} to {most}"])
-    return told
+        low, high = each.minimum.unavailable_partition_ms, each.maximum.unavailable_partition_ms
+        rows.append([basis, str(each.change), *each.median, f"{low} to {high}"])
+    return rows
 
 
-def _print_story(result: WhatIfResult) -> None:
-    baseline = result.baseline
+def _print_summary(result: WhatIfResult) -> None:
+    baseline, era = result.baseline, result.baseline.explained.era
     libraries = ", ".join(sorted(set(baseline.libraries.values())))
     print(
         f"{len(baseline.processes)} processes ({libraries}), {time_text(baseline.from_ms)} to"
-        f" {time_text(baseline.to_ms)} UTC, era {baseline.told.era.name} ({baseline.told.era.why})"
+        f" {time_text(baseline.to_ms)} UTC, era {era.name} ({era.why})"
     )
     if result.advice is not None:
         print(f"advice: {result.advice.sentence}")

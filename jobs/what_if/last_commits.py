@@ -1,15 +1,16 @@
-"""When what a member owned was committed for the last time, of members that are gone.
+"""The last commit of each departed member, of a partition that it owned.
 
-An auto-commit goes with every poll, so that its last one tells how long a process lived, and that
-its application was away.  One text for Spark and for DuckDB.
+Auto-commits are sent during poll, so the last one shows how long a process ran, and when its
+application stopped polling.  The same SQL runs on Spark and DuckDB.
 """
 
 from __future__ import annotations
 
 
 def last_commits_sql(where: str = "true") -> str:
-    """Columns cluster_id, group_id, member_id, committed (TIMESTAMP).  ``where``: on cluster_id
-    and group_id, names alone.
+    """Columns cluster_id, group_id, member_id, committed (TIMESTAMP).
+
+    ``where``: a condition on the columns cluster_id and group_id, without table names.
     """
     return f"""
 WITH stable AS (

@@ -65,26 +65,26 @@ def test_all_reproduced_is_exit_0(regroup, sound):
         "replay", "--lake", sound, "--cluster-id", "c", "--group", GROUP, "--format", "json"
     )
 
-    said = json.loads(out)
+    output = json.loads(out)
     assert (code, err) == (0, "")
-    assert (said["generations"], said["reproduced"], said["diverged"]) == (5, 5, 0)
-    assert said["divergences"] == []
-    assert said["era"] == "3.9"
-    assert [row["generation"] for row in said["verdicts"]] == [1, 2, 3, 4, 5]
-    assert {row["verdict"] for row in said["verdicts"]} == {"reproduced"}
-    assert said["story"][-1]["text"] == "nobody is left: generation 5 is empty"
-    assert all(s["evidence"] and s["uncertainty_ms"] >= 0 for s in said["stimuli"])
+    assert (output["generations"], output["reproduced"], output["diverged"]) == (5, 5, 0)
+    assert output["divergences"] == []
+    assert output["era"] == "3.9"
+    assert [row["generation"] for row in output["verdicts"]] == [1, 2, 3, 4, 5]
+    assert {row["verdict"] for row in output["verdicts"]} == {"reproduced"}
+    assert output["story"][-1]["text"] == "no members left: generation 5 is empty"
+    assert all(s["evidence"] and s["uncertainty_ms"] >= 0 for s in output["stimuli"])
 
 
-def test_a_divergence_is_exit_1_and_told(regroup, altered):
+def test_a_divergence_is_exit_1_and_reported(regroup, altered):
     arguments = ("replay", "--lake", altered, "--cluster-id", "c", "--group", GROUP)
 
     code, out, err = regroup(*arguments, "--format", "json")
 
-    said = json.loads(out)
-    first = said["divergences"][0]
+    output = json.loads(out)
+    first = output["divergences"][0]
     assert (code, err) == (1, "")
-    assert said["diverged"] == len(said["divergences"]) > 0
+    assert output["diverged"] == len(output["divergences"]) > 0
     assert (first["generation"], first["what"]) == (3, "leader")
     assert first["production"] != first["replay"]
     assert first["evidence"] == "__consumer_offsets-4@697"
@@ -96,7 +96,7 @@ def test_the_story_is_a_table(regroup, sound):
 
     assert code == 0
     assert "00:48:43.593" in out
-    assert "inventory-pod-2 (127.0.0.1) was not heard of for 20.0 s: put out" in out
+    assert "no heartbeat from inventory-pod-2 (127.0.0.1) for 20.0 s: session expired" in out
     assert "5 of 5 generations reproduced by the coordinator of era 3.9" in out
 
 
@@ -128,24 +128,24 @@ def test_a_window(sound, first, last, judged):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
-        (["--group", "nobody"], "--group nobody: nothing of it in"),
+        (["--group", "nobody"], "--group nobody: no events or records of this group in"),
         (["--group", GROUP, "--era", "9.9"], "--era 9.9: not one of 0.10, 0.9, 2.0, 2.5, 3.9, 4.1"),
         (["--group", GROUP, "--from", "noon"], "--from noon: not a time; write it in UTC"),
         (["--from", "2026-11-21"], "--from, --to and --era: give a --group, too"),
     ],
 )
-def test_a_wrong_argument_is_one_line_and_exit_2(regroup, sound, options, said):
+def test_a_wrong_argument_is_one_line_and_exit_2(regroup, sound, options, message):
     code, out, err = regroup("replay", "--lake", sound, "--cluster-id", "c", *options)
 
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
     assert err.count("\n") == 1
 
 
 def test_the_job_gives_the_rows_of_each_group(frame):
-    """The same as one group by itself."""
+    """The same rows as a replay of the group alone."""
     groups = ("audit-python", GROUP)
     rows = tables(groups)
 
@@ -165,9 +165,9 @@ def test_the_job_gives_the_rows_of_each_group(frame):
     assert len(expected) == 11
 
 
-def test_json_has_what_was_assumed_of_the_broker(sound):
-    said = as_json("c", replay_group(ReplayOptions(sound, "c", GROUP)))
+def test_json_has_the_inferred_broker_settings(sound):
+    output = as_json("c", replay_group(ReplayOptions(sound, "c", GROUP)))
 
-    assert said["initial_rebalance_delay_ms"] == 3000
-    assert said["initial_rebalance_delay_by"].startswith("generation 1 formed")
-    assert said["era_by"] == "the log's words are the Scala coordinator's, from 3.0 on"
+    assert output["initial_rebalance_delay_ms"] == 3000
+    assert output["initial_rebalance_delay_by"].startswith("generation 1 formed")
+    assert output["era_by"] == "log wording of the Scala coordinator since 3.0"

@@ -1,4 +1,4 @@
-"""regroup what-if: what it prints, as JSON and as a table, and what it refuses in one line."""
+"""regroup what-if: its output as JSON, CSV and table, and one-line errors."""
 
 import csv
 import io
@@ -47,27 +47,27 @@ def what_if(monkeypatch, capsys, lake):
         monkeypatch.setenv("COLUMNS", "200")
         with pytest.raises(SystemExit) as left:
             main()
-        said = capsys.readouterr()
-        return left.value.code or 0, said.out, said.err
+        output = capsys.readouterr()
+        return left.value.code or 0, output.out, output.err
 
     return run
 
 
-def test_json_has_what_was_the_model_and_the_prediction(what_if):
+def test_json_has_observed_model_and_predicted(what_if):
     code, out, _ = what_if("--set", "membership=static", "--seeds", "2", "--format", "json")
 
-    said = json.loads(out)
+    output = json.loads(out)
     assert code == 0
     for part in ("observed", "model", "predicted"):
-        assert [name for name in said[part] if name in FIGURES] == FIGURES
-    assert said["observed"]["rebalances"] == said["model"]["rebalances"] == 15
-    assert said["observed"]["moved_partitions"] == 135
-    assert said["predicted"]["setting"] == "membership=static"
-    assert said["predicted"]["seeds"] == 2
-    assert said["predicted"]["rebalances"] < 7
-    assert said["predicted"]["min"].keys() == said["predicted"]["max"].keys() == set(FIGURES)
-    assert (said["era"], said["processes"]) == ("3.9", 6)
-    assert "advice" not in said
+        assert [name for name in output[part] if name in FIGURES] == FIGURES
+    assert output["observed"]["rebalances"] == output["model"]["rebalances"] == 15
+    assert output["observed"]["moved_partitions"] == 135
+    assert output["predicted"]["setting"] == "membership=static"
+    assert output["predicted"]["seeds"] == 2
+    assert output["predicted"]["rebalances"] < 7
+    assert output["predicted"]["least"].keys() == output["predicted"]["most"].keys() == set(FIGURES)
+    assert (output["era"], output["processes"]) == ("3.9", 6)
+    assert "advice" not in output
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_several_settings_are_one_change(what_if, given):
     assert rows[2]["rebalances"] == "1"
 
 
-def test_without_settings_twelve_are_tried_and_advice_is_given(what_if):
+def test_without_settings_twelve_changes_are_tried_and_advice_is_given(what_if):
     code, out, _ = what_if("--seeds", "1", group="inventory-static")
 
     assert code == 0
@@ -101,42 +101,43 @@ def test_without_settings_twelve_are_tried_and_advice_is_given(what_if):
     assert "4 processes (librdkafka-2)" in out
 
 
-def test_a_span(what_if):
-    """From the middle on: who was there before is, and what was before does not count."""
+def test_a_period(what_if):
+    """Processes that started before the period run in it; earlier rebalances do not count."""
     span = ["--from", "2026-11-21T00:47:40", "--to", "2026-11-21T00:49:30"]
     code, out, _ = what_if(*span, "--set", "era=4.1", "--seeds", "1", "--format", "json")
 
-    said = json.loads(out)
+    output = json.loads(out)
     assert code == 0
-    assert said["from"].startswith("2026-11-21 00:47:40")
-    assert said["to"].startswith("2026-11-21 00:49:30")
-    assert said["observed"]["rebalances"] == said["model"]["rebalances"] == 2
+    assert output["from"].startswith("2026-11-21 00:47:40")
+    assert output["to"].startswith("2026-11-21 00:49:30")
+    assert output["observed"]["rebalances"] == output["model"]["rebalances"] == 2
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "message"),
     [
-        (["--set", "speed=1"], "--set speed=1: no such setting; there are membership"),
-        (["--set", "membership=perhaps"], "membership is one of static, dynamic"),
+        (["--set", "speed=1"], "--set speed=1: unknown setting; must be one of membership"),
+        (["--set", "membership=perhaps"], "membership must be one of static, dynamic"),
         (["--set", "era=4.1", "--set", "era=3.9"], "era is given twice"),
-        (["--seeds", "0"], "--seeds 0: at least 1"),
+        (["--seeds", "0"], "--seeds 0: must be at least 1"),
         (["--era", "5"], "--era 5: not one of 0.10"),
         (["--from", "noon"], "--from noon: not a time"),
-        (["--from", "2027-01-01"], "nothing of it in that span"),
+        (["--from", "2027-01-01"], "no events or records from --from to --to"),
     ],
 )
-def test_what_is_wrong_is_one_line(what_if, given, said):
-    code, out, err = what_if(*given)
+def test_a_wrong_argument_is_one_line(what_if, arguments, message):
+    code, out, err = what_if(*arguments)
 
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
     assert err.count("\n") == 1
 
 
-def test_groups_that_cannot_be_played(what_if):
-    for group, said in [("nobody", "nothing of it in"), ("connect", "not a group of consumers")]:
+def test_groups_that_cannot_be_simulated(what_if):
+    unknown = "no events or records of this group in"
+    for group, message in [("nobody", unknown), ("connect", "not a group of consumers")]:
         code, _, err = what_if(group=group)
 
         assert code == 2
-        assert said in err
+        assert message in err
         assert err.count("\n") == 1

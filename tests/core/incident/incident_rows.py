@@ -1,4 +1,4 @@
-"""Rows as the lake has them, of what brokers left behind: real ones, and simulated ones."""
+"""Rows as in the lake, from the records and logs of real brokers and of simulated fleets."""
 
 import io
 import json
@@ -30,7 +30,7 @@ class IncidentRows:
 
     def __init__(self):
         self.events, self.records, self.commits = {}, {}, {}
-        self._lives, self._dead = {}, set()
+        self._incarnations, self._deleted = {}, set()
 
     def groups(self):
         return sorted(self.records)
@@ -83,81 +83,81 @@ class IncidentRows:
         self.commits.setdefault(record.key["group"], []).append(row)
 
     def _life(self, group_id, ends):
-        if group_id in self._dead and not ends:
-            self._dead.discard(group_id)
-            self._lives[group_id] = self._lives.get(group_id, 1) + 1
+        if group_id in self._deleted and not ends:
+            self._deleted.discard(group_id)
+            self._incarnations[group_id] = self._incarnations.get(group_id, 1) + 1
         if ends:
-            self._dead.add(group_id)
-        return self._lives.setdefault(group_id, 1)
+            self._deleted.add(group_id)
+        return self._incarnations.setdefault(group_id, 1)
 
 
 def of_fleet(values):
-    """What a simulated cluster leaves behind."""
-    found = IncidentRows()
+    """Rows of a simulated cluster."""
+    rows = IncidentRows()
     for seq, output in enumerate(simulate(fleet_of(values), START_MS, traces=False)):
         if isinstance(output, BrokerLogLine):
-            found.add_line(seq, output.text, output.at_ms, output.broker_id)
+            rows.add_line(seq, output.text, output.at_ms, output.broker_id)
         elif isinstance(output, WrittenBatch):
             for place, record in enumerate(output.records):
                 offset = output.base_offset + place
-                found.add_record(output.partition, offset, output.at_ms, *record)
-    return found
+                rows.add_record(output.partition, offset, output.at_ms, *record)
+    return rows
 
 
-def last_commits(evidence, group, told):
-    """By member, when what it owned was committed for the last time."""
-    found = {}
-    taken = commits(evidence.commits.get(group, []))
-    for life in told.lives:
-        for commit in commit_stimuli(life.life, taken):
-            found[commit.member_id] = max(found.get(commit.member_id, 0), commit.at_ms)
-    return found
+def last_commits(rows, group, explained):
+    """By member id: the last commit of a partition that it owned, in ms."""
+    last_ms = {}
+    offsets = commits(rows.commits.get(group, []))
+    for each in explained.incarnations:
+        for commit in commit_stimuli(each.incarnation, offsets):
+            last_ms[commit.member_id] = max(last_ms.get(commit.member_id, 0), commit.at_ms)
+    return last_ms
 
 
 @cache
 def of_example(version):
-    """A real incident of examples/."""
+    """Rows of a real incident of examples/."""
     folder = ROOT / "examples" / f"mixed-clients-{version}"
     return _of_files(folder / "segments", folder / "server.log")
 
 
 @cache
 def of_twins(version):
-    """The three plays of a real pair of twins, by (segments, log)."""
+    """Rows of the three runs of a script with real clients, one setting changed per group."""
     archive = ROOT / "tests" / "data" / "twins" / f"rolling-deploy-and-crash-{version}.tar.gz"
     plays = ("segments", "server.log"), ("segments-delay", "server-delay.log"), (
         "play2/segments", "play2/server.log",
     )  # fmt: skip
-    with TemporaryDirectory() as made, tarfile.open(archive) as packed:
-        packed.extractall(made, filter="data")
-        return [_of_files(Path(made, segments), Path(made, log)) for segments, log in plays]
+    with TemporaryDirectory() as folder, tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+        return [_of_files(Path(folder, segments), Path(folder, log)) for segments, log in plays]
 
 
 @cache
 def truth_of_twins(version):
-    """By group, what was counted when the twins were played; with ``t0_wall_ms``."""
+    """By group: the figures counted during the run; with ``t0_wall_ms``."""
     archive = ROOT / "tests" / "data" / "twins" / f"rolling-deploy-and-crash-{version}.tar.gz"
-    found = {}
+    by_group = {}
     with tarfile.open(archive) as packed:
         for play in ("./truth.json", "./play2/truth.json"):
-            told = json.load(packed.extractfile(play))
-            for group, truth in told["groups"].items():
-                found[group] = truth | {"t0_wall_ms": told["t0_wall_ms"]}
-    return found
+            counted = json.load(packed.extractfile(play))
+            for group, truth in counted["groups"].items():
+                by_group[group] = truth | {"t0_wall_ms": counted["t0_wall_ms"]}
+    return by_group
 
 
 def _of_files(segments, log):
-    found = IncidentRows()
+    rows = IncidentRows()
     for seq, line in enumerate(log.read_text(encoding="utf-8").splitlines()):
-        found.add_line(seq, line)
+        rows.add_line(seq, line)
     text = io.StringIO()
     assert decode_segments([str(segments)], text) == 0
     for row in map(json.loads, text.getvalue().splitlines()):
         if row.get("type") in ("GroupMetadata", "OffsetCommit"):
             value = None if row["value"] is None else b64decode(row["value"])
             key = b64decode(row["key"])
-            found.add_record(row["partition"], row["offset"], row["timestamp"], key, value)
-    return found
+            rows.add_record(row["partition"], row["offset"], row["timestamp"], key, value)
+    return rows
 
 
 def _group(record):

@@ -1,4 +1,4 @@
-"""Evidence that was altered does not come again: the engine decides, and the record disagrees."""
+"""Altered evidence is not reproduced: the engine decides otherwise than the altered record."""
 
 import pytest
 
@@ -36,12 +36,12 @@ def another_order(row):
     return row | {"members": [second, first, *others]}
 
 
-# what is changed in a record of several members
+# the change to a record with several members
 ALTERATIONS = {
     "another leader": another_leader,
     "no leader among the members": lambda row: without(row["leader"], row),
     "a follower is missing": without_follower,
-    "a member that never was": with_a_ghost,
+    "a member that never existed": with_a_ghost,
     "members in another order": another_order,
     "another protocol": lambda row: row | {"protocol": "altered"},
     "another generation": lambda row: row | {"generation": row["generation"] + 1},
@@ -52,7 +52,7 @@ ALTERATIONS = {
 @pytest.mark.parametrize("change", ALTERATIONS)
 @pytest.mark.parametrize(("version", "group"), GROUPS)
 def test_an_altered_record_diverges(version, group, change):
-    """Whichever record of the group it is."""
+    """For each record of the group."""
     evidence = of_example(version)
     records, events = evidence.records[group], evidence.events[group]
     several = [place for place, row in enumerate(records) if len(row.get("members", ())) > 1]
@@ -63,9 +63,9 @@ def test_an_altered_record_diverges(version, group, change):
         assert any(not each.is_reproduced for each in found.generations), records[place]
 
 
-# what is changed in the log, and which generation comes out differently
+# the change to the log, and the generation that diverges
 LINES = {
-    "another leader brings the assignment": (
+    "another leader sends the assignment": (
         "ASSIGNMENT_RECEIVED", {"member_id": "somebody-" + "0" * 36},
     ),
     "the join had other members": ("JOIN_COMPLETE", {"member_count": 9}),
@@ -89,7 +89,7 @@ def test_an_altered_line_diverges_in_its_generation(change):
     assert [each.number for each in found.generations if not each.is_reproduced] == [5]
 
 
-def test_a_divergence_names_its_record_and_both_sides():
+def test_a_divergence_names_its_record_and_both_values():
     evidence = of_example("3.9.1")
     records = list(evidence.records["inventory-static"])
     place = next(n for n, row in enumerate(records) if row["generation"] == 3)
@@ -100,7 +100,7 @@ def test_a_divergence_names_its_record_and_both_sides():
 
     first = next(each for each in found.generations if not each.is_reproduced)
     assert first.number == 3
-    assert first.outcome.difference == (
+    assert first.comparison.divergence == (
         "leader",
         records[place]["leader"],
         leader,
@@ -108,8 +108,8 @@ def test_a_divergence_names_its_record_and_both_sides():
     )
 
 
-def test_what_follows_a_divergence_is_judged_on_its_own():
-    """The replay goes on from the record, as a coordinator would that takes the group over."""
+def test_generations_after_a_divergence_are_judged_independently():
+    """The engine is loaded with the record, as a coordinator that takes over the group."""
     evidence = of_example("4.1.2")
     events = [
         row for row in evidence.events["billing-eager"]

@@ -1,11 +1,11 @@
-"""Real incidents, real clients, unmodified brokers: every generation of every group comes again."""
+"""Incidents of real clients and unmodified brokers: every generation is reproduced."""
 
 import pytest
 
 from coordinator_core.incident import incarnations, replay
 from tests.core.incident.incident_rows import of_example, of_twins
 
-# group, and how many generations it had on 3.9.1 and 4.1.2
+# group, its number of generations on 3.9.1 and on 4.1.2
 MIXED = """
     analytics-cooperative   8   9
     audit-python            6   6
@@ -35,14 +35,13 @@ def rows(table):
     ]
 
 
-def found_in(version):
-    """Evidence by group."""
-    all_ = [of_example(version), *of_twins(version)]
-    return {group: each for each in all_ for group in each.groups()}
+def rows_by_group(version):
+    incidents = [of_example(version), *of_twins(version)]
+    return {group: each for each in incidents for group in each.groups()}
 
 
-def played(version, group, *, with_log):
-    evidence = found_in(version)[group]
+def replayed(version, group, *, with_log):
+    evidence = rows_by_group(version)[group]
     events = evidence.events[group] if with_log else []
     commits = evidence.commits.get(group, [])
     return replay(incarnations(group, events, evidence.records[group]), committed=commits)
@@ -51,12 +50,12 @@ def played(version, group, *, with_log):
 @pytest.mark.parametrize(("group", "old", "new"), rows(MIXED) + rows(TWINS))
 @pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
 def test_from_logs_and_records(version, group, old, new):
-    found = played(version, group, with_log=True)
+    found = replayed(version, group, with_log=True)
 
     assert found.era.name == version[:3]
     assert found.delay.delay_ms == (6000 if group == "orders-delay" else 3000)
     assert [
-        str(each.outcome.difference) for each in found.generations if not each.is_reproduced
+        str(each.comparison.divergence) for each in found.generations if not each.is_reproduced
     ] == []
     assert [each.number for each in found.generations] == list(
         range(1, 1 + (old if version == "3.9.1" else new))
@@ -66,24 +65,24 @@ def test_from_logs_and_records(version, group, old, new):
 @pytest.mark.parametrize(("group", "old", "new"), rows(MIXED) + rows(TWINS))
 @pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
 def test_from_records_alone(version, group, old, new):
-    """Times aside: no record tells when a rebalance began."""
-    found = played(version, group, with_log=False)
+    """Without comparing times: records do not show when a rebalance started."""
+    found = replayed(version, group, with_log=False)
 
     assert [
-        str(each.outcome.difference) for each in found.generations if not each.is_reproduced
+        str(each.comparison.divergence) for each in found.generations if not each.is_reproduced
     ] == []
     assert {each.evidence for each in found.generations} == {"records"}
 
 
-def test_most_records_come_again_to_the_last_bit():
-    """Where no timer of the broker's had a say, timestamps and all."""
+def test_most_records_are_reproduced_byte_for_byte():
+    """State timestamps included, unless a timer of the broker set them."""
     groups = [("3.9.1", group) for group, *_ in rows(MIXED)]
     generations = [
         each
         for version, group in groups
-        for each in played(version, group, with_log=True).generations
+        for each in replayed(version, group, with_log=True).generations
     ]
 
-    exact = sum(each.outcome.exact for each in generations)
+    exact = sum(each.comparison.exact for each in generations)
     assert exact / len(generations) > 0.8
-    assert max(abs(each.outcome.late_ms) for each in generations) < 50
+    assert max(abs(each.comparison.late_ms) for each in generations) < 50

@@ -1,4 +1,4 @@
-"""What is taken to have reached the coordinator: from which evidence, and how surely."""
+"""Inferred stimuli: their evidence, basis and uncertainty; and the story."""
 
 from collections import Counter
 
@@ -20,25 +20,25 @@ def generation(found, number):
     return next(each for each in found.generations if each.number == number)
 
 
-def test_a_leave_and_the_rejoins_it_makes():
-    """billing-1 leaves in the rolling restart: its line, and five members that must rejoin."""
+def test_a_leave_and_the_rejoins_it_causes():
+    """billing-1 leaves in the rolling restart: a logged leave, and five members that rejoin."""
     made = generation(played("billing-eager"), 2)
 
-    acts = Counter((each.kind, each.basis) for each in made.inferred)
+    acts = Counter((each.kind, each.basis) for each in made.stimuli)
     assert acts == {
         (StimulusKind.LEAVE, Basis.LOG): 1,
         (StimulusKind.REJOIN, Basis.RECORD): 5,
-        (StimulusKind.SYNC, Basis.ASSUMED): 4,  # of followers nothing tells
+        (StimulusKind.SYNC, Basis.ASSUMED): 4,  # followers' syncs are never logged
         (StimulusKind.SYNC, Basis.LOG): 1,
         (StimulusKind.ASK_ID, Basis.LOG): 1,  # billing-1 again, for the next
     }
 
 
 def test_a_stimulus_has_its_evidence_and_its_uncertainty():
-    """A line is exact but for its delay; a rejoin was between two lines, 754 ms apart."""
+    """A log line is exact except for its delay; a rejoin lies between two lines 754 ms apart."""
     made = generation(played("billing-eager"), 2)
-    leave = next(each for each in made.inferred if each.kind is StimulusKind.LEAVE)
-    rejoin = next(each for each in made.inferred if each.kind is StimulusKind.REJOIN)
+    leave = next(each for each in made.stimuli if each.kind is StimulusKind.LEAVE)
+    rejoin = next(each for each in made.stimuli if each.kind is StimulusKind.REJOIN)
 
     assert leave.evidence.startswith("broker 1 log ")
     assert leave.uncertainty_ms == 10
@@ -47,28 +47,28 @@ def test_a_stimulus_has_its_evidence_and_its_uncertainty():
     assert rejoin.earliest_ms <= rejoin.at_ms <= rejoin.latest_ms
 
 
-def test_who_expires_is_silent_and_no_more():
-    """The engine's own timer puts billing-3 out, a session after it was last heard of."""
+def test_an_expired_member_sends_nothing_and_the_engine_removes_it():
+    """The engine's own timer removes billing-3, one session timeout after its last contact."""
     made = generation(played("billing-eager"), 13)
-    silence = made.explained.expired_sessions[0]
+    session = made.explained.expired_sessions[0]
     expired = next(
         e for e in made.engine_outputs if e.event and e.event.kind == "HEARTBEAT_EXPIRED"
     )
 
-    assert silence.member_id.startswith("billing-3-")
-    assert expired.at_ms == silence.last_contact_ms + SESSION_MS
-    assert not any(each.kind is StimulusKind.LEAVE for each in made.inferred)
+    assert session.member_id.startswith("billing-3-")
+    assert expired.at_ms == session.last_contact_ms + SESSION_MS
+    assert not any(each.kind is StimulusKind.LEAVE for each in made.stimuli)
 
 
-def test_a_window_is_taken_up_from_the_record_before():
-    """That record is not judged: nothing of what made it is looked at."""
+def test_a_window_starts_from_the_previous_record():
+    """The generation of that record has no verdict: its evidence is outside the window."""
     whole = played("billing-eager")
     first, last = generation(whole, 5), generation(whole, 7)
 
     found = played(
         "billing-eager",
-        from_ms=first.explained.chapter.begins_ms,
-        to_ms=last.explained.chapter.begins_ms,
+        from_ms=first.explained.evidence.begins_ms,
+        to_ms=last.explained.evidence.begins_ms,
     )
 
     numbers = [each.number for each in found.generations]
@@ -78,8 +78,8 @@ def test_a_window_is_taken_up_from_the_record_before():
     assert all(each.is_reproduced for each in found.generations)
 
 
-def test_what_is_left_of_a_life_is_taken_up_from_its_first_record():
-    """The topic was compacted, the log rolled: the story begins with the start of generation 5."""
+def test_a_compacted_incarnation_starts_from_its_first_record():
+    """The topic was compacted, the log deleted: the evidence begins with generation 5."""
     evidence = of_example("3.9.1")
     start = next(row for row in evidence.events["billing-eager"]
                  if row["event"] == "REBALANCE_START" and row["generation"] == 4)  # fmt: skip
@@ -95,32 +95,32 @@ def test_what_is_left_of_a_life_is_taken_up_from_its_first_record():
     assert all(each.is_reproduced for each in found.generations)
 
 
-def test_another_era_plays_by_other_rules():
-    """The log and records of 4.1 are not 3.9's: the new coordinator writes another birth."""
+def test_the_evidence_of_another_era_diverges():
+    """The Java coordinator of 4.1 writes other first records than the one of 3.9."""
     found = played("billing-eager", "4.1.2", era="3.9")
 
     diverged = [each for each in found.generations if not each.is_reproduced]
-    assert found.era.why == "as asked for"
+    assert found.era.why == "as requested"
     assert diverged
     assert all(likely_reason(each) for each in diverged)
 
 
-def test_a_commit_is_its_partitions_owners():
-    """Each comes from the member that the last record gives the partition to, and is taken."""
+def test_a_commit_is_sent_by_the_owner_of_its_partition():
+    """The owner by the last record; the engine accepts each commit."""
     evidence = of_example("3.9.1")
     commits = evidence.commits["billing-eager"]
 
     found = played("billing-eager", committed=commits)
 
     made = [
-        each for g in found.generations for each in g.inferred if each.kind is StimulusKind.COMMIT
+        each for g in found.generations for each in g.stimuli if each.kind is StimulusKind.COMMIT
     ]
     assert sum(len(each.offsets) for each in made) == len(commits)
     assert all(each.is_reproduced for each in found.generations)
 
 
 def test_a_commit_between_join_and_sync_is_refused():
-    """Production cannot have taken it: the row was altered, or the group was elsewhere by then."""
+    """Production cannot have accepted it: the row was altered, or the group's state differed."""
     evidence = of_example("3.9.1")
     synced = next(row for row in evidence.records["billing-eager"] if row["generation"] == 6)
     commits = list(evidence.commits["billing-eager"])
@@ -130,26 +130,29 @@ def test_a_commit_between_join_and_sync_is_refused():
     found = played("billing-eager", committed=commits)
 
     diverged = [each for each in found.generations if not each.is_reproduced]
-    difference = diverged[0].outcome.difference
+    difference = diverged[0].comparison.divergence
     assert diverged[0].number == 6
     assert (difference.what, difference.replay) == ("commit", "refused: REBALANCE_IN_PROGRESS")
     assert difference.evidence == f"__consumer_offsets-3@{commits[place]['log_offset']}"
 
 
-def test_the_story_names_processes_and_waits():
+def test_the_story_names_processes_and_durations():
     lines = [line.text for line in story(played("inventory-static"))]
 
-    assert "a new process comes as inventory-pod-1 and takes its place, no rebalance" in lines
-    assert "inventory-pod-2 (127.0.0.1) was not heard of for 20.0 s: put out" in lines
-    assert "generation 2 has 3 members, all there after 2.6 s" in lines
+    assert "new process of static member inventory-pod-1 takes its place, no rebalance" in lines
     assert (
-        "its leader inventory-pod-1 (127.0.0.1) brings the assignment after 14 ms;"
-        " everybody waited 2.6 s" in lines
+        "no heartbeat from inventory-pod-2 (127.0.0.1) for 20.0 s: session expired, member removed"
+        in lines
     )
-    assert lines[-1] == "nobody is left: generation 5 is empty"
+    assert "join of generation 2 completes with 3 members after 2.6 s" in lines
+    assert (
+        "leader inventory-pod-1 (127.0.0.1) sends the assignment (SyncGroup) after 14 ms;"
+        " the rebalance took 2.6 s" in lines
+    )
+    assert lines[-1] == "no members left: generation 5 is empty"
 
 
-def test_no_evidence_is_no_generation():
+def test_without_evidence_there_are_no_generations():
     found = replay([])
 
     assert list(found.generations) == []

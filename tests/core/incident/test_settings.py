@@ -1,4 +1,4 @@
-"""The broker's era and its initial delay, by what it left behind."""
+"""The broker's era and initial rebalance delay, inferred from its records and log."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def start(reason):
     return LogEvent(1, 0, "REBALANCE_START", "log:0", generation=0, reason=reason)
 
 
-# what there is: value versions of group records, of commits, a reason in the log -> era
+# value versions of group records, of commits, a logged reason -> era
 ERAS = [
     ((0,), (), None, "0.9"),
     ((1,), (), None, "2.0"),
@@ -50,11 +50,11 @@ def test_era(versions, commits, reason, era):
     assert infer_era([life], commits).name == era
 
 
-def test_a_record_of_generation_0_is_a_new_coordinators():
+def test_a_record_of_generation_0_is_of_the_java_coordinator():
     assert infer_era([Incarnation("g", 1, (), (record(3, generation=0),))]).name == "4.1"
 
 
-# delay, rebalance timeout, joins after the first -> how long a new group waits (KIP-134)
+# delay, rebalance timeout, joins after the first one -> wait of a new group (KIP-134), ms
 WAITS = [
     (3000, 60_000, [], 3000),
     (3000, 60_000, [100], 6000),

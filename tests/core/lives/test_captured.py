@@ -1,4 +1,4 @@
-"""Lives read from what brokers left behind, beside the script that real processes played."""
+"""Process lives inferred from records and logs, compared with the script of the real processes."""
 
 from itertools import groupby
 
@@ -8,7 +8,7 @@ from coordinator_core.incident import explain, incarnations
 from coordinator_core.lives import classify_lives, identify_processes, is_flapping, memberships_of
 from tests.core.incident.incident_rows import last_commits, of_example, of_twins, truth_of_twins
 
-# seconds after the script began; kill: SIGKILL; slow: 35 s away from poll
+# seconds after the script began; kill: SIGKILL; slow: 35 s without a poll
 SCRIPTS = {
     "orders": """
         0 start 1; 0.4 start 2; 0.8 start 3; 1.2 start 4; 1.6 start 5; 2 start 6; 22 stop 1;
@@ -31,28 +31,29 @@ SCRIPTS = {
 }
 GROUPS = ["base", "cooperative", "session", "delay"]
 SLOW_MS = 35_000
-# How much later the coordinator hears of it: a signal is sent up to 140 ms late, a JVM needs
-# seconds to start, and who is closed or comes back amid a rebalance is heard of when that is over.
+# Delay until the coordinator receives a request: a signal is sent up to 140 ms late, a JVM needs
+# seconds to start, and a consumer that closes or rejoins during a rebalance waits for its end.
 UP_MS = {"orders": 500, "clicks": 500, "invoices": 6000}
 CLOSED_MS = {"cooperative": 5500, "session": 4500}
 EARLY_MS = 20
 
 
 def script(family):
-    """By process: its actions in order, (ms, what)."""
-    told = [each.split() for each in SCRIPTS[family].split(";")]
-    by_process = sorted((f"{family}-{n}", float(at) * 1000, what) for at, what, n in told)
+    """By process: its actions in order, (ms, action)."""
+    entries = [each.split() for each in SCRIPTS[family].split(";")]
+    by_process = sorted((f"{family}-{n}", float(at) * 1000, what) for at, what, n in entries)
     return {name: [each[1:] for each in acts] for name, acts in groupby(by_process, lambda e: e[0])}
 
 
 def read(evidence, group):
-    told = explain(incarnations(group, evidence.events[group], evidence.records[group]))
-    found = memberships_of(told.lives)
-    return identify_processes(found, last_commit_ms=last_commits(evidence, group, told))
+    explained = explain(incarnations(group, evidence.events[group], evidence.records[group]))
+    memberships = memberships_of(explained.incarnations)
+    commits = last_commits(evidence, group, explained)
+    return identify_processes(memberships, last_commit_ms=commits)
 
 
 def twins(version):
-    """Each group and its evidence."""
+    """Each group and its rows."""
     for evidence in of_twins(version):
         for group in evidence.groups():
             yield group, evidence
@@ -74,9 +75,9 @@ def test_processes_lived_as_the_script_says(version, group, evidence):
 
     found = {process.name: process.lives for process in read(evidence, group)}
 
-    wanted = script(family)
-    assert found.keys() == wanted.keys()
-    for name, actions in wanted.items():
+    expected = script(family)
+    assert found.keys() == expected.keys()
+    for name, actions in expected.items():
         begun = [at for at, what in actions if what == "start"]
         ended = [(at, what == "kill") for at, what in actions if what in ("stop", "kill")]
         slow = [at for at, what in actions if what == "slow"]
@@ -87,7 +88,7 @@ def test_processes_lived_as_the_script_says(version, group, evidence):
             assert life.killed == is_killed, (name, at)
             assert life.ended.earliest_ms - began_ms - closed_ms <= at, (name, at)
             assert at <= life.ended.latest_ms - began_ms + EARLY_MS, (name, at)
-        away = [each for life in found[name] for each in life.slow]
+        away = [each for life in found[name] for each in life.slow_polls]
         for each, at in zip(away, slow, strict=True):
             assert each.began.earliest_ms - began_ms - 500 <= at
             assert at <= each.began.latest_ms - began_ms + 500
@@ -102,22 +103,22 @@ def test_static_members_are_processes_too(version):
 
     lived = {name: len(process.lives) for name, process in found.items()}
     assert lived == dict(zip((f"orders-{n}" for n in range(1, 7)), (3, 4, 3, 3, 2, 3), strict=True))
-    assert [len(life.slow) for life in found["orders-5"].lives] == [0, 1]  # it never left
+    assert [len(life.slow_polls) for life in found["orders-5"].lives] == [0, 1]  # it never left
     assert all(process.instance_id == name for name, process in found.items())
 
 
 @pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
-def test_stories(version):
+def test_life_kinds(version):
     (evidence,) = [e for g, e in twins(version) if g == "orders-base"]
-    known = read(evidence, "orders-base")
+    processes = read(evidence, "orders-base")
 
-    told = classify_lives(known)
+    kinds = classify_lives(processes)
 
     deployed = {f"orders-{n}": 1 for n in range(1, 7)}
-    assert {name: each.deploy for (name, n), each in told.items() if n == 1} == deployed
+    assert {name: each.deploy for (name, n), each in kinds.items() if n == 1} == deployed
     ends = {name: [] for name in deployed}
-    for (name, _), each in told.items():
-        ends[name].append(each.went.value)
+    for (name, _), each in kinds.items():
+        ends[name].append(each.ended_how.value)
     assert ends == {
         "orders-1": ["stopped", "killed", "shut_down"],
         "orders-2": ["stopped", "killed", "killed", "shut_down"],
@@ -126,36 +127,36 @@ def test_stories(version):
         "orders-5": ["stopped", "shut_down"],
         "orders-6": ["stopped", "stopped", "shut_down"],
     }
-    assert not any(map(is_flapping, known))
+    assert not any(map(is_flapping, processes))
 
 
 @pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
 def test_clients_of_every_kind(version):
     evidence = of_example(version)
 
-    def told(group):
-        known = read(evidence, group)
+    def kinds_and_slow(group):
+        processes = read(evidence, group)
         return {
-            f"{name} {n + 1}": (each.came.value, each.went.value)
-            for (name, n), each in classify_lives(known).items()
-        }, [p.name for p in known if any(life.slow for life in p.lives)]
+            f"{name} {n + 1}": (each.started_how.value, each.ended_how.value)
+            for (name, n), each in classify_lives(processes).items()
+        }, [p.name for p in processes if any(life.slow_polls for life in p.lives)]
 
-    assert told("analytics-cooperative") == (
+    assert kinds_and_slow("analytics-cooperative") == (
         {f"analytics-{n} 1": ("start", "shut_down") for n in range(1, 5)}
         | {f"analytics-{n} 1": ("scale_out", "shut_down") for n in (5, 6)},
         ["analytics-2"],
     )
-    lives_, slow = told("audit-python")
-    assert lives_ == {f"audit-{n} 1": ("start", "shut_down") for n in (1, 2)}
+    kinds, slow = kinds_and_slow("audit-python")
+    assert kinds == {f"audit-{n} 1": ("start", "shut_down") for n in (1, 2)}
     assert slow == ["audit-1"]
-    lives_, slow = told("reports-java")
-    assert lives_ == {
+    kinds, slow = kinds_and_slow("reports-java")
+    assert kinds == {
         "reports-1 1": ("start", "killed"),
         "reports-1 2": ("crash_restart", "shut_down"),
         "reports-2 1": ("start", "shut_down"),
         "reports-3 1": ("scale_out", "shut_down"),
     }
-    lives_, slow = told("billing-eager")
-    assert [lives_[f"billing-{n} 2"][0] for n in range(1, 7)] == ["rolling_deploy"] * 6
-    assert lives_["billing-3 2"][1] == "killed"
+    kinds, slow = kinds_and_slow("billing-eager")
+    assert [kinds[f"billing-{n} 2"][0] for n in range(1, 7)] == ["rolling_deploy"] * 6
+    assert kinds["billing-3 2"][1] == "killed"
     assert slow == []

@@ -1,4 +1,4 @@
-"""Who is who, and what befell it, on members made up for the purpose."""
+"""Which memberships are one process, and its lives: on made-up memberships."""
 
 import pytest
 
@@ -27,7 +27,6 @@ def membership(member_id, began, ended=None, departure=Departure.LEFT, reason=No
     if ended is not None:
         found.departure, found.reason = departure, reason
         found.ended = TimeEstimate.exactly(ended)
-        found.told_ms = ended
         if departure is Departure.EXPIRED:
             found.last_contact_ms = ended - SESSION
             found.ended = TimeEstimate(ended - SESSION, ended - SESSION, ended)
@@ -37,7 +36,7 @@ def membership(member_id, began, ended=None, departure=Departure.LEFT, reason=No
 
 
 def lived(memberships, **given):
-    """By process: (member ids, ended, killed) of each life."""
+    """By process: (member ids, end, killed) of each life."""
     return {
         process.name: [
             (life.member_ids, None if life.ended is None else life.ended.at_ms, life.killed)
@@ -62,7 +61,7 @@ def test_another_host_at_the_same_time_is_another_process():
     }
 
 
-def test_of_several_under_one_name_whoever_went_last_is_back():
+def test_of_several_with_one_name_the_last_one_that_left_continues():
     found = lived(
         [
             membership("a", 0, 150_000),
@@ -79,7 +78,7 @@ def test_of_several_under_one_name_whoever_went_last_is_back():
     }
 
 
-def test_one_in_one_out_within_a_minute_is_a_pod_under_a_new_name():
+def test_an_end_and_a_start_within_a_minute_are_one_pod_under_a_new_name():
     pods = [
         membership("a", 0, 100_000, client="pod-x", host="/10.0.0.1"),
         membership("b", 0, client="pod-y", host="/10.0.0.2"),
@@ -97,20 +96,20 @@ def test_one_in_one_out_within_a_minute_is_a_pod_under_a_new_name():
     assert [each.lives[0].confidence for each in found] == [0.6, 1.0, 1.0]
 
 
-def test_a_pod_that_comes_before_the_other_goes():
+def test_a_pod_that_starts_before_the_previous_one_ends():
     surge = [membership("a", 0, 120_000, client="pod-x"), membership("b", 100_000, client="pod-y")]
 
     assert lived(surge) == {"pod-x": [(("a",), 120_000, False), (("b",), None, False)]}
 
 
-def test_who_was_there_before_is_nobodys_successor():
+def test_a_process_that_predates_the_evidence_continues_no_other():
     before = membership("b", 30_000, client="pod-y")
     before.predates_evidence = True
 
     assert len(lived([membership("a", 0, 20_000, client="pod-x"), before])) == 2
 
 
-def test_a_crash_lies_within_a_heartbeat_after_the_last_sign():
+def test_a_crash_lies_within_a_heartbeat_after_the_last_contact():
     (process,) = identify_processes(
         [membership("a", 0, 110_000, Departure.EXPIRED)], heartbeat_ms=HEARTBEAT
     )
@@ -119,16 +118,16 @@ def test_a_crash_lies_within_a_heartbeat_after_the_last_sign():
     assert process.lives[0].ended == TimeEstimate(101_500, 100_000, 103_000)
 
 
-def test_who_is_back_before_it_is_put_out_had_died_by_then():
+def test_a_process_that_is_back_before_its_expiry_had_ended_by_then():
     memberships = [membership("a", 0, 110_000, Departure.EXPIRED), membership("b", 101_000)]
 
     (process,) = identify_processes(memberships, heartbeat_ms=HEARTBEAT)
 
     assert process.lives[0].ended == TimeEstimate(100_500, 100_000, 101_000)
-    assert process.lives[0].confidence == 0.95  # one that comes later may have been frozen
+    assert process.lives[0].confidence == 0.95  # if it is back later, it may have been frozen
 
 
-def test_a_commit_tells_that_it_still_lived():
+def test_a_process_ended_after_its_last_commit():
     memberships = [membership("a", 0, 110_000, Departure.EXPIRED)]
 
     (process,) = identify_processes(
@@ -138,7 +137,7 @@ def test_a_commit_tells_that_it_still_lived():
     assert process.lives[0].ended.earliest_ms == 102_000
 
 
-def test_a_death_while_it_waited_for_others():
+def test_a_crash_during_a_long_join():
     dead = membership("a", 0, 110_000, Departure.EXPIRED)
     dead.waited_since_ms = 80_000
 
@@ -157,31 +156,31 @@ def test_a_death_while_it_waited_for_others():
         (None, {}, False, 0.9),
     ],
 )
-def test_away_from_poll(reason, commits, is_slow, confidence):
+def test_slow_poll(reason, commits, is_slow, confidence):
     memberships = [membership("a", 0, 100_000, Departure.LEFT, reason), membership("b", 130_000)]
 
     (process,) = identify_processes(memberships, heartbeat_ms=HEARTBEAT, last_commit_ms=commits)
 
     assert len(process.lives) == (1 if is_slow else 2)
     if is_slow:
-        (slow,) = process.lives[0].slow
+        (slow,) = process.lives[0].slow_polls
         assert (slow.began.at_ms, slow.to.at_ms, slow.confidence) == (40_000, 130_000, confidence)
         assert process.lives[0].member_ids == ("a", "b")
     else:
         assert process.lives[0].confidence == confidence
 
 
-def test_away_from_poll_and_never_back():
+def test_a_slow_poll_that_never_ends():
     (process,) = identify_processes(
         [membership("a", 0, 100_000, reason="consumer poll timeout has expired.")]
     )
 
     (life,) = process.lives
     assert life.ended is None
-    assert life.slow[0].to is None
+    assert life.slow_polls[0].to is None
 
 
-def test_a_static_member_goes_without_a_word():
+def test_a_static_member_ends_without_leaving():
     memberships = [
         membership("a", 0, 100_000, Departure.REPLACED, instance="pod-0"),
         membership("b", 100_000, 200_000, Departure.EXPIRED, instance="pod-0"),
@@ -197,7 +196,7 @@ def test_a_static_member_goes_without_a_word():
     }
 
 
-def test_a_static_member_that_was_away_from_poll_is_replaced_by_itself():
+def test_a_slow_static_member_replaces_itself():
     memberships = [
         membership("a", 0, 100_000, Departure.REPLACED, instance="i"),
         membership("b", 100_000, instance="i"),
@@ -205,7 +204,7 @@ def test_a_static_member_that_was_away_from_poll_is_replaced_by_itself():
 
     (process,) = identify_processes(memberships, last_commit_ms={"a": 35_000})
 
-    assert [(slow.began.at_ms, slow.to.at_ms) for slow in process.lives[0].slow] == [
+    assert [(slow.began.at_ms, slow.to.at_ms) for slow in process.lives[0].slow_polls] == [
         (35_000, 100_000)
     ]
 
@@ -223,16 +222,16 @@ def deployed(gap_ms):
 
 
 def test_restarts_in_a_row_are_a_deployment():
-    told = classify_lives(deployed(30_000))
+    kinds = classify_lives(deployed(30_000))
 
-    assert {each.came for (_, n), each in told.items() if n} == {StartKind.ROLLING_DEPLOY}
-    assert {each.deploy for (_, n), each in told.items() if n} == {1}
+    assert {each.started_how for (_, n), each in kinds.items() if n} == {StartKind.ROLLING_DEPLOY}
+    assert {each.deploy for (_, n), each in kinds.items() if n} == {1}
 
 
-def test_restarts_far_apart_are_not():
-    told = classify_lives(deployed(900_000))
+def test_restarts_far_apart_are_not_a_deployment():
+    kinds = classify_lives(deployed(900_000))
 
-    assert {each.came for (_, n), each in told.items() if n} == {StartKind.RESTART}
+    assert {each.started_how for (_, n), each in kinds.items() if n} == {StartKind.RESTART}
 
 
 def test_scaling_and_shutting_down():
@@ -244,7 +243,10 @@ def test_scaling_and_shutting_down():
         ]
     )
 
-    told = {name: (each.came, each.went) for (name, _), each in classify_lives(known).items()}
+    told = {
+        name: (each.started_how, each.ended_how)
+        for (name, _), each in classify_lives(known).items()
+    }
 
     assert told == {
         "one": (StartKind.START, EndKind.SHUT_DOWN),
@@ -253,7 +255,7 @@ def test_scaling_and_shutting_down():
     }
 
 
-def test_put_out_three_times_within_an_hour_is_flapping():
+def test_three_expired_sessions_within_an_hour_are_flapping():
     memberships = []
     for n in range(3):
         at = n * 1_000_000

@@ -14,7 +14,7 @@ def test_from_the_first_owner_on():
     assert time.unowned_ms == 50
 
 
-def test_two_owners_and_one_goes():
+def test_one_of_two_owners_ends():
     time = owned_within(0, 1000)
     time.gained("one", A, 0)
     time.gained("two", A, 100)
@@ -24,7 +24,7 @@ def test_two_owners_and_one_goes():
     assert time.owned_by("two") == [A]
 
 
-def test_to_the_end_and_within_the_span_only():
+def test_only_the_period_counts_up_to_its_end():
     time = owned_within(500, 1000)
     time.gained("one", A, 0)
     time.gained("one", B, 0)
@@ -34,7 +34,7 @@ def test_to_the_end_and_within_the_span_only():
     assert time.unowned_ms == 500 + 100
 
 
-def test_a_group_that_is_shut_down_wants_no_owner():
+def test_the_time_of_a_shutdown_does_not_count():
     time = owned_within(0, 1000, [(300, 900)])
     time.gained("one", A, 0)
     time.gone("one", 200)
@@ -43,7 +43,7 @@ def test_a_group_that_is_shut_down_wants_no_owner():
     assert time.unowned_ms == 100 + 50
 
 
-def test_letting_go_what_another_has():
+def test_revoking_a_partition_of_another_owner_changes_nothing():
     time = owned_within(0, 100)
     time.gained("one", A, 0)
     time.let_go("two", A, 10)

@@ -1,11 +1,11 @@
-"""KEY=VALUE of what-if: what is understood, and what is said of what is not."""
+"""KEY=VALUE of what-if: valid texts, and the messages for invalid ones."""
 
 import pytest
 
 from coordinator_core.whatif import GRID, UNCHANGED, InvalidSetting, SettingsChange
 
 
-def test_read_and_written():
+def test_parsed_and_printed():
     change = SettingsChange.of(["session_timeout_ms=45000", "membership=static"])
 
     assert change == SettingsChange(membership="static", session_timeout_ms=45_000)
@@ -21,30 +21,30 @@ def test_a_protocol_is_an_assignor():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        ("speed=1", "speed=1: no such setting; there are membership, protocol"),
-        ("membership", "membership: membership is one of static, dynamic"),
-        ("membership=maybe", "is one of static, dynamic"),
-        ("assignor=mine", "is one of range, roundrobin, sticky, cooperative-sticky"),
-        ("era=1.0", "is one of 0.9"),
-        ("session_timeout_ms=45s", "is a whole number of milliseconds"),
-        ("session_timeout_ms=-1", "is a whole number of milliseconds"),
-        ("session_timeout_ms=0", "is 1 to 2147483647"),
-        ("rebalance_timeout_ms=99999999999", "is 1 to 2147483647"),
+        ("speed=1", "speed=1: unknown setting; must be one of membership, protocol"),
+        ("membership", "membership: membership must be one of static, dynamic"),
+        ("membership=maybe", "must be one of static, dynamic"),
+        ("assignor=mine", "must be one of range, roundrobin, sticky, cooperative-sticky"),
+        ("era=1.0", "must be one of 0.9"),
+        ("session_timeout_ms=45s", "must be a whole number of milliseconds"),
+        ("session_timeout_ms=-1", "must be a whole number of milliseconds"),
+        ("session_timeout_ms=0", "must be 1 to 2147483647"),
+        ("rebalance_timeout_ms=99999999999", "must be 1 to 2147483647"),
     ],
 )
-def test_what_is_wrong(text, said):
-    with pytest.raises(InvalidSetting, match=said.replace("(", r"\(")):
+def test_invalid_settings(text, message):
+    with pytest.raises(InvalidSetting, match=message.replace("(", r"\(")):
         SettingsChange.of([text])
 
 
-def test_twice():
+def test_a_setting_given_twice():
     with pytest.raises(InvalidSetting, match="given twice"):
         SettingsChange.of(["era=4.1", "era=3.9"])
 
 
-def test_a_delay_may_be_zero():
+def test_the_initial_delay_may_be_zero():
     assert SettingsChange.of(["initial_rebalance_delay_ms=0"]).initial_rebalance_delay_ms == 0
 
 

@@ -1,7 +1,8 @@
-"""Predictions beside what came true when the same lives were played with one setting changed.
+"""Predictions compared with real runs of the same script with one setting changed.
 
-Real clients and brokers counted the truth; a prediction has the evidence of the unchanged group
-alone.  Where the two broker versions are further apart than the bound, that is the bound.
+The truth was counted from real clients and brokers; a prediction uses the evidence of the unchanged
+group alone.  Where the runs on the two broker versions differ by more than the bound, their
+difference is the bound.
 """
 
 from functools import cache
@@ -40,9 +41,9 @@ TOO_FAR = {("3.9.1", "invoices", "cooperative"): {"rebalances"}}
 def baseline(version, family):
     group = f"{family}-base"
     (evidence,) = [each for each in of_twins(version) if group in each.groups()]
-    told = incarnations(group, evidence.events[group], evidence.records[group])
-    commits = last_commits(evidence, group, explain(told))
-    return baseline_of(told, last_commit_ms=commits)
+    evidence_of_group = incarnations(group, evidence.events[group], evidence.records[group])
+    commits = last_commits(evidence, group, explain(evidence_of_group))
+    return baseline_of(evidence_of_group, last_commit_ms=commits)
 
 
 @cache
@@ -60,15 +61,15 @@ def truth(version, family, variant):
     )
 
 
-def played(family):
+def variants(family):
     return [v for v in VARIANTS if f"{family}-{v}" in truth_of_twins("4.1.2")]
 
 
-CASES = [(version, f, v) for version in VERSIONS for f in FAMILIES for v in played(f)]
+CASES = [(version, f, v) for version in VERSIONS for f in FAMILIES for v in variants(f)]
 
 
 @pytest.mark.parametrize(("version", "family", "variant"), CASES)
-def test_near_what_came_true(version, family, variant):
+def test_predictions_are_near_the_truth(version, family, variant):
     found = predicted(version, family, variant).median._asdict()
     true = truth(version, family, variant)._asdict()
     other = truth(*[v for v in VERSIONS if v != version], family, variant)._asdict()
@@ -77,8 +78,8 @@ def test_near_what_came_true(version, family, variant):
         if name in TOO_FAR.get((version, family, variant), ()):
             continue
         share = 0.1 if name == "rebalances" else 0.25
-        least = 1 if name == "rebalances" else 0
-        bound = max(share * value, least, abs(value - other[name]))
+        minimum = 1 if name == "rebalances" else 0
+        bound = max(share * value, minimum, abs(value - other[name]))
         assert abs(found[name] - value) <= bound, name
 
 
@@ -86,18 +87,18 @@ def test_near_what_came_true(version, family, variant):
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("figure", ["rebalances", "unavailable_partition_ms"])
 def test_variants_are_in_their_true_order(version, family, figure):
-    """But for those within a twentieth of each other, or in another order on the other version."""
-    said = {v: getattr(predicted(version, family, v).median, figure) for v in played(family)}
+    """Except those within a twentieth of each other, or in another order on the other version."""
+    figures = {v: getattr(predicted(version, family, v).median, figure) for v in variants(family)}
 
     def is_less(one, other):
         true = [
             [getattr(truth(each, family, v), figure) for v in (one, other)] for each in VERSIONS
         ]
-        return all(least * 1.05 < most for least, most in true)
+        return all(first * 1.05 < second for first, second in true)
 
-    pairs = [(one, other) for one in said for other in said if is_less(one, other)]
+    pairs = [(one, other) for one in figures for other in figures if is_less(one, other)]
     assert len(pairs) >= 2
-    assert [(one, other) for one, other in pairs if said[one] > said[other]] == []
+    assert [(one, other) for one, other in pairs if figures[one] > figures[other]] == []
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -108,7 +109,7 @@ def test_observed(version, family):
     assert found.rebalances == true.rebalances
     assert found.moved_partitions == true.moved_partitions
     assert found.not_stable_ms == pytest.approx(true.not_stable_ms, rel=0.01)
-    # What applications own no record tells; it is taken from the heartbeats they must have sent.
+    # Revocations leave no evidence: their time is estimated from the members' heartbeats.
     assert found.unavailable_partition_ms == pytest.approx(true.unavailable_partition_ms, rel=0.15)
 
 
@@ -121,8 +122,8 @@ def test_advice(version):
     assert str(found.change) == "membership=static"  # a longer session saves little more
     assert found.saved.rebalances == 17
     assert found.share > 0.5
-    assert "21 rebalances become 4" in found.sentence
-    assert "10 of 12 times a process was back within the session timeout of 10 s" in found.sentence
+    assert "4 rebalances instead of 21" in found.sentence
+    assert "10 of 12 restarts took less than the session timeout of 10 s" in found.sentence
 
 
 def test_nothing_to_gain():
@@ -136,13 +137,13 @@ def test_nothing_to_gain():
     assert found.sentence.startswith("nothing to gain")
 
 
-def test_the_same_seed_gives_the_same():
+def test_the_same_seeds_give_the_same_prediction():
     again = predict(baseline("4.1.2", "invoices"), UNCHANGED, seeds=SEEDS)
 
     assert again == predicted("4.1.2", "invoices", "base")
 
 
-def test_what_changes_nothing_for_a_group_is_what_it_was():
+def test_a_change_without_effect_predicts_the_unchanged_figures():
     changes = [
         UNCHANGED,
         SettingsChange(membership="dynamic"),
