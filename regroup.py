@@ -120,10 +120,10 @@ def what_if(
 
 def report(lake: str, cluster_id: str, out: str, *, group: str | None = None) -> Path:
     """Write the page of a cluster, or of one group, as one HTML file; its path."""
-    from jobs.report.command import Request
+    from jobs.report.command import ReportOptions
     from jobs.report.command import report as write
 
-    write(Request(str(lake), cluster_id, group, out=str(out)))
+    write(ReportOptions(str(lake), cluster_id, group, out=str(out)))
     return Path(out)
 
 

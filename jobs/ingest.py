@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 from jobs.lake.tables import Lake, schema_of
 from jobs.sources import broker_log, raw_records, segments, trace
 from jobs.sources.dump import Dump
-from jobs.sources.kafka import COMMITTED, Gap, Kafka, Offsets, Reading
+from jobs.sources.kafka import COMMITTED, DeletedOffsets, Kafka, Offsets, TopicReader
 from jobs.sources.rows import DateRange
 from schemas import table_key
 
@@ -196,7 +196,7 @@ def trace_files(rows: DataFrame, cluster_id: str) -> DataFrame:
     )
 
 
-def quarantined_gaps(lake: Lake, gaps: list[Gap]) -> DataFrame:
+def quarantined_gaps(lake: Lake, gaps: list[DeletedOffsets]) -> DataFrame:
     rows = [(f"{segments.TOPIC}-{gap.partition}", gap.first, gap.last) for gap in gaps]
     return lake.spark.createDataFrame(rows, "file STRING, first LONG, last LONG").select(
         F.lit(lake.cluster_id).alias("cluster_id"),
@@ -245,9 +245,9 @@ def run(lake: Lake, inputs: Inputs) -> None:
 
 def _run_kafka(lake: Lake, kafka: Kafka) -> None:
     """All dates, as the next run continues where this one stopped."""
-    reading = Reading(lake.spark, kafka, _checkpoint(lake))
-    if reading.gaps:
-        _land(lake, "quarantine", quarantined_gaps(lake, reading.gaps))
+    reader = TopicReader(lake.spark, kafka, _checkpoint(lake))
+    if reader.deleted:
+        _land(lake, "quarantine", quarantined_gaps(lake, reader.deleted))
 
     def land(records: DataFrame, start: Offsets, end: Offsets) -> Offsets:
         rows = raw_records.record_rows(records, DateRange())
@@ -256,14 +256,14 @@ def _run_kafka(lake: Lake, kafka: Kafka) -> None:
             hidden = [p for p in end if end[p] - start[p] > arrived.get(p, 0)]
             if hidden and kafka.isolation == COMMITTED:
                 ranges = ({p: offsets[p] for p in hidden} for offsets in (start, end))
-                aborted = _aborted(reading.uncommitted(*ranges), rows)
+                aborted = _aborted(reader.uncommitted(*ranges), rows)
                 with _kept(aborted):
                     _land_batch(lake, rows.unionByName(aborted))
             else:
                 _land_batch(lake, rows)
         return arrived
 
-    reading.run(land)
+    reader.run(land)
 
 
 def _checkpoint(lake: Lake) -> str:

@@ -1,4 +1,4 @@
-"""``regroup decode``: segment files of ``__consumer_offsets`` as JSON Lines, a record a line.
+"""``regroup decode``: segment files of ``__consumer_offsets`` as JSON Lines, one line per record.
 
 reads   segment files
 writes  JSON Lines to a text stream; see `decode`
@@ -34,15 +34,15 @@ from jobs.segments.record_batch import CONTROL, TRANSACTIONAL, read_header
 Line = dict[str, Any]
 Text = str | bytes | memoryview
 
-SIZE_FOR_WORKERS = 16 << 20  # bytes of segments, below which forking takes longer than it saves
-MOST_WORKERS = 8  # more than this process can find frames for
+SIZE_FOR_WORKERS = 16 << 20  # bytes; for fewer, forking takes longer than it saves
+MOST_WORKERS = 8  # this process finds frames for fewer
 MOST_OPEN = 100  # files
 
 _SEGMENT_NAME = re.compile(r"\d{20}\.log")
 
 
 class Segment(NamedTuple):
-    """A segment file. They sort by partition, and there by offset, folder by folder."""
+    """A segment file. Segments sort by partition, folder and offset."""
 
     partition: int
     folder: str
@@ -57,8 +57,8 @@ class Segment(NamedTuple):
         return str(Path(self.folder, self.name))
 
 
-class Place(NamedTuple):
-    """Where a record lies: ``position`` is its batch's, in bytes."""
+class Position(NamedTuple):
+    """The place of a record: ``position`` is the byte position of its batch."""
 
     partition: int
     file: str
@@ -66,16 +66,16 @@ class Place(NamedTuple):
 
 
 class BadPath(ValueError):
-    """A path that leads to no segment, or to one whose partition cannot be told."""
+    """A path without segments, or a segment without a partition in its path."""
 
 
 def decode(paths: list[str], out: TextIO) -> int:
-    """Writes every record, marker and quarantined stretch of the segments; returns the exit code.
+    """Writes every record, marker and quarantined byte range; returns the exit code.
 
     A record's line has ``partition``, ``offset``, ``timestamp``, ``key`` and ``value`` in base64
-    (value null for a tombstone), ``type`` and ``decoded``; one of a transaction also has
-    ``transactional`` and ``committed`` (null while no end marker follows). A control record's has
-    ``control``. What cannot be read has ``quarantined``, the reason, with file and byte position.
+    (value null for a tombstone), ``type`` and ``decoded``; a transactional record's also has
+    ``transactional`` and ``committed`` (null if no end marker follows). A control record's has
+    ``control``. An unreadable range's has ``quarantined`` (the reason), file and byte position.
     """
     try:
         segments = segments_of(paths)
@@ -83,14 +83,14 @@ def decode(paths: list[str], out: TextIO) -> int:
         print(f"regroup decode: {error}", file=sys.stderr)
         return 2
     write = writer(out)
-    with closing(texts(segments)) as found:
-        for text in found:
+    with closing(texts(segments)) as lines:
+        for text in lines:
             write(text)
     return 0
 
 
 def writer(out: TextIO) -> Callable[[Text], object]:
-    """Takes text, and ASCII bytes, which a stream over bytes is spared from coding once more."""
+    """A function that writes text or ASCII bytes, bytes without decoding them first."""
     raw = getattr(out, "buffer", None)
     if raw is None:
         return lambda text: out.write(text if isinstance(text, str) else str(text, "ascii"))
@@ -103,35 +103,35 @@ def as_bytes(text: Text) -> bytes | memoryview:
 
 
 def segments_of(paths: Iterable[str]) -> list[Segment]:
-    """Files as given; of folders, the segments below in order of partition and offset.
+    """Files in the order of ``paths``; a folder's segments in order of partition and offset.
 
     Raises BadPath.
     """
-    return [segment for path in paths for place in _places(path) for segment in _under(place)]
+    return [segment for path in paths for match in _matches(path) for segment in _below(match)]
 
 
-def _places(path: str) -> list[str]:
+def _matches(path: str) -> list[str]:
     if Path(path).exists():
         return [path]
-    found = sorted(glob.glob(path, recursive=True))
-    if not found:
+    matches = sorted(glob.glob(path, recursive=True))
+    if not matches:
         raise BadPath(f"{path}: no such file or folder, and no file matches it")
-    return found
+    return matches
 
 
-def _under(place: str) -> list[Segment]:
-    if not Path(place).is_dir():
-        return [_segment(place)]
-    names = (str(path) for path in Path(place).rglob("*.log") if _SEGMENT_NAME.fullmatch(path.name))
-    found = []
+def _below(path: str) -> list[Segment]:
+    if not Path(path).is_dir():
+        return [_segment(path)]
+    names = (str(file) for file in Path(path).rglob("*.log") if _SEGMENT_NAME.fullmatch(file.name))
+    segments = []
     for name in names:
         try:
-            found.append(_segment(name))
-        except BadPath:  # a broker's data folder holds other topics too
+            segments.append(_segment(name))
+        except BadPath:  # of another topic in a broker's data folder
             continue
-    if not found:
-        raise BadPath(f"{place}: no segment of __consumer_offsets below this folder")
-    return sorted(found)
+    if not segments:
+        raise BadPath(f"{path}: no segment of __consumer_offsets below this folder")
+    return sorted(segments)
 
 
 def _segment(path: str) -> Segment:
@@ -146,7 +146,7 @@ def _segment(path: str) -> Segment:
 
 
 def texts(segments: list[Segment]) -> Generator[Text, None, None]:
-    """All lines of the segments in order, one or many at a time. To be closed."""
+    """All lines of the segments in order, one or many per item. The caller closes the generator."""
     logs = {
         log: Log([segment for segment in segments if segment.log == log])
         for log in {segment.log for segment in segments}
@@ -161,14 +161,14 @@ def texts(segments: list[Segment]) -> Generator[Text, None, None]:
 
 
 def workers_for(size: int) -> int:
-    """How many processes are worth forking for so many bytes: with one, this one will do."""
+    """How many processes to fork for ``size`` bytes; 1 for none."""
     if size < SIZE_FOR_WORKERS or not hasattr(os, "sched_getaffinity"):
         return 1
     return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
 
 
 class File(NamedTuple):
-    """A segment that is open."""
+    """An open segment."""
 
     log: Log
     path: str
@@ -185,19 +185,19 @@ def texts_here(files: list[File]) -> Iterator[Text]:
 
 
 def texts_in_workers(files: list[File], workers: int) -> Iterator[Text]:
-    """This process finds the batches, the workers read them. They are forked with the files open:
-    a broker may put another file in the place of one at any time."""
+    """This process finds the batches, the workers read them. Workers are forked with the files
+    open, because a broker may replace a file at any time."""
     from jobs.decode.in_workers import in_workers
 
     def work(task: tuple[int, list[Extent]]) -> Iterator[bytes | memoryview]:
-        number, some = task
+        number, file_extents = task
         file = files[number]
-        for extent in some:
+        for extent in file_extents:
             yield from map(as_bytes, file.texts(stretch_at(file.view, extent)))
 
-    tasks = ((number, some) for number, file in enumerate(files) for some in extents(file.view))
-    with closing(in_workers(work, tasks, workers)) as found:
-        yield from found
+    tasks = ((number, each) for number, file in enumerate(files) for each in extents(file.view))
+    with closing(in_workers(work, tasks, workers)) as results:
+        yield from results
 
 
 class Log:
@@ -210,7 +210,7 @@ class Log:
         self._commits = CommitLines(self._sample_line)
 
     def texts(self, view: memoryview, path: str, stretch: Run | Gap) -> Iterator[Text]:
-        """The stretch's lines, one or many at a time."""
+        """The lines of a run or gap, one or many per item."""
         if isinstance(stretch, Gap):
             for item in quarantined(view, stretch, file=path):
                 yield text_of(quarantined_line(item))
@@ -229,15 +229,15 @@ class Log:
             gap = Gap(frame.position, frame.size, str(error))
             yield from map(quarantined_line, quarantined(view, gap, file=path))
             return
-        place = Place(self._partition, path, frame.position)
+        at = Position(self._partition, path, frame.position)
         transaction = {}
         if batch.is_transactional:
             transaction = self._transaction(batch.producer_id, batch.base_offset)
         for record in zip(batch.offsets, batch.timestamps, batch.keys, batch.values, strict=True):
             if batch.control is None:
-                yield record_line(place, *record) | transaction
+                yield record_line(at, *record) | transaction
             else:
-                yield control_line(place, *record, batch.producer_id, batch.producer_epoch)
+                yield control_line(at, *record, batch.producer_id, batch.producer_epoch)
 
     def _column_texts(self, columns: Columns, path: str) -> Iterator[Text]:
         transactions, of_batch = self._transactions(columns)
@@ -270,33 +270,33 @@ class Log:
     def _row_line(self, columns: Columns, path: str, row: int, transaction: Line) -> Line:
         index = columns.batch[row]
         header = columns.headers[index]
-        place = Place(self._partition, path, int(columns.positions[index]))
+        at = Position(self._partition, path, int(columns.positions[index]))
         offset, timestamp = int(columns.offsets[row]), int(columns.timestamps[row])
         record = offset, timestamp, columns.key(row), columns.value(row)
         if header["attributes"] & CONTROL:
             producer_id, producer_epoch = int(header["producer_id"]), int(header["producer_epoch"])
-            return control_line(place, *record, producer_id, producer_epoch)
-        return record_line(place, *record) | transaction
+            return control_line(at, *record, producer_id, producer_epoch)
+        return record_line(at, *record) | transaction
 
     def _transactions(self, columns: Columns) -> tuple[list[Line], np.ndarray]:
-        """The distinct things to say of a batch's transaction, and which goes for each batch."""
+        """The distinct transaction fields of the batches, and the index of each batch's fields."""
         of_batch = np.zeros(len(columns.headers), np.int64)
-        said: list[Line] = [{}]
+        distinct: list[Line] = [{}]
         for index in np.flatnonzero(columns.headers["attributes"] & TRANSACTIONAL).tolist():
             header = columns.headers[index]
             line = self._transaction(int(header["producer_id"]), int(header["base_offset"]))
-            if line not in said:
-                said.append(line)
-            of_batch[index] = said.index(line)
-        return said, of_batch
+            if line not in distinct:
+                distinct.append(line)
+            of_batch[index] = distinct.index(line)
+        return distinct, of_batch
 
     def _transaction(self, producer_id: int, offset: int) -> Line:
-        if self._markers is None:  # only now: most logs have none, and it takes reading all of them
+        if self._markers is None:  # lazily: few logs have any, and this reads all segments
             self._markers = end_markers(self._segments)
         return {"transactional": True, "committed": self._markers.committed(producer_id, offset)}
 
     def _sample_line(self, offset: int, timestamp: int, key: bytes, value: bytes | None) -> str:
-        return text_of(record_line(Place(self._partition, "", 0), offset, timestamp, key, value))
+        return text_of(record_line(Position(self._partition, "", 0), offset, timestamp, key, value))
 
 
 def end_markers(segments: list[Segment]) -> EndMarkers:
@@ -312,7 +312,7 @@ def end_markers(segments: list[Segment]) -> EndMarkers:
 def _add_marker(markers: EndMarkers, view: memoryview, frame: Frame, segment: Segment) -> None:
     try:
         batch = read_batch(view, frame, partition=segment.partition, file=segment.path)
-    except BadBatch:  # which its own line will say
+    except BadBatch:  # `batch_lines` quarantines it
         return
     markers.add(batch.producer_id, batch.base_offset, str(batch.control))
 
@@ -334,7 +334,7 @@ def text_of(line: Line) -> str:
 
 
 def line_end(transaction: Line) -> str:
-    """How a record's line ends that says this of its transaction."""
+    """The end of a record's line with the fields of its transaction."""
     return text_of(transaction).replace("{", ",") if transaction else "}\n"
 
 
@@ -349,7 +349,7 @@ def quarantined_line(item: Quarantined) -> Line:
 
 
 def control_line(
-    place: Place,
+    at: Position,
     offset: int,
     timestamp: int,
     key: bytes | None,
@@ -358,7 +358,7 @@ def control_line(
     producer_epoch: int,
 ) -> Line:
     return {
-        "partition": place.partition,
+        "partition": at.partition,
         "offset": offset,
         "timestamp": timestamp,
         "control": control_type([key]),
@@ -368,11 +368,11 @@ def control_line(
 
 
 def record_line(
-    place: Place, offset: int, timestamp: int, key: bytes | None, value: bytes | None
+    at: Position, offset: int, timestamp: int, key: bytes | None, value: bytes | None
 ) -> Line:
-    """A record with what it says, or why that cannot be read."""
+    """A record with its decoded content, or with the reason why it is unreadable."""
     line = {
-        "partition": place.partition,
+        "partition": at.partition,
         "offset": offset,
         "timestamp": timestamp,
         "key": base64(key),
@@ -381,7 +381,7 @@ def record_line(
     try:
         record = decode_record(key, value)
     except BadRecord as error:
-        return {"quarantined": str(error), "file": place.file, "position": place.position} | line
+        return {"quarantined": str(error), "file": at.file, "position": at.position} | line
     decoded = {"key": record.key, "version": record.version, "value": record.value}
     return line | {"type": record.name, "decoded": decoded}
 
@@ -390,5 +390,5 @@ def base64(data: bytes | None) -> str | None:
     return None if data is None else b2a_base64(data, newline=False).decode("ascii")
 
 
-# Bytes in base64; lines are made here and hold nothing that holds itself.
+# Bytes in base64; lines have no cycles.
 _encode = json.JSONEncoder(separators=(",", ":"), default=base64, check_circular=False).encode

@@ -1,9 +1,9 @@
-"""`regroup decode`'s lines for offset commits, a run of batches at a time.
+"""`regroup decode`'s lines for offset commits, one run of batches at a time.
 
-Offset commits are nearly all of a busy `__consumer_offsets`, and nearly all of a commit's line is
-the same from one to the next: keys, versions, metadata and leader epochs come again and again. Each
-such piece of text is taken once from the line that the reference makes of a sample; what differs,
-four numbers and the value in base64, is laid between the pieces column by column.
+Most records of a busy `__consumer_offsets` are offset commits, and most of a commit's line repeats:
+keys, versions, metadata and leader epochs. Each repeated piece of text is cut once from the
+reference's line of a sample record; the four numbers and the base64 value that differ are joined
+with the pieces column by column.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from jobs.segments.columns import Columns, at_any_byte
 from jobs.segments.record_batch import CONTROL
 
 OFFSET_COMMIT = 1
-VERSIONS = (3, 4)  # what brokers have written since 2.1; others go by the reference
+VERSIONS = (3, 4)  # of brokers since 2.1; the reference formats older versions
 TAGS_SIZE = {3: 0, 4: 1}  # a value of version 4 ends with its count of tagged fields
-MIDDLE_START = 10  # behind version and offset
+MIDDLE_START = 10  # after version and offset
 MIN_VALUE_SIZE = 24  # version, offset, leader epoch, a length, commit timestamp
-REMEMBERED = 100_000  # pieces of text; metadata can be another in every commit
+CACHE_SIZE = 100_000  # pieces of text; metadata may differ in every commit
 
-# Numbers of a sample line, found again in its text
+# Numbers of a sample line, recognizable in its text
 LOG_OFFSET, TIMESTAMP, OFFSET, COMMIT_TIMESTAMP = (
     1010101010101010101, 1020202020202020202, 1030303030303030303, 1040404040404040404,
 )  # fmt: skip
@@ -37,22 +37,22 @@ SAMPLE_MIDDLE = {3: b"\xff\xff\xff\xff\x00\x00", 4: b"\xff\xff\xff\xff\x01"}
 SAMPLE_KEY_TEXT = '"group":"g","topic":"t","partition":0'
 SAMPLE_MIDDLE_TEXT = '"leader_epoch":-1,"metadata":""'
 LEADER_EPOCH_SIZE = 4
-METADATA_SIZE: dict[int, Callable[[int], bytes]] = {  # the length that stands before it
+METADATA_SIZE: dict[int, Callable[[int], bytes]] = {  # the length prefix of metadata
     3: lambda size: size.to_bytes(2, "big"),
     4: lambda size: bytes((size + 1,)),
 }
-# What JSON takes as it is, and short enough for a length of one byte
+# Needs no escaping in JSON, and its length fits into one byte
 PLAIN = re.compile(rb"[ !#-\[\]-~]{0,126}")
 _HEAD, _TIME = Struct(">hq"), Struct(">q")
 
 ReferenceLine = Callable[[int, int, bytes, bytes | None], str]
-"""The line of (log offset, timestamp, key, value), with its newline, without transaction."""
+"""The line of (log offset, timestamp, key, value) with its newline, outside a transaction."""
 
 Pieces = tuple[str, str, str, str, str, str]
 
 
 class CommitLines:
-    """Lines of one partition; keeps the pieces of text from run to run."""
+    """Lines of one partition; caches the pieces of text between runs."""
 
     def __init__(self, reference_line: ReferenceLine) -> None:
         self._line = reference_line
@@ -81,8 +81,8 @@ class CommitLines:
     ) -> tuple[np.ndarray, pa.StringArray]:
         """Rows of ``columns`` and their lines, each with its newline.
 
-        ``endings[ending_of_batch[i]]`` closes the lines of batch i. Rows that are missing are no
-        offset commits, or such that the reference must look at.
+        ``endings[ending_of_batch[i]]`` ends the lines of batch i. Rows are missing if they are not
+        offset commits, or need the reference.
         """
         rows = _commits(columns)
         if not len(rows):
@@ -90,8 +90,9 @@ class CommitLines:
         version = columns.data[columns.value_start[rows] + 1].astype(np.int64)
         key, key_texts = self._key_texts(columns, rows, version)
         middle, middle_texts = self._middle_texts(columns, rows, version)
-        known = _is_known(key_texts)[key] & _is_known(middle_texts)[middle]
-        rows, version, key, middle = rows[known], version[known], key[known], middle[known]
+        has_text = _is_set(key_texts)[key] & _is_set(middle_texts)[middle]
+        rows, version = rows[has_text], version[has_text]
+        key, middle = key[has_text], middle[has_text]
         if not len(rows):
             return rows, _strings([])
         text = pc.binary_join_element_wise(
@@ -111,7 +112,7 @@ class CommitLines:
         return rows, text
 
     def tombstone(self, key: bytes, offset: int, timestamp: int) -> str | None:
-        """The line of a tombstone with that key; None where the reference must look at it."""
+        """The line of a tombstone with that key; None if it needs the reference."""
         if key not in self._tombstones:
             _make_room(self._tombstones)
             head = f"{self._begin}{LOG_OFFSET}{self._between}{TIMESTAMP}"
@@ -123,7 +124,7 @@ class CommitLines:
     def _key_texts(
         self, columns: Columns, rows: np.ndarray, version: np.ndarray
     ) -> tuple[np.ndarray, list[tuple[str, str] | None]]:
-        """A code for each row, and for each code what stands on either side of the value."""
+        """A code for each row, and for each code the texts before and after the value."""
         start = columns.key_start[rows]
         keys = _slices(columns.data, start, start + columns.key_length[rows])
         codes, used = _distinct(keys, version)
@@ -132,7 +133,7 @@ class CommitLines:
     def _middle_texts(
         self, columns: Columns, rows: np.ndarray, version: np.ndarray
     ) -> tuple[np.ndarray, list[str | None]]:
-        """The same for what stands between offset and commit timestamp."""
+        """A code for each row, and for each code the text between offset and commit timestamp."""
         start = columns.value_start[rows] + MIDDLE_START
         end = _commit_timestamp_at(columns, rows, version)
         codes, used = _distinct(_slices(columns.data, start, end), version)
@@ -149,7 +150,7 @@ class CommitLines:
         return self._keys[key, version]
 
     def _plain_key_text(self, key: bytes, version: int) -> tuple[str, str] | None:
-        """Of names that JSON takes as they are: for each of many a sample takes long."""
+        """For names that need no escaping, without the cost of a sample line per key."""
         topic_at = 4 + int.from_bytes(key[2:4])
         group, topic = key[4:topic_at], key[topic_at + 2 : -4]
         if not (PLAIN.fullmatch(group) and PLAIN.fullmatch(topic)):
@@ -157,9 +158,9 @@ class CommitLines:
         if len(key) < topic_at + 6 or key[topic_at : topic_at + 2] != len(topic).to_bytes(2):
             return None
         partition = int.from_bytes(key[-4:], signed=True)
-        said = f'"group":"{group.decode()}","topic":"{topic.decode()}","partition":{partition}'
+        fields = f'"group":"{group.decode()}","topic":"{topic.decode()}","partition":{partition}'
         before_value, before_offset = self._plain_keys[version]
-        return _base64_of(key).join(before_value), said.join(before_offset)
+        return _base64_of(key).join(before_value), fields.join(before_offset)
 
     def _middle_text(self, middle: bytes, version: int) -> str | None:
         if (middle, version) not in self._middles:
@@ -172,8 +173,8 @@ class CommitLines:
         return self._middles[middle, version]
 
     def _plain_middle_text(self, middle: bytes, version: int) -> str | None:
-        """Of metadata that JSON takes as it is. Some clients, Kafka Streams among them, note
-        something else in every commit, and a whole sample for each would take long."""
+        """For metadata that needs no escaping, without the cost of a sample line: some clients,
+        such as Kafka Streams, write different metadata in every commit."""
         size = METADATA_SIZE[version]
         metadata = middle[LEADER_EPOCH_SIZE + len(size(0)) :]
         if not PLAIN.fullmatch(metadata):
@@ -181,24 +182,24 @@ class CommitLines:
         if middle[LEADER_EPOCH_SIZE:] != size(len(metadata)) + metadata:
             return None
         leader_epoch = int.from_bytes(middle[:LEADER_EPOCH_SIZE], "big", signed=True)
-        said = f'"leader_epoch":{leader_epoch},"metadata":"{metadata.decode()}"'
-        return said.join(self._plain_middles[version])
+        fields = f'"leader_epoch":{leader_epoch},"metadata":"{metadata.decode()}"'
+        return fields.join(self._plain_middles[version])
 
     def _pieces(self, key: bytes, middle: bytes, version: int) -> Pieces | None:
-        """What stands around the numbers and the value; None when the sample is not a commit
-        whose numbers are where these versions have them."""
+        """The texts around the numbers and the value; None if the sample's line does not have
+        each of them exactly once."""
         value = _HEAD.pack(version, OFFSET) + middle + _TIME.pack(COMMIT_TIMESTAMP)
         value += bytes(TAGS_SIZE[version])
         text = self._line(LOG_OFFSET, TIMESTAMP, key, value)
         pieces = []
         base64 = f'"{_base64_of(value)}"'
-        for known in (
+        for part in (
             str(LOG_OFFSET), str(TIMESTAMP), base64, f'"offset":{OFFSET}',
             f'"commit_timestamp":{COMMIT_TIMESTAMP}',
         ):  # fmt: skip
-            if text.count(known) != 1:
+            if text.count(part) != 1:
                 return None
-            piece, text = text.split(known)
+            piece, text = text.split(part)
             pieces.append(piece)
         begin, between, before_value, before_offset, between_values = pieces
         return (
@@ -226,27 +227,28 @@ class CommitLines:
 
 
 def _make_room(texts: dict[Any, Any]) -> None:
-    if len(texts) >= REMEMBERED:
+    if len(texts) >= CACHE_SIZE:
         texts.clear()
 
 
 def _commits(columns: Columns) -> np.ndarray:
-    """Rows with a key of type 1 and a value that could be of a known version."""
+    """Rows with a key of type 1 and a value of one of VERSIONS, by its first and last bytes."""
     data = columns.data
     is_data = (columns.headers["attributes"] & CONTROL == 0)[columns.batch]
     is_sized = (columns.key_length > 2) & (columns.value_length >= MIN_VALUE_SIZE)
     rows = np.flatnonzero(is_data & is_sized)
     key_start, value_start = columns.key_start[rows], columns.value_start[rows]
     version = data[value_start + 1]
-    found = (data[key_start] == 0) & (data[key_start + 1] == OFFSET_COMMIT)
-    found &= (data[value_start] == 0) & ((version == 3) | (version == 4))
+    is_commit = (data[key_start] == 0) & (data[key_start + 1] == OFFSET_COMMIT)
+    is_commit &= (data[value_start] == 0) & ((version == 3) | (version == 4))
     untagged = data[value_start + columns.value_length[rows] - 1] == 0
-    return rows[found & ((version == 3) | untagged)]
+    commits: np.ndarray = rows[is_commit & ((version == 3) | untagged)]
+    return commits
 
 
 def _slices(data: np.ndarray, start: np.ndarray, end: np.ndarray) -> pa.BinaryArray:
-    """Pieces of ``data`` that follow each other, without a Python object each: `data` is taken for
-    an array whose every second element is one of them."""
+    """Slices of ``data`` in ascending order, without a Python object per slice: every second
+    element of an array over ``data`` is one of them."""
     base = int(start[0])
     bounds = np.empty(2 * len(start), np.int32)
     bounds[0::2] = start - base
@@ -259,7 +261,7 @@ def _slices(data: np.ndarray, start: np.ndarray, end: np.ndarray) -> pa.BinaryAr
 def _distinct(
     texts: pa.BinaryArray, version: np.ndarray
 ) -> tuple[np.ndarray, list[tuple[bytes, int]]]:
-    """A code for each row, and what each code stands for: a text in a version."""
+    """A code for each row, and for each code its bytes and version."""
     encoded = texts.dictionary_encode()
     codes = _numbers(encoded.indices, np.int32) * len(VERSIONS) + (version == 4)
     words = encoded.dictionary.to_pylist()
@@ -268,24 +270,25 @@ def _distinct(
     return codes, [(words[code // 2], VERSIONS[code % 2]) for code in np.flatnonzero(used).tolist()]
 
 
-def _is_known(texts: Sequence[object]) -> np.ndarray:
+def _is_set(texts: Sequence[object]) -> np.ndarray:
     return np.array([text is not None for text in texts], bool)
 
 
 def _commit_timestamp_at(columns: Columns, rows: np.ndarray, version: np.ndarray) -> np.ndarray:
     end = columns.value_start[rows] + columns.value_length[rows]
-    return np.where(version == 4, end - 9, end - 8)
+    position: np.ndarray = np.where(version == 4, end - 9, end - 8)
+    return position
 
 
 def _spread(texts: Sequence[str | None], codes: np.ndarray) -> pa.StringArray:
-    """The text of each row; one for all rows need not be laid out row by row."""
+    """The text of each row; a single text stays a scalar."""
     if len(texts) == 1:
         return _strings([texts[0] or ""])[0]
     return _strings([text or "" for text in texts]).take(_integers(codes))
 
 
 def _strings(texts: list[str]) -> pa.StringArray:
-    """ASCII. Without `pa.array`, which would import pandas first, for a quarter of a second."""
+    """ASCII texts. Not by `pa.array`, which imports pandas and takes a quarter of a second."""
     bounds = np.zeros(len(texts) + 1, np.int32)
     bounds[1:] = np.cumsum([len(text) for text in texts])
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer("".join(texts).encode("ascii"))]
@@ -298,8 +301,8 @@ def _integers(numbers: np.ndarray) -> pa.Int64Array:
 
 
 def _numbers(array: pa.Array, dtype: type) -> np.ndarray:
-    """Without `to_numpy`, which would import pandas, too."""
-    values = np.frombuffer(array.buffers()[1], dtype)
+    """Not by `to_numpy`, which also imports pandas."""
+    values: np.ndarray = np.frombuffer(array.buffers()[1], dtype)
     return values[array.offset : array.offset + len(array)].astype(np.int64)
 
 
@@ -308,7 +311,8 @@ def _digits(numbers: np.ndarray) -> pa.StringArray:
 
 
 def _int64s(data: np.ndarray, at: np.ndarray) -> np.ndarray:
-    return at_any_byte(data, np.dtype(">i8"))[at].astype(np.int64)
+    numbers: np.ndarray = at_any_byte(data, np.dtype(">i8"))[at].astype(np.int64)
+    return numbers
 
 
 def _base64_of(data: bytes) -> str:
@@ -316,19 +320,19 @@ def _base64_of(data: bytes) -> str:
 
 
 def _base64(columns: Columns, rows: np.ndarray) -> pa.StringArray:
-    """Values in base64, encoded in one go: each is filled up to whole groups of three bytes, and
-    the characters that stand for nothing but filling become ``=``."""
+    """Values in base64, encoded in one call: each value is padded to a multiple of three bytes, and
+    the characters of the padding are replaced by ``=``."""
     start, length = columns.value_start[rows], columns.value_length[rows]
-    fill = -length % 3
+    padding = -length % 3
     values = _slices(columns.data, start, start + length)
     zeros = _strings(["", "\0", "\0\0"]).cast(pa.binary())
-    filled = pc.binary_join_element_wise(values, zeros.take(_integers(fill)), zeros[0])
-    ends = np.cumsum((length + fill) // 3 * 4)
+    filled = pc.binary_join_element_wise(values, zeros.take(_integers(padding)), zeros[0])
+    ends = np.cumsum((length + padding) // 3 * 4)
     text = np.frombuffer(
         binascii.b2a_base64(filled.buffers()[2][: int(ends[-1]) // 4 * 3], newline=False), np.uint8
     ).copy()
-    text[ends[fill > 0] - 1] = ord("=")
-    text[ends[fill == 2] - 2] = ord("=")
+    text[ends[padding > 0] - 1] = ord("=")
+    text[ends[padding == 2] - 2] = ord("=")
     bounds = np.zeros(len(ends) + 1, np.int32)
     bounds[1:] = ends
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer(text)]

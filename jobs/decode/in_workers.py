@@ -1,9 +1,8 @@
-"""Work shared out to forked processes; what they make of it comes in the order of the work.
+"""Run tasks in forked processes; results come in the order of the tasks.
 
-A worker has all that the parent had when it was forked, so tasks can be small, and the parent never
-waits to hand one over. What a worker has made it says over a pipe, at which it waits until the
-parent gets there: no more than that is held. However the parent ends, its ends of the pipes are
-closed by that, and a worker with nobody to answer to ends, too.
+A worker inherits the parent's memory, so tasks can be small and the parent never waits to send one.
+A worker writes its results to a pipe and blocks until the parent reads them, so few results are
+held. When the parent ends, its pipes are closed, which ends the workers.
 """
 
 from __future__ import annotations
@@ -21,29 +20,29 @@ from typing import Any, BinaryIO
 
 from jobs.console.errors import RunFailed
 
-TASKS = 2  # of a worker at a time: what it is at, and what it goes on with at once
-SAID_AT_ONCE = 1 << 16  # bytes: many a text has a hundred, and longer ones cost page faults
+TASKS = 2  # per worker: the current one and the next
+WRITE_BYTES = 1 << 16  # per write: texts are often short, and longer writes cost page faults
 SIZE_SIZE = 8
 
 Work = Callable[[Any], Iterable[bytes | memoryview]]
 
 
 def in_workers(work: Work, tasks: Iterable[Any], count: int) -> Generator[bytes, None, None]:
-    """What ``work`` makes of each of ``tasks``, in their order, by so many workers.
+    """The results of ``work`` for each of ``tasks`` in their order, by ``count`` workers.
 
-    Raises what ``work`` raises, and RunFailed when a worker is killed. To be closed where it is not
-    read to its end, which ends the workers.
+    Raises the exceptions of ``work``, and RunFailed if a worker is killed. Closing the generator
+    ends the workers.
     """
     workers = _forked(work, count)
     try:
-        asked: deque[_Worker] = deque()
+        busy: deque[_Worker] = deque()
         for worker, task in zip(cycle(workers), tasks, strict=False):
-            if len(asked) == TASKS * count:
-                yield from asked.popleft().answer()
-            worker.ask(task)
-            asked.append(worker)
-        for worker in asked:
-            yield from worker.answer()
+            if len(busy) == TASKS * count:
+                yield from busy.popleft().results()
+            worker.send(task)
+            busy.append(worker)
+        for worker in busy:
+            yield from worker.results()
     finally:
         for worker in workers:
             worker.end()
@@ -51,7 +50,7 @@ def in_workers(work: Work, tasks: Iterable[Any], count: int) -> Generator[bytes,
 
 def _forked(work: Work, count: int) -> list[_Worker]:
     workers: list[_Worker] = []
-    # A terminal sends Ctrl-C to all of its processes: workers leave it to the parent for good.
+    # A terminal sends Ctrl-C to all its processes; only the parent handles it.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         for _ in range(count):
@@ -62,25 +61,27 @@ def _forked(work: Work, count: int) -> list[_Worker]:
 
 
 class _Worker:
-    """The parent's side of one."""
+    """The parent's side of a worker process."""
 
-    def __init__(self, work: Work, before: list[_Worker]) -> None:
+    def __init__(self, work: Work, earlier: list[_Worker]) -> None:
         tasks, self._tasks = _pipe()
-        self._answers, answers = _pipe()
-        ours = [pipe for worker in (*before, self) for pipe in (worker._tasks, worker._answers)]
+        self._results, results = _pipe()
+        inherited = [
+            pipe for worker in (*earlier, self) for pipe in (worker._tasks, worker._results)
+        ]
         self._process = get_context("fork").Process(
-            target=_serve, args=(work, tasks, answers, ours), daemon=True
+            target=_serve, args=(work, tasks, results, inherited), daemon=True
         )
         self._process.start()
         tasks.close()
-        answers.close()
+        results.close()
 
-    def ask(self, task: Any) -> None:
-        with suppress(BrokenPipeError):  # it is gone, as will be seen when its answers are due
+    def send(self, task: Any) -> None:
+        with suppress(BrokenPipeError):  # the worker has ended, which `results` reports
             pickle.dump(task, self._tasks)
             self._tasks.flush()
 
-    def answer(self) -> Iterator[bytes]:
+    def results(self) -> Iterator[bytes]:
         while size := int.from_bytes(self._received(SIZE_SIZE)):
             yield self._received(size)
         if failure := pickle.loads(self._received(int.from_bytes(self._received(SIZE_SIZE)))):
@@ -89,17 +90,17 @@ class _Worker:
     def end(self) -> None:
         self._process.kill()
         self._process.join()
-        self._answers.close()
-        with suppress(BrokenPipeError):  # of a task that never left
+        self._results.close()
+        with suppress(BrokenPipeError):  # of an unsent task
             self._tasks.close()
 
     def _received(self, size: int) -> bytes:
-        data = self._answers.read(size)
+        data = self._results.read(size)
         if len(data) < size:
             self._process.join()
             raise RunFailed(
-                f"a worker process was killed (exit code {self._process.exitcode}), and what came "
-                "out is not all; run it again, with more memory if that ran out"
+                f"a worker process was killed (exit code {self._process.exitcode}), the output is "
+                "incomplete; run it again, with more memory if memory ran out"
             )
         return data
 
@@ -109,43 +110,43 @@ def _pipe() -> tuple[BinaryIO, BinaryIO]:
     return open(reader, "rb"), open(writer, "wb")
 
 
-def _serve(work: Work, tasks: BinaryIO, answers: BinaryIO, inherited: list[BinaryIO]) -> None:
-    for pipe in inherited:  # else they would stay open when the parent is gone
+def _serve(work: Work, tasks: BinaryIO, results: BinaryIO, inherited: list[BinaryIO]) -> None:
+    for pipe in inherited:  # else they would stay open after the parent ends
         pipe.close()
-    with suppress(EOFError, BrokenPipeError):  # the parent is gone
+    with suppress(EOFError, BrokenPipeError):  # the parent has ended
         while True:
-            _answer(work, pickle.load(tasks), answers)
-    os._exit(0)  # the parent's buffers and clean-ups are its own
+            _run(work, pickle.load(tasks), results)
+    os._exit(0)  # without flushing buffers inherited from the parent
 
 
-def _answer(work: Work, task: Any, answers: BinaryIO) -> None:
+def _run(work: Work, task: Any, results: BinaryIO) -> None:
     failure = None
     try:
-        for made in _joined(work(task)):
-            _say(made, answers)
+        for data in _joined(work(task)):
+            _write(data, results)
     except BrokenPipeError:
         raise
     except Exception as error:
-        error.add_note(traceback.format_exc())  # a trace does not travel
+        error.add_note(traceback.format_exc())  # tracebacks cannot be pickled
         failure = error
-    _say(b"", answers)
-    _say(pickle.dumps(failure), answers)
-    answers.flush()
+    _write(b"", results)
+    _write(pickle.dumps(failure), results)
+    results.flush()
 
 
-def _say(data: bytes, answers: BinaryIO) -> None:
-    answers.write(len(data).to_bytes(SIZE_SIZE))
-    answers.write(data)
+def _write(data: bytes, results: BinaryIO) -> None:
+    results.write(len(data).to_bytes(SIZE_SIZE))
+    results.write(data)
 
 
 def _joined(texts: Iterable[bytes | memoryview]) -> Iterator[bytes]:
-    """The same in long pieces, none of them empty."""
+    """The same bytes in chunks of about WRITE_BYTES, none empty."""
     held: list[bytes | memoryview] = []
     size = 0
     for text in texts:
         held.append(text)
         size += len(text)
-        if size >= SAID_AT_ONCE:
+        if size >= WRITE_BYTES:
             yield b"".join(held)
             held, size = [], 0
     if size:

@@ -123,7 +123,8 @@ def _resolve(coordinates: Sequence[str], home: str) -> list[str]:
     from pyspark.java_gateway import launch_gateway
 
     try:
-        jvm = launch_gateway(popen_kwargs={"stderr": subprocess.DEVNULL}).jvm
+        quiet_jvm = {"stderr": subprocess.DEVNULL}
+        jvm = launch_gateway(popen_kwargs=quiet_jvm).jvm  # type: ignore[no-untyped-call]  # pyspark
     except (PySparkRuntimeError, FileNotFoundError):
         raise UsageError("jars: Java does not start; install Java 17 or set JAVA_HOME") from None
     jvm.java.lang.System.setProperty("user.home", home)

@@ -1,4 +1,4 @@
-"""The records of a segment as Arrow batches, a stretch of the file each."""
+"""The records of a segment as Arrow batches in file order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jobs.segments.pieces import pieces
 from jobs.segments.reader import quarantined, read_frame
 from jobs.segments.record_batch import CONTROL, TRANSACTIONAL
 
-# `position` is the byte position of the record's batch; time_ms is -1 where there is none.
+# `position` is the byte position of the record's batch; time_ms is -1 without a time.
 SCHEMA = pa.schema(
     [
         ("position", pa.int64()),
@@ -31,14 +31,14 @@ SCHEMA = pa.schema(
         ("control", pa.string()),
     ]
 )
-ROWS = 20_000  # of a batch, at most
-HELD_BYTES = 4 << 20  # of keys and values that come batch by batch
+ROWS = 20_000  # per Arrow batch, at most
+HELD_BYTES = 4 << 20  # of keys and values read batch by batch
 
 
 def arrow_records(
     view: memoryview, *, partition: int, file: str, max_inflated: int = MAX_INFLATED
 ) -> Iterator[pa.RecordBatch | Quarantined]:
-    """Batches of SCHEMA and quarantined stretches, in file order."""
+    """Batches of SCHEMA and quarantined byte ranges, in file order."""
     held = _Held()
     for piece in pieces(view, max_inflated):
         if isinstance(piece, Columns):
@@ -48,10 +48,10 @@ def arrow_records(
             yield from held.take()
             yield from quarantined(view, piece, file=file)
         else:
-            for found in read_frame(
+            for item in read_frame(
                 view, piece, partition=partition, file=file, max_inflated=max_inflated
             ):
-                yield from held.add(found)
+                yield from held.add(item)
     yield from held.take()
 
 
@@ -75,7 +75,7 @@ def _of_columns(columns: Columns) -> Iterator[pa.RecordBatch]:
 
 
 def _bytes(data: np.ndarray, start: np.ndarray, length: np.ndarray) -> pa.BinaryArray:
-    """Arrow counts to 2 GiB, which a file may exceed."""
+    """Offsets relative to the first value: a file may exceed the 2 GiB of Arrow's offsets."""
     from jobs.bulk.arrow_arrays import slices  # here: numba takes half a second
 
     base, end = int(start[0]), int(start[-1] + max(length[-1], 0))
@@ -84,7 +84,7 @@ def _bytes(data: np.ndarray, start: np.ndarray, length: np.ndarray) -> pa.Binary
 
 
 def _controls(columns: Columns) -> list[str | None]:
-    """What each batch says, if it is a marker."""
+    """The control type of each batch, None for data."""
     controls: list[str | None] = [None] * len(columns.headers)
     for index in np.flatnonzero(columns.headers["attributes"] & CONTROL).tolist():
         first, end = np.searchsorted(columns.batch, [index, index + 1]).tolist()
@@ -93,20 +93,20 @@ def _controls(columns: Columns) -> list[str | None]:
 
 
 class _Held:
-    """What was read batch by batch, until there is enough for an Arrow batch."""
+    """Collects batches that were read one by one into Arrow batches."""
 
     def __init__(self) -> None:
         self._batches: list[Batch] = []
         self._rows = self._bytes = 0
 
-    def add(self, found: Batch | Quarantined) -> Iterator[pa.RecordBatch | Quarantined]:
-        if isinstance(found, Quarantined):
+    def add(self, item: Batch | Quarantined) -> Iterator[pa.RecordBatch | Quarantined]:
+        if isinstance(item, Quarantined):
             yield from self.take()
-            yield found
+            yield item
             return
-        self._batches.append(found)
-        self._rows += len(found.keys)
-        self._bytes += sum(len(data or b"") for data in (*found.keys, *found.values))
+        self._batches.append(item)
+        self._rows += len(item.keys)
+        self._bytes += sum(len(data or b"") for data in (*item.keys, *item.values))
         if self._rows >= ROWS or self._bytes >= HELD_BYTES:
             yield from self.take()
 
@@ -129,7 +129,7 @@ class _Held:
 
 
 def _longs(numbers: list[int]) -> np.ndarray:
-    """As Java's: what is too large wraps round."""
+    """As in Java, numbers beyond 64 bits wrap around."""
     try:
         return np.array(numbers, np.int64)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""What a segment file holds: batches that check out, and stretches of bytes that do not."""
+"""The content of a segment file: batches with a valid checksum, and unreadable byte ranges."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ NO_LEADER_EPOCH = -1
 class Batch:
     """One record batch (magic 2) or one outer message of a message set (magic 0 and 1).
 
-    ``offsets``, ``timestamps``, ``keys`` and ``values`` are parallel, a record at an index; they
-    are empty where the log cleaner has kept a batch for its producer's last sequence only.
-    ``position`` and ``size`` are bytes in the file. Timestamps are milliseconds since the epoch,
-    -1 where the format has none (magic 0, whose ``timestamp_type`` is None).
-    ``control`` is None for data, else the marker: COMMIT, ABORT, another of Kafka's control record
-    types, or UNKNOWN.
+    ``offsets``, ``timestamps``, ``keys`` and ``values`` are parallel, one entry per record; they
+    are empty if the log cleaner kept the batch only for its producer's last sequence number.
+    ``position`` and ``size`` are bytes in the file.  Timestamps are milliseconds since the epoch,
+    -1 in magic 0, which has none (``timestamp_type`` None).  ``control`` is None for data, else the
+    type of the control record: COMMIT, ABORT, another of Kafka's types, or UNKNOWN.
     """
 
     base_offset: int
@@ -53,7 +52,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A stretch of a file that is no readable batch: ``data`` is its ``length`` bytes."""
+    """An unreadable byte range of a file; ``data`` is its ``length`` bytes."""
 
     file: str
     position: int
@@ -63,4 +62,4 @@ class Quarantined:
 
 
 class BadBatch(ValueError):
-    """A frame whose checksum holds and whose content still cannot be read."""
+    """A frame has a valid checksum but unreadable content."""

@@ -1,8 +1,8 @@
-"""Whole runs of record batches as columns: positions and numbers, without an object a record.
+"""Runs of record batches as columns: positions and numbers, without a Python object per record.
 
-Same content as `read_batch`, which is the reference. All batches of a run are walked in step: the
-first record of each, the second of each, and so on, so that the length prefixes, which only make
-sense one after the other, still cost a few array operations a step.
+The content equals that of `read_batch`, the reference. All batches of a run are decoded in step:
+first the first record of each batch, then the second, and so on. A record's position is known only
+after the previous record's length, so each step costs a few array operations.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MAX_VARINT_BYTES = 10
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The records of a run, in file order. Lengths of -1 are nulls; ``start`` counts in ``data``.
+    """The records of a run in file order. A length of -1 is a null; starts are in ``data``.
 
     ``batch`` is a record's index in ``headers`` and ``positions``, the batches' byte positions in
     the file.
@@ -75,11 +75,11 @@ def _bytes(data: np.ndarray, start: int, length: int) -> bytes | None:
 def read_columns(
     view: memoryview, run: list[Frame], max_inflated: int = MAX_INFLATED
 ) -> Columns | None:
-    """The records of consecutive frames of magic 2; None when one is not plain sailing.
+    """The records of consecutive frames of magic 2; None if a record has headers or the reference
+    would refuse it.
 
-    Raises BadBatch for what cannot be decompressed, or has more than ``max_inflated`` bytes a
-    batch or MAX_INFLATED in all. Record headers, and anything that the reference would refuse, are
-    left to the reference.
+    Raises BadBatch for a batch that cannot be decompressed or inflates to more than
+    ``max_inflated`` bytes, or if the run inflates to more than MAX_INFLATED.
     """
     positions = np.array([frame.position for frame in run], np.int64)
     ends = positions + np.array([frame.size for frame in run], np.int64)
@@ -92,12 +92,12 @@ def read_columns(
     if (counts < 0).any() or (counts * MIN_RECORD_SIZE > ends - starts).any():
         return None
     batch = np.repeat(np.arange(len(run)), counts)
-    found = _record_bounds(data, starts, ends, counts)
-    return None if found is None else _fields(data, headers, positions, batch, *found)
+    bounds = _record_bounds(data, starts, ends, counts)
+    return None if bounds is None else _fields(data, headers, positions, batch, *bounds)
 
 
 def at_any_byte(data: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """``data`` as overlapping items, one beginning at every byte that has enough behind it."""
+    """``data`` as overlapping items, one starting at every byte with enough bytes after it."""
     count = len(data) - dtype.itemsize + 1
     return np.ndarray((count,), dtype, buffer=data, strides=(1,))
 
@@ -105,9 +105,9 @@ def at_any_byte(data: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def _decompressed(
     view: memoryview, run: list[Frame], max_inflated: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The records' bytes end to end, and where those of each batch start and end."""
+    """The records' bytes, concatenated, and each batch's start and end in them."""
     parts: list[bytes] = []
-    left = MAX_INFLATED  # for the whole run: one of bombs ends batch by batch
+    left = MAX_INFLATED  # for the whole run; a run of bombs is read batch by batch
     for frame in run:
         payload = bytes(view[frame.position + HEADER_SIZE : frame.position + frame.size])
         limit = min(left, max_inflated)
@@ -121,11 +121,11 @@ def _decompressed(
 def _record_bounds(
     data: np.ndarray, starts: np.ndarray, ends: np.ndarray, counts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Where the records' bodies begin and end, or None where a length does not fit its batch."""
+    """The start and end of each record's body, or None if a length does not fit its batch."""
     first = np.cumsum(counts) - counts
     body = np.empty(int(counts.sum()), np.int64)
     body_end = np.empty_like(body)
-    order = np.argsort(-counts, kind="stable")  # so that those with a next record come first
+    order = np.argsort(-counts, kind="stable")  # batches with a next record come first
     at, limit, row = starts[order], ends[order], first[order]
     left = np.searchsorted(-counts[order], -np.arange(int(counts.max(initial=0))), "left")
     for step, active in enumerate(left.tolist()):
@@ -154,7 +154,7 @@ def _fields(
     after = value_start + np.maximum(value_length, 0)
     fits = (key_length <= body_end - key_start) & (value_length <= body_end - value_start)
     if not (fits & (after + 1 == body_end)).all() or data.take(after, mode="clip").any():
-        return None  # what is left must be a header count of zero
+        return None  # only a header count of zero may remain
     stamped = headers["attributes"] & LOG_APPEND != 0
     base = np.where(stamped, headers["max_timestamp"], headers["base_timestamp"])[batch]
     return Columns(
@@ -174,8 +174,8 @@ def _fields(
 def varints(data: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Zigzag-coded integers at the positions, and the positions after them.
 
-    Positions beyond the data read its last byte, and an integer of too many bytes ends after ten:
-    neither can then end where its record does.
+    A position beyond the data reads its last byte, and an integer of more than ten bytes ends after
+    ten; in both cases the record's end does not match, which the caller checks.
     """
     byte = data.take(at, mode="clip")
     value = (byte & 0x7F).astype(np.uint64)

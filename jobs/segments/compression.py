@@ -1,7 +1,7 @@
-"""Kafka's compression codecs, as batches and wrapper messages hold them.
+"""Kafka's compression codecs, as used in batches and wrapper messages.
 
-What is read may be made to inflate without end, so everything is inflated into a buffer of limited
-size, and goes no further once that is full.
+Input may be a decompression bomb, so every codec inflates into a buffer of limited size and stops
+when that is full.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ LZ4_MAGIC = b"\x04\x22\x4d\x18"
 LZ4_BLOCK, LZ4_END = 64 << 10, bytes(4)
 JAVA_LZ4 = LZ4_MAGIC + b"\x60\x40\x82"  # blocks of LZ4_BLOCK at most, without checksums
 MAX_INFLATED = 64 << 20
-"""Bytes; brokers take batches of 1 MiB, compressed, where nobody told them otherwise."""
+"""Bytes. By default brokers accept compressed batches up to 1 MiB."""
 FIRST_BUFFER, GROWTH = 64 << 10, 8
-FULL = "failed to write whole buffer"  # cramjam's words for it
+FULL = "failed to write whole buffer"  # cramjam's message for a full buffer
 
 
 def decompress(codec: str, data: bytes, magic: int, max_inflated: int = MAX_INFLATED) -> bytes:
-    """The records of a batch of that magic. Raises BadBatch for what is not readable, or has more
-    than ``max_inflated`` bytes."""
+    """The records of a batch of that magic. Raises BadBatch for unreadable data, or more than
+    ``max_inflated`` bytes."""
     try:
         return _DECOMPRESS[codec](data, magic, max_inflated)
     except (cramjam.DecompressionError, ValueError, IndexError) as error:
@@ -37,10 +37,10 @@ def decompress(codec: str, data: bytes, magic: int, max_inflated: int = MAX_INFL
 
 
 def _inflated(decompress_into: Callable[..., int], data: bytes, limit: int) -> bytes:
-    """ValueError for more bytes than ``limit``."""
+    """ValueError if the data inflates to more than ``limit`` bytes."""
     size = min(limit, max(FIRST_BUFFER, GROWTH * len(data)))
     while True:
-        buffer = np.empty(size, np.uint8)  # memory only where it is written to
+        buffer = np.empty(size, np.uint8)  # the system allocates only the written pages
         try:
             return buffer[: decompress_into(data, buffer)].tobytes()
         except cramjam.DecompressionError as error:
@@ -62,13 +62,13 @@ def _zstd(data: bytes, magic: int, limit: int) -> bytes:
 
 
 def _snappy(data: bytes, magic: int, limit: int) -> bytes:
-    """Java clients frame snappy blocks (xerial), others write one bare block."""
+    """Java clients frame snappy blocks (xerial); other clients write one bare block."""
     if not data.startswith(XERIAL_MAGIC):
         return _snappy_block(data, limit)
     blocks = []
     position = XERIAL_HEADER_SIZE
     while position < len(data):
-        if data.startswith(XERIAL_MAGIC, position):  # streams may be strung together
+        if data.startswith(XERIAL_MAGIC, position):  # streams may be concatenated
             position += XERIAL_HEADER_SIZE
             continue
         start = position + 4
@@ -82,7 +82,7 @@ def _snappy(data: bytes, magic: int, limit: int) -> bytes:
 
 def _snappy_block(data: bytes, limit: int) -> bytes:
     length = cramjam.snappy.decompress_raw_len(data)
-    if length > SNAPPY_MAX_RATIO * len(data):  # allocated before anything is read
+    if length > SNAPPY_MAX_RATIO * len(data):  # the decoder allocates this length at once
         raise ValueError(f"{len(data)} bytes cannot hold the {length} they promise")
     if length > limit:
         raise ValueError(f"{len(data)} bytes inflate to {length}, where {limit} are left")
@@ -93,29 +93,30 @@ def _lz4(data: bytes, magic: int, limit: int) -> bytes:
     inflated = _single_lz4_block(data, limit)
     if inflated is not None:
         return inflated
-    mended = _mend_lz4_header(data) if magic < 2 else data
-    return _inflated(cramjam.lz4.decompress_into, mended, limit)
+    repaired = _repair_lz4_header(data) if magic < 2 else data
+    return _inflated(cramjam.lz4.decompress_into, repaired, limit)
 
 
 def _single_lz4_block(data: bytes, limit: int) -> bytes | None:
-    """What a frame holds that is one compressed block, as a broker's small batches are: in less
-    than half the time. None for any other, and for one that something is wrong with."""
+    """Decompress a frame of one block, such as a broker's small batches, in less than half the
+    time. None for other or damaged frames."""
     start, end = len(JAVA_LZ4) + 4, len(data) - len(LZ4_END)
     if not (data.startswith(JAVA_LZ4) and data.endswith(LZ4_END)):
         return None
     if int.from_bytes(data[start - 4 : start], "little") != end - start or end - start > LZ4_BLOCK:
         return None
     buffer = np.empty(min(limit, LZ4_BLOCK), np.uint8)
-    try:
-        return buffer[: cramjam.lz4.decompress_block_into(data[start:end], buffer)].tobytes()
+    try:  # cramjam's types do not know that an array is a buffer
+        size = cramjam.lz4.decompress_block_into(data[start:end], buffer)  # type: ignore[arg-type]
     except cramjam.DecompressionError:
         return None
+    return buffer[:size].tobytes()
 
 
-def _mend_lz4_header(data: bytes) -> bytes:
-    """Clients before 0.10 took the header's checksum over the frame's magic too (KAFKA-3160).
+def _repair_lz4_header(data: bytes) -> bytes:
+    """Clients before 0.10 included the frame's magic in the header's checksum (KAFKA-3160).
 
-    The outer message's CRC already vouches for the bytes, so the right checksum is put in.
+    The outer message's CRC has verified the bytes, so the correct checksum is set here.
     """
     if len(data) < 7 or not data.startswith(LZ4_MAGIC):
         return data
@@ -130,7 +131,7 @@ _U32 = 0xFFFFFFFF
 
 
 def xxh32_short(data: bytes) -> int:
-    """XXH32 with seed 0 of fewer than 16 bytes, which is what an LZ4 frame descriptor has."""
+    """XXH32 with seed 0 of fewer than 16 bytes, the length of an LZ4 frame descriptor."""
     h = _PRIME[4] + len(data)
     words = len(data) // 4 * 4
     for i in range(0, words, 4):

@@ -1,4 +1,4 @@
-"""Control records: the markers that transaction coordinators and KRaft leaders put into a log."""
+"""Control records: the markers that transaction coordinators and KRaft leaders write."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ UNKNOWN = "UNKNOWN"
 
 
 def control_type(keys: list[bytes | None]) -> str:
-    """What a control batch says: its only record's key is a version and a type, two bytes each.
+    """The type of a control batch: its only record's key is a version and a type, two bytes each.
 
-    UNKNOWN for a type that is not Kafka's, and when the cleaner has removed the record.
+    UNKNOWN for a type that Kafka does not define, or if the cleaner has removed the record.
     """
     if not keys or keys[0] is None or len(keys[0]) < 4:
         return UNKNOWN

@@ -1,4 +1,4 @@
-"""Which transactional records count: the next end marker of their producer id decides."""
+"""The outcome of transactional records: the next end marker of their producer id decides."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class EndMarkers:
         self._outcomes: dict[int, list[bool]] = {}
 
     def add(self, producer_id: int, offset: int, control: str) -> None:
-        """Notes a marker; other control records are no end of a transaction."""
+        """Adds a marker; other control records do not end a transaction."""
         if control in OUTCOMES:
             self._offsets.setdefault(producer_id, []).append(offset)
             self._outcomes.setdefault(producer_id, []).append(OUTCOMES[control])
 
     def committed(self, producer_id: int, offset: int) -> bool | None:
-        """True, False for aborted, or None while no marker follows."""
+        """True for committed, False for aborted, None if no marker follows."""
         next_marker = bisect_right(self._offsets.get(producer_id, ()), offset)
         outcomes = self._outcomes.get(producer_id, ())
         return outcomes[next_marker] if next_marker < len(outcomes) else None
@@ -33,7 +33,7 @@ class EndMarkers:
 def transactions(batches: Iterable[Batch]) -> list[bool | None]:
     """For each of a partition's batches, in offset order, whether its transaction was committed.
 
-    None for what is not transactional, for control batches, and for a transaction still open.
+    None for batches outside transactions, for control batches, and for open transactions.
     """
     markers = EndMarkers()
     transactional = []

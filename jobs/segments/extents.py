@@ -1,4 +1,4 @@
-"""Stretches of a segment in few words, for another process that has the same bytes before it."""
+"""Byte ranges of a segment, small enough to send to a worker that has the file open, too."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import NamedTuple
 from jobs.segments.frames import LAST_OFFSET_DELTA_AT, OVERHEAD, PREFIX, RUN_BYTES, Frame, Gap, Run
 from jobs.segments.pieces import stretches
 
-MOST_AT_A_TIME = 100  # where damage has left nothing but short ones
+MOST_AT_A_TIME = 100  # in a damaged file with short ranges only
 
 _INT32 = Struct(">i")
 
 
 class Extent(NamedTuple):
-    """A run, or the gap for which there is a reason."""
+    """A run; with a ``reason``, a gap."""
 
     position: int
     size: int
@@ -23,7 +23,7 @@ class Extent(NamedTuple):
 
 
 def extents(view: memoryview) -> Iterator[list[Extent]]:
-    """The stretches in file order, several at a time: of RUN_BYTES together or not much more."""
+    """All extents in file order, in lists of about RUN_BYTES."""
     held: list[Extent] = []
     for extent in map(_extent, stretches(view)):
         held.append(extent)
@@ -36,7 +36,7 @@ def extents(view: memoryview) -> Iterator[list[Extent]]:
 
 
 def stretch_at(view: memoryview, extent: Extent) -> Run | Gap:
-    """What the extent was made of. Nothing is checked again."""
+    """The run or gap of an extent, without checking checksums again."""
     if extent.reason is not None:
         return Gap(extent.position, extent.size, extent.reason)
     return _run(view, extent.position, extent.position + extent.size)

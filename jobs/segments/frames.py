@@ -1,8 +1,8 @@
-"""Where the batches of a segment lie: frames whose checksum holds, and the gaps between them.
+"""Find the batches of a segment: frames with a valid checksum, and the gaps between them.
 
-Reading goes on after damage with the next frame that checks out, wherever it begins. The work that
-failed attempts may cost is kept in proportion to the bytes passed, so that a file full of wrong
-lengths is still read in linear time.
+After damage, reading continues with the next valid frame, wherever it begins. The cost of failed
+attempts is limited in proportion to the bytes passed, so a file full of wrong lengths is read in
+linear time.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from jobs.segments import message_set, record_batch
 PREFIX = Struct(">qiIb")  # offset, length, checksum or leader epoch, magic: common to all formats
 PREFIX_SIZE = PREFIX.size
 LAST_OFFSET_DELTA_AT = 23  # in a record batch, an int32
-OVERHEAD = 12  # offset and length, which the length does not count
+OVERHEAD = 12  # offset and length, not included in the length
 MAGICS = (0, 1, 2)
 MIN_SIZE = OVERHEAD + message_set.MIN_LENGTH
 
 PAGE = 4096
 RUN_BYTES = 2 << 20
 FIRST_SCAN_BYTES, SCAN_BYTES = 1 << 10, 1 << 20
-INITIAL_CREDIT = 64 << 20  # bytes that checksums may be taken over in vain ...
-CREDIT_PER_BYTE = 16  # ... and what every byte passed adds to it
+INITIAL_CREDIT = 64 << 20  # bytes that failed checksums may cost ...
+CREDIT_PER_BYTE = 16  # ... plus this many per byte passed
 
-_BATCH = Struct(">qi4xbI2xi")  # what `_record_batches` looks at
+_BATCH = Struct(">qi4xbI2xi")  # the fields that `_record_batches` checks
 _UINT32 = Struct(">I")
 _INT32 = Struct(">i")
 
 
 class Frame(NamedTuple):
-    """A batch that checks out. A message (magic 0, 1) has one offset, which is first and last."""
+    """A batch with a valid checksum. For a message (magic 0, 1) first and last offset are equal."""
 
     position: int
     size: int
@@ -46,7 +46,7 @@ class Frame(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """A stretch that is none."""
+    """A byte range without a valid frame."""
 
     position: int
     size: int
@@ -54,11 +54,11 @@ class Gap(NamedTuple):
 
 
 Run = list[Frame]
-"""Frames that follow each other without a gap, in order of offset, all of magic 2 or none."""
+"""Consecutive frames without a gap, in order of offset, all of magic 2 or all of 0 and 1."""
 
 
 def frames(view: memoryview) -> Iterator[Frame | Gap]:
-    """Frames and gaps cover ``view`` in order, but for zeros at its end (a preallocated file)."""
+    """Frames and gaps in order; they cover ``view`` except zeros at the end (preallocated file)."""
     for run in runs(view):
         if isinstance(run, Gap):
             yield run
@@ -67,7 +67,7 @@ def frames(view: memoryview) -> Iterator[Frame | Gap]:
 
 
 def runs(view: memoryview) -> Iterator[Run | Gap]:
-    """The same by runs, each of RUN_BYTES or not much more."""
+    """The same in runs of about RUN_BYTES."""
     return _in_order(Framer(view).runs())
 
 
@@ -77,7 +77,7 @@ class Framer:
     def __init__(self, view: memoryview) -> None:
         self._view = view
         self._end = len(view)
-        self._spent = 0  # bytes that checksums were taken over in vain
+        self._spent = 0  # bytes of failed checksums
         self._data_end: int | None = None
 
     def runs(self) -> Iterator[Run | Gap]:
@@ -87,23 +87,23 @@ class Framer:
                 yield run
                 position = run[-1].position + run[-1].size
                 continue
-            found = self._frame_at(position)
-            if isinstance(found, Frame):
-                yield [found]
-                position += found.size
-            elif position >= self._where_zeros_begin():
+            frame = self._frame_at(position)
+            if isinstance(frame, Frame):
+                yield [frame]
+                position += frame.size
+            elif position >= self._zeros_start():
                 return
             else:
                 resume = self._resume(position)
-                yield from self._gaps(position, resume, found)
+                yield from self._gaps(position, resume, reason=frame)
                 position = resume
 
     def _record_batches(self, position: int) -> Run:
-        """`_frame_at` for as long as it finds record batches in order: nearly always."""
+        """`_frame_at` for consecutive record batches in order, the usual case."""
         view, end, run = self._view, self._end, []
         unpack, checksum_of, make = _BATCH.unpack_from, crc32c.crc32c, tuple.__new__
         last = min(position + RUN_BYTES, end - record_batch.HEADER_SIZE)
-        before, allowed = -1, self._allowance(position)
+        previous, allowed = -1, self._allowance(position)
         while position <= last:
             offset, length, magic, checksum, last_offset_delta = unpack(view, position)
             behind = position + OVERHEAD + length
@@ -111,7 +111,7 @@ class Framer:
                 magic != 2
                 or length < record_batch.MIN_LENGTH
                 or behind > end
-                or offset <= before
+                or offset <= previous
                 or last_offset_delta < 0
                 or length > allowed
             ):
@@ -119,13 +119,13 @@ class Framer:
             if checksum_of(view[position + record_batch.CRC_START : behind]) != checksum:
                 self._spent += length
                 break
-            before = offset + last_offset_delta
-            run.append(make(Frame, (position, behind - position, 2, offset, before)))
+            previous = offset + last_offset_delta
+            run.append(make(Frame, (position, behind - position, 2, offset, previous)))
             position = behind
         return run
 
     def _frame_at(self, position: int) -> Frame | str:
-        """The frame, or why there is none."""
+        """The frame, or the reason why it is invalid."""
         view, left = self._view, self._end - position
         if left < PREFIX_SIZE:
             return f"truncated: {left} bytes are left, too few for a batch"
@@ -140,7 +140,7 @@ class Framer:
         if size > left:
             return f"truncated: the batch has {size} bytes, {left} are left"
         if size > self._allowance(position):
-            return f"length {length} is not credible after so many wrong ones"
+            return f"length {length} is implausible after many wrong lengths"
         if magic == 2:
             return self._record_batch_at(position, size, offset)
         computed = zlib.crc32(view[position + message_set.CRC_START : position + size])
@@ -160,20 +160,20 @@ class Framer:
         return Frame(position, size, 2, offset, offset + last_offset_delta)
 
     def _allowance(self, position: int) -> int:
-        """The longest batch that may be tried: what was passed pays for what is tried in vain."""
+        """The longest batch to try: passed bytes add credit, failed attempts use it."""
         return INITIAL_CREDIT + CREDIT_PER_BYTE * position - self._spent
 
     def _failed(self, size: int, checksum: int, computed: int) -> str:
         self._spent += size
         return f"checksum: {checksum:08x} is stored, {computed:08x} computed"
 
-    def _where_zeros_begin(self) -> int:
+    def _zeros_start(self) -> int:
         if self._data_end is None:
             self._data_end = _without_trailing_zeros(self._view)
         return self._data_end
 
     def _resume(self, position: int) -> int:
-        """Where the next frame begins, or the data ends."""
+        """The start of the next valid frame, or the end of the data."""
         behind = self._behind_compressed_message(position)
         if behind is not None:
             return behind
@@ -183,17 +183,17 @@ class Framer:
         return self._end_of_data(position)
 
     def _end_of_data(self, position: int) -> int:
-        """Where the last gap ends: fewer zeros than a page are its own, not a preallocated tail."""
+        """The end of the last gap, which includes trailing zeros if they are less than a page."""
         claimed = self._claimed_end(position)
-        data_end = self._where_zeros_begin()
+        data_end = self._zeros_start()
         if claimed is not None and data_end <= claimed < self._end - PREFIX_SIZE:
             return claimed
         return data_end if self._end - data_end >= PAGE else self._end
 
     def _behind_compressed_message(self, position: int) -> int | None:
-        """The end of a damaged wrapper message, when a frame or nothing at all follows there.
+        """The end of a damaged wrapper message, if a valid frame or the file's end follows.
 
-        The messages inside can lie in it as they are and check out, with offsets not theirs.
+        Messages inside it may look like valid frames, but their offsets are relative.
         """
         end = self._claimed_end(position)
         if end is None or self._view[position + 16] == 2:
@@ -203,7 +203,7 @@ class Framer:
         return end if end == self._end or isinstance(self._frame_at(end), Frame) else None
 
     def _claimed_end(self, position: int) -> int | None:
-        """Where the frame would end by its own words, if these are possible at all."""
+        """The end of the frame by its own length, None if its header is impossible."""
         if self._end - position < PREFIX_SIZE:
             return None
         _, length, _, magic = PREFIX.unpack_from(self._view, position)
@@ -212,8 +212,8 @@ class Framer:
         return end if possible else None
 
     def _candidates(self, start: int) -> Iterator[int]:
-        """Positions from ``start`` on that could be a frame's, by the fields of its header."""
-        low, size = start, FIRST_SCAN_BYTES  # the next frame is mostly near
+        """Positions from ``start`` on with a plausible frame header."""
+        low, size = start, FIRST_SCAN_BYTES  # the next frame is usually near
         while low + MIN_SIZE <= self._end:
             block = np.frombuffer(self._view[low : low + size + PREFIX_SIZE - 1], np.uint8)
             for at in _plausible_prefixes(block, self._end - low):
@@ -222,19 +222,19 @@ class Framer:
             low, size = low + size, min(2 * size, SCAN_BYTES)
 
     def _gaps(self, position: int, end: int, reason: str) -> Iterator[Gap]:
-        """The stretch, cut where damaged batches follow each other by their lengths."""
+        """The byte range as one gap per damaged batch, if their lengths lead to its end."""
         cuts = [position]
         while (cut := self._claimed_end(cuts[-1])) is not None and cut < end:
             cuts.append(cut)
         if cut != end:
             cuts = [position]
         for start, stop in zip(cuts, [*cuts[1:], end], strict=True):
-            found = reason if start == position else self._frame_at(start)
-            yield Gap(start, stop - start, found if isinstance(found, str) else reason)
+            own_reason = reason if start == position else self._frame_at(start)
+            yield Gap(start, stop - start, own_reason if isinstance(own_reason, str) else reason)
 
 
 def _plausible_prefixes(block: np.ndarray, left: int) -> list[int]:
-    """Positions in ``block`` of offset >= 0, a known magic and a length that fits what is left."""
+    """Positions in ``block`` of offset >= 0, a valid magic and a length of at most ``left``."""
     count = len(block) - PREFIX_SIZE + 1
     at = np.flatnonzero(
         (block[16:] <= MAGICS[-1]) & (block[:count] < 0x80) & (block[8 : 8 + count] < 0x80)
@@ -259,7 +259,7 @@ def _is_plausible(view: memoryview, position: int) -> bool:
 
 
 def _is_plausible_message(view: memoryview, position: int) -> bool:
-    """A message's two lengths must come out at its end exactly."""
+    """A message's two lengths must lead exactly to its end."""
     length: int
     _, length, _, magic = PREFIX.unpack_from(view, position)
     end = position + OVERHEAD + length
@@ -284,32 +284,32 @@ def _without_trailing_zeros(view: memoryview) -> int:
 
 
 def _in_order(items: Iterator[Run | Gap]) -> Iterator[Run | Gap]:
-    """Turns a frame whose offset overlaps its neighbour's into a gap, if it is the wrong one.
+    """Turns a frame with a misplaced offset into a gap.
 
-    No checksum covers a batch's offset. Numbers that start again and go on from there are no
-    damage: such a file is several strung together.
+    No checksum covers a batch's offset. Offsets that start again and continue from there are not
+    damage: such a file is a concatenation of several.
     """
-    before = -1  # the last offset in front of `held`
+    previous = -1  # the last offset before `held`
     held: Run = []
-    gaps: list[Gap] = []  # those after `held`
-    ahead: list[Run | Gap] = []  # next one last
+    gaps: list[Gap] = []  # after `held`
+    ahead: list[Run | Gap] = []  # items read ahead, the next one last
     while (item := ahead.pop() if ahead else next(items, None)) is not None:
         if isinstance(item, Gap):
             gaps.append(item)
             continue
         if held and item[0].first_offset <= held[-1].last_offset:
             after = item[1] if len(item) > 1 else _next_frame(items, ahead)
-            in_front = held[-2].last_offset if len(held) > 1 else before
-            wrong = _wrong_one(in_front, held[-1], item[0], after)
-            if wrong is item[0]:
-                gaps.append(_misplaced(wrong, held[-1].last_offset, after))
+            before = held[-2].last_offset if len(held) > 1 else previous
+            misplaced = _misplaced(before, held[-1], item[0], after)
+            if misplaced is item[0]:
+                gaps.append(_gap_of(misplaced, held[-1].last_offset, after))
                 if item[1:]:
                     ahead.append(item[1:])
                 continue
-            if wrong is held[-1]:
-                gaps.insert(0, _misplaced(held.pop(), in_front, item[0]))
+            if misplaced is held[-1]:
+                gaps.insert(0, _gap_of(held.pop(), before, item[0]))
         if held:
-            before = held[-1].last_offset
+            previous = held[-1].last_offset
             yield held
         yield from gaps
         held, gaps = item, []
@@ -319,7 +319,7 @@ def _in_order(items: Iterator[Run | Gap]) -> Iterator[Run | Gap]:
 
 
 def _next_frame(items: Iterator[Run | Gap], ahead: list[Run | Gap]) -> Frame | None:
-    """The frame that comes next; what is taken from ``items`` to see it is put ``ahead``."""
+    """The next frame; items read to find it are added to ``ahead``."""
     for item in reversed(ahead):
         if not isinstance(item, Gap):
             return item[0]
@@ -330,18 +330,18 @@ def _next_frame(items: Iterator[Run | Gap], ahead: list[Run | Gap]) -> Frame | N
     return None
 
 
-def _wrong_one(before: int, one: Frame, other: Frame, after: Frame | None) -> Frame | None:
-    """Which of two overlapping neighbours is misplaced; None when the numbers start again."""
-    other_fits = before < other.first_offset
-    one_fits = after is None or one.last_offset < after.first_offset
-    if other_fits and one_fits:  # the offsets of a log follow each other, where not compacted
-        return other if one.first_offset == before + 1 else one
-    if other_fits:
-        return one
-    return other if one_fits else None
+def _misplaced(before: int, first: Frame, second: Frame, after: Frame | None) -> Frame | None:
+    """Which of two overlapping neighbors is misplaced; None if the offsets start again."""
+    second_fits = before < second.first_offset
+    first_fits = after is None or first.last_offset < after.first_offset
+    if second_fits and first_fits:  # offsets of a log are consecutive unless compacted
+        return second if first.first_offset == before + 1 else first
+    if second_fits:
+        return first
+    return second if first_fits else None
 
 
-def _misplaced(frame: Frame, before: int, after: Frame | None) -> Gap:
+def _gap_of(frame: Frame, before: int, after: Frame | None) -> Gap:
     following = "the end" if after is None else after.first_offset
     reason = f"offset {frame.first_offset} does not lie between {before} and {following}"
     return Gap(frame.position, frame.size, reason)

@@ -1,7 +1,7 @@
-"""Message sets (magic 0, and 1 with timestamps, KIP-32): what brokers before 0.11 wrote.
+"""Message sets of brokers before 0.11 (magic 0, and 1 with timestamps, KIP-32).
 
 A compressed message wraps a message set. Its own offset is that of the last message inside; the
-inner offsets are absolute in magic 0 and count from the set's first message in magic 1 (KIP-31).
+inner offsets are absolute in magic 0 and relative to the set's first message in magic 1 (KIP-31).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Message(NamedTuple):
 def read_message_batch(
     data: bytes, *, position: int, partition: int, file: str, max_inflated: int = MAX_INFLATED
 ) -> Batch:
-    """The batch of a frame whose checksum holds. Raises BadBatch for unreadable content."""
+    """The batch of a frame with a valid checksum. Raises BadBatch for unreadable content."""
     outer = _read_message(data, 0)
     codec = outer.attributes & CODEC_MASK
     messages = [outer] if codec == 0 else _unwrap(outer, max_inflated)
@@ -144,7 +144,7 @@ def _inner_base(outer: Message, last: Message) -> int:
 
 
 def _inner_messages(data: bytes) -> Iterator[Message]:
-    """Like Kafka's reader, a partial message at the end is passed over."""
+    """Skips a partial message at the end, as Kafka's reader does."""
     position = 0
     while position + 12 <= len(data):
         (length,) = _INT32.unpack_from(data, position + 8)

@@ -1,4 +1,4 @@
-"""A segment in pieces: whole runs of batches as columns where that is possible, else one by one."""
+"""A segment in pieces: runs of batches as columns if possible, else single frames."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from jobs.segments.columns import Columns, read_columns
 from jobs.segments.compression import MAX_INFLATED
 from jobs.segments.frames import RUN_BYTES, Frame, Gap, Run, runs
 
-MIN_RUN = 8  # batches, below which columns are not worth their set-up
+MIN_RUN = 8  # batches; columns of fewer cost more than they save
 
 
 def pieces(view: memoryview, max_inflated: int = MAX_INFLATED) -> Iterator[Columns | Frame | Gap]:
-    """In file order.  A frame is left to the reference, `read_batch`, to read or to refuse.
+    """Pieces in file order.  The caller reads a frame with the reference, `read_batch`.
 
-    Batches that inflate to more than ``max_inflated`` bytes are never among the columns.
+    Columns never have a batch that inflates to more than ``max_inflated`` bytes.
     """
     for stretch in stretches(view):
         if isinstance(stretch, Gap):
@@ -25,8 +25,8 @@ def pieces(view: memoryview, max_inflated: int = MAX_INFLATED) -> Iterator[Colum
 
 
 def stretches(view: memoryview) -> Iterator[Run | Gap]:
-    """Runs joined up to RUN_BYTES: where segments were strung together, the offsets start again
-    and again, and each run by itself would cost the set-up of its columns."""
+    """Gaps, and runs joined up to RUN_BYTES: in concatenated segments the offsets start again
+    often, and columns of each short run would be slow."""
     held: Run = []
     size = 0
     for item in runs(view):
@@ -48,7 +48,7 @@ def stretches(view: memoryview) -> Iterator[Run | Gap]:
 def pieces_of(
     view: memoryview, run: Run, max_inflated: int = MAX_INFLATED
 ) -> Iterator[Columns | Frame]:
-    """In bulk where that is possible, else by halves, in the end batch by batch."""
+    """The run as columns if possible, else in halves, at last batch by batch."""
     columns = _columns_of(view, run, max_inflated)
     if columns is not None:
         yield columns
@@ -61,7 +61,7 @@ def pieces_of(
 
 
 def _columns_of(view: memoryview, run: Run, max_inflated: int) -> Columns | None:
-    """The run in bulk, or None where it is not worth it or not possible."""
+    """The run as columns; None if it is short or needs the reference."""
     if len(run) < MIN_RUN or run[0].magic < 2:
         return None
     try:

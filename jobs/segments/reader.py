@@ -1,9 +1,9 @@
-"""Reads a broker's segment file: every batch that checks out, everything else quarantined.
+"""Read a broker's segment file: valid batches, and everything else quarantined.
 
-The reader is our own, on cramjam's codecs, crc32c and zlib's CRC-32, because those at hand are made
-for fetch responses. kafka-python's (2.0.2) raises at a zero-filled tail and at a wrong length, with
-nothing to go on from: it keeps no byte positions. A wrong magic it reads all the same.
-confluent-kafka lets nobody at librdkafka's parser.
+Parsers of Kafka clients are made for fetch responses, so this one is our own, on cramjam's codecs,
+crc32c and zlib's CRC-32. kafka-python's (2.0.2) raises at a zero-filled tail or a wrong length
+without a byte position to continue from, and accepts a wrong magic. confluent-kafka does not expose
+librdkafka's parser.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from jobs.segments.frames import Frame, Gap, frames
 
 Data = bytes | bytearray | memoryview | mmap.mmap | BinaryIO
 
-QUARANTINE_BYTES = 16 << 20  # a longer gap is handed out in pieces
+QUARANTINE_BYTES = 16 << 20  # a longer gap is split
 
 
 def read_segment(
     data: Data, *, partition: int, file: str, max_inflated: int = MAX_INFLATED
 ) -> Iterator[Batch | Quarantined]:
-    """Batches and quarantined stretches in file order.
+    """Batches and quarantined byte ranges in file order.
 
-    With the zeros at the end of a preallocated file they cover the segment exactly. ``data`` is a
-    buffer or an open binary file; a file of the operating system is mapped, not loaded. A batch
-    that inflates to more than ``max_inflated`` bytes is quarantined.
+    They cover the segment except zeros at the end of a preallocated file. ``data`` is a buffer or
+    an open binary file; a file on disk is memory-mapped. A batch that inflates to more than
+    ``max_inflated`` bytes is quarantined.
     """
     view = view_of(data)
-    for found in frames(view):
-        if isinstance(found, Gap):
-            yield from quarantined(view, found, file=file)
+    for item in frames(view):
+        if isinstance(item, Gap):
+            yield from quarantined(view, item, file=file)
         else:
             yield from read_frame(
-                view, found, partition=partition, file=file, max_inflated=max_inflated
+                view, item, partition=partition, file=file, max_inflated=max_inflated
             )
 
 
 def read_frame(
     view: memoryview, frame: Frame, *, partition: int, file: str, max_inflated: int
 ) -> Iterator[Batch | Quarantined]:
-    """The frame's batch, or the frame quarantined when its content cannot be read."""
+    """The frame's batch, or the quarantined frame if its content is unreadable."""
     try:
         yield read_batch(view, frame, partition=partition, file=file, max_inflated=max_inflated)
     except BadBatch as error:
@@ -62,7 +62,7 @@ def read_batch(
     file: str,
     max_inflated: int = MAX_INFLATED,
 ) -> Batch:
-    """One batch. Raises BadBatch when the frame checks out and its content cannot be read."""
+    """One batch. Raises BadBatch if the content is unreadable."""
     end = frame.position + frame.size
     if frame.magic < 2:
         message = bytes(view[frame.position : end])
@@ -93,11 +93,11 @@ def quarantined(view: memoryview, gap: Gap, *, file: str) -> Iterator[Quarantine
 
 
 def view_of(data: Data) -> memoryview:
-    """The segment's bytes. What is no plain file on disk (a decompressing stream) is read whole."""
+    """The segment's bytes. A stream that is not a file on disk is read completely."""
     if not hasattr(data, "read") or isinstance(data, mmap.mmap):
         return memoryview(data).cast("B")
     if isinstance(data, io.BufferedReader) and isinstance(data.raw, io.FileIO):
-        if os.fstat(data.fileno()).st_size == 0:  # which cannot be mapped
+        if os.fstat(data.fileno()).st_size == 0:  # an empty file cannot be mapped
             return memoryview(b"")
         return memoryview(mmap.mmap(data.fileno(), 0, access=mmap.ACCESS_READ))
     return memoryview(data.read())

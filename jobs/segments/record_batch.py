@@ -15,9 +15,9 @@ from jobs.segments.control import control_type
 
 HEADER = Struct(">qiibIhiqqqhii")
 HEADER_SIZE = HEADER.size  # 61
-MIN_LENGTH = HEADER_SIZE - 12  # the length counts what follows it
+MIN_LENGTH = HEADER_SIZE - 12  # the length counts the bytes after it
 CRC_POSITION, CRC_START = 17, 21
-MIN_RECORD_SIZE = 7  # length, attributes, two deltas, two lengths, header count: a byte each
+MIN_RECORD_SIZE = 7  # length, attributes, two deltas, two lengths, header count: one byte each
 
 CODEC_MASK, LOG_APPEND, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
 
@@ -45,7 +45,7 @@ def read_header(view: memoryview, position: int) -> Header:
 
 
 def records_of(header: Header, payload: bytes, max_inflated: int = MAX_INFLATED) -> bytes:
-    """The records' bytes, decompressed, checked to be long enough for the promised count."""
+    """The records' bytes, decompressed. BadBatch if they are too short for the record count."""
     codec = header.attributes & CODEC_MASK
     if codec >= len(CODECS):
         raise BadBatch(f"unknown compression codec {codec}")
@@ -66,7 +66,7 @@ def read_record_batch(
     file: str,
     max_inflated: int = MAX_INFLATED,
 ) -> Batch:
-    """The batch of a frame whose checksum holds. Raises BadBatch for unreadable content."""
+    """The batch of a frame with a valid checksum. Raises BadBatch for unreadable content."""
     offsets, timestamps, keys, values = read_records(
         header, records_of(header, payload, max_inflated)
     )
@@ -99,7 +99,7 @@ Columns = tuple[list[int], list[int], list[bytes | None], list[bytes | None]]
 
 
 def read_records(header: Header, data: bytes) -> Columns:
-    """Offsets, timestamps, keys and values; headers of records are checked and passed over."""
+    """Offsets, timestamps, keys and values; record headers are checked and skipped."""
     offsets: list[int] = []
     timestamps: list[int] = []
     keys: list[bytes | None] = []

@@ -1,6 +1,6 @@
-"""Record batches (magic 2) and segment files as a broker writes them for its coordinator.
+"""Write record batches (magic 2) and segment files as a broker's group coordinator does.
 
-One uncompressed batch an append, without a producer; its records all have the batch's time.
+One uncompressed batch per append, without a producer; all records have the batch's time.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def record_batch(
     records: Sequence[Pair],
     base_sequence: int = 0,
 ) -> bytes:
-    """The batch's bytes; ``records``: key and value, None is a tombstone's."""
+    """The batch's bytes; ``records``: key and value, the value None for a tombstone."""
     payload, count = records_bytes(records), len(records)
     return framed(base_offset, leader_epoch, time_ms, payload, count, base_sequence)
 
 
 def records_bytes(records: Sequence[Pair]) -> bytes:
-    """What follows a batch's header."""
+    """The bytes after a batch's header."""
     return b"".join([_record(index, *record) for index, record in enumerate(records)])
 
 
@@ -51,8 +51,8 @@ def framed(
     attributes: int = 0,
     producer: tuple[int, int] = NO_PRODUCER,
 ) -> bytes:
-    """``payload`` of ``count`` records behind a header; ``attributes``: how it is compressed,
-    whether it is a transaction's or its marker; ``producer``: id and epoch.
+    """``payload`` of ``count`` records with a header; ``attributes``: compression, transactional
+    and control bits; ``producer``: id and epoch.
     """
     covered = (
         _COVERED.pack(
@@ -81,22 +81,22 @@ def _sized(data: bytes | None) -> bytes:
 
 
 def varint(number: int) -> bytes:
-    """Zigzag, seven bits a byte, the lowest first."""
+    """Zigzag coding, seven bits per byte, the lowest first."""
     left = number << 1 ^ number >> 31
     if 0 <= left < 0x80:
         return _ONE_BYTE[left]
-    found = bytearray()
+    coded = bytearray()
     while left > 0x7F:
-        found.append(left & 0x7F | 0x80)
+        coded.append(left & 0x7F | 0x80)
         left >>= 7
-    found.append(left)
-    return bytes(found)
+    coded.append(left)
+    return bytes(coded)
 
 
 class SegmentWriter:
     """One partition's log under ``folder``: FOLDER/TOPIC-N/OFFSET.log, rolled by size.
 
-    To be closed.
+    The caller closes it.
     """
 
     def __init__(self, folder: Path, topic_partition: str, segment_bytes: int) -> None:

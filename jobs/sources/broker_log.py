@@ -1,7 +1,7 @@
 """Source `broker_log`: brokers' server.log files (plain, gzip, rolled) -> coordinator lines.
 
-A log is known by its first line, not by its name: rolled, renamed or compressed it stays the same
-log, and its lines the same lines.
+A log file is identified by a hash of its first line, not by its name: a rolled, renamed or
+compressed file stays the same log, so its lines are not ingested twice.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILES_LIKE = "*.log*"
 _GZIP = b"\x1f\x8b"
 _FIRST_LINE_LIMIT = 1 << 16
 
-# What ParsedEvent calls by the same name.
+# Fields of ParsedEvent, by the same names.
 EVENT_FIELDS = {
     "event": pa.string(),
     "group_id": pa.string(),
@@ -48,7 +48,7 @@ EVENT_FIELDS = {
     "groups": pa.list_(pa.string()),
 }
 
-# One row is an event, something quarantined, or (last of each file) the file's counts.
+# One row is an event, a quarantined line, or (last of each file) the file's counts.
 ROWS = pa.schema(
     [
         ("kind", pa.string()),
@@ -77,7 +77,7 @@ ROWS = pa.schema(
 def read_broker_logs(
     spark: SparkSession, files: list[str], timezone: str, dates: DateRange
 ) -> DataFrame:
-    """ROWS of all ``files``, one task a file.  ``timezone``: of the brokers' wall clock."""
+    """ROWS of all ``files``, one task per file.  ``timezone``: of the brokers' wall clock."""
     return rows_of_files(spark, files, lambda path: log_rows(path, timezone, dates), ROWS)
 
 
@@ -87,8 +87,8 @@ def log_rows(path: str, timezone: str, dates: DateRange) -> Iterator[pa.RecordBa
     with open_file(path) as stream:
         log = _Log(path, first_line_hash(stream), stream.seek(0, 2), dates)
         stream.seek(0)
-        for found in read_log(stream, file=path, timezone=timezone):
-            for row in log.rows(found):
+        for item in read_log(stream, file=path, timezone=timezone):
+            for row in log.rows(item):
                 buffer.add(row)
             if buffer.is_full:
                 yield buffer.take()
@@ -96,10 +96,10 @@ def log_rows(path: str, timezone: str, dates: DateRange) -> Iterator[pa.RecordBa
 
 
 def first_line_hash(stream: BinaryIO) -> str:
-    """Sixteen hex digits that name the log; the stream is back at its start afterwards."""
-    packed = stream.read(2) == _GZIP
+    """Sixteen hex digits that identify the log; rewinds the stream."""
+    is_gzip = stream.read(2) == _GZIP
     stream.seek(0)
-    lines = gzip.open(stream) if packed else stream  # noqa: SIM115 - the caller closes it
+    lines = gzip.open(stream) if is_gzip else stream  # noqa: SIM115 - the caller closes it
     try:
         first = lines.readline(_FIRST_LINE_LIMIT)
     except (EOFError, OSError, zlib.error):  # damaged before its first line ends
@@ -110,31 +110,30 @@ def first_line_hash(stream: BinaryIO) -> str:
 
 
 class _Log:
-    """One file on its way to rows: fills in what a line leaves to its neighbours."""
+    """Rows of one file: a line without a date or broker id takes those of its neighbors."""
 
     def __init__(self, path: str, file_id: str, size: int, dates: DateRange) -> None:
         self._common = {"path": path, "file_id": file_id}
         self._bytes = size
         self._dates = dates
         self._broker_id: int | None = None
-        self._waiting: list[
-            dict[str, Any]
-        ] = []  # events before the first line that names the broker
+        # Events before the first line that names the broker.
+        self._waiting: list[dict[str, Any]] = []
         self._time_ms: int | None = None
         self._kept_by_date: Counter[int] = Counter()
         self._undated = 0
 
-    def rows(self, found: LogEntry | Unreadable | LogCounts) -> Iterator[dict[str, Any]]:
-        if isinstance(found, LogEntry):
-            yield from self._event(found)
-        elif isinstance(found, Unreadable):
-            yield self._quarantined(found.position, found.reason, found.bytes)
+    def rows(self, item: LogEntry | Unreadable | LogCounts) -> Iterator[dict[str, Any]]:
+        if isinstance(item, LogEntry):
+            yield from self._event(item)
+        elif isinstance(item, Unreadable):
+            yield self._quarantined(item.position, item.reason, item.bytes)
         else:
             yield from self._release(-1)
-            yield self._counts(found)
+            yield self._counts(item)
 
     def _event(self, entry: LogEntry) -> Iterator[dict[str, Any]]:
-        # A line without a date was written with the one before it.
+        # A line without a date has the time of the previous line.
         self._time_ms = self._time_ms if entry.time_ms is None else entry.time_ms
         if self._time_ms is None:
             self._undated += 1
@@ -172,7 +171,7 @@ class _Log:
 
 def _event_row(entry: LogEntry, time_ms: int) -> dict[str, Any]:
     line = entry.line
-    assert line.event is not None  # read_log gives an Unreadable for a line that no wording knows
+    assert line.event is not None  # read_log returns Unreadable for lines of unknown wording
     return {
         "kind": "event",
         "position": entry.position,
@@ -187,5 +186,5 @@ def _event_row(entry: LogEntry, time_ms: int) -> dict[str, Any]:
 
 
 def _or_null(value: Any) -> Any:
-    """A tuple becomes a list; an empty one says nothing."""
+    """A tuple becomes a list, an empty one null."""
     return (list(value) or None) if isinstance(value, tuple) else value

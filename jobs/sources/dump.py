@@ -1,6 +1,7 @@
-"""Source `dump`: `__consumer_offsets` as someone exported it, Parquet, Delta, JSON Lines or Avro.
+"""Source `dump`: an export of `__consumer_offsets` as Parquet, Delta, JSON Lines or Avro.
 
-A dump is told by its content, its columns by their names (jobs.sources.dump_columns).
+The format is detected from a file's first bytes, the columns from their names
+(jobs.sources.dump_columns).
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ READERS: dict[str, Callable[[str, Columns], Iterator[dict[str, Any]]]] = {
 
 
 class Dump:
-    """What ``--dump PATH`` names: a Delta table, or files of one or several formats.
+    """The argument of ``--dump``: a Delta table, or files of one or several formats.
 
-    UsageError where there is nothing, or where it is not a dump.
+    UsageError if there are no files, or a file is not a dump.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -54,7 +55,7 @@ class Dump:
             for file in filter(_is_data, list_files(pattern, "--dump", name_like="*")):
                 self._add(file)
             if not self.files:
-                raise UsageError(f"--dump {pattern}: nothing in it but empty and hidden files")
+                raise UsageError(f"--dump {pattern}: all files are empty or hidden; give an export")
 
     def _add(self, file: str) -> None:
         with open_file(file) as stream:
@@ -69,7 +70,7 @@ class Dump:
         """RAW of all records."""
         if self.delta:
             table = spark.read.format("delta").load(self.delta)
-            return _tabular(table, self._columns, _hash_of_no_offset)
+            return _tabular(table, self._columns, _content_hash_without_offset)
         frames = [
             _parquet(spark, files, dict(columns))
             if format_ == "parquet"
@@ -90,7 +91,7 @@ def _columns(format_: str, file: str) -> Columns:
         return avro_columns(file) if format_ == "avro" else json_columns(file)
     except UsageError:
         raise
-    except Exception as error:  # whatever a damaged header makes its reader raise
+    except Exception as error:  # a damaged header makes readers raise any class
         why = str(error).split("\n")[0]
         raise UsageError(f"--dump {file}: cannot be read as {format_}: {why}") from None
 
@@ -98,12 +99,12 @@ def _columns(format_: str, file: str) -> Columns:
 def _is_delta(path: str) -> bool:
     try:
         return DeltaTable.is_deltatable(path)
-    except (DeltaError, OSError):  # a file, a glob, a store that pyarrow alone knows
+    except (DeltaError, OSError):  # a file, a glob, or a store that only pyarrow supports
         return False
 
 
 def _is_data(file: str) -> bool:
-    """Neither Spark's markers and checksums nor what any writer hides."""
+    """Leaves out Spark's markers and checksums and other hidden files."""
     return not file.rsplit("/", 1)[-1].startswith(("_", ".")) and "/_delta_log/" not in file
 
 
@@ -119,7 +120,7 @@ def _delta_names(root: str) -> Iterator[tuple[str, ...]]:
         fields = DeltaTable(root).schema().fields
     except (DeltaError, OSError) as error:
         why = str(error).split("\n")[0]
-        raise UsageError(f"--dump {root}: a Delta table that cannot be read: {why}") from None
+        raise UsageError(f"--dump {root}: unreadable Delta table: {why}") from None
     for field in fields:
         yield (field.name,)
         yield from ((field.name, inner.name) for inner in getattr(field.type, "fields", ()))
@@ -129,32 +130,32 @@ def _parquet(spark: SparkSession, files: list[str], columns: Columns) -> DataFra
     return _tabular(spark.read.parquet(*files), columns, lambda _: F.col("_metadata.row_index"))
 
 
-def _hash_of_no_offset(given: Mapping[str, Column]) -> Column:
-    """Delta numbers no rows: what has no offset to be known by is known by what it says."""
-    content = F.pmod(F.xxhash64(*given.values()), F.lit(1 << 62))
-    return F.when(given["offset"].try_cast("long") >= 0, -1).otherwise(content)
+def _content_hash_without_offset(fields: Mapping[str, Column]) -> Column:
+    """A position for rows without a valid offset: Delta has no row numbers, so a content hash."""
+    content = F.pmod(F.xxhash64(*fields.values()), F.lit(1 << 62))
+    return F.when(fields["offset"].try_cast("long") >= 0, -1).otherwise(content)
 
 
 def _tabular(
     df: DataFrame, columns: Columns, position: Callable[[Mapping[str, Column]], Column]
 ) -> DataFrame:
-    given = {name: _field(df, path) for name, path in columns.items()}
-    times = _time_ms(given["timestamp"], _type(df, columns["timestamp"]))
-    keys, values = (_binary(given[n], _type(df, columns[n])) for n in ("key", "value"))
-    partition, offset = (given[n].try_cast("long") for n in ("partition", "offset"))
+    fields = {name: _field(df, path) for name, path in columns.items()}
+    times = _time_ms(fields["timestamp"], _type(df, columns["timestamp"]))
+    keys, values = (_binary(fields[n], _type(df, columns[n])) for n in ("key", "value"))
+    partition, offset = (fields[n].try_cast("long") for n in ("partition", "offset"))
     reasons = F.coalesce(
-        _unless(partition.between(0, (1 << 31) - 1), "partition", given["partition"]),
-        _unless(offset >= 0, "offset", given["offset"]),
-        _unless(times.isNotNull() | given["timestamp"].isNull(), "timestamp", given["timestamp"]),
-        F.when(given["key"].isNotNull() & keys.isNull(), "key is not base64"),
-        F.when(given["value"].isNotNull() & values.isNull(), "value is not base64"),
+        _unless(partition.between(0, (1 << 31) - 1), "partition", fields["partition"]),
+        _unless(offset >= 0, "offset", fields["offset"]),
+        _unless(times.isNotNull() | fields["timestamp"].isNull(), "timestamp", fields["timestamp"]),
+        F.when(fields["key"].isNotNull() & keys.isNull(), "key is not base64"),
+        F.when(fields["value"].isNotNull() & values.isNull(), "value is not base64"),
     )
     path = F.col("_metadata.file_path")
     row = {
         "file": _local(path),
         "bytes": F.col("_metadata.file_size"),
-        "position": position(given),
-        "topic": given["topic"].cast("string") if "topic" in given else F.lit(None),
+        "position": position(fields),
+        "topic": fields["topic"].cast("string") if "topic" in fields else F.lit(None),
         "partition": F.when(partition.between(0, (1 << 31) - 1), partition),
         "log_offset": F.when(offset >= 0, offset),
         "time_ms": times,
@@ -176,34 +177,34 @@ def _field(df: DataFrame, path: tuple[str, ...]) -> Column:
 
 
 def _type(df: DataFrame, path: tuple[str, ...]) -> T.DataType:
-    of: Any = df.schema
+    data_type: Any = df.schema
     for name in path:
-        of = of[name].dataType
-    return of  # type: ignore[no-any-return]
+        data_type = data_type[name].dataType
+    return data_type  # type: ignore[no-any-return]  # indexing a StructType is untyped
 
 
-def _time_ms(given: Column, of: T.DataType) -> Column:
-    if isinstance(of, T.TimestampType | T.TimestampNTZType):
-        return F.unix_millis(given.cast("timestamp"))
-    number = given.try_cast("long")
-    if isinstance(of, T.StringType):
-        return F.coalesce(number, F.unix_millis(given.try_cast("timestamp")))
+def _time_ms(time: Column, data_type: T.DataType) -> Column:
+    if isinstance(data_type, T.TimestampType | T.TimestampNTZType):
+        return F.unix_millis(time.cast("timestamp"))
+    number = time.try_cast("long")
+    if isinstance(data_type, T.StringType):
+        return F.coalesce(number, F.unix_millis(time.try_cast("timestamp")))
     return number
 
 
-def _binary(given: Column, of: T.DataType) -> Column:
-    if isinstance(of, T.BinaryType):
-        return given
-    return F.try_to_binary(given.cast("string"), F.lit("base64"))
+def _binary(field: Column, data_type: T.DataType) -> Column:
+    if isinstance(data_type, T.BinaryType):
+        return field
+    return F.try_to_binary(field.cast("string"), F.lit("base64"))
 
 
-def _unless(good: Column, name: str, given: Column) -> Column:
-    shown = F.coalesce(F.left(given.cast("string"), F.lit(80)), F.lit("None"))
-    return F.when(~F.coalesce(good, F.lit(False)), F.concat(F.lit(f"{name} "), shown))
+def _unless(is_valid: Column, name: str, field: Column) -> Column:
+    shown = F.coalesce(F.left(field.cast("string"), F.lit(80)), F.lit("None"))
+    return F.when(~F.coalesce(is_valid, F.lit(False)), F.concat(F.lit(f"{name} "), shown))
 
 
 def _local(uri: Column) -> Column:
-    """As paths are written elsewhere in the lake: a local one without scheme and escapes."""
+    """The path as in other tables: local files without scheme and percent-encoding."""
     path = F.url_decode(F.replace(uri, F.lit("+"), F.lit("%2B")))
     return F.when(uri.startswith("file:"), F.regexp_replace(path, "^file:/+", "/")).otherwise(uri)
 

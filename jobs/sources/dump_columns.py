@@ -1,4 +1,4 @@
-"""Which column of a dump is the key, the value, the partition, ...: by the names in common use."""
+"""Find the columns of a dump (key, value, partition, ...) by the names in common use."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from jobs.console.errors import UsageError
 
-# Spark's own Kafka source and the plain names first; then `kcat -J` (ts, payload), what Connect's
-# InsertField is usually told, and envelopes with the record's place in a `metadata` of its own.
+# Names of Spark's Kafka source first; then of `kcat -J` (ts, payload), of usual configurations of
+# Connect's InsertField, and of envelopes that have partition and offset in `metadata`.
 SPELLINGS = {
     "key": ("key", "record_key", "kafka_key", "message_key"),
     "value": ("value", "record_value", "kafka_value", "message_value", "payload", "message"),
@@ -33,30 +33,30 @@ Columns = Mapping[str, Path]
 
 
 def columns_of(names: Iterable[Path], where: str) -> Columns:
-    """What each of SPELLINGS is called among ``names``: a path of one name, or two for a field of
-    an envelope.  Case, ``_`` and ``-`` are no difference.
+    """The path in ``names`` of each column of SPELLINGS: one name, or two for a field of an
+    envelope.  Case, ``_`` and ``-`` are ignored.
 
-    UsageError with the names that are there if one that is needed is missing.
+    UsageError with the existing names if a required column is missing.
     """
-    given = {_plain(path): path for path in reversed(sorted(names, key=len))}
-    found: dict[str, Path] = {}
+    paths = {_plain(path): path for path in reversed(sorted(names, key=len))}
+    columns: dict[str, Path] = {}
     for column, spellings in SPELLINGS.items():
         for spelling in _with_envelopes(spellings):
-            if spelling in given:
-                found[column] = given[spelling]
+            if spelling in paths:
+                columns[column] = paths[spelling]
                 break
-    missing = sorted(SPELLINGS.keys() - OPTIONAL - found.keys())
+    missing = sorted(SPELLINGS.keys() - OPTIONAL - columns.keys())
     if missing:
-        there = ", ".join(sorted(".".join(path) for path in given.values())) or "none"
+        existing = ", ".join(sorted(".".join(path) for path in paths.values())) or "none"
         raise UsageError(
-            f"--dump {where}: no column for {' and '.join(missing)}; it has {there}; "
+            f"--dump {where}: no column for {' and '.join(missing)}; it has {existing}; "
             f"a dump needs key, value, partition, offset and timestamp"
         )
-    return found
+    return columns
 
 
 def paths_in(record: Mapping[str, Any]) -> list[Path]:
-    """The names of a record, and those of its envelopes' fields."""
+    """The field names of a record and of its envelopes."""
     inner = [
         (name, field)
         for name, value in record.items()
@@ -67,7 +67,7 @@ def paths_in(record: Mapping[str, Any]) -> list[Path]:
 
 
 def value_at(record: Mapping[str, Any], path: Path | None) -> Any:
-    """None where the record, or the envelope on the way, has no such name."""
+    """None if the record, or its envelope, has no such field."""
     value: Any = record if path else None
     for name in path or ():
         value = value.get(name) if isinstance(value, dict) else None

@@ -1,6 +1,6 @@
-"""Dumps that Python reads: JSON Lines with base64 (plain or gzip) and Avro, a row at a time.
+"""Dumps read in Python, row by row: JSON Lines with base64 (plain or gzip) and Avro.
 
-Rows are dicts of RAW (jobs.sources.raw_records): what cannot be read keeps its place and bytes.
+Rows are dicts of RAW (jobs.sources.raw_records); an unreadable one has its position and bytes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import Any
 
 import fastavro
 
@@ -29,7 +29,7 @@ _DAMAGE = (EOFError, OSError, zlib.error)
 
 
 def json_columns(file: str) -> Columns:
-    """By the names in the first SAMPLE lines: a writer may leave out what is null."""
+    """By the names in the first SAMPLE lines, because writers may omit null fields."""
     names: set[Path] = set()
     for _, line in islice(_lines(file), SAMPLE):
         record = _parsed(line)
@@ -39,13 +39,13 @@ def json_columns(file: str) -> Columns:
 
 
 def json_rows(file: str, columns: Columns) -> Iterator[dict[str, Any]]:
-    """``position``: byte of the line's start, in the unpacked file."""
+    """``position``: byte offset of the line in the uncompressed file."""
     for position, line in _lines(file):
         record = _parsed(line) if isinstance(line, bytes) else line
         if isinstance(record, dict):
             yield {"position": position, **record_row(record, columns, line)}
         elif isinstance(record, Exception):
-            damage = {"key": b"", "unread_bytes": 0, "reason": f"cannot be unpacked: {record}"}
+            damage = {"key": b"", "unread_bytes": 0, "reason": f"cannot be decompressed: {record}"}
             yield {"position": position, **damage}
         elif line.strip():
             reason = "not a JSON object"
@@ -60,7 +60,7 @@ def avro_columns(file: str) -> Columns:
 
 
 def avro_rows(file: str, columns: Columns) -> Iterator[dict[str, Any]]:
-    """``position``: number of the record in the file.  From damage on the file is one stretch."""
+    """``position``: number of the record in the file.  The rest after damage is one row."""
     with open_file(file) as stream:
         size = stream.seek(0, 2)
         stream.seek(0)
@@ -68,11 +68,11 @@ def avro_rows(file: str, columns: Columns) -> Iterator[dict[str, Any]]:
         number, end = 0, stream.tell()
         try:
             for block in blocks:
-                for record in list(block):  # all of a block or nothing: it has one fate
+                for record in list(block):  # a damaged block yields no records
                     yield {"position": number, **record_row(record, columns, b"")}  # type: ignore[arg-type]
                     number += 1
                 end = stream.tell()
-        except Exception as error:  # whatever a damaged block makes its decoder raise
+        except Exception as error:  # a damaged block makes its decoder raise any class
             stream.seek(end)
             yield {
                 "position": number,
@@ -83,7 +83,7 @@ def avro_rows(file: str, columns: Columns) -> Iterator[dict[str, Any]]:
 
 
 def record_row(record: Mapping[str, Any], columns: Columns, raw: bytes) -> dict[str, Any]:
-    """A row of RAW; of a record that cannot be one ``raw`` is kept, where there is any."""
+    """A row of RAW; an invalid record keeps ``raw``, its bytes, and the reason."""
     row: dict[str, Any] = {}
     try:
         topic = value_at(record, columns.get("topic"))
@@ -99,11 +99,11 @@ def record_row(record: Mapping[str, Any], columns: Columns, raw: bytes) -> dict[
 
 
 def _lines(file: str) -> Iterator[tuple[int, Any]]:
-    """Byte position and line; an exception in the place of the line where unpacking ends."""
+    """Byte position and line; the exception instead of a line where decompression fails."""
     with open_file(file) as stream:
-        packed = stream.read(2) == GZIP
+        is_gzip = stream.read(2) == GZIP
         stream.seek(0)
-        lines: BinaryIO = gzip.open(stream) if packed else stream  # type: ignore[assignment]  # noqa: SIM115
+        lines: Any = gzip.open(stream) if is_gzip else stream  # noqa: SIM115 - closed with stream
         position = 0
         while True:
             try:
@@ -127,50 +127,50 @@ def _parsed(line: Any) -> Any:
 
 
 def _fields_of(avro_type: Any) -> dict[str, None] | None:
-    """The fields of a record, also of an optional one; None of anything else."""
+    """The fields of a record or an optional record; None for other types."""
     for choice in avro_type if isinstance(avro_type, list) else [avro_type]:
         if isinstance(choice, dict) and choice.get("type") == "record":
             return {field["name"]: None for field in choice["fields"]}
     return None
 
 
-def _number(given: Any, name: str, limit: int) -> int:
+def _number(field: Any, name: str, limit: int) -> int:
     try:
-        number = int(given) if isinstance(given, int | str) and given is not True else -1
+        number = int(field) if isinstance(field, int | str) and field is not True else -1
     except ValueError:
         number = -1
     if not 0 <= number < limit:
-        raise ValueError(f"{name} {_shown(given)}")
+        raise ValueError(f"{name} {_shown(field)}")
     return number
 
 
-def _time_ms(given: Any) -> int | None:
-    """Milliseconds since the epoch, or a time in ISO 8601 (in UTC where it does not say)."""
-    if given is None:
+def _time_ms(field: Any) -> int | None:
+    """Milliseconds since the epoch, or a time in ISO 8601 (UTC unless it has an offset)."""
+    if field is None:
         return None
     try:
-        if isinstance(given, str) and not given.lstrip("-").isdigit():
-            given = datetime.fromisoformat(given)
-        if isinstance(given, datetime):
-            in_zone = given if given.tzinfo else given.replace(tzinfo=UTC)
+        if isinstance(field, str) and not field.lstrip("-").isdigit():
+            field = datetime.fromisoformat(field)
+        if isinstance(field, datetime):
+            in_zone = field if field.tzinfo else field.replace(tzinfo=UTC)
             return round(in_zone.timestamp() * 1000)
-        time_ms = int(given)
+        time_ms = int(field)
     except (ValueError, TypeError, OverflowError):
         time_ms = _LONG.stop
     if time_ms not in _LONG:
-        raise ValueError(f"timestamp {_shown(given)}")
+        raise ValueError(f"timestamp {_shown(field)}")
     return time_ms
 
 
-def _bytes(given: Any, name: str) -> bytes | None:
-    if given is None or isinstance(given, bytes):
-        return given
+def _bytes(field: Any, name: str) -> bytes | None:
+    if field is None or isinstance(field, bytes):
+        return field
     try:
         # Spark's base64() and MIME break it into lines.
-        return base64.b64decode("".join(given.split()), validate=True)
+        return base64.b64decode("".join(field.split()), validate=True)
     except (binascii.Error, AttributeError, TypeError, ValueError):
         raise ValueError(f"{name} is not base64") from None
 
 
-def _shown(given: Any) -> str:
-    return f"{given!r:.80}"
+def _shown(field: Any) -> str:
+    return f"{field!r:.80}"

@@ -1,4 +1,4 @@
-"""Finding and opening input files: local paths and globs, or URIs of pyarrow's file systems."""
+"""Find and open input files: local paths and globs, or URIs of pyarrow's file systems."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from jobs.console.errors import UsageError
 
 
 def list_files(pattern: str, option: str, *, name_like: str) -> list[str]:
-    """Files that ``pattern`` names, sorted: a file, a glob (``**`` too) or a folder.
+    """Files of ``pattern``, sorted: a file, a glob (``**`` too) or a folder.
 
-    A folder means every file below it whose name is like ``name_like``.  Nothing found is a
-    UsageError that names ``option``: a run over zero files would look like a quiet cluster.
+    A folder stands for all files below it whose names match ``name_like``.  UsageError with
+    ``option`` if no file matches: a run over zero files would look like a quiet cluster.
     """
-    found = _list_uri(pattern, name_like) if "://" in pattern else _list_local(pattern, name_like)
-    if not found:
+    files = _list_uri(pattern, name_like) if "://" in pattern else _list_local(pattern, name_like)
+    if not files:
         raise UsageError(
             f"{option} {pattern}: no such file; give a path, a folder or a quoted glob"
         )
-    return sorted(found)
+    return sorted(files)
 
 
 def open_file(path: str) -> BinaryIO:
-    """``path`` as listed above, as a binary stream."""
+    """Open a path of `list_files` for reading."""
     if "://" not in path:
         return open(path, "rb")
     filesystem, inner = fs.FileSystem.from_uri(path)
@@ -37,13 +37,13 @@ def open_file(path: str) -> BinaryIO:
 
 
 def _list_local(pattern: str, name_like: str) -> list[str]:
-    found: list[str] = []
+    files: list[str] = []
     for path in glob.glob(os.path.expanduser(pattern), recursive=True):
         if os.path.isdir(path):
-            found += [str(p) for p in Path(path).rglob(name_like) if p.is_file()]
+            files += [str(p) for p in Path(path).rglob(name_like) if p.is_file()]
         else:
-            found.append(path)
-    return [os.path.abspath(path) for path in dict.fromkeys(found)]
+            files.append(path)
+    return [os.path.abspath(path) for path in dict.fromkeys(files)]
 
 
 def _list_uri(pattern: str, name_like: str) -> list[str]:
@@ -53,23 +53,23 @@ def _list_uri(pattern: str, name_like: str) -> list[str]:
     filesystem, inner = fs.FileSystem.from_uri(base)
     if filesystem.get_file_info(inner).type == fs.FileType.File:
         return [pattern]
-    wanted = (inner + pattern.rstrip("/").removeprefix(base)).split("/")
+    parts = (inner + pattern.rstrip("/").removeprefix(base)).split("/")
     below = filesystem.get_file_info(fs.FileSelector(inner, recursive=True, allow_not_found=True))
     files = [f.path for f in below if f.type == fs.FileType.File]
     uri = urlsplit(base)
-    # A path of a file system is absolute, one of an object store begins with the bucket.
+    # A path of a file system is absolute; a path of an object store begins with the bucket.
     root = f"{uri.scheme}://{uri.netloc if inner.startswith('/') else ''}"
-    return [root + path for path in files if _is_wanted(path.split("/"), wanted, name_like)]
+    return [root + path for path in files if _is_match(path.split("/"), parts, name_like)]
 
 
-def _is_wanted(path: list[str], wanted: list[str], name_like: str) -> bool:
-    """The pattern fits the file, or a folder above it and the file's name is like ``name_like``."""
-    in_folder = any(_fits(path[:depth], wanted) for depth in range(1, len(path)))
-    return _fits(path, wanted) or (in_folder and fnmatch.fnmatchcase(path[-1], name_like))
+def _is_match(path: list[str], pattern: list[str], name_like: str) -> bool:
+    """Whether the pattern fits the file, or a folder above it and ``name_like`` the file's name."""
+    in_folder = any(_fits(path[:depth], pattern) for depth in range(1, len(path)))
+    return _fits(path, pattern) or (in_folder and fnmatch.fnmatchcase(path[-1], name_like))
 
 
 def _fits(path: list[str], pattern: list[str]) -> bool:
-    """As a shell does: ``*`` stays within a folder, ``**`` is any number of them."""
+    """As in a shell: ``*`` matches within a folder, ``**`` any number of folders."""
     if not pattern:
         return not path
     if pattern[0] == "**":

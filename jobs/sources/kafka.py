@@ -1,9 +1,9 @@
-"""Source `kafka`: the topic `__consumer_offsets` itself, from where the last run stopped.
+"""Source `kafka`: the topic `__consumer_offsets` of a running cluster, from where the last run
+stopped.
 
-Spark's Kafka source reads with a checkpoint below the lake; around it stands a plain consumer that
-asks the broker what there is to read, before and after.  Spark's default way to list partitions
-finds none of an internal topic and says nothing, so its older one is used, and what it says is not
-taken on trust.
+Spark's Kafka source reads the topic, with a checkpoint in the lake.  Its default offset reader
+finds no partitions of an internal topic and reports no error, so the deprecated reader is used, and
+a plain consumer asks the broker for its offsets, to verify that all records arrived.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from jobs.sources.raw_records import RAW
 from jobs.sources.segments import TOPIC
 
 OLD_OFFSET_READER = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
-# Everything else of [kafka] is for Kafka's consumers.
+# Settings of [kafka] for Spark's source; the others are for Kafka's consumers.
 SPARK_OPTIONS = {"maxOffsetsPerTrigger", "minPartitions"}
 DEFAULTS = {"maxOffsetsPerTrigger": "5000000"}
 COMMITTED, UNCOMMITTED = "read_committed", "read_uncommitted"
@@ -40,35 +40,35 @@ Offsets = dict[int, int]  # partition -> offset
 
 @dataclass(frozen=True)
 class Kafka:
-    """``bootstrap``: HOST:PORT, several with commas.  ``settings``: the configuration's [kafka],
-    which may hold passwords."""
+    """``bootstrap``: HOST:PORT, several separated by commas.  ``settings``: [kafka] of the
+    configuration, which may have passwords."""
 
     bootstrap: str
     settings: dict[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if not all(_ADDRESS.fullmatch(address) for address in self.bootstrap.split(",")):
-            raise UsageError(f"--kafka {self.bootstrap}: give HOST:PORT, several with commas")
+            raise UsageError(f"--kafka {self.bootstrap}: give HOST:PORT[,HOST:PORT...]")
 
     @property
     def isolation(self) -> str:
         return self.settings.get("isolation.level", COMMITTED)
 
     def consumer_settings(self, isolation: str) -> dict[str, str]:
-        given = {k: v for k, v in self.settings.items() if k not in SPARK_OPTIONS}
-        return given | {"bootstrap.servers": self.bootstrap, "isolation.level": isolation}
+        settings = {k: v for k, v in self.settings.items() if k not in SPARK_OPTIONS}
+        return settings | {"bootstrap.servers": self.bootstrap, "isolation.level": isolation}
 
     def options(self, isolation: str) -> dict[str, str]:
-        """For Spark's reader."""
-        given = {k: v for k, v in self.settings.items() if k in SPARK_OPTIONS}
+        """Options of Spark's reader."""
+        own = {k: v for k, v in self.settings.items() if k in SPARK_OPTIONS}
         consumer = {f"kafka.{k}": v for k, v in self.consumer_settings(isolation).items()}
-        return DEFAULTS | given | consumer
+        return DEFAULTS | own | consumer
 
 
 @dataclass(frozen=True)
-class Extent:
-    """Of each partition: the first offset there is, the offset after the last that may be read,
-    and the one after the last that was written (more, while a transaction is open)."""
+class OffsetRanges:
+    """Per partition: the first offset, the offset after the last readable record, and the offset
+    after the last written record (larger while a transaction is open)."""
 
     begin: Offsets
     end: Offsets
@@ -76,52 +76,56 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class Gap:
-    """Offsets from ``first`` to ``last`` were deleted before they were read."""
+class DeletedOffsets:
+    """The broker deleted the offsets from ``first`` to ``last`` before they were read."""
 
     partition: int
     first: int
     last: int
 
 
-Land = Callable[[DataFrame, Offsets, Offsets], Offsets]
+# Writes a batch: (records, start, end) -> number of records per partition.
+WriteBatch = Callable[[DataFrame, Offsets, Offsets], Offsets]
 
 
-class Reading:
-    """One run over what is new; ``land(records, start, end)`` takes a batch and tells how many
-    records of each partition it had."""
+class TopicReader:
+    """Reads the new records of one run."""
 
     def __init__(self, spark: SparkSession, kafka: Kafka, checkpoint: str) -> None:
         self._spark, self._kafka, self._checkpoint = spark, kafka, checkpoint
         self._require_connector()
-        self.extent = self._extent()
-        self.seen = self._progress()
-        self.gaps = list(self._gaps())
+        self.ranges = self._offset_ranges()
+        self.progress = self._progress()
+        self.deleted = list(self._deleted())
 
-    def run(self, land: Land) -> None:
-        """RunFailed if not everything that the broker had at the start has come."""
-        extent = self.extent
-        start = extent.begin | {p: max(o, extent.begin.get(p, 0)) for p, o in self.seen.items()}
-        if any(extent.end[p] > start[p] for p in start):
-            arrived = self._stream(land, dict(start))
-            self._compare(start, arrived)
-        for partition, end in extent.end.items():
-            if extent.written[partition] > end:
-                waiting = extent.written[partition] - end
-                _tell(
-                    f"{TOPIC}-{partition}: {waiting} records from offset {end} on wait for the end "
-                    "of a transaction; a later run reads them"
+    def run(self, write: WriteBatch) -> None:
+        """RunFailed if a record that the broker had at the start did not arrive."""
+        ranges = self.ranges
+        start = ranges.begin | {p: max(o, ranges.begin.get(p, 0)) for p, o in self.progress.items()}
+        if any(ranges.end[p] > start[p] for p in start):
+            arrived = self._stream(write, dict(start))
+            self._verify(start, arrived)
+        for partition, end in ranges.end.items():
+            if ranges.written[partition] > end:
+                waiting = ranges.written[partition] - end
+                _print_note(
+                    f"{TOPIC}-{partition}: {waiting} records from offset {end} on belong to an "
+                    "open transaction; a later run reads them"
                 )
 
     def uncommitted(self, start: Offsets, end: Offsets) -> DataFrame:
-        """RAW of all records between these offsets, aborted ones too."""
+        """RAW of all records between these offsets, including aborted ones."""
         reader = self._spark.read.format("kafka").options(**self._kafka.options(UNCOMMITTED))
-        given = {"assign": {TOPIC: list(start)}, "startingOffsets": {TOPIC: start}}
-        for name, value in (given | {"endingOffsets": {TOPIC: end}}).items():
+        options = {
+            "assign": {TOPIC: list(start)},
+            "startingOffsets": {TOPIC: start},
+            "endingOffsets": {TOPIC: end},
+        }
+        for name, value in options.items():
             reader = reader.option(name, json.dumps(value))
         return raw(reader.load())
 
-    def _stream(self, land: Land, position: Offsets) -> Offsets:
+    def _stream(self, write: WriteBatch, position: Offsets) -> Offsets:
         arrived = dict.fromkeys(position, 0)
         failures: list[Exception] = []
 
@@ -129,7 +133,8 @@ class Reading:
             end = self._offsets_file("offsets", batch_id)
             moved = {p: o for p, o in end.items() if o > position.get(p, 0)}
             try:
-                for p, count in land(raw(batch), {p: position[p] for p in moved}, moved).items():
+                counts = write(raw(batch), {p: position[p] for p in moved}, moved)
+                for p, count in counts.items():
                     arrived[p] += count
             except Exception as error:
                 failures.append(error)
@@ -140,10 +145,10 @@ class Reading:
         query = (
             self._spark.readStream.format("kafka")
             .options(**self._kafka.options(self._kafka.isolation))
-            # Not `subscribe`: its consumer joins a group, and so writes to the very topic.
-            .option("assign", json.dumps({TOPIC: sorted(self.extent.begin)}))
+            # Not `subscribe`: its consumer joins a group, and so writes to this topic.
+            .option("assign", json.dumps({TOPIC: sorted(self.ranges.begin)}))
             .option("startingOffsets", "earliest")
-            .option("failOnDataLoss", str(not self.gaps).lower())
+            .option("failOnDataLoss", str(not self.deleted).lower())
             .load()
             .writeStream.foreachBatch(take)
             .option("checkpointLocation", self._checkpoint)
@@ -157,64 +162,65 @@ class Reading:
             raise RunFailed(f"--kafka {self._kafka.bootstrap}: {_first_line(error)}") from None
         return arrived
 
-    def _compare(self, start: Offsets, arrived: Offsets) -> None:
+    def _verify(self, start: Offsets, arrived: Offsets) -> None:
         reached = self._progress()
-        for partition, end in self.extent.end.items():
+        for partition, end in self.ranges.end.items():
             first, stopped = start[partition], reached.get(partition, 0)
             if stopped < end:
                 raise RunFailed(
                     f"{TOPIC}-{partition}: the broker has records up to offset {end - 1}, and "
-                    f"Spark's Kafka source stopped at {stopped}; nothing is lost, run again"
+                    f"Spark's Kafka source stopped at {stopped}; no record is lost, run again"
                 )
             if first < end and not arrived[partition] and self._has_records(partition, first, end):
                 raise RunFailed(
                     f"{TOPIC}-{partition}: the broker has records between offsets {first} and "
-                    f"{end}, and Spark's Kafka source gave none"
+                    f"{end}, and Spark's Kafka source returned none; run again"
                 )
 
-    def _gaps(self) -> Iterator[Gap]:
-        for partition, seen in self.seen.items():
-            if self.extent.written.get(partition, 0) < seen:
+    def _deleted(self) -> Iterator[DeletedOffsets]:
+        for partition, next_offset in self.progress.items():
+            written = self.ranges.written.get(partition, 0)
+            if written < next_offset:
                 raise RunFailed(
-                    f"{TOPIC}-{partition}: read up to offset {seen}, and the broker has "
-                    f"{self.extent.written.get(partition, 0)}: the topic was made anew, or this is "
-                    f"another cluster; give it a --cluster-id of its own"
+                    f"{TOPIC}-{partition}: earlier runs read up to offset {next_offset}, the "
+                    f"broker has {written}: the topic was recreated, or this is another cluster; "
+                    "give it its own --cluster-id"
                 )
-            if self.extent.begin[partition] > seen:
-                yield Gap(partition, seen, self.extent.begin[partition] - 1)
+            if self.ranges.begin[partition] > next_offset:
+                yield DeletedOffsets(partition, next_offset, self.ranges.begin[partition] - 1)
 
-    def _extent(self) -> Extent:
+    def _offset_ranges(self) -> OffsetRanges:
         with self._consumer(UNCOMMITTED) as consumer:
-            known = consumer.partitionsFor(TOPIC)
-            partitions = self._partitions([info.partition() for info in known or ()])
+            infos = consumer.partitionsFor(TOPIC)
+            partitions = self._partitions([info.partition() for info in infos or ()])
             if partitions.isEmpty():
                 raise RunFailed(
-                    f"--kafka {self._kafka.bootstrap}: no topic {TOPIC} there that may be read: "
-                    "no consumer group ever was, or these credentials do not see it"
+                    f"--kafka {self._kafka.bootstrap}: no readable topic {TOPIC}: the cluster has "
+                    "had no consumer group, or these credentials may not read it"
                 )
             begin = _plain(consumer.beginningOffsets(partitions))
             written = _plain(consumer.endOffsets(partitions))
         with self._consumer(self._kafka.isolation) as consumer:
-            return Extent(begin, _plain(consumer.endOffsets(partitions)), written)
+            return OffsetRanges(begin, _plain(consumer.endOffsets(partitions)), written)
 
     def _has_records(self, partition: int, first: int, end: int) -> bool:
-        """By a consumer that Spark has no part in: markers of transactions are no records."""
+        """Asks a plain consumer, which skips transaction markers."""
         with self._consumer(self._kafka.isolation) as consumer:
-            [where] = partitions = self._partitions([partition])
+            [topic_partition] = partitions = self._partitions([partition])
             consumer.assign(partitions)
-            consumer.seek(where, first)
+            consumer.seek(topic_partition, first)
             wait = self._jvm.java.time.Duration.ofMillis(500)
             for _ in range(ANSWER_LIMIT_MS // 500):
                 if not consumer.poll(wait).isEmpty():
                     return True
-                if consumer.position(where) >= end:
+                if consumer.position(topic_partition) >= end:
                     return False
-        return True  # it cannot even be read
+        return True  # no answer: treat as unread records
 
     def _progress(self) -> Offsets:
-        """Offsets up to which batches are done; empty before the first."""
-        done = [int(name) for name in self._files("commits") if name.isdigit()]
-        return self._offsets_file("offsets", max(done)) if done else {}
+        """The next offset per partition, by the last complete batch; empty before the first."""
+        batches = [int(name) for name in self._files("commits") if name.isdigit()]
+        return self._offsets_file("offsets", max(batches)) if batches else {}
 
     def _offsets_file(self, folder: str, number: int) -> Offsets:
         path = self._path(folder, str(number))
@@ -237,7 +243,7 @@ class Reading:
         return self._jvm.org.apache.hadoop.fs.Path("/".join([self._checkpoint, *names]))
 
     def _filesystem(self, path: Any) -> Any:
-        hadoop = self._spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[union-attr]
+        hadoop = self._spark.sparkContext._jsc.hadoopConfiguration()
         return path.getFileSystem(hadoop)
 
     @property
@@ -250,26 +256,26 @@ class Reading:
             loader.loadClass("org.apache.spark.sql.kafka010.KafkaSourceProvider")
         except Py4JJavaError:
             raise UsageError(
-                "--kafka: this Spark has no Kafka connector; run `make setup`, "
-                "or give spark-submit its packages as docs/kafka.md says"
+                "--kafka: this Spark has no Kafka connector; run `regroup jars`, "
+                "or give spark-submit its packages, see docs/kafka.md"
             ) from None
 
     def _partitions(self, numbers: list[int]) -> Any:
-        listed = self._jvm.java.util.ArrayList()
+        partitions = self._jvm.java.util.ArrayList()
         for number in numbers:
-            listed.add(self._jvm.org.apache.kafka.common.TopicPartition(TOPIC, number))
-        return listed
+            partitions.add(self._jvm.org.apache.kafka.common.TopicPartition(TOPIC, number))
+        return partitions
 
     @contextmanager
     def _consumer(self, isolation: str) -> Iterator[Any]:
-        """A consumer of no group.  RunFailed, in one line, where the broker does not answer."""
+        """A consumer without a group.  RunFailed if the broker does not answer."""
         properties = self._jvm.java.util.Properties()
-        given = {
+        defaults = {
             "default.api.timeout.ms": str(ANSWER_LIMIT_MS),
             "allow.auto.create.topics": "false",
         }
         fixed = {"key.deserializer": _ANYTHING, "value.deserializer": _ANYTHING}
-        for name, value in (given | self._kafka.consumer_settings(isolation) | fixed).items():
+        for name, value in (defaults | self._kafka.consumer_settings(isolation) | fixed).items():
             properties.setProperty(name, value)
         consumer = None
         try:
@@ -284,7 +290,7 @@ class Reading:
 
 
 def raw(records: DataFrame) -> DataFrame:
-    """Rows of Spark's Kafka source as RAW; the partition's log stands for the file."""
+    """Rows of Spark's Kafka source as RAW; ``file`` is the topic and partition."""
     row = {
         "file": F.concat("topic", F.lit("-"), "partition"),
         "bytes": F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0)),
@@ -318,5 +324,5 @@ def _first_line(error: Exception) -> str:
     return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
-def _tell(line: str) -> None:
+def _print_note(line: str) -> None:
     print(f"regroup: {line}", file=sys.stderr)

@@ -1,6 +1,6 @@
-"""Broker log files as they lie about (gzip, any encoding, wrapped) -> entries, in file order.
+"""Broker log files (gzip, any encoding, with container prefixes) -> entries, in file order.
 
-Reads: a stream of bytes.  Writes nothing.  Pure apart from the stream: no Spark.
+Reads a stream of bytes, without Spark.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_WRAPS = 3
 _FARTHEST_HEAD = 200
 _STEP_BACK_MS = 30 * 60 * 1000
 
-# Every coordinator line holds one of these words, in its prefix, logger or message.
+# Every coordinator line has one of these words in its prefix, logger or message.
 _COORDINATOR_WORDS = (b"oordinator", b"Metadata")
 _PLAIN_HEAD = re.compile(rb"\[\d{4}-")
 _ANY_HEAD = re.compile(
@@ -35,22 +35,22 @@ _ANY_HEAD = re.compile(
 _TRACE_LINE = re.compile(
     rb"\s|$|Caused by: |Suppressed: |\.\.\. \d+ |[\w.$]+(?:Exception|Error|Throwable)\b"
 )
-# What docker compose, journald and container runtimes put before a line.
+# Prefixes of docker compose, journald and container runtimes.
 _WRAPPER = re.compile(
     rb"[\w.-]+ *\| ?"
     rb"|(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))"
     rb" (?:std(?:out|err) [FP] |\S+ [\w.-]+(?:\[\d+\])?: )"
 )
-_COLOUR = re.compile(rb"\x1b\[[0-9;]*[A-Za-z]")
+_COLOR = re.compile(rb"\x1b\[[0-9;]*[A-Za-z]")
 
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """One coordinator line that was understood.
+    """One parsed coordinator line.
 
-    ``position``: byte offset of the line's first byte in the uncompressed stream.  ``time_ms``:
-    UTC; of a line without a date that of the last dated coordinator line before it, None where
-    there is none.  ``stack_trace``: the lines that follow it and belong to it.
+    ``position``: offset of the line's first byte in the uncompressed stream.  ``time_ms``: UTC; a
+    line without a date has the time of the last dated coordinator line before it, or None.
+    ``stack_trace``: the lines after it that belong to it.
     """
 
     file: str
@@ -58,13 +58,13 @@ class LogEntry:
     line_number: int  # from 1
     time_ms: int | None
     line: LogLine
-    text: str  # the line as it came, decoded, without its end; with those that were wrapped off it
+    text: str  # the decoded line without its end, and the lines wrapped off it
     stack_trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """One line of a coordinator's logger that no wording knows, or where the file breaks off."""
+    """One line of a coordinator's logger with an unknown wording, or the place of file damage."""
 
     file: str
     position: int
@@ -75,7 +75,7 @@ class Unreadable:
 
 @dataclass(slots=True)
 class LogCounts:
-    """Comes last: lines == events + unreadable + skipped + continuations."""
+    """The last item of a file: lines == events + unreadable + skipped + continuations."""
 
     file: str
     lines: int = 0
@@ -90,30 +90,30 @@ def read_log(
 ) -> Iterator[LogEntry | Unreadable | LogCounts]:
     """Entries and unreadable lines in file order, then one LogCounts.
 
-    ``stream`` may be gzip (told by its first bytes); a damaged one is read up to the damage.
-    ``timezone``: IANA name of the broker's wall clock, for dates that name no zone.  A date that
-    the clock showed twice (end of summer time) is taken as the first of the two until the file's
-    dates step back, and as the second from there; one that it skipped, as before the change.
-    Raises zoneinfo.ZoneInfoNotFoundError.
+    ``stream`` may be gzip (detected by its first bytes); a damaged one is read up to the damage.
+    ``timezone``: IANA name of the broker's wall clock, for dates without a zone.  A local time that
+    occurs twice (end of summer time) is the first of the two until the file's dates step back, then
+    the second; a skipped local time has the offset before the change.  Raises
+    zoneinfo.ZoneInfoNotFoundError.
     """
     reader = _Reader(file, WallClock(timezone))
     blocks = Blocks(stream)
     for number, (position, raw) in enumerate(_lines(blocks), start=1):
-        found = reader.take(number, position, raw)
-        if found is not None:
-            yield found
+        item = reader.take(number, position, raw)
+        if item is not None:
+            yield item
     last = reader.flush(breaks_off=not blocks.ends_in_newline)
     if last is not None:
         yield last
-    if reader.is_no_text:
-        yield reader.broken_off("no text: encrypted, or packed in a way that is not known", 0)
+    if reader.is_binary:
+        yield reader.damage("not text: encrypted, or an unknown compression", 0)
     elif blocks.damage is not None:
-        yield reader.broken_off(blocks.damage, blocks.position)
+        yield reader.damage(blocks.damage, blocks.position)
     yield reader.counts
 
 
 class Blocks:
-    """A stream's bytes, uncompressed, with what is wrong with it in ``damage`` afterwards."""
+    """A stream's bytes, uncompressed; ``damage`` is set if the stream turns out to be damaged."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -135,7 +135,7 @@ class Blocks:
             block = self._stream.read(_BLOCK_BYTES)
 
     def _inflated(self, first: bytes) -> Iterator[bytes]:
-        """Of all members one after another, a block at most at a time."""
+        """All gzip members in order, in blocks of at most _BLOCK_BYTES."""
         gzip, within_member = zlib.decompressobj(31), False
         for packed in self._following(first):
             while packed:
@@ -156,7 +156,7 @@ class Blocks:
 
 
 def _up_to_damage(gzip: Any, packed: bytes) -> bytes:
-    """What comes before the damage: a failing call gives nothing, so byte by byte."""
+    """The bytes before the damage, one by one, because a failing call returns none."""
     out = []
     with contextlib.suppress(zlib.error):
         for byte in packed:
@@ -165,7 +165,7 @@ def _up_to_damage(gzip: Any, packed: bytes) -> bytes:
 
 
 def _lines(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Every line as UTF-8, its end cut off, and the position of its first byte in the stream."""
+    """Position of each line's first byte in the stream, and the line as UTF-8 without its end."""
     source = iter(blocks)
     first = next(source, b"")
     encoding, skip = _encoding(first)
@@ -223,7 +223,7 @@ def _utf16_lines(
 
 
 class WallClock:
-    """A broker's printed dates -> UTC, in the order of one file."""
+    """A broker's local times -> UTC, in the order of one file."""
 
     def __init__(self, timezone: str) -> None:
         self._zone = ZoneInfo(timezone)
@@ -232,7 +232,7 @@ class WallClock:
         self._second_pass = 0
 
     def utc_ms(self, local_ms: int) -> int:
-        """UTC of a date without zone; see read_log for the hour that comes twice."""
+        """UTC of a local time; see read_log for times that occur twice."""
         if local_ms < self._latest_ms - _STEP_BACK_MS:
             self._second_pass = 1
             self._latest_ms = local_ms
@@ -242,31 +242,31 @@ class WallClock:
     def _offset_ms(self, local_ms: int, fold: int) -> int:
         quarter = local_ms // 900_000  # zones change on quarters of an hour
         if (quarter, fold) not in self._offsets:
-            self._offsets[quarter, fold] = self._looked_up(quarter * 900_000, fold)
+            self._offsets[quarter, fold] = self._look_up(quarter * 900_000, fold)
         return self._offsets[quarter, fold]
 
-    def _looked_up(self, local_ms: int, fold: int) -> int:
+    def _look_up(self, local_ms: int, fold: int) -> int:
         local = datetime(1970, 1, 1, tzinfo=self._zone, fold=fold) + timedelta(
             milliseconds=local_ms
         )
         offset = local.replace(fold=fold).utcoffset()
-        assert offset is not None  # a ZoneInfo always knows
+        assert offset is not None  # every ZoneInfo has one
         return int(offset.total_seconds() * 1000)
 
 
 @dataclass(slots=True)
 class _Pending:
-    """A line that may be a coordinator's, and the lines without a head that follow it."""
+    """A line that may be a coordinator's, and the lines without a head after it."""
 
     number: int
     position: int
     raw: bytes
     text: str  # without wrapper
     following: list[str] = field(default_factory=list)
-    is_trace: list[bool] = field(default_factory=list)  # or else perhaps the line's own rest
+    is_trace: list[bool] = field(default_factory=list)  # else perhaps a part of the line
 
-    def whole_text(self, wraps: int) -> str:
-        """As it came, with the lines that were wrapped off it."""
+    def full_text(self, wraps: int) -> str:
+        """The line and the lines wrapped off it."""
         return "\n".join([_text(self.raw), *self.following[:wraps]])
 
     def trace(self, wraps: int) -> str | None:
@@ -275,7 +275,7 @@ class _Pending:
 
 
 class _Reader:
-    """Sorts a file's lines: each is counted once, as event, unreadable, skipped or continuation."""
+    """Counts each line of a file once: as event, unreadable, skipped or continuation."""
 
     def __init__(self, file: str, clock: WallClock) -> None:
         self.counts = LogCounts(file)
@@ -287,12 +287,12 @@ class _Reader:
         self._unreadable_text = 0
 
     @property
-    def is_no_text(self) -> bool:
-        """Whether no line is a coordinator's, and most are no characters either."""
+    def is_binary(self) -> bool:
+        """Whether no line is a coordinator's, and most lines are not UTF-8."""
         return not self.counts.events and 2 * self._unreadable_text > self.counts.lines
 
     def take(self, number: int, position: int, raw: bytes) -> LogEntry | Unreadable | None:
-        """The next line in; out comes what the one before it turned out to be."""
+        """Takes the next line; returns the previous pending line, if this line completes it."""
         self.counts.lines += 1
         if _PLAIN_HEAD.match(raw):
             body = raw
@@ -301,16 +301,16 @@ class _Reader:
             if not _ANY_HEAD.search(body, 0, _FARTHEST_HEAD):
                 self._follow(body)
                 return None
-        found = self.flush() if self._pending else None
+        completed = self.flush() if self._pending else None
         self._had_head = True
         if _COORDINATOR_WORDS[0] in body or _COORDINATOR_WORDS[1] in body:
             self._pending = _Pending(number, position, raw, _text(body))
         else:
             self.counts.skipped += 1
-        return found
+        return completed
 
     def _follow(self, body: bytes) -> None:
-        """A line that begins nothing: part of the one before, or nobody's."""
+        """A line without a head: a part of the pending line, or skipped."""
         if not self.counts.events and not _is_utf8(body):
             self._unreadable_text += 1
         is_trace = self._had_head and _TRACE_LINE.match(body) is not None
@@ -324,14 +324,14 @@ class _Reader:
             self.counts.skipped += 1
 
     def flush(self, *, breaks_off: bool = False) -> LogEntry | Unreadable | None:
-        """What the pending line turned out to be.
+        """The pending line as an item; None if it is not a coordinator's.
 
         ``breaks_off``: the file ends without a newline, perhaps in the middle of a number.
         """
         pending, self._pending = self._pending, None
         if pending is None:
             return None
-        line, wraps = _put_together(pending)
+        line, wraps = _joined(pending)
         rest = pending.is_trace[wraps:]
         self.counts.continuations += wraps + sum(rest)
         self.counts.skipped += len(rest) - sum(rest)
@@ -358,7 +358,7 @@ class _Reader:
             pending.number,
             self._time_ms,
             line,
-            pending.whole_text(wraps),
+            pending.full_text(wraps),
             pending.trace(wraps) if pending.following else None,
         )
 
@@ -366,28 +366,28 @@ class _Reader:
         self.counts.unreadable += 1
         return Unreadable(self.counts.file, pending.position, pending.number, reason, pending.raw)
 
-    def broken_off(self, damage: str, position: int) -> Unreadable:
-        """The place where the file breaks off counts as a line."""
+    def damage(self, damage: str, position: int) -> Unreadable:
+        """The place of the damage counts as a line."""
         self.counts.lines += 1
         self.counts.unreadable += 1
         return Unreadable(self.counts.file, position, self.counts.lines, damage, b"")
 
 
-def _put_together(pending: _Pending) -> tuple[LogLine | None, int]:
-    """The line, and how many of those that follow were wrapped off it: they complete it."""
+def _joined(pending: _Pending) -> tuple[LogLine | None, int]:
+    """The parsed line, and how many of the lines after it are wrapped parts of it."""
     line = parse_line(pending.text)
     if line is None or (line.logger is not None and line.event is not None):
         return line, 0
     for wraps in range(1, min(_MOST_WRAPS, len(pending.following)) + 1):
         for glue in ("", " "):
-            whole = parse_line(glue.join([pending.text, *pending.following[:wraps]]))
-            if whole is not None and whole.event is not None and whole.logger is not None:
-                return whole, wraps
+            joined = parse_line(glue.join([pending.text, *pending.following[:wraps]]))
+            if joined is not None and joined.event is not None and joined.logger is not None:
+                return joined, wraps
     return line, 0
 
 
 def _unwrapped(raw: bytes) -> bytes:
-    body = _COLOUR.sub(b"", raw)
+    body = _COLOR.sub(b"", raw)
     wrapper = _WRAPPER.match(body)
     if wrapper and not _dated_by_wrapper_alone(body, wrapper.end()):
         body = body[wrapper.end() :]
@@ -397,7 +397,7 @@ def _unwrapped(raw: bytes) -> bytes:
 
 
 def _dated_by_wrapper_alone(body: bytes, end: int) -> bool:
-    """Whether the wrapper's date is the only one, so that it must stay."""
+    """Whether the prefix has the line's only date and must be kept."""
     return body[:1].isdigit() and not re.search(rb"\d\d:\d\d:\d\d", body[end : end + 40])
 
 
@@ -408,7 +408,7 @@ _DATES = ("timestamp", "@timestamp", "time", "ts", "date", "timeMillis")
 
 
 def _from_json(body: bytes) -> bytes:
-    """A JSON object's message as a line, in the object's own date, level and logger if bare."""
+    """A JSON object's message as a line, with the object's date, level and logger where missing."""
     try:
         record = json.loads(body)
     except ValueError:
@@ -447,7 +447,7 @@ def _is_utf8(body: bytes) -> bool:
 
 
 def _text(body: bytes) -> str:
-    """A line's characters; one that is no UTF-8 is read as Latin-1, which loses nothing."""
+    """The line as text; bytes that are not UTF-8 are read as Latin-1, which keeps every byte."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:

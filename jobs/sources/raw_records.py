@@ -1,6 +1,6 @@
-"""Records that come one by one, from a consumer or a dump, as rows of the source `segments`.
+"""Records of a consumer or a dump, as rows of the source `segments`.
 
-What a log says about its batches is not there: the message format, byte positions, transactions.
+Such records lack what a segment's batches have: message format, byte position, transaction.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from jobs.bulk.unreadable import unreadable_records
 from jobs.sources.rows import DateRange
 from jobs.sources.segments import LAST_TIME_MS, TOPIC
 
-# topic may be null: it is ours then.  aborted: known to be of an aborted transaction.
-#  unread_bytes: of a stretch that is no record, else null.
+# topic: null means __consumer_offsets.  aborted: part of an aborted transaction.  unread_bytes:
+# length of unreadable bytes between records, null for a record.
 RAW = pa.schema(
     [
         ("file", pa.string()),
@@ -39,10 +39,9 @@ NO_MAGIC, NO_PRODUCER = -1, -1
 
 
 def record_rows(raw: DataFrame, dates: DateRange) -> DataFrame:
-    """Rows of RAW (and columns beyond it) -> a row each: `record`, `quarantined`, `skipped` (of
-    another topic) or `other date`, in the columns that the bronze tables take."""
-    judged = judge(raw)
-    return judged.select(
+    """Rows of RAW (further columns allowed) in the columns of the bronze tables, one row per input:
+    `record`, `quarantined`, `skipped` (another topic) or `other date`."""
+    return with_reasons(raw).select(
         _kind(dates).alias("kind"),
         "file",
         "position",
@@ -64,16 +63,16 @@ def record_rows(raw: DataFrame, dates: DateRange) -> DataFrame:
     )
 
 
-def judge(raw: DataFrame) -> DataFrame:
-    """``reason`` filled in for records that cannot be understood."""
-    return raw.mapInArrow(_judged, StructType(raw.schema.fields))
+def with_reasons(raw: DataFrame) -> DataFrame:
+    """Fills in ``reason`` for records that cannot be decoded."""
+    return raw.mapInArrow(_with_reasons, StructType(raw.schema.fields))
 
 
 def counts(rows: DataFrame, size: Callable[[str], Column] = F.max) -> DataFrame:
-    """One row a file and log of `record_rows`: what ingested_files says of it.
+    """Aggregates `record_rows` per file and log to the columns of ingested_files.
 
-    Of another topic, or there before in the same file: skipped.  ``size`` makes the size of the
-    file out of its rows' ``bytes``.
+    ``skipped`` counts records of other topics and duplicates within a file.  ``size`` aggregates
+    its rows' ``bytes`` to the file's size.
     """
     readable = F.col("kind").isin("record", "other date")
     bad = (F.col("kind") == "quarantined") & F.col("unread_bytes").isNull()
@@ -102,52 +101,52 @@ def counts(rows: DataFrame, size: Callable[[str], Column] = F.max) -> DataFrame:
     )
 
 
-def _judged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _with_reasons(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         reasons = batch.column("reason").to_pylist()
-        to_judge = pc.and_(batch.column("reason").is_null(), _are_ours(batch.column("topic")))
-        rows = pc.indices_nonzero(to_judge)
-        found = unreadable_records(batch.column("key").take(rows), batch.column("value").take(rows))
-        for index, reason in found.items():
+        undecided = pc.and_(batch.column("reason").is_null(), _of_topic(batch.column("topic")))
+        rows = pc.indices_nonzero(undecided)
+        keys, values = batch.column("key").take(rows), batch.column("value").take(rows)
+        for index, reason in unreadable_records(keys, values).items():
             reasons[rows[index].as_py()] = reason
-        at = batch.schema.get_field_index("reason")
-        yield batch.set_column(at, batch.schema.field(at), pa.array(reasons, pa.string()))
+        column = batch.schema.get_field_index("reason")
+        yield batch.set_column(column, batch.schema.field(column), pa.array(reasons, pa.string()))
 
 
-def _are_ours(topics: pa.Array) -> pa.BooleanArray:
+def _of_topic(topics: pa.Array) -> pa.BooleanArray:
     return pc.fill_null(pc.equal(topics, TOPIC), True)
 
 
 def _kind(dates: DateRange) -> Column:
     return (
-        F.when(_is_foreign(), "skipped")
+        F.when(_is_other_topic(), "skipped")
         .when(F.col("reason").isNotNull(), "quarantined")
-        .when(_is_wanted(dates), "record")
+        .when(_is_in(dates), "record")
         .otherwise("other date")
     )
 
 
-def _is_foreign() -> Column:
+def _is_other_topic() -> Column:
     return F.coalesce(F.col("topic") != TOPIC, F.lit(False))
 
 
 def _topic_partition() -> Column:
-    """Null (as ``concat`` makes it) where the partition is."""
-    return F.when(~_is_foreign(), F.concat(F.lit(f"{TOPIC}-"), "partition"))
+    """Null, by ``concat``, if the partition is null."""
+    return F.when(~_is_other_topic(), F.concat(F.lit(f"{TOPIC}-"), "partition"))
 
 
-def _is_wanted(dates: DateRange) -> Column:
-    wanted = F.lit(True)
+def _is_in(dates: DateRange) -> Column:
+    is_in = F.lit(True)
     if dates.first is not None:
-        wanted &= _event_date() >= F.lit(dates.first)
+        is_in &= _event_date() >= F.lit(dates.first)
     if dates.last is not None:
-        wanted &= _event_date() <= F.lit(dates.last)
-    return wanted | (_event_date() == F.lit("1970-01-01").cast("date"))
+        is_in &= _event_date() <= F.lit(dates.last)
+    return is_in | (_event_date() == F.lit("1970-01-01").cast("date"))
 
 
 def _append_time() -> Column:
-    there_is = F.col("time_ms").between(0, LAST_TIME_MS)
-    return F.when(there_is, F.timestamp_millis("time_ms"))
+    is_time = F.col("time_ms").between(0, LAST_TIME_MS)
+    return F.when(is_time, F.timestamp_millis("time_ms"))
 
 
 def _event_date() -> Column:

@@ -1,4 +1,4 @@
-"""What the file sources share: a task a file, rows in Arrow batches, and the dates asked for."""
+"""Shared by the file sources: one task per file, rows in Arrow batches, the dates of a run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rows_of_files(
     schema: pa.Schema,
     most_tasks: int = MOST_TASKS,
 ) -> DataFrame:
-    """What ``read_file`` gives of each path, batches of ``schema``; up to so many tasks."""
+    """The batches of ``schema`` that ``read_file`` yields per path, in at most ``most_tasks``."""
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -37,26 +37,26 @@ def rows_of_files(
 
 
 def day_of(time_ms: int) -> int:
-    """Days since the epoch, in UTC; 0 for a record without a time (-1)."""
+    """Days since the epoch in UTC; 0 for a record without a time (-1)."""
     return max(time_ms, 0) // _DAY_MS
 
 
 @dataclass(frozen=True)
 class DateRange:
-    """UTC dates, both ends included; None leaves that end open."""
+    """UTC dates, both ends included; None for an open end."""
 
     first: date | None = None
     last: date | None = None
 
     def has(self, day: int) -> bool:
-        """Whether a day (since the epoch) is in it; day 0, where times are unknown, always is."""
+        """Whether a day (since the epoch) is included; day 0, for unknown times, always is."""
         after_first = self.first is None or day >= (self.first - _EPOCH).days
         before_last = self.last is None or day <= (self.last - _EPOCH).days
         return day == 0 or (after_first and before_last)
 
 
 class RowBuffer:
-    """Rows as dicts, handed on as Arrow batches of one schema; a missing name is null."""
+    """Collects rows as dicts into Arrow batches of one schema; a missing name is null."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema

@@ -1,7 +1,7 @@
-"""Source `segments`: brokers' `__consumer_offsets-N/*.log` files -> records, as they lie on disk.
+"""Source `segments`: brokers' `__consumer_offsets-N/*.log` files -> records.
 
-Every worker reads whole files and gives Arrow batches; what cannot be read, as a batch or as a
-record, comes out as quarantine rows with position, bytes and reason.
+Workers read whole files and return Arrow batches; an unreadable batch or record becomes a
+quarantine row with position, bytes and reason.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from jobs.sources.rows import DateRange, RowBuffer, rows_of_files
 
 TOPIC = "__consumer_offsets"
 FILES_LIKE = "*.log"
-LAST_TIME_MS = 253_402_300_799_999  # the year 9999 ends: what is later is no time
+LAST_TIME_MS = 253_402_300_799_999  # the end of year 9999; later values are not times
 MAX_INFLATED_SETTING = "spark.regroup.segments.maxInflatedBytes"  # of one batch
 
-# One row is a record, something quarantined, or (last of each file) the file's counts.
+# One row is a record, a quarantined batch or record, or (last of each file) the file's counts.
 ROWS = pa.schema(
     [
         ("kind", pa.string()),
@@ -59,8 +59,8 @@ ROWS = pa.schema(
 
 
 def read_segments(spark: SparkSession, files: list[str], dates: DateRange) -> DataFrame:
-    """ROWS of all ``files``, one task a file."""
-    max_inflated = int(spark.conf.get(MAX_INFLATED_SETTING, str(MAX_INFLATED)))
+    """ROWS of all ``files``, one task per file."""
+    max_inflated = int(spark.conf.get(MAX_INFLATED_SETTING, None) or MAX_INFLATED)
     return rows_of_files(spark, files, lambda file: segment_rows(file, dates, max_inflated), ROWS)
 
 
@@ -73,13 +73,13 @@ def segment_rows(
     others = RowBuffer(ROWS)
     with open_file(file) as stream:
         data, counts.row["bytes"] = _mapped(stream)
-        for found in arrow_records(
+        for item in arrow_records(
             memoryview(data), partition=partition, file=file, max_inflated=max_inflated
         ):
-            if isinstance(found, pa.RecordBatch):
-                yield _rows(found, counts, dates)
+            if isinstance(item, pa.RecordBatch):
+                yield _rows(item, counts, dates)
                 continue
-            others.add(counts.quarantine_bytes(found))
+            others.add(counts.quarantine_bytes(item))
             if others.is_full:
                 yield others.take()
     others.add(counts.close())
@@ -87,7 +87,7 @@ def segment_rows(
 
 
 def _mapped(stream: Any) -> tuple[Any, int]:
-    """The file's bytes without reading them all into memory where the file system allows it."""
+    """The file's bytes and their number, memory-mapped if the file system allows it."""
     size = stream.seek(0, 2)
     stream.seek(0)
     if size == 0:
@@ -99,7 +99,7 @@ def _mapped(stream: Any) -> tuple[Any, int]:
 
 
 def _rows(records: pa.RecordBatch, counts: _Counts, dates: DateRange) -> pa.RecordBatch:
-    """A row for each record that is wanted, or is to be quarantined."""
+    """One row per record that is in ``dates`` or quarantined."""
     is_data = records.column("control").is_null()
     reasons = _reasons(records, is_data)
     is_bad = reasons.is_valid()
@@ -132,7 +132,7 @@ _AS_READ = ("position", "log_offset", "key", "value", *_OF_BATCH)
 
 
 def _reasons(records: pa.RecordBatch, is_data: pa.BooleanArray) -> pa.StringArray:
-    """Why a record cannot be understood, or null. A marker is none to judge."""
+    """Why a record cannot be decoded, or null.  Control records are not checked."""
     rows = pc.indices_nonzero(is_data)
     data = records if len(rows) == records.num_rows else records.take(rows)
     reasons: list[str | None] = [None] * records.num_rows
@@ -142,22 +142,22 @@ def _reasons(records: pa.RecordBatch, is_data: pa.BooleanArray) -> pa.StringArra
 
 
 def _times(times_ms: pa.Int64Array) -> pa.TimestampArray:
-    there_is = pc.and_(pc.greater_equal(times_ms, 0), pc.less_equal(times_ms, LAST_TIME_MS))
-    return pc.multiply(pc.if_else(there_is, times_ms, None), 1000).cast(pa.timestamp("us", "UTC"))
+    is_time = pc.and_(pc.greater_equal(times_ms, 0), pc.less_equal(times_ms, LAST_TIME_MS))
+    return pc.multiply(pc.if_else(is_time, times_ms, None), 1000).cast(pa.timestamp("us", "UTC"))
 
 
 def _days(times: pa.TimestampArray) -> pa.Int32Array:
-    """Since the epoch, in UTC; 0 where there is no time."""
+    """Days since the epoch in UTC; 0 without a time."""
     return pc.fill_null(times.cast(pa.date32()).cast(pa.int32()), 0)
 
 
 def _are_in(dates: DateRange, days: pa.Int32Array) -> pa.BooleanArray:
-    wanted = [day for day in days.unique().to_pylist() if dates.has(day)]
-    return pc.is_in(days, pa.array(wanted, pa.int32()))
+    included = [day for day in days.unique().to_pylist() if dates.has(day)]
+    return pc.is_in(days, pa.array(included, pa.int32()))
 
 
 def _key_types(keys: pa.BinaryArray) -> pa.Int32Array:
-    """Of keys that have two bytes at least, which every readable one has."""
+    """The keys' first two bytes as a number; readable keys have at least two."""
     return number_array(Data(keys).headers())
 
 
@@ -167,7 +167,7 @@ def _lengths(records: pa.RecordBatch) -> pa.Int32Array:
 
 
 class _Counts:
-    """What one file held; its row closes the file's rows."""
+    """Counts of one file: the last of its rows."""
 
     def __init__(self, file: str, topic_partition: str) -> None:
         names = ("inputs", "quarantined", "unreadable_bytes")
@@ -176,7 +176,7 @@ class _Counts:
         self._kept_by_date: Counter[int] = Counter()
 
     def see(self, offsets: pa.Array, kept_days: pa.Array, reasons: pa.Array) -> None:
-        """``kept_days``: a day for each record that can be read."""
+        """``kept_days``: the day of each readable record."""
         if not len(offsets):
             return
         self.row["inputs"] += len(offsets)
@@ -189,15 +189,15 @@ class _Counts:
     def close(self) -> dict[str, Any]:
         return self.row | {"kept_by_date": sorted(self._kept_by_date.items())}
 
-    def quarantine_bytes(self, found: Quarantined) -> dict[str, Any]:
-        self.row["unreadable_bytes"] += found.length
+    def quarantine_bytes(self, unreadable: Quarantined) -> dict[str, Any]:
+        self.row["unreadable_bytes"] += unreadable.length
         return {
             "kind": "quarantined",
-            "file": found.file,
-            "position": found.position,
+            "file": unreadable.file,
+            "position": unreadable.position,
             "topic_partition": self.row["topic_partition"],
             "log_offset": -1,
-            "key": found.data,
-            "reason": found.reason,
-            "length": found.length,
+            "key": unreadable.data,
+            "reason": unreadable.reason,
+            "length": unreadable.length,
         }

@@ -1,4 +1,4 @@
-"""Source `trace`: what an engine says of a scenario, JSON Lines in virtual time."""
+"""Source `trace`: traces of scenarios, JSON Lines in virtual time."""
 
 from __future__ import annotations
 
@@ -38,13 +38,14 @@ EVENT_FIELDS = {
     "value": pa.binary(),
     "runner": pa.string(),
 }
-# What the lines call it, where that is another word.
+# Column -> name in the trace, where they differ.
 TRACE_NAMES = {"group_id": "group", "step": "to", "member_id": "member"}
-# The last three are of a real broker's trace.
+# The last three occur in traces of real brokers only.
 EVENTS = ("start", "response", "record", "state", "log", "no_response", "skipped")
-_WRONG = (ValueError, TypeError, RecursionError, OverflowError)  # pyarrow's and BadRecord are of it
+# With the base classes of pyarrow's errors and of BadRecord.
+_WRONG = (ValueError, TypeError, RecursionError, OverflowError)
 
-# One row is an event, a line that could not be read, or (last of each file) the file's counts.
+# One row is an event, an unreadable line, or (last of each file) the file's counts.
 ROWS = pa.schema(
     [
         ("kind", pa.string()),
@@ -89,36 +90,36 @@ def trace_rows(path: str) -> Iterator[pa.RecordBatch]:
 
 
 def trace_id(path: str, stream: BinaryIO) -> str:
-    """By name and content: of scenarios that are answered alike each has its own."""
-    digest = hashlib.file_digest(stream, "sha256")
+    """A hash of name and content: different scenarios may have equal traces."""
+    digest = hashlib.file_digest(stream, "sha256")  # type: ignore[arg-type]  # has readinto
     digest.update(path.rsplit("/", 1)[-1].encode())
     return digest.hexdigest()[:16]
 
 
 def line_row(line: bytes) -> dict[str, Any]:
-    """An event of EVENT_FIELDS, or why it is none; an empty line is skipped."""
+    """An event with EVENT_FIELDS, or the reason why it is unreadable; empty lines are skipped."""
     if not line.strip():
         return {"kind": "skipped"}
     try:
         fields = _event_fields(json.loads(line))
-        for name, given in fields.items():
-            pa.scalar(given, EVENT_FIELDS[name])
+        for name, value in fields.items():
+            pa.scalar(value, EVENT_FIELDS[name])
     except _WRONG as error:
         raw = line.rstrip(b"\r\n")
-        return {"kind": "quarantined", "reason": f"no trace event: {error}", "raw": raw}
+        return {"kind": "quarantined", "reason": f"not a trace event: {error}", "raw": raw}
     return {"kind": "event", "line": line.decode().rstrip("\r\n"), **fields}
 
 
 def _event_fields(event: Any) -> dict[str, Any]:
-    """_WRONG, with a sentence, where it is not an event of a trace."""
+    """Raises one of _WRONG if this is not an event of a trace."""
     if not isinstance(event, dict) or event.get("event") not in EVENTS:
-        raise ValueError(f"an object with an event of {', '.join(EVENTS)} is wanted")
+        raise ValueError(f"needs an object with an event of {', '.join(EVENTS)}")
     if event["event"] != "start" and not isinstance(event.get("at_ms"), int):
         raise ValueError(f"at_ms {event.get('at_ms')!r:.80}")
     fields = {name: event.get(TRACE_NAMES.get(name, name)) for name in EVENT_FIELDS}
     for name in ("assignment", "key", "value"):
-        given = fields[name]
-        fields[name] = None if given is None else base64.b64decode(given, validate=True)
+        text = fields[name]
+        fields[name] = None if text is None else base64.b64decode(text, validate=True)
     if event["event"] == "record":
         fields["group_id"] = decode(fields["key"] or b"", fields["value"]).key.get("group")
     listed = event.get("member_ids" if event["event"] == "start" else "members")
@@ -127,5 +128,5 @@ def _event_fields(event: Any) -> dict[str, Any]:
 
 
 def _member_id(member: Any) -> Any:
-    """A member is its id, or a list that begins with it."""
+    """The id of a member, written as the id or as a list that begins with it."""
     return member[0] if isinstance(member, list) and member else member

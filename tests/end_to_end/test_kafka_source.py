@@ -252,7 +252,7 @@ def test_what_an_open_transaction_holds_back_comes_when_it_ends(broker, clients,
     run(lake, broker)
 
     assert [record for record in written(broker) if record[0] < held_from] == landed(lake)
-    assert f"from offset {held_from} on wait for the end of a transaction" in capfd.readouterr().err
+    assert f"from offset {held_from} on belong to an open transaction" in capfd.readouterr().err
 
     producer.commit_transaction()
     run(lake, broker)
@@ -290,7 +290,7 @@ def test_zero_rows_of_a_log_that_has_some_is_an_error(broker, clients, lake, mon
 
 
 def test_a_log_shorter_than_what_was_read_is_another_log(broker, clients, lake, monkeypatch):
-    monkeypatch.setattr(kafka.Reading, "_progress", lambda _: {0: 1_000_000})
+    monkeypatch.setattr(kafka.TopicReader, "_progress", lambda _: {0: 1_000_000})
 
     with pytest.raises(RunFailed, match="read up to offset 1000000, and the broker has"):
         run(lake, broker)

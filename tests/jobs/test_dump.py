@@ -120,7 +120,7 @@ def test_a_gzip_that_ends_too_early_gives_what_it_has(tmp_path):
 
     assert [row["log_offset"] for row in rows[:-1]] == list(range(len(rows) - 1))
     assert len(rows) > 5_000
-    assert rows[-1]["reason"].startswith("cannot be unpacked: Compressed file ended before")
+    assert rows[-1]["reason"].startswith("cannot be decompressed: Compressed file ended before")
     assert rows[-1]["unread_bytes"] == 0
 
 
@@ -168,8 +168,8 @@ def test_avro_up_to_where_it_is_damaged(tmp_path):
         ("a.jsonl", b'\xff\xfe{\x00"\x00', "it has none"),
         ("a.parquet", b"PAR1 and no more", "cannot be read as parquet"),
         ("a.avro", b"Obj\x01\xff\xff", "cannot be read as avro"),
-        ("_SUCCESS", b"x", "nothing in it but empty and hidden files"),
-        ("empty.json", b"", "nothing in it but empty and hidden files"),
+        ("_SUCCESS", b"x", "all files are empty or hidden"),
+        ("empty.json", b"", "all files are empty or hidden"),
     ],
 )
 def test_what_is_no_dump_is_said_in_one_line(tmp_path, name, data, said):

@@ -36,19 +36,19 @@ def test_passwords_are_not_shown():
 
 
 @pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])
-def test_isolation_is_committed_unless_told(level):
+def test_isolation_is_committed_by_default(level):
     assert Kafka("a:1").isolation == "read_committed"
     assert Kafka("a:1", {"isolation.level": level}).isolation == level
 
 
 @pytest.mark.parametrize("address", ["host:9092", "10.0.0.1:9092", "[::1]:9092", "a:1,b-2.c:2"])
-def test_an_address(address):
+def test_a_valid_address(address):
     assert Kafka(address).bootstrap == address
 
 
 @pytest.mark.parametrize(
     "address", ["", "host", "host:", ":9092", "http://host:9092", "a:1,", "a:1 b:2"]
 )
-def test_no_address(address):
-    with pytest.raises(UsageError, match="give HOST:PORT, several with commas"):
+def test_an_invalid_address(address):
+    with pytest.raises(UsageError, match=r"give HOST:PORT\[,HOST:PORT\.\.\.\]"):
         Kafka(address)

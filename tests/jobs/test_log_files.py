@@ -54,14 +54,14 @@ def test_a_plain_file():
     assert counts == LogCounts("server.log", lines=4, events=2, skipped=2)
 
 
-def test_a_file_that_is_no_text_is_not_taken_for_a_quiet_log():
+def test_a_binary_file_is_unreadable_not_a_quiet_log():
     encrypted = bytes(7919 * n % 251 ^ 0x80 for n in range(5000)) + b"\n\xfe\n"
 
     entries, unreadable, counts = read(encrypted)
 
     assert entries == []
     assert [(line.position, line.reason) for line in unreadable] == [
-        (0, "no text: encrypted, or packed in a way that is not known")
+        (0, "not text: encrypted, or an unknown compression")
     ]
     assert counts.lines == counts.skipped + 1
 

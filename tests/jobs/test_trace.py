@@ -67,16 +67,16 @@ def test_a_line_by_its_fields(line, fields):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"{", "no trace event: Expecting property name"),
-        (b"[]", "no trace event: an object with an event of start, response"),
-        (b'{"event": "surprise"}', "no trace event: an object with an event of start, response"),
-        (b'{"event": "state", "at_ms": "0"}', "no trace event: at_ms '0'"),
-        (b'{"event": "state", "at_ms": 0, "generation": 3000000000}', "no trace event: "),
-        (b'{"event": "state", "at_ms": 0, "members": [1]}', "no trace event: "),
-        (b'{"event": "record", "at_ms": 0, "key": "?"}', "no trace event: "),
+        (b"{", "not a trace event: Expecting property name"),
+        (b"[]", "not a trace event: needs an object with an event of start, response"),
+        (b'{"event": "surprise"}', "not a trace event: needs an object with an event of start, response"),
+        (b'{"event": "state", "at_ms": "0"}', "not a trace event: at_ms '0'"),
+        (b'{"event": "state", "at_ms": 0, "generation": 3000000000}', "not a trace event: "),
+        (b'{"event": "state", "at_ms": 0, "members": [1]}', "not a trace event: "),
+        (b'{"event": "record", "at_ms": 0, "key": "?"}', "not a trace event: "),
         (b'{"event": "record", "at_ms": 0, "key": "AGM="}',
-         "no trace event: Key: type at byte 0: no record type 99 is known"),
-        (b"\xff", "no trace event: "),
+         "not a trace event: Key: type at byte 0: no record type 99 is known"),
+        (b"\xff", "not a trace event: "),
     ],
 )  # fmt: skip
 def test_what_is_no_event_says_why(line, reason):

@@ -223,7 +223,7 @@ def test_paths_are_read_as_given_and_may_be_patterns(tmp_path):
         ("missing", "no such file"),
         ("*.nothing", "no file matches"),
         ("empty", "no segment of __consumer_offsets"),
-        ("0.log", "partition is not known"),
+        ("0.log", "cannot determine the partition"),
     ],
 )
 def test_a_path_that_leads_nowhere_is_one_line_and_exit_2(tmp_path, capsys, path, said):
