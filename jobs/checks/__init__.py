@@ -1,6 +1,6 @@
 """`regroup check`: the laws of a lake, and where a lake violates them.
 
-A law is a statement that holds for every lake, whatever was read and however runs ended:
+A law is a statement that holds for every lake, for any input and also after killed runs:
 
   conservation  each input is in exactly one place: a bronze table, quarantine, or counted as
                 skipped; the counts in ingested_files add up
@@ -13,8 +13,8 @@ A law is a statement that holds for every lake, whatever was read and however ru
   integrity     tables exist, and their files are those that were written
 
 Most laws are SQL for DuckDB that returns one row (cluster_id, where, expected, found) per
-violation.  The laws state what must hold in another way than the jobs compute it, so that both
-would have to be wrong in the same way to hide an error.
+violation.  The laws are written independently of the jobs: only the same mistake in both could hide
+an error.
 
 Two states are not violations.  Dates that bronze tables got rows for since the last run are
 pending: table ``pending`` lists them, and laws over derived tables leave them out.  And retention

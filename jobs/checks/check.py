@@ -66,7 +66,7 @@ def pending_dates(root: str, lake: duckdb.DuckDBPyConnection) -> list[tuple[str,
     pending: set[tuple[str, date]] = set()
     for table in BRONZE:
         commits = _commits(root, table)
-        # Dates whose commits the log no longer has count as version 0, which every run covers.
+        # Dates whose commits the log no longer has count as version 0, the oldest.
         stored = lake.execute(f"SELECT DISTINCT cluster_id, event_date FROM {table}").fetchall()
         for cluster_id, day in stored:
             commits.setdefault(cluster_id, set()).add((0, day))

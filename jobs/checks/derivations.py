@@ -18,12 +18,12 @@ MAKES_GENERATION = (
 
 @dataclass(frozen=True)
 class Derivation:
-    """The rows ``expected`` by the tables ``of`` equal those ``found`` in ``table``."""
+    """The rows that follow from the tables ``of``, ``expected``, equal the ``actual`` ones."""
 
     table: str
     of: tuple[str, ...]
     expected: str
-    found: str
+    actual: str
 
     @property
     def name(self) -> str:
@@ -36,11 +36,11 @@ class Derivation:
     @property
     def sql(self) -> str:
         return f"""
-            SELECT COALESCE(e.cluster_id, f.cluster_id), COALESCE(e.row_id, f.row_id),
-                COALESCE(e.content, 'no row'), COALESCE(f.content, 'no row')
-            FROM ({self.expected}) e FULL JOIN ({self.found}) f
-                ON f.cluster_id = e.cluster_id AND f.row_id = e.row_id
-            WHERE e.content IS DISTINCT FROM f.content"""
+            SELECT COALESCE(e.cluster_id, a.cluster_id), COALESCE(e.row_id, a.row_id),
+                COALESCE(e.content, 'no row'), COALESCE(a.content, 'no row')
+            FROM ({self.expected}) e FULL JOIN ({self.actual}) a
+                ON a.cluster_id = e.cluster_id AND a.row_id = e.row_id
+            WHERE e.content IS DISTINCT FROM a.content"""
 
 
 def _text(*columns: str) -> str:

@@ -67,7 +67,7 @@ def _differing(batch: pa.RecordBatch, decoded: pa.RecordBatch) -> Iterator[tuple
         if stored.equals(decoded.column(name)):
             continue
         pairs = zip(decoded.column(name).to_pylist(), stored.to_pylist(), strict=True)
-        for row, (expected, found) in enumerate(pairs):
-            if expected != found:
+        for row, (expected, actual) in enumerate(pairs):
+            if expected != actual:
                 cluster_id, partition, offset = (batch.column(n)[row].as_py() for n in RECORD)
-                yield cluster_id, f"{name} of {partition} {offset}", str(expected), str(found)
+                yield cluster_id, f"{name} of {partition} {offset}", str(expected), str(actual)

@@ -9,5 +9,5 @@ fetches exactly the listed ones, unless the configuration names others.
 session  builds the session, here only
 jars     the listed jars, and how they are fetched
 
-What an engine does to tables is in `jobs.lake.tables`.
+`jobs.lake.tables` has the engine's operations on tables.
 """

@@ -13,7 +13,7 @@ Idempotence.  A run that is repeated, or killed and started again, leaves the sa
 tables are merged by key, all others are replaced by what the run computes.  Input that comes late
 is processed by running its date again.
 
-How a run for a date knows the past.  What a row means can depend on earlier dates: a rebalance
+How a run for a date knows the past.  A row can depend on earlier dates: a rebalance
 begins before midnight and ends after it, a member is retained because the previous generation had
 it.  The table ``group_days`` has one row per group and date with an event, with two positions in
 the group's history as of that date:
@@ -23,7 +23,7 @@ the group's history as of that date:
   context  the generation recorded before it: with the rows from here on, the open ones can be
            computed
 
-and with lists of what is needed of older generations (such as partitions without an owner).  A
+and with lists of facts from older generations (such as partitions without an owner).  A
 run for the dates D to E takes the newest row before D of each group with an event on these dates.
 It reads the group's rows from the context generation on, computes them, and writes the open ones;
 rows before the open generation are settled and stay.  The dates D to E are always written, other
@@ -32,7 +32,7 @@ in full.  As rows depend on earlier dates, runs of one cluster wait for each oth
 (`Lake.derivation_lock`).
 
 tables         Lake: paths, schemas, reads, writes, locks, table history, maintenance (Spark)
-scope          RunScope, what jobs read and write through: AllDates, or DatedScope by `scope_of`
+scope          RunScope, by which jobs read and write: AllDates, or DatedScope from `scope_of`
 dated_scope    DatedScope: a run for some dates, as above
 keys           the column lists of keys
 sql            SQL over the tables and views without a JVM (DuckDB)

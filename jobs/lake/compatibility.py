@@ -13,5 +13,5 @@ def unknown_column(path: str, column: str) -> str:
     )
 
 
-def wrong_type(path: str, column: str, found: str, expected: str) -> str:
-    return f"{path}: column {column} is {found}, not {expected}: {_REBUILD}"
+def wrong_type(path: str, column: str, actual: str, expected: str) -> str:
+    return f"{path}: column {column} is {actual}, not {expected}: {_REBUILD}"

@@ -41,7 +41,7 @@ _POSITIONS = [
 
 @dataclass(frozen=True)
 class TouchedGroups:
-    """The groups with an event on a run's dates, and what the run needs to know of their past.
+    """The groups with an event on a run's dates, and the rows about them that the run reads.
 
     ``groups``: one row per group; the struct ``past`` has the open_* and context_* columns of
     the newest row of group_days before the run's dates (null: read everything), and

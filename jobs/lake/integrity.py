@@ -35,7 +35,7 @@ def _exists(path: str) -> bool:
 
 
 def damages(root: str, table: str) -> Iterator[Damage]:
-    """What is wrong with the table's log, columns and files.  A damaged table must not be read."""
+    """Damage of the table's log, columns and files.  A damaged table must not be read."""
     path = f"{root.rstrip('/')}/{table}"
     try:
         delta = DeltaTable(path)

@@ -1,4 +1,4 @@
-"""What a run covers: the tables as its jobs read and write them, for all dates or for some."""
+"""The scope of a run: the rows that its jobs read and write, for all dates or for some."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RunScope(Protocol):
     """The tables as one run reads and writes them; jobs take one and do not ask which kind it is.
 
     A run for some dates reads each group's history from its context generation on (see
-    `jobs.lake`), and of older generations only what ``group_days`` carries over.
+    `jobs.lake`); entries in ``group_days`` carry over older facts.
     """
 
     @property
@@ -31,11 +31,11 @@ class RunScope(Protocol):
         without dates."""
 
     def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
-        """All rows of the run's dates and of so many days before and after them."""
+        """All rows of the run's dates, and of this many days before and after them."""
 
     def read_recent(self, table: str) -> DataFrame:
-        """All rows of the groups in scope on the dates that `read` covers, and on the day before
-        each."""
+        """All rows of the groups in scope, on the dates that `read` covers and on the previous day
+        of each."""
 
     def context_positions(self) -> DataFrame | None:
         """Where each group's history begins for this run: cluster_id, group_id,
@@ -45,28 +45,28 @@ class RunScope(Protocol):
         """The rows of the groups' context generations; None if histories are read in full."""
 
     def carried(self, column: str) -> DataFrame | None:
-        """What this column of ``group_days`` carries over from the past that `read` leaves out.
+        """The entries in this column of ``group_days``, which stand for rows that `read` omits.
 
         One row per entry: cluster_id, group_id, context_incarnation and the entry's fields.  None
         if histories are read in full.
         """
 
     def later_dates(self) -> RunScope | None:
-        """The scope of all stored dates after these; None if there are none."""
+        """The scope of all stored dates after these; None without such dates."""
 
     def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
-        """Replace what this run may change, of the rows that meet ``where``, by ``df``."""
+        """Replace the rows that this run may change and that meet ``where`` by ``df``."""
 
     def replace_days(self, table: str, df: DataFrame, *, after: int = 0) -> None:
-        """Replace all rows of the run's dates, and of so many days after them, by ``df``."""
+        """Replace all rows of the run's dates, and of this many days after them, by ``df``."""
 
     def replace_or_upsert(self, table: str, df: DataFrame, *, if_: str) -> None:
         """Write a table without dates: ``df`` replaces it if the run covers all dates, else it is
         merged as by `Lake.upsert`."""
 
     def update_day_before(self, table: str, df: DataFrame, column: str) -> None:
-        """Set ``column`` of the rows of the day before the run's dates, from ``df``, which has the
-        table's key, event_date and the column."""
+        """Set ``column`` of the rows of the previous day from ``df``, which has the table's key,
+        event_date and the column."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The nightly run: which dates it computes, in which order jobs run, and what it records.
+"""The nightly run: the dates that it computes, the order of its jobs, and its records.
 
 Order.  Ingest comes first: it reads all new input into the bronze tables.  Then every other table
 is derived by the job of its name.  A job lists in READS the tables that it reads, and it starts as
@@ -8,7 +8,7 @@ soon as no job that writes one of them is waiting or running, at most two at a t
   group_events                        log lines as events of groups
   timeline                            all events of a group in one order
   generations, generation_members, assignments, churn, rebalance_latency, rebalance_causes
-  group_days                          what later dates need of each group's past
+  group_days                          facts about each group's past, for runs of later dates
   assign_partitions                   re-runs the assignors
 
 The first failure ends the run.  A run that was killed is started again with the same command, and

@@ -1,4 +1,4 @@
-"""Which dates of the bronze tables no run has processed yet: the rule, for every reader of `runs`.
+"""The rule which dates of the bronze tables no run has processed yet, for all readers of `runs`.
 
 Each successful run stores the versions of the bronze tables that it processed, for its own dates
 and for all dates.

@@ -1,4 +1,4 @@
-"""Which dates a run must compute: those that the bronze tables got rows for since earlier runs.
+"""Finds the dates that a run must compute: those with bronze rows added since earlier runs.
 
 reads   runs, and the Delta logs of the bronze tables
 """
@@ -17,7 +17,7 @@ from jobs.lake.dated_scope import TIMELESS
 from jobs.lake.tables import Lake
 from jobs.nightly_run.coverage import BRONZE, Coverage, uncovered_dates
 
-# Newest runs that are looked at; what only older runs computed is computed again.
+# Number of newest runs that are read; dates that only older runs cover are computed again.
 _RUNS = 1000
 
 
