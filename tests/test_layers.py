@@ -52,6 +52,16 @@ def test_imports_stay_in_their_layer(package):
     assert not foreign
 
 
+def test_only_the_lake_imports_delta_for_spark():
+    """Another engine can then stand behind the methods of Lake."""
+    importing = {
+        path.relative_to(ROOT / "jobs").parts[0]
+        for path in sources("jobs")
+        if "delta" in imported_packages(path)
+    }
+    assert importing == {"lake"}
+
+
 def test_the_core_has_no_clock_no_randomness_and_no_io():
     impure = {
         (str(path.relative_to(ROOT)), name)
