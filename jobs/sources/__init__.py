@@ -1,1 +1,35 @@
-"""Where records and lines come from: each source gives rows for the same bronze tables."""
+"""Read what brokers leave behind into rows for the bronze tables.
+
+A group coordinator leaves two kinds of evidence.  Its *records* in the topic `__consumer_offsets`
+have every generation's members and assignment, but not why a rebalance began; the topic is
+compacted, so superseded records disappear sooner or later.  Its *log lines* in server.log have the
+join phase and the reasons, but no assignment.  A third kind, *traces* of the coordinator model or
+of a test broker, has requests and responses in virtual time.
+
+Records arrive in three ways: as segment files of a broker's disk, over the network from a running
+cluster, or as an export that somebody made.  All become rows of the same columns, with these rules:
+
+- Every input record or line is counted once: kept, skipped (not a coordinator's, or of another
+  date or topic) or quarantined with position, bytes and reason.  Counts per file add up.
+- The identity of a row does not depend on the file's name: records have partition and offset, log
+  lines the hash of their log's first line and a byte position.  Renamed, rolled, compressed or
+  repeated files give the same rows.
+- Times are UTC.  Log lines without a zone are read in a configured time zone.
+- A missing input is an error: zero files, or a topic that returns no records, would look like a
+  quiet cluster.
+
+Workers read whole files, one task per file, and return Arrow batches; the jobs never see files.
+
+Modules
+    files           find and open input files: paths, globs, folders, URIs
+    rows            shared by file sources: one task per file, Arrow batches, dates of a run
+    segments        `__consumer_offsets-N/*.log` files -> records, with the package jobs.segments
+    kafka           the topic of a running cluster, by Spark's Kafka source with a checkpoint
+    dump            an export: Parquet, Delta, JSON Lines or Avro
+    dump_columns    the columns of a dump, found by their names
+    dump_files      JSON Lines and Avro dumps, row by row
+    raw_records     records of `kafka` and `dump` as rows of `segments`
+    broker_log      server.log files -> events of group coordinators
+    log_files       a log file's bytes -> parsed lines: gzip, encodings, container prefixes, clocks
+    trace           traces of scenarios, JSON Lines
+"""
