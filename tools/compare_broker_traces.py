@@ -1,10 +1,10 @@
-"""Plays what was asked of a real broker through the engine, and says where the answers differ.
+"""Plays the requests of a real broker's trace with the engine, and reports differences.
 
     python tools/compare_broker_traces.py SCENARIOS TRACES
 
-A broker's trace tells when each request left and what came back; the engine gets the same requests
-at the same times.  Answers, their order, records and log lines must be equal; times may differ by
-what a network, a busy machine and millisecond timers make of them.
+A broker's trace has the time at which each request was sent, and its answer; the engine gets the
+same requests at the same times.  Answers, their order, records and log lines must be equal; times
+may differ by 300 ms, because of the network, a busy machine and millisecond timers.
 """
 
 from __future__ import annotations
@@ -30,13 +30,15 @@ Json = Any
 JsonLine = Mapping[str, Json]
 
 TOLERANCE_MS = 300
-MESSAGE_MAX_BYTES = 1_000_000  # about: the brokers' default, less what a batch adds
-BROKER_ERRORS = frozenset({"UNKNOWN_TOPIC_OR_PARTITION"})  # of the broker, before its coordinator
+MESSAGE_MAX_BYTES = 1_000_000  # about the brokers' default minus the overhead of a batch
+BROKER_ERRORS = frozenset(
+    {"UNKNOWN_TOPIC_OR_PARTITION"}
+)  # answered by the broker, not by its coordinator
 OFFSETS_PARTITIONS = 5
 FAILED_REQUEST = "ERROR [KafkaApi"
-# Sessions and syncs of one deadline expire in two threads, one of which is first.
+# Sessions and syncs of one deadline expire in two threads, in either order.
 SYNC_EXPIRY, TWO_REAPERS = re.compile("sync( request)? expiration"), frozenset({"3.9.1"})
-# 0.9.0 still had an exception of its own for records too large.
+# 0.9.0 had its own exception for too large records.
 RENAMED = "kafka.common.MessageSizeTooLargeException"
 RENAMED_TO = "org.apache.kafka.common.errors.RecordTooLargeException"
 ERA_OF = {"0.9.0": "0.9", "0.10.0": "0.9", "0.10.2": "0.10", "2.0": "2.0", "2.5": "2.5"}
@@ -51,7 +53,7 @@ class BrokerDifference(NamedTuple):
 
 
 def era_of(start: JsonLine) -> Era:
-    """The era of a trace's broker; 2.5's was built with Scala 2.12."""
+    """The era of a trace's broker; the 2.5 broker was built with Scala 2.12."""
     era = ERAS[ERA_OF[start["era"].rpartition(".")[0]]]
     if start["era"].startswith("0.9."):
         return of_0_9_0(era)
@@ -59,61 +61,61 @@ def era_of(start: JsonLine) -> Era:
 
 
 def differences(scenario: JsonLine, trace: list[JsonLine]) -> Iterator[BrokerDifference]:
-    """Where the engine does otherwise than the broker did."""
+    """The differences between the engine and the broker."""
     start = trace[0]
     shift_ms = _clean_up_phase(scenario, trace)
-    asked = _as_sent(scenario, trace, shift_ms)
+    sent = _as_sent(scenario, trace, shift_ms)
     events: list[EngineEvent] = []
-    member_ids = _member_ids(asked, trace)
-    played = play(asked, era_of(start), member_ids, "", lambda at_ms, e: events.append(e))
+    member_ids = _member_ids(sent, trace)
+    played = play(sent, era_of(start), member_ids, "", lambda at_ms, e: events.append(e))
     name = scenario["name"]
     yield from _answers(name, trace, played, shift_ms)
     yield from _records(name, trace, played, shift_ms)
     yield from _lines(name, trace, events)
 
 
-def _member_ids(asked: JsonLine, trace: list[JsonLine]) -> MemberIds:
+def _member_ids(sent: JsonLine, trace: list[JsonLine]) -> MemberIds:
     """The broker's ids, by client or instance id in the order of the joins that made them.
 
-    A join that was never answered, or failed on, did not tell its id: it is what else is shown.
+    A join without an answer, or with a failure, has its id only in other answers and records.
     """
-    told = trace[0]["member_ids_by_step"]
+    answered_ids = trace[0]["member_ids_by_step"]
     failed = "UNKNOWN_SERVER_ERROR"
     answered = {event["to"] for event in trace if event.get("error", failed) != failed}
-    unknown = _ids_in(trace) - set(told.values())
+    unknown = _ids_in(trace) - set(answered_ids.values())
     queues: dict[str, list[str]] = {}
-    for step in asked["steps"]:
+    for step in sent["steps"]:
         if step["op"] != "join" or step["member"]:
             continue
         prefix = step["client_id"] if step["instance_id"] is None else step["instance_id"]
         queue = queues.setdefault(prefix, [])
-        if step["id"] in told:
-            queue.append(told[step["id"]])
+        if step["id"] in answered_ids:
+            queue.append(answered_ids[step["id"]])
         elif step["id"] not in answered:
             queue += sorted(each for each in unknown if each.startswith(prefix + "-"))
-    made_up = derived_ids()
+    derived_id = derived_ids()
 
     def next_id(group_id: str, prefix: str) -> str:
         queue = queues.get(prefix)
-        return queue.pop(0) if queue else made_up(group_id, prefix)
+        return queue.pop(0) if queue else derived_id(group_id, prefix)
 
     return next_id
 
 
 def _ids_in(trace: list[JsonLine]) -> set[str]:
-    """Ids of members that answers and records name."""
-    found = set()
+    """The member ids in answers and records."""
+    member_ids = set()
     for event in trace:
         if event.get("op") == "describe" and "members" in event:
-            found.update(member[0] for member in event["members"])
+            member_ids.update(member[0] for member in event["members"])
         if event["event"] == "record":
             record = _record(event, 0, 0)
-            found.update(member["member_id"] for member in record.value.get("members", ()))
-    return found
+            member_ids.update(member["member_id"] for member in record.value.get("members", ()))
+    return member_ids
 
 
 def _clean_up_phase(scenario: JsonLine, trace: list[JsonLine]) -> int:
-    """How long before the scenario's start the last clean-up was, as far as tombstones tell."""
+    """Milliseconds between the last clean-up and the scenario's start, derived from tombstones."""
     interval_ms = scenario["config"].get("offsets_retention_check_interval_ms")
     if interval_ms is None:
         return 0
@@ -122,13 +124,13 @@ def _clean_up_phase(scenario: JsonLine, trace: list[JsonLine]) -> int:
 
 
 def _as_sent(scenario: JsonLine, trace: list[JsonLine], shift_ms: int) -> dict[str, Json]:
-    """The scenario with the steps that were sent, when they were, and a wait for what followed."""
+    """The scenario with the steps that were sent, at their times, and a wait up to the end."""
     sent = {e["to"]: e for e in trace if e.get("sent_at_ms") is not None}
     steps = []
     for step in scenario["steps"]:
         if step["id"] in sent:
             answer = sent[step["id"]]
-            steps.append(_asked(step, answer) | {"at_ms": answer["sent_at_ms"] + shift_ms})
+            steps.append(_sent_step(step, answer) | {"at_ms": answer["sent_at_ms"] + shift_ms})
     steps.sort(key=lambda step: step["at_ms"])
     end_ms = trace[0]["captured_until_ms"] + shift_ms
     wait = {"at_ms": end_ms, "id": "captured", "op": "wait", "group": steps[0]["group"]}
@@ -139,20 +141,20 @@ def _as_sent(scenario: JsonLine, trace: list[JsonLine], shift_ms: int) -> dict[s
     return {**scenario, "config": config, "steps": [*steps, wait]}
 
 
-def _asked(step: JsonLine, answer: JsonLine) -> dict[str, Json]:
-    """The step as the coordinator saw it, in the version that was used."""
-    asked = {**step, "version": answer["version"] or 0}
+def _sent_step(step: JsonLine, answer: JsonLine) -> dict[str, Json]:
+    """The step as the coordinator saw it, in the request version that was used."""
+    sent_step = {**step, "version": answer["version"] or 0}
     if step["op"] == "commit" and "partitions" in answer:
         refused = {(t, p) for t, p, error in answer["partitions"] if error in BROKER_ERRORS}
-        asked["offsets"] = [row for row in step["offsets"] if (row[0], row[1]) not in refused]
+        sent_step["offsets"] = [row for row in step["offsets"] if (row[0], row[1]) not in refused]
     if step["op"] == "join":
-        asked["requires_known_member_id"] = asked["version"] >= 4
-        asked["supports_skipping_assignment"] = asked["version"] >= 9
-    if step["op"] == "fetch" and asked["version"] < 2 and not step["offsets"]:
-        asked["offsets"] = None  # all there are
-    if step["op"] == "sync" and asked["version"] < 5:
-        asked["protocol_type"] = asked["protocol_name"] = None
-    return asked
+        sent_step["requires_known_member_id"] = sent_step["version"] >= 4
+        sent_step["supports_skipping_assignment"] = sent_step["version"] >= 9
+    if step["op"] == "fetch" and sent_step["version"] < 2 and not step["offsets"]:
+        sent_step["offsets"] = None  # all partitions
+    if step["op"] == "sync" and sent_step["version"] < 5:
+        sent_step["protocol_type"] = sent_step["protocol_name"] = None
+    return sent_step
 
 
 # -- answers -------------------------------------------------------------------------------------
@@ -180,7 +182,7 @@ def _answers(
 
 
 def _comparable(event: JsonLine, as_sent: JsonLine) -> dict[str, Json]:
-    """What both can know of an answer in the version that was used."""
+    """The fields of an answer that exist in the version that was used."""
     skipped = {"at_ms", "event", "version", "sent_at_ms", "to", "error_message", "skip_assignment"}
     op, version = as_sent["op"], as_sent["version"]
     if op == "leave" and version < 3:
@@ -230,7 +232,7 @@ class _Record(NamedTuple):
 
 
 def _record(event: JsonLine, origin_ms: int, shift_ms: int) -> _Record:
-    """A record with its times, relative to the scenario's start, apart from the rest of it."""
+    """A record; its times are separate, and relative to the scenario's start."""
     value = None if event["value"] is None else a2b_base64(event["value"])
     record = decode(a2b_base64(event["key"]), value)
     fields = dict(record.value or {})
@@ -244,7 +246,7 @@ def _record(event: JsonLine, origin_ms: int, shift_ms: int) -> _Record:
 
 
 def _in_any_order(records: list[_Record]) -> list[_Record]:
-    """Runs of expired offsets sorted: their order is that of a table of all the broker's groups."""
+    """The records with runs of expired offsets sorted: the broker's other groups affect the order."""
 
     def is_expiry(record: _Record) -> bool:
         return record.version is None and "topic" in record.key
@@ -269,7 +271,7 @@ def _same(broker: _Record, engine: _Record) -> bool:
 def _lines(
     name: str, trace: list[JsonLine], events: list[EngineEvent]
 ) -> Iterator[BrokerDifference]:
-    """Lines that name the group, without their dates."""
+    """Compare the lines that name the group, without their dates."""
     theirs = [_undated(e["line"]) for e in trace if e["event"] == "log"]
     theirs = [line for line in theirs if not line.startswith(FAILED_REQUEST)]
     if any(map(SYNC_EXPIRY.search, theirs)) and trace[0]["era"] in TWO_REAPERS:
@@ -289,7 +291,7 @@ def _lines(
 
 
 def _undated(line: str) -> str:
-    """The line's first, without its date and what Java prints of an object's identity."""
+    """The first line of the text, without its date and the hash codes of Java objects."""
     text = line.partition("\n")[0].partition("] ")[2].replace(RENAMED, RENAMED_TO)
     return re.sub(r"\[B@\w+", "[B@0", text)
 
@@ -303,7 +305,7 @@ def read_trace(path: Path) -> list[JsonLine]:
 
 
 def compared(scenarios: Path, traces: Path) -> Iterator[tuple[str, list[BrokerDifference]]]:
-    """Every trace's scenario, with its differences."""
+    """The name of each trace's scenario, with its differences."""
     for path in sorted(traces.glob("*.jsonl")):
         scenario = json.loads((scenarios / f"{path.stem}.json").read_bytes())
         yield path.stem, list(differences(scenario, read_trace(path)))
@@ -312,10 +314,10 @@ def compared(scenarios: Path, traces: Path) -> Iterator[tuple[str, list[BrokerDi
 def main(arguments: Iterable[str]) -> int:
     scenarios, traces = map(Path, arguments)
     differing = total = 0
-    for _, found in compared(scenarios, traces):
+    for _, listed in compared(scenarios, traces):
         total += 1
-        differing += bool(found)
-        for difference in found:
+        differing += bool(listed)
+        for difference in listed:
             print(f"{difference.scenario} {difference.where}")
             print(f"    broker {json.dumps(difference.broker, default=repr)}")
             print(f"    engine {json.dumps(difference.engine, default=repr)}")

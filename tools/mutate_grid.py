@@ -1,10 +1,10 @@
-"""Changes one cell of a grid at a time, and says which changes no scenario notices.
+"""Changes one cell of a grid at a time, and reports the changes that no scenario detects.
 
     python tools/mutate_grid.py ERA SCENARIOS TRACES [SCENARIOS TRACES]...
 
-SCENARIOS and TRACES are folders of what Kafka's own classes of that version played.  A cell is
-replaced by each other reaction of its row, and by none at all.  Cells that no scenario reaches are
-named once; of the others, each mutant that survives, and whether it would show in log lines.
+SCENARIOS and TRACES are folders: scenarios, and the traces of Kafka's own classes of that version.
+A cell is replaced by each other reaction of its row, and by none.  The report lists the mutants
+that survive, whether log lines would show them, and the cells that no scenario reaches.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class Mutant(NamedTuple):
 
 
 class KafkaTrace(NamedTuple):
-    """A scenario and what Kafka made of it."""
+    """A scenario and the trace of Kafka's own classes."""
 
     scenario: Mapping[str, Json]
     trace: Trace
 
 
 def mutants(era: Era) -> Iterator[Mutant]:
-    """Each cell that can be reached, with each other reaction of its row and with none."""
+    """Each reachable cell, with each other reaction of its row and with none."""
     for input_, row in era.grid.items():
         others = dict.fromkeys([nothing, *row.values()])
         for state, was in row.items():
@@ -66,40 +66,40 @@ def mutated(era: Era, mutant: Mutant) -> Era:
 
 
 def reached(era: Era, played: Iterable[KafkaTrace]) -> set[tuple[Input, GroupState]]:
-    """The cells that the scenarios come to."""
-    found = set()
+    """The cells that the scenarios reach."""
+    cells = set()
 
-    def noting(input_: Input, state: GroupState, reaction: Reaction) -> Reaction:
-        def noted(turn: Turn, group: ClassicGroup, what: Any) -> None:
-            found.add((input_, state))
-            reaction(turn, group, what)
+    def recording(input_: Input, state: GroupState, reaction: Reaction) -> Reaction:
+        def recorded(turn: Turn, group: ClassicGroup, subject: Any) -> None:
+            cells.add((input_, state))
+            reaction(turn, group, subject)
 
-        return noted
+        return recorded
 
     grid = {
-        input_: {state: noting(input_, state, reaction) for state, reaction in row.items()}
+        input_: {state: recording(input_, state, reaction) for state, reaction in row.items()}
         for input_, row in era.grid.items()
     }
     for each in played:
         _play(replace(era, grid=grid), each)
-    return found
+    return cells
 
 
-def is_noticed(era: Era, played: Iterable[KafkaTrace]) -> bool:
-    """Whether any scenario comes out otherwise than Kafka's, or not at all."""
+def is_detected(era: Era, played: Iterable[KafkaTrace]) -> bool:
+    """Whether any scenario has another trace than Kafka's, or raises."""
     return any(_differs(era, each) for each in played)
 
 
 def _differs(era: Era, played: KafkaTrace) -> bool:
     try:
         trace = _play(era, played)
-    except Exception:  # a mutant may break anything
+    except Exception:  # a mutant may raise anything
         return True
     return comparable(trace) != comparable(played.trace)
 
 
 def shows_in_log(era: Era, mutant: Era, played: Iterable[KafkaTrace]) -> bool:
-    """Whether a mutant that no scenario notices has other log lines to write."""
+    """Whether a mutant that no trace detects would print other log lines."""
     return any(_events(era, each) != _events(mutant, each) for each in played)
 
 
@@ -116,7 +116,7 @@ def _play(
 
 
 def comparable(trace: Trace) -> Trace:
-    """Without what ran it, and with the partitions of an answer in one order."""
+    """The trace without its start line, and with the partitions of each answer sorted."""
     events: Trace = json.loads(json.dumps(trace[1:]))
     for event in events:
         event.get("partitions", []).sort()
@@ -124,14 +124,14 @@ def comparable(trace: Trace) -> Trace:
 
 
 def read(scenarios: Path, traces: Path) -> list[KafkaTrace]:
-    """Scenarios and traces of the same names."""
-    found = []
+    """Scenarios and the traces of the same names."""
+    traces_read = []
     for path in scenarios.rglob("*.json"):
         name = path.relative_to(scenarios).with_suffix(".jsonl")
         lines = (traces / name).read_text(encoding="utf-8").splitlines()
         scenario = json.loads(path.read_text(encoding="utf-8"))
-        found.append(KafkaTrace(scenario, [json.loads(line) for line in lines]))
-    return found
+        traces_read.append(KafkaTrace(scenario, [json.loads(line) for line in lines]))
+    return traces_read
 
 
 def main(args: list[str]) -> int:
@@ -144,8 +144,8 @@ def main(args: list[str]) -> int:
         each for pair in zip(folders[::2], folders[1::2], strict=True) for each in read(*pair)
     ]
     played.sort(key=lambda each: len(each.trace))
-    if is_noticed(era, played):
-        print("The grid as it is differs from the traces.", file=sys.stderr)
+    if is_detected(era, played):
+        print("The unchanged grid already differs from the traces.", file=sys.stderr)
         return 2
     for line in report(era, played):
         print(line, flush=True)
@@ -160,7 +160,7 @@ def report(era: Era, played: list[KafkaTrace]) -> Iterator[str]:
             continue
         count += 1
         changed = mutated(era, mutant)
-        if not is_noticed(changed, played):
+        if not is_detected(changed, played):
             survivors += 1
             where = "in log lines only" if shows_in_log(era, changed, played) else "nowhere"
             yield f"shows {where}: {mutant}"

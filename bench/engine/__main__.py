@@ -1,11 +1,11 @@
-"""How fast the engine is, beside Kafka's own classes in the same run.
+"""Measures the engine's speed beside Kafka's own classes in the same run.
 
     python -m bench.engine [--era 4.1] [--scenarios 4000] [--groups 10000 --members 20 --rounds 3]
 
-Commands are timed whole, from JSON files to trace files, with the start of Python and of the JVM;
-warm players get a scenario as JSON text and give its trace as JSON text. Last, one heartbeat of the
-engine alone, by the number of groups around it. CPU time is of all threads, the JVM's compiler and
-collector included; it says more than the clock's where others are at work on the machine.
+Whole commands are timed from JSON files to trace files, including the start of Python and of the
+JVM; warm players convert a scenario in JSON text to a trace in JSON text. The last rows time one
+heartbeat of the engine alone, by the number of groups. CPU time covers all threads, the JVM's compiler and
+collector included; on a busy machine it says more than the clock's time.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Spent(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """The same steps by both."""
+    """The same steps, played by both."""
 
     what: str
     steps: int
@@ -90,7 +90,7 @@ def _options() -> argparse.Namespace:
 
 
 def _commands(what: str, scenarios: list[Scenario], era: str) -> Compared:
-    """Both commands over the same files; the engine takes its ids from Kafka's traces."""
+    """Both commands on the same files; the engine takes its ids from Kafka's traces."""
     jar = BUILD / f"kafka-{era}" / f"kafka-{era}.jar"
     regroup = Path(sys.executable).with_name("regroup")
     with tempfile.TemporaryDirectory(prefix="bench-engine-") as directory:
@@ -119,7 +119,7 @@ def _all_there(kafka_dir: Path, engine_dir: Path) -> None:
 
 
 def _warm(what: str, scenarios: list[Scenario], before: list[Scenario], era: str) -> Compared:
-    """Both from JSON text to JSON text, after some of the scenarios of `before`."""
+    """Both from JSON text to JSON text, after warming up with scenarios of `before`."""
     texts = [json.dumps(made) for made in scenarios]
     with Kafka(era) as kafka:
         for made in before[:WARM_UP]:
@@ -143,7 +143,7 @@ def _steps(scenarios: list[Scenario]) -> int:
 
 
 def _spent(work: Callable[[], object]) -> Spent:
-    """Time that the work took, of this process and of children that ended in it."""
+    """The time of the work, in this process and in children that ended meanwhile."""
     clock_s, cpu_s = time.perf_counter(), _own_cpu_s()
     work()
     return Spent(time.perf_counter() - clock_s, _own_cpu_s() - cpu_s)
@@ -155,7 +155,7 @@ def _own_cpu_s() -> float:
 
 
 def _child_cpu_s(pid: int) -> float:
-    """Of a child that still runs: fields 14 and 15 of its stat, in ticks."""
+    """CPU time of a running child: fields 14 and 15 of its stat, in ticks."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

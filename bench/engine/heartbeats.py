@@ -1,4 +1,4 @@
-"""What one heartbeat costs the engine alone: requests as objects in, effects out, no JSON."""
+"""The cost of one heartbeat for the engine alone: request objects in, effects out, no JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEASURED = 200_000
 
 
 def ns_each(era: str, groups: int, members: int) -> float:
-    """CPU nanoseconds a heartbeat, timers included, among so many groups of so many members."""
+    """CPU nanoseconds per heartbeat, timers included, with this many groups and members each."""
     coordinator = Coordinator(
         CoordinatorConfig(group_initial_rebalance_delay_ms=INITIAL_DELAY_MS),
         ERAS[era],
@@ -45,7 +45,7 @@ def ns_each(era: str, groups: int, members: int) -> float:
 
 
 def _stable(coordinator: Coordinator, groups: int, members: int) -> list[Heartbeat]:
-    """Brings all groups to Stable in generation 1; returns a heartbeat of each member."""
+    """Bring all groups to Stable in generation 1; returns one heartbeat per member."""
     names = [f"group-{number:05d}" for number in range(groups)]
     for name in names:
         for _ in range(members):

@@ -1,8 +1,8 @@
-"""A steady workload: many groups at rest, with heartbeats, commits and now and then a rebalance.
+"""A steady workload: many Stable groups with heartbeats, commits and a few rebalances.
 
-All groups form at 0 and are stable from 6 s on: who joins extends the initial delay once. Then,
-every 3 s, each member beats; in the first of five rounds each member commits too. In each round
-every hundredth group loses a member that leaves and gains a new one, and all its members rejoin.
+All groups form at 0 and are Stable from 6 s on: joins extend the initial delay once. Then, every
+3 s, each member sends a heartbeat; in one of five rounds each member also commits. In each round a
+member leaves one of a hundred groups, another joins it, and all its members rejoin.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ ASSIGNMENT = base64.b64encode(struct.pack(">hih1siii", 0, 1, 1, b"t", 1, 0, -1))
 
 
 def scenario(groups: int, members: int, rounds: int) -> dict[str, Any]:
-    """The workload as a scenario; its member ids fall as random ones would."""
+    """The workload as a scenario; its member ids are scattered over hash maps like random ones."""
     return {
         "name": f"steady-{groups}-groups-of-{members}-{rounds}-rounds",
-        "about": "Many groups at rest.",
+        "about": "Many stable groups.",
         "config": {"group_initial_rebalance_delay_ms": INITIAL_DELAY_MS},
         "member_ids": "scattered",
         "steps": list(steps(groups, members, rounds)),
@@ -43,14 +43,14 @@ def steps(groups: int, members: int, rounds: int) -> Iterator[Step]:
         yield from team.sync_all(FORMED_MS)
     for number in range(rounds):
         now = FORMED_MS + (number + 1) * ROUND_MS
-        for place, team in enumerate(teams):
-            yield from team.live(now, commits=number % COMMIT_EVERY == 0)
-            if place % REBALANCE_EVERY == number % REBALANCE_EVERY:
+        for index, team in enumerate(teams):
+            yield from team.work(now, commits=number % COMMIT_EVERY == 0)
+            if index % REBALANCE_EVERY == number % REBALANCE_EVERY:
                 yield from team.replace_one(now)
 
 
 class _Team:
-    """A group's members, by references to the joins that told their id and their generation."""
+    """A group's members, as references to the joins whose answers have their id and generation."""
 
     def __init__(self, group: str, size: int) -> None:
         self._group = group
@@ -64,7 +64,7 @@ class _Team:
             yield self._enter(now_ms)
 
     def sync_all(self, now_ms: int) -> Iterator[Step]:
-        """The leader first, with all assignments: it is the member that is here longest."""
+        """Sync all, the leader first, with all assignments: the member that joined first leads."""
         assignments = [[member, ASSIGNMENT] for member in self._members]
         for member, joined in zip(self._members, self._joined, strict=True):
             yield self._step(
@@ -73,7 +73,7 @@ class _Team:
             )  # fmt: skip
             assignments = []
 
-    def live(self, now_ms: int, commits: bool) -> Iterator[Step]:
+    def work(self, now_ms: int, commits: bool) -> Iterator[Step]:
         for partition, (member, joined) in enumerate(zip(self._members, self._joined, strict=True)):
             who = {"member": member, "instance_id": None, "generation": joined}
             yield self._step(now_ms, "heartbeat", **who)
@@ -81,13 +81,13 @@ class _Team:
                 yield self._step(now_ms, "commit", **who, offsets=[["t", partition, now_ms, ""]])
 
     def replace_one(self, now_ms: int) -> Iterator[Step]:
-        """The second member leaves, a new one comes, the others rejoin, and all sync."""
+        """The second member leaves, a new one joins, the others rejoin, and all sync."""
         yield self._step(now_ms, "leave", members=[[self._members[1], None]])
         del self._members[1], self._joined[1]
         yield self._enter(now_ms)
-        for place in range(self._size - 1):
-            step = self._join(now_ms, self._members[place])
-            self._joined[place] = "@" + step["id"]
+        for index in range(self._size - 1):
+            step = self._join(now_ms, self._members[index])
+            self._joined[index] = "@" + step["id"]
             yield step
         yield from self.sync_all(now_ms)
 

@@ -51,7 +51,7 @@ def line_of(
 
 
 def _add_reason(fields: dict[str, object], era: Era) -> None:
-    """A reason names the state before the rebalance, the line itself the state after."""
+    """The reason has the group's previous state; the line itself has the new one."""
     cause, during = str(fields.pop("cause")), fields.pop("during", None)
     step = fields.pop("reason_step", None)
     if era.logs_reasons:

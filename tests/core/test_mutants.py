@@ -1,6 +1,6 @@
-"""The scenarios hold the grid: a cell that reacts otherwise is noticed.
+"""The scenarios detect a changed cell of the grid.
 
-`tools/mutate_grid.py` tries all of them; here are two rows.
+`tools/mutate_grid.py` tries all cells; these tests try two rows.
 """
 
 import gzip
@@ -11,7 +11,7 @@ import pytest
 
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.eras import ERA_4_1
-from tools.mutate_grid import KafkaTrace, is_noticed, mutants, mutated, reached, report
+from tools.mutate_grid import KafkaTrace, is_detected, mutants, mutated, reached, report
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"
 
@@ -24,23 +24,23 @@ def rows(name):
 @pytest.fixture(scope="module")
 def played():
     scenarios = {scenario["name"]: scenario for scenario in rows("scenarios.jsonl.gz")}
-    found = [
+    traces = [
         KafkaTrace(scenarios[row["name"]], row["trace"]) for row in rows("traces-4.1.jsonl.gz")
     ]
-    return sorted(found, key=lambda each: len(each.trace))
+    return sorted(traces, key=lambda each: len(each.trace))
 
 
 @pytest.mark.parametrize("input_", [Input.HEARTBEAT, Input.SYNC_LEADER])
-def test_another_reaction_does_not_go_unnoticed(input_, played):
+def test_another_reaction_is_detected(input_, played):
     of_the_row = [mutant for mutant in mutants(ERA_4_1) if mutant.input_ is input_]
 
-    survivors = [each for each in of_the_row if not is_noticed(mutated(ERA_4_1, each), played)]
+    survivors = [each for each in of_the_row if not is_detected(mutated(ERA_4_1, each), played)]
 
     assert of_the_row
     assert survivors == []
 
 
-def test_the_report_names_what_is_not_reached(played):
+def test_the_report_names_cells_that_are_not_reached(played):
     few = [each for each in played if each.scenario["name"] == "commit-and-fetch"]
 
     assert (Input.COMMIT, GroupState.EMPTY) not in reached(ERA_4_1, [])

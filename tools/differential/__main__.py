@@ -1,8 +1,8 @@
-"""The command: random scenarios through Kafka and the engine, the first difference shrunk.
+"""Plays random scenarios with Kafka and the engine, and shrinks the first difference.
 
     python -m tools.differential --seed 1 --count 500 --eras 4.1,3.9,2.5
 
-Exits 0 if there is no difference, 1 if there is one, 2 if the runner is not built.
+Exits 0 without a difference, 1 with one, 2 if the runner is not built.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tools.differential.traces import JsonLine
 
 
 class OtherKafka:
-    """Another Kafka version in the engine's place: to see what versions differ in."""
+    """Another Kafka version in the engine's place, to compare the two versions."""
 
     def __init__(self, era: str) -> None:
         self._kafka = Kafka(era)
@@ -47,20 +47,20 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="differential", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=500, help="scenarios of each era")
+    parser.add_argument("--count", type=int, default=500, help="scenarios per era")
     parser.add_argument("--eras", default=",".join(ERAS))
     parser.add_argument("--scenarios", type=Path, help="play the scenarios of this directory")
     parser.add_argument("--against", choices=ERAS, help="another Kafka instead of the engine")
     parser.add_argument(
-        "--show", type=int, default=1, help="how many kinds of difference to shrink and show"
+        "--show", type=int, default=1, help="kinds of difference to shrink and show"
     )
-    parser.add_argument("--out", type=Path, help="write them here too, a directory each")
-    parser.add_argument("--coverage", action="store_true", help="print what occurred in Kafka")
+    parser.add_argument("--out", type=Path, help="also write each difference to a directory here")
+    parser.add_argument("--coverage", action="store_true", help="count what occurred in Kafka")
     return parser.parse_args()
 
 
 def _check(era: str, options: argparse.Namespace) -> bool:
-    """Plays one era; True if nothing differs."""
+    """Play one era; True if nothing differs."""
     player: Player = OtherKafka(options.against) if options.against else Engine(era)
     started = time.perf_counter()
     played, differing = 0, 0

@@ -1,4 +1,4 @@
-"""Plays scenarios on Kafka and on the engine, and says where they part."""
+"""Plays scenarios with Kafka and with the engine, and finds differences."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Finding:
 
 
 def scenario_text(scenario: Scenario) -> str:
-    """The scenario as JSON, a step a line."""
+    """The scenario as JSON, one line per step."""
     head = {key: value for key, value in scenario.items() if key != "steps"}
     steps = ",\n  ".join(json.dumps(step) for step in scenario["steps"])
     return f'{json.dumps(head)[:-1]}, "steps": [\n  {steps}\n]}}\n'
@@ -50,7 +50,7 @@ def scenario_text(scenario: Scenario) -> str:
 def findings(
     scenarios: Iterable[Scenario], kafka: Kafka, player: Player
 ) -> Iterator[Finding | None]:
-    """One a scenario; None where the two agree, or where Kafka's coordinator itself fell over."""
+    """One per scenario; None if the two agree, or if Kafka's coordinator threw out of a timer."""
     for scenario, expected in kafka.play_all(scenarios):
         yield None if failed(expected) else _compare(scenario, expected, player)
 
@@ -60,7 +60,7 @@ def failed(trace: list[JsonLine]) -> bool:
 
 
 def shrunk(finding: Finding, kafka: Kafka, player: Player) -> Finding:
-    """The finding made minimal, the kind of its difference kept."""
+    """A minimal scenario with the same kind of difference."""
     kind = finding.difference.kind()
 
     def find(scenario: Scenario) -> Finding | None:
@@ -68,8 +68,8 @@ def shrunk(finding: Finding, kafka: Kafka, player: Player) -> Finding:
         return None if failed(expected) else _compare(scenario, expected, player)
 
     def differs(scenario: Scenario) -> bool:
-        found = find(scenario)
-        return found is not None and found.difference.kind() == kind
+        smaller = find(scenario)
+        return smaller is not None and smaller.difference.kind() == kind
 
     return find(shrink(finding.scenario, differs)) or finding
 

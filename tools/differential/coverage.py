@@ -1,4 +1,4 @@
-"""What occurred inside Kafka in a run, counted by the runner, side by side for all eras."""
+"""Prints the runner's counts of what occurred inside Kafka, one column per era."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class Engine:
         self._era = ERAS[era]
 
     def play(self, scenario: Scenario, member_ids: list[str]) -> list[JsonLine]:
-        """The trace; a `failure` event alone where the engine raises, which is a bug of its own."""
+        """The trace; only a `failure` event if the engine raises, which is a bug of the engine."""
         try:
             return play(scenario, self._era, given_ids(member_ids), "engine")
         except Exception:

@@ -1,4 +1,4 @@
-"""Kafka's own coordinators as players: one warm JVM a version, asked over its standard input."""
+"""Kafka's own coordinators as players: one warm JVM per version, driven over standard input."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ ERAS = ("4.1", "3.9", "2.5")
 
 
 class NotBuilt(Exception):
-    """The runner's jar or the Java to run it is missing; the message says what to do."""
+    """The runner's jar or the Java to run it is missing; the message says how to get it."""
 
 
 class Kafka:
-    """A player on the coordinator of one Kafka version; a context manager that ends its JVM."""
+    """Plays with the coordinator of one Kafka version; a context manager that ends its JVM."""
 
     def __init__(self, era: str, tally: Path | None = None, build: Path = BUILD) -> None:
         jar = build / f"kafka-{era}" / f"kafka-{era}.jar"
@@ -45,7 +45,7 @@ class Kafka:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Lets the JVM finish: it writes its tally at the end of its input."""
+        """Let the JVM finish: it writes its tally at the end of its input."""
         self._in.close()
         self._out.close()
         self._jvm.wait()
@@ -63,7 +63,7 @@ class Kafka:
         return self._receive()
 
     def play_all(self, scenarios: Iterable[Scenario]) -> Iterator[tuple[Scenario, list[JsonLine]]]:
-        """Scenarios and their traces in order; the JVM plays ahead while the caller works."""
+        """Scenarios and their traces in order; the JVM plays ahead of the caller."""
         listed = list(scenarios)
         feeder = threading.Thread(target=self._send_all, args=[listed], daemon=True)
         feeder.start()
@@ -90,7 +90,7 @@ class Kafka:
         self._in.flush()
 
     def _receive(self) -> str:
-        """Lines up to the empty one."""
+        """The lines up to the empty one."""
         lines = []
         for line in self._out:
             if line == "\n":

@@ -1,9 +1,9 @@
-"""Random scenarios: consumers that live their lives, operators who look and delete, and a saboteur.
+"""Random scenarios: consumers, operators who describe and delete groups, and a saboteur.
 
-A scenario is made without playing it. Everyone in it is a coroutine that sends requests and says
-how long to sleep; an agenda wakes them in order of time. Consumers share a rough belief of where
-their group stands, good enough to bring it into every state, and wrong often enough to surprise it.
-Times lean to the edges of timers.
+A scenario is made without playing it. Each actor is a coroutine that sends requests and yields how
+long to sleep; an agenda wakes the actors in order of time. Consumers share an estimate of their
+group's state, which is good enough to bring it into every state and wrong often enough to send
+unexpected requests. Many steps are at or next to the deadlines of timers.
 The same seed and index give the same scenario.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 Scenario = dict[str, Any]
-Life = Iterator[int]
+Actor = Iterator[int]  # yields milliseconds to sleep
 
 UNLIMITED = 2147483647
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
@@ -36,9 +36,9 @@ APPEND_ERRORS = [
     "UNKNOWN_TOPIC_OR_PARTITION",
     "COORDINATOR_LOAD_IN_PROGRESS",
 ]
-# No subscriptions, of the kinds that Kafka's parser refuses politely: others it throws through.
+# Invalid subscriptions that Kafka's parser rejects; others make its coordinator throw.
 ODD_METADATA = ["", "AA==", "AAA=", "AAAAAA==", "//8AAAAA", "AAkAAAABAAF0/////wAAAAA="]
-# Not 0: over static members that never come back 4.1 would set a timer for at once, for ever.
+# Not 0: with static members that never return, 4.1 would set a timer for the same time for ever.
 SPOILED_REBALANCE_MS = [500, 2000, 60000]
 ASSIGNORS = ["range", "roundrobin", "sticky", "cooperative-sticky", "stream", "default", "a", "zz"]
 PROTOCOL_LISTS = [
@@ -78,7 +78,7 @@ class _World:
         self.now = 0
         self.steps: list[dict[str, Any]] = []
         self.edges: list[int] = []
-        self._agenda: list[tuple[int, int, Life]] = []
+        self._agenda: list[tuple[int, int, Actor]] = []
         self._woken = 0
         self.config = self._config()
         self.length = rng.choice([12, 25, 25, 50, 50, 90, 200])
@@ -102,8 +102,8 @@ class _World:
         for name in self.rng.choice([["g"], ["g"], ["g"], ["g", "h"], ["billing", "größe", "g-1"]]):
             _Group(self, name)
         while self._agenda and len(self.steps) < self.length:
-            self.now, _, life = heapq.heappop(self._agenda)
-            self._go_on(life)
+            self.now, _, actor = heapq.heappop(self._agenda)
+            self._resume(actor)
         self._let_timers_end()
         made = {
             "name": self.name,
@@ -115,17 +115,17 @@ class _World:
             made["member_ids"] = "scattered"
         return made
 
-    def begin(self, life: Life, delay_ms: int = 0) -> None:
+    def start(self, actor: Actor, delay_ms: int = 0) -> None:
         self._woken += 1
-        heapq.heappush(self._agenda, (self.now + delay_ms, self._woken, life))
+        heapq.heappush(self._agenda, (self.now + delay_ms, self._woken, actor))
 
-    def _go_on(self, life: Life) -> None:
-        sleep_ms = next(life, None)
+    def _resume(self, actor: Actor) -> None:
+        sleep_ms = next(actor, None)
         if sleep_ms is not None:
-            self.begin(life, sleep_ms)
+            self.start(actor, sleep_ms)
 
     def send(self, op: str, group: str, **fields: Any) -> str:
-        """Adds a step; returns the reference to it."""
+        """Add a step; returns the reference to it."""
         step = {
             "at_ms": self.now,
             "id": f"s{len(self.steps) + 1}",
@@ -137,14 +137,14 @@ class _World:
         return "@" + step["id"]
 
     def expect(self, *delays_ms: int) -> None:
-        """Notes when timers set now will go off, for others to come at their edges."""
+        """Note when timers that are set now will fire, so that other steps come close to them."""
         self.edges += [self.now + delay for delay in delays_ms]
 
     def nap(self) -> int:
         return self.rng.choice([0, 0, 0, 1, 1, 3, 20, 50])
 
     def until_edge(self, or_else_ms: int) -> int:
-        """How long to sleep to be at, just before or just after one of the next edges."""
+        """How long to sleep until, just before or just after one of the next timers."""
         ahead = sorted({edge for edge in self.edges if edge > self.now})[:4]
         if not ahead:
             return or_else_ms
@@ -158,7 +158,7 @@ class _World:
 
 
 class _Group:
-    """A group's name, what its consumers believe of it, and everyone who has to do with it."""
+    """A group's name, the estimate of its state, and all its actors."""
 
     def __init__(self, world: _World, name: str) -> None:
         rng = world.rng
@@ -174,14 +174,14 @@ class _Group:
         self.ids_left = ORDERED_IDS if self.crowd == 12 and rng.random() < 0.9 else 60
         self.topics = ["t"] if rng.random() < 0.6 else ["t", "u", "orders.v1"]
         self.partitions = 3 if rng.random() < 0.85 else 12
-        world.begin(self._arrivals(), rng.choice([0, 0, 7, 1000]))
-        world.begin(self._operator(), rng.choice([0, 500, 4000, 15000]))
-        world.begin(self._saboteur(), rng.choice([100, 3000, 8000]))
+        world.start(self._arrivals(), rng.choice([0, 0, 7, 1000]))
+        world.start(self._operator(), rng.choice([0, 500, 4000, 15000]))
+        world.start(self._saboteur(), rng.choice([100, 3000, 8000]))
 
-    def _arrivals(self) -> Life:
+    def _arrivals(self) -> Actor:
         rng = self.world.rng
         for _ in range(rng.randrange(1, 5) if self.crowd == 12 else rng.randrange(8, 30)):
-            self._hire()
+            self._add_consumer()
             yield self.world.nap()
         while True:
             yield (
@@ -190,18 +190,18 @@ class _Group:
                 else rng.choice([2000, 9000, 30000])
             )
             if len(self.consumers) < self.crowd:
-                self._hire()
+                self._add_consumer()
 
-    def _hire(self) -> None:
+    def _add_consumer(self) -> None:
         consumer = _Consumer(self, len(self.consumers))
         self.consumers.append(consumer)
-        self.world.begin(consumer.life())
+        self.world.start(consumer.run())
 
     def present(self) -> list[_Consumer]:
         return [consumer for consumer in self.consumers if consumer.inside]
 
     def consumer_joins(self, consumer: _Consumer) -> None:
-        """Belief: the first starts a rebalance, and one in which all have rejoined ends."""
+        """Estimate: the first join starts a rebalance, which ends when all have rejoined."""
         delay_ms = self.world.config["group_initial_rebalance_delay_ms"]
         now = self.world.now
         if not self.rebalancing:
@@ -220,9 +220,9 @@ class _Group:
             self.rejoined = set()
             self.join_ends = self.world.now + consumer.rebalance_ms
 
-    def _operator(self) -> Life:
+    def _operator(self) -> Actor:
         world, rng = self.world, self.world.rng
-        deeds: list[tuple[Callable[[], object], float]] = [
+        actions: list[tuple[Callable[[], object], float]] = [
             (lambda: world.send("describe", self.name), 4),
             (lambda: world.send("fetch", self.name, offsets=self.some_partitions()), 3),
             (self._simple_commit, 2),
@@ -231,9 +231,9 @@ class _Group:
             (lambda: world.send("wait", ""), 1),
         ]
         if world.faults:
-            deeds.append((self._fault, 6))
+            actions.append((self._fault, 6))
         while True:
-            rng.choices([deed for deed, _ in deeds], [weight for _, weight in deeds])[0]()
+            rng.choices([action for action, _ in actions], [weight for _, weight in actions])[0]()
             yield (
                 world.until_edge(3000) if rng.random() < 0.5 else rng.choice([0, 1000, 7000, 40000])
             )
@@ -270,14 +270,14 @@ class _Group:
         return rng.choice(odd if rng.random() < 0.1 else ["", "m"])
 
     def _remove_from_outside(self) -> None:
-        """As an administrator removes static members: instance ids without member ids."""
+        """Remove static members as an administrator does: by instance id, without member id."""
         rows: list[list[str | None]] = [["", c.instance] for c in self.consumers if c.instance]
         if rows:
             chosen = self.world.rng.sample(rows, self.world.rng.randrange(1, len(rows) + 1))
             self.world.send("leave", self.name, members=chosen)
 
-    def _saboteur(self) -> Life:
-        """Repeats requests of others, late and changed."""
+    def _saboteur(self) -> Actor:
+        """Repeat requests of other actors, late and changed."""
         world, rng = self.world, self.world.rng
         while True:
             yield world.until_edge(1000) if rng.random() < 0.5 else rng.choice([1, 300, 2000])
@@ -324,20 +324,20 @@ class _Group:
 
     def any_member(self) -> str:
         rng = self.world.rng
-        known = [consumer.member for consumer in self.consumers]
-        return rng.choice([*known, *known, "", "nobody"])
+        members = [consumer.member for consumer in self.consumers]
+        return rng.choice([*members, *members, "", "nobody"])
 
     def _any_instance(self) -> str | None:
-        known = [consumer.instance for consumer in self.consumers]
-        return self.world.rng.choice([*known, *known, None, "i-nobody"])
+        instances = [consumer.instance for consumer in self.consumers]
+        return self.world.rng.choice([*instances, *instances, None, "i-nobody"])
 
     def _any_generation(self) -> int | str:
-        known = [consumer.joined for consumer in self.consumers if consumer.joined]
-        return self.world.rng.choice([*known, *known, -1, 0, 1, 2, 3, 7])
+        joins = [consumer.joined for consumer in self.consumers if consumer.joined]
+        return self.world.rng.choice([*joins, *joins, -1, 0, 1, 2, 3, 7])
 
 
 class _Consumer:
-    """One member: enters, syncs, beats, commits, rejoins if it believes it should, ends somehow."""
+    """One consumer: joins, syncs, heartbeats, commits, rejoins in an estimated rebalance, ends."""
 
     def __init__(self, group: _Group, number: int) -> None:
         rng = group.world.rng
@@ -347,7 +347,7 @@ class _Consumer:
         self.instance = f"i{number}" if rng.random() < group.static_share else None
         if self.instance and number and rng.random() < 0.1:
             self.instance = f"i{number - 1}"  # a doubled instance id
-        self.known = rng.random() < 0.75
+        self.requires_id = rng.random() < 0.75
         self.skips = rng.random() < 0.5
         self.host = rng.choice(["/127.0.0.1", "/127.0.0.1", "/10.0.0.7"])
         self.session_ms = rng.choice([6000, 10000, 10000, 30000])
@@ -368,7 +368,7 @@ class _Consumer:
         metadata = rng.choice(ODD_METADATA) if odd else subscription(topics, rng.randrange(2))
         return [[name, metadata] for name in names]
 
-    def life(self) -> Life:
+    def run(self) -> Actor:
         rng = self.world.rng
         while True:
             yield from self._enter()
@@ -392,7 +392,7 @@ class _Consumer:
             rebalance_timeout_ms=self.rebalance_ms,
             protocol_type=self.group.type,
             protocols=self.protocols,
-            requires_known_member_id=self.known,
+            requires_known_member_id=self.requires_id,
             supports_skipping_assignment=self.skips,
             reason=self.world.rng.choice([None, None, "rejoining"]),
         )
@@ -401,7 +401,7 @@ class _Consumer:
             self.world.expect(NEW_MEMBER_JOIN_TIMEOUT_MS)
         return reference
 
-    def _enter(self) -> Life:
+    def _enter(self) -> Actor:
         full = len(self.group.present()) >= self.world.config["group_max_size"]
         if self.group.ids_left <= 0 or (full and self.world.rng.random() < 0.7):
             yield 20000
@@ -410,18 +410,18 @@ class _Consumer:
         self.inside = True
         at_rest = self.instance and self.joined and not self.group.rebalancing
         self.member = self.joined = self._join("")
-        if (self.known or self.skips) and self.instance is None:
+        if (self.requires_id or self.skips) and self.instance is None:
             yield self.world.nap()
             if self.world.rng.random() < 0.95:
                 self.joined = self._join(self.member)
         if at_rest and self.world.rng.random() < 0.8:
             yield self.world.nap()
-            self._sync()  # a static member that comes back need not disturb the others
+            self._sync()  # a static member that returns need not cause a rebalance
         else:
             self.group.consumer_joins(self)
 
-    def _take_part(self) -> Life:
-        """One round: waits for the join to end, syncs, lives in the generation while it lasts."""
+    def _take_part(self) -> Actor:
+        """One round: wait for the join to complete, sync, and work until the next rebalance."""
         group, world, rng = self.group, self.world, self.world.rng
         if group.rebalancing:
             if self not in group.rejoined:
@@ -456,7 +456,7 @@ class _Consumer:
         else:
             self._sync()
 
-    def _rejoin(self) -> Life:
+    def _rejoin(self) -> Actor:
         rng = self.world.rng
         if rng.random() > self.diligence:
             yield self.world.until_edge(self.rebalance_ms)
@@ -507,8 +507,8 @@ class _Consumer:
         )
         self.world.expect(self.session_ms)
 
-    def _end(self) -> Life:
-        """Leaves, alone or with others, or just falls silent; comes back later, if at all."""
+    def _end(self) -> Actor:
+        """Leave, alone or with others, or stop without a request; maybe return later."""
         rng = self.world.rng
         how = rng.choice(["leave", "leave", "leave together", "crash", "restart", "restart"])
         if how == "leave":

@@ -1,4 +1,4 @@
-"""Makes a scenario that shows a difference as small as it will go and still show one."""
+"""Makes a scenario with a difference as small as possible while it keeps a difference."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROWS = ("protocols", "assignments", "members", "offsets")
 def shrink(scenario: Scenario, differs: Differs) -> Scenario:
     """The scenario without steps, rows, fields and time that the difference does not need.
 
-    `differs` says whether a candidate still shows a difference; the given scenario does.
+    `differs`: whether a candidate still has a difference; `scenario` itself must have one.
     """
     smallest = scenario
     while True:
@@ -63,7 +63,7 @@ def _without_steps(scenario: Scenario, differs: Differs) -> Scenario:
 def _greedy(
     scenario: Scenario, candidates: Callable[[Scenario], Iterator[Scenario]], differs: Differs
 ) -> Scenario:
-    """Takes the first candidate that still differs, until there is none."""
+    """Take the first candidate that still differs, until none does."""
     while True:
         taken = next((c for c in candidates(scenario) if c != scenario and differs(c)), None)
         if taken is None:
@@ -107,7 +107,7 @@ def _plainer_offsets(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _shorter_waits(scenario: Scenario) -> Iterator[Scenario]:
-    """Moves a step and all later ones to the one before it, or half the way, or a quarter..."""
+    """Move a step and all later ones towards the previous step: all the way, half, a quarter..."""
     steps = scenario["steps"]
     for index, step in enumerate(steps):
         shift = step["at_ms"] - (steps[index - 1]["at_ms"] if index else 0)
@@ -117,7 +117,7 @@ def _shorter_waits(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _earlier(scenario: Scenario) -> Iterator[Scenario]:
-    """Rounds a step's time down to the thousand, later ones staying where they are."""
+    """Round a step's time down to a full second; later steps keep their times."""
     steps = scenario["steps"]
     for index, step in enumerate(steps):
         rounded = step["at_ms"] - step["at_ms"] % 1000

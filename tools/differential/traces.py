@@ -1,8 +1,8 @@
-"""When two traces are equal, and where they first differ.
+"""Compares traces: equality, and the first difference.
 
-Equal is: moment by moment the same answers, and the same records and states in the same order.
-Free are only the order of answers within a moment (with their place among its records and states)
-and the order of partitions within an answer.
+Two traces are equal if they have, at each time, the same answers, and the same records and states
+in the same order.  Two orders may differ: that of answers at one time (also among records and
+states), and that of partitions within an answer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ JsonLine = dict[str, Any]
 
 @dataclass(frozen=True)
 class TraceDifference:
-    """The first moment at which two traces differ, with all that each has there."""
+    """The first time at which two traces differ, with all lines of both at that time."""
 
     at_ms: int
     expected: list[JsonLine]
@@ -31,7 +31,7 @@ class TraceDifference:
         return [event for event in self.actual if event not in self.expected]
 
     def kind(self) -> frozenset[tuple[object, ...]]:
-        """What sort of events differ, for telling one cause from another."""
+        """The kind of lines that differ, to distinguish one cause from another."""
         differing = self.only_expected() + self.only_actual()
         fields = ("event", "op", "error", "state")
         return frozenset(tuple(event.get(field) for field in fields) for event in differing)
@@ -48,12 +48,12 @@ class TraceDifference:
 
 
 def member_ids(trace: Iterable[JsonLine]) -> list[str]:
-    """The ids that the start line lists, in the order of their making."""
+    """The member ids of the start line, in the order in which they were made."""
     return next((event["member_ids"] for event in trace if event["event"] == "start"), [])
 
 
 def first_difference(expected: list[JsonLine], actual: list[JsonLine]) -> TraceDifference | None:
-    """None if the traces are equal. Start lines are not compared: they say who played."""
+    """The first difference, or None. Start lines are not compared: they name the player."""
     for theirs, ours in zip_longest(_moments(expected), _moments(actual)):
         at_ms = min(moment[0] for moment in (theirs, ours) if moment)
         left, right = _at(at_ms, theirs), _at(at_ms, ours)
@@ -63,7 +63,7 @@ def first_difference(expected: list[JsonLine], actual: list[JsonLine]) -> TraceD
 
 
 def same_order(expected: list[JsonLine], actual: list[JsonLine]) -> bool:
-    """Whether the traces agree even in what is free, partitions apart."""
+    """Whether the traces are also equal in the order of answers; partitions may differ in order."""
     pairs = zip_longest(_comparable(expected), _comparable(actual))
     return all(left == right for left, right in pairs)
 

@@ -33,7 +33,7 @@ class Timers(Protocol):
         ...
 
     def renew_session(self, group: ClassicGroup, member: ClassicMember, timeout_ms: int) -> None:
-        """Start the member's session anew: a request of the member arrived."""
+        """Restart the member's session: a request of the member arrived."""
         ...
 
     def watch_pending(self, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:

@@ -57,7 +57,7 @@ def handle_single(turn: Turn, request: LeaveGroup) -> None:
 
 
 def _group(turn: Turn, request: LeaveGroup) -> ClassicGroup | None:
-    """The request's group; if there is none, answers the request and returns None."""
+    """The request's group; answers the request and returns None if the group does not exist."""
     group = turn.groups.get(request.group_id)
     if not request.group_id:
         turn.answer(request, LeaveResponse(Errors.INVALID_GROUP_ID))
@@ -92,7 +92,7 @@ def _leave(turn: Turn, group: ClassicGroup, leaver: Leaver) -> Errors:
 
 
 def _member_id(group: ClassicGroup, leaver: Leaver) -> str:
-    """The request's member id, or that of the member with its instance id; "" if there is none."""
+    """The request's member id, else that of the member with its instance id, else ""."""
     if leaver.member_id or leaver.instance_id is None:
         return leaver.member_id
     return group.static_members.get(leaver.instance_id, "")
