@@ -1,11 +1,11 @@
-"""Compares the log reader with labelled lines of brokers' logs that others published.
+"""Compare the log reader with labelled lines of published broker logs.
 
     python -m tools.check_public_logs DIR
 
 DIR holds the logs and expected.tsv: file, line, event, group, generation, member, cause, note.
-Prints the agreement per column and every disagreement, and how many coordinator lines have no
-label; exits 1 on a disagreement or a quarantined line.  The logs are other people's: nothing of
-them is kept.
+Prints the agreement per column, every disagreement, and the number of coordinator lines without a
+label; exits 1 on a disagreement or a quarantined line.  The logs belong to others: no part of them
+is stored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from jobs.sources.log_files import LogCounts, LogEntry, Unreadable, read_log
 
 COLUMNS = ("event", "group", "generation", "member", "cause")
-# The labels call by one name what the reader tells apart.
+# Events that the labels do not distinguish.
 LABELLED_OTHER = {
     "EMPTY_ASSIGNMENTS",
     "OFFSETS_DELETED",
@@ -37,7 +37,7 @@ class Disagreement:
     line: int
     column: str
     expected: str
-    found: str
+    read: str
 
 
 def main(folder: Path) -> int:
@@ -45,22 +45,22 @@ def main(folder: Path) -> int:
     differences: list[Disagreement] = []
     labels = labelled(folder / "expected.tsv")
     for file, expected in labels.items():
-        found = dict(read(folder / file))
+        lines = dict(read(folder / file))
         for line, label in expected.items():
-            ours = found.get(line, {"event": "unread"})
-            agreed.update(column for column in COLUMNS if label[column] == ours.get(column, ""))
-            differences += differing(file, line, label, ours)
-        unlabelled.update(found[line]["event"] for line in found.keys() - expected.keys())
+            values = lines.get(line, {"event": "unread"})
+            agreed.update(column for column in COLUMNS if label[column] == values.get(column, ""))
+            differences += differing(file, line, label, values)
+        unlabelled.update(lines[line]["event"] for line in lines.keys() - expected.keys())
     report(agreed, sum(map(len, labels.values())), unlabelled, differences)
     return 1 if differences or unlabelled["quarantined"] else 0
 
 
 def differing(
-    file: str, line: int, label: dict[str, str], ours: dict[str, str]
+    file: str, line: int, label: dict[str, str], values: dict[str, str]
 ) -> Iterator[Disagreement]:
     for column in COLUMNS:
-        if label[column] != ours.get(column, ""):
-            yield Disagreement(file, line, column, label[column], ours.get(column, ""))
+        if label[column] != values.get(column, ""):
+            yield Disagreement(file, line, column, label[column], values.get(column, ""))
 
 
 def labelled(path: Path) -> dict[str, dict[int, dict[str, str]]]:
@@ -73,7 +73,7 @@ def labelled(path: Path) -> dict[str, dict[int, dict[str, str]]]:
 
 
 def read(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number -> the columns as the reader sees them."""
+    """Line number -> the columns by the reader."""
     with path.open("rb") as stream:
         for item in read_log(stream, file=path.name, timezone="UTC"):
             if isinstance(item, Unreadable):
@@ -106,11 +106,11 @@ def report(
     for difference in differences:
         print(
             f"{difference.file}:{difference.line} {difference.column}: "
-            f"labelled {difference.expected!r}, read {difference.found!r}"
+            f"labelled {difference.expected!r}, read {difference.read!r}"
         )
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("give the folder that holds the logs and expected.tsv")
+        sys.exit("usage: python -m tools.check_public_logs DIR (the logs and expected.tsv)")
     sys.exit(main(Path(sys.argv[1])))

@@ -1,11 +1,11 @@
-"""What-if against what came true: groups that played one script of lives with one setting changed.
+"""Predictions compared with real runs of the same script with one setting changed.
 
     python -m bench.twins [--seeds 5]
 
-Of each group `...-base` of tests/data/twins (real clients, unmodified brokers) the nightly's tables
-alone are read, each variant is predicted from them, and compared with what the variant's own
-clients and broker counted when it was played (truth.json).  Two broker versions played the same: as
-far apart as they are is as close as a prediction can be held to.
+For each group `...-base` of tests/data/twins (real clients, unmodified brokers), each variant is
+predicted from the nightly tables of that group, and compared with the figures counted from the
+variant's own clients and broker during the run (truth.json).  The script ran on two broker
+versions: a prediction cannot be more accurate than the difference between their runs.
 """
 
 from __future__ import annotations
@@ -66,12 +66,13 @@ def read(lake: str, cluster_id: str, play: Path) -> None:
 
 
 def truth_of(incident: Path) -> Truth:
-    """By group, within the window that was counted."""
-    found: dict[str, Any] = {}
+    """By group, within the counted period."""
+    groups: dict[str, Any] = {}
     for play in PLAYS.values():
-        found |= json.loads((incident / play / "truth.json").read_text())["groups"]
+        groups |= json.loads((incident / play / "truth.json").read_text())["groups"]
     return {
-        group: Figures(*(told["window"][name] for name in COUNTED)) for group, told in found.items()
+        group: Figures(*(counted["window"][name] for name in COUNTED))
+        for group, counted in groups.items()
     }
 
 
@@ -110,20 +111,19 @@ def _apart(predicted: str, true: str) -> str:
 
 
 def _ranks(group: str, version: str, predicted: Truth, truth: Truth) -> str:
-    """Which variants are in the wrong order, by the time that partitions had no owner; those that
-    are nearer than a twentieth to each other are in no order.
+    """Variants in the wrong order of unavailable partition time; those within a twentieth of each
+    other have no order.
     """
     wrong = []
     for one in predicted:
         for other in predicted:
             true_one = truth[f"{group}-{one}"].unavailable_partition_ms
             true_other = truth[f"{group}-{other}"].unavailable_partition_ms
-            said = predicted[one].unavailable_partition_ms
-            if true_one * 1.05 < true_other and said >= predicted[other].unavailable_partition_ms:
+            predicted_one = predicted[one].unavailable_partition_ms
+            predicted_other = predicted[other].unavailable_partition_ms
+            if true_one * 1.05 < true_other and predicted_one >= predicted_other:
                 wrong.append(f"{one} before {other}")
-    return (
-        f"{group} {version}: ranking {'as it was' if not wrong else 'wrong: ' + ', '.join(wrong)}"
-    )
+    return f"{group} {version}: order {'correct' if not wrong else 'wrong: ' + ', '.join(wrong)}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Replay and what-if of very many groups by Spark: time and memory of each step.
+"""Replay and what-if of many groups by Spark: time and memory of each step.
 
     python -m bench.what_if --groups 10000 [--seeds 1]
 
@@ -39,7 +39,7 @@ COUNTS = {
     "groups with advice": "SELECT COUNT(*) FROM advice WHERE setting IS NOT NULL",
     "without a prediction": "SELECT COUNT(*) FROM advice WHERE sentence LIKE 'no prediction%'",
 }
-# Tasks of the sweep are whole groups: enough of them that no worker waits for another at the end.
+# Enough tasks that no worker is idle at the end of the sweep: a task has whole groups.
 TASKS = 64
 
 
@@ -47,18 +47,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--groups", type=int, default=10_000)
     parser.add_argument("--seeds", type=int, default=1)
-    given = parser.parse_args()
+    options = parser.parse_args()
     spec = read_spec(SPEC)
-    whole = replace(spec, fleet=with_group_count(spec.fleet, given.groups))
+    enlarged = replace(spec, fleet=with_group_count(spec.fleet, options.groups))
     session = build_session(load_config(CONF))
     session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")
     session.conf.set("spark.sql.shuffle.partitions", TASKS)
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake(session, folder, "sim")
-        measured("simulate", lambda: simulate(lake, whole, spec.fleet.seed))
+        measured("simulate", lambda: simulate(lake, enlarged, spec.fleet.seed))
         measured("nightly jobs", lambda: run_all(AllDates(lake), Progress()))
         measured("replay", lambda: incident_replay.run(lake))
-        measured("sweep of 12", lambda: what_if_sweep.run(lake, GRID, given.seeds))
+        measured("sweep of 12", lambda: what_if_sweep.run(lake, GRID, options.seeds))
         for what, sql in COUNTS.items():
             print(f"{what}: {query(folder, sql)[1][0][0]}")
 

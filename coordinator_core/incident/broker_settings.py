@@ -32,15 +32,19 @@ def infer_era(
 
     ``offset_versions``: value versions of the group's offset commits.
     """
-    told = list(incarnations)
-    versions = {record.version for incarnation in told for record in incarnation.records}
-    reasons = [each.reason for incarnation in told for each in incarnation.events if each.reason]
+    incarnations = list(incarnations)
+    versions = {record.version for incarnation in incarnations for record in incarnation.records}
+    reasons = [
+        each.reason for incarnation in incarnations for each in incarnation.events if each.reason
+    ]
     newest = max(versions, default=3)
     if any(map(_JAVA_WORDS.search, reasons)):
         return InferredEra("4.1", "log wording of the Java coordinator")
     if 4 in set(offset_versions):
         return InferredEra("4.1", "offset commits have version 4")
-    if any(record.generation == 0 for incarnation in told for record in incarnation.records):
+    if any(
+        record.generation == 0 for incarnation in incarnations for record in incarnation.records
+    ):
         return InferredEra("4.1", "the group has a record of generation 0")
     if any(map(_SCALA_3_WORDS.search, reasons)):
         return InferredEra("3.9", "log wording of the Scala coordinator since 3.0")

@@ -50,8 +50,8 @@ class GenerationEvidence:
 
 
 def by_generation(incarnation: Incarnation) -> list[GenerationEvidence]:
-    """In the order of generations; events before the first start belong to the generation before
-    that start.  Generation 0 has the events before an incarnation's first rebalance.
+    """In the order of generations.  Events before the first start belong to the generation that the
+    rebalance ended; generation 0 has the events before an incarnation's first rebalance.
     """
     events = _events_by_generation(incarnation.events)
     records: dict[int, list[GroupRecord]] = {}

@@ -143,11 +143,12 @@ class LogInference(StimulusBuilder):
             members = [*self.present, *list(self.pending_ms)[:missing]]
         not_logged = [each for each in members if each not in self.joined]
         new = [each for each in not_logged if not self.is_known(each)]
-        known = [each for each in not_logged if self.is_known(each)]
-        completes_join = new[-1] if new and not known and not self.departed_during_join() else None
+        returning = [each for each in not_logged if self.is_known(each)]
+        only_new = new and not returning and not self.departed_during_join()
+        completes_join = new[-1] if only_new else None
         for place, member_id in enumerate(new):
             self.join_in_time(member_id, event, place, at_once=member_id != completes_join)
-        for member_id in known:
+        for member_id in returning:
             self.join_in_time(member_id, event)
         self.present = dict.fromkeys(members)
 

@@ -1,4 +1,4 @@
-"""Printed dates <-> milliseconds, in whatever zone they were printed; no clock, no zone."""
+"""Printed dates <-> milliseconds in the same, unnamed time zone; uses no clock and no zone."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _DAYS_BEFORE_1970 = 719_468  # from 0000-03-01 in the proleptic Gregorian calend
 
 @lru_cache(maxsize=64)
 def day_ms(year: int, month: int, day: int) -> int:
-    """Midnight of a date in ms since 1970-01-01; raises ValueError on a date that is none."""
+    """Midnight of a date in ms since 1970-01-01.  Raises ValueError for an invalid date."""
     if not (1 <= month <= 12 and 1 <= day <= _month_length(year, month)):
         raise ValueError(f"no such date: {year:04}-{month:02}-{day:02}")
-    # Years that begin in March: the leap day comes last.
+    # Count years from March, so that the leap day is the last day of a year.
     year_of_march = year - (month <= 2)
     era, year_of_era = divmod(year_of_march, 400)
     day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
@@ -41,7 +41,7 @@ def date_of(local_ms: int) -> tuple[int, int, int]:
 
 
 def printed(local_ms: int) -> str:
-    """``2024-05-01 10:00:00,123``, as log4j's default date."""
+    """``2024-05-01 10:00:00,123``, the default format of log4j."""
     year, month, day = date_of(local_ms)
     seconds, ms = divmod(local_ms % DAY_MS, 1000)
     minutes, second = divmod(seconds, 60)

@@ -1,4 +1,4 @@
-"""Line -> envelope and event: date, level, prefix and logger round a coordinator's message."""
+"""Line -> `LogLine`: date, level, prefix and logger around a coordinator's message."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _DATED = re.compile(
     rf"\[?{_LEVEL}\b\]?:?\s+"
 )
 _UNDATED = re.compile(rf"(?:^|[\s|])\[?{_LEVEL}\]?:?\s+(?=\S)")
-# Some layouts add the line number, or the thread after it.
+# Some layouts append the line number, or the thread.
 _LOGGER_LAST = re.compile(r"\s\(([\w.$]+)(?::\d+)?\)(?:\s*\[[^\]]*\])?\s*$")
-_LOGGER_CUT = re.compile(r"\s\((?:kafka|org\.apache\.kafka)\.[\w.$]*$")
+_LOGGER_TRUNCATED = re.compile(r"\s\((?:kafka|org\.apache\.kafka)\.[\w.$]*$")
 # Layouts that print the thread and the class before the message.
 _LOGGER_FIRST = re.compile(r"(?:\[[\w.-]+\]\s+)?([a-zA-Z]\w*(?:\.[\w$]+)+)(?::\d+)?\s*[:-]\s+")
 _COORDINATOR_LOGGER = re.compile(
@@ -37,8 +37,8 @@ class LogLine(NamedTuple):
     """One line of a coordinator's logger.
 
     ``local_ms``: the printed date in ms since 1970-01-01T00:00 of the same, unnamed zone; None
-    where the line has no date.  ``utc_offset_minutes``: the zone, where the date has one (container
-    wrappers print ``Z``).  ``event`` is None where no wording knows the message: quarantine it.
+    without a date.  ``utc_offset_minutes``: the printed zone, if any (container wrappers print
+    ``Z``).  ``event`` is None if no wording fits the message: quarantine it.
     """
 
     local_ms: int | None
@@ -52,7 +52,7 @@ class LogLine(NamedTuple):
 
 
 class LineHead(NamedTuple):
-    """What stands before the message, and where the message begins."""
+    """Date, zone and level of a line; ``end``: where the message begins."""
 
     local_ms: int | None
     utc_offset_minutes: int | None
@@ -61,29 +61,31 @@ class LineHead(NamedTuple):
 
 
 def parse_head(line: str) -> LineHead | None:
-    """Date and level of a line, leading text passed over; None where there is neither."""
-    found = _PLAIN.match(line)
-    if found:
-        day, time, fraction, level = found.groups()
-        return LineHead(_local_ms(day, time, fraction), None, level, found.end())
-    found = _DATED.search(line)
-    if found:
-        day, time, fraction, zone, level = found.groups()
-        return LineHead(_local_ms(day, time, fraction), _offset_minutes(zone), level, found.end())
-    found = _UNDATED.search(line)
-    if found:
-        return LineHead(None, None, found[1], found.end())
+    """Date and level of a line, skipping text before them; None if the line has neither."""
+    match = _PLAIN.match(line)
+    if match:
+        day, time, fraction, level = match.groups()
+        return LineHead(_local_ms(day, time, fraction), None, level, match.end())
+    match = _DATED.search(line)
+    if match:
+        day, time, fraction, zone, level = match.groups()
+        return LineHead(_local_ms(day, time, fraction), _offset_minutes(zone), level, match.end())
+    match = _UNDATED.search(line)
+    if match:
+        return LineHead(None, None, match[1], match.end())
     return None
 
 
 @lru_cache(maxsize=1024)
 def is_coordinator_logger(logger: str) -> bool:
-    """Whether a logger's full name is one of the group coordinator's."""
+    """Whether this is the full name of a logger of the group coordinator."""
     return _COORDINATOR_LOGGER.fullmatch(logger) is not None
 
 
 def parse_line(line: str) -> LogLine | None:
-    """A line without its end; None when it is not a coordinator's (other logger, continuation)."""
+    """Parse a line without its line end; None if it is not a coordinator's (another logger, or the
+    continuation of a line).
+    """
     head = parse_head(line) or _bare_head(line)
     if head is None:
         return None
@@ -93,7 +95,7 @@ def parse_line(line: str) -> LogLine | None:
     prefix = PREFIX.match(message)
     event = parse_message(message, may_be_truncated=logger is None and prefix is not None)
     if event is None and prefix is None:
-        prefix = PREFIX.search(message[:_FARTHEST_PREFIX])  # behind a thread or a class
+        prefix = PREFIX.search(message[:_FARTHEST_PREFIX])  # after a thread or a class
         event = parse_message(message[prefix.start() :], may_be_truncated=True) if prefix else None
     if _is_another_coordinators(message) or (
         logger is None and prefix is None and _is_vague(event)
@@ -113,17 +115,17 @@ def parse_line(line: str) -> LogLine | None:
 
 
 def _is_another_coordinators(message: str) -> bool:
-    """The share coordinator runs on the group coordinator's runtime classes."""
+    """The share coordinator logs with the runtime classes of the group coordinator."""
     return message.startswith(_OTHER_COORDINATOR)
 
 
 def _is_vague(event: ParsedEvent | None) -> bool:
-    """`Starting up.` without prefix and logger may be anybody's."""
+    """Without prefix and logger, `Starting up.` may be of any class."""
     return event is None or event.event == "OTHER"
 
 
 def _bare_head(line: str) -> LineHead | None:
-    """A line without a level begins with the coordinator's prefix; a date may stand before it."""
+    """A line without a level must have the coordinator's prefix; a date may precede the prefix."""
     prefix = PREFIX.search(line)
     if prefix is None:
         return None
@@ -135,7 +137,7 @@ def _bare_head(line: str) -> LineHead | None:
 
 
 def _split_logger(rest: str) -> tuple[str | None, str]:
-    if rest.endswith(")"):  # as printed by Kafka's own layout
+    if rest.endswith(")"):  # Kafka's default layout
         message, _, logger = rest[:-1].rpartition(" (")
         if _is_class(logger):
             return logger, message.rstrip()
@@ -145,8 +147,8 @@ def _split_logger(rest: str) -> tuple[str | None, str]:
     first = _LOGGER_FIRST.match(rest)
     if first:
         return first[1], rest[first.end() :].rstrip()
-    cut = _LOGGER_CUT.search(rest)
-    return None, (rest[: cut.start()] if cut else rest).rstrip()
+    truncated = _LOGGER_TRUNCATED.search(rest)
+    return None, (rest[: truncated.start()] if truncated else rest).rstrip()
 
 
 @lru_cache(maxsize=1024)
@@ -168,7 +170,7 @@ def _local_ms(day: str, time: str, fraction: str | None) -> int | None:
 
 @lru_cache(maxsize=256)
 def _seconds_ms(day: str, time: str) -> int | None:
-    """Neighbouring lines share their second.  A date that is none (month 13) counts as no date."""
+    """Cached, as neighboring lines share their second.  None for an invalid date (month 13)."""
     year, month, day_of_month = map(int, day.split("-"))
     hour, minute, second = map(int, time.split(":"))
     try:

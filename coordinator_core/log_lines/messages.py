@@ -1,4 +1,4 @@
-"""Message -> event: what a line of the coordinator says, without its date, level and logger."""
+"""Message -> `ParsedEvent`: a coordinator's line without its date, level and logger."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ PREFIX = re.compile(
 
 
 class ParsedEvent(NamedTuple):
-    """What one message says.  A field is None (or empty) where the wording does not carry it.
+    """The event of one message.  A field is None (or empty) if the wording does not have it.
 
     ``event``: REBALANCE_START, JOIN_COMPLETE, ASSIGNMENT_RECEIVED, GROUP_EMPTY, GROUP_DEAD,
     REBALANCE_SKIPPED, NOBODY_REJOINED, DROPPED_NOT_REJOINED, LEADER_REPLACED, LEADER_LOST,
     HEARTBEAT_EXPIRED, PENDING_EXPIRED, EXPIRED_UNKNOWN, LEFT, MEMBER_JOIN, STATIC_NEW,
     STATIC_REPLACED, STATIC_NO_REBALANCE, STATIC_FENCED, EMPTY_ASSIGNMENTS, SYNC_TIMEOUT,
     STORE_FAILED, LOADED, UNLOADED, PARTITION_LOAD, PARTITION_UNLOAD, OFFSETS_EXPIRED,
-    OFFSETS_DELETED, TOMBSTONES, ADMIN_DELETE, SIMPLE_GROUP; of the new protocols (KIP-848,
+    OFFSETS_DELETED, TOMBSTONES, ADMIN_DELETE, SIMPLE_GROUP; for the new protocols (KIP-848,
     KIP-932, KIP-1071) FENCED, EPOCH_BUMP, TARGET, RECONCILE, CONVERT, SUBSCRIPTION; and OTHER for
     the loggers' remaining known lines (start, stop, settings).
 
-    ``step`` tells an event's several lines apart: MEMBER_JOIN id_required, direct, static, pending;
+    ``step`` distinguishes lines of one event: MEMBER_JOIN id_required, direct, static, pending;
     LEFT member, pending, temporarily; LOADED group, member; EMPTY_ASSIGNMENTS set, sent;
     STORE_FAILED too_large, unexpected, append, empty, static; PARTITION_LOAD scheduled, started,
     finished, skipped, failed, elected, resigned; PARTITION_UNLOAD scheduled, started, finished,
@@ -47,21 +47,21 @@ class ParsedEvent(NamedTuple):
     state: str | None = None
     reason: str | None = None  # as printed, client reason included
     client_reason: str | None = None  # KIP-800; None where not provided
-    cause: str | None = None  # class of the reason; of REBALANCE_START never None
+    cause: str | None = None  # class of the reason; never None for REBALANCE_START
     client_cause: str | None = None  # class of the client's reason
-    members: tuple[str, ...] = ()  # dropped, left or unassigned together, as printed
+    members: tuple[str, ...] = ()  # members that were removed, left or unassigned together
     groups: tuple[str, ...] = ()  # ADMIN_DELETE
     member_count: int | None = None
     static_member_count: int | None = None
-    old_member_id: str | None = None  # STATIC_REPLACED: replaced; STATIC_FENCED: the current one
+    old_member_id: str | None = None  # STATIC_REPLACED: replaced id; STATIC_FENCED: current id
     new_leader_id: str | None = None  # LEADER_REPLACED
     client_id: str | None = None
     client_host: str | None = None
     session_timeout_ms: int | None = None
     rebalance_timeout_ms: int | None = None
-    protocols: tuple[str, ...] = ()  # assignors' names a member supports
+    protocols: tuple[str, ...] = ()  # names of the assignors that a member supports
     topic_partition: str | None = None
-    protocol: str | None = None  # consumer, classic, share, streams where a KIP-848 line says which
+    protocol: str | None = None  # consumer, classic, share, streams, if a KIP-848 line names it
     assignor: str | None = None
     error: str | None = None
     operation: str | None = None  # STATIC_FENCED
@@ -69,46 +69,45 @@ class ParsedEvent(NamedTuple):
     duration_ms: int | None = None
     scheduler_ms: int | None = None
     count: int | None = None  # type: ignore[assignment]  # hides tuple.count: offsets expired or deleted, tombstones, records loaded
-    epoch: int | None = None  # of the offsets partition's leader, or of a KIP-848 group
+    epoch: int | None = None  # leader epoch of the offsets partition, or epoch of a KIP-848 group
 
 
 _FIELDS = frozenset(ParsedEvent._fields)
 
 
 def parse_message(message: str, *, may_be_truncated: bool = False) -> ParsedEvent | None:
-    """The event of a message, with or without its prefix; None where no wording fits.
+    """The event of a message, with or without its prefix; None if no wording fits.
 
-    ``may_be_cut``: a message that breaks off is read as far as it goes, if what is left of it can
-    mean one event only.
+    ``may_be_truncated``: also read a truncated message, if only one event can begin with it.
     """
     prefix = PREFIX.match(message)
     bare = message[prefix.end() :] if prefix else message
-    found = line_index().find(bare)
-    if found is None and may_be_truncated:
-        found = find_truncated(line_index().beginning_like(bare), bare)
-    return None if found is None else _event(*found)
+    match = line_index().find(bare)
+    if match is None and may_be_truncated:
+        match = find_truncated(line_index().beginning_like(bare), bare)
+    return None if match is None else _event(*match)
 
 
 def _event(wording: Wording, values: Fields) -> ParsedEvent:
-    known: dict[str, Any] = {name: value for name, value in values.items() if name in _FIELDS}
+    fields: dict[str, Any] = {name: value for name, value in values.items() if name in _FIELDS}
     if wording.step is not None:
-        known["step"] = wording.step
+        fields["step"] = wording.step
     if wording.protocol is not None:
-        known["protocol"] = wording.protocol
+        fields["protocol"] = wording.protocol
     if wording.cause is not None:
-        known["cause"] = wording.cause
-    if "reason" in known:
-        _add_reason(known)
+        fields["cause"] = wording.cause
+    if "reason" in fields:
+        _add_reason(fields)
     elif wording.event == "REBALANCE_START":
-        known["cause"] = UNKNOWN_CAUSE
-    elif "client_reason" in known:
-        known["client_cause"] = client_cause_of(known["client_reason"])
-    return ParsedEvent(wording.event, **known)
+        fields["cause"] = UNKNOWN_CAUSE
+    elif "client_reason" in fields:
+        fields["client_cause"] = client_cause_of(fields["client_reason"])
+    return ParsedEvent(wording.event, **fields)
 
 
-def _add_reason(known: dict[str, Any]) -> None:
-    """What the line itself says comes before what its reason says."""
-    reason = parse_reason(known["reason"])
+def _add_reason(fields: dict[str, Any]) -> None:
+    """Add the fields of the reason that the line itself does not have."""
+    reason = parse_reason(fields["reason"])
     for name in ("cause", "member_id", "instance_id", "members", "error", "client_reason"):
-        known.setdefault(name, getattr(reason, name))
-    known["client_cause"] = reason.client_cause
+        fields.setdefault(name, getattr(reason, name))
+    fields["client_cause"] = reason.client_cause

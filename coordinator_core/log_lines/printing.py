@@ -1,4 +1,4 @@
-"""Event -> line: what a broker of an era prints, in that era's words."""
+"""Event -> message or line, in the wording of an era."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from coordinator_core.log_lines.templates import Fields, Template, holds_in
 from coordinator_core.log_lines.wordings import Wording, line_wordings, of_era, reason_wordings
 
 _SHOWN_LEVELS = ("INFO", "WARN", "ERROR")
-# Fields that are printed as none when nobody names them.
-_MAY_BE_ABSENT: Fields = {
+# Optional fields, printed as "none" by default.
+_OPTIONAL: Fields = {
     "instance_id": None,
     "client_reason": None,
     "new_leader_instance_id": None,
@@ -22,12 +22,12 @@ _MAY_BE_ABSENT: Fields = {
 def render_reason(cause: str, era: str, *, step: str | None = None, **fields: object) -> str:
     """The reason text of an era for a cause class; fields are those of ParsedReason.
 
-    ``step`` tells a cause's several wordings apart: STATIC_UPDATE protocol; CONVERT leave, static.
-    Raises ValueError where the era has no wording for the cause, or a field is missing.
+    ``step`` distinguishes wordings of one cause: STATIC_UPDATE protocol; CONVERT leave, static.
+    Raises ValueError if the era has no wording for the cause, or a field is missing.
     """
     for wording in of_era(reason_wordings(), era):
         if wording.cause == cause and wording.step == step:
-            return wording.template.form({**_MAY_BE_ABSENT, **fields}, wording.coordinator)
+            return wording.template.form({**_OPTIONAL, **fields}, wording.coordinator)
     raise ValueError(f"no wording of era {era} for a rebalance because of {cause}")
 
 
@@ -36,10 +36,10 @@ def render_message(event: str, era: str, **fields: object) -> str:
 
     ``era``: 0.9, 0.10, 2.0, 2.5, 3.9 or 4.1.  Fields are those of ParsedEvent, with ``broker_id``
     and, from 0.11 on, ``topic_partition``.  REBALANCE_START takes ``reason``, or ``cause`` with the
-    fields of its reason (and ``reason_step``).  ``step`` and ``protocol`` choose among an event's
-    wordings; by default it is the first that prints what is given.  OTHER needs a ``step``.
-    ``instance_id`` and ``client_reason`` are none unless given.
-    Raises ValueError where the era has no wording for the event, or a field is missing.
+    fields of its reason (and ``reason_step``).  ``step`` and ``protocol`` select a wording of the
+    event; default: the first whose fields are all present.  OTHER requires a ``step``;
+    ``instance_id`` and ``client_reason`` are optional.
+    Raises ValueError if the era has no wording for the event, or a field is missing.
     """
     wording = _wording_of(event, era, fields)
     if wording is None:
@@ -48,7 +48,7 @@ def render_message(event: str, era: str, **fields: object) -> str:
 
 
 def render_line(event: str, era: str, *, local_ms: int, **fields: object) -> str | None:
-    """The whole line, ``[2024-05-01 10:00:00,123] INFO ...``; None where the era prints none.
+    """The whole line, ``[2024-05-01 10:00:00,123] INFO ...``; None if the era logs no such line.
 
     A broker prints INFO and above.  ``local_ms``: ms since 1970-01-01T00:00 on the broker's clock.
     """
@@ -59,7 +59,7 @@ def render_line(event: str, era: str, *, local_ms: int, **fields: object) -> str
 
 
 def _wording_of(event: str, era: str, fields: Mapping[str, object]) -> Wording | None:
-    """The first of an era's wordings that is of this step and protocol and prints what is given."""
+    """The era's first wording with this step and protocol whose fields are all present."""
     step, protocol = fields.get("step"), fields.get("protocol")
     wordings = [
         wording
@@ -69,28 +69,28 @@ def _wording_of(event: str, era: str, fields: Mapping[str, object]) -> Wording |
     ]
     if not wordings and event not in {wording.event for wording in line_wordings()}:
         raise ValueError(f"unknown event {event!r}")
-    given = {*_MAY_BE_ABSENT, *fields}
+    available = {*_OPTIONAL, *fields}
     if "cause" in fields:
-        given.add("reason")
-    printable = (wording for wording in wordings if wording.template.fields <= given)
+        available.add("reason")
+    printable = (wording for wording in wordings if wording.template.fields <= available)
     return next(printable, wordings[0] if wordings else None)
 
 
 @cache
 def _by_event(era: str) -> Mapping[str, tuple[Wording, ...]]:
-    """An era's wordings by event, those at INFO and above first."""
+    """An era's wordings by event, those logged at INFO and above first."""
     wordings = sorted(of_era(line_wordings(), era), key=lambda w: w.level not in _SHOWN_LEVELS)
     events = dict.fromkeys(wording.event for wording in wordings)
     return {event: tuple(w for w in wordings if w.event == event) for event in events}
 
 
 def _render(wording: Wording, era: str, fields: Mapping[str, object]) -> str:
-    given = {**_MAY_BE_ABSENT, **fields}
-    if "{reason}" in wording.template.text and "reason" not in given:
-        given["reason"] = _reason_from(era, given)
+    values = {**_OPTIONAL, **fields}
+    if "{reason}" in wording.template.text and "reason" not in values:
+        values["reason"] = _reason_from(era, values)
     name, prefix = _logger(era, wording.logger)
-    message = wording.template.form(given, wording.coordinator)
-    return f"{prefix.form(given, wording.coordinator)}{message} ({name})"
+    message = wording.template.form(values, wording.coordinator)
+    return f"{prefix.form(values, wording.coordinator)}{message} ({name})"
 
 
 _REASON_FIELDS = {
@@ -99,17 +99,17 @@ _REASON_FIELDS = {
 }  # fmt: skip
 
 
-def _reason_from(era: str, given: Mapping[str, object]) -> str:
-    cause, step = given.get("cause"), given.get("reason_step")
+def _reason_from(era: str, fields: Mapping[str, object]) -> str:
+    cause, step = fields.get("cause"), fields.get("reason_step")
     if not isinstance(cause, str) or not (step is None or isinstance(step, str)):
-        raise ValueError("this wording prints reason: neither reason nor cause is given")
-    values = {name: value for name, value in given.items() if name in _REASON_FIELDS}
+        raise ValueError("missing field: this wording requires reason, or cause")
+    values = {name: value for name, value in fields.items() if name in _REASON_FIELDS}
     return render_reason(cause, era, step=step, **values)
 
 
 @cache
 def _logger(era: str, logger: str) -> tuple[str, Template]:
-    """Full name and prefix of a logger class in an era."""
+    """Full name of a logger class in an era, and the prefix of its messages."""
     version, coordinator = data.eras()[era]["version"], data.eras()[era]["coordinator"]
     for entry in _named(data.loggers(coordinator), logger):
         if holds_in(entry["versions"], version):

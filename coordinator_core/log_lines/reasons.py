@@ -1,4 +1,4 @@
-"""Reason texts -> cause classes: why a rebalance began, as broker and client word it."""
+"""Reason texts -> cause classes: why a rebalance started, in the wording of broker and client."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 from coordinator_core.log_lines.truncated import find_truncated
 from coordinator_core.log_lines.wordings import client_reason_index, reason_index
 
-# Also of a rebalance before 2.1, whose line gives no reason.
+# Also for a rebalance before 2.1, whose line has no reason.
 UNKNOWN_CAUSE = "unknown"
 
 
 class ParsedReason(NamedTuple):
-    """Why a rebalance began, or a member was fenced.
+    """Why a rebalance started, or a member was fenced.
 
     ``cause``: MEMBER_NEW, HEARTBEAT_EXPIRY, LEAVE, LEADER_REJOIN, METADATA_CHANGE, STATIC_UPDATE,
     SYNC_TIMEOUT, STORE_ERROR, JOINING_IN_PREPARE, OVER_CAPACITY, CONVERT, REBALANCE_TIMEOUT; or
-    unknown for words that no wording has.
+    unknown if no wording fits.
     """
 
     cause: str
@@ -34,32 +34,32 @@ _FIELDS = frozenset(ParsedReason._fields)
 
 
 def parse_reason(reason: str) -> ParsedReason:
-    """The reason of a `Preparing to rebalance` line, as it stands between the parentheses.
+    """The reason of a `Preparing to rebalance` line: the text between the parentheses.
 
-    One that breaks off is classed if what is left of it can mean one cause only.
+    A truncated reason is classified if only one cause can begin with it.
     """
-    found = reason_index().find(reason)
-    if found is None:
-        found = find_truncated(reason_index().beginning_like(reason), reason)
-    if found is None:
+    match = reason_index().find(reason)
+    if match is None:
+        match = find_truncated(reason_index().beginning_like(reason), reason)
+    if match is None:
         return ParsedReason(UNKNOWN_CAUSE)
-    wording, values = found
-    known: dict[str, Any] = {name: value for name, value in values.items() if name in _FIELDS}
-    client_cause = client_cause_of(known.get("client_reason"))
-    return ParsedReason(wording.cause or UNKNOWN_CAUSE, client_cause=client_cause, **known)
+    wording, values = match
+    fields: dict[str, Any] = {name: value for name, value in values.items() if name in _FIELDS}
+    client_cause = client_cause_of(fields.get("client_reason"))
+    return ParsedReason(wording.cause or UNKNOWN_CAUSE, client_cause=client_cause, **fields)
 
 
 @lru_cache(maxsize=1024)
 def client_cause_of(client_reason: str | None) -> str | None:
-    """Class of a client's own reason (KIP-800); None where the client gave none.
+    """Class of the client's reason (KIP-800); None if the client gave none.
 
     POLL_TIMEOUT, CLOSING, UNSUBSCRIBED, ADMIN_REMOVED, LEAVING, MEMBER_ID_REQUIRED,
     ALREADY_REBALANCING, TOPICS_CHANGED, SUBSCRIPTION_CHANGED, COOPERATIVE_FOLLOW_UP,
     ASSIGNMENT_MISMATCH, ERROR_RESPONSE, COMMIT_DURING_REBALANCE, AUTHENTICATION_ERROR, ENFORCED,
     CONNECT_REJOIN, STREAMS_FOLLOW_UP, STREAMS_TASKS_CORRUPTED, STREAMS_SHUTDOWN; OTHER for a
-    reason of the client's own making.
+    reason that no known client library gives.
     """
     if client_reason is None or client_reason == "not provided":
         return None
-    found = client_reason_index().find(client_reason)
-    return "OTHER" if found is None else found[0].cause
+    match = client_reason_index().find(client_reason)
+    return "OTHER" if match is None else match[0].cause

@@ -1,4 +1,4 @@
-"""A wording's text with placeholders: a pattern that reads, and a form that prints."""
+"""Texts with placeholders: compiled into a pattern that reads fields, and printed from fields."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _MAP_VALUE = re.compile(r"=\[B@[0-9a-f]+(?:, )?")
 
 @dataclass(frozen=True, slots=True)
 class PlaceholderKind:
-    """How a placeholder is matched, read into a field, and printed from it."""
+    """How a placeholder is matched, read into a field, and printed from the field."""
 
     pattern: str
     read: Callable[[str], object]
     show: Callable[[object], str]
-    field: str = ""  # where it differs from the placeholder's name
+    field: str = ""  # the field's name, if it differs from the placeholder's
 
 
 def _show_plain(value: object) -> str:
@@ -88,13 +88,13 @@ def _number() -> PlaceholderKind:
     return PlaceholderKind(r"-?\d+", int, _show_plain)
 
 
-# Member ids end in a UUID in the classic protocol; a client id before it may hold any words.
+# A member id of the classic protocol ends in a UUID; the client id before it is free text.
 _MEMBER = _text(rf".*?{UUID}|(?:(?!{UUID}|…|\.\.\.).)*?")
 _BRACKETED = r"\w*\(.*\)|\[.*\]|\{.*\}"
 _REST = _text(".*")
 
 KINDS: Mapping[str, PlaceholderKind] = {
-    # A group id may hold the wording's own words: the rightmost place where they fit counts.
+    # A group id may contain the wording's fixed words: the rightmost match counts.
     "group_id": _text(".*"),
     "reason": _REST,
     "client_reason": PlaceholderKind(
@@ -157,7 +157,7 @@ KINDS: Mapping[str, PlaceholderKind] = {
 }
 PLAIN = _text(".*?")
 
-# How each coordinator's language prints what its log lines hold.
+# How Scala and Java print collections.
 _BRACKETS = {
     "scala": {
         "members": "Set({})",
@@ -176,12 +176,12 @@ class Template:
 
     @cached_property
     def pieces(self) -> tuple[str, ...]:
-        """Fixed words and placeholders' names in turn, fixed words first and last."""
+        """Fixed words and placeholder names alternately; first and last are fixed words."""
         return tuple(_PLACEHOLDER.split(self.text))
 
     @cached_property
     def anchor(self) -> str:
-        """The longest stretch of fixed words: a message without it cannot match."""
+        """The longest of the fixed words: a message without it cannot match."""
         return max(self.pieces[::2], key=len)
 
     @cached_property
@@ -206,21 +206,21 @@ class Template:
         )
 
     def read(self, message: str) -> Fields | None:
-        """Fields of a message that this wording fits as a whole."""
+        """The fields of a message; None if the whole message does not match."""
         if self.anchor not in message:
             return None
-        found = self._regex.fullmatch(message)
-        if found is None:
+        match = self._regex.fullmatch(message)
+        if match is None:
             return None
-        return {field: read(found[name]) for name, field, read in self._readers}
+        return {field: read(match[name]) for name, field, read in self._readers}
 
     @cached_property
     def fields(self) -> frozenset[str]:
-        """The fields that it prints."""
+        """The fields that the text requires."""
         return frozenset(KINDS.get(name, PLAIN).field or name for name in self.pieces[1::2])
 
     def form(self, fields: Mapping[str, object], coordinator: str) -> str:
-        """The message for given fields; raises ValueError on one that is missing."""
+        """The text with these fields.  Raises ValueError if a field is missing."""
         out = [self.pieces[0]]
         for name, words in zip(self.pieces[1::2], self.pieces[2::2], strict=True):
             out.append(_shown(name, fields, coordinator))
@@ -229,7 +229,7 @@ class Template:
 
 
 def group(name: str, seen: set[str]) -> str:
-    """A placeholder as part of a pattern; where its name was ``seen``, the same text again."""
+    """The pattern of a placeholder; a name that was ``seen`` must match the same text again."""
     pattern = KINDS.get(name, PLAIN).pattern
     if name == "_":
         return f"(?:{pattern})"
@@ -243,9 +243,9 @@ def _shown(name: str, fields: Mapping[str, object], coordinator: str) -> str:
     kind = KINDS.get(name, PLAIN)
     field = kind.field or name
     if field not in fields:
-        raise ValueError(f"this wording prints {field}, which is not given")
+        raise ValueError(f"missing field: this wording requires {field}")
     value = fields[field]
-    if name == "member_map":  # an array's own text, a number of the JVM's, says nothing
+    if name == "member_map":  # the JVM prints an array as its hash code, here always 0
         return "{" + ", ".join(f"{member}=[B@0" for member in _joined(value).split(", ")) + "}"
     if name == "epoch_option":
         return "OptionalInt.empty" if value is None else f"OptionalInt[{value}]"
@@ -254,7 +254,7 @@ def _shown(name: str, fields: Mapping[str, object], coordinator: str) -> str:
 
 
 def holds_in(versions: str, version: str) -> bool:
-    """Whether ``2.8.1-4.0`` (both ends included) takes in version ``4.0.2``."""
+    """Whether ``2.8.1-4.0`` (both ends included) contains version ``4.0.2``."""
     first, _, last = versions.partition("-")
     wanted = _numbers(version)
     high = _numbers(last or first)

@@ -1,4 +1,4 @@
-"""The list of wordings, and the way from a message to the few that may fit it."""
+"""The list of wordings, and an index from a message to the wordings that may fit."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from functools import cache
 import schemas.log_lines as data
 from coordinator_core.log_lines.templates import Fields, Template, holds_in
 
-_KEY_LENGTH = (
-    5  # no wording has fewer fixed characters at its start, but for those that begin freely
-)
+# Every wording starts with this many fixed characters, or with a placeholder.
+_KEY_LENGTH = 5
 
 
 @dataclass(frozen=True)
 class Wording:
-    """One text, of one coordinator or of both, with what it means."""
+    """One text of a coordinator, with the event or cause that it stands for."""
 
     template: Template
     coordinator: str
@@ -43,11 +42,11 @@ class WordingIndex:
                 self._by_start[start if len(start) == _KEY_LENGTH else ""].append(wording)
 
     def beginning_like(self, message: str) -> list[Wording]:
-        """The wordings whose first characters are the message's."""
+        """The wordings with the same first characters as the message."""
         return self._by_start.get(message[:_KEY_LENGTH], [])
 
     def find(self, message: str) -> tuple[Wording, Fields] | None:
-        """The wording that fits a message as a whole, and the fields it carries."""
+        """The wording that fits the whole message, and the message's fields."""
         for start in (message[:_KEY_LENGTH], ""):
             for wording in self._by_start.get(start, ()):
                 fields = wording.template.read(message)
@@ -72,7 +71,7 @@ def _wording(entry: Mapping[str, str], coordinator: str, event: str) -> Wording:
 
 @cache
 def line_wordings() -> tuple[Wording, ...]:
-    """Of both coordinators, in the order of the data."""
+    """Wordings of both coordinators, in the order of the data."""
     return tuple(
         _wording(entry, coordinator, entry.get("event", "OTHER"))
         for coordinator in data.COORDINATORS
@@ -82,7 +81,7 @@ def line_wordings() -> tuple[Wording, ...]:
 
 @cache
 def reason_wordings() -> tuple[Wording, ...]:
-    """Reasons of both coordinators; their event is REASON."""
+    """Wordings of reasons of both coordinators; their event is REASON."""
     return tuple(
         _wording(entry, coordinator, "REASON")
         for coordinator in data.COORDINATORS
@@ -106,7 +105,7 @@ def client_reason_index() -> WordingIndex:
 
 
 def of_era(wordings: Iterable[Wording], era: str) -> Iterator[Wording]:
-    """Those that an era's broker prints; raises ValueError on an unknown era."""
+    """The wordings of an era's broker.  Raises ValueError for an unknown era."""
     eras = data.eras()
     if era not in eras:
         raise ValueError(f"unknown era {era!r}; one of {', '.join(eras)}")

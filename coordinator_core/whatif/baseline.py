@@ -206,16 +206,16 @@ def _assigned_topics(records: Iterable[GroupRecord]) -> set[str]:
 
 def _growth_started_a_rebalance(incarnations: Iterable[ExplainedIncarnation]) -> bool:
     """Whether new partitions were the cause of a rebalance; else another rebalance added them."""
-    known: dict[str, int] = {}
+    previous: dict[str, int] = {}
     for explained in incarnations:
         for each in explained.generations:
             start = each.evidence.start
             for record in each.evidence.records:
                 counts = _partition_counts(record)
-                grew = any(known.get(topic, count) < count for topic, count in counts.items())
+                grew = any(previous.get(topic, count) < count for topic, count in counts.items())
                 if grew and start is not None and start.cause in _REJOINS:
                     return True
-                known = {**known, **counts}
+                previous = {**previous, **counts}
     return False
 
 

@@ -1,7 +1,7 @@
-"""Wordings of the coordinator's log lines, as data: text, versions, level and logger.
+"""Wordings of the coordinator's log lines as data: text, versions, level and logger.
 
-A text's placeholders stand in braces; `coordinator_core.log_lines.templates` says how each is read
-and printed.  Facts are those of apache/kafka's tags 0.9.0 to 3.9.0 and its 4.0 to 4.4 lines.
+Placeholders are in braces; `coordinator_core.log_lines.templates` defines how each is read and
+printed.  The data cover apache/kafka's tags 0.9.0 to 3.9.0, and its 4.0 to 4.4 lines.
 """
 
 from __future__ import annotations
@@ -20,27 +20,28 @@ def _data(name: str) -> Any:
 
 
 def wordings(coordinator: str) -> list[dict[str, str]]:
-    """Every wording of a coordinator; `event` is missing where a line is merely known (OTHER).
+    """Every wording of a coordinator; an entry without `event` is a known line without a meaning of
+    its own (OTHER).
 
-    Keys: text, versions (``2.1-4.0``, both ends included), level, logger (class), and where they
-    hold event, step, protocol, cause.
+    Keys: text, versions (``2.1-4.0``, both ends included), level, logger (class); optional: event,
+    step, protocol, cause.
     """
     return [*_data(coordinator), *_data(f"{coordinator}_other")]
 
 
-def reasons(who: str) -> list[dict[str, str]]:
-    """Reason texts and their cause: of ``scala`` and ``java`` coordinators, and of a ``client``."""
-    found: list[dict[str, str]] = _data("reasons")[who]
-    return found
+def reasons(source: str) -> list[dict[str, str]]:
+    """Reason texts with their cause; ``source``: a coordinator (scala, java) or client."""
+    texts: list[dict[str, str]] = _data("reasons")[source]
+    return texts
 
 
 def loggers(coordinator: str) -> list[dict[str, str]]:
     """Full name and prefix of a coordinator's logger classes, by version."""
-    found: list[dict[str, str]] = _data("loggers")[coordinator]
-    return found
+    classes: list[dict[str, str]] = _data("loggers")[coordinator]
+    return classes
 
 
 def eras() -> dict[str, dict[str, str]]:
-    """Version and coordinator that stand for each era."""
-    found: dict[str, dict[str, str]] = _data("eras")
-    return found
+    """By era: the version and coordinator that represent it."""
+    by_era: dict[str, dict[str, str]] = _data("eras")
+    return by_era

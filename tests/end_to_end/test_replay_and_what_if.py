@@ -1,6 +1,4 @@
-"""Two real incidents played again from a lake, as they were and under other settings: all groups
-by Spark, as each by itself.
-"""
+"""Replay and prediction of two real incidents from a lake: all groups by Spark, and one by one."""
 
 import pytest
 
@@ -32,14 +30,14 @@ def played(demo, tmp_path_factory):
 
 
 @pytest.mark.parametrize(("cluster", "era", "groups"), INCIDENTS)
-def test_every_generation_comes_again(played, cluster, era, groups):
+def test_every_generation_is_reproduced(played, cluster, era, groups):
     incident_replay.run(Lake(build_session(load_config(None)), played.root, cluster))
 
     expected = [(group, count, count, "both", era) for group, count in groups.items()]
     assert played.rows(COUNTS.format(cluster=cluster)) == expected
     for group, count in groups.items():
-        found = replay_group(ReplayOptions(played.root, cluster, group))
-        assert sum(each.is_reproduced for each in found.generations) == count
+        result = replay_group(ReplayOptions(played.root, cluster, group))
+        assert sum(each.is_reproduced for each in result.generations) == count
 
 
 FIGURES = "rebalances, not_stable_ms, moved_partitions, unavailable_partition_ms"
@@ -49,24 +47,24 @@ LIVES = """
     ORDER BY process, life"""
 
 
-def test_a_sweep_says_what_the_command_says_and_who_lived(played):
+def test_the_sweep_has_the_figures_of_the_command_and_the_process_lives(played):
     cluster = "kafka-3.9"
     lake = Lake(build_session(load_config(None)), played.root, cluster)
 
     what_if_sweep.run(lake, (SettingsChange(membership="static"),), seeds=1)
 
     for group in ("billing-eager", "reports-java"):
-        request = what_if.WhatIfOptions(
+        options = what_if.WhatIfOptions(
             played.root, cluster, group, ("membership=static",), seeds=1
         )
-        answer = what_if.evaluate(request)
+        result = what_if.evaluate(options)
         where = f"cluster_id = '{cluster}' AND group_id = '{group}'"
         assert played.rows(
             f"SELECT basis, {FIGURES} FROM what_if WHERE {where} ORDER BY basis"
         ) == [
-            ("model", *answer.model.median),
-            ("observed", *answer.observed),
-            ("predicted", *answer.predicted[0].median),
+            ("model", *result.model.median),
+            ("observed", *result.observed),
+            ("predicted", *result.predicted[0].median),
         ]
     advised = played.rows(f"SELECT COUNT(*) FROM advice WHERE cluster_id = '{cluster}'")
     assert advised == [(5,)]

@@ -1,7 +1,7 @@
-"""Twins: one script of process lives, one setting changed at a time, counted by another hand.
+"""Figures of the tables compared with figures counted independently.
 
-truth.json was computed from the clients' and the brokers' own logs when the incident was played;
-its numbers are what the tables must say.
+One script of process lives ran with one setting changed at a time.  truth.json was computed from
+the logs of clients and brokers during the runs; the tables must have the same numbers.
 """
 
 import json
@@ -15,17 +15,17 @@ from jobs.nightly_run.pipeline import JOBS
 from tests.end_to_end.incident_lake import IncidentLake
 
 TWINS = Path(__file__).parents[1] / "data" / "twins"
-# The broker of each play: its segments, its log.
+# The broker of each run: its segments, its log.
 BROKERS = [
     ("segments", "server.log"),
     ("segments-delay", "server-delay.log"),
     ("play2/segments", "play2/server.log"),
 ]
 TRUTHS = ("truth.json", "play2/truth.json")
-# Nothing that is counted comes from what these write.
+# The compared figures do not depend on these jobs.
 NOT_COUNTED = {"committed_offsets", "rebalance_causes", "group_days", "assign_partitions"}
 
-# Counts are of the rebalances that ended in the span, time not Stable is clipped to it.
+# Rebalances that ended in the period are counted; time not Stable is clipped to the period.
 COUNTS = """
     SELECT
         COUNT(*) FILTER (here AND outcome = 'stable'),
@@ -53,8 +53,9 @@ EVER = (0, 1 << 50)
 
 @pytest.fixture
 def left_behind(tmp_path, version):
-    """The plays' brokers as one cluster: no two have a group in common, so it is enough that their
-    partitions of __consumer_offsets have numbers of their own."""
+    """The brokers of all runs as one cluster.  They share no group, so it suffices to renumber
+    their partitions of __consumer_offsets.
+    """
     with tarfile.open(TWINS / f"rolling-deploy-and-crash-{version}.tar.gz") as archive:
         archive.extractall(tmp_path / "plays", filter="data")
     number = 0
@@ -68,7 +69,7 @@ def left_behind(tmp_path, version):
 
 
 @pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
-def test_tables_give_the_truth(left_behind, version):
+def test_tables_have_the_counted_figures(left_behind, version):
     lake = IncidentLake(str(left_behind / "lake"))
     counted = [job for job in JOBS if job not in NOT_COUNTED]
     lake.run(version, left_behind / "segments", left_behind / "logs", jobs=counted)
@@ -77,10 +78,12 @@ def test_tables_give_the_truth(left_behind, version):
         played = json.loads((left_behind / "plays" / truth).read_text())
         window = (played["t0_wall_ms"], played["t0_wall_ms"] + played["window_ms"])
         assert played["groups"]
-        for name, said in played["groups"].items():
+        for name, counted_figures in played["groups"].items():
             for span, (first, last) in {"whole_run": EVER, "window": window}.items():
                 sql = COUNTS.format(cluster=version, group=name, first=first, last=last)
                 *counts, not_stable_ms = lake.rows(sql)[0]
 
-                assert counts == [said[span][what] for what in MEANING], (name, span)
-                assert not_stable_ms == pytest.approx(said[span]["not_stable_ms"], rel=0.01), name
+                assert counts == [counted_figures[span][what] for what in MEANING], (name, span)
+                assert not_stable_ms == pytest.approx(
+                    counted_figures[span]["not_stable_ms"], rel=0.01
+                ), name

@@ -20,27 +20,27 @@ EVENT = (
 def tables(groups=(GROUP,), change=lambda record: record):
     """The lake's rows of real groups; ``change`` alters records."""
     evidence = of_example("3.9.1")
-    found = {name: [] for name in READS}
+    rows = {name: [] for name in READS}
     for group in groups:
         for row in evidence.events[group]:
-            told = {name: row[name] for name in EVENT} | {
+            logged = {name: row[name] for name in EVENT} | {
                 "group_id": group,
                 "event_time": row["at_ms"],
                 "members": list(row["members"]),
                 "source": "broker_log",
             }
-            found["group_events"].append(told)
+            rows["group_events"].append(logged)
             event = {"seq": row["event_seq"], "event": row["event"], "incarnation": 1}
-            found["timeline"].append({"group_id": group} | event)
+            rows["timeline"].append({"group_id": group} | event)
         for place, row in enumerate(evidence.records[group]):
             row = change({name: value for name, value in row.items() if name != "incarnation"})
             written = row | {"group_id": group, "append_time": row["at_ms"]}
             del written["at_ms"]
-            found["group_metadata"].append(written)
+            rows["group_metadata"].append(written)
             at = {name: row[name] for name in ("topic_partition", "log_offset")}
             event = {"seq": (1 << 40) + place, "event": "RECORD", "incarnation": 1}
-            found["timeline"].append({"group_id": group} | at | event)
-    return found
+            rows["timeline"].append({"group_id": group} | at | event)
+    return rows
 
 
 def another_leader(record):
@@ -122,9 +122,9 @@ def test_verdicts_are_csv(regroup, altered):
     ],
 )
 def test_a_window(sound, first, last, judged):
-    found = replay_group(ReplayOptions(sound, "c", GROUP, first, last))
+    result = replay_group(ReplayOptions(sound, "c", GROUP, first, last))
 
-    assert [each.number for each in found.generations] == judged
+    assert [each.number for each in result.generations] == judged
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ def test_the_job_gives_the_rows_of_each_group(frame):
         )
     ]
     columns = ["group_id", "generation", "verdict", "evidence", "stimuli"]
-    found = conform(made, "incident_replay").select(*columns)
-    assert sorted(map(tuple, found.collect())) == sorted(expected)
+    actual = conform(made, "incident_replay").select(*columns)
+    assert sorted(map(tuple, actual.collect())) == sorted(expected)
     assert len(expected) == 11
 
 

@@ -71,14 +71,14 @@ def test_json_has_observed_model_and_predicted(what_if):
 
 
 @pytest.mark.parametrize(
-    "given",
+    "settings",
     [
         ["--set", "membership=static", "session_timeout_ms=45000"],
         ["--set", "membership=static", "--set", "session_timeout_ms=45000"],
     ],
 )
-def test_several_settings_are_one_change(what_if, given):
-    code, out, _ = what_if(*given, "--seeds", "1", "--format", "csv")
+def test_several_settings_are_one_change(what_if, settings):
+    code, out, _ = what_if(*settings, "--seeds", "1", "--format", "csv")
 
     rows = list(csv.DictReader(io.StringIO(out)))
     assert code == 0

@@ -59,8 +59,8 @@ def test_an_altered_record_diverges(version, group, change):
 
     for place in several:
         altered = [*records[:place], ALTERATIONS[change](records[place]), *records[place + 1 :]]
-        found = replay(incarnations(group, events, altered), era=version[:3])
-        assert any(not each.is_reproduced for each in found.generations), records[place]
+        result = replay(incarnations(group, events, altered), era=version[:3])
+        assert any(not each.is_reproduced for each in result.generations), records[place]
 
 
 # the change to the log, and the generation that diverges
@@ -84,9 +84,9 @@ def test_an_altered_line_diverges_in_its_generation(change):
     values = values or {"at_ms": events[place]["at_ms"] + 60_000}
     events[place] = events[place] | values
 
-    found = replay(incarnations("billing-eager", events, evidence.records["billing-eager"]))
+    result = replay(incarnations("billing-eager", events, evidence.records["billing-eager"]))
 
-    assert [each.number for each in found.generations if not each.is_reproduced] == [5]
+    assert [each.number for each in result.generations if not each.is_reproduced] == [5]
 
 
 def test_a_divergence_names_its_record_and_both_values():
@@ -96,9 +96,9 @@ def test_a_divergence_names_its_record_and_both_values():
     leader = records[place]["leader"]
     records[place] = another_leader(records[place])
 
-    found = replay(incarnations("inventory-static", evidence.events["inventory-static"], records))
+    result = replay(incarnations("inventory-static", evidence.events["inventory-static"], records))
 
-    first = next(each for each in found.generations if not each.is_reproduced)
+    first = next(each for each in result.generations if not each.is_reproduced)
     assert first.number == 3
     assert first.comparison.divergence == (
         "leader",
@@ -116,6 +116,6 @@ def test_generations_after_a_divergence_are_judged_independently():
         if not (row["event"] == "JOIN_COMPLETE" and row["generation"] == 4)
     ]  # fmt: skip
 
-    found = replay(incarnations("billing-eager", events, evidence.records["billing-eager"]))
+    result = replay(incarnations("billing-eager", events, evidence.records["billing-eager"]))
 
-    assert [each.number for each in found.generations if not each.is_reproduced] == [4]
+    assert [each.number for each in result.generations if not each.is_reproduced] == [4]

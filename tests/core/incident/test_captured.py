@@ -50,14 +50,14 @@ def replayed(version, group, *, with_log):
 @pytest.mark.parametrize(("group", "old", "new"), rows(MIXED) + rows(TWINS))
 @pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
 def test_from_logs_and_records(version, group, old, new):
-    found = replayed(version, group, with_log=True)
+    result = replayed(version, group, with_log=True)
 
-    assert found.era.name == version[:3]
-    assert found.delay.delay_ms == (6000 if group == "orders-delay" else 3000)
+    assert result.era.name == version[:3]
+    assert result.delay.delay_ms == (6000 if group == "orders-delay" else 3000)
     assert [
-        str(each.comparison.divergence) for each in found.generations if not each.is_reproduced
+        str(each.comparison.divergence) for each in result.generations if not each.is_reproduced
     ] == []
-    assert [each.number for each in found.generations] == list(
+    assert [each.number for each in result.generations] == list(
         range(1, 1 + (old if version == "3.9.1" else new))
     )
 
@@ -66,12 +66,12 @@ def test_from_logs_and_records(version, group, old, new):
 @pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
 def test_from_records_alone(version, group, old, new):
     """Without comparing times: records do not show when a rebalance started."""
-    found = replayed(version, group, with_log=False)
+    result = replayed(version, group, with_log=False)
 
     assert [
-        str(each.comparison.divergence) for each in found.generations if not each.is_reproduced
+        str(each.comparison.divergence) for each in result.generations if not each.is_reproduced
     ] == []
-    assert {each.evidence for each in found.generations} == {"records"}
+    assert {each.evidence for each in result.generations} == {"records"}
 
 
 def test_most_records_are_reproduced_byte_for_byte():

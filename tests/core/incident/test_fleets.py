@@ -19,11 +19,11 @@ def test_most_generations_are_reproduced(era, share):
     """The others have members without a record, whose session timeouts are unknown; up to 2.5 no
     record shows which member replaced a static member.
     """
-    found = [each for seed in range(6) for each in replays(seed, (era,))]
-    generations = [each for replayed in found for each in replayed.generations]
+    results = [each for seed in range(6) for each in replays(seed, (era,))]
+    generations = [each for result in results for each in result.generations]
 
     diverged = [each for each in generations if not each.is_reproduced]
-    assert {replayed.era.name for replayed in found} == {era}
+    assert {result.era.name for result in results} == {era}
     assert len(generations) > 40
     assert 1 - len(diverged) / len(generations) > share, [e.comparison.divergence for e in diverged]
 
@@ -32,6 +32,6 @@ def test_most_generations_are_reproduced(era, share):
 @pytest.mark.parametrize("era", ["0.9", "0.10", "2.0"])
 def test_old_logs_with_fewer_lines_are_replayed(era, seed):
     """Up to 2.0 starts have no reason and joins no line; every divergence has its evidence."""
-    for found in replays(seed, (era,)):
-        for each in found.generations:
+    for results in replays(seed, (era,)):
+        for each in results.generations:
             assert each.is_reproduced or each.comparison.divergence.evidence

@@ -11,18 +11,18 @@ from tests.core.incident.incident_rows import of_example
 SESSION_MS = 10_000
 
 
-def played(group, version="3.9.1", **options):
+def replayed(group, version="3.9.1", **options):
     evidence = of_example(version)
     return replay(incarnations(group, evidence.events[group], evidence.records[group]), **options)
 
 
-def generation(found, number):
-    return next(each for each in found.generations if each.number == number)
+def generation(result, number):
+    return next(each for each in result.generations if each.number == number)
 
 
 def test_a_leave_and_the_rejoins_it_causes():
     """billing-1 leaves in the rolling restart: a logged leave, and five members that rejoin."""
-    made = generation(played("billing-eager"), 2)
+    made = generation(replayed("billing-eager"), 2)
 
     acts = Counter((each.kind, each.basis) for each in made.stimuli)
     assert acts == {
@@ -36,7 +36,7 @@ def test_a_leave_and_the_rejoins_it_causes():
 
 def test_a_stimulus_has_its_evidence_and_its_uncertainty():
     """A log line is exact except for its delay; a rejoin lies between two lines 754 ms apart."""
-    made = generation(played("billing-eager"), 2)
+    made = generation(replayed("billing-eager"), 2)
     leave = next(each for each in made.stimuli if each.kind is StimulusKind.LEAVE)
     rejoin = next(each for each in made.stimuli if each.kind is StimulusKind.REJOIN)
 
@@ -49,7 +49,7 @@ def test_a_stimulus_has_its_evidence_and_its_uncertainty():
 
 def test_an_expired_member_sends_nothing_and_the_engine_removes_it():
     """The engine's own timer removes billing-3, one session timeout after its last contact."""
-    made = generation(played("billing-eager"), 13)
+    made = generation(replayed("billing-eager"), 13)
     session = made.explained.expired_sessions[0]
     expired = next(
         e for e in made.engine_outputs if e.event and e.event.kind == "HEARTBEAT_EXPIRED"
@@ -62,20 +62,20 @@ def test_an_expired_member_sends_nothing_and_the_engine_removes_it():
 
 def test_a_window_starts_from_the_previous_record():
     """The generation of that record has no verdict: its evidence is outside the window."""
-    whole = played("billing-eager")
+    whole = replayed("billing-eager")
     first, last = generation(whole, 5), generation(whole, 7)
 
-    found = played(
+    result = replayed(
         "billing-eager",
         from_ms=first.explained.evidence.begins_ms,
         to_ms=last.explained.evidence.begins_ms,
     )
 
-    numbers = [each.number for each in found.generations]
+    numbers = [each.number for each in result.generations]
     assert numbers[-1] == 7
     assert numbers[0] in (4, 5)
-    assert found.resumed_from == [(1, numbers[0] - 1)]
-    assert all(each.is_reproduced for each in found.generations)
+    assert result.resumed_from == [(1, numbers[0] - 1)]
+    assert all(each.is_reproduced for each in result.generations)
 
 
 def test_a_compacted_incarnation_starts_from_its_first_record():
@@ -88,19 +88,19 @@ def test_a_compacted_incarnation_starts_from_its_first_record():
     ]
     records = [row for row in evidence.records["billing-eager"] if (row.get("generation") or 9) > 4]
 
-    found = replay(incarnations("billing-eager", events, records))
+    result = replay(incarnations("billing-eager", events, records))
 
-    assert found.resumed_from == [(1, 5)]
-    assert [each.number for each in found.generations] == list(range(6, 17))
-    assert all(each.is_reproduced for each in found.generations)
+    assert result.resumed_from == [(1, 5)]
+    assert [each.number for each in result.generations] == list(range(6, 17))
+    assert all(each.is_reproduced for each in result.generations)
 
 
 def test_the_evidence_of_another_era_diverges():
     """The Java coordinator of 4.1 writes other first records than the one of 3.9."""
-    found = played("billing-eager", "4.1.2", era="3.9")
+    result = replayed("billing-eager", "4.1.2", era="3.9")
 
-    diverged = [each for each in found.generations if not each.is_reproduced]
-    assert found.era.why == "as requested"
+    diverged = [each for each in result.generations if not each.is_reproduced]
+    assert result.era.why == "as requested"
     assert diverged
     assert all(likely_reason(each) for each in diverged)
 
@@ -110,13 +110,13 @@ def test_a_commit_is_sent_by_the_owner_of_its_partition():
     evidence = of_example("3.9.1")
     commits = evidence.commits["billing-eager"]
 
-    found = played("billing-eager", committed=commits)
+    result = replayed("billing-eager", committed=commits)
 
     made = [
-        each for g in found.generations for each in g.stimuli if each.kind is StimulusKind.COMMIT
+        each for g in result.generations for each in g.stimuli if each.kind is StimulusKind.COMMIT
     ]
     assert sum(len(each.offsets) for each in made) == len(commits)
-    assert all(each.is_reproduced for each in found.generations)
+    assert all(each.is_reproduced for each in result.generations)
 
 
 def test_a_commit_between_join_and_sync_is_refused():
@@ -127,9 +127,9 @@ def test_a_commit_between_join_and_sync_is_refused():
     place = max(n for n, row in enumerate(commits) if row["log_offset"] < synced["log_offset"])
     commits[place] = commits[place] | {"at_ms": synced["state_timestamp_ms"] + 5}
 
-    found = played("billing-eager", committed=commits)
+    result = replayed("billing-eager", committed=commits)
 
-    diverged = [each for each in found.generations if not each.is_reproduced]
+    diverged = [each for each in result.generations if not each.is_reproduced]
     difference = diverged[0].comparison.divergence
     assert diverged[0].number == 6
     assert (difference.what, difference.replay) == ("commit", "refused: REBALANCE_IN_PROGRESS")
@@ -137,7 +137,7 @@ def test_a_commit_between_join_and_sync_is_refused():
 
 
 def test_the_story_names_processes_and_durations():
-    lines = [line.text for line in story(played("inventory-static"))]
+    lines = [line.text for line in story(replayed("inventory-static"))]
 
     assert "new process of static member inventory-pod-1 takes its place, no rebalance" in lines
     assert (
@@ -153,6 +153,6 @@ def test_the_story_names_processes_and_durations():
 
 
 def test_without_evidence_there_are_no_generations():
-    found = replay([])
+    result = replay([])
 
-    assert list(found.generations) == []
+    assert list(result.generations) == []

@@ -73,22 +73,22 @@ def test_processes_lived_as_the_script_says(version, group, evidence):
     began_ms = truth_of_twins(version)[group]["t0_wall_ms"]
     closed_ms = CLOSED_MS.get(variant, 500)
 
-    found = {process.name: process.lives for process in read(evidence, group)}
+    processes = {process.name: process.lives for process in read(evidence, group)}
 
     expected = script(family)
-    assert found.keys() == expected.keys()
+    assert processes.keys() == expected.keys()
     for name, actions in expected.items():
         begun = [at for at, what in actions if what == "start"]
         ended = [(at, what == "kill") for at, what in actions if what in ("stop", "kill")]
         slow = [at for at, what in actions if what == "slow"]
-        assert [life.client_id for life in found[name]] == [name] * len(begun)
-        for life, at in zip(found[name], begun, strict=True):
+        assert [life.client_id for life in processes[name]] == [name] * len(begun)
+        for life, at in zip(processes[name], begun, strict=True):
             assert 0 <= life.started.at_ms - began_ms - at <= UP_MS[family], (name, at)
-        for life, (at, is_killed) in zip(found[name], ended, strict=False):
+        for life, (at, is_killed) in zip(processes[name], ended, strict=False):
             assert life.killed == is_killed, (name, at)
             assert life.ended.earliest_ms - began_ms - closed_ms <= at, (name, at)
             assert at <= life.ended.latest_ms - began_ms + EARLY_MS, (name, at)
-        away = [each for life in found[name] for each in life.slow_polls]
+        away = [each for life in processes[name] for each in life.slow_polls]
         for each, at in zip(away, slow, strict=True):
             assert each.began.earliest_ms - began_ms - 500 <= at
             assert at <= each.began.latest_ms - began_ms + 500
@@ -99,12 +99,12 @@ def test_processes_lived_as_the_script_says(version, group, evidence):
 def test_static_members_are_processes_too(version):
     (evidence,) = [e for g, e in twins(version) if g == "orders-static"]
 
-    found = {p.name: p for p in read(evidence, "orders-static")}
+    processes = {p.name: p for p in read(evidence, "orders-static")}
 
-    lived = {name: len(process.lives) for name, process in found.items()}
+    lived = {name: len(process.lives) for name, process in processes.items()}
     assert lived == dict(zip((f"orders-{n}" for n in range(1, 7)), (3, 4, 3, 3, 2, 3), strict=True))
-    assert [len(life.slow_polls) for life in found["orders-5"].lives] == [0, 1]  # it never left
-    assert all(process.instance_id == name for name, process in found.items())
+    assert [len(life.slow_polls) for life in processes["orders-5"].lives] == [0, 1]  # it never left
+    assert all(process.instance_id == name for name, process in processes.items())
 
 
 @pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])

@@ -23,46 +23,46 @@ def member(member_id, *, client="app", host="/10.0.0.1", instance=None):
 
 
 def membership(member_id, began, ended=None, departure=Departure.LEFT, reason=None, **who):
-    found = Membership(member(member_id, **who), 1, TimeEstimate.exactly(began), Basis.LOG, "line")
+    made = Membership(member(member_id, **who), 1, TimeEstimate.exactly(began), Basis.LOG, "line")
     if ended is not None:
-        found.departure, found.reason = departure, reason
-        found.ended = TimeEstimate.exactly(ended)
+        made.departure, made.reason = departure, reason
+        made.ended = TimeEstimate.exactly(ended)
         if departure is Departure.EXPIRED:
-            found.last_contact_ms = ended - SESSION
-            found.ended = TimeEstimate(ended - SESSION, ended - SESSION, ended)
+            made.last_contact_ms = ended - SESSION
+            made.ended = TimeEstimate(ended - SESSION, ended - SESSION, ended)
         if departure is Departure.REPLACED:
-            found.ended = TimeEstimate(ended, ended - SESSION, ended)
-    return found
+            made.ended = TimeEstimate(ended, ended - SESSION, ended)
+    return made
 
 
-def lived(memberships, **given):
+def lived(memberships, **options):
     """By process: (member ids, end, killed) of each life."""
     return {
         process.name: [
             (life.member_ids, None if life.ended is None else life.ended.at_ms, life.killed)
             for life in process.lives
         ]
-        for process in identify_processes(memberships, heartbeat_ms=HEARTBEAT, **given)
+        for process in identify_processes(memberships, heartbeat_ms=HEARTBEAT, **options)
     }
 
 
 def test_the_same_client_and_host_is_the_same_process():
-    found = lived([membership("a", 0, 100_000), membership("b", 103_000)])
+    lives = lived([membership("a", 0, 100_000), membership("b", 103_000)])
 
-    assert found == {"app": [(("a",), 100_000, False), (("b",), None, False)]}
+    assert lives == {"app": [(("a",), 100_000, False), (("b",), None, False)]}
 
 
 def test_another_host_at_the_same_time_is_another_process():
-    found = lived([membership("a", 0), membership("b", 10, host="/10.0.0.2")])
+    lives = lived([membership("a", 0), membership("b", 10, host="/10.0.0.2")])
 
-    assert found == {
+    assert lives == {
         "app@10.0.0.1": [(("a",), None, False)],
         "app@10.0.0.2": [(("b",), None, False)],
     }
 
 
 def test_of_several_with_one_name_the_last_one_that_left_continues():
-    found = lived(
+    lives = lived(
         [
             membership("a", 0, 150_000),
             membership("b", 1, 200_000),
@@ -71,7 +71,7 @@ def test_of_several_with_one_name_the_last_one_that_left_continues():
         ]
     )
 
-    assert found == {
+    assert lives == {
         "app@10.0.0.1#1": [(("a",), 150_000, False)],
         "app@10.0.0.1#2": [(("b",), 200_000, False), (("d",), None, False)],
         "app@10.0.0.1#3": [(("c",), None, False)],
@@ -86,14 +86,14 @@ def test_an_end_and_a_start_within_a_minute_are_one_pod_under_a_new_name():
         membership("d", 900_000, client="pod-w", host="/10.0.0.4"),
     ]
 
-    found = identify_processes(pods, heartbeat_ms=HEARTBEAT)
+    processes = identify_processes(pods, heartbeat_ms=HEARTBEAT)
 
-    assert [[life.client_id for life in each.lives] for each in found] == [
+    assert [[life.client_id for life in each.lives] for each in processes] == [
         ["pod-x", "pod-z"],
         ["pod-y"],
         ["pod-w"],
     ]
-    assert [each.lives[0].confidence for each in found] == [0.6, 1.0, 1.0]
+    assert [each.lives[0].confidence for each in processes] == [0.6, 1.0, 1.0]
 
 
 def test_a_pod_that_starts_before_the_previous_one_ends():
@@ -235,7 +235,7 @@ def test_restarts_far_apart_are_not_a_deployment():
 
 
 def test_scaling_and_shutting_down():
-    known = identify_processes(
+    processes = identify_processes(
         [
             membership("a", 0, 1_000_000, client="one"),
             membership("b", 500_000, 800_000, client="two"),
@@ -243,12 +243,12 @@ def test_scaling_and_shutting_down():
         ]
     )
 
-    told = {
+    kinds = {
         name: (each.started_how, each.ended_how)
-        for (name, _), each in classify_lives(known).items()
+        for (name, _), each in classify_lives(processes).items()
     }
 
-    assert told == {
+    assert kinds == {
         "one": (StartKind.START, EndKind.SHUT_DOWN),
         "two": (StartKind.SCALE_OUT, EndKind.SCALE_IN),
         "three": (StartKind.SCALE_OUT, EndKind.KILLED),

@@ -1,4 +1,4 @@
-"""Lines of real brokers 0.9 to 4.1, one of each shape: what they say, and that we print them."""
+"""Lines of real brokers 0.9 to 4.1, one of each shape, parsed and printed."""
 
 import csv
 import gzip
@@ -34,7 +34,7 @@ def ids(row):
 
 
 @pytest.mark.parametrize("row", CAPTURED, ids=ids)
-def test_what_a_broker_s_line_says(row):
+def test_a_brokers_line_is_parsed(row):
     event = parse_line(row["line"]).event
 
     read = {
@@ -52,7 +52,7 @@ def test_what_a_broker_s_line_says(row):
 
 
 @pytest.mark.parametrize("row", PRINTED, ids=ids)
-def test_the_era_prints_the_broker_s_line(row):
+def test_the_era_prints_the_brokers_line(row):
     line = parse_line(row["line"])
     fields = {name: value for name, value in line.event._asdict().items() if value is not None}
     fields |= {"broker_id": line.broker_id, "topic_partition": line.topic_partition}
@@ -64,7 +64,7 @@ def test_the_era_prints_the_broker_s_line(row):
     assert printed == row["line"]
 
 
-def test_enough_lines_of_every_version_are_printed_alike():
+def test_enough_lines_of_every_version_are_printed():
     printed = {version: 0 for version in ERAS}
     for row in PRINTED:
         printed[row["version"]] += 1
@@ -72,7 +72,7 @@ def test_enough_lines_of_every_version_are_printed_alike():
     assert printed == COUNTS
 
 
-# The rest hold what no event carries: byte counts, hash codes, threads.
+# The other lines have values that no event has: byte counts, hash codes, threads.
 COUNTS = {
     "0.9.0.1": 12,
     "0.10.2.2": 13,

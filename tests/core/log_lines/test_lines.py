@@ -1,5 +1,5 @@
-# ruff: noqa: E501 - lines of logs are read as they are
-"""Round the message: date, level, prefix and logger, in the shapes that lines come in."""
+# ruff: noqa: E501 - log lines stay on one line
+"""Date, level, prefix and logger around the message, in many log layouts."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +11,7 @@ from coordinator_core.log_lines.calendar import date_of, day_ms, printed
 MESSAGE = "Stabilized group g generation 7 (__consumer_offsets-3) with 2 members"
 BARE = f"[GroupCoordinator 1]: {MESSAGE}"
 LOGGER = "kafka.coordinator.group.GroupCoordinator"
-NINE = 1_704_164_645_678  # 2024-01-02 03:04:05,678 on the clock
+NINE = 1_704_164_645_678  # 2024-01-02 03:04:05,678 in the broker's zone
 
 # line, local_ms, utc offset, level, logger
 SHAPES = [
@@ -87,18 +87,18 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("text", OTHERS)
-def test_a_line_of_others_is_none_of_ours(text):
+def test_a_line_of_another_logger_is_ignored(text):
     assert parse_line(text) is None
 
 
-def test_a_coordinator_line_that_no_wording_knows_keeps_its_envelope():
+def test_a_coordinators_line_without_a_wording_keeps_its_other_parts():
     line = parse_line(f"[2024-01-02 03:04:05,678] WARN [GroupCoordinator 1]: It rains ({LOGGER})")
 
     assert line.event is None
     assert (line.broker_id, line.level, line.message) == (1, "WARN", "It rains")
 
 
-def test_dates_are_those_of_the_calendar():
+def test_every_date_until_2100():
     day = datetime(1970, 1, 1, tzinfo=UTC)
     while day.year < 2101:
         ms = int(day.timestamp() * 1000)
@@ -110,7 +110,7 @@ def test_dates_are_those_of_the_calendar():
 @pytest.mark.parametrize(
     "date", [(2023, 2, 29), (2024, 2, 30), (2024, 4, 31), (2024, 0, 1), (1900, 2, 29)]
 )
-def test_a_date_that_is_none(date):
+def test_an_invalid_date(date):
     with pytest.raises(ValueError, match="no such date"):
         day_ms(*date)
 

@@ -1,5 +1,5 @@
-# ruff: noqa: E501 - lines of logs are read as they are
-"""What an era's broker prints; the reader reads it back."""
+# ruff: noqa: E501 - log lines stay on one line
+"""Lines and messages printed as a broker of an era does, and parsed again."""
 
 import pytest
 
@@ -25,11 +25,11 @@ STARTS = [
 
 
 @pytest.mark.parametrize(("era", "message"), STARTS, ids=[era for era, _ in STARTS])
-def test_a_rebalance_begins_in_each_era_s_words(era, message):
-    given = GIVEN | {"state": "PreparingRebalance", "cause": "MEMBER_NEW", "member_id": "m"}
+def test_the_start_of_a_rebalance_in_each_era(era, message):
+    fields = GIVEN | {"state": "PreparingRebalance", "cause": "MEMBER_NEW", "member_id": "m"}
 
-    assert render_message("REBALANCE_START", era, **given) == message
-    line = render_line("REBALANCE_START", era, local_ms=NOON, **given)
+    assert render_message("REBALANCE_START", era, **fields) == message
+    line = render_line("REBALANCE_START", era, local_ms=NOON, **fields)
     assert line == f"[2024-05-01 12:00:00,005] INFO {message}"
     back = parse_line(line)
     assert (back.local_ms, back.broker_id) == (NOON, 1)
@@ -83,27 +83,27 @@ def test_a_member_leaves(era, message):
 @pytest.mark.parametrize(
     ("event", "era"), [("HEARTBEAT_EXPIRED", "0.10"), ("GROUP_DEAD", "4.1"), ("STATIC_NEW", "2.0")]
 )
-def test_what_an_era_does_not_print_at_info(event, era):
+def test_no_line_for_events_that_an_era_does_not_log_at_info(event, era):
     assert render_line(event, era, local_ms=NOON, member_id="m", **GIVEN) is None
 
 
-def test_several_lines_of_an_event_are_told_apart_by_step():
-    given = GIVEN | {"member_id": "m", "state": "Empty"}
+def test_step_selects_among_the_lines_of_an_event():
+    fields = GIVEN | {"member_id": "m", "state": "Empty"}
 
-    direct = render_message("MEMBER_JOIN", "3.9", step="direct", **given)
-    required = render_message("MEMBER_JOIN", "3.9", step="id_required", **given)
+    direct = render_message("MEMBER_JOIN", "3.9", step="direct", **fields)
+    required = render_message("MEMBER_JOIN", "3.9", step="id_required", **fields)
     assert "for this member and add to the group" in direct
     assert "request the member to rejoin with this id" in required
 
 
-def test_what_cannot_be_printed_says_why():
+def test_errors_of_printing():
     with pytest.raises(ValueError, match="unknown event 'DANCING'"):
         render_line("DANCING", "3.9", local_ms=0)
     with pytest.raises(ValueError, match=r"unknown era '1\.0'"):
         render_line("GROUP_EMPTY", "1.0", local_ms=0)
-    with pytest.raises(ValueError, match="prints generation, which is not given"):
+    with pytest.raises(ValueError, match="missing field: this wording requires generation"):
         render_message("GROUP_EMPTY", "3.9", broker_id=1, topic_partition=OFFSETS_3, group_id="g")
     with pytest.raises(ValueError, match=r"no wording of era 2\.0 for a rebalance"):
         render_reason("MEMBER_NEW", "2.0", member_id="m")
-    with pytest.raises(ValueError, match="neither reason nor cause"):
+    with pytest.raises(ValueError, match="missing field: this wording requires reason, or cause"):
         render_message("REBALANCE_START", "3.9", state="PreparingRebalance", **GIVEN)

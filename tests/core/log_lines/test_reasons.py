@@ -1,4 +1,4 @@
-"""Why a rebalance began: the broker's words of all versions, and the client's own (KIP-800)."""
+"""Reasons of a rebalance: wordings of all broker versions, and clients' reasons (KIP-800)."""
 
 import pytest
 
@@ -76,7 +76,7 @@ def test_members_and_error_of_a_reason():
         "m-2",
     )
     left = parse_reason("explicit `LeaveGroup` request for (, m-2) members.")
-    assert left.members == ("", "m-2")  # a static member that named itself by instance id only
+    assert left.members == ("", "m-2")  # the first one sent its instance id only
     assert parse_reason("explicit `LeaveGroup` request for () members.").members == ()
     error = parse_reason(
         "Error NOT_COORDINATOR when storing group assignment during SyncGroup (member: m)"
@@ -119,7 +119,7 @@ def test_client_reason(text, cause):
     assert client_cause_of(text) == (cause or None)
 
 
-def test_a_client_reason_may_hold_brackets_and_the_end_of_a_line():
+def test_a_client_reason_may_contain_brackets_and_periods():
     event = parse_message(
         "Preparing to rebalance group g in state PreparingRebalance with old generation 7 "
         "(__consumer_offsets-3) "
@@ -130,8 +130,8 @@ def test_a_client_reason_may_hold_brackets_and_the_end_of_a_line():
     assert event.reason == "Removing member m-1 on LeaveGroup; client reason: bye (for now). (x)"
 
 
-# what is left of a message | event, group, generation, member, cause
-CUT = f"""
+# truncated message | event, group, generation, member, cause
+TRUNCATED = f"""
 Preparing to rebalance group g 1 in state PreparingRebalance with old generation 7 (__consumer_offsets-3) (reason: Adding new member m-{UUID} with gro | REBALANCE_START g_1 7 m-{UUID} MEMBER_NEW
 Preparing to rebalance group g 1 in state PreparingRebalance with old generation 7 (__consumer_offsets-3) (reason: Adding new member m-{UUID}         | REBALANCE_START g_1 7 m-{UUID} MEMBER_NEW
 Preparing to rebalance group g 1 in state PreparingRebalance with old generation 7 (__consumer_offsets-3) (reason: Adding new member m-90a3…         | REBALANCE_START g_1 7 None MEMBER_NEW
@@ -144,14 +144,14 @@ Member m-{UUID} in group g 1 has fai                                            
 """  # noqa: E501
 
 
-@pytest.mark.parametrize(("message", "expected"), rows(CUT))
-def test_a_message_that_breaks_off_is_read_as_far_as_it_is_whole(message, expected):
+@pytest.mark.parametrize(("message", "expected"), rows(TRUNCATED))
+def test_complete_fields_of_a_truncated_message_are_read(message, expected):
     event = parse_message(message, may_be_truncated=True)
 
-    found = (event.event, event.group_id, event.generation, event.member_id, event.cause)
-    assert " ".join(str(value).replace(" ", "_") for value in found) == expected
+    values = (event.event, event.group_id, event.generation, event.member_id, event.cause)
+    assert " ".join(str(value).replace(" ", "_") for value in values) == expected
 
 
 @pytest.mark.parametrize("message", [f"Member m-{UUID} in group g 1", "Preparing to rebal", "Grou"])
-def test_a_message_that_may_mean_two_things_is_unknown(message):
+def test_an_ambiguous_truncated_message_has_no_event(message):
     assert parse_message(message, may_be_truncated=True) is None

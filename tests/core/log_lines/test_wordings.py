@@ -1,4 +1,4 @@
-"""Every wording of the coordinator's lines: what it means, and that it is told from all others."""
+"""Every wording of the coordinator's lines: its event and fields, distinct from all others."""
 
 import re
 from pathlib import Path
@@ -23,7 +23,7 @@ def cases():
 
 
 def written(event):
-    """A ParsedEvent as the table writes it."""
+    """A ParsedEvent as in the table."""
     for name, value in event._asdict().items():
         if name != "event" and value not in (None, ()):
             text = ",".join(value) if isinstance(value, tuple) else str(value)
@@ -38,10 +38,10 @@ def test_message_is_read(event, message, fields):
     assert list(written(parsed)) == fields
 
 
-def test_the_table_has_every_wording_that_carries_an_event():
-    met = {line_index().find(case.values[1])[0].template.text for case in cases()}
+def test_the_table_has_every_wording_with_an_event():
+    covered = {line_index().find(case.values[1])[0].template.text for case in cases()}
 
-    assert met == {w.template.text for w in line_wordings() if w.event != "OTHER"}
+    assert covered == {w.template.text for w in line_wordings() if w.event != "OTHER"}
 
 
 OTHERS = """
@@ -65,7 +65,7 @@ The write event x for the timer y failed due to z. Ignoring it.
 
 
 @pytest.mark.parametrize("message", list(filter(None, OTHERS.splitlines())))
-def test_known_line_without_a_meaning_of_its_own(message):
+def test_known_lines_without_an_event_are_other(message):
     assert parse_message(message).event == "OTHER"
 
 
@@ -79,11 +79,11 @@ Group g feels fine
 
 
 @pytest.mark.parametrize("message", UNKNOWN.splitlines())
-def test_words_that_no_broker_prints_are_unknown(message):
+def test_messages_that_no_broker_logs_have_no_event(message):
     assert parse_message(message) is None
 
 
-# group ids that imitate the lines they stand in
+# group ids that contain the words of log lines
 GROUPS = [
     "plain",
     "with spaces (and brackets)",
@@ -99,7 +99,7 @@ GROUPS = [
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_a_group_id_may_hold_any_words(group):
+def test_a_group_id_may_contain_any_words(group):
     start = parse_message(
         f"Preparing to rebalance group {group} in state PreparingRebalance with old generation 7 "
         f"(__consumer_offsets-3) (reason: removing member m-{UUID} on heartbeat expiration)"
@@ -114,7 +114,7 @@ def test_a_group_id_may_hold_any_words(group):
     assert (failed.group_id, failed.member_id) == (group, f"m-{UUID}")
 
 
-def test_a_client_id_may_hold_the_words_round_a_member_id():
+def test_a_client_id_may_contain_the_words_around_a_member_id():
     failed = parse_message(
         f"Member a in group b-{UUID} in group g has failed, removing it from the group"
     )

@@ -70,7 +70,7 @@ CASES = [(version, f, v) for version in VERSIONS for f in FAMILIES for v in vari
 
 @pytest.mark.parametrize(("version", "family", "variant"), CASES)
 def test_predictions_are_near_the_truth(version, family, variant):
-    found = predicted(version, family, variant).median._asdict()
+    result = predicted(version, family, variant).median._asdict()
     true = truth(version, family, variant)._asdict()
     other = truth(*[v for v in VERSIONS if v != version], family, variant)._asdict()
 
@@ -80,7 +80,7 @@ def test_predictions_are_near_the_truth(version, family, variant):
         share = 0.1 if name == "rebalances" else 0.25
         minimum = 1 if name == "rebalances" else 0
         bound = max(share * value, minimum, abs(value - other[name]))
-        assert abs(found[name] - value) <= bound, name
+        assert abs(result[name] - value) <= bound, name
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -104,37 +104,37 @@ def test_variants_are_in_their_true_order(version, family, figure):
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_observed(version, family):
-    found, true = observed(baseline(version, family)), truth(version, family, "base")
+    result, true = observed(baseline(version, family)), truth(version, family, "base")
 
-    assert found.rebalances == true.rebalances
-    assert found.moved_partitions == true.moved_partitions
-    assert found.not_stable_ms == pytest.approx(true.not_stable_ms, rel=0.01)
+    assert result.rebalances == true.rebalances
+    assert result.moved_partitions == true.moved_partitions
+    assert result.not_stable_ms == pytest.approx(true.not_stable_ms, rel=0.01)
     # Revocations leave no evidence: their time is estimated from the members' heartbeats.
-    assert found.unavailable_partition_ms == pytest.approx(true.unavailable_partition_ms, rel=0.15)
+    assert result.unavailable_partition_ms == pytest.approx(true.unavailable_partition_ms, rel=0.15)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_advice(version):
     changed = [predicted(version, "orders", v) for v in VARIANTS if v != "base"]
 
-    found = advise(baseline(version, "orders"), predicted(version, "orders", "base"), changed)
+    result = advise(baseline(version, "orders"), predicted(version, "orders", "base"), changed)
 
-    assert str(found.change) == "membership=static"  # a longer session saves little more
-    assert found.saved.rebalances == 17
-    assert found.share > 0.5
-    assert "4 rebalances instead of 21" in found.sentence
-    assert "10 of 12 restarts took less than the session timeout of 10 s" in found.sentence
+    assert str(result.change) == "membership=static"  # a longer session saves little more
+    assert result.saved.rebalances == 17
+    assert result.share > 0.5
+    assert "4 rebalances instead of 21" in result.sentence
+    assert "10 of 12 restarts took less than the session timeout of 10 s" in result.sentence
 
 
 def test_nothing_to_gain():
     base = predicted("4.1.2", "orders", "base")
 
-    found = advise(
+    result = advise(
         baseline("4.1.2", "orders"), base, [base._replace(change=SettingsChange(era="4.1"))]
     )
 
-    assert found.change is None
-    assert found.sentence.startswith("nothing to gain")
+    assert result.change is None
+    assert result.sentence.startswith("nothing to gain")
 
 
 def test_the_same_seeds_give_the_same_prediction():
