@@ -1,4 +1,40 @@
-"""Partition assignors with Kafka's own results, list order included, under one signature."""
+"""Partition assignors with Kafka's own results, list order included, under one signature.
+
+An assignor divides the partitions of the subscribed topics among the members of a group.  With
+the classic protocol a client runs it: the coordinator chooses the assignor that all members
+support, sends all subscriptions to the leader, and distributes the leader's result (SyncGroup).
+With the new protocol (KIP-848) the coordinator runs it itself.
+
+Input: ``Topics`` (partition counts, replica racks) and ``Member``s (subscribed topics, owned
+partitions with the generation of that claim, instance id, rack).  Output: a list of partitions
+per member id.
+
+Eager and cooperative.  With an eager assignor (range, roundrobin, sticky) every member revokes
+all partitions before it rejoins, so a partition may move at once.  A cooperative one
+(cooperative-sticky, KIP-429) lets members keep consuming: a partition that moves is first
+withheld from everybody; its owner revokes it and rejoins, and a second rebalance assigns it.
+
+Order matters.  A member's list keeps the order in which Kafka adds partitions; the wire format,
+the next claim and so the next assignment depend on it.  Kafka's assignors iterate over HashMaps
+of member ids and topics, so where two results are equally good, hash buckets decide; the hash
+orders are in ``coordinator_core.jvm``.  ``hashed=False`` is for callers whose maps keep the
+members' own order, such as the coordinator.
+
+Inside the assignors one integer, the code of ``Topics``, stands for a partition, and one, the
+rank in a sorted list, for a member.
+
+- range/:         range (client) and server-range; racks in KIP-881
+- roundrobin:     roundrobin
+- sticky/:        sticky and cooperative-sticky
+- uniform/:       the coordinator's uniform assignor
+- model:          Topics, Member, Assignment, the signature, the errors
+- members:        orders of members; which members subscribe to a topic
+- subscriptions:  owned partitions as consumers send them and as assignors read them
+- racks:          when racks count, and which member's rack holds which partition
+- metadata:       the coordinator's check that subscribed topics exist
+- quality:        balance, moves, stickiness and rack locality of an assignment
+- fewest_moves:   the minimum number of moves with different subscriptions
+"""
 
 from __future__ import annotations
 

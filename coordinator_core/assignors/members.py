@@ -1,4 +1,4 @@
-"""Orders of members and who subscribes to what: the questions every assignor asks first."""
+"""Orders of members, and the subscribers of each topic."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ def static_first(members: Sequence[Member]) -> list[Member]:
 
 
 def in_hash_order(members: Sequence[Member]) -> list[Member]:
-    """As the leader's ``HashMap<String, Subscription>`` iterates, filled in the given order."""
-    named = {member.member_id: member for member in members}
-    return [named[member_id] for member_id in hash_order(named)]
+    """Members as a ``HashMap<String, Subscription>`` iterates that was filled in this order."""
+    by_member_id = {member.member_id: member for member in members}
+    return [by_member_id[member_id] for member_id in hash_order(by_member_id)]
 
 
 def same_topics(members: Sequence[Member]) -> bool:
-    """Every member names the same topics, those without metadata included."""
+    """Whether all members subscribe to the same topics, those without metadata included."""
     if not members:
         return True
     first = members[0].topics
-    # The last one first: where topics differ, it mostly tells.
+    # Compare the last one first: it usually differs if any does.
     if members[-1].topics == first and [*map(_topics, members)].count(first) == len(members):
         return True
-    wanted = set(first)
-    for topics in map(_topics, members):  # rather than all(): mostly the first one differs
-        if topics != first and (len(topics) != len(wanted) or not wanted.issuperset(topics)):
-            return False
-    return True
+    expected = set(first)
+    return all(
+        topics == first or (len(topics) == len(expected) and expected.issuperset(topics))
+        for topics in map(_topics, members)
+    )
 
 
 def subscribed(members: Sequence[Member]) -> set[str]:
@@ -68,36 +68,33 @@ class _Values(Protocol[K, V]):
 
 
 def in_one_step(values: _Values[K, V], keys: Sequence[K]) -> Sequence[V]:
-    """The keys' values; KeyError if one has none. Much quicker than asking for one by one."""
+    """The values of the keys, in one call of ``itemgetter``; raises KeyError."""
     if len(keys) > 1:
-        found: tuple[V, ...] = itemgetter(*keys)(values)
-        return found
+        several: tuple[V, ...] = itemgetter(*keys)(values)
+        return several
     return [values[key] for key in keys]
 
 
 def by_topic(
     topics: Topics, ordered: Sequence[Member], values: Sequence[T]
 ) -> tuple[dict[str, list[T]], bool]:
-    """Per topic, in name order, the values beside its subscribers in ``ordered``.
+    """Per topic, by name, the ``values`` of its subscribers: ``values[i]`` is ``ordered[i]``'s.
 
-    True if somebody subscribes to a topic that is not among ``topics``.
+    Second result: whether a member subscribes to a topic that is not in ``topics``.
     """
-    found: dict[str, list[T]] = {topic: [] for topic in topics.names}
-    try:
-        for named, value in zip(map(_topics, ordered), values, strict=True):
-            for topic in named:
-                found[topic].append(value)
-    except KeyError:
-        found = {topic: [] for topic in topics.names}
-        for named, value in zip(map(_topics, ordered), values, strict=True):
-            for topic in found.keys() & named:
-                found[topic].append(value)
-        return found, True
-    return found, False
+    lists: dict[str, list[T]] = {topic: [] for topic in topics.names}
+    others = False
+    for subscription, value in zip(map(_topics, ordered), values, strict=True):
+        for topic in subscription:
+            if topic in lists:
+                lists[topic].append(value)
+            else:
+                others = True
+    return lists, others
 
 
 def subscribers(topics: Topics, ordered: Sequence[Member]) -> list[list[int]]:
-    """Per topic, in name order, the ranks in ``ordered`` of its subscribers, ascending."""
+    """Per topic, by name, the ranks (indexes in ``ordered``) of its subscribers, ascending."""
     ranks, _ = by_topic(topics, ordered, range(len(ordered)))
     return list(ranks.values())
 

@@ -1,4 +1,4 @@
-"""What the coordinator's own assignors ask for first: metadata of every subscribed topic."""
+"""The coordinator's check, before it assigns, that subscribed topics exist."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from coordinator_core.assignors.model import Member, PartitionAssignorError, Top
 
 
 def require_metadata(topics: Topics, members: Sequence[Member]) -> None:
-    """The coordinator's assignors refuse a subscription to a topic that does not exist."""
-    wanted = subscribed(members[:1] if same_topics(members) else members)
-    for topic in wanted - topics.partitions.keys() - topics.without_partitions:
+    """Raises PartitionAssignorError if a subscribed topic does not exist."""
+    names = subscribed(members[:1] if same_topics(members) else members)
+    for topic in names - topics.partitions.keys() - topics.without_partitions:
         raise PartitionAssignorError(f"{topic} is subscribed and has no metadata")

@@ -1,4 +1,4 @@
-"""What every assignor takes and gives: topics, members as they subscribed, lists of partitions."""
+"""Input and output of every assignor: topics, members with their claims, lists of partitions."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ NO_GENERATION = -1
 class Member(NamedTuple):
     """One member's subscription as the leader holds it after decoding.
 
-    ``owned`` is grouped by topic and ordered as it was sent. ``generation`` belongs to the
-    claims in ``owned``; ``field_generation`` is the subscription's own field (version 2 and
-    later), which Kafka compares *another* member's claim with. Both are -1 when not sent.
+    ``owned`` is grouped by topic, in the order sent. ``generation`` belongs to the claims in
+    ``owned``; ``field_generation`` is the subscription's own field (version 2 and later), with
+    which Kafka compares *another* member's claim. Both are -1 if the member sent none.
     """
 
     member_id: str
@@ -35,12 +35,11 @@ class Member(NamedTuple):
 
 
 class Topics:
-    """Partition counts and replica racks by topic, with every partition's integer code.
+    """Partition counts and replica racks by topic, with an integer code per partition.
 
-    Code ``start[topic] + partition`` counts through the topics in name order, so one integer
-    stands for a (topic, partition) everywhere behind the border. To clients a topic without
-    partitions is one without metadata. ``racks`` gives each partition's replica racks; None
-    is a broker without one.
+    Codes number the partitions of all topics in name order: ``start[topic] + partition``.
+    Clients treat a topic without partitions as one without metadata. ``racks`` has the racks of
+    each partition's replicas; None is a broker without a rack.
     """
 
     def __init__(
@@ -68,7 +67,7 @@ class Topics:
 
     @cached_property
     def table_of(self) -> dict[str, tuple[TopicPartition, ...]]:
-        """The same by topic."""
+        """(topic, partition) of every partition, by topic."""
         ends = map(slice, self.start.values(), accumulate(self.sizes))
         return {topic: tuple(self.table[cut]) for topic, cut in zip(self.start, ends, strict=True)}
 
@@ -94,13 +93,13 @@ class Topics:
 
     @cached_property
     def start_by_id(self) -> dict[str, int]:
-        """Every topic's first place when topics go as given, which is by topic id."""
+        """Index of every topic's first partition in ``table_by_id``."""
         starts = accumulate(self.partitions.values(), initial=0)
         return dict(zip(self.partitions, starts, strict=False))
 
     @cached_property
     def table_by_id(self) -> list[TopicPartition]:
-        """(topic, partition) of every such place."""
+        """(topic, partition) of all topics in the given order, which is the order of topic ids."""
         if self.names == list(self.partitions):
             return self.table
         starts = [(self.start[topic], count) for topic, count in self.partitions.items()]
@@ -109,17 +108,17 @@ class Topics:
 
     @cached_property
     def hash_order(self) -> list[str] | None:
-        """Topics as a HashMap iterates; None if that rests on the order of their insertion."""
+        """Topics as a HashMap iterates; None if that depends on the order of insertion."""
         return hash_order_of_all(self.names)
 
     @cached_property
     def topic_of(self) -> list[int]:
-        """Index in ``names`` of every code's topic."""
+        """Index in ``names`` of the topic, per code."""
         return [index for index, count in enumerate(self.sizes) for _ in range(count)]
 
     @cached_property
     def partition_major(self) -> list[int]:
-        """Of every code, its place when partitions go before topics."""
+        """Sort key per code that orders by partition, then topic."""
         width = len(self.names)
         return [
             partition * width + index
@@ -128,23 +127,23 @@ class Topics:
         ]
 
     def only(self, subscribed: Collection[str]) -> Topics:
-        """Without the topics nobody subscribes to; the last answer is kept for the next round."""
+        """The subscribed topics alone; the last result is cached for the next generation."""
         if [*subscribed] == self.names:
             return self
-        wanted = frozenset(subscribed)
-        if wanted.issuperset(self.names):
+        names = frozenset(subscribed)
+        if names.issuperset(self.names):
             return self
-        if self._subset is None or self._subset[0] != wanted:
-            kept = {topic: n for topic, n in self.partitions.items() if topic in wanted}
-            self._subset = wanted, Topics(kept, self.racks)
+        if self._subset is None or self._subset[0] != names:
+            kept = {topic: n for topic, n in self.partitions.items() if topic in names}
+            self._subset = names, Topics(kept, self.racks)
         return self._subset[1]
 
 
 class Assignor(Protocol):
-    """The one signature. Lists are in Kafka's order; every member has one, if only an empty one.
+    """The signature of all assignors: returns a list per member, in Kafka's order, maybe empty.
 
-    ``hashed``: subscriptions lie in a HashMap filled in the order of ``members``, as with a
-    client that leads; else in ``members``' own order. AssignorError where Kafka throws.
+    ``hashed``: the subscriptions are in a HashMap filled in the order of ``members``, as in a
+    leading client; else in the order of ``members``. Raises AssignorError where Kafka throws.
     """
 
     def __call__(
@@ -153,30 +152,30 @@ class Assignor(Protocol):
 
 
 class AssignorError(Exception):
-    """Kafka's assignor throws here; ``kafka_name`` is the class it throws."""
+    """An input for which Kafka's assignor throws an exception of the class ``kafka_name``."""
 
     kafka_name = "KafkaException"
 
 
 class IllegalState(AssignorError):
-    """A client assignor met a claim that its bookkeeping does not survive."""
+    """Claims that leave the quotas of a client assignor inconsistent."""
 
     kafka_name = "IllegalStateException"
 
 
 class NullPointer(AssignorError):
-    """A client assignor looked up a member that it had set aside."""
+    """A client assignor looks up a member that it has excluded from balancing."""
 
     kafka_name = "NullPointerException"
 
 
 class PartitionAssignorError(AssignorError):
-    """A server side assignor met a topic without metadata."""
+    """A subscribed topic has no metadata; thrown by the coordinator's assignors."""
 
     kafka_name = "PartitionAssignorException"
 
 
 class Endless(AssignorError):
-    """Kafka's sticky assignor would move the same partitions round and round, and never answer."""
+    """Kafka's sticky assignor would move the same partitions in circles and never return."""
 
-    kafka_name = "none, for it does not end"
+    kafka_name = "none: it does not return"

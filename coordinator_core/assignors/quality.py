@@ -1,7 +1,7 @@
-"""How good an assignment is: balance, moves beyond what had to move, racks, idle members.
+"""Quality of an assignment: balance, moves beyond the forced minimum, racks, idle members.
 
-Members are whatever ids the caller gives; to follow a static member through restarts, give its
-instance id. What is counted is in partitions.
+The caller chooses the member ids: to follow a static member through restarts, pass its instance
+id. All counts are in partitions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _rack = itemgetter(Member._fields.index("rack"))
 
 
 def owners(lists: Lists) -> dict[TopicPartition, str]:
-    """Who has each partition; claimed twice, it counts for nobody."""
+    """Owner per partition; a partition in two lists has none."""
     owner = _owners(lists)
     if len(owner) == sum(map(len, lists.values())):
         return owner
@@ -38,22 +38,23 @@ def _owners(lists: Lists) -> dict[TopicPartition, str]:
 
 @dataclass(frozen=True)
 class Before:
-    """What ``members`` find when they are given something: the same for whatever it will be.
+    """The situation before an assignment: shared by all assignments compared with it.
 
-    ``had`` may name members that left and partitions that are gone; ``members`` are those of now.
+    ``previous_owner`` may contain members that left and partitions that no longer exist;
+    ``members`` are the current ones.
     """
 
     topics: Topics
     members: Sequence[Member]
-    had: Mapping[TopicPartition, str]
+    previous_owner: Mapping[TopicPartition, str]
 
     @cached_property
     def owner(self) -> Mapping[TopicPartition, str]:
-        """Of each partition that still exists."""
-        exists = set(self.topics.table)
-        if exists.issuperset(self.had):
-            return self.had
-        return {tp: member for tp, member in self.had.items() if tp in exists}
+        """Previous owner of each partition that still exists."""
+        existing = set(self.topics.table)
+        if existing.issuperset(self.previous_owner):
+            return self.previous_owner
+        return {tp: member for tp, member in self.previous_owner.items() if tp in existing}
 
     @cached_property
     def subscribed(self) -> set[str]:
@@ -61,7 +62,7 @@ class Before:
 
     @cached_property
     def keepable(self) -> dict[TopicPartition, str]:
-        """Partitions whose owner is still here and subscribed."""
+        """Partitions whose owner is still a member and still subscribed."""
         topics_of = {member.member_id: frozenset(member.topics) for member in self.members}
         return {
             tp: member for tp, member in self.owner.items() if tp[0] in topics_of.get(member, ())
@@ -69,17 +70,17 @@ class Before:
 
     @cached_property
     def orphaned(self) -> int:
-        """Partitions that somebody subscribes to and whose owner left or unsubscribed."""
-        wanted = len(self.owner)
+        """Number of partitions of subscribed topics whose owner left or unsubscribed."""
+        owned = len(self.owner)
         if not self.subscribed.issuperset(self.topics.partitions):
-            wanted = sum(topic in self.subscribed for topic, _ in self.owner)
-        return wanted - len(self.keepable)
+            owned = sum(topic in self.subscribed for topic, _ in self.owner)
+        return owned - len(self.keepable)
 
     @cached_property
     def moves_forced(self) -> int:
-        """Fewest moves of any assignment as balanced as can be: orphans, and what balance needs.
+        """Fewest moves of any assignment with the lowest balance score the subscriptions allow.
 
-        As balanced as can be: the least balance score that the subscriptions allow.
+        Orphaned partitions must move, and as many others as that balance needs.
         """
         if same_topics(self.members):
             return self.orphaned + self._moves_for_equal_shares()
@@ -96,29 +97,29 @@ class Before:
 
 @dataclass(frozen=True)
 class After:
-    """What ``members`` were given, whatever they had before."""
+    """An assignment to ``members``, without regard to previous owners."""
 
     members: Sequence[Member]
     lists: Lists
 
     @cached_property
     def imbalance(self) -> int:
-        """Kafka's balance score: differences between all pairs of members, summed; 0 is best."""
+        """Kafka's balance score: the sum of load differences of all pairs of members; 0 is best."""
         return balance_score(self._counts)
 
     @cached_property
     def spread(self) -> int:
-        """Most less least partitions of a member."""
+        """Highest minus lowest number of partitions of a member."""
         return max(self._counts, default=0) - min(self._counts, default=0)
 
     @cached_property
     def assigned(self) -> int:
-        """Partitions given, one given twice counted twice."""
+        """Number of assigned partitions; a partition in two lists counts twice."""
         return sum(map(len, self.lists.values()))
 
     @cached_property
     def idle(self) -> list[str]:
-        """Members that subscribe to something and have nothing."""
+        """Members with a subscription but without partitions."""
         pairs = zip(self.members, self._counts, strict=True)
         return [member.member_id for member, count in pairs if member.topics and not count]
 
@@ -133,30 +134,29 @@ class After:
 
 @dataclass(frozen=True)
 class Quality:
-    """One assignment, seen against what there was before it."""
+    """One assignment compared with the situation before it."""
 
     before: Before
     after: After
 
     @cached_property
     def new(self) -> int:
-        """Partitions that nobody had before."""
-        return len(self.after.owner) - self._had_and_have
+        """Number of assigned partitions without a previous owner."""
+        return len(self.after.owner) - self._owned_before_and_after
 
     @cached_property
     def withheld(self) -> int:
-        """Had an owner before and have none now, though somebody subscribes to them."""
-        wanted = self.before.subscribed
-        ownerless = self.before.owner.keys() - self.after.owner.keys()
-        return sum(topic in wanted for topic, _ in ownerless)
+        """Number of partitions of subscribed topics with a previous owner but no owner now."""
+        unowned = self.before.owner.keys() - self.after.owner.keys()
+        return sum(topic in self.before.subscribed for topic, _ in unowned)
 
     @cached_property
     def moved(self) -> int:
-        """Partitions with an owner before and another one now, orphaned ones included."""
-        return self._had_and_have - self.kept
+        """Number of partitions whose owner changed, orphaned ones included."""
+        return self._owned_before_and_after - self.kept
 
     @cached_property
-    def _had_and_have(self) -> int:
+    def _owned_before_and_after(self) -> int:
         return len(self.before.owner.keys() & self.after.owner.keys())
 
     @cached_property
@@ -165,20 +165,20 @@ class Quality:
 
     @cached_property
     def stickiness(self) -> float | None:
-        """Kept of those that could be kept; None if there were none."""
+        """Kept partitions divided by keepable ones; None without keepable partitions."""
         keepable = len(self.before.keepable)
         return self.kept / keepable if keepable else None
 
     @cached_property
     def rack_locality(self) -> float | None:
-        """Assigned partitions with a replica in the owner's rack, of those where both are known."""
-        local = known = 0
+        """Share of partitions with a replica in the owner's rack, where both racks are known."""
+        local = with_racks = 0
         for member in filter(_rack, self.after.members):
             for topic, partition in self.after.lists.get(member.member_id, ()):
                 racks = {r for r in self._racks(topic, partition) if r is not None}
-                known += bool(racks)
+                with_racks += bool(racks)
                 local += member.rack in racks
-        return local / known if known else None
+        return local / with_racks if with_racks else None
 
     def _racks(self, topic: str, partition: int) -> Collection[str | None]:
         if partition >= self.before.topics.partitions.get(topic, 0):

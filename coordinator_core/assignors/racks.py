@@ -1,4 +1,4 @@
-"""When replica racks count, and which member's rack holds which partition (KIP-881)."""
+"""Racks of members and replicas, and when the assignors use them (KIP-881)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from coordinator_core.assignors.model import Member, TopicPartition, Topics
 
 
 class Racks:
-    """Racks of the members and of the partitions of some topics.
+    """Racks of the members and of the replicas of some topics.
 
-    They count only if some member's rack holds a replica and the partitions' sets of racks
-    differ; else nobody mismatches. Empty rack ids of members count as none.
+    ``used``: some member's rack has a replica, and the partitions' sets of racks differ. If not,
+    no member matches or mismatches a partition. An empty rack id of a member means no rack.
     Source: AbstractPartitionAssignor.useRackAwareAssignment.
     """
 
@@ -35,21 +35,21 @@ class Racks:
         self._members_in = Counter(self.of_member.values())
 
     def mismatch(self, member_id: str, partition: TopicPartition) -> bool:
-        """The member has a rack, and no replica is there."""
+        """Whether the member has a rack, and that rack has no replica."""
         rack = self.of_member.get(member_id)
         return rack is not None and rack not in self.at.get(partition, ())
 
     def match(self, member_id: str, partition: TopicPartition) -> bool:
-        """The member has a rack, and a replica is there."""
+        """Whether the member has a rack, and that rack has a replica."""
         rack = self.of_member.get(member_id)
         return rack is not None and rack in self.at.get(partition, ())
 
     def members_near(self, partition: TopicPartition) -> int:
-        """How many members share a rack with one of the partition's replicas."""
+        """Number of members in a rack with one of the partition's replicas."""
         return sum(self._members_in[rack] for rack in self.at.get(partition, ()))
 
 
 def partition_racks(topics: Topics, topic: str) -> Sequence[Iterable[str | None]]:
-    """Replica racks of each partition, none where the metadata has none."""
+    """Replica racks per partition; empty if the metadata has none."""
     racks = topics.racks.get(topic)
     return racks if racks else [()] * topics.partitions[topic]

@@ -1,4 +1,8 @@
-"""How consumers put what they own on the wire, and what an assignor reads there."""
+"""Owned partitions as consumers send them, and as each assignor reads them.
+
+A consumer that rejoins claims the partitions it owns.  Where it does so depends on the assignor
+and the version of the subscription: in sticky's user data, or in the field of owned partitions.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +31,8 @@ def as_read(
 
     Claims come from sticky's user data for ``sticky``, else from the owned partitions field
     (version 1 and later); their generation from the same place, or, for ``cooperative-sticky``
-    before version 2, from its user data. User data that cannot be read is a claim on nothing.
-    Raises BadRecord if the subscription itself cannot be read.
+    before version 2, from its user data. Unreadable user data claims nothing.
+    Raises BadRecord if the subscription itself is unreadable.
     Source: the ``memberData`` methods of StickyAssignor and CooperativeStickyAssignor.
     """
     read = decode_subscription(subscription)
@@ -65,16 +69,16 @@ def _field_claims(read: Subscription) -> Claims:
 
 
 def grouped(partitions: Iterable[TopicPartition]) -> Grouped:
-    """By topic in the order of first appearance, as sticky's oldest user data has them."""
+    """Groups by topic in the order of first appearance, as sticky's oldest user data does."""
     by_topic = _by_topic(partitions)
     return tuple((topic, tuple(numbers)) for topic, numbers in by_topic.items())
 
 
 def in_user_data(partitions: Iterable[TopicPartition]) -> Grouped:
-    """As StickyAssignor's user data groups its last assignment: topics in a HashMap's order.
+    """Groups as StickyAssignor's user data does: topics in the order of a HashMap.
 
-    The map is filled by ``computeIfAbsent``, which puts a new entry at the head of its bucket
-    and grows the table on the call after the one that filled it, be that for an old topic.
+    Kafka fills the map with ``computeIfAbsent``, which puts a new entry at the head of its bucket
+    and grows the table on the next call after it is full, even if that call adds no topic.
     """
     partitions = list(partitions)
     by_topic = _by_topic(partitions)
@@ -85,18 +89,18 @@ def in_user_data(partitions: Iterable[TopicPartition]) -> Grouped:
 
 
 def in_owned_field(partitions: Iterable[TopicPartition]) -> Grouped:
-    """As the subscription's owned partitions are sent: by topic, then partition (KIP-429)."""
+    """Groups as the subscription's field does: sorted by topic, then partition (KIP-429)."""
     return grouped(sorted(partitions, key=lambda tp: (utf16(tp[0]), tp[1])))
 
 
 def in_topics_field(topics: Iterable[str]) -> tuple[str, ...]:
-    """As a subscription's topics are sent: sorted."""
+    """Sorts topics as a subscription has them."""
     return _one_of_equals(tuple(java_sorted(topics)))
 
 
 @lru_cache(maxsize=1024)
 def _one_of_equals(topics: tuple[str, ...]) -> tuple[str, ...]:
-    """One object for all members with these topics: less to keep, and told equal at a glance."""
+    """Returns one shared tuple for equal topics: less memory, and fast to compare."""
     return topics
 
 
@@ -117,10 +121,10 @@ def as_sent(
     rack: str | None = None,
     generation_field: bool = True,
 ) -> Member:
-    """What the leader reads of a consumer that last got ``owned`` in ``generation``.
+    """The member as the leader reads it, if its last assignment was ``owned`` in ``generation``.
 
-    ``generation`` None is a consumer that was never given anything, or is too old to tell.
-    ``generation_field`` False is one with subscription version 0 or 1, which has none.
+    ``generation`` None: the consumer had no assignment, or is too old to send its generation.
+    ``generation_field`` False: its subscription has version 0 or 1, without that field.
     """
     field = NO_GENERATION if generation is None or not generation_field else generation
     return Member(

@@ -1,4 +1,4 @@
-"""Range with racks: co-partitioned topics together, then ranges in the rack, then plain ranges."""
+"""Range by racks: co-partitioned topics together, then ranges in racks, then plain ranges."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from coordinator_core.assignors.model import Assignment, Member, Topics
 from coordinator_core.assignors.racks import Racks
 
 
-def assign(topics: Topics, members: Sequence[Member]) -> Assignment | None:
-    """None if no topic needs its racks; then plain range decides.
+def assign_by_racks(topics: Topics, members: Sequence[Member]) -> Assignment | None:
+    """Returns None if no topic needs racks.
 
     Source: RangeAssignor.assignWithRackMatching and TopicAssignmentState (KIP-881).
     """
@@ -23,22 +23,22 @@ def assign(topics: Topics, members: Sequence[Member]) -> Assignment | None:
     ]
     if not any(state.needs_racks for state in states):
         return None
-    for together in _co_partitioned(states):
-        if len(together) > 1:
-            _give_together(together)
-        elif together[0].needs_racks:
-            together[0].give_ranges(in_rack=True)
+    for co_partitioned in _co_partitioned(states):
+        if len(co_partitioned) > 1:
+            _assign_co_partitioned(co_partitioned)
+        elif co_partitioned[0].needs_racks:
+            co_partitioned[0].assign_ranges(in_rack=True)
     for state in states:
-        state.give_ranges(in_rack=False)
+        state.assign_ranges(in_rack=False)
     assignment: Assignment = {member.member_id: [] for member in members}
-    for state in states:  # in name order, as the sorted lists are
-        for member_id, given in state.given.items():
-            assignment[member_id] += sorted((state.topic, p) for p in given)
+    for state in states:  # by name, as Kafka sorts the lists
+        for member_id, partitions in state.assigned.items():
+            assignment[member_id] += sorted((state.topic, p) for p in partitions)
     return assignment
 
 
 class _TopicState:
-    """What one topic still has to give, and what each subscriber may still take."""
+    """One topic's free partitions, and the partitions assigned to each subscriber so far."""
 
     def __init__(self, topics: Topics, topic: str, consumers: Sequence[Member]) -> None:
         self.topic = topic
@@ -46,57 +46,53 @@ class _TopicState:
         self.needs_racks = self.racks.used
         self.rack_of = {member.member_id: member.rack or None for member in consumers}
         self.free = dict.fromkeys(range(topics.partitions[topic]))
-        self.given: dict[str, list[int]] = {member.member_id: [] for member in consumers}
+        self.assigned: dict[str, list[int]] = {member.member_id: [] for member in consumers}
         self.share, self.extra = divmod(len(self.free), len(consumers))
 
     def room(self, member_id: str) -> int:
-        return max(0, self.share + (self.extra > 0) - len(self.given[member_id]))
+        return max(0, self.share + (self.extra > 0) - len(self.assigned[member_id]))
 
-    def may(self, member_id: str, partition: int) -> bool:
-        """A member without a rack is at home everywhere."""
+    def in_rack(self, member_id: str, partition: int) -> bool:
+        """Whether the member's rack has a replica; true for a member without a rack."""
         rack = self.rack_of[member_id]
         return rack is None or rack in self.racks.at.get((self.topic, partition), ())
 
-    def give(self, member_id: str, partitions: Iterable[int]) -> None:
-        given = self.given[member_id]
+    def assign(self, member_id: str, partitions: Iterable[int]) -> None:
+        assigned = self.assigned[member_id]
         for partition in partitions:
-            given.append(partition)
+            assigned.append(partition)
             del self.free[partition]
-        self.extra -= len(given) > self.share
+        self.extra -= len(assigned) > self.share
 
-    def give_ranges(self, in_rack: bool) -> None:
-        for member_id in self.given:
+    def assign_ranges(self, in_rack: bool) -> None:
+        for member_id in self.assigned:
             room = self.room(member_id)
             partitions: list[int] = []
             for partition in self.free if room else ():
-                if not in_rack or self.may(member_id, partition):
+                if not in_rack or self.in_rack(member_id, partition):
                     partitions.append(partition)
                     if len(partitions) == room:
                         break
             if partitions:
-                self.give(member_id, partitions)
+                self.assign(member_id, partitions)
 
 
 def _co_partitioned(states: Iterable[_TopicState]) -> list[list[_TopicState]]:
-    """Topics with the same subscribers, racks and number of partitions that have racks."""
-    alike: dict[tuple[object, int], list[_TopicState]] = defaultdict(list)
+    """Groups topics with the same subscribers, racks and number of partitions with racks."""
+    groups: dict[tuple[object, int], list[_TopicState]] = defaultdict(list)
     for state in states:
-        alike[tuple(state.rack_of.items()), len(state.racks.at)].append(state)
-    return list(alike.values())
+        groups[tuple(state.rack_of.items()), len(state.racks.at)].append(state)
+    return list(groups.values())
 
 
-def _give_together(states: Sequence[_TopicState]) -> None:
-    """Partition p of all of them to the first member at home in all, with room in all."""
+def _assign_co_partitioned(states: Sequence[_TopicState]) -> None:
+    """Assigns partition p of all topics to the first member in the racks of all, with room."""
     remaining = list(states[0].rack_of)
     for partition in range(len(states[0].racks.at)):
         for member_id in remaining:
-            if all(s.may(member_id, partition) and s.room(member_id) for s in states):
-                _give_partition(states, member_id, partition)
+            if all(s.in_rack(member_id, partition) and s.room(member_id) for s in states):
+                for state in states:
+                    state.assign(member_id, [partition])
                 if not any(state.room(member_id) for state in states):
                     remaining.remove(member_id)
                 break
-
-
-def _give_partition(states: Sequence[_TopicState], member_id: str, partition: int) -> None:
-    for state in states:
-        state.give(member_id, [partition])

@@ -1,4 +1,4 @@
-"""StickyAssignor and CooperativeStickyAssignor: balanced first, then few moves."""
+"""StickyAssignor and CooperativeStickyAssignor."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _topics = itemgetter(Member._fields.index("topics"))
 
 
 def assign(topics: Topics, members: Sequence[Member], hashed: bool = True) -> Assignment:
-    """The eager assignor. Source: StickyAssignor (KIP-54, KIP-341), racks (KIP-881)."""
+    """Source: StickyAssignor (KIP-54, KIP-341), racks (KIP-881)."""
     return _assign(topics, members, hashed, cooperative=False)
 
 
 def assign_cooperative(
     topics: Topics, members: Sequence[Member], hashed: bool = True
 ) -> Assignment:
-    """Withholds what its owner must revoke first; a second round hands it over (KIP-429)."""
+    """Source: CooperativeStickyAssignor (KIP-429): withholds partitions to be revoked first."""
     return _assign(topics, members, hashed, cooperative=True)
 
 
@@ -64,7 +64,7 @@ def _assign(
 
 
 class _MapOrder:
-    """In which order Kafka's maps of members iterate, worked out when an answer rests on it."""
+    """Order in which Kafka's maps of members iterate, computed only if the result depends on it."""
 
     def __init__(self, members: Sequence[Member], ordered: Sequence[Member], hashed: bool) -> None:
         self._members, self._ordered, self._hashed = members, ordered, hashed
@@ -74,14 +74,14 @@ class _MapOrder:
         return list(map(rank_of.__getitem__, ids))
 
     def of_members(self) -> list[int]:
-        """The assignor's own maps: hash maps, however the subscriptions came."""
+        """Order of the assignor's own maps, which are always HashMaps."""
         return self._ranks(hash_order(map(_id, self._members)))
 
     def of_subscriptions(self) -> list[int]:
         return self.of_members() if self._hashed else self._ranks(map(_id, self._members))
 
     def counts_as_equal(self) -> bool:
-        """Kafka compares with the first subscription that is not empty, from there on only."""
+        """Whether Kafka takes the subscriptions for equal: it skips leading empty ones."""
         if all(map(_topics, self._ordered)):
             return False
         mapped = [self._ordered[rank] for rank in self.of_subscriptions()]

@@ -1,10 +1,11 @@
-"""Sticky for members with different subscriptions: moves from the loaded to the less loaded.
+"""Balancing with different subscriptions: moves from more loaded to less loaded members.
 
-Source: AbstractStickyAssignor.GeneralAssignmentBuilder. Kafka asks "is it balanced?", a pass over
-everything, before it looks at each partition. While members hold only what they subscribe to, that
-is the same question as "could any shared partition still move?", and need not be asked: seconds
-instead of hours for large groups, with the same result. An older owner that no longer subscribes
-may get a partition back all the same; from then on Kafka's question is asked as Kafka asks it.
+Source: AbstractStickyAssignor.GeneralAssignmentBuilder. Kafka checks before each partition
+whether the assignment is balanced, in a pass over all members and topics. As long as members hold
+only partitions that they subscribe to, that check is equivalent to "no shared partition can
+move", so it is left out here: seconds instead of hours for large groups, with the same result.
+An older owner that no longer subscribes may still get a partition back; from then on this code
+checks the balance as Kafka does.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from coordinator_core.assignors.model import Member, NullPointer, Topics
 from coordinator_core.assignors.sticky.moves import Moves, Rounds
 
 Candidates = Sequence[tuple[int, Sequence[int]]]
-"""Codes by topic, in the order in which Kafka looks at them."""
+"""Codes by topic, in the order in which Kafka visits them."""
 
 _NOBODY = -1
 
 
 class Balancing:
-    """Lists that are full but not level; they are changed in place, as Kafka changes its own.
+    """Balances ``lists`` in place; they contain all partitions.
 
-    ``older_owner``: who had a code in a generation before the newest. ``astray``: somebody
-    holds what it does not subscribe to, or what another holds too.
+    ``older_owner``: owner per code in a generation before the newest. ``astray``: some member
+    holds a partition that it does not subscribe to, or that another member holds too.
     """
 
     def __init__(
@@ -48,9 +49,9 @@ class Balancing:
                 self._owner[code] = rank
 
     def run(self, new_first: Candidates, order: Iterable[int], undo: bool) -> None:
-        """Partitions of ``new_first``, then of all shared topics in ``order``.
+        """Reassigns partitions of ``new_first``, then of all shared topics in ``order``.
 
-        ``undo``: take all moves back if those of shared topics were of no help.
+        ``undo``: restore the lists if moves of the shared topics did not lower the score.
         """
         if self.older_owner or self.astray:
             self._note_fixed_members()
@@ -63,7 +64,7 @@ class Balancing:
             self._lists[:] = before
 
     def _surely_helped(self, before: Sequence[Sequence[int]]) -> bool:
-        """An ordinary move, to a member with at least two less, always lowers the score."""
+        """Whether the score is lower; always true after moves to members with at least two less."""
         if not (self.older_owner or self.astray):
             if not self._moves.went_back:
                 return True
@@ -71,7 +72,7 @@ class Balancing:
         return self._score(self._load) < self._score(list(map(len, before)))
 
     def _note_fixed_members(self) -> None:
-        """Who has all it can get, and nothing that anybody else could get."""
+        """Finds members with all partitions of their topics, none of which is shared."""
         self._most = [0] * len(self._members)
         for topic, ranks in enumerate(self._subscribers):
             for rank in ranks:
@@ -83,13 +84,13 @@ class Balancing:
         return len(self._subscribers[self._topic_of[code]]) > 1
 
     def _score(self, loads: Sequence[int]) -> int:
-        """Kafka's balance score: the sum of differences between all pairs of members."""
+        """Kafka's balance score, without the fixed members."""
         return balance_score(n for rank, n in enumerate(loads) if rank not in self._fixed)
 
     def _reassign(self, candidates: Candidates) -> bool:
-        """Passes over ``candidates`` until one changes nothing; True if any changed something.
+        """Repeats passes over ``candidates`` until one moves nothing; returns whether any did.
 
-        Endless if there is no such pass.
+        Raises Endless if no pass ends without a move.
         """
         changed, rounds = False, Rounds()
         while self._pass(candidates):
@@ -109,7 +110,8 @@ class Balancing:
             if light.isdisjoint(ranks):
                 continue
             most = min(map(load_of, ranks)) + 1
-            # Owners here only get lighter while the least load rises: nobody becomes heavy.
+            # During the pass owners' loads only fall and the lowest load only rises, so no
+            # further code becomes a candidate.
             for code in [code for code in codes if load[owner[code]] > most]:
                 lightest = min(ranks, key=load_of)
                 if load[owner[code]] > load[lightest] + 1:
@@ -139,14 +141,14 @@ class Balancing:
         return changed
 
     def _light(self) -> set[int]:
-        """Who has at least two less than somebody."""
+        """Members with at least two partitions less than the most loaded one."""
         most = max(self._load) - 1
         return {rank for rank, load in enumerate(self._load) if load < most}
 
     def _back_to_older_owner(self, topic: int, code: int, load: int) -> bool:
         older = self.older_owner[code]
         if older in self._fixed and not self._balanced():
-            raise NullPointer("an older owner of a shared partition takes no part")
+            raise NullPointer("the older owner of a shared partition is excluded from balancing")
         if load <= self._load[older] + 1:
             return False
         if self._topics.names[topic] not in self._members[older].topics:
@@ -157,7 +159,7 @@ class Balancing:
         return True
 
     def _balanced(self) -> bool:
-        """As Kafka decides it: a member with as many as its topics have is taken to have those."""
+        """Kafka's check, which assumes that a member with enough partitions has its topics' own."""
         loads = [load for rank, load in enumerate(self._load) if rank not in self._fixed]
         if max(loads) - min(loads) <= 1:
             return True
@@ -183,7 +185,7 @@ class Balancing:
 
 
 def balance_score(loads: Iterable[int]) -> int:
-    """Sum of absolute differences between all pairs."""
+    """Sum of absolute load differences of all pairs of members."""
     total = members = partitions = 0
     for load, count in sorted(Counter(loads).items()):
         total += count * (load * members - partitions)

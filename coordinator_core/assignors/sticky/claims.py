@@ -1,6 +1,5 @@
-"""Who may keep what of the partitions that members say they own.
+"""Claims: the owned partitions that each member may keep.
 
-Partitions are codes of ``Topics``, members their ranks by member id.
 Source: AbstractStickyAssignor.allSubscriptionsEqual, generations as of KAFKA-12984 and later.
 """
 
@@ -17,12 +16,11 @@ from coordinator_core.assignors.model import Member, TopicPartition, Topics
 class Claims:
     """Owned partitions after conflicts between members are settled.
 
-    ``lists`` are the codes that each rank keeps, in the order claimed. ``twice`` are codes
-    claimed by two members of one generation: nobody keeps those. ``unclaimed`` are codes that
-    nobody claimed at all. ``strays`` are claims (code, rank) on topics their member no longer
-    subscribes to. A partition number beyond the topic's count gets a code from ``topics.total``
-    on, named in ``beyond``. ``map_order`` is asked for only if claims conflict; else the answer
-    does not rest on it.
+    ``lists``: codes that each rank keeps, in the order claimed. ``twice``: codes claimed by two
+    members of one generation; neither keeps them. ``unclaimed``: codes without any claim.
+    ``strays``: claims (code, rank) on topics to which the member no longer subscribes.
+    ``beyond``: codes, from ``topics.total`` on, of partition numbers that the topic does not
+    have. ``map_order`` is called only if claims conflict.
     """
 
     def __init__(
@@ -74,9 +72,10 @@ class Claims:
         return self.beyond.setdefault((topic, partition), self._topics.total + len(self.beyond))
 
     def _settled(self, ordered: Sequence[Member]) -> dict[int, int]:
-        """Claim by claim: the higher generation wins, equal ones lose the partition for both.
+        """Owner per code: the higher generation wins; with equal ones neither member keeps it.
 
-        The other claimant's generation is its subscription's field, not that of its claims.
+        As in Kafka, the other claimant's generation is its subscription's field, not the
+        generation of its claims.
         """
         owner: dict[int, int] = {}
         last: dict[int, int] = {}
@@ -97,21 +96,21 @@ class Claims:
         return owner
 
     def table(self) -> list[TopicPartition]:
-        """(topic, partition) of every code, those beyond their topic included."""
+        """(topic, partition) per code, including those in ``beyond``."""
         table = self._topics.table
         return table + list(self.beyond) if self.beyond else table
 
     def changing_hands(
         self, lists: Sequence[Sequence[int]], holds: set[tuple[int, int]]
     ) -> set[int]:
-        """Codes that ``lists`` newly give to somebody while a claimant loses them.
+        """Codes that ``lists`` assign to a new owner while a claimant loses them.
 
-        ``holds`` are pairs (code, rank) that somebody keeps beside the owner.
+        ``holds``: pairs (code, rank) of members that keep a code beside its owner.
         """
         lost: set[int] = set()
         for rank, codes in self.read:
-            gone = set(codes).difference(lists[rank])
-            lost |= {code for code in gone if (code, rank) not in holds} if holds else gone
+            revoked = set(codes).difference(lists[rank])
+            lost |= {code for code in revoked if (code, rank) not in holds} if holds else revoked
         for rank, codes in self.read if lost else ():
             lost -= lost.intersection(codes).intersection(lists[rank])
         return lost.intersection(chain.from_iterable(lists)) if lost else lost

@@ -1,6 +1,5 @@
-"""Sticky for members that all subscribe to the same topics: quotas, kept claims, then turns.
+"""Sticky with equal subscriptions: quotas, kept claims, then free partitions in turns.
 
-Partitions are codes, members ranks by member id (see ``_claims``).
 Source: AbstractStickyAssignor.ConstrainedAssignmentBuilder.
 """
 
@@ -14,7 +13,7 @@ from coordinator_core.assignors.sticky.claims import Claims
 
 
 class EqualGroup:
-    """One assignment in the making; ``lists`` is each rank's codes in Kafka's order."""
+    """Computes one assignment: ``lists`` has each rank's codes in Kafka's order."""
 
     def __init__(
         self,
@@ -31,9 +30,9 @@ class EqualGroup:
         self._under: list[int] = []
         self._at_low: list[int] = []
         self._given_up: dict[int, int] = {}
-        self._given: list[tuple[int, int]] = []
+        self._assigned: list[tuple[int, int]] = []
         self.lists = [codes.copy() for codes in claims.lists]
-        if claims.twice:  # a third, newer claim does not save the partition here
+        if claims.twice:  # here a third, newer claim does not keep the partition
             self.lists = [[c for c in codes if c not in claims.twice] for codes in self.lists]
         if racks.used:
             self._drop_outside_racks()
@@ -44,9 +43,9 @@ class EqualGroup:
         self._fill_in_turns(free)
 
     def changing_hands(self) -> set[int]:
-        """Codes whose old owner, still a member, has to let go before they are handed over."""
+        """Codes whose previous owner is still a member and must revoke them first."""
         given_up, twice = self._given_up, self._claims.twice
-        return {c for c, rank in self._given if c in twice or given_up.get(c, rank) != rank}
+        return {c for c, rank in self._assigned if c in twice or given_up.get(c, rank) != rank}
 
     def _drop_outside_racks(self) -> None:
         table = self._claims.table()
@@ -56,9 +55,9 @@ class EqualGroup:
             self.lists[rank] = [code for code in codes if code not in outside]
 
     def _keep(self, map_order: Callable[[], Iterable[int]]) -> None:
-        """Claims up to the quota; the first ``extra`` members in map order may keep one more."""
-        rich = sum(len(codes) >= self._high for codes in self.lists)
-        in_turn = map_order() if rich > self._extra > 0 else range(len(self.lists))
+        """Keeps claims up to the quota; the first ``extra`` members in map order keep one more."""
+        candidates = sum(len(codes) >= self._high for codes in self.lists)
+        in_turn = map_order() if candidates > self._extra > 0 else range(len(self.lists))
         first: Callable[[int], int] = self._topics.partition_major.__getitem__
         if self._claims.beyond:
             first = self._partition_first
@@ -89,10 +88,10 @@ class EqualGroup:
         return partition * len(self._topics.names) + self._topics.names.index(topic)
 
     def _free(self) -> Sequence[int]:
-        """Codes nobody kept, in (topic, partition) order.
+        """Codes that no member kept, in (topic, partition) order.
 
-        Kafka walks kept and existing partitions side by side, and a kept one that does not
-        exist blocks that walk: every later partition counts as free although it is kept.
+        Kafka merges the sorted kept and existing partitions; a kept one that does not exist stops
+        the merge, so that every later partition counts as free although it is kept.
         """
         kept = self._claims.claimed
         if self._given_up or self._claims.twice:
@@ -110,14 +109,14 @@ class EqualGroup:
         existing = (code for code in kept if code < topics.total)
         return {code for code in existing if (topics.topic_of[code], table[code][1]) < blocked}
 
-    def _give(self, code: int, rank: int) -> None:
+    def _assign(self, code: int, rank: int) -> None:
         self.lists[rank].append(code)
-        self._given.append((code, rank))
+        self._assigned.append((code, rank))
 
     def _fill_in_racks(self, free: Sequence[int]) -> list[int]:
-        """Rare racks first: the next member in the rack below low, else the first one at low.
+        """Assigns within racks: to the next member below low, else to the first one at low.
 
-        Returns what no rack had room for.
+        Partitions with few members in their racks go first. Returns those without a taker.
         """
         table = self._claims.table()
         rest: list[int] = []
@@ -143,7 +142,7 @@ class EqualGroup:
         return None
 
     def _raise_to_low(self, code: int, place: int) -> int:
-        """Gives ``code`` to the member at ``place`` below low; returns the next pointer."""
+        """Assigns ``code`` to the member at ``place`` in ``_under``; returns the next pointer."""
         rank = self._under[place]
         count = len(self.lists[rank]) + 1
         if count >= self._low:
@@ -152,7 +151,7 @@ class EqualGroup:
                 self._at_low.append(rank)
         else:
             place += 1
-        self._give(code, rank)
+        self._assign(code, rank)
         return place % len(self._under) if self._under else 0
 
     def _raise_to_high(self, code: int, place: int) -> None:
@@ -162,10 +161,10 @@ class EqualGroup:
             self._at_high += 1
             if self._at_high == self._extra:
                 self._at_low.clear()
-        self._give(code, rank)
+        self._assign(code, rank)
 
     def _fill_in_turns(self, free: Sequence[int]) -> None:
-        """One each per turn until everybody has low, then one more each for those at low."""
+        """Assigns one per turn to members below low, then one more to members at low."""
         waiting = [(rank, self._low - len(self.lists[rank])) for rank in self._under]
         takers: list[int] = []
         done_in_order: list[int] = []
@@ -179,7 +178,7 @@ class EqualGroup:
         takers += self._at_low + done_in_order
         if not below_low <= len(free) <= len(takers):
             raise IllegalState("claims beyond a topic's partitions leave the quotas unmet")
-        given = list(zip(free, takers, strict=False))
-        for code, rank in given:
+        assigned = list(zip(free, takers, strict=False))
+        for code, rank in assigned:
             self.lists[rank].append(code)
-        self._given += given
+        self._assigned += assigned

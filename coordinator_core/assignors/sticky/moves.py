@@ -1,5 +1,6 @@
-"""Which partition of a topic moves: rather one that came the other way than one more.
+"""Choice of the partition to move: one of the same topic that earlier moved in the opposite way.
 
+Moving a partition back to its owner instead of a further one keeps assignments sticky.
 Source: AbstractStickyAssignor.PartitionMovements.
 """
 
@@ -14,20 +15,20 @@ from coordinator_core.jvm.java_maps import table_capacity
 
 
 class _HashSet:
-    """A ``HashSet<TopicPartition>`` of codes, for the sake of its first element."""
+    """The iteration order of a ``HashSet<TopicPartition>``, as far as its first element."""
 
-    __slots__ = ("_most", "codes")
+    __slots__ = ("_max_size", "codes")
 
     def __init__(self, code: int) -> None:
         self.codes: dict[int, None] = {code: None}
-        self._most = 1
+        self._max_size = 1
 
     def add(self, code: int) -> None:
         self.codes[code] = None
-        self._most = max(self._most, len(self.codes))
+        self._max_size = max(self._max_size, len(self.codes))  # a HashSet never shrinks its table
 
     def first(self, topics: Topics) -> int:
-        mask = table_capacity(self._most) - 1
+        mask = table_capacity(self._max_size) - 1
 
         def bucket(code: int) -> int:
             topic, partition = topics.table[code]
@@ -38,44 +39,44 @@ class _HashSet:
 
 
 class Rounds:
-    """Passes of balancing, counted: Endless once they only come back to where they were.
+    """Counts passes of balancing; raises Endless once they repeat earlier states.
 
-    Members with different subscriptions can do that to Kafka's own passes.
+    With different subscriptions, Kafka's own passes can repeat forever.
     """
 
-    _SURELY_ENDING, _TIMES = 64, 8
+    _CHECK_AFTER, _REPETITIONS = 64, 8
 
     def __init__(self) -> None:
         self._count = 0
         self._seen: Counter[int] = Counter()
 
     def another(self, owner: Sequence[int]) -> None:
-        """``owner`` of each code after a pass that changed something."""
+        """Call after each pass that moved a partition, with the owner of each code."""
         self._count += 1
-        if self._count > self._SURELY_ENDING:
+        if self._count > self._CHECK_AFTER:
             state = hash(tuple(owner))
             self._seen[state] += 1
-            if self._seen[state] > self._TIMES:
-                raise Endless("sticky: balancing goes round in circles, as Kafka's does")
+            if self._seen[state] > self._REPETITIONS:
+                raise Endless("sticky: balancing repeats the same moves forever, as in Kafka")
 
 
 class Moves:
-    """Every partition's move so far, from its first owner to its present one.
+    """Move of each partition so far, from its first owner to its current one.
 
-    ``went_back``: some partition moved in another's place, and perhaps not from its owner.
+    ``went_back``: some partition moved back instead of the one that balancing chose.
     """
 
     def __init__(self, topics: Topics) -> None:
         self._topics = topics
         self._move_of: dict[int, tuple[int, int]] = {}
-        self._alike: dict[tuple[int, int, int], _HashSet] = {}
+        self._moved: dict[tuple[int, int, int], _HashSet] = {}
         self.went_back = False
 
     def instead_of(self, code: int, old: int, new: int) -> int:
-        """``code``, or a partition of its topic that had moved from ``new`` to ``old``."""
+        """Returns ``code``, or a partition of its topic that has moved from ``new`` to ``old``."""
         if code in self._move_of:
             old = self._move_of[code][0]
-        back = self._alike.get((self._topics.topic_of[code], new, old))
+        back = self._moved.get((self._topics.topic_of[code], new, old))
         if back is None:
             return code
         self.went_back = True
@@ -88,17 +89,17 @@ class Moves:
             if old == new:
                 return
         self._move_of[code] = old, new
-        alike = self._alike.get((topic, old, new))
-        if alike is None:
-            self._alike[topic, old, new] = _HashSet(code)
+        moved = self._moved.get((topic, old, new))
+        if moved is None:
+            self._moved[topic, old, new] = _HashSet(code)
         else:
-            alike.add(code)
+            moved.add(code)
 
     def _forget(self, topic: int, code: int) -> int:
-        """Takes the code's move back; returns its first owner."""
+        """Removes the code's move; returns its first owner."""
         old, new = self._move_of.pop(code)
-        alike = self._alike[topic, old, new]
-        del alike.codes[code]
-        if not alike.codes:
-            del self._alike[topic, old, new]
+        moved = self._moved[topic, old, new]
+        del moved.codes[code]
+        if not moved.codes:
+            del self._moved[topic, old, new]
         return old

@@ -1,6 +1,5 @@
-"""Sticky for members with different subscriptions: keep claims, then fill the least loaded.
+"""Sticky with different subscriptions: keep claims, fill the least loaded, then balance.
 
-Partitions are codes, members ranks by member id (see ``_claims``); ``_balancing`` does the rest.
 Source: AbstractStickyAssignor.GeneralAssignmentBuilder.
 """
 
@@ -19,10 +18,10 @@ FreeCodes = list[tuple[int, Sequence[int]]]
 
 
 class UnequalGroup:
-    """One assignment in the making; ``lists`` is each rank's codes in Kafka's order.
+    """Computes one assignment: ``lists`` has each rank's codes in Kafka's order.
 
-    ``second_copies`` are pairs (code, rank) of partitions that are in a second member's list
-    too; ``table`` has the (topic, partition) of every code in the lists.
+    ``second_copies``: pairs (code, rank) of partitions that are in another member's list too.
+    ``table``: (topic, partition) per code in the lists.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class UnequalGroup:
             balancing.run(new_first, self._order, undo=not was_empty)
 
     def _give_up(self, claims: Claims) -> bool:
-        """Claims on topics no longer subscribed, or outside the member's rack."""
+        """Drops claims on unsubscribed topics or outside the rack; returns whether any did."""
         lost = set(claims.strays)
         if self._racks.used:
             lost.update(
@@ -72,11 +71,11 @@ class UnequalGroup:
         return sum(map(len, self.lists)) < before
 
     def _set_doubles_aside(self, claims: Claims) -> None:
-        """What Kafka hands out a second time when a kept partition does not exist.
+        """Recodes kept partitions that Kafka assigns again because of a nonexistent one.
 
-        It walks kept and existing partitions side by side, and a kept one that does not exist
-        blocks that walk: every later partition counts as free, and its holder keeps it too.
-        Such a second copy gets a code of its own behind all others.
+        Kafka merges the sorted kept and existing partitions; a kept one that does not exist stops
+        the merge, so that every later partition counts as free while its owner keeps it too.
+        Such a second copy gets a code of its own, after all others.
         """
         index = {topic: i for i, topic in enumerate(self._topics.names)}
         self._topic_of = self._topic_of + [index[topic] for topic, _ in claims.beyond]
@@ -102,24 +101,24 @@ class UnequalGroup:
         return [(topic, codes) for topic, codes in free if len(self._subscribers[topic]) > 1]
 
     def _fill(self) -> FreeCodes:
-        """Hands out every free partition; returns them by topic, as they went."""
+        """Assigns every free partition; returns them by topic, in the order assigned."""
         free = self._free()
-        todo: list[int] = []
-        given: set[int] = set()
+        remaining: list[int] = []
+        in_racks: set[int] = set()
         if self._racks.used:
-            given.update(*(self._fill_in_racks(topic, codes) for topic, codes in free))
+            in_racks.update(*(self._fill_in_racks(topic, codes) for topic, codes in free))
         takers = _LeastLoaded(list(map(len, self.lists)))
         for topic, codes in free:
-            if given:
-                codes = [code for code in codes if code not in given]
+            if in_racks:
+                codes = [code for code in codes if code not in in_racks]
             takers.take(len(codes), self._subscribers[topic])
-            todo += codes
-        for code, rank in zip(todo, takers.ranks(), strict=True):
+            remaining += codes
+        for code, rank in zip(remaining, takers.ranks(), strict=True):
             self.lists[rank].append(code)
         return free
 
     def _free(self) -> FreeCodes:
-        """Codes nobody holds: topics with fewest subscribers first, then by name."""
+        """Codes that no member holds: topics with fewest subscribers first, then by name."""
         free: FreeCodes = list(enumerate(self._topics.code_ranges))
         if len(self._unclaimed) < self._topics.total:
             by_topic: dict[int, list[int]] = {}
@@ -129,24 +128,24 @@ class UnequalGroup:
         return [free[topic] for topic in self._order if free[topic][1] and self._subscribers[topic]]
 
     def _fill_in_racks(self, topic: int, codes: Iterable[int]) -> list[int]:
-        """Only to members in one of the partition's racks, or without a rack; returns these."""
-        given = []
+        """Assigns to members in the partition's racks or without a rack; returns those codes."""
+        assigned = []
         for code in codes:
-            at_home = [
+            candidates = [
                 self.lists[rank]
                 for rank in self._subscribers[topic]
                 if not self._racks.mismatch(self._members[rank].member_id, self.table[code])
             ]
-            if at_home:
-                min(at_home, key=len).append(code)
-                given.append(code)
-        return given
+            if candidates:
+                min(candidates, key=len).append(code)
+                assigned.append(code)
+        return assigned
 
 
 class _LeastLoaded:
-    """Who takes partition after partition: each time the least loaded, of equals the first.
+    """Takers of one partition after another: the least loaded member, then the lowest rank.
 
-    A member's key is its load above its rank, so that the least key is the one to take.
+    A member's key is ``load << rank_bits | rank``, so that the lowest key is the next taker.
     """
 
     def __init__(self, loads: Sequence[int]) -> None:
@@ -156,7 +155,7 @@ class _LeastLoaded:
         self._taken: list[int] = []
 
     def take(self, count: int, ranks: Sequence[int]) -> None:
-        """``count`` partitions more, each for one of ``ranks``."""
+        """Determines the takers of ``count`` further partitions among ``ranks``."""
         keys, one_more = self._keys, self._one_more
         heap = [*in_one_step(keys, ranks)]
         heapify(heap)
@@ -166,13 +165,13 @@ class _LeastLoaded:
             keys[key & of_key] = key
 
     def ranks(self) -> list[int]:
-        """The takers so far, in order."""
+        """All takers, in order."""
         of_key = self._one_more - 1
         return [key & of_key for key in self._taken]
 
 
 def _older_owners(ordered: Sequence[Member], claims: Claims) -> dict[int, int]:
-    """Of each code claimed by members behind the newest generation, the newest such claimant."""
+    """Per code claimed in a generation before the newest, the newest such claimant."""
     newest = max(NO_GENERATION, *(member.generation for member in ordered))
     older: dict[int, int] = {}
     for rank, codes in claims.read:

@@ -1,9 +1,4 @@
-"""The coordinator's uniform assignor: balanced, sticky to the target assignment it made before.
-
-Members count in the order given, the order of the coordinator's member map; topics in the order
-of their ids, which is the order of ``Topics.partitions``. Instance ids, racks and generations
-play no part.
-"""
+"""UniformAssignor: chooses the builder for equal or for different subscriptions."""
 
 from __future__ import annotations
 

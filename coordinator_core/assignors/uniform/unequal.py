@@ -1,6 +1,7 @@
 """Uniform for members with different topics: fill topic by topic, then balance topic by topic.
 
-Partitions are places in ``Topics.table_by_id``. Source: UniformHeterogeneousAssignmentBuilder.
+Partitions are indexes into ``Topics.table_by_id``, members indexes into the given sequence.
+Source: UniformHeterogeneousAssignmentBuilder.
 """
 
 from __future__ import annotations
@@ -28,14 +29,15 @@ def assign(topics: Topics, members: Sequence[Member]) -> Assignment:
     group = _Group(topics, members, ranks)
     group.fill()
     group.balance()
-    lists: list[list[TopicPartition]] = [[] for _ in range(len(members) + 1)]  # the last: nobody's
+    # One list more than members: _NOBODY is the index of the last one.
+    lists: list[list[TopicPartition]] = [[] for _ in range(len(members) + 1)]
     for partition, rank in zip(topics.table_by_id, group.owner, strict=True):
         lists[rank].append(partition)
     return dict(zip(map(_id, members), lists, strict=False))
 
 
 class _Group:
-    """Owners and loads while topics are filled and balanced; ranks are places among members."""
+    """Owners and loads while topics are filled and balanced."""
 
     def __init__(
         self, topics: Topics, members: Sequence[Member], ranks: Sequence[list[int]]
@@ -55,7 +57,7 @@ class _Group:
         )
 
     def _keep(self, members: Sequence[Member]) -> None:
-        """What members owned, still subscribe to and still exists."""
+        """Keeps owned partitions that exist and whose topics are still subscribed."""
         owner, start_of, size_of = self.owner, self._start, self._sizes
         for rank, member in enumerate(members):
             if not member.owned:
@@ -87,7 +89,7 @@ class _Group:
             owner[start:end] = takers
 
     def balance(self) -> None:
-        """Round after round over shared topics, until one whole round since the last change."""
+        """Balances the shared topics in rounds, until a full round after the last change."""
         shared = [topic for topic in self._order if len(self._subscribers[topic]) > 1]
         last_changed = _NOBODY
         for _ in range(_MOST_ROUNDS if shared else 0):
@@ -129,7 +131,7 @@ class _Group:
 
 
 def _least_loaded(ranks: Sequence[int], load: Sequence[int], count: int) -> list[int]:
-    """Who takes ``count`` partitions, one each from the least loaded upwards, level by level."""
+    """The takers of ``count`` partitions: one each from the least loaded up, level by level."""
     loads = in_one_step(load, ranks)
     level = min(loads)
     takers: list[int] = []
@@ -147,7 +149,7 @@ def _least_loaded(ranks: Sequence[int], load: Sequence[int], count: int) -> list
 
 
 class _Balancer:
-    """Two ranges over members sorted by load: the least loaded grows up, the most loaded down.
+    """Two ranges of members sorted by load: the least loaded, growing up; the most, growing down.
 
     Source: UniformHeterogeneousAssignmentBuilder.MemberAssignmentBalancer.
     """
@@ -184,10 +186,10 @@ class _Balancer:
         return self._sorted[self._high_next + 1]
 
     def exclude_most_loaded(self) -> None:
-        """The member returned last has nothing of this topic to give."""
-        out, end = self._high_next + 1, self._high_end - 1
+        """Excludes the member returned last: it has no partition of this topic."""
+        excluded, end = self._high_next + 1, self._high_end - 1
         ranks = self._sorted
-        ranks[out], ranks[end] = ranks[end], ranks[out]
+        ranks[excluded], ranks[end] = ranks[end], ranks[excluded]
         self._high_end -= 1
 
     def balanced(self) -> bool:

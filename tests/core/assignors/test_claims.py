@@ -1,4 +1,4 @@
-"""Claims as real consumers send them: subscription versions, user data, generations, conflicts."""
+"""Claims as consumers send them: subscription versions, user data, generations, conflicts."""
 
 import base64
 import gzip
@@ -34,14 +34,14 @@ def read(assignor, version, user_data=None, owned=OWNED, generation=-1):
 @pytest.mark.parametrize(
     ("member", "owned", "generation", "field_generation"),
     [
-        # sticky believes its user data only
+        # sticky reads its user data only
         (read("sticky", 0), [], -1, -1),
         (read("sticky", 0, STICKY_V0), OWNED, -1, -1),
         (read("sticky", 1, STICKY_V1), OWNED, 7, -1),
         (read("sticky", 2, STICKY_V1, [], 5), OWNED, 7, 5),
         (read("sticky", 3, b"", OWNED, 5), [], -1, 5),
         (read("sticky", 3, b"\x00", OWNED, 5), [], -1, 5),
-        # cooperative-sticky reads the fields, and its user data where there is no generation
+        # cooperative-sticky reads the fields, and its user data if there is no generation
         (read("cooperative-sticky", 0, COOPERATIVE), [], 6, -1),
         (read("cooperative-sticky", 1), OWNED, -1, -1),
         (read("cooperative-sticky", 1, COOPERATIVE), OWNED, 6, -1),
@@ -50,12 +50,12 @@ def read(assignor, version, user_data=None, owned=OWNED, generation=-1):
         (read("cooperative-sticky", 3, COOPERATIVE, OWNED, -1), OWNED, 6, -1),
     ],
 )
-def test_where_claims_and_their_generation_come_from(member, owned, generation, field_generation):
+def test_source_of_claims_and_their_generation(member, owned, generation, field_generation):
     assert [(topic, list(partitions)) for topic, partitions in member.owned] == owned
     assert (member.generation, member.field_generation) == (generation, field_generation)
 
 
-def test_rack_and_instance_id_come_along():
+def test_rack_and_instance_id_are_read():
     sent = Subscription(3, ["b", "a"], None, [], -1, "r1")
 
     member = as_read("range", "m", encode_subscription(sent), "i")
@@ -63,7 +63,7 @@ def test_rack_and_instance_id_come_along():
     assert member == Member("m", ("b", "a"), [], instance_id="i", rack="r1")
 
 
-def test_a_subscription_that_cannot_be_read_is_not_guessed():
+def test_an_unreadable_subscription_is_an_error():
     with pytest.raises(BadRecord):
         as_read("range", "m", b"\x00")
 
@@ -77,12 +77,12 @@ TWELVE = [(f"topic-{i}", 0) for i in range(12)]
         pytest.param(
             [*TWELVE, ("extra", 0)],
             "6 7 8 9 extra 0 1 2 10 3 11 4 5",
-            id="nothing comes after the thirteenth topic, so the map is not grown",
+            id="no call after the thirteenth topic: the map does not grow",
         ),
         pytest.param(
             [("extra", 0), *TWELVE, ("extra", 1)],
             "6 7 8 9 0 1 2 10 3 11 4 5 extra",
-            id="one more call, be it for an old topic, and the map is grown",
+            id="one more call, even for a known topic: the map grows",
         ),
     ],
 )
@@ -97,9 +97,9 @@ def sent_cases():
         return [json.loads(line) for line in lines]
 
 
-def test_bytes_of_real_consumers_give_kafkas_assignments():
-    """Every subscription version, user data old and new: from the bytes to the lists."""
-    wrong = []
+def test_subscription_bytes_of_kafka_consumers_give_kafkas_assignments():
+    """All subscription versions and both user data versions, from bytes to lists."""
+    different = []
     for case in sent_cases():
         topics = Topics(case["partitions"], case["racks"])
         members = [
@@ -107,16 +107,16 @@ def test_bytes_of_real_consumers_give_kafkas_assignments():
             for m in case["members"]
         ]
         try:
-            given = {
+            answer = {
                 name: [list(tp) for tp in lists]
                 for name, lists in ASSIGNORS[case["assignor"]](topics, members).items()
             }
         except AssignorError as error:
-            given = error.kafka_name
-        if given != case["want"]:
-            wrong.append(case["case"])
+            answer = error.kafka_name
+        if answer != case["want"]:
+            different.append(case["case"])
 
-    assert wrong == []
+    assert different == []
 
 
 def run(assignor, partitions, *members):
@@ -126,33 +126,33 @@ def run(assignor, partitions, *members):
 
 
 @pytest.mark.parametrize("assignor", ["sticky", "cooperative-sticky"])
-def test_an_older_claim_gives_way(assignor):
-    given = run(
+def test_the_claim_of_the_older_generation_loses(assignor):
+    assignment = run(
         assignor,
         {"t": 2},
         ("old", ["t"], [("t", 0), ("t", 1)], 4),
         ("new", ["t"], [("t", 0)], 5),
     )
 
-    assert given == {"new": [("t", 0)], "old": [("t", 1)]}
+    assert assignment == {"new": [("t", 0)], "old": [("t", 1)]}
 
 
-def test_nobody_keeps_what_two_claim_in_one_generation():
+def test_no_member_keeps_a_partition_claimed_twice_in_one_generation():
     members = ("a", ["t"], [("t", 0)], 5), ("b", ["t"], [("t", 0)], 5)
 
     assert run("sticky", {"t": 1}, *members) == {"a": [("t", 0)], "b": []}
     assert run("cooperative-sticky", {"t": 1}, *members) == {"a": [], "b": []}
 
 
-def test_a_claim_beyond_the_topic_breaks_kafkas_quotas():
+def test_a_claim_on_a_nonexistent_partition_breaks_kafkas_quotas():
     with pytest.raises(AssignorError) as caught:
         run("sticky", {"t": 3}, ("a", ["t"], [("t", 0), ("t", 5)], 7), ("b", ["t"], [("t", 1)], 7))
 
     assert caught.value.kafka_name == "IllegalStateException"
 
 
-def test_kafka_looks_up_a_member_that_it_had_set_aside():
-    """The older owner of a shared partition has all that its own topics can give."""
+def test_kafka_looks_up_a_member_excluded_from_balancing():
+    """The older owner of a shared partition has all partitions of its own topics."""
     members = [
         Member("a", ("own",), (("own", (0,)), ("shared", (0,))), generation=3),
         Member("b", ("shared",), (("shared", (0, 1, 2)),), generation=4, field_generation=4),
@@ -166,19 +166,19 @@ def test_kafka_looks_up_a_member_that_it_had_set_aside():
 
 
 @pytest.mark.parametrize(
-    ("members", "want"),
+    ("members", "expected"),
     [
         pytest.param(
             [("a", []), ("b", ["t"])],
             {"a": [("t", 0), ("t", 2)], "b": [("t", 1)]},
-            id="an empty subscription before the first other one is overlooked",
+            id="a leading empty subscription is skipped",
         ),
         pytest.param(
             [("a", ["t"]), ("b", [])],
             {"a": [("t", 0), ("t", 1), ("t", 2)], "b": []},
-            id="behind it, it makes the subscriptions differ",
+            id="a later one makes the subscriptions different",
         ),
     ],
 )
-def test_kafka_compares_with_the_first_subscription_that_is_not_empty(members, want):
-    assert run("sticky", {"t": 3}, *members) == want
+def test_kafka_compares_subscriptions_with_the_first_nonempty_one(members, expected):
+    assert run("sticky", {"t": 3}, *members) == expected

@@ -1,4 +1,4 @@
-"""What an assignment costs and is worth; the forced minimum proven by trying everything."""
+"""Figures of an assignment; the forced minimum is compared with all possible assignments."""
 
 from itertools import combinations, product
 
@@ -16,11 +16,11 @@ def quality(partitions, subscriptions, before, after, racks=None, member_racks=(
         Member(name, tuple(topics.split()), rack=member_racks.get(name))
         for name, topics in subscriptions.items()
     ]
-    found = Before(Topics(partitions, racks), members, owners(spelled(before)))
-    return Quality(found, After(members, spelled(after)))
+    situation = Before(Topics(partitions, racks), members, owners(parsed(before)))
+    return Quality(situation, After(members, parsed(after)))
 
 
-def spelled(lists):
+def parsed(lists):
     """{"a": "t0 t1"} -> {"a": [("t", 0), ("t", 1)]}"""
     return {name: [(tp[:-1], int(tp[-1])) for tp in text.split()] for name, text in lists.items()}
 
@@ -35,17 +35,17 @@ def spelled(lists):
     ],
 )
 def test_balance(after, imbalance, spread, idle):
-    found = quality({"t": 4}, {"a": "t", "b": "t"}, {}, after).after
+    result = quality({"t": 4}, {"a": "t", "b": "t"}, {}, after).after
 
-    assert (found.imbalance, found.spread, found.idle) == (imbalance, spread, idle)
+    assert (result.imbalance, result.spread, result.idle) == (imbalance, spread, idle)
 
 
 def test_imbalance_sums_the_differences_of_all_pairs():
     after = {"a": "t0 t1 t2 t3", "b": "t4 t5", "c": "t6"}
 
-    found = quality({"t": 7}, dict.fromkeys("abc", "t"), {}, after)
+    result = quality({"t": 7}, dict.fromkeys("abc", "t"), {}, after)
 
-    assert found.after.imbalance == (4 - 2) + (4 - 1) + (2 - 1)
+    assert result.after.imbalance == (4 - 2) + (4 - 1) + (2 - 1)
 
 
 @pytest.mark.parametrize(
@@ -59,50 +59,50 @@ def test_imbalance_sums_the_differences_of_all_pairs():
         ({"a": "t0", "b": "t1", "c": "t2 t3"}, {"a": "t0 t2", "b": "t1 t3"}, 2, 2, 0, 2, 0, 2, 1.0),
         # b joined: two have to move, and three did
         ({"a": "t0 t1 t2 t3"}, {"a": "t3", "b": "t0 t1 t2"}, 3, 1, 0, 0, 0, 2, 0.25),
-        # a cooperative first round: b's half waits for a to let go
+        # a first cooperative round: two partitions are withheld until a has revoked them
         ({"a": "t0 t1 t2 t3"}, {"a": "t0 t1", "b": ""}, 0, 2, 0, 0, 2, 2, 0.5),
-        # t2 was claimed by both, so nobody had it
+        # t2 was claimed by both, so it had no owner
         ({"a": "t0 t2", "b": "t1 t2"}, {"a": "t0 t2", "b": "t1 t3"}, 0, 2, 2, 0, 0, 0, 1.0),
-        # t7 is gone
+        # t7 no longer exists
         ({"a": "t0 t7", "b": "t1"}, {"a": "t0 t2", "b": "t1 t3"}, 0, 2, 2, 0, 0, 0, 1.0),
     ],
 )
 def test_moves(before, after, moved, kept, new, orphaned, withheld, forced, stickiness):
-    found = quality({"t": 4}, {"a": "t", "b": "t"}, before, after)
+    result = quality({"t": 4}, {"a": "t", "b": "t"}, before, after)
 
-    assert (found.moved, found.kept, found.new) == (moved, kept, new)
-    assert (found.before.orphaned, found.withheld) == (orphaned, withheld)
-    assert found.before.moves_forced == forced
-    assert found.stickiness == stickiness
+    assert (result.moved, result.kept, result.new) == (moved, kept, new)
+    assert (result.before.orphaned, result.withheld) == (orphaned, withheld)
+    assert result.before.moves_forced == forced
+    assert result.stickiness == stickiness
 
 
 def test_a_partition_whose_owner_unsubscribed_is_an_orphan():
-    found = quality(
+    result = quality(
         {"t": 1, "u": 1}, {"a": "u", "b": "t u"}, {"a": "t0 u0"}, {"a": "u0", "b": "t0"}
     )
 
-    assert (found.before.orphaned, found.before.moves_forced) == (1, 1)
-    assert (found.moved, found.stickiness) == (1, 1.0)
+    assert (result.before.orphaned, result.before.moves_forced) == (1, 1)
+    assert (result.moved, result.stickiness) == (1, 1.0)
 
 
 def test_rack_locality_counts_where_both_racks_are_known():
     racks = {"t": [["r1"], ["r2"], ["r1", "r2"], [None]]}
     after = {"a": "t0 t1 t2 t3", "b": ""}
 
-    found = quality({"t": 4}, {"a": "t", "b": "t"}, {}, after, racks, {"a": "r1"})
+    result = quality({"t": 4}, {"a": "t", "b": "t"}, {}, after, racks, {"a": "r1"})
 
-    assert found.rack_locality == 2 / 3
+    assert result.rack_locality == 2 / 3
     assert quality({"t": 4}, {"a": "t"}, {}, after).rack_locality is None
 
 
-# ---- the forced minimum against every assignment there is
+# ---- the forced minimum, compared with all possible assignments
 
 TOPICS = ("t", "u", "v")
 SUBSCRIPTIONS = [" ".join(c) for size in (1, 2, 3) for c in combinations(TOPICS, size)]
 
 
-def fewest_moves_by_trying(partitions, subscriptions, before):
-    """Over all assignments: the least balance score, and among those the fewest moves."""
+def fewest_moves_by_brute_force(partitions, subscriptions, before):
+    """Fewest moves of all assignments with the lowest balance score."""
     owner = {tp: name for name, tps in before.items() for tp in tps}
     options = [
         ((topic, p), [name for name, topics in subscriptions.items() if topic in topics.split()])
@@ -143,4 +143,4 @@ def test_forced_moves_are_the_fewest_of_all_balanced_assignments(situation):
 
     forced = Before(Topics(partitions), members, owners(before)).moves_forced
 
-    assert forced == fewest_moves_by_trying(partitions, subscriptions, before)
+    assert forced == fewest_moves_by_brute_force(partitions, subscriptions, before)
