@@ -1,24 +1,24 @@
--- assignor_quality: one row per generation and assignor: how good what was given is, and what other assignors would have given.
+-- assignor_quality: one row per generation and assignor: quality of the stored assignment and of those that other assignors would have made.
 -- Key: (cluster_id, group_id, incarnation, generation, assignor, mode)
 -- Partitioned by: (cluster_id, event_date)
 -- Written by: jobs.assign_partitions
 cluster_id          STRING  NOT NULL COMMENT 'cluster',
 group_id            STRING  NOT NULL COMMENT 'consumer group',
-incarnation         INT     NOT NULL COMMENT 'life of the group',
+incarnation         INT     NOT NULL COMMENT 'incarnation of the group',
 generation          INT     NOT NULL COMMENT 'generation',
 event_date          DATE    NOT NULL COMMENT 'UTC date of the generation',
-assignor            STRING  NOT NULL COMMENT 'actual: what the leader gave; else the assignor that was re-run',
-mode                STRING  NOT NULL COMMENT 'step: after what the generation before really had; chain: after what this assignor itself gave there',
-own                 BOOLEAN NOT NULL COMMENT 'the assignor that the group''s vote chose; its step reads the subscriptions'' bytes, as the leader did',
-chain_length        INT              COMMENT 'chain: generations since the chain began, this one included; an assignor without memory does not care; null for a step',
-rounds              INT     NOT NULL COMMENT 'rebalances it takes: 2 where partitions must be revoked first and the group''s own history has no such second round',
-imbalance           INT              COMMENT 'differences between all pairs of members, summed; 0 is best; null if the assignor fails',
-spread              INT              COMMENT 'most partitions of a member less the fewest',
-idle_members        ARRAY<STRING>    COMMENT 'processes that subscribe to something and have nothing',
+assignor            STRING  NOT NULL COMMENT 'actual: the stored assignment; else the assignor that was run again',
+mode                STRING  NOT NULL COMMENT 'step: starts from the stored assignment of the previous generation; chain: starts from the assignor''s own result for it',
+own                 BOOLEAN NOT NULL COMMENT 'the assignor that the group chose; its step reads the subscription bytes, as the leader did',
+chain_length        INT              COMMENT 'generations since the chain began, with this one; null for a step. An assignor that ignores the previous assignment gives the same result for any length',
+rounds              INT     NOT NULL COMMENT 'rebalances needed: 2 if partitions must be revoked first and the group''s history has no such second round',
+imbalance           INT              COMMENT 'sum of the differences in partitions over all pairs of members; 0 is best; null if the assignor fails',
+spread              INT              COMMENT 'most partitions of one member minus fewest partitions of one member',
+idle_members        ARRAY<STRING>    COMMENT 'processes with a subscription but without partitions',
 partitions_assigned INT              COMMENT 'partitions that have an owner',
-partitions_moved    INT              COMMENT 'partitions with another owner than before, by process',
-moves_forced        INT              COMMENT 'moves that no assignment could avoid, of those moved: the owner is gone, or balance needs it',
-stickiness          DOUBLE           COMMENT 'share kept of the partitions whose owner is still there; null if there were none',
-equals_actual       BOOLEAN NOT NULL COMMENT 'every member was really given the same partitions, in whatever order',
-difference          STRING           COMMENT 'of a step against what was really given: null if equal; order (same partitions, listed in another order); another_assignor (not the group''s own); topic_growth (equal with the partition counts that the leader knew: topics changed); custom_assignor (the group''s assignor is none of Kafka''s, or its leader no Java client: an implementation of its own); assignor_fails (Kafka''s throws); other',
-partition_count_source STRING  NOT NULL COMMENT 'table: topic_partitions has every topic subscribed to; assignments: counted as far as any group of the cluster had been given partitions'
+partitions_moved    INT              COMMENT 'partitions whose owner is another process than before',
+moves_forced        INT              COMMENT 'moves that no assignment could avoid: the owner has left, or balance requires the move',
+stickiness          DOUBLE           COMMENT 'share of the partitions with a retained owner that it kept; null without such partitions',
+equals_actual       BOOLEAN NOT NULL COMMENT 'the stored assignment gives every member the same partitions, in any order',
+difference          STRING           COMMENT 'how a step differs from the stored assignment: null if equal; order (same partitions in another order); another_assignor (not the group''s own); topic_growth (equal with the partition counts that the leader knew: topics changed); custom_assignor (an implementation other than Kafka''s: the group''s assignor is not one of Kafka''s, or its leader is no Java client); assignor_fails (Kafka''s throws); other',
+partition_count_source STRING  NOT NULL COMMENT 'table: topic_partitions has every subscribed topic; assignments: counted from the highest partition assigned to any group of the cluster'

@@ -1,15 +1,15 @@
--- quarantine: one row per record, batch, stretch of bytes or log line that could not be read; nothing is dropped.
+-- quarantine: one row per unreadable record, batch, byte range or log line; no input is dropped.
 -- Key: (cluster_id, source, file, position, log_offset)
 -- Partitioned by: (cluster_id)
 -- Written by: jobs.ingest
-cluster_id       STRING  NOT NULL COMMENT 'cluster it came from',
+cluster_id       STRING  NOT NULL COMMENT 'cluster of the input',
 source           STRING  NOT NULL COMMENT 'segments, broker_log, kafka, dump or trace',
-file             STRING  NOT NULL COMMENT 'file (or topic) it was read from; of a log the file_id',
-position         BIGINT  NOT NULL COMMENT 'byte position in the file (of its batch, for a record); in a Parquet or Avro dump the number of the row, in a Delta dump a hash of a row without offset; -1 where there is none',
-log_offset       BIGINT  NOT NULL COMMENT 'offset of the record in its log; -1 where none could be read',
-topic_partition  STRING           COMMENT 'log it lay in, where known',
-reason           STRING  NOT NULL COMMENT 'what is wrong with it, by type, version, field and byte',
-length           BIGINT  NOT NULL COMMENT 'bytes concerned',
-bytes            BINARY           COMMENT 'the bytes themselves; of a record its key',
-value            BINARY           COMMENT 'of a record its value',
-append_time      TIMESTAMP        COMMENT 'time of the record, where one could be read'
+file             STRING  NOT NULL COMMENT 'file or topic that it was read from; file_id (broker log)',
+position         BIGINT  NOT NULL COMMENT 'byte position in the file (for a record that of its batch); row number (Parquet or Avro dump); hash of a row without offset (Delta dump); else -1',
+log_offset       BIGINT  NOT NULL COMMENT 'offset of the record in its log; -1 if it is unreadable',
+topic_partition  STRING           COMMENT 'log of the record, if known',
+reason           STRING  NOT NULL COMMENT 'why it is unreadable, with type, version, field and byte',
+length           BIGINT  NOT NULL COMMENT 'number of unreadable bytes',
+bytes            BINARY           COMMENT 'the bytes; for a record its key',
+value            BINARY           COMMENT 'value of the record',
+append_time      TIMESTAMP        COMMENT 'timestamp of the record, if readable'

@@ -1,4 +1,4 @@
--- commits_by_generation: how often each partition was committed for while a generation ran, and whose it was.
+-- commits_by_generation: commits per partition and running generation, and the partition's owner.
 WITH running AS (
     SELECT
         s.*,
@@ -25,7 +25,7 @@ events AS (
 placed AS (
     SELECT
         topic, partition, cluster_id, group_id, event_time, committed_offset,
-        -- What is committed in the millisecond of an assignment belongs to the one before.
+        -- A commit in the same millisecond as an assignment belongs to the previous generation.
         MAX(place) OVER (
             PARTITION BY cluster_id, group_id
             ORDER BY event_time, CASE WHEN topic IS NULL THEN 1 ELSE 0 END, log_offset, place
@@ -45,15 +45,15 @@ counted AS (
 SELECT
     c.cluster_id,                   -- cluster
     c.group_id,                     -- consumer group
-    r.incarnation,                  -- life of the group; null before the first generation
-    r.generation,                   -- generation that ran, until the next one's assignment; null before the first
+    r.incarnation,                  -- incarnation of the group; null before the first generation
+    r.generation,                   -- generation running at the time, until the next assignment; null before the first
     r.outcome,                      -- stable, or empty: the group had no members
     c.topic,                        -- topic
     c.partition,                    -- partition
-    a.process AS owner,             -- who had the partition; null if nobody had
-    c.commits,                      -- commits
-    c.first_time,                   -- time of the first
-    c.last_time,                    -- time of the last
+    a.process AS owner,             -- process that owned the partition; null if unowned
+    c.commits,                      -- number of commits
+    c.first_time,                   -- time of the first commit
+    c.last_time,                    -- time of the last commit
     c.min_offset,                 -- lowest offset committed
     c.max_offset                   -- highest offset committed
 FROM counted c

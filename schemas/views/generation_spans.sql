@@ -1,16 +1,16 @@
--- generation_spans: from when to when each generation was the group's last, its rebalance included.
+-- generation_spans: the time span of each generation, from the start of its rebalance to that of the next one.
 SELECT
     g.cluster_id,                   -- cluster
     g.group_id,                     -- consumer group
-    g.incarnation,                  -- life of the group
+    g.incarnation,                  -- incarnation of the group
     g.generation,                   -- generation
     g.event_date,                   -- UTC date of the generation
-    g.start_time,                   -- its rebalance began; without a log the join barrier fell
-    g.running_time,                 -- its rebalance was over: assignment received, group empty, or superseded
-    COALESCE(g.ended_time, g.next_time, o.last_time) AS until_time, -- the next rebalance began or the group died; while it lasts, the last the lake knows of the cluster
+    g.start_time,                   -- start of its rebalance; without a log the end of its join phase
+    g.running_time,                 -- end of its rebalance: assignment received, group empty, or superseded
+    COALESCE(g.ended_time, g.next_time, o.last_time) AS until_time, -- start of the next rebalance or deletion of the group; for the current generation the cluster's last time in the lake
     g.outcome,                      -- stable, empty, superseded, failed or unknown
-    g.cause,                        -- why: cause class
-    g.protocol,                     -- assignor chosen by the vote
+    g.cause,                        -- cause class
+    g.protocol,                     -- assignor chosen by the members' votes
     g.total_ms                      -- ms not Stable; null without a log
 FROM (
     SELECT

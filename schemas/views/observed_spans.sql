@@ -1,8 +1,8 @@
--- observed_spans: from when to when the lake knows a cluster, by its groups' events and commits.
+-- observed_spans: the time span that the lake has of each cluster, by its groups' events and commits.
 SELECT
     cluster_id,                     -- cluster
-    MIN(seen_time) AS first_time,   -- first event of any group
-    MAX(seen_time) AS last_time     -- last event of any group, or last commit
+    MIN(seen_time) AS first_time,   -- time of the first event or commit
+    MAX(seen_time) AS last_time     -- time of the last event or commit
 FROM (
     SELECT cluster_id, event_time AS seen_time FROM timeline
     UNION ALL

@@ -1,13 +1,13 @@
--- offset_rewinds: commits of a lower offset than the one before: records that are consumed again, or a reset by hand.
+-- offset_rewinds: commits of a lower offset than the previous commit: records are consumed again, or the offset was reset.
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group
     topic,                          -- topic
     partition,                      -- partition
-    append_time,                    -- when it was committed
-    previous_offset,                  -- offset committed before
-    committed_offset,               -- offset committed now
-    previous_offset - committed_offset AS reconsumed_records -- records between them, consumed again
+    append_time,                    -- time of the commit
+    previous_offset,                  -- previously committed offset
+    committed_offset,               -- committed offset
+    previous_offset - committed_offset AS reconsumed_records -- records between the two offsets, consumed again
 FROM (
     SELECT
         *,

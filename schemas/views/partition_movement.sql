@@ -1,4 +1,4 @@
--- partition_movement: each partition of each recorded generation: whose it was and is, and how long nobody had it.
+-- partition_movement: one row per recorded generation and partition: previous and current owner, and partition downtime.
 WITH recorded AS (
     SELECT
         s.cluster_id, s.group_id, s.incarnation, s.generation, s.running_time, s.until_time,
@@ -33,7 +33,7 @@ owned AS (
         ORDER BY r.generation
     )
 ),
--- Generations without a record are on the way to the next one that has one.
+-- Each generation with the next recorded one: generations without a record lead to it.
 ways AS (
     SELECT
         s.cluster_id, s.group_id, s.incarnation, s.generation,
@@ -45,7 +45,7 @@ ways AS (
         ON r.cluster_id = s.cluster_id AND r.group_id = s.group_id
         AND r.incarnation = s.incarnation AND r.generation = s.generation
 ),
--- Who commits has not stopped yet: members commit when they stop, for what is new since.
+-- Last commits of owners: members commit before they stop, if they have new offsets.
 last_commits AS (
     SELECT
         w.cluster_id, w.group_id, w.incarnation, w.recorded_generation AS generation,
@@ -57,8 +57,8 @@ last_commits AS (
     GROUP BY
         w.cluster_id, w.group_id, w.incarnation, w.recorded_generation, c.topic, c.partition
 ),
--- Each partition once in the generation that gives it, and once in the next one, if that does not.
--- Not as a union: DuckDB 2.0 never ends a LIMIT over one whose sides read the same CTE.
+-- Each partition in the generation that assigns it, and in the next one if that does not assign it.
+-- No UNION: DuckDB 2.0 does not finish a LIMIT over a union whose sides read the same CTE.
 turns AS (
     SELECT
         o.*,
@@ -72,21 +72,21 @@ turns AS (
 SELECT
     o.cluster_id,                   -- cluster
     o.group_id,                     -- consumer group
-    o.incarnation,                  -- life of the group
+    o.incarnation,                  -- incarnation of the group
     o.at_generation AS generation,  -- generation
     o.topic,                        -- topic
     o.partition,                    -- partition
-    CASE WHEN o.is_after THEN o.process ELSE o.from_process END AS from_process, -- who had it last, across restarts; null if nobody had
-    CASE WHEN NOT o.is_after THEN o.process END AS to_process, -- who has it now; null if nobody has
-    CASE WHEN o.is_after THEN o.generation ELSE o.from_generation END AS from_generation, -- generation in which it last had an owner
+    CASE WHEN o.is_after THEN o.process ELSE o.from_process END AS from_process, -- last owner, a process across restarts; null if it never had an owner
+    CASE WHEN NOT o.is_after THEN o.process END AS to_process, -- current owner; null if unowned
+    CASE WHEN o.is_after THEN o.generation ELSE o.from_generation END AS from_generation, -- generation of the last owner
     CASE
         WHEN o.is_after THEN 'orphaned'
         WHEN o.from_generation IS NULL THEN 'new'
         WHEN o.from_process <> o.process THEN 'moved'
         WHEN o.from_after < o.generation THEN 'returned'
         ELSE 'kept'
-    END AS change,                  -- kept, moved (to another process), new (never had an owner), returned (to its last owner, after generations without one), orphaned (nobody has it any more)
-    -- Cooperative members go on with what they keep; others stop with everything when they join.
+    END AS change,                  -- kept, moved (to another process), new (never had an owner), returned (to its last owner, after unowned generations), orphaned (unowned from now on)
+    -- Cooperative members keep consuming retained partitions; eager members stop all when they rejoin.
     CASE WHEN NOT o.is_after THEN
         UNIX_MILLIS(o.running_time) - UNIX_MILLIS(
             CASE
@@ -97,7 +97,7 @@ SELECT
                 ))
             END
         )
-    END AS unavailable_ms           -- ms at most that nobody had it until this generation ran: since its owner stopped (its last commit of the join phase for whatever it had, else the rebalance's start); null of an orphaned or new one
+    END AS unavailable_ms           -- partition downtime in ms before this generation ran, an upper bound: since the owner's last commit in the join phase, else since the start of the rebalance; null for orphaned and new
 FROM turns o
 LEFT JOIN last_commits l
     ON l.cluster_id = o.cluster_id AND l.group_id = o.group_id

@@ -1,20 +1,20 @@
--- q01_most_rebalanced_groups: which groups rebalanced most, how often, and for how much of the time they were not stable.
+-- q01_most_rebalanced_groups: the groups that rebalanced most: how often, and which share of the time they were not Stable.
 SELECT
     s.cluster_id,                   -- cluster
     s.group_id,                     -- consumer group
-    COUNT(*) AS generations,        -- generations that left a trace
-    SUM(CASE WHEN s.outcome = 'stable' THEN 1 ELSE 0 END) AS rebalances, -- of these: became Stable
-    SUM(CASE WHEN s.outcome IN ('superseded', 'failed') THEN 1 ELSE 0 END) AS aborted_rebalances, -- of these: superseded or failed
+    COUNT(*) AS generations,        -- generations with evidence
+    SUM(CASE WHEN s.outcome = 'stable' THEN 1 ELSE 0 END) AS rebalances, -- rebalances that became Stable
+    SUM(CASE WHEN s.outcome IN ('superseded', 'failed') THEN 1 ELSE 0 END) AS aborted_rebalances, -- rebalances that were superseded or failed
     SUM(s.total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
-    MAX(s.total_ms) AS longest_ms,  -- longest of them
-    SUM(s.with_members_ms) AS with_members_ms, -- ms the group had members or was getting them: its life without the time in Empty
-    ROUND(100 * SUM(s.total_ms) / NULLIF(SUM(s.with_members_ms), 0), 2) AS not_stable_percent, -- share of that time it was not Stable
-    SUM(CASE WHEN s.outcome = 'stable' AND s.start_time > o.last_time - INTERVAL '1' DAY THEN 1 ELSE 0 END) AS rebalances_last_day, -- in the 24 hours before the last the lake knows of the cluster
-    SUM(CASE WHEN s.outcome = 'stable' AND s.start_time > o.last_time - INTERVAL '7' DAY THEN 1 ELSE 0 END) AS rebalances_last_week, -- in the 7 days before that
-    SUM(CASE WHEN s.start_time > o.last_time - INTERVAL '1' DAY THEN s.total_ms END) AS not_stable_last_day_ms, -- ms in rebalances begun in those 24 hours
-    SUM(CASE WHEN s.start_time > o.last_time - INTERVAL '7' DAY THEN s.total_ms END) AS not_stable_last_week_ms, -- ms in rebalances begun in those 7 days
-    MIN(s.start_time) AS first_seen, -- start of the first
-    MAX(s.running_time) AS last_seen -- end of the last
+    MAX(s.total_ms) AS longest_ms,  -- longest rebalance in ms
+    SUM(s.with_members_ms) AS with_members_ms, -- ms in which the group had members or members were joining: without the time in Empty
+    ROUND(100 * SUM(s.total_ms) / NULLIF(SUM(s.with_members_ms), 0), 2) AS not_stable_percent, -- share of with_members_ms that it was not Stable, percent
+    SUM(CASE WHEN s.outcome = 'stable' AND s.start_time > o.last_time - INTERVAL '1' DAY THEN 1 ELSE 0 END) AS rebalances_last_day, -- rebalances in the last 24 hours that the lake has of the cluster
+    SUM(CASE WHEN s.outcome = 'stable' AND s.start_time > o.last_time - INTERVAL '7' DAY THEN 1 ELSE 0 END) AS rebalances_last_week, -- rebalances in the last 7 days that the lake has of the cluster
+    SUM(CASE WHEN s.start_time > o.last_time - INTERVAL '1' DAY THEN s.total_ms END) AS not_stable_last_day_ms, -- ms in rebalances that began in these 24 hours
+    SUM(CASE WHEN s.start_time > o.last_time - INTERVAL '7' DAY THEN s.total_ms END) AS not_stable_last_week_ms, -- ms in rebalances that began in these 7 days
+    MIN(s.start_time) AS first_seen, -- start of the first generation
+    MAX(s.running_time) AS last_seen -- end of the last rebalance
 FROM (
     SELECT
         *,

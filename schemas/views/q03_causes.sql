@@ -1,12 +1,12 @@
--- q03_causes: why groups rebalanced: what began rebalances, by cause class and by what the processes did.
+-- q03_causes: why groups rebalanced: triggers by cause class and action of the process.
 SELECT
     t.cluster_id,                   -- cluster
     t.group_id,                     -- consumer group
     t.cause,                        -- cause class: MEMBER_NEW, LEAVE, LEAVE_POLL_TIMEOUT, HEARTBEAT_EXPIRY, ...
-    t.story,                        -- what the process did: restart, slow_poll, crash, ...; null where it cannot be told
-    COUNT(*) AS rebalances,         -- rebalances it began, superseded and empty ones included
-    ROUND(100 * COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY t.cluster_id, t.group_id), 1) AS percent, -- of the group's
-    SUM(l.total_ms) AS not_stable_ms -- ms not Stable in them; null without a log
+    t.story,                        -- action of the process: restart, slow_poll, crash, ...; null if unknown
+    COUNT(*) AS rebalances,         -- rebalances that it triggered, including superseded and empty ones
+    ROUND(100 * COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY t.cluster_id, t.group_id), 1) AS percent, -- share of the group's rebalances
+    SUM(l.total_ms) AS not_stable_ms -- ms not Stable in these rebalances; null without a log
 FROM rebalance_causes t
 LEFT JOIN rebalance_latency l
     ON l.cluster_id = t.cluster_id AND l.group_id = t.group_id

@@ -1,14 +1,14 @@
--- q05_moved_nothing: rebalances that changed no owner: wasted work.
+-- q05_moved_nothing: rebalances that changed no partition's owner.
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group
-    incarnation,                    -- life of the group
-    generation,                     -- generation the rebalance made
-    preparing_time,                 -- when it began; null without a log
-    cause,                          -- why: cause class
-    story,                          -- what the process did
-    culprit,                        -- who began it
-    total_ms                        -- ms not Stable for nothing
+    incarnation,                    -- incarnation of the group
+    generation,                     -- generation that the rebalance made
+    preparing_time,                 -- start of the rebalance; null without a log
+    cause,                          -- cause class
+    story,                          -- action of the process
+    culprit,                        -- process that triggered it
+    total_ms                        -- ms not Stable
 FROM rebalances
 WHERE outcome = 'stable'
     AND partitions_moved = 0

@@ -1,14 +1,14 @@
--- q06_movement: partitions moved per rebalance against the minimum that had to move.
+-- q06_movement: partitions moved in rebalances, and the minimum that had to move.
 SELECT
     g.cluster_id,                   -- cluster
     g.group_id,                     -- consumer group
-    g.protocol,                     -- assignor chosen by the vote
+    g.protocol,                     -- assignor chosen by the members' votes
     COUNT(*) AS rebalances,         -- rebalances that became Stable
-    SUM(c.partitions_moved) AS partitions_moved, -- partitions that went to another process
-    SUM(c.moves_forced) AS moves_forced, -- of these: no assignment could avoid them
-    SUM(c.partitions_moved) - SUM(c.moves_forced) AS moves_in_excess, -- the others
-    MAX(c.partitions_moved) AS max_partitions_moved, -- in one rebalance
-    ROUND(100 * AVG(q.stickiness), 1) AS stickiness_percent -- share kept of the partitions whose owner was still there, mean over rebalances
+    SUM(c.partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process
+    SUM(c.moves_forced) AS moves_forced, -- moves that no assignment could avoid
+    SUM(c.partitions_moved) - SUM(c.moves_forced) AS moves_in_excess, -- moves that a better assignment avoids
+    MAX(c.partitions_moved) AS max_partitions_moved, -- most partitions moved in one rebalance
+    ROUND(100 * AVG(q.stickiness), 1) AS stickiness_percent -- share of the partitions with a retained owner that it kept, mean over rebalances, percent
 FROM generations g
 JOIN churn c
     ON c.cluster_id = g.cluster_id AND c.group_id = g.group_id

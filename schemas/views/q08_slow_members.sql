@@ -1,4 +1,4 @@
--- q08_slow_members: who was slow: whom each rebalance waited for last, and how many were dropped for not coming.
+-- q08_slow_members: slow members: the last member that each rebalance waited for, and the members dropped for not rejoining.
 WITH phases AS (
     SELECT
         g.*, l.join_ms, l.sync_ms, l.total_ms, c.members_dropped,
@@ -18,17 +18,17 @@ WITH phases AS (
         AND c.incarnation = g.incarnation AND c.generation = g.generation
     WHERE g.preparing_time IS NOT NULL AND g.joined_time IS NOT NULL
 ),
--- A name for every member id.
+-- The process of every member id.
 named AS (
     SELECT cluster_id, group_id, member_id, MAX(process) AS process
     FROM generation_members
     GROUP BY cluster_id, group_id, member_id
 ),
-comings AS (
-    -- Members commit when they must stop, right before they join again; cooperative ones go on.
+arrivals AS (
+    -- Eager members commit right before they rejoin; cooperative members keep consuming.
     SELECT
         p.cluster_id, p.group_id, p.incarnation, p.generation,
-        a.process, c.commit_time AS come_time, 'commits' AS evidence
+        a.process, c.commit_time AS arrival_time, 'commits' AS evidence
     FROM phases p
     JOIN rebalance_commits c
         ON c.cluster_id = p.cluster_id AND c.group_id = p.group_id
@@ -51,32 +51,32 @@ comings AS (
     LEFT JOIN named n
         ON n.cluster_id = t.cluster_id AND n.group_id = t.group_id AND n.member_id = t.member_id
 ),
-last_comings AS (
+last_arrivals AS (
     SELECT
         *,
         ROW_NUMBER() OVER (
             PARTITION BY cluster_id, group_id, incarnation, generation
-            ORDER BY come_time DESC, evidence, process
+            ORDER BY arrival_time DESC, evidence, process
         ) AS from_the_end
-    FROM comings
+    FROM arrivals
 )
 SELECT
     p.cluster_id,                   -- cluster
     p.group_id,                     -- consumer group
-    p.incarnation,                  -- life of the group
-    p.generation,                   -- generation the rebalance made
-    p.preparing_time,               -- when it began
-    p.join_ms,                      -- ms waiting for everybody to join
-    j.process AS last_to_join,      -- who came last, as far as log and commits tell; null if nothing does
-    UNIX_MILLIS(j.come_time) - UNIX_MILLIS(p.preparing_time) AS last_join_after_ms, -- ms into the rebalance at which it came
-    UNIX_MILLIS(p.joined_time) - UNIX_MILLIS(j.come_time) AS waited_on_ms, -- ms waited on after that: for the initial delay, or for one that never came
-    j.evidence,                     -- log (a line says that it joined) or commits (it committed for what it had, as eager members do right before they join again)
+    p.incarnation,                  -- incarnation of the group
+    p.generation,                   -- generation that the rebalance made
+    p.preparing_time,               -- start of the rebalance
+    p.join_ms,                      -- ms waiting for all members to join
+    j.process AS last_to_join,      -- process that joined last, by log and commits; null if neither shows it
+    UNIX_MILLIS(j.arrival_time) - UNIX_MILLIS(p.preparing_time) AS last_join_after_ms, -- ms from the start of the rebalance to its join
+    UNIX_MILLIS(p.joined_time) - UNIX_MILLIS(j.arrival_time) AS waited_on_ms, -- ms waited after that: for the initial delay, or for a member that did not rejoin
+    j.evidence,                     -- log (a line has its join) or commits (it committed, as eager members do right before they rejoin)
     p.members_dropped,              -- members removed for not rejoining or not syncing in time
     p.sync_ms,                      -- ms waiting for the leader's assignment
-    COALESCE(n.process, p.leader) AS last_to_sync, -- the leader, whom all others wait for
-    CASE WHEN p.sync_ms > p.join_ms THEN 'sync' ELSE 'join' END AS slow_phase -- the longer of the two
+    COALESCE(n.process, p.leader) AS last_to_sync, -- the leader, which all other members wait for
+    CASE WHEN p.sync_ms > p.join_ms THEN 'sync' ELSE 'join' END AS slow_phase -- the longer of the two phases
 FROM phases p
-LEFT JOIN last_comings j
+LEFT JOIN last_arrivals j
     ON j.cluster_id = p.cluster_id AND j.group_id = p.group_id
     AND j.incarnation = p.incarnation AND j.generation = p.generation
     AND j.from_the_end = 1

@@ -1,4 +1,4 @@
--- q10_each_rebalance: what each rebalance cost those who wait for records: sum over any time between t1 and t2.
+-- q10_each_rebalance: the cost of each rebalance, in partition downtime and duplicates: sum over any span of time.
 WITH stopped AS (
     SELECT
         cluster_id, group_id, incarnation, generation,
@@ -8,7 +8,7 @@ WITH stopped AS (
     FROM partition_movement
     GROUP BY cluster_id, group_id, incarnation, generation
 ),
-again AS (
+rewinds AS (
     SELECT
         s.cluster_id, s.group_id, s.incarnation, s.generation,
         COUNT(*) AS offset_rewinds, SUM(b.reconsumed_records) AS reconsumed_records
@@ -21,21 +21,21 @@ again AS (
 SELECT
     s.cluster_id,                   -- cluster
     s.group_id,                     -- consumer group
-    s.incarnation,                  -- life of the group
-    s.generation,                   -- generation the rebalance made
-    s.start_time,                   -- when it began; without a log when everybody had joined
-    s.running_time AS end_time,     -- assignment received, group empty, or the next rebalance took over
+    s.incarnation,                  -- incarnation of the group
+    s.generation,                   -- generation that the rebalance made
+    s.start_time,                   -- start of the rebalance; without a log the end of its join phase
+    s.running_time AS end_time,     -- end of the rebalance: assignment received, group empty, or superseded by the next rebalance
     s.outcome,                      -- stable, empty, superseded, failed or unknown
-    r.cause,                        -- why: cause class
-    r.story,                        -- what the process did
-    r.culprit,                      -- who began it
+    r.cause,                        -- cause class
+    r.story,                        -- action of the process
+    r.culprit,                      -- process that triggered it
     s.total_ms,                     -- ms not Stable; null without a log
-    r.partitions_moved,             -- partitions that went to another process
-    p.partitions_unavailable,       -- partitions that nobody had for a while
-    p.unavailable_partition_ms,     -- ms that nobody had them, summed over partitions, at most; see partition_movement
-    p.longest_unavailable_ms,       -- of one partition
-    COALESCE(a.offset_rewinds, 0) AS offset_rewinds, -- commits of a lower offset than before while this generation lasted: duplicates
-    COALESCE(a.reconsumed_records, 0) AS reconsumed_records -- records consumed again by these
+    r.partitions_moved,             -- partitions whose owner changed to another process
+    p.partitions_unavailable,       -- partitions that were unowned for a time
+    p.unavailable_partition_ms,     -- partition downtime in ms, summed over partitions, an upper bound; see partition_movement
+    p.longest_unavailable_ms,       -- longest downtime of one partition
+    COALESCE(a.offset_rewinds, 0) AS offset_rewinds, -- commits of a lower offset than before, during this generation: duplicates
+    COALESCE(a.reconsumed_records, 0) AS reconsumed_records -- records consumed again after these commits
 FROM generation_spans s
 LEFT JOIN rebalances r
     ON r.cluster_id = s.cluster_id AND r.group_id = s.group_id
@@ -43,6 +43,6 @@ LEFT JOIN rebalances r
 LEFT JOIN stopped p
     ON p.cluster_id = s.cluster_id AND p.group_id = s.group_id
     AND p.incarnation = s.incarnation AND p.generation = s.generation
-LEFT JOIN again a
+LEFT JOIN rewinds a
     ON a.cluster_id = s.cluster_id AND a.group_id = s.group_id
     AND a.incarnation = s.incarnation AND a.generation = s.generation

@@ -1,4 +1,4 @@
--- q11_static_members: static membership audit: what each group.instance.id went through.
+-- q11_static_members: static membership audit: restarts, takeovers and fencing per group.instance.id.
 WITH members AS (
     SELECT
         cluster_id, group_id, instance_id,
@@ -30,14 +30,14 @@ SELECT
     m.cluster_id,                   -- cluster
     m.group_id,                     -- consumer group
     m.instance_id,                  -- group.instance.id
-    m.session_timeout_ms,           -- how long it may be away without a rebalance
-    m.member_ids,                   -- member ids it went through
-    m.hosts,                        -- addresses it came from
-    COALESCE(c.replacements, 0) AS replacements, -- times it came back under a new member id, within its session
-    COALESCE(c.takeovers, 0) AS takeovers, -- of these: while the old process still asked: two processes under one id
+    m.session_timeout_ms,           -- session.timeout.ms: a restart within it causes no rebalance
+    m.member_ids,                   -- member ids that it had
+    m.hosts,                        -- addresses that it joined from
+    COALESCE(c.replacements, 0) AS replacements, -- replacements by a new member id within its session
+    COALESCE(c.takeovers, 0) AS takeovers, -- replacements while the old process still ran: two processes with one instance id
     COALESCE(f.fenced, 0) AS fenced, -- requests refused with FENCED_INSTANCE_ID, as logged
-    COALESCE(c.expiries, 0) AS expiries, -- times it was away for longer than its session
-    COALESCE(c.rebalances_started, 0) AS rebalances_started -- rebalances it began all the same
+    COALESCE(c.expiries, 0) AS expiries, -- session expirations
+    COALESCE(c.rebalances_started, 0) AS rebalances_started -- rebalances that it triggered
 FROM members m
 LEFT JOIN fences f
     ON f.cluster_id = m.cluster_id AND f.group_id = m.group_id AND f.instance_id = m.instance_id

@@ -1,4 +1,4 @@
--- q11_would_benefit: which groups static membership would spare rebalances: restarts of dynamic members that were back within their session timeout.
+-- q11_would_benefit: the groups in which static membership would avoid rebalances: restarts of dynamic members that were back within their session timeout.
 WITH sessions AS (
     SELECT
         cluster_id, group_id, client_id, client_host,
@@ -7,13 +7,13 @@ WITH sessions AS (
     WHERE instance_id IS NULL
     GROUP BY cluster_id, group_id, client_id, client_host
 ),
-comings AS (
+actions AS (
     SELECT
         c.*,
-        LAG(c.story) OVER w AS story_before,
-        LAG(c.event_time) OVER w AS time_before,
-        LEAD(c.story) OVER w AS story_after,
-        LEAD(c.event_time) OVER w AS time_after
+        LAG(c.story) OVER w AS previous_story,
+        LAG(c.event_time) OVER w AS previous_time,
+        LEAD(c.story) OVER w AS next_story,
+        LEAD(c.event_time) OVER w AS next_time
     FROM rebalance_causes c
     WINDOW w AS (
         PARTITION BY c.cluster_id, c.group_id, c.client_id, c.client_host
@@ -24,19 +24,19 @@ judged AS (
     SELECT
         c.cluster_id, c.group_id, c.incarnation, c.generation, c.story, c.client_id, c.client_host,
         s.client_id IS NOT NULL AND c.instance_id IS NULL AND (
-            c.story = 'restart' AND c.story_after = 'return'
-            AND UNIX_MILLIS(c.time_after) - UNIX_MILLIS(c.event_time) <= s.session_timeout_ms
-            OR c.story = 'return' AND c.story_before = 'restart'
-            AND UNIX_MILLIS(c.event_time) - UNIX_MILLIS(c.time_before) <= s.session_timeout_ms
+            c.story = 'restart' AND c.next_story = 'return'
+            AND UNIX_MILLIS(c.next_time) - UNIX_MILLIS(c.event_time) <= s.session_timeout_ms
+            OR c.story = 'return' AND c.previous_story = 'restart'
+            AND UNIX_MILLIS(c.event_time) - UNIX_MILLIS(c.previous_time) <= s.session_timeout_ms
         ) AS avoidable
-    FROM comings c
+    FROM actions c
     LEFT JOIN sessions s
         ON s.cluster_id = c.cluster_id AND s.group_id = c.group_id
         AND s.client_id = c.client_id AND s.client_host = c.client_host
     WHERE c.role <> 'absorbed'
 ),
--- Spared only where nothing else asked for the rebalance.
-spared AS (
+-- A rebalance is avoided only if it has no other cause.
+avoided AS (
     SELECT
         cluster_id, group_id, incarnation, generation,
         SUM(CASE WHEN story = 'restart' AND avoidable THEN 1 ELSE 0 END) AS restarts,
@@ -56,14 +56,14 @@ SELECT
     m.cluster_id,                   -- cluster
     m.group_id,                     -- consumer group
     m.dynamic_processes,            -- processes without a group.instance.id
-    m.static_processes,             -- instance ids
-    COALESCE(SUM(s.restarts), 0) AS restarts, -- restarts of dynamic members back within their session timeout
-    COALESCE(SUM(CASE WHEN s.avoidable THEN 1 ELSE 0 END), 0) AS rebalances_avoidable, -- rebalances begun and fed by nothing but these
-    COALESCE(SUM(CASE WHEN s.avoidable THEN l.total_ms END), 0) AS not_stable_avoidable_ms, -- ms in them
-    COALESCE(SUM(CASE WHEN s.avoidable THEN c.partitions_moved END), 0) AS moves_avoidable, -- partitions they moved
-    COALESCE(SUM(CASE WHEN s.avoidable THEN 1 ELSE 0 END), 0) > 0 AS would_benefit -- whether there is one
+    m.static_processes,             -- processes with a group.instance.id
+    COALESCE(SUM(s.restarts), 0) AS restarts, -- restarts of dynamic members that were back within their session timeout
+    COALESCE(SUM(CASE WHEN s.avoidable THEN 1 ELSE 0 END), 0) AS rebalances_avoidable, -- rebalances without any other cause
+    COALESCE(SUM(CASE WHEN s.avoidable THEN l.total_ms END), 0) AS not_stable_avoidable_ms, -- ms in these rebalances
+    COALESCE(SUM(CASE WHEN s.avoidable THEN c.partitions_moved END), 0) AS moves_avoidable, -- partitions moved by these rebalances
+    COALESCE(SUM(CASE WHEN s.avoidable THEN 1 ELSE 0 END), 0) > 0 AS would_benefit -- static membership would avoid at least one rebalance
 FROM members m
-LEFT JOIN spared s ON s.cluster_id = m.cluster_id AND s.group_id = m.group_id
+LEFT JOIN avoided s ON s.cluster_id = m.cluster_id AND s.group_id = m.group_id
 LEFT JOIN rebalance_latency l
     ON l.cluster_id = s.cluster_id AND l.group_id = s.group_id
     AND l.incarnation = s.incarnation AND l.generation = s.generation

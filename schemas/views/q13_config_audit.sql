@@ -1,4 +1,4 @@
--- q13_config_audit: what is odd about a group's configuration, on its last date with members.
+-- q13_config_audit: oddities in a group's configuration, on its last date with members.
 WITH days AS (
     SELECT cluster_id, group_id, MAX(event_date) AS event_date
     FROM generation_members
@@ -18,7 +18,7 @@ members AS (
         ON a.cluster_id = m.cluster_id AND a.group_id = m.group_id
         AND a.incarnation = m.incarnation AND a.generation = m.generation
         AND a.member_id = m.member_id
-    -- A replaced static member's last id has its partitions.
+    -- The last member id of a replaced static member has its partitions.
     WHERE m.left_how IS DISTINCT FROM 'replaced'
 ),
 by_generation AS (
@@ -32,7 +32,7 @@ by_generation AS (
         MAX(m.rebalance_timeout_ms) AS rebalance_timeout_max_ms,
         COUNT(DISTINCT m.topics) AS subscriptions,
         SUM(m.partitions) AS partitions,
-        -- In a cooperative group's first round who comes waits for what others give up.
+        -- In the first round of a cooperative rebalance new members wait for revoked partitions.
         SUM(CASE WHEN m.partitions IS NULL AND c.partitions_orphaned = 0 THEN 1 ELSE 0 END) AS idle
     FROM members m
     LEFT JOIN churn c
@@ -79,20 +79,20 @@ groups AS (
 SELECT
     g.cluster_id,                   -- cluster
     g.group_id,                     -- consumer group
-    g.event_date,                   -- the last UTC date on which it had members; all here is of that date
-    g.members,                      -- most members at once
-    g.static_members,               -- most of them with a group.instance.id
-    g.dynamic_members,              -- most of them without
-    g.partitions,                   -- most partitions assigned at once
-    g.idle_members,                 -- most members without a partition at once
+    g.event_date,                   -- last UTC date on which it had members; all columns are of that date
+    g.members,                      -- most members of a generation
+    g.static_members,               -- most members with a group.instance.id
+    g.dynamic_members,              -- most members without a group.instance.id
+    g.partitions,                   -- most partitions assigned in a generation
+    g.idle_members,                 -- most members without a partition in a generation
     g.session_timeout_min_ms,     -- shortest session.timeout.ms
-    g.session_timeout_max_ms,      -- longest
+    g.session_timeout_max_ms,      -- longest session.timeout.ms
     g.rebalance_timeout_min_ms,   -- shortest max.poll.interval.ms of a consumer; -1 if not sent
-    g.rebalance_timeout_max_ms,    -- longest
-    g.assignors,                    -- assignors that the votes chose
-    g.subscriptions,                -- most different sets of topics subscribed to at once
-    v.version_min AS subscription_version_min, -- lowest version of a subscription: the age of its client
-    v.version_max AS subscription_version_max, -- highest
+    g.rebalance_timeout_max_ms,    -- longest max.poll.interval.ms of a consumer
+    g.assignors,                    -- assignors that the group chose
+    g.subscriptions,                -- most different topic sets subscribed in a generation
+    v.version_min AS subscription_version_min, -- lowest subscription version: shows the age of the client
+    v.version_max AS subscription_version_max, -- highest subscription version
     NULLIF(CONCAT_WS(', ',
         CASE WHEN g.session_timeout_min_ms < g.session_timeout_max_ms
             THEN 'session timeouts differ' END,
@@ -107,6 +107,6 @@ SELECT
         CASE WHEN g.subscriptions > 1 THEN 'subscriptions differ' END,
         CASE WHEN g.static_members > 0 AND g.dynamic_members > 0
             THEN 'static and dynamic members' END
-    ), '') AS findings              -- what is odd; null if nothing is
+    ), '') AS findings              -- oddities, separated by commas; null without any
 FROM groups g
 LEFT JOIN versions v ON v.cluster_id = g.cluster_id AND v.group_id = g.group_id

@@ -1,9 +1,9 @@
--- q14_commits_without_owner: commits for partitions that nobody in the group had: from outside of it, or of stale generations.
+-- q14_commits_without_owner: commits for partitions without an owner in the group: from outside the group or by a stale generation.
 SELECT
     c.cluster_id,                   -- cluster
     c.group_id,                     -- consumer group
-    c.incarnation,                  -- life of the group; null before the first generation
-    c.generation,                   -- generation that ran; null before the first
+    c.incarnation,                  -- incarnation of the group; null before the first generation
+    c.generation,                   -- generation running at the time; null before the first
     c.topic,                        -- topic
     c.partition,                    -- partition
     CASE
@@ -11,12 +11,12 @@ SELECT
         WHEN c.outcome = 'empty' THEN 'group empty'
         WHEN m.from_process IS NOT NULL THEN 'taken away'
         ELSE 'not assigned'
-    END AS why,                     -- no generation yet, group empty (a tool or a consumer without a group), taken away (its owner lost it in this generation: a cooperative one commits once more when it is told), not assigned
-    m.from_process AS previous_owner, -- who had just lost it
-    c.commits,                      -- commits
-    c.first_time,                   -- time of the first
-    c.last_time,                    -- time of the last
-    UNIX_MILLIS(c.last_time) - UNIX_MILLIS(s.running_time) AS last_after_ms -- ms from the generation's start to the last
+    END AS why,                     -- no generation yet, group empty (a tool or a consumer without a group), taken away (revoked in this generation: a cooperative owner commits once more), not assigned
+    m.from_process AS previous_owner, -- owner in the previous generation, if it was revoked
+    c.commits,                      -- number of commits
+    c.first_time,                   -- time of the first commit
+    c.last_time,                    -- time of the last commit
+    UNIX_MILLIS(c.last_time) - UNIX_MILLIS(s.running_time) AS last_after_ms -- ms from the generation's assignment to the last commit
 FROM commits_by_generation c
 LEFT JOIN partition_movement m
     ON m.cluster_id = c.cluster_id AND m.group_id = c.group_id

@@ -1,5 +1,5 @@
--- q14_idle_owners: members that had partitions for 10 s and more without commit progress: fallen silent, or with partitions nobody committed for.
-WITH given AS (
+-- q14_idle_owners: members that owned partitions for at least 10 s without commit progress: they stopped committing, or some partitions have no commits.
+WITH owned AS (
     SELECT
         s.cluster_id, s.group_id, s.incarnation, s.generation, s.running_time, s.until_time,
         a.process, a.topic, a.partition
@@ -18,7 +18,7 @@ owners AS (
         SUM(CASE WHEN c.commits IS NULL THEN 1 ELSE 0 END) AS partitions_without_commits,
         COALESCE(SUM(c.commits), 0) AS commits,
         MAX(c.last_time) AS last_commit_time
-    FROM given g
+    FROM owned g
     LEFT JOIN commits_by_generation c
         ON c.cluster_id = g.cluster_id AND c.group_id = g.group_id
         AND c.incarnation = g.incarnation AND c.generation = g.generation
@@ -30,19 +30,19 @@ owners AS (
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group
-    incarnation,                    -- life of the group
+    incarnation,                    -- incarnation of the group
     generation,                     -- generation
-    process,                        -- who it is across restarts
-    running_time AS since_time,     -- from when it had them
-    UNIX_MILLIS(until_time) - UNIX_MILLIS(running_time) AS held_ms, -- for how long, until the next rebalance began
-    partitions,                     -- partitions it had
-    partitions_without_commits,     -- of these: not committed for until the next generation ran
-    commits,                        -- its commits for the others
-    last_commit_time,               -- the last of these
-    UNIX_MILLIS(until_time) - UNIX_MILLIS(COALESCE(last_commit_time, running_time)) AS without_commit_ms, -- ms from then to the next rebalance
+    process,                        -- process, the same across restarts
+    running_time AS since_time,     -- time from which it owned its partitions
+    UNIX_MILLIS(until_time) - UNIX_MILLIS(running_time) AS held_ms, -- ms that it owned them, until the next rebalance began
+    partitions,                     -- owned partitions
+    partitions_without_commits,     -- owned partitions without a commit until the next generation ran
+    commits,                        -- commits for the other partitions
+    last_commit_time,               -- time of the last of these commits
+    UNIX_MILLIS(until_time) - UNIX_MILLIS(COALESCE(last_commit_time, running_time)) AS without_commit_ms, -- ms from the last commit to the next rebalance
     UNIX_MILLIS(until_time) - UNIX_MILLIS(COALESCE(last_commit_time, running_time)) >= 10000
         AND UNIX_MILLIS(group_last_time) - UNIX_MILLIS(COALESCE(last_commit_time, running_time)) >= 10000
-        AS stopped_committing                   -- it fell silent for 10 s and more while others of the group went on: stuck, slow or dead
+        AS stopped_committing                   -- no commit for at least 10 s while other members of the group committed: stuck, slow or dead
 FROM (
     SELECT
         *,

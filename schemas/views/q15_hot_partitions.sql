@@ -1,13 +1,13 @@
--- q15_hot_partitions: which partitions of `__consumer_offsets` hold the most, and which group fills them.
+-- q15_hot_partitions: the partitions of `__consumer_offsets` with the most bytes, and the group that wrote most of them.
 SELECT
     p.cluster_id,                   -- cluster
     p.topic_partition,              -- partition of __consumer_offsets
     SUM(p.records) AS records,      -- records read from it
-    SUM(p.bytes) AS bytes,          -- bytes of their keys and values, uncompressed
-    ROUND(100 * SUM(p.bytes) / SUM(SUM(p.bytes)) OVER (PARTITION BY p.cluster_id), 1) AS bytes_percent, -- of all partitions of the cluster
-    COUNT(p.group_id) AS groups,    -- groups that live in it
-    MAX_BY(p.group_id, p.bytes) AS hottest_group, -- the one with the most bytes
-    ROUND(100 * MAX(p.bytes) / SUM(p.bytes), 1) AS hottest_group_percent -- its share of the partition's bytes
+    SUM(p.bytes) AS bytes,          -- bytes of keys and values, uncompressed
+    ROUND(100 * SUM(p.bytes) / SUM(SUM(p.bytes)) OVER (PARTITION BY p.cluster_id), 1) AS bytes_percent, -- share of the cluster's bytes
+    COUNT(p.group_id) AS groups,    -- groups with records in it
+    MAX_BY(p.group_id, p.bytes) AS hottest_group, -- group with the most bytes
+    ROUND(100 * MAX(p.bytes) / SUM(p.bytes), 1) AS hottest_group_percent -- share of the partition's bytes by that group
 FROM (
     SELECT
         cluster_id, topic_partition, group_id, SUM(records) AS records, SUM(bytes) AS bytes

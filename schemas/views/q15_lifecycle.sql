@@ -1,4 +1,4 @@
--- q15_lifecycle: which groups live, which are empty and until when, which are gone.
+-- q15_lifecycle: state of each group: with members, empty (with the time of expiry), or deleted.
 WITH incarnations AS (
     SELECT
         cluster_id, group_id, incarnation,
@@ -8,7 +8,7 @@ WITH incarnations AS (
     FROM generation_spans
     GROUP BY cluster_id, group_id, incarnation
 ),
-deaths AS (
+deletions AS (
     SELECT cluster_id, group_id, incarnation, MAX(event_time) AS deleted_time
     FROM timeline
     WHERE event IN ('TOMBSTONE', 'GROUP_DEAD')
@@ -37,23 +37,23 @@ SELECT
     COALESCE(v.cluster_id, c.cluster_id) AS cluster_id, -- cluster
     COALESCE(v.group_id, c.group_id) AS group_id, -- consumer group
     v.incarnation AS incarnations,  -- number of its last incarnation; null for a group without generations that only commits
-    v.created_time,                    -- first event of its last incarnation
-    v.generations,                  -- generations of that life that left a trace
+    v.created_time,                 -- first event of its last incarnation
+    v.generations,                  -- generations of its last incarnation with evidence
     CASE
         WHEN v.incarnation IS NULL THEN 'commits only'
         WHEN d.deleted_time >= v.last_running THEN 'dead'
         WHEN v.last_outcome = 'empty' THEN 'empty'
         ELSE 'members'
-    END AS state,                   -- members, empty, dead (deleted or expired), or commits only (nobody ever joined)
-    CASE WHEN v.last_outcome = 'empty' THEN v.last_running END AS empty_since, -- when its last member went
-    CASE WHEN d.deleted_time >= v.last_running THEN d.deleted_time END AS deleted_time, -- when it was removed
-    c.last_commit_time,             -- its last commit
-    -- KIP-211: offsets of an empty group live for offsets.retention.minutes since it is empty.
+    END AS state,                   -- members, empty, dead (deleted or expired), or commits only (no member ever joined)
+    CASE WHEN v.last_outcome = 'empty' THEN v.last_running END AS empty_since, -- time at which it became empty
+    CASE WHEN d.deleted_time >= v.last_running THEN d.deleted_time END AS deleted_time, -- time of its deletion
+    c.last_commit_time,             -- time of the last commit
+    -- KIP-211: a group's offsets expire offsets.retention.minutes after it became empty.
     CASE
         WHEN v.incarnation IS NULL THEN c.last_commit_time + INTERVAL '7' DAY
         WHEN v.last_outcome = 'empty' AND (d.deleted_time IS NULL OR d.deleted_time < v.last_running)
             THEN v.last_running + INTERVAL '7' DAY
-    END AS expires_time,            -- when its offsets expire and it with them, unless somebody joins: 7 days, the default of offsets.retention.minutes since Kafka 2.0
+    END AS expires_time,            -- time at which it expires with its offsets, without further joins: after 7 days, the default of offsets.retention.minutes since Kafka 2.0
     COALESCE(t.group_tombstones, 0) AS group_tombstones, -- tombstones of the group
     COALESCE(c.offset_tombstones, 0) AS offset_tombstones -- tombstones of its offsets
 FROM (
@@ -63,7 +63,7 @@ FROM (
         AND s.incarnation = l.incarnation
 ) AS v
 FULL JOIN commits c ON c.cluster_id = v.cluster_id AND c.group_id = v.group_id
-LEFT JOIN deaths d
+LEFT JOIN deletions d
     ON d.cluster_id = v.cluster_id AND d.group_id = v.group_id AND d.incarnation = v.incarnation
 LEFT JOIN tombstones t
     ON t.cluster_id = COALESCE(v.cluster_id, c.cluster_id)

@@ -1,4 +1,4 @@
--- rebalance_commits: the last commit for each partition while members were asked to join again: eager ones commit right before they do.
+-- rebalance_commits: the last commit per partition in the join phase of a rebalance: eager members commit right before they rejoin.
 WITH marks AS (
     SELECT
         s.cluster_id, s.group_id, s.incarnation, s.generation, s.start_time,
@@ -34,11 +34,11 @@ placed AS (
 SELECT
     m.cluster_id,                   -- cluster
     m.group_id,                     -- consumer group
-    m.incarnation,                  -- life of the group
+    m.incarnation,                  -- incarnation of the group
     m.generation,                   -- generation that the rebalance made
     p.topic,                        -- topic
     p.partition,                    -- partition
-    MAX(p.event_time) AS commit_time -- last commit between the rebalance's start and its join barrier
+    MAX(p.event_time) AS commit_time -- last commit in the join phase
 FROM placed p
 JOIN marks m
     ON m.cluster_id = p.cluster_id AND m.group_id = p.group_id AND m.place = p.at_place

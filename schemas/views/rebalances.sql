@@ -1,32 +1,32 @@
--- rebalances: each rebalance with its cause, duration, churn and movement, one row a generation.
+-- rebalances: one row per rebalance with its cause, duration, churn and movement.
 SELECT
     g.cluster_id,                   -- cluster
     g.group_id,                     -- consumer group
-    g.incarnation,                  -- life of the group
-    g.generation,                   -- generation the rebalance made
-    l.preparing_time,               -- when it began; null without a log
-    l.end_time,                     -- assignment received, group empty, or the next rebalance took over
+    g.incarnation,                  -- incarnation of the group
+    g.generation,                   -- generation that the rebalance made
+    l.preparing_time,               -- start of the rebalance; null without a log
+    l.end_time,                     -- end of the rebalance: assignment received, group empty, or superseded by the next rebalance
     g.outcome,                      -- stable, empty, superseded, failed or unknown
-    g.cause,                        -- why: cause class
-    t.story,                        -- what the process did that began it
-    COALESCE(t.instance_id, g.culprit_client_id) AS culprit, -- who began it: instance id, else client id
-    g.culprit_client_host,          -- address of that member, where a record names it
+    g.cause,                        -- cause class
+    t.story,                        -- action of the process that triggered it
+    COALESCE(t.instance_id, g.culprit_client_id) AS culprit, -- process that triggered it: instance id, else client id
+    g.culprit_client_host,          -- address of that member, if a record has it
     g.member_count,                 -- members when the join completed
-    l.join_ms,                      -- ms waiting for everybody to join; null without a log
+    l.join_ms,                      -- ms waiting for all members to join; null without a log
     l.sync_ms,                      -- ms waiting for the leader's assignment
-    l.total_ms,                     -- both: ms not Stable; null without a log
-    l.logical_rebalance,            -- generation that began the logical rebalance it belongs to
-    l.round,                        -- 1 for the first rebalance of the logical one, 2 for the next, ...
-    c.members_joined,               -- member ids seen for the first time
-    c.members_left,                 -- members that left explicitly; null without a log
+    l.total_ms,                     -- sum of both: ms not Stable; null without a log
+    l.logical_rebalance,            -- first generation of its logical rebalance
+    l.round,                        -- number of the rebalance within the logical rebalance, from 1
+    c.members_joined,               -- member ids that appear first in this generation
+    c.members_left,                 -- members that left; null without a log
     c.members_expired,              -- members whose session expired; null without a log
     c.members_dropped,              -- members removed for not rejoining or not syncing in time; null without a log
-    c.members_replaced,             -- static members that came back under a new member id
-    c.partitions_moved,             -- partitions that went to another process; null without records
-    c.partitions_orphaned,          -- partitions owned before and by nobody now; null without records
+    c.members_replaced,             -- static members replaced by a new member id
+    c.partitions_moved,             -- partitions whose owner changed to another process; null without records
+    c.partitions_orphaned,          -- partitions that had an owner before and are unowned now; null without records
     c.partitions_new,               -- partitions that never had an owner before; null without records
     c.moves_forced,                 -- moves that no assignment could avoid; null without records
-    g.gap_before,                   -- generations right before it that left no trace
+    g.gap_before,                   -- missing generations right before it
     g.evidence                      -- records, log or both
 FROM generations g
 LEFT JOIN rebalance_latency l

@@ -1,28 +1,28 @@
--- storms: runs of three and more rebalances with pauses below 10 s, 60 s and 5 min.
+-- storms: three or more rebalances in a row with pauses below 10 s, 60 s and 5 min.
 SELECT
     r.cluster_id,                   -- cluster
     r.group_id,                     -- consumer group
     r.pause_below_ms,               -- pauses between its rebalances are shorter than this
-    r.storm,                        -- number of the run in the group's history, among those of such pauses
-    MIN(r.start_time) AS start_time, -- start of its first rebalance
-    MAX(r.running_time) AS end_time, -- end of its last one
-    MIN(r.incarnation) AS first_incarnation, -- life of the group in which it began
-    MIN_BY(r.generation, r.place) AS first_generation, -- its first generation
-    MAX_BY(r.generation, r.place) AS last_generation, -- its last generation
-    COUNT(*) AS generations,        -- rebalances, superseded and empty ones included
-    SUM(CASE WHEN r.outcome = 'stable' THEN 1 ELSE 0 END) AS rebalances, -- of these: became Stable
-    MAX(CASE WHEN r.pause_ms < r.pause_below_ms THEN r.pause_ms END) AS longest_pause_ms, -- between one's end and the next one's start
+    r.storm,                        -- number of the storm in the group's history, per pause_below_ms
+    MIN(r.start_time) AS start_time, -- start of the first rebalance
+    MAX(r.running_time) AS end_time, -- end of the last rebalance
+    MIN(r.incarnation) AS first_incarnation, -- incarnation of the group in which it began
+    MIN_BY(r.generation, r.place) AS first_generation, -- first generation of the storm
+    MAX_BY(r.generation, r.place) AS last_generation, -- last generation of the storm
+    COUNT(*) AS generations,        -- rebalances, including superseded and empty ones
+    SUM(CASE WHEN r.outcome = 'stable' THEN 1 ELSE 0 END) AS rebalances, -- rebalances that became Stable
+    MAX(CASE WHEN r.pause_ms < r.pause_below_ms THEN r.pause_ms END) AS longest_pause_ms, -- longest pause between two of its rebalances
     SUM(r.total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
-    MAX_BY(r.cause, r.weight) AS dominant_cause, -- cause class that began most of them
-    ROUND(100 * MAX(r.times) / COUNT(*), 1) AS dominant_percent, -- share of them it began
-    COUNT(DISTINCT r.culprit) AS culprits -- processes that began them: one that flaps, or many, as in a deploy
+    MAX_BY(r.cause, r.weight) AS dominant_cause, -- most frequent cause class of the rebalances
+    ROUND(100 * MAX(r.times) / COUNT(*), 1) AS dominant_percent, -- share of rebalances with this cause
+    COUNT(DISTINCT r.culprit) AS culprits -- processes that triggered the rebalances: one that flaps, or many, as in a deployment
 FROM (
     SELECT
         n.*,
         COUNT(n.cause) OVER (
             PARTITION BY n.cluster_id, n.group_id, n.pause_below_ms, n.storm, n.cause
         ) AS times,
-        -- of causes as frequent the one that came first
+        -- Of equally frequent causes the first one.
         1000000 * COUNT(n.cause) OVER (
             PARTITION BY n.cluster_id, n.group_id, n.pause_below_ms, n.storm, n.cause
         ) - MIN(n.place) OVER (

@@ -1,4 +1,4 @@
-"""One Spark session for all tests, and tables from rows that say only what matters to the rule."""
+"""One Spark session for all tests, and tables from rows with only the columns under test."""
 
 import sys
 from datetime import UTC, date, datetime
@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from pyspark.sql import Row
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import TimestampType
@@ -16,9 +17,9 @@ from jobs.engine.session import build_session
 from jobs.lake.tables import Lake, schema_of
 from schemas import table_partitioning
 
-# What a table demands and no rule under test asks for.
+# Required columns that do not matter to most rules.
 COMMON = {"cluster_id": "c", "event_date": date(2026, 11, 21), "incarnation": 1}
-DEMANDED = {
+REQUIRED = {
     "broker_log_events": {"broker_id": 1, "file_id": "f", "line": "a line", "file": "server.log"},
     "group_events": {"source": "broker_log", "broker_id": 1, "file_id": "f", "position": 0},
     "group_metadata": {"topic_partition": "__consumer_offsets-0", "tombstone": False},
@@ -80,36 +81,36 @@ def spark(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def frame(spark):
-    """``frame(table, rows)``: dicts as a table; times are ms since the epoch."""
+    """``frame(table, rows)``: dicts as a table's DataFrame; times are ms since the epoch."""
 
     def build(table, rows):
         schema = schema_of(table)
-        return spark.createDataFrame([list(row.values()) for row in whole(table, rows)], schema)
+        return spark.createDataFrame([list(row.values()) for row in complete(table, rows)], schema)
 
     return build
 
 
 @pytest.fixture(scope="session")
 def write_lake(spark):
-    """``write_lake(root, {table: rows})``: Delta tables of such dicts, without Spark's slowness."""
+    """``write_lake(root, {table: rows})``: Delta tables of such dicts, written without Spark."""
 
     def write(root, tables):
         for table, rows in tables.items():
             schema = to_arrow_schema(schema_of(table), timezone="UTC")
-            data = pa.Table.from_pylist(whole(table, rows), schema)
+            data = pa.Table.from_pylist(complete(table, rows), schema)
             write_deltalake(f"{root}/{table}", data, partition_by=table_partitioning(table))
         return str(root)
 
     return write
 
 
-def whole(table, rows):
-    """Every column of each row: as it says, else what is demanded, else null."""
+def complete(table, rows):
+    """Each row with all columns: its own values, else the required ones, else null."""
     schema = schema_of(table)
-    demanded = {k: v for k, v in COMMON.items() if k in schema.names} | DEMANDED.get(table, {})
+    required = {k: v for k, v in COMMON.items() if k in schema.names} | REQUIRED.get(table, {})
     for row in rows:
         assert set(row) <= set(schema.names), f"{table} has no {set(row) - set(schema.names)}"
-    return [{f.name: _cell(f, (demanded | row).get(f.name)) for f in schema} for row in rows]
+    return [{f.name: _cell(f, (required | row).get(f.name)) for f in schema} for row in rows]
 
 
 def _cell(field, value):
@@ -120,7 +121,7 @@ def _cell(field, value):
 
 @pytest.fixture(scope="session")
 def by_group():
-    """``by_group(df, order, columns)``: group_id -> tuples of its rows; times are ms again."""
+    """``by_group(df, order, columns)``: group_id -> its rows, in order; times are ms."""
 
     def collect(df, order, columns):
         chosen = [
@@ -131,7 +132,7 @@ def by_group():
         ]
         groups = {}
         for row in df.orderBy("group_id", *order).select("group_id", *chosen).collect():
-            groups.setdefault(row[0], []).append(tuple(row[1:]))
+            groups.setdefault(row[0], []).append(Row(*columns)(*row[1:]))
         return groups
 
     return collect
@@ -150,7 +151,7 @@ def regroup(monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["regroup", *arguments])
         with pytest.raises(SystemExit) as exited:
             cli.main()
-        said = capsys.readouterr()
-        return exited.value.code, said.out, said.err
+        printed = capsys.readouterr()
+        return exited.value.code, printed.out, printed.err
 
     return run

@@ -1,9 +1,10 @@
-"""assignments: who has which partitions in a generation, as it was stored last."""
+"""assignments: the partitions of each member by the last record of a generation."""
 
 import pytest
 
 from jobs.assignments import assignments
 from jobs.lake.tables import conform
+from tests.jobs.comparison import assert_rows
 
 
 def stored(generation, **assigned):
@@ -16,7 +17,7 @@ def stored(generation, **assigned):
 
 # rule -> records in the order of the log, then (generation, member, process, topic, partition)
 CASES = {
-    "a row a partition": (
+    "one row per partition": (
         [stored(1, a={"t": [0, 1], "u": [0]}, b={"t": [2]})],
         [
             (1, "a", "A", "t", 0),
@@ -29,16 +30,16 @@ CASES = {
         [stored(1, a={"t": [0]}, b={})],
         [(1, "a", "A", "t", 0)],
     ),
-    "of a generation stored twice the last record counts": (
+    "the last record of a generation counts": (
         [stored(1, a={"t": [0]}), stored(1, b={"t": [0]}), stored(2, b={"t": [0]})],
         [(1, "b", "B", "t", 0), (2, "b", "B", "t", 0)],
     ),
-    "an empty group has none": ([stored(1, a={"t": [0]}), stored(2)], [(1, "a", "A", "t", 0)]),
+    "an empty group has no rows": ([stored(1, a={"t": [0]}), stored(2)], [(1, "a", "A", "t", 0)]),
 }
 
 
 @pytest.fixture(scope="module")
-def found(frame, by_group):
+def assigned_partitions(frame, by_group):
     events, records, members = [], [], set()
     for rule, (stored_records, _) in CASES.items():
         for offset, (generation, assigned) in enumerate(stored_records):
@@ -49,22 +50,22 @@ def found(frame, by_group):
             }
             topic_partition = {"topic_partition": "__consumer_offsets-0"}
             events.append(place | event | topic_partition | {"seq": offset})
-            given = [{"member_id": name, "assigned": has} for name, has in assigned.items()]
-            records.append(place | {"generation": generation, "members": given})
+            members_of = [{"member_id": name, "assigned": has} for name, has in assigned.items()]
+            records.append(place | {"generation": generation, "members": members_of})
             members |= {(rule, generation, name) for name in assigned}
-    who = [
+    processes = [
         {"group_id": g, "generation": n, "member_id": m, "process": m.upper()}
         for g, n, m in sorted(members)
     ]
-    given = assignments(
+    rows = assignments(
         frame("timeline", events),
         frame("group_metadata", records),
-        frame("generation_members", who),
+        frame("generation_members", processes),
     )
     columns = ["generation", "member_id", "process", "topic", "partition"]
-    return by_group(conform(given, "assignments"), columns, columns)
+    return by_group(conform(rows, "assignments"), columns, columns)
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_assignments(found, rule):
-    assert found[rule] == CASES[rule][-1]
+def test_assignments(assigned_partitions, rule):
+    assert_rows(assigned_partitions[rule], CASES[rule][-1])

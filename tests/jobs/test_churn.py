@@ -1,9 +1,10 @@
-"""churn: members that came and went, partitions that moved, and nothing said without evidence."""
+"""churn: members that joined and left, moved partitions, and null without evidence."""
 
 import pytest
 
 from jobs.churn import churn
 from jobs.lake.tables import conform
+from tests.jobs.comparison import assert_rows
 
 
 def line(event, forming, event_generation=None, **more):
@@ -26,31 +27,31 @@ RECORD_1 = {
 # rule -> evidence by generation; (generation, member, change, gone); events in their order; then
 #         (generation, joined, left, expired, dropped, replaced, retained, gone)
 MEMBERS = {
-    "records alone: what only lines tell is unknown": (
+    "records alone: departures are unknown": (
         {1: "records", 2: "records"},
         [(1, "a", "joined", False), (1, "b", "joined", True), (2, "a", "retained", False)],
         [],
         [(1, 2, None, None, None, 0, 0, 0), (2, 0, None, None, None, 0, 1, 1)],
     ),
-    "a log alone: what only records tell is unknown": (
+    "a log alone: joins and retained members are unknown": (
         {2: "log"},
         [],
         [line("LEFT", 2), line("HEARTBEAT_EXPIRED", 2), line("HEARTBEAT_EXPIRED", 2)],
         [(2, None, 1, 2, 0, 0, None, None)],
     ),
-    "both: no line of a departure means none": (
+    "both: without a line about a departure there was none": (
         {1: "both"},
         [(1, "a", "joined", False)],
         [],
         [(1, 1, 0, 0, 0, 0, 0, 0)],
     ),
-    "who left before it had joined was no member": (
+    "a member that left before it had joined does not count": (
         {2: "log"},
         [],
         [line("LEFT", 2, step="pending"), line("LEFT", 2)],
         [(2, None, 1, 0, 0, 0, None, None)],
     ),
-    "dropped: all that lines list as not rejoined or not synced": (
+    "dropped: all members that lines list as not rejoined or not synced": (
         {2: "log"},
         [],
         [
@@ -60,7 +61,7 @@ MEMBERS = {
         ],
         [(2, None, 0, 0, 3, 0, None, None)],
     ),
-    "a departure counts for the generation it helped to form": (
+    "a departure counts for the generation that was being formed": (
         {1: "log", 2: "log", 3: "log"},
         [],
         [line("LEFT", 1), line("LEFT", 3), line("LEFT", 3)],
@@ -76,7 +77,7 @@ MEMBERS = {
         [RECORD_1, line("STATIC_REPLACED", 2), RECORD_1],
         [(1, 2, 0, 0, 0, 1, 0, 0)],
     ),
-    "a replacement on the way to a join counts for what joined, past the start": (
+    "a replacement during a join phase counts for the generation that is joined": (
         {1: "both", 2: "log"},
         [(1, "s1", "joined", False)],
         [
@@ -87,7 +88,7 @@ MEMBERS = {
         ],
         [(1, 1, 0, 0, 0, 0, 0, 0), (2, None, 0, 0, 0, 1, None, None)],
     ),
-    "records alone: replacements are those the records show": (
+    "records alone: replacements show in the records": (
         {1: "records", 2: "records"},
         [(1, "s1", "joined", True), (2, "s2", "replaced", False)],
         [],
@@ -115,42 +116,42 @@ PARTITIONS = {
         {1: {A: [0, 1, 2, 3]}, 2: {A: [0, 1, 4], B: [2, 3]}},
         [(1, 4, 0, 0, 4, 0), (2, 5, 2, 0, 1, 1)],
     ),
-    "cooperative: taken away in one generation, moved in the next": (
+    "cooperative: revoked in one generation, moved in the next": (
         {1: "both", 2: "both", 3: "both"},
         {1: {A: [0, 1, 2, 3]}, 2: {A: [0, 1], B: []}, 3: {A: [0, 1], B: [2, 3]}},
         [(1, 4, 0, 0, 4, 0), (2, 2, 0, 2, 0, 0), (3, 4, 2, 0, 0, 2)],
     ),
-    "taken away and given back has not moved": (
+    "a partition revoked and assigned again to its owner has not moved": (
         {1: "both", 2: "both", 3: "both"},
         {1: {A: [0, 1]}, 2: {A: [0]}, 3: {A: [0, 1]}},
         [(1, 2, 0, 0, 2, 0), (2, 1, 0, 1, 0, 0), (3, 2, 0, 0, 0, 0)],
     ),
-    "a partition is orphaned once, when its owner goes": (
+    "a partition is orphaned once, when it loses its owner": (
         {1: "both", 2: "both", 3: "both"},
         {1: {A: [0, 1]}, 2: {A: [0]}, 3: {A: [0]}},
         [(1, 2, 0, 0, 2, 0), (2, 1, 0, 1, 0, 0), (3, 1, 0, 0, 0, 0)],
     ),
-    "an empty group orphans all; who comes next takes over from the last owner": (
+    "an empty group orphans all partitions; they move from the last owner to the next": (
         {1: "both", 2: "both", 3: "both"},
         {1: {A: [0, 1]}, 2: {}, 3: {C: [0, 1]}},
         [(1, 2, 0, 0, 2, 0), (2, 0, 0, 2, 0, 0), (3, 2, 2, 0, 0, 2)],
     ),
-    "a generation of which only a log tells owns nothing and orphans nothing": (
+    "a generation without a record owns nothing and orphans nothing": (
         {1: "both", 2: "log", 3: "both"},
         {1: {A: [0, 1]}, 3: {A: [0], B: [1]}},
         [(1, 2, 0, 0, 2, 0), (2, None, None, None, None, None), (3, 2, 1, 0, 0, 1)],
     ),
-    "an exchange moves everything and had to move nothing": (
+    "an exchange moves all partitions without need": (
         {1: "both", 2: "both"},
         {1: {A: [0, 1], B: [2, 3]}, 2: {A: [2, 3], B: [0, 1]}},
         [(1, 4, 0, 0, 4, 0), (2, 4, 4, 0, 0, 0)],
     ),
-    "what a gone owner had is forced to move, and no more": (
+    "only the partitions of an owner that left are forced to move": (
         {1: "both", 2: "both"},
         {1: {A: [0, 1], B: [2, 3], C: [4, 5]}, 2: {A: [2, 0, 4], B: [1, 3, 5]}},
         [(1, 6, 0, 0, 6, 0), (2, 6, 4, 0, 0, 2)],
     ),
-    "given to several members it is one partition, the last one's": (
+    "a partition assigned to several members counts once, for the last of them": (
         {1: "both", 2: "both", 3: "both", 4: "both"},
         {1: {A: [0, 1], B: [0, 1]}, 2: {A: [0, 1], B: [0, 1]}, 3: {A: [0, 1]}, 4: {A: [0]}},
         [(1, 2, 0, 0, 2, 0), (2, 2, 0, 0, 0, 0), (3, 2, 2, 0, 0, 2), (4, 1, 0, 1, 0, 0)],
@@ -187,24 +188,24 @@ def members(frame, by_group):
 
 @pytest.mark.parametrize("rule", MEMBERS)
 def test_members(members, rule):
-    assert members[rule] == MEMBERS[rule][-1]
+    assert_rows(members[rule], MEMBERS[rule][-1])
 
 
 @pytest.fixture(scope="module")
 def partitions(frame, by_group):
-    there, owned = [], []
+    memberships, owned = [], []
     for rule, (_, by_generation, _) in PARTITIONS.items():
         for generation, owners in by_generation.items():
             place = {"group_id": rule, "generation": generation}
             for process, numbers in owners.items():
-                # Every generation has other member ids: it is the process that owns.
+                # Member ids differ in every generation: owners are compared by process.
                 who = place | {"process": process, "member_id": f"{process}-{generation}"}
-                there.append(who | {"subscribed_topics": ["t"]})
+                memberships.append(who | {"subscribed_topics": ["t"]})
                 owned += [who | {"partition": number} for number in numbers]
                 owned += [who | {"partition": n, "assignor": "range"} for n in range(9)]
     counted = churn(
         frame("generations", evidence_rows(PARTITIONS)),
-        frame("generation_members", there),
+        frame("generation_members", memberships),
         frame("assignments", owned),
         frame("timeline", []),
     )
@@ -215,4 +216,4 @@ def partitions(frame, by_group):
 
 @pytest.mark.parametrize("rule", PARTITIONS)
 def test_partitions(partitions, rule):
-    assert partitions[rule] == PARTITIONS[rule][-1]
+    assert_rows(partitions[rule], PARTITIONS[rule][-1])

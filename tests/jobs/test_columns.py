@@ -1,4 +1,4 @@
-"""What stands in schemas/tables, read: names, types, whether needed, comments."""
+"""The columns of schemas/tables: names, types, required or not, comments."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def test_plain_columns():
 
     assert (first.name, str(first.type), first.required) == ("cluster_id", "STRING", True)
     assert (last.name, str(last.type), last.required) == ("since", "TIMESTAMP", False)
-    assert last.comment == "from when on; null: as long as anybody remembers"
+    assert last.comment == "time from which the count holds; null: from the beginning"
 
 
 def test_nested_columns():
@@ -24,7 +24,9 @@ def test_nested_columns():
     assert [field.name for field in struct.fields][:2] == ["member_id", "instance_id"]
     owned = struct.fields[7]
     assert str(owned.type) == "ARRAY<STRUCT<topic: STRING, partitions: ARRAY<INT>>>"
-    assert owned.comment == "partitions the member said it owns (subscription version 1 and up)"
+    assert owned.comment == (
+        "partitions that the member owns, by its subscription (version 1 and up)"
+    )
 
 
 def test_maps_and_quotes():
@@ -36,11 +38,11 @@ def test_maps_and_quotes():
 
 
 @pytest.mark.parametrize("table", table_names())
-def test_every_column_as_spark_reads_it(spark, table):
-    ours = columns(table)
+def test_columns_are_those_that_spark_reads(spark, table):
+    parsed = columns(table)
 
-    assert [column.name for column in ours] == table_columns(table)
-    assert [(c.name, c.required, c.comment) for c in ours] == [
+    assert [column.name for column in parsed] == table_columns(table)
+    assert [(c.name, c.required, c.comment) for c in parsed] == [
         (field.name, not field.nullable, field.metadata.get("comment"))
         for field in schema_of(table)
     ]

@@ -1,10 +1,11 @@
-"""committed_offsets: every commit decoded, and which transactional ones came to count."""
+"""committed_offsets: decoded commits, and the outcome of transactional ones."""
 
 import pytest
 
 from coordinator_core.records import encode_key, encode_value
 from jobs.committed_offsets import committed_offsets
 from jobs.lake.tables import conform
+from tests.jobs.comparison import assert_rows
 
 VALUE = {"offset": 42, "leader_epoch": -1, "metadata": "", "commit_timestamp": 5}
 
@@ -20,26 +21,26 @@ def marker(control, producer_id):
 
 # rule -> records in the order of their log, then the outcome of each commit
 OUTCOMES = {
-    "a plain commit counts": ([commit()], ["plain"]),
+    "a plain commit": ([commit()], ["plain"]),
     "committed by the producer's next marker": (
         [commit(7), commit(7), marker("COMMIT", 7)],
         ["committed", "committed"],
     ),
     "aborted by the producer's next marker": ([commit(7), marker("ABORT", 7)], ["aborted"]),
     "open without a marker": ([commit(7)], ["open"]),
-    "another producer's marker says nothing": (
+    "the marker of another producer does not apply": (
         [commit(7), marker("COMMIT", 8), marker("ABORT", 7)],
         ["aborted"],
     ),
-    "a marker says nothing of what comes after it": (
+    "a marker does not apply to later commits": (
         [commit(7), marker("COMMIT", 7), commit(7)],
         ["committed", "open"],
     ),
-    "each transaction by its own marker": (
+    "each transaction has its own marker": (
         [commit(7), marker("ABORT", 7), commit(7), marker("COMMIT", 7)],
         ["aborted", "committed"],
     ),
-    "a plain commit between counts at once": (
+    "a plain commit between those of a transaction": (
         [commit(7), commit(), marker("ABORT", 7)],
         ["aborted", "plain"],
     ),
@@ -60,14 +61,14 @@ VALUES = {
                             "expire_timestamp": 9}),
         (False, 1, 42, None, "", 5, 9),
     ),
-    "version 1 may leave the expiry to the broker": (
+    "version 1 without a time of expiry": (
         1,
         encode_value(1, 1, {"offset": 42, "metadata": "", "commit_timestamp": 5,
                             "expire_timestamp": -1}),
         (False, 1, 42, None, "", 5, None),
     ),
     "a commit of 0.8.2's key type": (0, LEGACY, (False, 0, 41, None, "x", 1700, None)),
-    "no value: the offset was removed": (1, None, (True, None, None, None, None, None, None)),
+    "a tombstone: the offset was removed": (1, None, (True, None, None, None, None, None, None)),
 }  # fmt: skip
 
 
@@ -99,10 +100,10 @@ def outcomes(commits, by_group):
 
 @pytest.mark.parametrize("rule", OUTCOMES)
 def test_outcome(outcomes, rule):
-    assert [outcome for (outcome,) in outcomes[rule]] == OUTCOMES[rule][-1]
+    assert_rows(outcomes[rule], [(outcome,) for outcome in OUTCOMES[rule][-1]])
 
 
-def test_group_records_and_markers_are_no_commits(outcomes):
+def test_group_records_and_markers_are_not_commits(outcomes):
     assert set(outcomes) == {*OUTCOMES, *VALUES}
 
 
@@ -115,10 +116,10 @@ def values(commits, by_group):
 
 @pytest.mark.parametrize("rule", VALUES)
 def test_value(values, rule):
-    assert values[rule] == [VALUES[rule][-1]]
+    assert_rows(values[rule], [VALUES[rule][-1]])
 
 
-def test_a_commit_keeps_its_place(commits):
+def test_a_commit_has_its_position(commits):
     row = commits.where("group_id = 'version 3 has the leader epoch'").first()
 
     assert (row.topic_partition, row.log_offset) == ("__consumer_offsets-0", 100)

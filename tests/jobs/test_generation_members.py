@@ -1,9 +1,11 @@
-"""generation_members: who came, who stayed, how each went, and which process a member is."""
+"""generation_members: how each member came and left, and the process behind it."""
 
 import pytest
+from chispa import assert_df_equality
 
 from jobs.generation_members import generation_members
 from jobs.lake.tables import conform
+from tests.jobs.comparison import assert_rows
 
 
 def member(member_id, instance_id=None, client_id=None, host="/10.0.0.1"):
@@ -16,7 +18,7 @@ def member(member_id, instance_id=None, client_id=None, host="/10.0.0.1"):
 
 
 def record(ms, generation, *members):
-    """A record of members; a plain name is a dynamic member with a client of its own."""
+    """A record of members; a string is a dynamic member with its own client id."""
     full = [member(m) if isinstance(m, str) else m for m in members]
     return {"append_time": ms, "generation": generation, "members": full, "leader": "a"}
 
@@ -36,7 +38,7 @@ def twin(member_id):
 # rule -> records in their order, lines in theirs,
 #         then (generation, member, change, left how, when, gone)
 CASES = {
-    "who was not in the record before joined, who was is retained": (
+    "members of the previous record are retained, others joined": (
         [record(10, 1, "a"), record(20, 2, "a", "b")],
         [],
         [
@@ -45,17 +47,17 @@ CASES = {
             (2, "b", "joined", None, None, False),
         ],
     ),
-    "a generation without a record stands not in between": (
+    "generations without a record are skipped": (
         [record(10, 1, "a"), record(20, 4, "a")],
         [],
         [(1, "a", "joined", None, None, False), (4, "a", "retained", None, None, False)],
     ),
-    "in an empty group nobody is retained": (
+    "no member is retained in an empty group": (
         [record(10, 1, "a"), record(20, 2), record(30, 3, "b")],
         [],
         [(1, "a", "joined", None, None, True), (3, "b", "joined", None, None, False)],
     ),
-    "records alone: that a static member was replaced shows": (
+    "records alone: a replaced static member shows": (
         [record(10, 1, static("s1")), record(20, 2, static("s2"))],
         [],
         [
@@ -63,7 +65,7 @@ CASES = {
             (2, "s2", "replaced", None, None, False),
         ],
     ),
-    "a static member replaced within a generation: both were in it": (
+    "a static member replaced within a generation: both member ids are in it": (
         [record(10, 1, static("s1"), "a"), record(20, 1, static("s2"), "a")],
         [],
         [
@@ -72,7 +74,7 @@ CASES = {
             (1, "s2", "replaced", None, None, False),
         ],
     ),
-    "records alone: how a dynamic member went is unknown": (
+    "records alone: how a dynamic member left is unknown": (
         [record(10, 1, "a", "b"), record(20, 2, "a")],
         [],
         [
@@ -81,7 +83,7 @@ CASES = {
             (2, "a", "retained", None, None, False),
         ],
     ),
-    "a line says that a member left, beside the last generation it was in": (
+    "a departure is in the row of the member's last generation": (
         [record(10, 1, "a", "b"), record(20, 2, "a", "b"), record(40, 3, "a")],
         [line(30, "LEFT", 2, member_id="b")],
         [
@@ -92,12 +94,12 @@ CASES = {
             (3, "a", "retained", None, None, False),
         ],
     ),
-    "a line says that a session expired": (
+    "a line about an expired session": (
         [record(10, 1, "a")],
         [line(30, "HEARTBEAT_EXPIRED", 1, member_id="a")],
         [(1, "a", "joined", "expired", 30, False)],
     ),
-    "who is listed for not rejoining was dropped": (
+    "members listed for not rejoining were dropped": (
         [record(10, 1, "a", "b"), record(40, 2, "a")],
         [line(35, "DROPPED_NOT_REJOINED", 1, members=["b", "x"])],
         [
@@ -106,7 +108,7 @@ CASES = {
             (2, "a", "retained", None, None, False),
         ],
     ),
-    "who is listed for not syncing was dropped": (
+    "members listed for not syncing were dropped": (
         [record(10, 1, "a", "b"), record(40, 3, "a")],
         [line(35, "REBALANCE_START", 2, members=["b"], cause="SYNC_TIMEOUT")],
         [
@@ -115,7 +117,7 @@ CASES = {
             (3, "a", "retained", None, None, False),
         ],
     ),
-    "a start that lists members for another reason drops nobody": (
+    "a start that lists members for another reason drops none": (
         [record(10, 1, "a", "b"), record(40, 2, "a", "b")],
         [line(35, "REBALANCE_START", 1, members=["b"], cause="LEAVE")],
         [
@@ -125,7 +127,7 @@ CASES = {
             (2, "b", "retained", None, None, False),
         ],
     ),
-    "a line says when a static member was replaced": (
+    "a line has the time of a static replacement": (
         [record(10, 1, static("s1")), record(20, 1, static("s2"))],
         [line(19, "STATIC_REPLACED", 1, instance_id="i", old_member_id="s1")],
         [
@@ -133,7 +135,7 @@ CASES = {
             (1, "s2", "replaced", None, None, False),
         ],
     ),
-    "of two lines about a member the first ended it": (
+    "the first of two lines about a member ended its membership": (
         [record(10, 1, "a")],
         [
             line(30, "HEARTBEAT_EXPIRED", 1, member_id="a"),
@@ -145,11 +147,11 @@ CASES = {
 
 # rule -> records, then (generation, member, process)
 PROCESSES = {
-    "a static member is its instance": (
+    "a static member's process is its instance id": (
         [record(10, 1, static("s1")), record(20, 2, static("s2"))],
         [(1, "s1", "i"), (2, "s2", "i")],
     ),
-    "a dynamic member is its client id and host, over a restart too": (
+    "a dynamic member's process is its client id and host, also after a restart": (
         [
             record(10, 1, twin("x1")),
             record(20, 2, twin("x1"), twin("x2")),
@@ -162,7 +164,7 @@ PROCESSES = {
             (3, "x2", "app@10.0.0.1"),
         ],
     ),
-    "two that stay side by side under one client id and host are two processes": (
+    "two members retained with the same client id and host are two processes": (
         [record(10, 1, twin("x1"), twin("x2"), "a"), record(20, 2, twin("x1"), twin("x2"), "a")],
         [
             (1, "a", "client-a@10.0.0.1"),
@@ -173,7 +175,7 @@ PROCESSES = {
             (2, "x2", "x2"),
         ],
     ),
-    "one client id on two hosts is two processes": (
+    "the same client id on two hosts is two processes": (
         [record(10, 1, twin("x1"), member("y1", client_id="app", host="/10.0.0.2"))],
         [(1, "x1", "app@10.0.0.1"), (1, "y1", "app@10.0.0.2")],
     ),
@@ -181,7 +183,7 @@ PROCESSES = {
 
 
 def events_and_records(rule, records, lines):
-    """The record's event stands in the timeline where its time puts it."""
+    """Events and records of a rule; the timeline orders them by time."""
     events = [line | {"seq": line["event_time"] * 10} for line in lines]
     metadata = []
     for offset, stored in enumerate(records):
@@ -205,19 +207,19 @@ def computed(frame, cases):
         of_case = events_and_records(rule, stored, lines[0] if lines else [])
         events += of_case[0]
         records += of_case[1]
-    made = generation_members(frame("timeline", events), frame("group_metadata", records))
-    return conform(made, "generation_members")
+    rows = generation_members(frame("timeline", events), frame("group_metadata", records))
+    return conform(rows, "generation_members")
 
 
 @pytest.fixture(scope="module")
-def found(frame, by_group):
+def members(frame, by_group):
     columns = ["generation", "member_id", "change", "left_how", "left_time", "gone"]
     return by_group(computed(frame, CASES), ["generation", "member_id"], columns)
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_members(found, rule):
-    assert found[rule] == CASES[rule][-1]
+def test_members(members, rule):
+    assert_rows(members[rule], CASES[rule][-1])
 
 
 @pytest.fixture(scope="module")
@@ -228,23 +230,29 @@ def processes(frame, by_group):
 
 @pytest.mark.parametrize("rule", PROCESSES)
 def test_process(processes, rule):
-    assert processes[rule] == PROCESSES[rule][-1]
+    assert_rows(processes[rule], PROCESSES[rule][-1])
 
 
-def test_a_member_keeps_what_its_record_says(frame):
-    said = {
+def test_a_member_has_the_fields_of_its_record(frame):
+    recorded = {
         **member("a", client_id="billing"),
         "session_timeout_ms": 10_000,
         "rebalance_timeout_ms": 60_000,
         "subscribed_topics": ["orders"],
     }
     lines = [line(30, "LEFT", 1, member_id="a", client_reason="unsubscribed")]
-    events, records = events_and_records("g", [record(10, 1, said)], lines)
+    events, records = events_and_records("g", [record(10, 1, recorded)], lines)
 
-    made = generation_members(frame("timeline", events), frame("group_metadata", records))
+    computed_rows = generation_members(frame("timeline", events), frame("group_metadata", records))
 
-    columns = ["client_id", "client_host", "session_timeout_ms", "rebalance_timeout_ms",
-               "subscribed_topics", "is_leader", "left_reason"]  # fmt: skip
-    assert [tuple(row) for row in made.select(columns).collect()] == [
-        ("billing", "/10.0.0.1", 10_000, 60_000, ["orders"], True, "unsubscribed")
-    ]
+    columns = ["member_id", "process", "client_id", "client_host", "session_timeout_ms",
+               "rebalance_timeout_ms", "subscribed_topics", "is_leader", "left_reason"]  # fmt: skip
+    values = ("a", "billing@10.0.0.1", "billing", "/10.0.0.1", 10_000, 60_000, ["orders"], True,
+              "unsubscribed")  # fmt: skip
+    expected = {"group_id": "g", "generation": 1, **dict(zip(columns, values, strict=True))}
+    assert_df_equality(
+        computed_rows.select(columns),
+        frame("generation_members", [expected]).select(columns),
+        ignore_nullable=True,
+        ignore_metadata=True,
+    )

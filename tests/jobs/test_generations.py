@@ -1,9 +1,11 @@
-"""generations: times and outcome from whatever events there are, and who or what began each."""
+"""generations: times and outcome from lines, records or both, and the cause of each."""
 
 import pytest
+from chispa import assert_df_equality
 
 from jobs.generations import generations
 from jobs.lake.tables import conform
+from tests.jobs.comparison import assert_rows
 
 BILLING = "billing-1-0f8fad5b-d9cb-469f-a165-70867728950e"
 
@@ -48,13 +50,14 @@ def record(ms, generation, members=("a",), state_ms=None):
 
 
 # rule -> events in their order, then
-#         (life, generation, prepared, joined, stable, ended, outcome, members, gap, evidence)
+#         (incarnation, generation, prepared, joined, stable, ended, outcome, members, gap,
+#          evidence)
 COURSES = {
-    "line and record tell one generation": (
+    "line and record are evidence of one generation": (
         [start(1000, 0), joined(4000, 1), assigned(4010, 1), record(4012, 1, state_ms=4000)],
         [(1, 1, 1000, 4000, 4010, None, "stable", 1, None, "both")],
     ),
-    "a log alone tells all its times": (
+    "a log alone has all times": (
         [start(1000, 0), joined(4000, 1), assigned(4010, 1), start(9000, 1), joined(9500, 2)],
         [
             (1, 1, 1000, 4000, 4010, 9000, "stable", 1, None, "log"),
@@ -86,15 +89,15 @@ COURSES = {
             (1, 2, 50, None, None, None, "unknown", None, 0, "log"),
         ],
     ),
-    "failed: a line says that the append did": (
+    "failed: a line about the failed append": (
         [joined(40, 1), assigned(45, 1), event(48, "STORE_FAILED", None, 1)],
         [(1, 1, None, 40, 45, None, "failed", 1, None, "log")],
     ),
-    "a failed append that was tried again and stored is stable": (
+    "stable: the append failed, but a retry succeeded": (
         [joined(40, 1), event(48, "STORE_FAILED", None, 1), record(60, 1)],
         [(1, 1, None, 40, 60, None, "stable", 1, None, "both")],
     ),
-    "empty: nobody joined": (
+    "empty: no member joined": (
         [start(10, 4), event(70, "GROUP_EMPTY", 5, 5), event(71, "RECORD_EMPTY", 5, 5)],
         [(1, 5, 10, 70, None, None, "empty", 0, None, "both")],
     ),
@@ -102,19 +105,19 @@ COURSES = {
         [event(71, "RECORD_EMPTY", 5, 5, state_timestamp_ms=70)],
         [(1, 5, None, 70, None, None, "empty", 0, None, "records")],
     ),
-    "the group's death ends its last generation": (
+    "the group's deletion ends its last generation": (
         [joined(40, 2), assigned(45, 2), event(900, "GROUP_DEAD", None, 2)],
         [(1, 2, None, 40, 45, 900, "stable", 1, None, "log")],
     ),
-    "a start from a generation that left no trace makes only the next": (
+    "a start in a generation without evidence makes only the next one": (
         [start(50, 7), joined(90, 8)],
         [(1, 8, 50, 90, None, None, "unknown", 1, None, "log")],
     ),
-    "a replacement's second record is the same generation": (
+    "the second record of a static replacement is of the same generation": (
         [record(20, 1, ("s1",)), record(80, 1, ("s2",))],
         [(1, 1, None, None, 20, None, "stable", 1, None, "records")],
     ),
-    "a new life counts its generations and gaps anew": (
+    "generations and gaps are counted per incarnation": (
         [
             record(20, 7),
             event(30, "TOMBSTONE", None, 7),
@@ -140,15 +143,15 @@ CAUSES = {
         [start(10, 0, "MEMBER_NEW", "a", client_reason="rebalance enforced"), record(40, 1)],
         [(1, "MEMBER_NEW", "rebalance enforced", "a", "client-a", "/10.0.0.1")],
     ),
-    "a member that no record has is named by its member id": (
+    "the client id of a member without a record is taken from its member id": (
         [start(10, 0, "MEMBER_NEW", BILLING), joined(40, 1)],
         [(1, "MEMBER_NEW", None, BILLING, "billing-1", None)],
     ),
-    "a member id that is no client id and UUID names no client": (
+    "a member id other than client id and UUID gives no client id": (
         [start(10, 0, "MEMBER_NEW", "x-1"), joined(40, 1)],
         [(1, "MEMBER_NEW", None, "x-1", None, None)],
     ),
-    "a LeaveGroup request that lists members: the first; its reason is on its own line": (
+    "a LeaveGroup request with several members: the first, with the reason of its own line": (
         [
             left(9, 1, "b", client_reason="the consumer is being closed", client_cause="CLOSING"),
             left(9, 1, "a", client_reason="unsubscribed", client_cause="UNSUBSCRIBED"),
@@ -156,7 +159,7 @@ CAUSES = {
         ],
         [(2, "LEAVE", "unsubscribed", "a", "client-a", "/10.0.0.1")],
     ),
-    "a leave beyond max.poll.interval.ms is known by what the client said": (
+    "a leave beyond max.poll.interval.ms shows by the client's reason": (
         [
             left(9, 1, "a", client_reason="poll timeout", client_cause="POLL_TIMEOUT"),
             start(10, 1, "LEAVE", "a"),
@@ -171,41 +174,41 @@ CAUSES = {
         ],
         [(2, "LEAVE", None, "a", "client-a", "/10.0.0.1")],
     ),
-    "before 2.1 no start says why: an expiry on the way does": (
+    "before 2.1 a start has no reason: an expiry in its join phase is the cause": (
         [event(9, "HEARTBEAT_EXPIRED", None, 1, member_id="b"), start(10, 1)],
         [(2, "HEARTBEAT_EXPIRY", None, "b", None, None)],
     ),
-    "before 2.1: a departure on the way does": (
+    "before 2.1: a departure in its join phase is the cause": (
         [left(9, 1, "a"), left(12, 1, "b"), start(10, 1)],
         [(2, "LEAVE", None, "a", "client-a", "/10.0.0.1")],
     ),
-    "without a reason: the one member that came": (
+    "without a reason: the only member that joined": (
         [record(10, 1), record(20, 2, ("a", "b"))],
         [
             (1, "MEMBER_NEW", None, "a", "client-a", "/10.0.0.1"),
             (2, "MEMBER_NEW", None, "b", None, None),
         ],
     ),
-    "without a reason: of two members that came neither is the culprit": (
+    "without a reason: if two members joined, neither is the culprit": (
         [record(10, 1, ("a", "b"))],
         [(1, "MEMBER_NEW", None, None, None, None)],
     ),
-    "without a reason: the one member that went": (
+    "without a reason: the only member that left": (
         [record(10, 1, ("a", "b")), record(20, 2)],
         [(1, "MEMBER_NEW", None, None, None, None), (2, "MEMBER_GONE", None, "b", None, None)],
     ),
-    "without a reason: the same members again": (
+    "without a reason: the same members rejoined": (
         [record(10, 1), record(20, 2)],
         [
             (1, "MEMBER_NEW", None, "a", "client-a", "/10.0.0.1"),
             (2, "REJOIN", None, None, None, None),
         ],
     ),
-    "the first generation seen, when it is not the first there was, has no known cause": (
+    "the first generation seen has no known cause, unless it is generation 1": (
         [record(10, 500), record(20, 501, ("a", "b"))],
         [(500, None, None, None, None, None), (501, "MEMBER_NEW", None, "b", None, None)],
     ),
-    "a generation of which no record tells the members has no known cause": (
+    "a generation without a record has no known cause": (
         [record(10, 1), start(20, 1), joined(30, 2), start(40, 2), record(60, 3)],
         [
             (1, "MEMBER_NEW", None, "a", "client-a", "/10.0.0.1"),
@@ -213,14 +216,14 @@ CAUSES = {
             (3, "REJOIN", None, None, None, None),
         ],
     ),
-    "who comes into an empty group is new": (
+    "a member that joins an empty group is new": (
         [event(10, "RECORD_EMPTY", 500, 500), record(20, 501)],
         [
             (500, None, None, None, None, None),
             (501, "MEMBER_NEW", None, "a", "client-a", "/10.0.0.1"),
         ],
     ),
-    "who left an emptied group is gone": (
+    "the last member of a group that became empty is gone": (
         [record(10, 1), event(20, "RECORD_EMPTY", 2, 2)],
         [
             (1, "MEMBER_NEW", None, "a", "client-a", "/10.0.0.1"),
@@ -247,8 +250,9 @@ def computed(frame, cases):
         for seq, row in enumerate(rows)
     ]
     records = [{"group_id": rule, "log_offset": 0, **CLIENT_A} for rule in cases]
-    made = generations(frame("timeline", events), frame("group_metadata", records))
-    return conform(made, "generations")
+    return conform(
+        generations(frame("timeline", events), frame("group_metadata", records)), "generations"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -260,7 +264,7 @@ def courses(frame, by_group):
 
 @pytest.mark.parametrize("rule", COURSES)
 def test_course(courses, rule):
-    assert courses[rule] == COURSES[rule][-1]
+    assert_rows(courses[rule], COURSES[rule][-1])
 
 
 @pytest.fixture(scope="module")
@@ -272,10 +276,10 @@ def causes(frame, by_group):
 
 @pytest.mark.parametrize("rule", CAUSES)
 def test_cause(causes, rule):
-    assert causes[rule] == CAUSES[rule][-1]
+    assert_rows(causes[rule], CAUSES[rule][-1])
 
 
-def test_a_generation_names_its_records_and_what_they_say(frame):
+def test_a_generation_has_the_offsets_and_the_protocol_of_its_records(frame):
     events = [
         {"group_id": "g", "topic_partition": "__consumer_offsets-3", **row}
         for row in (
@@ -284,10 +288,15 @@ def test_a_generation_names_its_records_and_what_they_say(frame):
         )
     ]
 
-    made = generations(frame("timeline", events), frame("group_metadata", []))
+    computed = generations(frame("timeline", events), frame("group_metadata", []))
 
     columns = ["topic_partition", "first_offset", "last_offset", "protocol", "protocol_type",
                "leader"]  # fmt: skip
-    assert [tuple(row) for row in made.select(columns).collect()] == [
-        ("__consumer_offsets-3", 7, 9, "range", "consumer", "s1")
-    ]
+    values = ("__consumer_offsets-3", 7, 9, "range", "consumer", "s1")
+    expected = {"group_id": "g", "generation": 1, **dict(zip(columns, values, strict=True))}
+    assert_df_equality(
+        computed.select(columns),
+        frame("generations", [expected]).select(columns),
+        ignore_nullable=True,
+        ignore_metadata=True,
+    )

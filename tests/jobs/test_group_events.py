@@ -1,9 +1,10 @@
-"""group_events: lines about a group in the order in which they were written, each once."""
+"""group_events: the lines about a group in the order of the log, each once."""
 
 import pytest
 
 from jobs.group_events import group_events
 from jobs.lake.tables import conform
+from tests.jobs.comparison import assert_rows
 
 
 def line(position, ms, text, event="LEFT", **more):
@@ -28,7 +29,7 @@ CASES = {
         [line(300, 10, "b", member_id="b"), line(40, 10, "a", member_id="a")],
         [(10, "LEFT", None, None, "a"), (10, "LEFT", None, None, "b")],
     ),
-    "a stretch of log in two files counts once": (
+    "a part of a log in two files counts once": (
         [
             line(0, 10, "a", member_id="a"),
             line(50, 20, "b", member_id="b"),
@@ -41,15 +42,15 @@ CASES = {
             (30, "LEFT", None, None, "c"),
         ],
     ),
-    "the same words twice in one millisecond of one file are two events": (
+    "the same text twice in one millisecond of one file is two events": (
         [line(0, 10, "a"), line(50, 10, "a"), line(900, 10, "a", file_id="rolled")],
         [(10, "LEFT", None, None, None), (10, "LEFT", None, None, None)],
     ),
-    "an empty group and a dead one": (
+    "the state after GROUP_EMPTY and GROUP_DEAD": (
         [line(0, 10, "a", "GROUP_EMPTY", generation=4), line(9, 20, "b", "GROUP_DEAD")],
         [(10, "GROUP_EMPTY", "Empty", 4, None), (20, "GROUP_DEAD", "Dead", None, None)],
     ),
-    "the state that a line names, where the event has none of its own": (
+    "the state that the line names, if the event does not determine it": (
         [line(0, 10, "a", "MEMBER_JOIN", state="Stable", member_id="a")],
         [(10, "MEMBER_JOIN", "Stable", None, "a")],
     ),
@@ -67,7 +68,7 @@ STATIC_LINES = [
     static(100, 30, "STATIC_REPLACED", group_id="billing", instance_id="i-1"),
     static(150, 30, "STATIC_NO_REBALANCE"),
     static(200, 40, "STATIC_FENCED", instance_id="i-2", member_id="old"),
-    static(250, 50, "STATIC_FENCED", instance_id="never heard of"),
+    static(250, 50, "STATIC_FENCED", instance_id="unknown"),
 ]
 
 
@@ -79,9 +80,21 @@ def events(frame):
     lines += [
         line(0, 10, "deleted", "ADMIN_DELETE", groups=["gone-1", "gone-2"]),
         line(50, 10, "loaded", "LOADED", topic_partition="__consumer_offsets-3"),
-        {"group_id": "told", "position": 0, "cause": "LEAVE", "reason": "removing x", **start},
-        {"group_id": "untold", "position": 0, "cause": "unknown", **start},
-        {"group_id": "new words", "position": 0, "cause": "unknown", "reason": "whim", **start},
+        {
+            "group_id": "known reason",
+            "position": 0,
+            "cause": "LEAVE",
+            "reason": "removing x",
+            **start,
+        },
+        {"group_id": "no reason", "position": 0, "cause": "unknown", **start},
+        {
+            "group_id": "unknown reason",
+            "position": 0,
+            "cause": "unknown",
+            "reason": "whim",
+            **start,
+        },
     ]
     return conform(group_events(frame("broker_log_events", lines)), "group_events").persist()
 
@@ -94,27 +107,33 @@ def by_rule(events, by_group):
 
 @pytest.mark.parametrize("rule", CASES)
 def test_order(by_rule, rule):
-    assert by_rule[rule] == CASES[rule][-1]
+    assert_rows(by_rule[rule], CASES[rule][-1])
 
 
 def test_a_line_that_names_several_groups_is_an_event_of_each(by_rule):
-    assert by_rule["gone-1"] == [(10, "ADMIN_DELETE", "Dead", None, None)]
-    assert by_rule["gone-2"] == by_rule["gone-1"]
+    for group in ("gone-1", "gone-2"):
+        assert_rows(by_rule[group], [(10, "ADMIN_DELETE", "Dead", None, None)])
 
 
-def test_a_line_about_no_group_is_no_event(by_rule):
-    others = {"gone-1", "gone-2", "told", "untold", "new words", "billing", "orders"}
+def test_a_line_without_a_group_is_no_event(by_rule):
+    others = {
+        "gone-1",
+        "gone-2",
+        "known reason",
+        "no reason",
+        "unknown reason",
+        "billing",
+        "orders",
+    }
     assert set(by_rule) == {*CASES, *others}
 
 
-def test_a_fenced_request_is_of_the_group_its_instance_is_in(by_rule):
-    assert by_rule["orders"] == [
-        (20, "STATIC_NEW", None, None, None),
-        (40, "STATIC_FENCED", None, None, "old"),
-    ]
+def test_a_fenced_request_belongs_to_the_group_of_its_instance(by_rule):
+    expected = [(20, "STATIC_NEW", None, None, None), (40, "STATIC_FENCED", None, None, "old")]
+    assert_rows(by_rule["orders"], expected)
 
 
-def test_a_static_join_without_a_rebalance_is_of_the_group_of_the_line_before(by_rule):
+def test_a_static_join_without_a_rebalance_belongs_to_the_group_of_the_previous_line(by_rule):
     assert [event for _, event, *_ in by_rule["billing"]] == [
         "STATIC_NEW",
         "STATIC_REPLACED",
@@ -122,12 +141,12 @@ def test_a_static_join_without_a_rebalance_is_of_the_group_of_the_line_before(by
     ]
 
 
-def test_a_start_without_a_reason_has_no_cause_one_in_unknown_words_has(events, by_group):
+def test_a_start_without_a_reason_has_no_cause_and_an_unknown_reason_is_unknown(events, by_group):
     causes = by_group(events.where("event = 'REBALANCE_START'"), ["event_seq"], ["cause"])
 
-    assert causes["told"] == [("LEAVE",)]
-    assert causes["untold"] == [(None,)]
-    assert causes["new words"] == [("UNKNOWN",)]
+    assert causes["known reason"] == [("LEAVE",)]
+    assert causes["no reason"] == [(None,)]
+    assert causes["unknown reason"] == [("UNKNOWN",)]
 
 
 def test_event_seq_is_a_key(events):

@@ -1,4 +1,4 @@
-"""group_metadata: what a record says of its group; what cannot be read of a member is null."""
+"""group_metadata: the fields of each record; null where a member's bytes are unreadable."""
 
 import pytest
 
@@ -51,12 +51,12 @@ OLDER = {k: v for k, v in GROUP.items() if k != "current_state_timestamp"} | {
     ]
 }
 VALUES = {
-    "whole": value(3),
+    "complete": value(3),
     "state time not set": value(3, current_state_timestamp=-1),
     "version 0": encode_value(2, 0, OLDER),
     "empty": value(3, members=[], protocol=None, leader=None),
     "tombstone": None,
-    "forgotten by the leader": with_member(assignment=b""),
+    "omitted by the leader": with_member(assignment=b""),
     "unreadable": with_member(subscription=b"\x00", assignment=b"\xff"),
     "connect": value(3, protocol_type="connect"),
     "first subscription version": with_member(
@@ -66,23 +66,23 @@ VALUES = {
 
 
 @pytest.fixture(scope="module")
-def found(frame):
+def groups(frame):
     records = [
         {"log_offset": offset, "append_time": 9, "key_type": 2, "value": data,
          "key": encode_key(2, {"group": name})}
         for offset, (name, data) in enumerate(VALUES.items())
     ]  # fmt: skip
-    commit = {"log_offset": 99, "key_type": 1, "key": b"not looked at"}
+    commit = {"log_offset": 99, "key_type": 1, "key": b"not decoded"}
     decoded = group_metadata(frame("offsets_records", [*records, commit]))
     return {row.group_id: row for row in conform(decoded, "group_metadata").collect()}
 
 
-def test_every_group_record_is_a_row_and_no_other(found):
-    assert set(found) == set(VALUES)
+def test_each_group_record_and_no_other_is_a_row(groups):
+    assert set(groups) == set(VALUES)
 
 
-def test_a_group(found):
-    row = found["whole"]
+def test_fields_of_a_group(groups):
+    row = groups["complete"]
 
     assert (row.topic_partition, row.log_offset) == ("__consumer_offsets-0", 0)
     assert (row.tombstone, row.value_version, row.generation) == (False, 3, 5)
@@ -90,8 +90,8 @@ def test_a_group(found):
     assert row.state_timestamp_ms == 1700
 
 
-def test_a_member(found):
-    (member,) = found["whole"].members
+def test_fields_of_a_member(groups):
+    (member,) = groups["complete"].members
 
     assert member.asDict(recursive=True) == {
         "member_id": "m-1",
@@ -113,26 +113,26 @@ def test_a_member(found):
     }
 
 
-def test_a_time_that_nobody_set_is_null(found):
-    assert found["state time not set"].state_timestamp_ms is None
+def test_a_state_time_that_is_not_set_is_null(groups):
+    assert groups["state time not set"].state_timestamp_ms is None
 
 
-def test_version_0_has_neither_state_time_nor_rebalance_timeout(found):
-    row = found["version 0"]
+def test_version_0_has_neither_state_time_nor_rebalance_timeout(groups):
+    row = groups["version 0"]
 
     assert (row.value_version, row.state_timestamp_ms) == (0, None)
     assert (row.members[0].rebalance_timeout_ms, row.members[0].instance_id) == (-1, None)
 
 
-def test_an_empty_group_has_no_members_a_removed_one_has_null(found):
-    assert (found["empty"].members, found["empty"].tombstone) == ([], False)
-    tombstone = found["tombstone"]
+def test_an_empty_group_has_no_members_and_a_tombstone_has_null(groups):
+    assert (groups["empty"].members, groups["empty"].tombstone) == ([], False)
+    tombstone = groups["tombstone"]
     assert (tombstone.members, tombstone.tombstone, tombstone.generation) == (None, True, None)
 
 
 # group -> subscribed topics, owned, generation of the owned, assigned
-READ_OF_MEMBERS = {
-    "forgotten by the leader": (["orders"], [("orders", [0, 1])], 4, []),
+MEMBER_FIELDS = {
+    "omitted by the leader": (["orders"], [("orders", [0, 1])], 4, []),
     "unreadable": (None, None, None, None),
     "connect": (None, None, None, None),
     "first subscription version": (
@@ -141,9 +141,9 @@ READ_OF_MEMBERS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("group", READ_OF_MEMBERS)
-def test_what_is_read_of_a_members_bytes(found, group):
-    (member,) = found[group].members
+@pytest.mark.parametrize("group", MEMBER_FIELDS)
+def test_fields_read_from_a_members_bytes(groups, group):
+    (member,) = groups[group].members
 
     def pairs(topics):
         return topics and [(topic, numbers) for topic, numbers in topics]
@@ -153,4 +153,4 @@ def test_what_is_read_of_a_members_bytes(found, group):
         pairs(member.owned),
         member.owned_generation,
         pairs(member.assigned),
-    ) == READ_OF_MEMBERS[group]
+    ) == MEMBER_FIELDS[group]

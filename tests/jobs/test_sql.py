@@ -1,4 +1,4 @@
-"""SQL over the lake: tables and views by their names, and one line on what is wrong."""
+"""SQL over the lake: tables and views by name, and errors in one line."""
 
 from datetime import date, datetime
 
@@ -13,7 +13,7 @@ from schemas import table_names, view_columns, view_names, view_rests_on, views_
 
 @pytest.fixture(scope="module")
 def empty(write_lake, tmp_path_factory):
-    """Every table, and not a row."""
+    """Every table, without rows."""
     return write_lake(tmp_path_factory.mktemp("empty"), {table: [] for table in table_names()})
 
 
@@ -70,7 +70,7 @@ def test_an_empty_tables_columns_have_their_types(empty, asked):
 
 
 @pytest.mark.parametrize("view", view_names())
-def test_every_view_can_be_asked_and_each_column_has_a_comment(empty, view):
+def test_every_view_can_be_queried_and_each_column_has_a_comment(empty, view):
     columns, rows = query(empty, f"SELECT * FROM {view}")
 
     assert columns[0] == "cluster_id"
@@ -79,13 +79,13 @@ def test_every_view_can_be_asked_and_each_column_has_a_comment(empty, view):
 
 
 @pytest.mark.parametrize("view", view_names())
-def test_a_view_comes_after_what_it_rests_on(view):
+def test_a_view_comes_after_the_views_it_reads(view):
     above = views_in_order()[: views_in_order().index(view)]
 
     assert view_rests_on(view) <= {*table_names(), *above}
 
 
-def test_comments_are_duckdbs_comments(lake):
+def test_comments_of_views_are_in_duckdb(lake):
     _, views = query(
         lake, "SELECT comment FROM duckdb_views() WHERE view_name = 'q05_moved_nothing'"
     )
@@ -95,11 +95,11 @@ def test_comments_are_duckdbs_comments(lake):
         "WHERE table_name = 'q05_moved_nothing' AND column_name = 'total_ms'",
     )
 
-    assert views == [("rebalances that changed no owner: wasted work.",)]
-    assert columns == [("total_ms", "ms not Stable for nothing")]
+    assert views == [("rebalances that changed no partition's owner.",)]
+    assert columns == [("total_ms", "ms not Stable")]
 
 
-def test_a_table_below_a_view_that_no_nightly_writes_may_be_missing_and_is_said(lake, capsys):
+def test_a_view_warns_of_a_missing_table_that_nightly_does_not_write(lake, capsys):
     columns, rows = query(lake, "SELECT group_id, seeds, from_time FROM q12_what_if")
 
     assert (columns, rows) == (["group_id", "seeds", "from_time"], [])
@@ -110,18 +110,18 @@ def test_a_table_below_a_view_that_no_nightly_writes_may_be_missing_and_is_said(
     ]
 
 
-def test_a_table_below_a_view_that_every_nightly_writes_is_asked_for(lake):
+def test_a_view_fails_without_a_table_that_nightly_writes(lake):
     with pytest.raises(UsageError, match="no table assignor_quality in it yet; run `regroup nigh"):
         query(lake, "SELECT * FROM q06_assignors")
 
 
-def test_a_view_that_rests_on_another_view(lake):
+def test_a_view_that_reads_another_view(lake):
     _, rows = query(lake, "SELECT group_id, generation, culprit, total_ms FROM q05_moved_nothing")
 
     assert rows == [("billing", 4, "app", 250)]
 
 
-def test_sums_in_a_view_are_integers_as_sparks_are(lake):
+def test_sums_in_a_view_are_integers_as_in_spark(lake):
     _, rows = query(
         lake,
         "SELECT TYPEOF(not_stable_ms), not_stable_ms FROM q01_by_day",
@@ -130,13 +130,13 @@ def test_sums_in_a_view_are_integers_as_sparks_are(lake):
     assert rows == [("BIGINT", 350)]
 
 
-def test_names_are_known_however_they_are_written(lake):
+def test_table_names_ignore_case_and_quotes(lake):
     _, rows = query(lake, 'WITH x AS (SELECT * FROM Generations) SELECT MAX(generation) FROM "x"')
 
     assert rows == [(5,)]
 
 
-def test_dates_and_times_are_utc_without_saying_so(lake):
+def test_dates_and_times_are_utc(lake):
     _, rows = query(
         lake, "SELECT event_date, preparing_time FROM rebalance_latency WHERE generation = 4"
     )
@@ -144,7 +144,7 @@ def test_dates_and_times_are_utc_without_saying_so(lake):
     assert rows == [(date(2026, 11, 21), datetime(1970, 1, 1, 0, 0, 1))]
 
 
-def test_columns_come_in_the_tables_order(lake):
+def test_columns_are_in_the_tables_order(lake):
     columns, _ = query(lake, "SELECT * FROM churn")
 
     assert columns[:5] == ["cluster_id", "group_id", "incarnation", "generation", "event_date"]
@@ -172,7 +172,7 @@ def test_clusters_of_any_name(spark, frame, tmp_path):
         ("SELECT 'x'::INT FROM churn", "Could not convert string 'x' to INT32"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(lake, statement, said):
+def test_an_error_is_one_line(lake, statement, said):
     with pytest.raises(UsageError) as raised:
         query(lake, statement)
 
@@ -203,7 +203,7 @@ def test_a_lake_in_a_folder_with_a_space(write_lake, tmp_path):
     assert query(root, "SELECT group_id FROM generations") == (["group_id"], [("g",)])
 
 
-def test_a_column_that_came_since_is_null_and_of_its_type(write_lake, tmp_path):
+def test_a_column_that_an_older_table_lacks_is_null_and_of_its_type(write_lake, tmp_path):
     run = {"run_id": "r", "step": "nightly", "started_at": 0, "seconds": 1.0, "outcome": "done"}
     newer = write_lake(tmp_path / "newer", {"runs": [run]})
     older = DeltaTable(f"{newer}/runs").to_pyarrow_table().drop_columns(["own_versions", "options"])

@@ -1,9 +1,10 @@
-"""timeline: one order for lines and records, lives told apart, and what an event helps to form."""
+"""timeline: the order of lines and records, incarnations, and the generation being formed."""
 
 import pytest
 
 from jobs.lake.tables import conform
 from jobs.timeline import timeline
+from tests.jobs.comparison import assert_rows
 
 M = [{"member_id": "m", "client_id": "c", "client_host": "/h"}]
 
@@ -43,7 +44,7 @@ CASES = {
         [stored(9000, 1), stored(4000, 2), stored(9500, 3)],
         [("RECORD", 1, 1, 1, 2), ("RECORD", 1, 2, 2, 3), ("RECORD", 1, 3, 3, 4)],
     ),
-    "a record without a time stands beside its neighbour": (
+    "a record without a time follows the previous record of its log": (
         [line(60, "JOIN_COMPLETE", 1), line(90, "REBALANCE_START", 2)],
         [stored(70, 1), stored(None, 2)],
         [
@@ -53,7 +54,7 @@ CASES = {
             ("REBALANCE_START", 1, 2, 2, 3),
         ],
     ),
-    "a death told by line and tombstone is one death": (
+    "a deletion with a line and a tombstone is one deletion": (
         [
             line(10, "JOIN_COMPLETE", 3),
             line(20, "GROUP_DEAD"),
@@ -69,7 +70,7 @@ CASES = {
             ("REBALANCE_START", 2, 0, 0, 1),
         ],
     ),
-    "records alone: what follows a tombstone is a new life": (
+    "records alone: a new incarnation begins after a tombstone": (
         [],
         [stored(10, 4), stored(20, 5, []), tombstone(30), stored(40, 1)],
         [
@@ -79,12 +80,12 @@ CASES = {
             ("RECORD", 2, 1, 1, 2),
         ],
     ),
-    "a death unseen shows by a lower generation": (
+    "a deletion without evidence shows by a lower generation": (
         [],
         [stored(10, 7), stored(90_000, 1), stored(95_000, 2)],
         [("RECORD", 1, 7, 7, 8), ("RECORD", 2, 1, 1, 2), ("RECORD", 2, 2, 2, 3)],
     ),
-    "an event overtaken by some ms is no new life": (
+    "an event in the wrong order by some ms begins no new incarnation": (
         [line(1000, "JOIN_COMPLETE", 4), line(1190, "JOIN_COMPLETE", 5)],
         [stored(1290, 4)],
         [
@@ -93,17 +94,17 @@ CASES = {
             ("RECORD", 1, 4, 4, 5),
         ],
     ),
-    "one generation less a while later is a new life": (
+    "a generation lower by one after more than 100 ms begins a new incarnation": (
         [line(1190, "JOIN_COMPLETE", 2)],
         [stored(1291, 1)],
         [("JOIN_COMPLETE", 1, 2, 2, 3), ("RECORD", 2, 1, 1, 2)],
     ),
-    "two generations less at once are a new life": (
+    "a generation lower by two begins a new incarnation": (
         [line(1190, "JOIN_COMPLETE", 3)],
         [stored(1191, 1)],
         [("JOIN_COMPLETE", 1, 3, 3, 4), ("RECORD", 2, 1, 1, 2)],
     ),
-    "a record of generation 0 is a birth, no generation": (
+    "a record of generation 0 creates the group and is no generation": (
         [line(20, "REBALANCE_START", 0, "m"), line(30, "JOIN_COMPLETE", 1)],
         [stored(10, 0, []), stored(40, 1)],
         [
@@ -113,7 +114,7 @@ CASES = {
             ("RECORD", 1, 1, 1, 2),
         ],
     ),
-    "a birth after a death begins the new life": (
+    "a record of generation 0 after a deletion begins the new incarnation": (
         [],
         [stored(10, 3), tombstone(20), stored(30, 0, []), stored(40, 1)],
         [
@@ -123,12 +124,12 @@ CASES = {
             ("RECORD", 2, 1, 1, 2),
         ],
     ),
-    "what comes before the first generation known helped to form it": (
+    "events before the first generation form it": (
         [line(10, "MEMBER_JOIN", None, "m"), line(20, "JOIN_COMPLETE", 8)],
         [],
         [("MEMBER_JOIN", 1, None, 7, 8), ("JOIN_COMPLETE", 1, 8, 8, 9)],
     ),
-    "a departure printed after the group is empty made it so": (
+    "a departure logged after the group became empty led to it": (
         [
             line(10, "REBALANCE_START", 2, "m"),
             line(10, "GROUP_EMPTY", 3),
@@ -141,7 +142,7 @@ CASES = {
             ("LEFT", 1, None, 3, 3),
         ],
     ),
-    "a departure printed after the join it completed belongs to that join": (
+    "a departure logged after the join that it completed belongs to that join": (
         [
             line(10, "REBALANCE_START", 2, "a"),
             line(40, "JOIN_COMPLETE", 3),
@@ -191,15 +192,15 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def found(frame, by_group):
-    events, records = [], []
+def timelines(frame, by_group):
+    log_events, records = [], []
     for rule, (lines, stored_records, _) in CASES.items():
         for rank, event in enumerate(lines, start=1):
             seq = event["event_time"] * 100_000 + rank
-            events.append({"group_id": rule, "event_seq": seq, **event})
+            log_events.append({"group_id": rule, "event_seq": seq, **event})
         for offset, record in enumerate(stored_records):
             records.append({"group_id": rule, "log_offset": offset, **record})
-    events = timeline(frame("group_events", events), frame("group_metadata", records))
+    events = timeline(frame("group_events", log_events), frame("group_metadata", records))
     columns = [
         "event",
         "incarnation",
@@ -211,5 +212,5 @@ def found(frame, by_group):
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_timeline(found, rule):
-    assert found[rule] == CASES[rule][-1]
+def test_timeline(timelines, rule):
+    assert_rows(timelines[rule], CASES[rule][-1])

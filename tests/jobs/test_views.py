@@ -1,4 +1,4 @@
-"""What the questions' views say of histories that no captured incident has; times are ms."""
+"""The views of the 15 questions on histories that no captured incident has; times are ms."""
 
 from datetime import date
 
@@ -76,7 +76,7 @@ def recorded(*numbers):
     return [{"group_id": "g", "generation": n, "partitions_assigned": 1} for n in numbers]
 
 
-def test_time_without_members_or_life_is_not_in_the_share(ask):
+def test_time_without_members_is_not_in_the_share(ask):
     tables = history(
         generation(1, 0, 1000),
         generation(2, 9000, 10_000, outcome="empty", ended_time=50_000),
@@ -89,11 +89,11 @@ def test_time_without_members_or_life_is_not_in_the_share(ask):
         "FROM q01_most_rebalanced_groups",
     )
 
-    # 0 to 9 s, the way into Empty, and 100 s to the last that is known
+    # 0 to 9 s, the rebalance into Empty, and from 100 s to the last time in the lake
     assert rows == [(3, 2, 4000, 9000 + 1000 + 10_000, 20.0)]
 
 
-def test_the_last_day_and_week_end_with_what_is_known(ask):
+def test_the_last_day_and_week_end_with_the_last_time_in_the_lake(ask):
     tables = history(
         generation(1, 0, 100),
         generation(2, 3 * DAY, 3 * DAY + 200),
@@ -109,7 +109,7 @@ def test_the_last_day_and_week_end_with_what_is_known(ask):
     assert rows == [(3, 1, 2, 400, 600)]
 
 
-def test_a_storm_is_told_by_its_pauses(ask):
+def test_a_storm_is_found_by_its_pauses(ask):
     starts = [0, 20_000, 40_000, 60_000, 80_000, 140_999, 141_999]
     tables = history(
         *(
@@ -127,7 +127,7 @@ def test_a_storm_is_told_by_its_pauses(ask):
     )
     storms = ask(tables, "SELECT first_generation, generations, lasted_ms FROM q07_storms")
 
-    # A pause of 59,999 ms still is below 60 s; of causes as frequent the first one is told.
+    # A pause of 59,999 ms is below 60 s.  Of equally frequent causes the first is shown.
     assert rows == [
         (60_000, 1, 7, 59_999, "C", 42.9, 2),
         (300_000, 1, 7, 59_999, "C", 42.9, 2),
@@ -145,7 +145,7 @@ def line(at, event, broker, **more):
     } | more
 
 
-def test_a_coordinator_moves_with_the_log(ask):
+def test_a_coordinator_change_affects_the_groups_of_its_partition(ask):
     log = {"topic_partition": "__consumer_offsets-7"}
     tables = history(
         generation(1, 1000, 2000, **log),
@@ -177,7 +177,7 @@ def test_a_coordinator_moves_with_the_log(ask):
     ]
 
 
-def test_eager_partitions_wait_from_their_owners_last_commit(ask):
+def test_eager_partitions_are_unowned_from_the_owners_last_commit(ask):
     tables = history(
         generation(1, 0, 100, protocol="range", ended_time=10_000),
         generation(2, 10_000, 13_000, protocol="range"),
@@ -186,7 +186,7 @@ def test_eager_partitions_wait_from_their_owners_last_commit(ask):
         "generation_members": [*members(1, "a", "b"), *members(2, "a", "b")],
         "assignments": [*owned(1, p0="a", p1="a", p2="b"), *owned(2, p0="a", p1="b", p2="b")],
         "committed_offsets": [commit(12_000, 5), commit(12_900, 9, partition=9)],
-        # a stopped with both at 12,000; b, who commits nothing, when the rebalance began
+        # a stopped both at 12,000; b, which has no commits, at the start of the rebalance
     }
 
     rows = ask(
@@ -202,7 +202,7 @@ def test_eager_partitions_wait_from_their_owners_last_commit(ask):
     ]
 
 
-def test_cooperative_partitions_wait_for_the_second_round_only(ask):
+def test_cooperative_partitions_are_unowned_during_the_second_round_only(ask):
     sticky = {"protocol": "cooperative-sticky"}
     tables = history(
         generation(1, 0, 100, ended_time=10_000, **sticky),
@@ -235,13 +235,13 @@ def test_cooperative_partitions_wait_for_the_second_round_only(ask):
         (2, 0, "kept", 0),
         (2, 1, "orphaned", None),
         (3, 0, "kept", 0),
-        (3, 1, "moved", 1000),  # from 12,000, when a gave it up
+        (3, 1, "moved", 1000),  # from 12,000, when a revoked it
         (4, 0, "kept", 0),
-        (4, 1, "moved", 1000),  # b was gone when the rebalance began
+        (4, 1, "moved", 1000),  # b had left when the rebalance began
     ]
 
 
-def test_an_offset_that_goes_back_counts_where_it_counts(ask):
+def test_an_offset_rewind_counts_for_its_generation(ask):
     tables = history(generation(1, 0, 100), generation(2, 5000, 6000)) | {
         "committed_offsets": [
             commit(1000, 50),
@@ -262,22 +262,22 @@ def test_an_offset_that_goes_back_counts_where_it_counts(ask):
     assert rows == [(1, 0, 0), (2, 1, 20)]
 
 
-def cause(number, at, what, story, who, role="trigger", seq=1):
+def cause(number, at, cause_class, story, client_id, role="trigger", seq=1):
     return {
         "group_id": "g",
         "generation": number,
         "cause_seq": seq,
         "event_time": at,
         "role": role,
-        "cause": what,
+        "cause": cause_class,
         "story": story,
-        "member_id": f"{who}-{at}",
-        "client_id": who,
+        "member_id": f"{client_id}-{at}",
+        "client_id": client_id,
         "client_host": "h",
     }
 
 
-def test_static_membership_spares_what_is_back_within_its_session(ask):
+def test_static_membership_avoids_restarts_that_are_back_within_their_session(ask):
     tables = {
         "generation_members": [
             {"group_id": "g", "generation": 1, "member_id": who, "process": who}
@@ -290,7 +290,7 @@ def test_static_membership_spares_what_is_back_within_its_session(ask):
             cause(4, 20_000, "LEAVE", "restart", "b"),  # away for 11 s
             cause(5, 31_000, "MEMBER_NEW", "return", "b"),
             cause(6, 40_000, "LEAVE", "restart", "a"),
-            cause(6, 40_100, "LEAVE", "stop", "c", "contributing", 2),  # would have been anyway
+            cause(6, 40_100, "LEAVE", "stop", "c", "contributing", 2),  # rebalances in any case
             cause(7, 44_000, "MEMBER_NEW", "return", "a"),
         ],
         "rebalance_latency": [
@@ -307,7 +307,7 @@ def test_static_membership_spares_what_is_back_within_its_session(ask):
     assert rows == [(3, 2, 3, 10**2 + 10**3 + 10**7, True)]
 
 
-def test_a_configuration_with_everything_odd(ask):
+def test_a_configuration_with_all_oddities(ask):
     first = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 9000, "subscribed_topics": ["t"]}
     other = {"session_timeout_ms": 45_000, "rebalance_timeout_ms": 300_000, "instance_id": "i"}
     subscriptions = [b"\0\1", b"\0\3"]
@@ -324,7 +324,7 @@ def test_a_configuration_with_everything_odd(ask):
             *members(1, "a", **first),
             *members(2, "a", **first),
             *members(2, "b", **other, subscribed_topics=["t", "u"]),
-            # of another date: not told of any more
+            # on an earlier date: not part of the audit
             *members(3, "old", event_date=date(2026, 11, 20), session_timeout_ms=1),
         ],
         "assignments": [*owned(1, p0="a"), *owned(2, p0="a")],
@@ -361,7 +361,7 @@ def test_topics_in_another_order_are_the_same_subscription(ask):
     assert ask(tables, "SELECT subscriptions, findings FROM q13_config_audit") == [(1, None)]
 
 
-def test_commits_from_outside_of_the_group(ask):
+def test_commits_without_an_owner_in_the_group(ask):
     tables = history(
         generation(1, 1000, 2000, protocol="range", ended_time=8000),
         generation(2, 8000, 9000, outcome="empty"),
@@ -372,7 +372,7 @@ def test_commits_from_outside_of_the_group(ask):
             commit(500, 1),
             commit(3000, 2),
             commit(4000, 2, partition=1),
-            commit(8500, 3),  # a stops with it: the generation still counts
+            commit(8500, 3),  # a commits as it stops: it still counts for its generation
             commit(9500, 4),
         ],
     }
@@ -390,7 +390,7 @@ def test_commits_from_outside_of_the_group(ask):
     ]
 
 
-def test_who_falls_silent_while_others_go_on(ask):
+def test_members_that_stop_committing_while_others_commit(ask):
     tables = history(generation(1, 0, 1000, ended_time=61_000), generation(2, 61_000, 62_000)) | {
         "churn": recorded(1, 2),
         "assignments": owned(1, p0="a", p1="b", p2="b", p3="c"),
@@ -407,19 +407,19 @@ def test_who_falls_silent_while_others_go_on(ask):
         "stopped_committing FROM q14_idle_owners ORDER BY 1",
     )
 
-    # a's last commit was 11 s before the end, but nobody's was 10 s later
+    # a's last commit was 11 s before the end, but no other commit was 10 s later
     assert rows == [("b", 2, 1, 1, 21_000, True)]
 
 
-def test_lives_of_groups(ask):
+def test_states_of_groups(ask):
     tables = history(
         generation(1, 0, 1000, group="members"),
-        generation(1, 0, 1000, group="reborn"),
-        generation(1, 7000, 8000, group="reborn", incarnation=2, outcome="empty"),
+        generation(1, 0, 1000, group="recreated"),
+        generation(1, 7000, 8000, group="recreated", incarnation=2, outcome="empty"),
         generation(1, 0, 1000, group="dead", outcome="empty"),
     ) | {
         "timeline": [
-            {"group_id": "reborn", "seq": 1, "event": "TOMBSTONE", "event_time": 5000},
+            {"group_id": "recreated", "seq": 1, "event": "TOMBSTONE", "event_time": 5000},
             {"group_id": "dead", "seq": 1, "event": "TOMBSTONE", "event_time": 5000},
         ],
         "committed_offsets": [commit(3000, 1, group="tool")],
@@ -434,12 +434,12 @@ def test_lives_of_groups(ask):
     assert rows == [
         ("dead", 1, "dead", 1000, 5000, None),
         ("members", 1, "members", None, None, None),
-        ("reborn", 2, "empty", 8000, None, 8000 + 7 * DAY),
+        ("recreated", 2, "empty", 8000, None, 8000 + 7 * DAY),
         ("tool", None, "commits only", None, None, 3000 + 7 * DAY),
     ]
 
 
-def test_bytes_of_whoever_wrote_them(ask):
+def test_bytes_per_group_and_partition(ask):
     def record(offset, key, value, log="__consumer_offsets-1"):
         return {"log_offset": offset, "topic_partition": log, "key": key, "value": value}
 
@@ -448,7 +448,7 @@ def test_bytes_of_whoever_wrote_them(ask):
         "offsets_records": [
             record(1, b"12345", b"123"),
             record(2, b"12345", None),
-            record(3, b"12", b"12345678", log="__consumer_offsets-2"),  # of nobody we know
+            record(3, b"12", b"12345678", log="__consumer_offsets-2"),  # of an unknown group
         ],
         "committed_offsets": [commit(1, 5, **log)],
         "group_metadata": [{"group_id": "g", "log_offset": 2, "tombstone": True} | log],

@@ -1,4 +1,4 @@
-"""docs/tables.md is what schemas/ says."""
+"""docs/tables.md is up to date with schemas/."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "tables.md"
 
 def test_the_page_is_up_to_date():
     assert PAGE.read_text(encoding="utf-8") == page(), (
-        "make it anew: .venv/bin/python -m tools.tables_page docs/tables.md"
+        "regenerate it: .venv/bin/python -m tools.tables_page docs/tables.md"
     )
 
 
@@ -23,6 +23,6 @@ def test_every_table_and_view_has_its_section():
 def test_a_column_with_its_type_and_meaning():
     lines = page().splitlines()
 
-    assert "| join_ms | `BIGINT` | ms in PreparingRebalance: waiting for everybody to join; null without a log |" in lines  # fmt: skip  # noqa: E501
+    assert "| join_ms | `BIGINT` | ms in PreparingRebalance: waiting for all members to join; null without a log |" in lines  # fmt: skip  # noqa: E501
     assert "| members.instance_id | `STRING` | group.instance.id of a static member |" in lines
     assert "| pause_below_ms | pauses between its rebalances are shorter than this |" in lines
