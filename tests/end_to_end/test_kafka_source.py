@@ -1,4 +1,4 @@
-"""Source kafka against a real broker: nothing twice, nothing missing, and no silence."""
+"""Source kafka with a real broker: every record once, and missing records are an error."""
 
 import time
 from dataclasses import replace
@@ -24,7 +24,7 @@ from jobs.segments import read_segment
 from jobs.sources import kafka
 from tools import kafka_broker
 
-LOG = "__consumer_offsets-0"  # one partition: every group's records lie in it
+LOG = "__consumer_offsets-0"  # the only partition
 TABLES = ("offsets_records", "quarantine", "ingested_files")
 RECORD = "topic_partition, log_offset, event_date, append_time, key, value, key_type"
 
@@ -54,7 +54,7 @@ def lake(spark, tmp_path):
 
 @pytest.fixture(scope="module")
 def kept_lake(spark, tmp_path_factory):
-    """One lake through several tests, each of which begins where the one before left it."""
+    """One lake for several tests; each continues where the previous test ended."""
     return Lake(spark, str(tmp_path_factory.mktemp("kept") / "lake"), "c")
 
 
@@ -106,7 +106,7 @@ class Clients:
         return producer
 
     def delete_all_records(self):
-        """By retention, as a broker does it; the offset of the next record comes back."""
+        """By retention, as a broker does; returns the offset of the next record."""
         self._configure({"cleanup.policy": "delete", "retention.ms": "1"})
         reader = ck.Consumer(self.common | {"group.id": "watch"})
         low, high, deadline = 0, 1, time.monotonic() + 30
@@ -161,7 +161,7 @@ def landed(lake):
 
 
 def written(broker):
-    """The same of the broker's own log."""
+    """The same from the broker's segment files."""
     return [
         record
         for segment in sorted((broker.data / LOG).glob("*.log"))
@@ -172,11 +172,11 @@ def written(broker):
 
 
 def commits(lake):
-    """How many versions each bronze table has."""
+    """The version of each bronze table."""
     return {table: len(DeltaTable(f"{lake.root}/{table}").history()) for table in TABLES}
 
 
-def test_nothing_twice_and_nothing_missing(broker, clients, kept_lake, tmp_path):
+def test_every_record_is_read_once(broker, clients, kept_lake, tmp_path):
     lake = kept_lake
     clients.join("a", "b")
     clients.commit("a", 0)
@@ -218,11 +218,11 @@ def test_nothing_twice_and_nothing_missing(broker, clients, kept_lake, tmp_path)
 
     run_segments(lake, broker)
     everything = "SELECT * FROM offsets_records ORDER BY log_offset"
-    assert rows(lake, everything) == rows(by_segments, everything), "by two ways, there once"
+    assert rows(lake, everything) == rows(by_segments, everything), "read twice, stored once"
     assert broken_laws(lake.root)[1] == []
 
 
-def test_a_run_that_dies_before_it_counted_is_made_good_by_the_next(
+def test_the_next_run_completes_a_run_that_was_killed_before_counting(
     broker, clients, kept_lake, monkeypatch
 ):
     def die(*_):
@@ -243,7 +243,7 @@ def test_a_run_that_dies_before_it_counted_is_made_good_by_the_next(
     assert broken_laws(lake.root)[1] == []
 
 
-def test_what_an_open_transaction_holds_back_comes_when_it_ends(broker, clients, kept_lake, capfd):
+def test_records_of_an_open_transaction_are_read_after_its_end(broker, clients, kept_lake, capfd):
     lake = kept_lake
     run(lake, broker)
     held_from = written(broker)[-1][0] + 1
@@ -260,7 +260,7 @@ def test_what_an_open_transaction_holds_back_comes_when_it_ends(broker, clients,
     assert landed(lake) == written(broker)
 
 
-def test_what_was_deleted_before_it_was_read_is_on_record(broker, clients, kept_lake):
+def test_records_deleted_before_they_were_read_are_quarantined_as_a_gap(broker, clients, kept_lake):
     lake = kept_lake
     clients.commit("b", 0)  # the last thing read is a record, not a transaction's marker
     run(lake, broker)
@@ -280,8 +280,8 @@ def test_what_was_deleted_before_it_was_read_is_on_record(broker, clients, kept_
     assert broken_laws(lake.root)[1] == []
 
 
-def test_zero_rows_of_a_log_that_has_some_is_an_error(broker, clients, lake, monkeypatch):
-    """As Spark's Kafka source answers with its default way to list partitions."""
+def test_zero_rows_of_a_log_with_records_is_an_error(broker, clients, lake, monkeypatch):
+    """Spark's Kafka source does so with its default offset reader."""
     lake.spark.conf.set(kafka.OLD_OFFSET_READER, "false")
     monkeypatch.setattr(kafka, "OLD_OFFSET_READER", "spark.regroup.unheard")
 
@@ -289,14 +289,14 @@ def test_zero_rows_of_a_log_that_has_some_is_an_error(broker, clients, lake, mon
         run(lake, broker)
 
 
-def test_a_log_shorter_than_what_was_read_is_another_log(broker, clients, lake, monkeypatch):
+def test_a_log_shorter_than_the_last_read_offset_is_an_error(broker, clients, lake, monkeypatch):
     monkeypatch.setattr(kafka.TopicReader, "_progress", lambda _: {0: 1_000_000})
 
     with pytest.raises(RunFailed, match="read up to offset 1000000, and the broker has"):
         run(lake, broker)
 
 
-def test_no_broker_is_one_line_and_exit_1(spark, tmp_path, monkeypatch, capsys):
+def test_an_unreachable_broker_is_one_line_and_exit_1(spark, tmp_path, monkeypatch, capsys):
     conf = tmp_path / "conf.toml"
     conf.write_text('[kafka]\n"default.api.timeout.ms" = 500\n"sasl.jaas.config" = "secret"\n')
     lake = ["--lake", str(tmp_path / "lake"), "--cluster-id", "c"]
@@ -306,8 +306,8 @@ def test_no_broker_is_one_line_and_exit_1(spark, tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main()
 
-    said = capsys.readouterr().err
+    error = capsys.readouterr().err
     assert ended.value.code == 1
-    assert said.startswith("regroup: --kafka 127.0.0.1:1: TimeoutException: ")
-    assert said.count("\n") == 1
-    assert "secret" not in said
+    assert error.startswith("regroup: --kafka 127.0.0.1:1: TimeoutException: ")
+    assert error.count("\n") == 1
+    assert "secret" not in error

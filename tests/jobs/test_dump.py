@@ -1,4 +1,4 @@
-"""dump: columns by their names, what cannot be read in quarantine, every record once."""
+"""Source dump: columns by their names, unreadable rows in quarantine, every record once."""
 
 import base64
 import gzip
@@ -37,7 +37,7 @@ def b64(data):
 
 
 @pytest.mark.parametrize(
-    ("names", "found"),
+    ("names", "expected"),
     [
         ("topic partition offset timestamp timestampType key value", "key value offset topic"),
         ("topic partition offset tstype ts broker key payload", "key payload offset topic"),
@@ -50,14 +50,14 @@ def b64(data):
     ids=["Spark's Kafka source", "kcat -J", "an envelope", "InsertField, cases mixed",
          "the plain name before another"],
 )  # fmt: skip
-def test_columns_by_the_names_in_use(names, found):
+def test_columns_by_names_in_common_use(names, expected):
     columns = columns_of([tuple(name.split(".")) for name in names.split()], "dump")
 
     chosen = (columns.get(name) for name in ("key", "value", "offset", "topic"))
-    assert " ".join("None" if path is None else ".".join(path) for path in chosen) == found
+    assert " ".join("None" if path is None else ".".join(path) for path in chosen) == expected
 
 
-def test_a_missing_column_is_named_and_so_is_what_is_there():
+def test_a_missing_column_is_an_error_with_the_existing_names():
     with pytest.raises(UsageError) as raised:
         columns_of([("key",), ("Offset",), ("partition",), ("data",)], "/dumps/a.parquet")
 
@@ -69,7 +69,7 @@ def test_a_missing_column_is_named_and_so_is_what_is_there():
 
 ROW = {"partition": 3, "offset": 7, "timestamp": DAY_MS, "key": b64(GROUP), "value": b64(b"v")}
 JSON = [
-    # a line, then what becomes of it: partition, offset, time, key, value, reason
+    # line -> partition, offset, time, key, value, reason
     (ROW, 3, 7, DAY_MS, GROUP, b"v", None),
     (ROW | {"value": None}, 3, 7, DAY_MS, GROUP, None, None),
     ({k: v for k, v in ROW.items() if k != "value"}, 3, 7, DAY_MS, GROUP, None, None),
@@ -110,7 +110,7 @@ def test_a_line_of_json(tmp_path, record, partition, offset, time_ms, key, value
     ]  # fmt: skip
 
 
-def test_a_gzip_that_ends_too_early_gives_what_it_has(tmp_path):
+def test_a_truncated_gzip_file_is_read_up_to_its_end(tmp_path):
     lines = b"".join(json.dumps(ROW | {"offset": n}).encode() + b"\n" for n in range(20_000))
     packed = gzip.compress(lines)
     (tmp_path / "dump.json.gz").write_bytes(packed[: len(packed) // 2])
@@ -142,7 +142,7 @@ def avro(path, records):
         fastavro.writer(out, AVRO, rows, codec="deflate", sync_interval=1000)
 
 
-def test_avro_up_to_where_it_is_damaged(tmp_path):
+def test_avro_is_read_up_to_the_damage(tmp_path):
     avro(tmp_path / "dump.avro", [(GROUP, None, 1, n, DAY_MS) for n in range(200)])
     data = bytearray((tmp_path / "dump.avro").read_bytes())
     data[-30] ^= 0xFF
@@ -162,7 +162,7 @@ def test_avro_up_to_where_it_is_damaged(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
+    ("name", "data", "message"),
     [
         ("a.jsonl", b"plain text\n", "no column for key and offset and partition"),
         ("a.jsonl", b'\xff\xfe{\x00"\x00', "it has none"),
@@ -172,10 +172,10 @@ def test_avro_up_to_where_it_is_damaged(tmp_path):
         ("empty.json", b"", "all files are empty or hidden"),
     ],
 )
-def test_what_is_no_dump_is_said_in_one_line(tmp_path, name, data, said):
+def test_a_file_that_is_not_a_dump_is_an_error_in_one_line(tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
 
-    with pytest.raises(UsageError, match=said) as raised:
+    with pytest.raises(UsageError, match=message) as raised:
         Dump(str(tmp_path))
 
     assert "\n" not in str(raised.value)
@@ -225,12 +225,12 @@ def rows_of(lake, name, *columns):
 def counts(lake, where):
     columns = ("topic_partition", "inputs", "kept_by_date", "quarantined", "skipped",
                "first_offset", "last_offset")  # fmt: skip
-    found = lake.read("ingested_files").where(where).select(*columns).collect()
-    return sorted(map(tuple, found), key=lambda row: row[0] or "")
+    files = lake.read("ingested_files").where(where).select(*columns).collect()
+    return sorted(map(tuple, files), key=lambda row: row[0] or "")
 
 
 @pytest.mark.parametrize("format_", ["parquet", "delta"])
-def test_records_once_and_counts_that_add_up(lake, tmp_path, format_):
+def test_every_record_once_and_counts_add_up(lake, tmp_path, format_):
     path = tmp_path / "dump"
     if format_ == "delta":
         write_deltalake(path, table(RECORDS))
@@ -258,7 +258,7 @@ def test_records_once_and_counts_that_add_up(lake, tmp_path, format_):
     assert broken_laws(lake.root)[1] == []
 
 
-def test_records_once_though_an_export_has_their_times_in_another_zone(lake, tmp_path):
+def test_every_record_once_also_with_times_in_another_zone(lake, tmp_path):
     for name, ahead_ms in (("utc", 0), ("elsewhere", 7_200_000)):
         records = [(OURS, 3, n, at(DAY_MS + n + ahead_ms), COMMIT, COMMITTED) for n in range(3)]
         (tmp_path / name).mkdir()
@@ -268,7 +268,7 @@ def test_records_once_though_an_export_has_their_times_in_another_zone(lake, tmp
     assert rows_of(lake, "offsets_records", "log_offset") == [(0,), (1,), (2,)]
 
 
-def test_the_same_records_from_segments_after_a_run_that_died_before_it_counted(lake, tmp_path):
+def test_records_of_segments_and_dump_once_after_a_run_killed_before_counting(lake, tmp_path):
     two_hours = 7_200_000
     records = [(OURS, 3, n, at(DAY_MS + two_hours), COMMIT, COMMITTED) for n in range(3)]
     pq.write_table(table(records), tmp_path / "0.parquet")
@@ -284,7 +284,7 @@ def test_the_same_records_from_segments_after_a_run_that_died_before_it_counted(
     assert rows_of(lake, "offsets_records", *columns) == [(n, "segments") for n in range(3)]
 
 
-def test_a_folder_of_several_formats_each_by_its_own_names(lake, tmp_path):
+def test_a_folder_may_have_several_formats_and_column_names(lake, tmp_path):
     folder = tmp_path / "dumps"
     folder.mkdir()
     # base64 and times as text, as a table of strings has them

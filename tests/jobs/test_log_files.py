@@ -1,4 +1,4 @@
-"""Log files of every wrapping: positions, times, stack traces, and counts that add up."""
+"""Log files in every encoding and with every prefix: positions, times, stack traces, counts."""
 
 import gzip
 import io
@@ -24,13 +24,13 @@ def stabilized(generation, date="2024-01-02 03:04:05,678"):
 
 def read(data, timezone="UTC"):
     """Entries, unreadable lines and counts of a file."""
-    found = list(read_log(io.BytesIO(data), file="server.log", timezone=timezone))
-    counts = found.pop()
+    items = list(read_log(io.BytesIO(data), file="server.log", timezone=timezone))
+    counts = items.pop()
     assert isinstance(counts, LogCounts)
     total = counts.events + counts.unreadable + counts.skipped + counts.continuations
     assert counts.lines == total
-    entries = [item for item in found if isinstance(item, LogEntry)]
-    unreadable = [item for item in found if isinstance(item, Unreadable)]
+    entries = [item for item in items if isinstance(item, LogEntry)]
+    unreadable = [item for item in items if isinstance(item, Unreadable)]
     assert (len(entries), len(unreadable)) == (counts.events, counts.unreadable)
     return entries, unreadable, counts
 
@@ -79,7 +79,7 @@ def test_an_empty_file():
     ],
     ids=["one member", "two members", "padded"],
 )
-def test_gzip_keeps_the_positions_of_the_unpacked_file(pack):
+def test_gzip_keeps_the_positions_of_the_uncompressed_file(pack):
     entries, unreadable, counts = read(pack(PLAIN.encode()))
 
     assert [e.position for e in entries] == [FIRST, SECOND]
@@ -87,8 +87,8 @@ def test_gzip_keeps_the_positions_of_the_unpacked_file(pack):
     assert counts.lines == 4
 
 
-def test_a_gzip_file_that_ends_early_is_read_up_to_there():
-    # Numbers keep gzip from packing the lines into nothing.
+def test_a_truncated_gzip_file_is_read_up_to_its_end():
+    # Different numbers keep the compressed file large.
     lines = [
         stabilized(n, f"2024-01-02 03:04:{n % 60:02},{n * 7919 % 1000:03}") for n in range(500)
     ]
@@ -165,7 +165,7 @@ WRAPPERS = [
 
 
 @pytest.mark.parametrize("wrapper", WRAPPERS)
-def test_what_containers_put_round_a_line(wrapper):
+def test_prefixes_of_containers_are_removed(wrapper):
     lines = [wrapper.format(line=line) for line in PLAIN.splitlines()]
 
     entries, unreadable, counts = read("\n".join(lines).encode())
@@ -178,7 +178,7 @@ def test_what_containers_put_round_a_line(wrapper):
     assert counts == LogCounts("server.log", lines=4, events=2, skipped=2)
 
 
-def test_json_that_names_date_level_and_logger_itself():
+def test_json_with_its_own_date_level_and_logger():
     message = "[GroupCoordinator 1]: Stabilized group g generation 7 (__consumer_offsets-3)"
     record = {
         "@timestamp": "2024-01-02T03:04:05.678Z",
@@ -213,7 +213,7 @@ def test_a_stack_trace_belongs_to_its_line(lead):
 
 
 @pytest.mark.parametrize("cut", [80, 100, 130, len(stabilized(7)) - 20])
-def test_a_line_wrapped_by_a_terminal_is_put_together(cut):
+def test_a_wrapped_line_is_joined(cut):
     line = stabilized(7)
     wrapped = f"{line[:cut]}\n{line[cut:]}\n{OTHER}\n"
 
@@ -226,7 +226,7 @@ def test_a_line_wrapped_by_a_terminal_is_put_together(cut):
     assert counts == LogCounts("server.log", lines=3, events=1, skipped=1, continuations=1)
 
 
-def test_a_cut_line_is_read_as_far_as_it_goes_and_what_follows_is_not_glued_to_it():
+def test_a_truncated_line_is_not_joined_with_the_next():
     data = f"{stabilized(7)[:110]}\nHello\n{stabilized(8)}\n"
 
     entries, _, counts = read(data.encode())
@@ -236,7 +236,7 @@ def test_a_cut_line_is_read_as_far_as_it_goes_and_what_follows_is_not_glued_to_i
     assert counts == LogCounts("server.log", lines=3, events=2, skipped=1)
 
 
-def test_a_last_line_that_breaks_off_is_unreadable():
+def test_a_truncated_last_line_is_unreadable():
     data = f"{stabilized(7)}\n{stabilized(12345).partition(' (')[0]}"  # or 123456?
 
     entries, unreadable, _ = read(data.encode())
@@ -246,7 +246,7 @@ def test_a_last_line_that_breaks_off_is_unreadable():
     assert read(data[: len(stabilized(7))].encode())[2].events == 1
 
 
-def test_unknown_words_of_a_coordinator_are_unreadable():
+def test_an_unknown_wording_of_a_coordinator_is_unreadable():
     line = f"[2024-01-02 03:04:05,678] WARN [GroupCoordinator 1]: It rains ({LOGGER})"
 
     entries, unreadable, counts = read(f"{OTHER}\n{line}\n".encode())
@@ -258,7 +258,7 @@ def test_unknown_words_of_a_coordinator_are_unreadable():
     assert counts == LogCounts("server.log", lines=2, unreadable=1, skipped=1)
 
 
-def test_a_line_without_a_date_has_the_time_of_the_one_before():
+def test_a_line_without_a_date_has_the_time_of_the_previous_line():
     bare = stabilized(8).partition("] ")[2]
 
     entries, _, _ = read(f"{bare}\n{stabilized(7)}\n{bare}\n".encode())
@@ -283,7 +283,7 @@ BERLIN = """
 """
 
 
-def test_a_clock_that_steps_back_in_autumn_and_ahead_in_spring():
+def test_times_at_the_change_to_and_from_summer_time():
     rows = [(line[:23], line[27:]) for line in filter(None, BERLIN.splitlines())]
     data = "\n".join(stabilized(n, date) for n, (date, _) in enumerate(rows))
     in_utc = "\n".join(stabilized(n, f"{utc},000") for n, (_, utc) in enumerate(rows))
@@ -308,7 +308,7 @@ def test_a_configured_time_zone(timezone, utc_ms):
     assert entries[0].time_ms == utc_ms
 
 
-def test_an_unknown_time_zone_is_refused():
+def test_an_unknown_time_zone_is_an_error():
     with pytest.raises(ZoneInfoNotFoundError):
         read(b"", timezone="Europe/Atlantis")
 

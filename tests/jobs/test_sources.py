@@ -1,4 +1,4 @@
-"""Sources: finding files, dates asked for, and a log's rows with counts that add up."""
+"""Sources: input files, date ranges, and a log's rows with counts that add up."""
 
 import gzip
 import io
@@ -24,7 +24,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "found"),
+    ("pattern", "expected"),
     [
         ("a.log", ["a.log"]),
         ("*.log", ["a.log", "b.log"]),
@@ -45,17 +45,17 @@ def folder(tmp_path):
     ],
 )
 @pytest.mark.parametrize("scheme", ["", "file://"])
-def test_files_are_found_in_order(folder, scheme, pattern, found):
+def test_files_are_listed_in_order(folder, scheme, pattern, expected):
     files = list_files(f"{scheme}{folder}/{pattern}", "--segments", name_like="*.log")
 
-    assert files == [f"{scheme}{folder}/{name}" for name in found]
+    assert files == [f"{scheme}{folder}/{name}" for name in expected]
     with open_file(files[0]) as stream:
-        assert stream.read().decode() == found[0]
+        assert stream.read().decode() == expected[0]
 
 
 @pytest.mark.parametrize("pattern", ["x.log", "*.gz", "empty"])
 @pytest.mark.parametrize("scheme", ["", "file://"])
-def test_nothing_found_names_the_option(folder, scheme, pattern):
+def test_no_matching_file_is_an_error_that_names_the_option(folder, scheme, pattern):
     (folder / "empty").mkdir()
 
     with pytest.raises(UsageError, match=r"^--segments .*: no such file; give a path"):
@@ -80,13 +80,13 @@ def test_day_of(time_ms, day):
     ],
     ids=["all", "one date", "from", "to"],
 )
-def test_a_range_has_both_its_ends_and_whatever_has_no_time(dates, has):
+def test_a_range_includes_both_ends_and_unknown_times(dates, has):
     days = [0, 20_777, 20_778, 20_779]  # no time, 2026-11-20, 2026-11-21, 2026-11-22
 
     assert [dates.has(day) for day in days] == has
 
 
-def test_a_log_is_known_by_its_first_line_however_it_is_packed():
+def test_a_log_is_identified_by_its_first_line_also_when_compressed():
     text = b"[2026-11-21 08:00:00,000] INFO first\r\nsecond\n"
     plain = first_line_hash(io.BytesIO(text))
 
@@ -95,7 +95,7 @@ def test_a_log_is_known_by_its_first_line_however_it_is_packed():
     assert first_line_hash(io.BytesIO(text.replace(b"first", b"fist"))) != plain
 
 
-def test_hashing_leaves_the_stream_at_its_start():
+def test_hashing_rewinds_the_stream():
     stream = io.BytesIO(b"first\nsecond\n")
 
     first_line_hash(stream)
@@ -103,15 +103,15 @@ def test_hashing_leaves_the_stream_at_its_start():
     assert stream.read() == b"first\nsecond\n"
 
 
-def said(time, message, logger=COORDINATOR, prefix="[GroupCoordinator 7]: "):
+def log_line(time, message, logger=COORDINATOR, prefix="[GroupCoordinator 7]: "):
     return f"[2026-11-{time}] INFO {prefix}{message} {logger}\n"
 
 
 LINES = [
-    said("20 23:59:59,999", "Group g with generation 1 is now empty (__consumer_offsets-3)"),
-    said("21 00:00:00,000", "Stabilized group g generation 2 (__consumer_offsets-3)"),
-    said("21 00:00:00,001", "Something never worded before"),
-    said("21 00:00:00,002", "Log loaded", "(kafka.log.UnifiedLog)", ""),
+    log_line("20 23:59:59,999", "Group g with generation 1 is now empty (__consumer_offsets-3)"),
+    log_line("21 00:00:00,000", "Stabilized group g generation 2 (__consumer_offsets-3)"),
+    log_line("21 00:00:00,001", "Something never worded before"),
+    log_line("21 00:00:00,002", "Log loaded", "(kafka.log.UnifiedLog)", ""),
 ]
 
 
@@ -126,23 +126,23 @@ def rows(tmp_path):
     return read
 
 
-def test_a_logs_rows_are_its_events_its_unreadable_lines_and_its_counts(rows):
-    found = rows(LINES)
+def test_a_logs_rows_are_events_unreadable_lines_and_counts(rows):
+    log_rows_read = rows(LINES)
 
-    assert [row["kind"] for row in found] == ["event", "event", "quarantined", "file"]
-    assert [row["event"] for row in found[:2]] == ["GROUP_EMPTY", "JOIN_COMPLETE"]
-    assert [row["position"] for row in found[:3]] == [
+    assert [row["kind"] for row in log_rows_read] == ["event", "event", "quarantined", "file"]
+    assert [row["event"] for row in log_rows_read[:2]] == ["GROUP_EMPTY", "JOIN_COMPLETE"]
+    assert [row["position"] for row in log_rows_read[:3]] == [
         0, len(LINES[0]), len(LINES[0] + LINES[1]),
     ]  # fmt: skip
-    assert found[2]["raw"] == LINES[2].rstrip("\n").encode()
-    counts = found[3]
+    assert log_rows_read[2]["raw"] == LINES[2].rstrip("\n").encode()
+    counts = log_rows_read[3]
     assert counts["inputs"] == 4
     assert counts["kept_by_date"] == [(date(2026, 11, 20), 1), (date(2026, 11, 21), 1)]
     assert (counts["quarantined"], counts["skipped"]) == (1, 1)
     assert counts["bytes"] == sum(map(len, LINES))
 
 
-def test_dates_not_asked_for_are_counted_and_left_out(rows):
+def test_other_dates_are_counted_but_not_returned(rows):
     day = DateRange(date(2026, 11, 21), date(2026, 11, 21))
 
     *events, counts = rows(LINES[:2], day)
@@ -151,22 +151,22 @@ def test_dates_not_asked_for_are_counted_and_left_out(rows):
     assert counts["kept_by_date"] == [(date(2026, 11, 20), 1), (date(2026, 11, 21), 1)]
 
 
-def test_the_day_is_utcs_not_the_logs(rows):
+def test_the_date_is_in_utc(rows):
     *_, counts = rows(LINES[1:2], timezone="Europe/Berlin")
 
     assert counts["kept_by_date"] == [(date(2026, 11, 20), 1)]
 
 
-def test_lines_before_the_first_that_names_the_broker_are_its_too(rows):
-    unnamed = said("20 23:00:00,000", "Stabilized group g generation 1", prefix="")
+def test_lines_before_the_broker_id_get_it(rows):
+    unnamed = log_line("20 23:00:00,000", "Stabilized group g generation 1", prefix="")
 
     *events, _ = rows([unnamed, LINES[1]])
 
     assert [row["broker_id"] for row in events] == [7, 7]
 
 
-def test_a_broker_never_named_is_minus_one(rows):
-    unnamed = said("20 23:00:00,000", "Stabilized group g generation 1", prefix="")
+def test_a_log_without_a_broker_id_has_minus_one(rows):
+    unnamed = log_line("20 23:00:00,000", "Stabilized group g generation 1", prefix="")
 
     *events, _ = rows([unnamed])
 

@@ -1,4 +1,4 @@
-"""trace: every line of an engine's trace a row, or in quarantine with its place."""
+"""Source trace: every line of a trace is a row or quarantined with its position."""
 
 import base64
 import gzip
@@ -57,7 +57,7 @@ def event(**fields):
     ],
     ids=["start", "join", "sync", "state", "tombstone"],
 )  # fmt: skip
-def test_a_line_by_its_fields(line, fields):
+def test_fields_of_a_line(line, fields):
     row = line_row(line)
 
     assert (row.pop("kind"), row.pop("line")) == ("event", line.decode()[:-1])
@@ -69,7 +69,8 @@ def test_a_line_by_its_fields(line, fields):
     [
         (b"{", "not a trace event: Expecting property name"),
         (b"[]", "not a trace event: needs an object with an event of start, response"),
-        (b'{"event": "surprise"}', "not a trace event: needs an object with an event of start, response"),
+        (b'{"event": "surprise"}',
+         "not a trace event: needs an object with an event of start, response"),
         (b'{"event": "state", "at_ms": "0"}', "not a trace event: at_ms '0'"),
         (b'{"event": "state", "at_ms": 0, "generation": 3000000000}', "not a trace event: "),
         (b'{"event": "state", "at_ms": 0, "members": [1]}', "not a trace event: "),
@@ -79,7 +80,7 @@ def test_a_line_by_its_fields(line, fields):
         (b"\xff", "not a trace event: "),
     ],
 )  # fmt: skip
-def test_what_is_no_event_says_why(line, reason):
+def test_a_line_without_an_event_is_quarantined_with_the_reason(line, reason):
     row = line_row(line + b"\r\n")
 
     assert row["kind"] == "quarantined"
@@ -87,7 +88,7 @@ def test_what_is_no_event_says_why(line, reason):
     assert row["raw"] == line
 
 
-def test_every_line_of_kafka_s_own_traces_is_an_event(tmp_path):
+def test_every_line_of_kafkas_own_traces_is_an_event(tmp_path):
     recorded = Path(__file__).parents[1] / "data" / "coordinator" / "traces-4.1.jsonl.gz"
     lines = [
         json.dumps(line)
@@ -102,7 +103,7 @@ def test_every_line_of_kafka_s_own_traces_is_an_event(tmp_path):
     assert [row["kind"] for row in rows] == ["event"] * len(lines) + ["file"]
 
 
-def test_traces_once_whichever_their_folder_and_counts_that_add_up(lake, tmp_path):
+def test_a_trace_in_several_folders_is_read_once_and_counts_add_up(lake, tmp_path):
     (tmp_path / "scenario.json").write_text(json.dumps(SCENARIO))
     assert play("4.1", None, str(tmp_path / "out"), [str(tmp_path / "scenario.json")]) == 0
     [trace] = (tmp_path / "out").rglob("*.jsonl")
@@ -117,9 +118,9 @@ def test_traces_once_whichever_their_folder_and_counts_that_add_up(lake, tmp_pat
 
     lines = whole.count(b"\n")
     events = lake.read("trace_events").orderBy("position").collect()
-    told = [row for row in events if row["file"] == str(trace)]
-    assert len(events) == 3 * len(told) == 3 * lines
-    assert [(r["event"], r["at_ms"], r["group_id"], r["state"]) for r in told if r["state"]] == [
+    of_file = [row for row in events if row["file"] == str(trace)]
+    assert len(events) == 3 * len(of_file) == 3 * lines
+    assert [(r["event"], r["at_ms"], r["group_id"], r["state"]) for r in of_file if r["state"]] == [
         ("state", 0, "g", "PreparingRebalance"),
         ("state", 0, "g", "CompletingRebalance"),
         ("state", 5, "g", "Stable"),

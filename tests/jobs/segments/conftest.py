@@ -1,4 +1,4 @@
-"""Captured segments, unpacked where a test can read them."""
+"""Captured segments, uncompressed into a temporary folder."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""A batch that inflates without end is quarantined; what lies around it is read."""
+"""Decompression bombs are quarantined; the batches around them are read."""
 
 import io
 import struct
@@ -49,7 +49,7 @@ def message(codec, payload):
 
 
 @pytest.mark.parametrize("codec", COMPRESS)
-def test_a_bomb_is_quarantined_and_its_neighbours_are_read(codec):
+def test_a_bomb_is_quarantined_and_its_neighbors_are_read(codec):
     bomb = batch(1, codec, COMPRESS[codec](bytes(SIZE)))
     data = batch(0, "none", RECORD) + bomb + batch(2, codec, COMPRESS[codec](RECORD))
 
@@ -66,7 +66,7 @@ def test_a_bomb_is_quarantined_and_its_neighbours_are_read(codec):
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4"])
-def test_a_wrapper_message_may_be_a_bomb_too(codec):
+def test_a_wrapper_message_may_be_a_bomb(codec):
     (bad,) = read_segment(
         message(codec, COMPRESS[codec](bytes(SIZE))), partition=0, file="0.log", max_inflated=LIMIT
     )
@@ -75,18 +75,18 @@ def test_a_wrapper_message_may_be_a_bomb_too(codec):
     assert " inflate to" in bad.reason
 
 
-def test_up_to_the_limit_a_batch_is_read():
+def test_a_batch_of_exactly_the_limit_is_read():
     payload = RECORD * 20_000
     data = batch(0, "zstd", COMPRESS["zstd"](payload), count=20_000)
 
-    (found,) = read_segment(data, partition=0, file="0.log", max_inflated=len(payload))
+    (good,) = read_segment(data, partition=0, file="0.log", max_inflated=len(payload))
     (bad,) = read_segment(data, partition=0, file="0.log", max_inflated=len(payload) - 1)
 
-    assert isinstance(found, Batch)
+    assert isinstance(good, Batch)
     assert isinstance(bad, Quarantined)
 
 
-def test_many_that_are_none_alone_are_decoded_batch_by_batch(monkeypatch, tmp_path):
+def test_a_run_beyond_the_limit_is_decoded_batch_by_batch(monkeypatch, tmp_path):
     folder = tmp_path / "__consumer_offsets-0"
     folder.mkdir()
     one = COMPRESS["zstd"](RECORD)

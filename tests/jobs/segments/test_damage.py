@@ -1,4 +1,4 @@
-"""Damage of every kind: what is lost is quarantined where it lay, everything else is read."""
+"""Damaged bytes are quarantined with their position; all other batches are read."""
 
 import struct
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jobs.segments import Batch, Quarantined, frames, read_segment
 
-# A real segment's batches, as Kafka's reader tells them: (position, size, first offset)
+# A real segment's batches by Kafka's reader: (position, size, first offset)
 BATCHES = [
     (0, 393, 0), (393, 1369, 1), (1762, 1261, 19), (3023, 1261, 37), (4284, 1261, 55),
     (5545, 1261, 73),
@@ -34,7 +34,7 @@ def read(data):
 
 
 def assert_covered(data, items):
-    """Items lie end to end, a quarantined one has its bytes, and only zeros are left over."""
+    """Items follow each other, quarantined ones have their bytes, and only zeros remain."""
     position = 0
     for item in items:
         assert item.position == position
@@ -69,7 +69,7 @@ def flipped(data, position, bit=0):
         ("last byte",    1762 + 1260,   7, "checksum"),
     ],
 )  # fmt: skip
-def test_a_flipped_bit_costs_its_batch_alone(segment, where, position, bit, reason):
+def test_a_flipped_bit_quarantines_its_batch_only(segment, where, position, bit, reason):
     offsets, gaps, reasons = read(flipped(segment, position, bit))
 
     assert offsets == [0, 1, 37, 55, 73]
@@ -78,7 +78,7 @@ def test_a_flipped_bit_costs_its_batch_alone(segment, where, position, bit, reas
 
 
 @pytest.mark.parametrize(("position", "size", "offset"), BATCHES)
-def test_any_header_bit_of_any_batch(segment, position, size, offset):
+def test_a_flipped_bit_in_any_header_quarantines_one_batch(segment, position, size, offset):
     for byte in (*range(12), *range(16, 61)):  # the leader epoch between them is not covered
         for bit in range(8):
             if position == 5545 and byte < 8:
@@ -88,7 +88,7 @@ def test_any_header_bit_of_any_batch(segment, position, size, offset):
             assert gaps == [(position, size)], (byte, bit)
 
 
-def test_batches_damaged_side_by_side_are_told_apart(segment):
+def test_adjacent_damaged_batches_are_quarantined_separately(segment):
     offsets, gaps, _ = read(flipped(flipped(segment, 1900), 3100))
 
     assert offsets == [0, 1, 55, 73]
@@ -112,15 +112,15 @@ def test_a_truncated_tail(segment, tail, kept, gaps):
 
 
 @pytest.mark.parametrize("zeros", [1, 16, 61, 5000, 3 << 20])
-def test_zeros_at_the_end_are_space_that_was_reserved(segment, zeros):
+def test_zeros_at_the_end_are_preallocated_space(segment, zeros):
     assert read(segment + bytes(zeros)) == (ALL, [], [])
 
 
-def test_a_damaged_batch_before_reserved_space_ends_where_it_says(segment):
+def test_a_damaged_batch_before_preallocated_space_ends_by_its_length(segment):
     assert read(flipped(segment, 6000) + bytes(5000))[:2] == (ALL[:-1], [(5545, 1261)])
 
 
-def test_a_length_that_leads_into_reserved_space_loses_nothing(segment):
+def test_a_length_into_preallocated_space_loses_no_batch(segment):
     """Bit 16 of the length: the batch would end 65,536 bytes later, among the zeros."""
     data = flipped(segment, 1762 + 9) + bytes(200_000)
 
@@ -143,12 +143,12 @@ def test_garbage_before_the_first_batch_and_larger_than_a_scan_block(segment, mo
     assert read(garbage + segment)[:2] == (ALL, [(0, 2000)])
 
 
-def test_a_segment_repeated_is_read_as_it_is(segment):
-    """Offsets that begin again are no damage: somebody strung files together."""
+def test_a_repeated_segment_is_read_twice(segment):
+    """Offsets that start again are not damage: the file is a concatenation."""
     assert read(segment * 2) == (ALL * 2, [], [])
 
 
-def test_a_long_gap_is_handed_out_in_pieces(segment, monkeypatch):
+def test_a_long_gap_is_split(segment, monkeypatch):
     monkeypatch.setattr("jobs.segments.reader.QUARANTINE_BYTES", 1000)
 
     assert read(b"\xff" * 2500 + segment)[:2] == (ALL, [(0, 1000), (1000, 1000), (2000, 500)])
@@ -183,7 +183,9 @@ RECORD = b"\x10\x00\x00\x00\x02k\x02v\x00"  # 8 bytes: key k, value v, no header
         (4,            1,   RECORD,                                 "zstd:"),
     ],
 )  # fmt: skip
-def test_content_that_contradicts_a_right_checksum(segment, attributes, count, payload, reason):
+def test_unreadable_content_with_a_valid_checksum_is_quarantined(
+    segment, attributes, count, payload, reason
+):
     bad = record_batch(attributes, count, payload)
     offsets, gaps, reasons = read(bad + segment[393:])
 
@@ -192,7 +194,7 @@ def test_content_that_contradicts_a_right_checksum(segment, attributes, count, p
     assert reason in reasons[0]
 
 
-def test_headers_of_records_are_passed_over():
+def test_record_headers_are_skipped():
     record = b"\x1c\x00\x00\x00\x02k\x02v\x02\x02h\x04hv"
     record = bytes([2 * (len(record) - 1)]) + record[1:]
 
@@ -211,8 +213,8 @@ def test_log_append_time_is_the_batchs_newest_time():
     assert (batch.timestamp_type, batch.timestamps) == ("LogAppendTime", [1_700_000_000_000])
 
 
-def test_wrong_lengths_without_end_cost_no_more_than_the_bytes_they_stand_in(monkeypatch):
-    """Every 61 bytes a header that claims the whole rest: a checksum each would be quadratic."""
+def test_many_wrong_lengths_take_linear_time(monkeypatch):
+    """A header every 61 bytes that claims the rest of the file: checksums would be quadratic."""
     header, count = bytearray(record_batch(0, 0, b"")), 2000
     data = bytearray()
     for index in range(count):
@@ -231,13 +233,13 @@ def test_wrong_lengths_without_end_cost_no_more_than_the_bytes_they_stand_in(mon
 
 @settings(deadline=None, derandomize=True)
 @given(st.binary(max_size=400))
-def test_any_bytes_are_accounted_for(data):
+def test_any_bytes_are_covered_by_items(data):
     read(data)
 
 
 @settings(deadline=None, derandomize=True)
 @given(st.data())
-def test_any_damage_is_accounted_for(segment, data):
+def test_any_damage_is_covered_by_items(segment, data):
     damaged = bytearray(segment)
     for _ in range(data.draw(st.integers(1, 5))):
         at = data.draw(st.integers(0, len(damaged)))
@@ -247,8 +249,8 @@ def test_any_damage_is_accounted_for(segment, data):
     read(bytes(damaged))
 
 
-def test_what_was_read_well_pays_for_failures_to_come(segment, monkeypatch):
-    """However many lengths were wrong before, the batches behind them are still found."""
+def test_batches_after_many_wrong_lengths_are_read(segment, monkeypatch):
+    """Valid batches add credit for later failed checksums."""
     monkeypatch.setattr(frames, "INITIAL_CREDIT", 5000)
     damaged = flipped(segment, 1762 + 10, 2)  # the length grows by 1,024
 
@@ -258,8 +260,8 @@ def test_what_was_read_well_pays_for_failures_to_come(segment, monkeypatch):
     assert len(gaps) == 40
 
 
-def test_wrong_lengths_between_sound_batches_cost_no_more_either(segment, monkeypatch):
-    """Of each six batches one claims 65,536 bytes more than it has."""
+def test_wrong_lengths_between_valid_batches_take_linear_time(segment, monkeypatch):
+    """One batch in six claims 65,536 bytes too many."""
     data = bytearray(segment * 40)
     for start in range(0, len(data), END):
         data[start + 1762 + 9] ^= 1

@@ -1,4 +1,4 @@
-"""`regroup decode`: a line for every record, marker and unreadable stretch, in order."""
+"""`regroup decode`: one line per record, marker and unreadable range, in order."""
 
 import io
 import json
@@ -34,9 +34,9 @@ def by_reference(monkeypatch, *paths):
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_records_are_those_of_kafkas_reader_in_order(captured, told_by_kafka, name):
+def test_records_equal_those_of_kafkas_reader_in_order(captured, told_by_kafka, name):
     lines = [line for line in lines_of(captured(name)) if "type" in line]
-    told = told_by_kafka(name, "records")
+    expected = told_by_kafka(name, "records")
 
     assert [
         {
@@ -49,10 +49,10 @@ def test_records_are_those_of_kafkas_reader_in_order(captured, told_by_kafka, na
             "committed": line.get("committed"),
         }
         for line in lines
-    ] == [{k: v for k, v in record.items() if k != "producerId"} for record in told]
+    ] == [{k: v for k, v in record.items() if k != "producerId"} for record in expected]
 
 
-def test_an_incidents_records_byte_for_byte(captured, told_by_kafka):
+def test_an_incidents_records_equal_byte_for_byte(captured, told_by_kafka):
     fields = ("partition", "offset", "timestamp", "key", "value")
     lines = lines_of(captured("incident"))
 
@@ -62,12 +62,12 @@ def test_an_incidents_records_byte_for_byte(captured, told_by_kafka):
 
 
 @pytest.mark.parametrize("name", [*CAPTURES, "incident", "magic0-broker", "magic1-broker"])
-def test_bulk_lines_are_the_references(captured, monkeypatch, name):
+def test_bulk_lines_equal_the_references(captured, monkeypatch, name):
     assert decoded(captured(name)) == by_reference(monkeypatch, captured(name))
 
 
-def test_control_batches_are_told(captured, told_by_kafka):
-    told = [
+def test_control_batches_have_lines(captured, told_by_kafka):
+    expected = [
         (batch["partition"], batch["baseOffset"], batch["control"], batch["producerId"])
         for batch in told_by_kafka("transactions", "batches")
         if batch["control"]
@@ -76,8 +76,8 @@ def test_control_batches_are_told(captured, told_by_kafka):
 
     assert [
         (line["partition"], line["offset"], line["control"], line["producer_id"]) for line in lines
-    ] == told
-    assert len(told) == 77
+    ] == expected
+    assert len(expected) == 77
 
 
 def test_the_lines_of_a_transaction_literally(captured):
@@ -96,7 +96,7 @@ def test_the_lines_of_a_transaction_literally(captured):
     )
 
 
-def test_a_torn_tail_is_a_line_with_its_bytes(captured):
+def test_a_truncated_tail_is_a_quarantined_line_with_its_bytes(captured):
     path = captured("cut") / "__consumer_offsets-1" / NAME
     last = lines_of(path)[-1]
 
@@ -182,12 +182,12 @@ def test_the_marker_may_be_in_a_later_segment(tmp_path):
     two = [marker(3, 1, 7), marker(4, 0, 8), batch(5, [COMMIT], 0x10, 7)]
     segment(tmp_path, *two, name="00000000000000000003.log")
 
-    said = [(line["offset"], line.get("committed", "-")) for line in lines_of(tmp_path)]
+    outcomes = [(line["offset"], line.get("committed", "-")) for line in lines_of(tmp_path)]
 
-    assert said == [(0, True), (1, False), (2, None), (3, "-"), (4, "-"), (5, None)]
+    assert outcomes == [(0, True), (1, False), (2, None), (3, "-"), (4, "-"), (5, None)]
 
 
-def test_a_marker_of_another_partition_or_folder_decides_nothing(tmp_path):
+def test_a_marker_of_another_partition_or_folder_is_ignored(tmp_path):
     segment(tmp_path / "a", batch(0, [COMMIT], 0x10, 7))
     segment(tmp_path / "a", marker(1, 1, 7), partition=1)
     segment(tmp_path / "b", marker(1, 1, 7))
@@ -195,7 +195,7 @@ def test_a_marker_of_another_partition_or_folder_decides_nothing(tmp_path):
     assert [line.get("committed", "-") for line in lines_of(tmp_path)] == [None, "-", "-"]
 
 
-def test_folders_are_read_by_partition_and_offset_and_other_topics_left_alone(tmp_path):
+def test_folders_are_read_by_partition_and_offset_without_other_topics(tmp_path):
     for partition, first in [(10, 0), (2, 500), (2, 40), (0, 7)]:
         name = f"{first:020}.log"
         segment(tmp_path, batch(first, [COMMIT]), partition=partition, name=name)
@@ -208,7 +208,7 @@ def test_folders_are_read_by_partition_and_offset_and_other_topics_left_alone(tm
     assert order == [(0, 7), (2, 40), (2, 500), (10, 0)]
 
 
-def test_paths_are_read_as_given_and_may_be_patterns(tmp_path):
+def test_paths_are_read_in_their_order_and_may_be_globs(tmp_path):
     late = segment(tmp_path, batch(0, [COMMIT]), partition=9)
     segment(tmp_path, batch(0, [COMMIT]), partition=1)
 
@@ -218,7 +218,7 @@ def test_paths_are_read_as_given_and_may_be_patterns(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("missing", "no such file"),
         ("*.nothing", "no file matches"),
@@ -226,7 +226,7 @@ def test_paths_are_read_as_given_and_may_be_patterns(tmp_path):
         ("0.log", "cannot determine the partition"),
     ],
 )
-def test_a_path_that_leads_nowhere_is_one_line_and_exit_2(tmp_path, capsys, path, said):
+def test_a_path_without_segments_is_one_line_and_exit_2(tmp_path, capsys, path, message):
     (tmp_path / "empty").mkdir()
     (tmp_path / "0.log").write_bytes(b"")
     out = io.StringIO()
@@ -234,12 +234,12 @@ def test_a_path_that_leads_nowhere_is_one_line_and_exit_2(tmp_path, capsys, path
     assert decode([str(tmp_path / path)], out) == 2
 
     error = capsys.readouterr().err
-    assert said in error
+    assert message in error
     assert error.count("\n") == 1
     assert out.getvalue() == ""
 
 
-def test_a_record_that_the_codec_refuses_keeps_its_bytes(tmp_path):
+def test_a_record_that_the_codec_rejects_keeps_its_bytes(tmp_path):
     path = segment(tmp_path, batch(0, [COMMIT]), batch(1, [(b"\x7f\xff", b"v"), (None, None)]))
 
     fine, unknown, keyless = lines_of(path)
@@ -259,7 +259,7 @@ def test_a_record_that_the_codec_refuses_keeps_its_bytes(tmp_path):
     assert "quarantined" in keyless
 
 
-def test_a_stream_over_bytes_gets_the_same(captured, tmp_path):
+def test_a_binary_stream_gets_the_same_lines(captured, tmp_path):
     target = tmp_path / "out.jsonl"
     with open(target, "w", encoding="utf-8") as out:
         out.write("before\n")
@@ -291,7 +291,7 @@ kinds = st.sampled_from([(0, -1), (0, -1), (0x08, -1), (0x10, 7), (0x10, 8), (0x
 
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(st.lists(st.tuples(st.lists(records, min_size=1, max_size=5), kinds), max_size=12))
-def test_bulk_lines_are_the_references_whatever_the_records(tmp_path_factory, batches):
+def test_bulk_lines_equal_the_references_for_any_records(tmp_path_factory, batches):
     folder = tmp_path_factory.mktemp("any")
     made = [batch(10 * i, given_, *kind) for i, (given_, kind) in enumerate(batches)]
     segment(folder, *made)
@@ -317,13 +317,13 @@ def test_bulk_lines_are_the_references_whatever_the_records(tmp_path_factory, ba
     ],
     ids=lambda key: key[:20].hex(),
 )
-def test_lines_of_a_key_are_the_references(tmp_path, monkeypatch, key):
+def test_lines_of_any_key_equal_the_references(tmp_path, monkeypatch, key):
     path = segment(tmp_path, *(batch(i, [(key, COMMIT[1])]) for i in range(pieces.MIN_RUN)))
 
     assert decoded(path) == by_reference(monkeypatch, path)
 
 
-def test_segments_strung_together_are_decoded_in_long_runs(captured, tmp_path, monkeypatch):
+def test_concatenated_segments_are_decoded_in_long_runs(captured, tmp_path, monkeypatch):
     """Offsets start again at each seam, which ends a run of frames but not a run of columns."""
     one = (captured("cut") / "__consumer_offsets-2" / NAME).read_bytes()[:6806]
     folder = tmp_path / "__consumer_offsets-2"

@@ -1,4 +1,4 @@
-"""`regroup decode` by several processes: what one would write, and an end with all of them gone."""
+"""`regroup decode` by several processes: the same output, and no process left afterwards."""
 
 import io
 import itertools
@@ -29,7 +29,7 @@ def decoded(*paths):
 
 @pytest.fixture
 def cores(monkeypatch):
-    """Three of them, whatever the size of the files."""
+    """Three workers for files of any size."""
     monkeypatch.setattr(job, "SIZE_FOR_WORKERS", 1)
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: CORES)
 
@@ -58,7 +58,7 @@ def in_one_process(*paths):
 
 
 @pytest.mark.parametrize("name", [*CAPTURES, "magic0-broker", "magic1-broker"])
-def test_lines_are_those_of_one_process(captured, handed_over, name):
+def test_lines_equal_those_of_one_process(captured, handed_over, name):
     one = in_one_process(captured(name))
     assert not handed_over
 
@@ -67,7 +67,7 @@ def test_lines_are_those_of_one_process(captured, handed_over, name):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_so_are_they_of_damaged_files(captured, handed_over, tmp_path, seed):
+def test_lines_of_damaged_files_equal_those_of_one_process(captured, handed_over, tmp_path, seed):
     rnd = random.Random(seed)
     for path in sorted(captured("incident").rglob("*.log")):
         data = bytearray(path.read_bytes())
@@ -84,14 +84,14 @@ def test_so_are_they_of_damaged_files(captured, handed_over, tmp_path, seed):
 
 
 @pytest.mark.parametrize(("size", "cores"), [(10_000_000, CORES), (100_000_000, {5})])
-def test_a_small_file_and_a_single_core_take_one_process(monkeypatch, size, cores):
+def test_a_small_file_or_a_single_core_uses_one_process(monkeypatch, size, cores):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: cores)
 
     assert job.workers_for(size) == 1
 
 
-def test_a_file_that_is_replaced_is_read_as_it_was(captured, handed_over, tmp_path):
-    """As compaction does it."""
+def test_a_replaced_file_is_read_with_its_old_content(captured, handed_over, tmp_path):
+    """Log compaction replaces files."""
     original = next(captured("compacted").rglob("*.log"))
     path = tmp_path / original.parent.name / NAME
     path.parent.mkdir()
@@ -117,24 +117,24 @@ def squares(number):
         yield b"%d," % number**2
 
 
-def test_answers_come_in_the_order_of_the_tasks():
+def test_results_come_in_the_order_of_the_tasks():
     made = b"".join(workers.in_workers(squares, range(20), 3))
 
     assert made == b"1,4,4,16,25,25,49,64,64,100,121,121,169,196,196,256,289,289,361,"
     assert not active_children()
 
 
-def test_what_work_raises_comes_up_in_its_turn():
-    found = []
+def test_an_exception_of_work_is_raised_after_earlier_results():
+    results = []
     with pytest.raises(ValueError, match="too many") as raised:
-        found.extend(workers.in_workers(squares, itertools.count(22), 3))
+        results.extend(workers.in_workers(squares, itertools.count(22), 3))
 
-    assert b"".join(found) == b"484,529,529,"
+    assert b"".join(results) == b"484,529,529,"
     assert "in squares" in raised.value.__notes__[0]
     assert not active_children()
 
 
-def test_no_more_is_asked_than_the_workers_can_hold():
+def test_at_most_two_tasks_per_worker_are_sent():
     asked = []
     made = workers.in_workers(squares, (asked.append(n) or n for n in itertools.count(1)), 3)
 
@@ -150,16 +150,16 @@ def killed(number):
     yield b"%d" % number
 
 
-def test_a_worker_that_is_killed_is_one_error():
-    found = []
+def test_a_killed_worker_is_an_error():
+    results = []
     with pytest.raises(RunFailed, match=r"killed \(exit code -9\)"):
-        found.extend(workers.in_workers(killed, range(20), 2))
+        results.extend(workers.in_workers(killed, range(20), 2))
 
-    assert found == [b"0", b"1", b"2", b"3"]
+    assert results == [b"0", b"1", b"2", b"3"]
     assert not active_children()
 
 
-def test_so_is_one_that_is_killed_while_it_waits():
+def test_a_worker_killed_while_idle_is_an_error():
     def tasks():
         yield from (1, 2)
         for worker in active_children():
@@ -187,7 +187,7 @@ cli.main()
 
 @pytest.fixture
 def running(captured, tmp_path):
-    """The command, its first line out, with much more to come."""
+    """The command after its first line of many."""
     one = (captured("cut") / "__consumer_offsets-2" / NAME).read_bytes()[:6806]
     path = tmp_path / "__consumer_offsets-2" / NAME
     path.parent.mkdir()
@@ -203,7 +203,7 @@ def running(captured, tmp_path):
 
 
 def rest_of_stderr(process):
-    """Comes when every process that has it is gone."""
+    """Blocks until every process that has the pipe has ended."""
     process.stdout.close()
     process.stdout = None
     return process.communicate(timeout=60)[1].decode()
@@ -220,7 +220,7 @@ def workers_of(process):
     return [int(pid) for pid in listed.stdout.split()]
 
 
-def test_nothing_is_left_when_nobody_reads_on(running):
+def test_no_process_is_left_when_the_reader_closes_the_pipe(running):
     assert len(workers_of(running)) == len(CORES)
 
     assert rest_of_stderr(running) == ""
@@ -228,7 +228,7 @@ def test_nothing_is_left_when_nobody_reads_on(running):
     assert group_is_gone(running)
 
 
-def test_ctrl_c_is_told_once(running):
+def test_ctrl_c_prints_one_line(running):
     os.killpg(running.pid, signal.SIGINT)
 
     assert rest_of_stderr(running) == "regroup: interrupted\n"
@@ -236,14 +236,14 @@ def test_ctrl_c_is_told_once(running):
     assert group_is_gone(running)
 
 
-def test_nothing_is_left_when_the_command_is_killed(running):
+def test_no_process_is_left_when_the_command_is_killed(running):
     running.kill()
 
     assert rest_of_stderr(running) == ""
     assert running.returncode == -signal.SIGKILL
 
 
-def test_a_worker_killed_is_one_line_and_exit_1(running):
+def test_a_killed_worker_is_one_line_and_exit_1(running):
     os.kill(workers_of(running)[0], signal.SIGKILL)
     error = running.communicate(timeout=60)[1].decode()
 

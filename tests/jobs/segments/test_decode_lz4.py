@@ -1,4 +1,4 @@
-"""LZ4 frames of a single block take a shorter way, to the same bytes or the same refusal."""
+"""The shortcut for LZ4 frames of one block gives the same bytes or the same error."""
 
 import random
 
@@ -45,7 +45,7 @@ CONTENTS = {
 
 
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
-def test_damaged_or_not_it_is_what_the_long_way_says(content):
+def test_the_shortcut_equals_the_frame_decoder_also_for_damaged_frames(content):
     whole, rnd = frame(content), random.Random(7)
     for attempt in range(150):
         data = bytearray(whole)
@@ -57,7 +57,7 @@ def test_damaged_or_not_it_is_what_the_long_way_says(content):
             assert outcome(bytes(data), limit) == the_long_way(bytes(data), limit)
 
 
-def test_nearly_all_of_a_brokers_batches_take_it(captured, monkeypatch):
+def test_most_of_a_brokers_batches_take_the_shortcut(captured, monkeypatch):
     short, long = compression._single_lz4_block, []
     monkeypatch.setattr(
         compression,
@@ -65,7 +65,7 @@ def test_nearly_all_of_a_brokers_batches_take_it(captured, monkeypatch):
         lambda data, limit: long.append(short(data, limit) is None) or short(data, limit),
     )
     view = memoryview((captured("lz4") / "__consumer_offsets-2" / NAME).read_bytes())
-    for found in frames(view):
-        read_batch(view, found, partition=2, file="")
+    for frame in frames(view):
+        read_batch(view, frame, partition=2, file="")
 
     assert (len(long), sum(long)) == (54, 1)

@@ -17,7 +17,7 @@ from jobs.segments import EndMarkers, partition_of
         (9,          0,       None),
     ],
 )  # fmt: skip
-def test_outcomes(producer_id, offset, committed):
+def test_the_next_marker_of_the_producer_decides(producer_id, offset, committed):
     markers = EndMarkers()
     markers.add(7, 10, "COMMIT")
     markers.add(8, 15, "ABORT")
@@ -47,6 +47,6 @@ def test_the_partition_is_in_the_folders_name(path, partition):
 @pytest.mark.parametrize(
     "path", ["orders-0/00000000000000000000.log", "my__consumer_offsets-1/0.log", "0.log"]
 )
-def test_a_path_without_partition_is_refused_by_name(path):
+def test_a_path_without_partition_is_an_error_that_names_it(path):
     with pytest.raises(ValueError, match=f"^{path}: "):
         partition_of(path)

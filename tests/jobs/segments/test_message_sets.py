@@ -1,4 +1,4 @@
-"""Message sets as an independent client wrote them, in every codec."""
+"""Message sets written by an independent client, in every codec."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def read(name):
         ("magic1-gzip-log-append-time.log",  1, "gzip",   "LogAppendTime",  APPENDED),
     ],
 )  # fmt: skip
-def test_messages_inside_get_their_own_offsets(name, magic, codec, timestamp_type, timestamps):
+def test_inner_messages_get_absolute_offsets(name, magic, codec, timestamp_type, timestamps):
     batches = read(name)
 
     assert {(b.magic, b.compression, b.timestamp_type) for b in batches} == {
@@ -50,7 +50,7 @@ def test_messages_inside_get_their_own_offsets(name, magic, codec, timestamp_typ
 
 
 @pytest.mark.parametrize("name", ["magic0-gzip.log", "magic1-snappy.log", "magic1-lz4.log"])
-def test_a_damaged_wrapper_is_passed_over_without_looking_inside(name):
+def test_a_damaged_wrapper_is_skipped_with_its_inner_messages(name):
     data = bytearray((DATA / name).read_bytes())
     data[40] ^= 1
 

@@ -1,4 +1,4 @@
-"""What real brokers wrote, read as Kafka's own reader reads it."""
+"""Segments of real brokers: batches and records equal those of Kafka's own reader."""
 
 from base64 import b64encode
 
@@ -10,13 +10,13 @@ CAPTURES = ["compacted", "transactions", "killed", "cut", "gzip", "snappy", "lz4
 
 
 def items_by_partition(folder):
-    found = {}
+    actual = {}
     for path in sorted(folder.rglob("*.log")):
         partition = partition_of(path)
         with open(path, "rb") as file:
             items = list(read_segment(file, partition=partition, file=path.name))
-        found.setdefault(partition, []).extend(items)
-    return found
+        actual.setdefault(partition, []).extend(items)
+    return actual
 
 
 def batches_by_partition(folder):
@@ -31,7 +31,7 @@ def base64(data):
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_records_are_those_of_kafkas_reader_committed_and_aborted_told_apart(
+def test_records_and_transaction_outcomes_equal_those_of_kafkas_reader(
     captured, told_by_kafka, name
 ):
     records = [
@@ -57,7 +57,7 @@ def test_records_are_those_of_kafkas_reader_committed_and_aborted_told_apart(
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_batches_are_those_of_kafkas_reader(captured, told_by_kafka, name):
+def test_batches_equal_those_of_kafkas_reader(captured, told_by_kafka, name):
     batches = [
         {
             "partition": partition,
@@ -86,8 +86,8 @@ def test_batches_are_those_of_kafkas_reader(captured, told_by_kafka, name):
 @pytest.mark.parametrize(
     ("name", "magic", "count"), [("magic0-broker", 0, 14), ("magic1-broker", 1, 16)]
 )
-def test_brokers_before_record_batches(captured, told_by_kafka, name, magic, count):
-    found = {
+def test_records_of_brokers_before_record_batches(captured, told_by_kafka, name, magic, count):
+    actual = {
         (partition, batch.offsets[0]): {
             "partition": partition,
             "offset": batch.offsets[0],
@@ -99,11 +99,11 @@ def test_brokers_before_record_batches(captured, told_by_kafka, name, magic, cou
         for partition, batches in batches_by_partition(captured(name)).items()
         for batch in batches
     }
-    told = told_by_kafka(name, "records")
+    expected = told_by_kafka(name, "records")
 
-    assert len(told) == count
-    assert {record["magic"] for record in told} == {magic}
-    assert [found[record["partition"], record["offset"]] for record in told] == told
+    assert len(expected) == count
+    assert {record["magic"] for record in expected} == {magic}
+    assert [actual[record["partition"], record["offset"]] for record in expected] == expected
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_brokers_before_record_batches(captured, told_by_kafka, name, magic, cou
         ("cut", 2, 6806, 840),
     ],
 )
-def test_a_torn_tail_is_quarantined_whole(captured, name, partition, position, length):
+def test_a_truncated_tail_is_one_quarantined_range(captured, name, partition, position, length):
     items = items_by_partition(captured(name))[partition]
     (torn,) = [item for item in items if isinstance(item, Quarantined)]
 

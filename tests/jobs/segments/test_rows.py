@@ -1,4 +1,4 @@
-"""A segment's rows are those of its batches one by one; what lies about its size costs nothing."""
+"""A segment's rows equal those of single batches; false sizes allocate no memory."""
 
 import struct
 import tracemalloc
@@ -30,32 +30,32 @@ def rows_of(file, dates=DateRange()):  # noqa: B008 - frozen
 
 
 def facts(row):
-    """What `by_reference` tells of a row."""
+    """The columns of a row that `by_reference` has."""
     names = ("position", "log_offset", "append_time", "key", "value", "magic")
     names += ("is_transactional", "producer_id", "control", "reason", "key_type", "length")
     return tuple(row[name] for name in names)
 
 
 def found_in(file):
-    """In file order: quarantined stretches come out when there are some."""
-    return sorted(map(facts, rows_of(file)[0]), key=lambda told: told[:2])
+    """In file order: `segment_rows` yields quarantined ranges later."""
+    return sorted(map(facts, rows_of(file)[0]), key=lambda row: row[:2])
 
 
 def by_reference(file):
     data = Path(file).read_bytes()
-    for found in read_segment(data, partition=0, file=str(file)):
-        if isinstance(found, Quarantined):
-            gap = found.position, -1, None, found.data, None, None, None, None, None
-            yield *gap, found.reason, None, found.length
+    for item in read_segment(data, partition=0, file=str(file)):
+        if isinstance(item, Quarantined):
+            gap = item.position, -1, None, item.data, None, None, None, None, None
+            yield *gap, item.reason, None, item.length
             continue
         for offset, time, key, value in zip(
-            found.offsets, found.timestamps, found.keys, found.values, strict=True
+            item.offsets, item.timestamps, item.keys, item.values, strict=True
         ):
-            reason, type_ = judged(found, key, value)
+            reason, type_ = judged(item, key, value)
             when = EPOCH + timedelta(milliseconds=time) if time >= 0 else None
             size = None if reason is None else len(key or b"") + len(value or b"")
-            of_batch = found.magic, found.is_transactional, found.producer_id, found.control
-            record = found.position, offset, when, key, value
+            of_batch = item.magic, item.is_transactional, item.producer_id, item.control
+            record = item.position, offset, when, key, value
             yield *record, *of_batch, reason, type_, size
 
 
@@ -75,7 +75,7 @@ def files_of(folder):
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_captures(captured, name):
+def test_rows_of_captures_equal_the_references(captured, name):
     files = files_of(captured(name))
     assert files
     for file in files:
@@ -83,7 +83,7 @@ def test_captures(captured, name):
 
 
 @pytest.mark.parametrize("file", files_of(EXAMPLES), ids=lambda p: "/".join(p.parts[-4:-1:2]))
-def test_examples(file):
+def test_rows_of_examples_equal_the_references(file):
     assert found_in(file) == list(by_reference(file))
 
 
@@ -139,7 +139,7 @@ RECORDS = st.lists(st.tuples(KEYS, VALUES), min_size=1, max_size=4)
 
 @settings(deadline=None, derandomize=True, max_examples=80)
 @given(st.lists(st.tuples(RECORDS, KINDS), max_size=12))
-def test_whatever_the_records(tmp_path_factory, made):
+def test_rows_of_any_records_equal_the_references(tmp_path_factory, made):
     batches = [
         batch(10 * index, *records, attributes=attributes, producer_id=producer_id)
         for index, (records, (attributes, producer_id)) in enumerate(made)
@@ -154,12 +154,12 @@ def test_whatever_the_records(tmp_path_factory, made):
 
 
 def around(folder, bad):
-    """A segment with ten good batches on either side, enough for columns."""
+    """A segment with ten valid batches before and after, enough for columns."""
     before = [batch(offset, GOOD) for offset in range(10)]
     return segment(folder, *before, bad, *(batch(offset, GOOD) for offset in range(11, 21)))
 
 
-def test_dates_counts_and_times_beyond_all_dates(tmp_path):
+def test_dates_counts_and_invalid_times(tmp_path):
     file = segment(
         tmp_path,
         *(batch(offset, GOOD, time=DAY * (1 + offset % 2)) for offset in range(10)),
@@ -181,7 +181,7 @@ def test_dates_counts_and_times_beyond_all_dates(tmp_path):
     assert (last["first_offset"], last["last_offset"]) == (0, 13)
 
 
-# Liars ----------------------------------------------------------------------------------------
+# False sizes ----------------------------------------------------------------------------------
 
 TWO_GIB = 2**31 - 1
 MANY_MEMBERS = (
@@ -210,7 +210,7 @@ LIARS = {
 
 
 @pytest.mark.parametrize("what", LIARS)
-def test_what_claims_two_gib_is_quarantined_and_memory_stays_flat(tmp_path, what):
+def test_a_claim_of_two_gib_is_quarantined_without_allocating_it(tmp_path, what):
     bad, reason = LIARS[what]
     file = around(tmp_path, bad)
     rows_of(file)  # what is made once is made
@@ -223,9 +223,9 @@ def test_what_claims_two_gib_is_quarantined_and_memory_stays_flat(tmp_path, what
     tracemalloc.stop()
     pa.set_memory_pool(before)
 
-    (found,) = (row for row in rows if row["kind"] == "quarantined")
-    assert found["reason"].startswith(reason)
-    assert found["position"] == 10 * len(LONG)
+    (quarantined,) = (row for row in rows if row["kind"] == "quarantined")
+    assert quarantined["reason"].startswith(reason)
+    assert quarantined["position"] == 10 * len(LONG)
     records = [row["log_offset"] for row in rows if row["kind"] == "record"]
     assert records == [*range(10), *range(11, 21)]
     assert peak < 4 << 20
