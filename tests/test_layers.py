@@ -1,4 +1,4 @@
-"""Which package may import which."""
+"""Which packages each package may import."""
 
 import ast
 import sys
@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 THIRD_PARTY = {
-    "altair", "cramjam", "crc32c", "delta", "deltalake", "duckdb", "fastavro", "llvmlite", "numba",
+    "altair", "confluent_kafka", "cramjam", "crc32c", "delta", "deltalake", "duckdb", "fastavro", "llvmlite", "numba",
     "numpy", "pandas", "py4j", "pyarrow", "pyspark", "rich", "typer", "vl_convert",
 }  # fmt: skip
 MAY_IMPORT = {

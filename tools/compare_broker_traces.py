@@ -22,7 +22,7 @@ from coordinator_core.coordinator.era import Era
 from coordinator_core.coordinator.eras import ERAS, of_0_9_0, of_scala_2_12
 from coordinator_core.coordinator.turn import MemberIds
 from coordinator_core.coordinator.written_lines import line_of
-from coordinator_core.protocol.messages import JsonLine as EngineEvent
+from coordinator_core.protocol.messages import Event as EngineEvent
 from coordinator_core.records import decode
 from coordinator_core.scenarios.scenario import derived_ids, play
 
@@ -246,7 +246,7 @@ def _record(event: JsonLine, origin_ms: int, shift_ms: int) -> _Record:
 
 
 def _in_any_order(records: list[_Record]) -> list[_Record]:
-    """The records with runs of expired offsets sorted: the broker's other groups affect the order."""
+    """The records with runs of expired offsets sorted: other groups affect their order."""
 
     def is_expiry(record: _Record) -> bool:
         return record.version is None and "topic" in record.key

@@ -4,8 +4,8 @@
 
 Whole commands are timed from JSON files to trace files, including the start of Python and of the
 JVM; warm players convert a scenario in JSON text to a trace in JSON text. The last rows time one
-heartbeat of the engine alone, by the number of groups. CPU time covers all threads, the JVM's compiler and
-collector included; on a busy machine it says more than the clock's time.
+heartbeat of the engine alone, by the number of groups. CPU time covers all threads, the JVM's
+compiler and collector included; on a busy machine it says more than the clock's time.
 """
 
 from __future__ import annotations

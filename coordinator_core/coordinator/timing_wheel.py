@@ -1,7 +1,7 @@
 """A hierarchical timing wheel on a virtual clock: Kafka's, with a fixed order within a deadline.
 
-Adding and cancelling cost the same however many timers there are.  A timer far away lies in a wide
-bucket of an upper wheel and moves down as its time comes near; only buckets are kept in order.
+The cost of adding and cancelling does not depend on the number of timers.  A timer with a distant
+deadline is in a wide bucket of an upper wheel and moves down later; only buckets are sorted.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections import OrderedDict
 from heapq import heappop, heappush
 from operator import attrgetter
 
-_SLOTS = 20  # buckets a wheel, as in Kafka: wheels of 1, 20, 400, ... ms a bucket
+_SLOTS = 20  # buckets per wheel, as in Kafka; a bucket spans 1, 20, 400, ... ms
 _SPANS = tuple(_SLOTS**level for level in range(10))
 _set_order = attrgetter("order")
 
 
 class Timer:
-    """Something to happen at ``deadline_ms``, unless cancelled before."""
+    """An action at ``deadline_ms``, unless it is cancelled before."""
 
     __slots__ = ("_bucket", "deadline_ms", "order")
 
@@ -26,19 +26,19 @@ class Timer:
         self._bucket: OrderedDict[Timer, None] | None = None
 
     def expire(self) -> None:
-        """The deadline has come."""
+        """Act: the deadline has passed."""
         raise NotImplementedError
 
 
 class TimingWheel:
-    """Timers by deadline; those of one deadline in the order in which they were set."""
+    """Timers by deadline; those with the same deadline in the order in which they were set."""
 
     __slots__ = ("_buckets", "_count", "_mixed", "_starts", "now_ms")
 
     def __init__(self, now_ms: int = 0) -> None:
         self.now_ms = now_ms
         self._count = 0
-        self._mixed: set[int] = set()  # starts of lowest buckets that are not in order any more
+        self._mixed: set[int] = set()  # starts of lowest buckets that are out of order
         self._buckets: tuple[dict[int, OrderedDict[Timer, None]], ...] = tuple({} for _ in _SPANS)
         self._starts: list[tuple[int, int]] = []  # heap of (start of a bucket, minus its wheel)
 
@@ -46,14 +46,14 @@ class TimingWheel:
         return sum(len(bucket) for wheel in self._buckets for bucket in wheel.values())
 
     def add(self, timer: Timer, deadline_ms: int) -> None:
-        """Set the timer; a deadline in the past is due at once."""
+        """Set the timer; a past deadline is due at once."""
         self._count += 1
         timer.order = self._count
         timer.deadline_ms = deadline_ms if deadline_ms > self.now_ms else self.now_ms
         self._place(timer, self.now_ms)
 
     def cancel(self, timer: Timer) -> None:
-        """Forget the timer; one that fired or was cancelled is left alone."""
+        """Cancel the timer; no effect on one that fired or was cancelled."""
         if timer._bucket is not None:
             del timer._bucket[timer]
             timer._bucket = None
@@ -63,7 +63,7 @@ class TimingWheel:
         return None if self._earliest() is None else self._starts[0][0]
 
     def pop_due(self, now_ms: int) -> Timer | None:
-        """Take out the earliest timer if it is due; the clock goes to its deadline, else to now."""
+        """Remove and return the earliest timer if it is due, and move the clock."""
         bucket = self._earliest()
         timer = None if bucket is None else next(iter(bucket))
         if timer is None or timer.deadline_ms > now_ms:
@@ -82,7 +82,7 @@ class TimingWheel:
         start = deadline_ms - deadline_ms % _SPANS[level]
         bucket = self._buckets[level].get(start)
         if bucket is None:
-            # Not a dict: to find the first key of one is to pass all that were removed before it.
+            # Not a dict, which finds its first key only after passing all removed ones.
             bucket = self._buckets[level][start] = OrderedDict()
             heappush(self._starts, (start, -level))
         elif bucket and level == 0 and timer.order < next(reversed(bucket)).order:
@@ -91,7 +91,7 @@ class TimingWheel:
         timer._bucket = bucket
 
     def _earliest(self) -> OrderedDict[Timer, None] | None:
-        """The bucket of the earliest deadline, in the order set; upper ones are moved down."""
+        """The bucket of the earliest deadline, sorted; moves timers down from upper wheels."""
         while self._starts:
             start, minus_level = self._starts[0]
             wheel = self._buckets[-minus_level]

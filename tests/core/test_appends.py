@@ -1,4 +1,4 @@
-"""Appends that are slow or fail: answers wait for them, and each error has its consequences."""
+"""Slow and failing appends: answers wait for them, and each error has its consequences."""
 
 import pytest
 
@@ -25,7 +25,7 @@ ERA_NAMES = ["4.1", "3.9", "2.5", "2.0", "0.10", "0.9"]
 
 
 class SlowLogBroker:
-    """A coordinator whose appends end when the test says so; answers by request."""
+    """A coordinator whose appends end when the test ends them; answers by request."""
 
     def __init__(self, era):
         self.coordinator = Coordinator(
@@ -65,7 +65,7 @@ def join(request_id, client_id="a", member_id=""):
 
 
 def completing(era):
-    """A group of one that has joined and not synced; all that had to be written was."""
+    """A group whose only member has joined and not synced; no append is in flight."""
     broker = SlowLogBroker(era)
     broker.send(join("j"))
     while broker.appends:
@@ -83,7 +83,7 @@ def stable(era):
 
 
 @pytest.mark.parametrize("era", ERA_NAMES)
-def test_no_assignment_is_handed_out_before_its_record_is_in_the_log(era):
+def test_no_sync_is_answered_before_the_record_is_in_the_log(era):
     broker = completing(era)
     broker.send(SyncGroup("s", "g", "a", 1, assignments={"a": b"A"}))
     assert "s" not in broker.answers
@@ -96,7 +96,7 @@ def test_no_assignment_is_handed_out_before_its_record_is_in_the_log(era):
 
 
 @pytest.mark.parametrize("era", ERA_NAMES)
-def test_a_record_that_comes_too_late_changes_nothing(era):
+def test_an_append_that_ends_after_the_next_rebalance_began_changes_nothing(era):
     broker = completing(era)
     broker.send(SyncGroup("s", "g", "a", 1, assignments={"a": b"A"}))
     broker.send(join("j2", "b"))
@@ -108,7 +108,7 @@ def test_a_record_that_comes_too_late_changes_nothing(era):
     assert broker.group.members["a"].assignment == b""
 
 
-# error of the append                -> answer of the sync in 4.1, and in 3.9 and before
+# error of the append                -> answer of the sync in 4.1, answer up to 3.9
 SYNC_ERRORS = """
 NOT_LEADER_OR_FOLLOWER               NOT_COORDINATOR                  NOT_COORDINATOR
 KAFKA_STORAGE_ERROR                  NOT_COORDINATOR                  NOT_COORDINATOR
@@ -125,7 +125,7 @@ INVALID_TIMESTAMP                    INVALID_TIMESTAMP                INVALID_TI
 
 @pytest.mark.parametrize("era", ["4.1", "3.9", "2.5"])
 @pytest.mark.parametrize("line", SYNC_ERRORS.split("\n")[1:-1], ids=lambda line: line.split()[0])
-def test_a_sync_whose_record_fails_begins_a_rebalance(line, era):
+def test_a_sync_whose_append_fails_starts_a_rebalance(line, era):
     error, now, before = line.split()
     broker = completing(era)
     broker.send(SyncGroup("s", "g", "a", 1, assignments={"a": b"A"}))
@@ -137,7 +137,7 @@ def test_a_sync_whose_record_fails_begins_a_rebalance(line, era):
     assert broker.group.members["a"].assignment == b""
 
 
-def test_a_new_group_that_cannot_be_written_is_none_in_4_1():
+def test_in_4_1_a_new_group_whose_append_fails_is_removed():
     broker = SlowLogBroker("4.1")
     broker.send(join("j"))
     broker.end(Errors.NOT_LEADER_OR_FOLLOWER)
@@ -147,7 +147,7 @@ def test_a_new_group_that_cannot_be_written_is_none_in_4_1():
     assert broker.answers["d"].state == "Dead"
 
 
-def test_a_group_is_not_shown_before_it_is_written_in_4_1():
+def test_in_4_1_a_group_is_not_shown_before_it_is_in_the_log():
     broker = SlowLogBroker("4.1")
     broker.send(OffsetCommit("c", "g", "", -1, (("t", 0, 5, ""),)))
     broker.send(DescribeGroup("d1", "g"))
@@ -161,7 +161,7 @@ def test_a_group_is_not_shown_before_it_is_written_in_4_1():
     assert broker.answers["d2"].state == "Empty"
 
 
-def test_in_4_1_a_heartbeat_waits_for_what_was_written_before_it():
+def test_in_4_1_a_heartbeat_waits_for_earlier_appends():
     broker = stable("4.1")
     broker.send(OffsetCommit("c", "g", "a", 1, (("t", 0, 5, ""),)))
     broker.send(Heartbeat("h", "g", "a", 1))
@@ -176,7 +176,7 @@ def test_in_4_1_a_heartbeat_waits_for_what_was_written_before_it():
 @pytest.mark.parametrize(
     ("era", "error"), [("4.1", "NOT_COORDINATOR"), ("3.9", "NONE"), ("2.5", "NONE")]
 )
-def test_a_leave_whose_record_fails(era, error):
+def test_the_answer_of_a_leave_whose_append_fails(era, error):
     broker = stable(era)
     broker.send(LeaveGroup("l", "g", (Leaver("a"),)))
     broker.end(Errors.NOT_LEADER_OR_FOLLOWER)
@@ -186,7 +186,7 @@ def test_a_leave_whose_record_fails(era, error):
 
 
 @pytest.mark.parametrize("era", ERA_NAMES)
-def test_offsets_are_committed_when_they_are_in_the_log(era):
+def test_offsets_are_committed_once_they_are_in_the_log(era):
     broker = stable(era)
     broker.send(OffsetCommit("c", "g", "a", 1, (("t", 0, 5, "m"),)))
     broker.send(OffsetFetch("f1", "g", (("t", 0),)))
@@ -198,7 +198,7 @@ def test_offsets_are_committed_when_they_are_in_the_log(era):
 
 
 @pytest.mark.parametrize("era", ERA_NAMES)
-def test_offsets_that_cannot_be_written_are_not_committed(era):
+def test_offsets_whose_append_fails_are_not_committed(era):
     broker = stable(era)
     broker.send(OffsetCommit("c", "g", "a", 1, (("t", 0, 5, ""), ("t", 1, 6, "x" * 4097))))
     broker.end(Errors.NOT_ENOUGH_REPLICAS)
@@ -212,14 +212,14 @@ def test_offsets_that_cannot_be_written_are_not_committed(era):
     assert broker.answers["f"].partitions == (("t", 0, -1, "", Errors.NONE),)
 
 
-@pytest.mark.parametrize(("era", "is_there"), [("4.1", True), ("3.9", False), ("2.5", False)])
-def test_a_delete_whose_tombstones_fail(era, is_there):
+@pytest.mark.parametrize(("era", "remains"), [("4.1", True), ("3.9", False), ("2.5", False)])
+def test_a_delete_whose_tombstones_fail_keeps_the_group_only_in_4_1(era, remains):
     broker = SlowLogBroker(era)
     broker.send(OffsetCommit("c", "g", "", -1, (("t", 0, 5, ""),)))
     broker.end()
     broker.send(DeleteGroup("d", "g"))
     broker.end(Errors.NOT_LEADER_OR_FOLLOWER)
 
-    assert (broker.group is not None) is is_there
-    told = "NOT_COORDINATOR" if is_there else "NONE"
-    assert broker.answers["d"].error is Errors[told]
+    assert (broker.group is not None) is remains
+    expected = "NOT_COORDINATOR" if remains else "NONE"
+    assert broker.answers["d"].error is Errors[expected]

@@ -1,4 +1,4 @@
-"""What was asked of real brokers in real time: the same answers, order, records and log lines."""
+"""Requests that real brokers got in real time: same answers, order, records and log lines."""
 
 import gzip
 import json
@@ -21,20 +21,20 @@ SCENARIOS = {scenario["name"]: scenario for scenario in rows("broker-scenarios.j
 
 
 @pytest.mark.parametrize("version", BROKERS)
-def test_a_broker_gives_what_its_era_gives(version):
+def test_the_engine_equals_the_broker_of_its_era(version):
     traces = rows(f"broker-{version}.jsonl.gz")
 
-    found = [each for row in traces for each in differences(SCENARIOS[row["name"]], row["trace"])]
+    listed = [each for row in traces for each in differences(SCENARIOS[row["name"]], row["trace"])]
 
     assert len(traces) >= 22
-    assert found == []
+    assert listed == []
 
 
-def test_a_wrong_answer_of_a_broker_is_found():
+def test_a_wrong_answer_in_a_trace_is_a_difference():
     row = next(r for r in rows("broker-2.0.1.jsonl.gz") if r["name"] == "commits-by-members")
     answer = next(e for e in row["trace"] if e.get("to") == "a9")
     answer["partitions"][0][2] = "NONE"
 
-    found = list(differences(SCENARIOS[row["name"]], row["trace"]))
+    listed = list(differences(SCENARIOS[row["name"]], row["trace"]))
 
-    assert [each.where for each in found] == ["a9"]
+    assert [each.where for each in listed] == ["a9"]

@@ -1,4 +1,4 @@
-"""The periodic clean-up: which offsets it takes, in which order, and in which appends."""
+"""The periodic clean-up: which offsets it removes, in which order, and in which appends."""
 
 import pytest
 
@@ -20,7 +20,7 @@ CONFIG = CoordinatorConfig(
 
 
 class FailingLogBroker:
-    """A coordinator whose next append may fail; what is in the log, by append."""
+    """A coordinator whose next append may fail; the log as a list of appends."""
 
     def __init__(self, era):
         self.coordinator = Coordinator(CONFIG, ERAS[era], lambda group_id, prefix: prefix)
@@ -50,13 +50,13 @@ def commit(group_id, *partitions):
     return OffsetCommit("c", group_id, "", -1, tuple((t, p, 5, "") for t, p in partitions))
 
 
-def gone(append):
-    """What an append removes: partitions of offsets, and groups."""
+def removed(append):
+    """The partitions and group ids for which an append has tombstones."""
     keys = [decode(key, value).key for key, value in append.records if value is None]
     return [(k["topic"], k["partition"]) if "topic" in k else k["group"] for k in keys]
 
 
-def test_in_4_1_each_partition_of_the_log_is_cleaned_up_by_itself():
+def test_in_4_1_each_partition_of_the_log_has_its_own_append():
     broker = FailingLogBroker("4.1")
     for group_id in ("a", "b"):
         broker.send(commit(group_id, ("t", 0)))
@@ -66,12 +66,12 @@ def test_in_4_1_each_partition_of_the_log_is_cleaned_up_by_itself():
     broker.wait(2 * MINUTE_MS)
 
     first, second = broker.appends[before : before + 2]
-    assert (first.partition, gone(first)) == (partition_for("b"), [("t", 0), "b"])
-    assert (second.partition, gone(second)) == (partition_for("a"), [("t", 0), "a"])
+    assert (first.partition, removed(first)) == (partition_for("b"), [("t", 0), "b"])
+    assert (second.partition, removed(second)) == (partition_for("a"), [("t", 0), "a"])
 
 
 @pytest.mark.parametrize(("faults", "order"), [(0, [2, 0]), (1, [0, 2]), (2, [0, 2])])
-def test_in_4_1_what_failed_to_go_comes_back_in_another_order(faults, order):
+def test_in_4_1_a_reverted_removal_may_change_the_order_of_offsets(faults, order):
     broker = FailingLogBroker("4.1")
     broker.send(commit("g", ("t", 0), ("t", 2)))
     for _ in range(faults):
@@ -80,11 +80,11 @@ def test_in_4_1_what_failed_to_go_comes_back_in_another_order(faults, order):
 
     broker.send(DeleteGroup("d", "g"))
 
-    assert gone(broker.appends[-1]) == [*[("t", number) for number in order], "g"]
+    assert removed(broker.appends[-1]) == [*[("t", number) for number in order], "g"]
 
 
 @pytest.mark.parametrize(("era", "expires"), [("4.1", False), ("3.9", False), ("2.5", True)])
-def test_only_since_kafka_13636_an_unsettled_group_keeps_what_it_is_not_subscribed_to(era, expires):
+def test_since_kafka_13636_offsets_without_subscriber_expire_only_in_stable_groups(era, expires):
     broker = FailingLogBroker(era)
     broker.send(commit("g", ("u", 0)))
     protocols = (("range", SUBSCRIPTION_TO_T),)
@@ -97,4 +97,4 @@ def test_only_since_kafka_13636_an_unsettled_group_keeps_what_it_is_not_subscrib
 
     broker.wait(MINUTE_MS)
 
-    assert [gone(append) for append in broker.appends[before:]] == [[("u", 0)]] * expires
+    assert [removed(append) for append in broker.appends[before:]] == [[("u", 0)]] * expires

@@ -1,4 +1,4 @@
-"""Hash codes, partitions and hash map orders as a JVM gave them."""
+"""Hash codes, partitions and hash map orders equal those of a JVM."""
 
 import gzip
 import json
@@ -53,22 +53,22 @@ def test_a_group_is_in_one_of_50_partitions_by_default():
 
 @pytest.mark.parametrize(("name", "keys"), [("java", HashMapKeys), ("scala", ScalaHashMapKeys)])
 def test_order_after_puts_and_removals(name, keys):
-    """Each history is puts (+) and removals (-) on one map, and the order that the JVM ended in."""
+    """A history: puts (+) and removals (-) on one map, and the final order in the JVM."""
     for history in HISTORIES:
-        found = keys()
+        ordered = keys()
         for step in history["steps"]:
-            (found.add if step[0] == "+" else found.discard)(step[1:])
+            (ordered.add if step[0] == "+" else ordered.discard)(step[1:])
 
-        assert list(found) == history[name]
+        assert list(ordered) == history[name]
 
 
-def test_the_histories_tell_the_two_maps_apart():
+def test_the_histories_distinguish_the_two_maps():
     assert sum(history["java"] != history["scala"] for history in HISTORIES) > 30
     assert max(len(history["java"]) for history in HISTORIES) > 48
 
 
-def test_keys_are_counted_and_found():
-    found = HashMapKeys(["a", "b", "a"])
-    found.discard("c")
+def test_a_map_has_the_keys_that_were_added():
+    keys = HashMapKeys(["a", "b", "a"])
+    keys.discard("c")
 
-    assert (len(found), "a" in found, "c" in found) == (2, True, False)
+    assert (len(keys), "a" in keys, "c" in keys) == (2, True, False)

@@ -1,4 +1,4 @@
-"""What the protocol promises, whatever clients do: laws that hold in every era."""
+"""Laws of the protocol that hold in every era for all client behavior."""
 
 import pytest
 from hypothesis import settings
@@ -36,7 +36,7 @@ LONGEST_TIMER_MS = 300_000
 
 
 class GroupMachine(RuleBasedStateMachine):
-    """Up to six clients of one group, an honest log, and time."""
+    """Up to six clients of one group, a log, and time."""
 
     era = "4.1"
 
@@ -48,21 +48,21 @@ class GroupMachine(RuleBasedStateMachine):
         self.ids = 0
         self.requests = {}  # request id -> request, not answered yet
         self.sent = 0
-        self.clients = {}  # client id -> what it was last told: (member id, generation)
+        self.clients = {}  # client id -> (member id, generation) of its last answer
         self.log = []
         self.pending = []  # appends that have not ended
-        self.generation = 0  # the highest that the group had in this incarnation
+        self.generation = 0  # the highest in this incarnation of the group
         self.handed_out = {}  # generation -> assignments in the log
-        self.slow = set()  # commits that were accepted and wait for the log
-        self.replaced = set()  # joins and syncs that a repeated one took the place of
-        self.is_log_another = False
-        self.fault = None  # of the next append
+        self.slow = set()  # accepted commits that wait for the log
+        self.replaced = set()  # joins and syncs that a repeated one replaced
+        self.log_differs = False
+        self.fault = None  # error of the next append
 
     def _new_id(self, group_id, prefix):
         self.ids += 1
         return f"{prefix}-{self.ids}"
 
-    # -- what clients and the broker do
+    # -- actions of clients and the broker
 
     def _send(self, make):
         self.sent += 1
@@ -85,7 +85,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     def _answered(self, effect):
         request = self.requests.pop(effect.request_id, None)
-        assert request is not None, "every request is answered once at most"
+        assert request is not None, "a request is answered at most once"
         response = effect.response
         if isinstance(response, JoinResponse) and response.member_id:
             self.clients[request.client_id] = (response.member_id, response.generation)
@@ -96,13 +96,13 @@ class GroupMachine(RuleBasedStateMachine):
             old = request.generation < self.generation
             fine = [error for _, _, error in response.partitions if error is Errors.NONE]
             accepted_earlier = effect.request_id in self.slow
-            assert not (old and fine) or accepted_earlier, "nobody of an old generation commits"
+            assert not (old and fine) or accepted_earlier, "no commit of an old generation succeeds"
 
     def _moved(self, event):
         if event.state == "Dead":
             self.generation = 0
         else:
-            assert event.generation >= self.generation, "a generation never goes back"
+            assert event.generation >= self.generation, "generations never decrease"
             self.generation = event.generation
 
     @rule(client=st.integers(0, 5), protocols=st.sampled_from(CHOICES), fresh=st.booleans())
@@ -132,14 +132,14 @@ class GroupMachine(RuleBasedStateMachine):
     def sync(self, client, named):
         member_id, generation = self.clients.get(f"c{client}", ("nobody", 1))
         everyone = [self.clients.get(f"c{n}", ("x", 0))[0] for n in range(named + 1)]
-        given = {each: f"{generation}/{each}".encode() for each in everyone}
+        sent = {each: f"{generation}/{each}".encode() for each in everyone}
         self._drop_request_of(member_id, SyncGroup)
         self._send(
-            lambda request_id: SyncGroup(request_id, "g", member_id, generation, assignments=given)
+            lambda request_id: SyncGroup(request_id, "g", member_id, generation, assignments=sent)
         )
 
     def _drop_request_of(self, who, kind):
-        """A repeated join or sync takes the first one's place, which is never answered."""
+        """A repeated join or sync replaces the first, which is never answered."""
         for key, request in list(self.requests.items()):
             name = request.client_id if kind is JoinGroup and type(request) is kind else None
             name = request.member_id if kind is SyncGroup and type(request) is kind else name
@@ -162,14 +162,14 @@ class GroupMachine(RuleBasedStateMachine):
     @rule(client=st.integers(0, 5))
     def leave(self, client):
         member_id, _ = self.clients.get(f"c{client}", ("nobody", 1))
-        # Who leaves before the leader came is not answered.
+        # The sync of a member that leaves before the leader's sync is not answered.
         self._drop_request_of(member_id, SyncGroup)
         self._send(lambda request_id: LeaveGroup(request_id, "g", (Leaver(member_id),)))
 
     @rule()
     def delete(self):
-        # A record on its way when the group dies is in the log after the tombstone.
-        self.is_log_another |= bool(self.pending)
+        # An append in flight when the group is deleted is in the log after the tombstone.
+        self.log_differs |= bool(self.pending)
         self._send(lambda request_id: DeleteGroup(request_id, "g"))
 
     @rule(error=st.sampled_from(FAILURES))
@@ -178,21 +178,21 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(count=st.integers(1, 5), error=st.sampled_from([Errors.NONE, *FAILURES]))
     def end_appends(self, count, error):
-        """Slow ones; the new coordinator knows at once when it cannot write."""
+        """End appends late; 4.x knows at once when an append fails."""
         for append in self.pending[:count]:
             self._end(append, Errors.NONE if self.era == "4.1" else error)
 
     def _end(self, append, error):
         self.pending.remove(append)
-        self.is_log_another |= error is not Errors.NONE
+        self.log_differs |= error is not Errors.NONE
         if error is Errors.NONE:
             self.log += append.records
             for key, value in append.records:
                 record = decode(key, value)
                 if record.name == "GroupMetadata" and record.value is not None:
                     assignments = {m["assignment"] for m in record.value["members"]}
-                    known = self.handed_out.setdefault(record.value["generation"], {b""})
-                    known |= assignments
+                    in_log = self.handed_out.setdefault(record.value["generation"], {b""})
+                    in_log |= assignments
         self._perform(self.coordinator.appended(append, error, self.now_ms))
 
     @rule(pass_ms=st.sampled_from([1, 500, 3000, 9999, 10_000, 20_000]))
@@ -204,7 +204,7 @@ class GroupMachine(RuleBasedStateMachine):
             self._perform(self.coordinator.fire_next(due_ms))
         self.now_ms = end_ms
 
-    # -- what must hold
+    # -- laws
 
     @invariant()
     def at_most_one_leader_and_it_is_a_member(self):
@@ -214,7 +214,7 @@ class GroupMachine(RuleBasedStateMachine):
             assert group.leader is None or group.leader in group.members
 
     @invariant()
-    def who_waits_waits_for_a_deadline(self):
+    def requests_wait_only_while_a_timer_is_set(self):
         turn = self.coordinator._turn
         group = self._group()
         if group is None:
@@ -236,14 +236,14 @@ class GroupMachine(RuleBasedStateMachine):
         assert deadline_ms is None or deadline_ms <= self.now_ms + LONGEST_TIMER_MS
 
     @invariant()
-    def counts_are_what_they_count(self):
+    def counters_equal_what_they_count(self):
         group = self._group()
         if group is None:
             return
         for name, count in group.supported.items():
             voters = [m for m in group.members.values() if name in dict(m.protocols)]
             assert count == len(voters)
-        if self.era != "2.5":  # which forgets an instance id when it refuses a join for its size
+        if self.era != "2.5":  # 2.5 forgets the instance id of a join that it refuses for size
             static = {m.instance_id: m.member_id for m in group.members.values() if m.instance_id}
             assert group.static_members == static
         assert not set(group.pending) & set(group.members)
@@ -253,7 +253,7 @@ class GroupMachine(RuleBasedStateMachine):
         return self.coordinator.groups.get("g")
 
     def teardown(self):
-        """In the end all are gone, everything was answered, and a reloaded group is the same."""
+        """At the end all members are gone, all requests answered, and a reloaded group is equal."""
         if not hasattr(self, "coordinator"):
             return
         while self.pending:
@@ -264,7 +264,7 @@ class GroupMachine(RuleBasedStateMachine):
             while self.pending:
                 self._end(self.pending[0], Errors.NONE)
         left = set(self.requests) - self.replaced
-        if self.era in OLD:  # KAFKA-7610: up to 2.1 the join of a member that left stays unanswered
+        if self.era in OLD:  # KAFKA-7610: up to 2.1 a removed member's join is not answered
             left = {key for key in left if not isinstance(self.requests[key], JoinGroup)}
         assert left == set(), [self.requests[key] for key in left]
         group = self._group()
@@ -274,15 +274,17 @@ class GroupMachine(RuleBasedStateMachine):
         group = self._group()
         if group is None or group.state not in (GroupState.STABLE, GroupState.EMPTY):
             return
-        if self.is_log_another or self.era == "2.5":  # 2.5 does not write who replaced a static one
+        if (
+            self.log_differs or self.era == "2.5"
+        ):  # 2.5 does not write the id of a static member that returned
             return
         successor = Coordinator(CoordinatorConfig(), ERAS[self.era], self._new_id)
         successor.load(self.log, self.now_ms)
         for request in (DescribeGroup("d", "g"), OffsetFetch("f", "g", None)):
-            ours = self.coordinator.handle(request, self.now_ms)
-            theirs = successor.handle(request, self.now_ms)
+            expected = self.coordinator.handle(request, self.now_ms)
+            reloaded = successor.handle(request, self.now_ms)
             if group.generation or group.offsets:
-                assert theirs == ours, f"{theirs} != {ours}"
+                assert reloaded == expected, f"{reloaded} != {expected}"
 
 
 OLD = ("2.0", "0.10", "0.9")

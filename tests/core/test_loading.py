@@ -1,4 +1,4 @@
-"""A coordinator that takes over goes on where the former one left off."""
+"""A coordinator that loads a log continues where the previous coordinator stopped."""
 
 import pytest
 
@@ -26,7 +26,7 @@ ERA_NAMES = ["4.1", "3.9", "2.5", "2.0", "0.10", "0.9"]
 
 
 class LoggingBroker:
-    """A coordinator and its log; the answers of each step."""
+    """A coordinator and its log; ``send`` returns the answers."""
 
     def __init__(self, era, **config):
         config = CoordinatorConfig(group_initial_rebalance_delay_ms=0, **config)
@@ -69,19 +69,19 @@ def with_a_stable_group(era):
     return broker
 
 
-def taken_over(former, era, log=None, now_ms=1000, **config):
+def loaded(previous, era, log=None, now_ms=1000, **config):
     broker = LoggingBroker(era, **config)
-    broker.perform(broker.coordinator.load(former.log if log is None else log, now_ms), now_ms)
+    broker.perform(broker.coordinator.load(previous.log if log is None else log, now_ms), now_ms)
     return broker
 
 
 @pytest.mark.parametrize("era", ERA_NAMES)
-def test_a_loaded_group_is_as_it_was_written(era):
-    former = with_a_stable_group(era)
-    broker = taken_over(former, era)
+def test_a_loaded_group_equals_the_written_one(era):
+    previous = with_a_stable_group(era)
+    broker = loaded(previous, era)
 
     for request in (DescribeGroup("d", "g"), OffsetFetch("f", "g", (("t", 0), ("t", 1)))):
-        assert broker.send(request, 1000) == former.send(request, 1000)
+        assert broker.send(request, 1000) == previous.send(request, 1000)
     assert broker.coordinator.groups["g"].leader == "a"
     assert broker.send(Heartbeat("h", "g", "a", 1), 1000)["h"].error is Errors.NONE
     assert broker.log == []
@@ -89,20 +89,20 @@ def test_a_loaded_group_is_as_it_was_written(era):
 
 @pytest.mark.parametrize("era", ERA_NAMES)
 def test_a_compacted_log_gives_the_same_groups(era):
-    former = with_a_stable_group(era)
-    former.send(OffsetCommit("c", "g", "a", 1, (("t", 0, 9, ""),)), 300)
-    compacted = list({key: (key, value) for key, value in former.log}.values())
-    assert len(compacted) < len(former.log)
+    previous = with_a_stable_group(era)
+    previous.send(OffsetCommit("c", "g", "a", 1, (("t", 0, 9, ""),)), 300)
+    compacted = list({key: (key, value) for key, value in previous.log}.values())
+    assert len(compacted) < len(previous.log)
 
-    whole, short = taken_over(former, era), taken_over(former, era, compacted)
+    complete, short = loaded(previous, era), loaded(previous, era, compacted)
 
     for request in (DescribeGroup("d", "g"), OffsetFetch("f", "g", (("t", 0), ("t", 1)))):
-        assert whole.send(request, 1000) == short.send(request, 1000)
+        assert complete.send(request, 1000) == short.send(request, 1000)
 
 
 @pytest.mark.parametrize("era", ERA_NAMES)
 def test_members_get_a_new_session(era):
-    broker = taken_over(with_a_stable_group(era), era, now_ms=1000)
+    broker = loaded(with_a_stable_group(era), era, now_ms=1000)
 
     assert broker.coordinator.next_deadline_ms() == 1000 + 30_000
     broker.perform(broker.coordinator.advance(30_999), 30_999)
@@ -114,8 +114,8 @@ def test_members_get_a_new_session(era):
 
 
 @pytest.mark.parametrize("era", ERA_NAMES)
-def test_the_next_generation_goes_on_counting(era):
-    broker = taken_over(with_a_stable_group(era), era)
+def test_the_next_generation_follows_the_loaded_one(era):
+    broker = loaded(with_a_stable_group(era), era)
 
     answers = broker.send(join("j2", member_id="a"), 2000)
 
@@ -123,23 +123,23 @@ def test_the_next_generation_goes_on_counting(era):
 
 
 @pytest.mark.parametrize("era", ["4.1", "3.9", "2.5", "2.0", "0.10"])
-def test_an_empty_group_keeps_its_generation_and_a_removed_one_is_gone(era):
-    former = with_a_stable_group(era)
-    former.send(LeaveGroup("l", "g", (Leaver("a"),)), 500)
-    broker = taken_over(former, era)
+def test_an_empty_group_keeps_its_generation_and_a_removed_group_is_not_loaded(era):
+    previous = with_a_stable_group(era)
+    previous.send(LeaveGroup("l", "g", (Leaver("a"),)), 500)
+    broker = loaded(previous, era)
     tombstone = (encode_key("GroupMetadata", {"group": "g"}), None)
-    offsets = [(key, None) for key, _ in former.log if key.startswith(b"\0\1")]
+    offsets = [(key, None) for key, _ in previous.log if key.startswith(b"\0\1")]
 
     group = broker.coordinator.groups["g"]
     assert (group.state, group.generation) == (GroupState.EMPTY, 2)
-    assert "g" not in taken_over(former, era, [*former.log, *offsets, tombstone]).coordinator.groups
+    assert "g" not in loaded(previous, era, [*previous.log, *offsets, tombstone]).coordinator.groups
 
 
 @pytest.mark.parametrize("era", ["4.1", "3.9", "2.5", "2.0", "0.10"])
-def test_offsets_alone_make_a_simple_group(era):
-    former = LoggingBroker(era)
-    former.send(OffsetCommit("c", "g", "", -1, (("t", 0, 5, ""),)), 0)
-    broker = taken_over(former, era)
+def test_offsets_without_a_group_record_make_an_empty_group(era):
+    previous = LoggingBroker(era)
+    previous.send(OffsetCommit("c", "g", "", -1, (("t", 0, 5, ""),)), 0)
+    broker = loaded(previous, era)
 
     assert broker.send(DescribeGroup("d", "g"), 1000)["d"].state == "Empty"
     assert broker.send(OffsetCommit("c", "g", "", -1, (("t", 0, 6, ""),)), 1000)["c"].partitions
@@ -147,15 +147,15 @@ def test_offsets_alone_make_a_simple_group(era):
 
 @pytest.mark.parametrize("era", ["4.1", "3.9", "2.5"])
 def test_a_group_over_a_lowered_maximal_size_rebalances(era):
-    former = with_a_stable_group(era)
-    broker = taken_over(former, era, group_max_size=0)
+    previous = with_a_stable_group(era)
+    broker = loaded(previous, era, group_max_size=0)
 
     assert broker.coordinator.groups["g"].state is GroupState.PREPARING_REBALANCE
     starts = [e.fields["cause"] for e in broker.events if e.kind == "REBALANCE_START"]
     assert starts == ["OVER_CAPACITY"]
 
 
-def test_old_values_have_the_session_timeout_for_both():
+def test_old_records_have_one_timeout_for_session_and_rebalance():
     member = {
         "member_id": "m",
         "client_id": "c",
@@ -172,21 +172,21 @@ def test_old_values_have_the_session_timeout_for_both():
         "members": [member],
     }
     log = [(encode_key("GroupMetadata", {"group": "g"}), encode_value("GroupMetadata", 0, value))]
-    broker = taken_over(None, "3.9", log)
+    broker = loaded(None, "3.9", log)
 
     group = broker.coordinator.groups["g"]
     assert (group.generation, group.members["m"].rebalance_timeout_ms) == (3, 7000)
 
 
-def test_bytes_that_cannot_be_read_are_named():
+def test_unreadable_bytes_raise_with_the_record_type():
     log = [(encode_key("GroupMetadata", {"group": "g"}), b"\0\1\0")]
 
     with pytest.raises(BadRecord, match="GroupMetadata"):
-        taken_over(None, "4.1", log)
+        loaded(None, "4.1", log)
 
 
 @pytest.mark.parametrize("era", ERA_NAMES)
-def test_giving_up_answers_who_waits_and_forgets_all(era):
+def test_unloading_fails_waiting_requests_and_removes_groups(era):
     broker = with_a_stable_group(era)
     broker.send(join("j2", "b"), 600)
 

@@ -1,25 +1,25 @@
-"""Delayed operations: completed once, by an event or by time, and watched no longer than that."""
+"""Delayed operations: completed once, by an event or by time, and then no longer watched."""
 
 from coordinator_core.coordinator.classic.purgatory import DelayedOperation, Purgatory
 from coordinator_core.coordinator.timing_wheel import TimingWheel
 
 
 class Operation(DelayedOperation):
-    __slots__ = ("may_complete", "told")
+    __slots__ = ("calls", "may_complete")
 
     def __init__(self):
         super().__init__()
         self.may_complete = False
-        self.told = []
+        self.calls = []
 
     def try_complete(self):
         return self.may_complete and self.force_complete()
 
     def on_complete(self):
-        self.told.append("complete")
+        self.calls.append("complete")
 
     def on_expiration(self):
-        self.told.append("expired")
+        self.calls.append("expired")
 
 
 def watched(delay_ms=100):
@@ -29,32 +29,32 @@ def watched(delay_ms=100):
     return wheel, purgatory, operation
 
 
-def test_what_may_complete_is_not_watched():
+def test_an_operation_that_may_complete_is_not_watched():
     wheel, purgatory, operation = TimingWheel(), None, Operation()
     purgatory = Purgatory(wheel)
     operation.may_complete = True
 
     assert purgatory.try_complete_else_watch(operation, "key", 100)
-    assert (operation.told, len(purgatory), len(wheel)) == (["complete"], 0, 0)
+    assert (operation.calls, len(purgatory), len(wheel)) == (["complete"], 0, 0)
 
 
-def test_an_event_completes_what_is_watched_under_its_key():
+def test_a_check_completes_operations_under_its_key():
     wheel, purgatory, operation = watched()
     operation.may_complete = True
 
     assert purgatory.check_and_complete("another key") == 0
     assert purgatory.check_and_complete("key") == 1
     assert purgatory.check_and_complete("key") == 0
-    assert (operation.told, len(purgatory), len(wheel)) == (["complete"], 0, 0)
+    assert (operation.calls, len(purgatory), len(wheel)) == (["complete"], 0, 0)
 
 
-def test_time_completes_and_then_expires():
+def test_an_operation_completes_and_then_expires_at_its_deadline():
     wheel, purgatory, operation = watched(delay_ms=100)
 
     assert wheel.pop_due(99) is None
     wheel.pop_due(100).expire()
 
-    assert (operation.told, len(purgatory), len(wheel)) == (["complete", "expired"], 0, 0)
+    assert (operation.calls, len(purgatory), len(wheel)) == (["complete", "expired"], 0, 0)
 
 
 def test_force_complete_works_once():
@@ -63,7 +63,7 @@ def test_force_complete_works_once():
     assert operation.force_complete()
     assert not operation.force_complete()
     operation.expire()
-    assert operation.told == ["complete"]
+    assert operation.calls == ["complete"]
 
 
 def test_a_cancelled_operation_neither_completes_nor_expires():
@@ -72,4 +72,4 @@ def test_a_cancelled_operation_neither_completes_nor_expires():
     operation.may_complete = True
 
     assert purgatory.check_and_complete("key") == 0
-    assert (operation.told, len(purgatory), len(wheel)) == ([], 0, 0)
+    assert (operation.calls, len(purgatory), len(wheel)) == ([], 0, 0)

@@ -1,7 +1,6 @@
-"""Heartbeat, sync, join, commit and leave: every state's answer, and the checks that come first.
+"""Heartbeat, sync, join, commit and leave: the answer in each state, and the checks before it.
 
-A group of two: `lead` leads, `tail` follows, generation 7; `stat` is a static member where there is
-one.  Answers are those of the era named.
+The group has two members, the leader `lead` and the follower `tail`, in generation 7.
 """
 
 import pytest
@@ -29,7 +28,7 @@ CONFIG = CoordinatorConfig(group_initial_rebalance_delay_ms=3000)
 
 
 def coordinator_with(state, era="4.1", static=()):
-    """A coordinator with the group in this state, and no timers but what a test sets."""
+    """A coordinator with the group in this state and without timers."""
     coordinator = Coordinator(CONFIG, ERAS[era], lambda group_id, prefix: f"{prefix}-new")
     turn = coordinator._turn
     group = turn.new_group("g")
@@ -111,9 +110,9 @@ SYNCS = """
 
 
 @pytest.mark.parametrize(
-    ("era", "state", "member", "protocol", "told", "written", "renewed"), cases(SYNCS)
+    ("era", "state", "member", "protocol", "expected", "written", "renewed"), cases(SYNCS)
 )
-def test_sync(era, state, member, protocol, told, written, renewed):
+def test_sync(era, state, member, protocol, expected, written, renewed):
     coordinator = coordinator_with(GroupState[state], era)
     name = None if protocol == "-" else protocol
     request = SyncGroup("s", "g", member, 7, None, None, name, {"lead": b"L", "tail": b"T"})
@@ -121,24 +120,24 @@ def test_sync(era, state, member, protocol, told, written, renewed):
     effects = coordinator.handle(request, 500)
     appends = [each for each in effects if isinstance(each, Append)]
     for append in appends:
-        assert answers(effects) == []  # nobody is answered before the record is in the log
+        assert answers(effects) == []  # no answer before the record is in the log
         effects += coordinator.appended(append, Errors.NONE, 500)
 
-    assert answers(effects) == ([] if told == "-" else [tuple(told.split(":"))])
+    assert answers(effects) == ([] if expected == "-" else [tuple(expected.split(":"))])
     assert bool(appends) is (written == "yes")
     deadline_ms = coordinator.next_deadline_ms()
     assert deadline_ms == (500 + SESSION_MS if renewed == "yes" else None)
 
 
-def test_followers_get_their_assignments_when_the_leader_brings_them():
+def test_followers_are_answered_when_the_leaders_assignment_is_stored():
     coordinator = coordinator_with(GroupState.COMPLETING_REBALANCE)
     assert answers(coordinator.handle(SyncGroup("s1", "g", "tail", 7), 0)) == []
     effects = coordinator.handle(SyncGroup("s2", "g", "lead", 7, assignments={"lead": b"L"}), 5)
     append = next(each for each in effects if isinstance(each, Append))
 
-    told = [e for e in coordinator.appended(append, Errors.NONE, 9) if isinstance(e, Respond)]
+    responses = [e for e in coordinator.appended(append, Errors.NONE, 9) if isinstance(e, Respond)]
 
-    assert {(e.request_id, e.response.assignment) for e in told} == {("s2", b"L"), ("s1", b"")}
+    assert {(e.request_id, e.response.assignment) for e in responses} == {("s2", b"L"), ("s1", b"")}
     assert coordinator.groups["g"].state is GroupState.STABLE
 
 
@@ -241,8 +240,8 @@ def test_commit(era, state, member, generation, error):
     for append in [each for each in effects if isinstance(each, Append)]:
         effects += coordinator.appended(append, Errors.NONE, 0)
 
-    told = [e.response.partitions for e in effects if isinstance(e, Respond)]
-    assert told == [(("t", 0, Errors[error]),)]
+    rows = [e.response.partitions for e in effects if isinstance(e, Respond)]
+    assert rows == [(("t", 0, Errors[error]),)]
     assert len(coordinator.groups["g"].offsets) == (error == "NONE")
 
 
@@ -269,16 +268,16 @@ def test_leave(era, state, leavers, errors, after):
     for append in [each for each in effects if isinstance(each, Append)]:
         effects += coordinator.appended(append, Errors.NONE, 0)
 
-    (told,) = [e.response for e in effects if isinstance(e, Respond)]
-    assert told.error is Errors.NONE
-    assert ",".join(error.name for _, _, error in told.members) == errors
+    (response,) = [e.response for e in effects if isinstance(e, Respond)]
+    assert response.error is Errors.NONE
+    assert ",".join(error.name for _, _, error in response.members) == errors
     assert group.state is GroupState[after]
 
 
 @pytest.mark.parametrize(
     ("era", "after"), [("4.1", "PREPARING_REBALANCE"), ("3.9", "STABLE"), ("2.5", "STABLE")]
 )
-def test_in_4_1_a_stable_group_rebalances_when_one_leaves_that_never_joined(era, after):
+def test_in_4_1_a_stable_group_rebalances_when_a_pending_member_leaves(era, after):
     coordinator = coordinator_with(GroupState.STABLE, era)
     assert answers(coordinator.handle(_join("j", ""), 0)) == [("j", "MEMBER_ID_REQUIRED")]
 
@@ -298,9 +297,9 @@ def test_session_timeouts_have_limits(session_ms):
 
 
 @pytest.mark.parametrize("era", ["4.1", "3.9", "2.5", "2.0", "0.10", "0.9"])
-def test_the_empty_group_id(era):
+def test_the_answers_to_an_empty_group_id(era):
     coordinator = coordinator_with(GroupState.EMPTY, era)
-    told = "INVALID_GROUP_ID" if era not in ("0.10", "0.9") else "UNKNOWN_MEMBER_ID"
+    error = "INVALID_GROUP_ID" if era not in ("0.10", "0.9") else "UNKNOWN_MEMBER_ID"
 
     effects = [
         *coordinator.handle(_join("j", "")._replace(group_id=""), 0),
@@ -309,7 +308,7 @@ def test_the_empty_group_id(era):
         *coordinator.handle(LeaveGroup("l", "", (Leaver("m"),)), 0),
     ]
 
-    assert answers(effects) == [("j", "INVALID_GROUP_ID"), ("s", told), ("h", told), ("l", told)]
+    assert answers(effects) == [("j", "INVALID_GROUP_ID"), ("s", error), ("h", error), ("l", error)]
 
 
 def test_time_never_runs_backwards():

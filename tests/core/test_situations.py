@@ -1,4 +1,4 @@
-"""The situations of docs/situations.md: the answers, that brokers answer the same, the page."""
+"""The situations of docs/situations.md: their answers, recordings of brokers, and the page."""
 
 import gzip
 import json
@@ -18,7 +18,7 @@ DATA = Path(__file__).parents[1] / "data" / "coordinator"
 ERA_OF = {"0.9.0.1": "0.9", "0.10.0.1": "0.9", "0.10.2.2": "0.10", "2.0.1": "2.0", "2.5.1": "2.5"}
 ERA_OF |= {"3.9.1": "3.9", "4.1.1": "4.1", "4.1.2": "4.1"}
 
-# situation, era, step, when it is answered (ms), answer
+# situation, era, step, time of the answer (ms), answer
 ANSWERS = """
 01 0.10  a1        0 generation 1 leads a
 01 0.10  a2     3500 orders-0,1,2,3,4,5
@@ -208,7 +208,7 @@ def answers(trace):
 
 
 def named(situation, trace):
-    """Member id -> the letters of the step that it was given to, and which of theirs it is."""
+    """Member id -> the letter of its step, and a number from its second id on."""
     names, counts = {}, {}
     for step in situation["steps"]:
         line = answers(trace).get(step["id"], {})
@@ -220,8 +220,8 @@ def named(situation, trace):
     return names
 
 
-def said(line, names):
-    """An answer as in ANSWERS."""
+def shown(line, names):
+    """An answer in the form of ANSWERS."""
     if line is None:
         return "never"
     if line["op"] == "join" and line["error"] == "NONE":
@@ -230,8 +230,10 @@ def said(line, names):
         members = ", ".join(sorted(names[each[0]] for each in line["members"]))
         return f"generation {line['generation']} leads {members}"
     if line["op"] == "sync" and line["error"] == "NONE":
-        found = partitions(line["assignment"])
-        return " ".join(f"{topic}-{','.join(map(str, each))}" for topic, each in found) or "nothing"
+        topics = partitions(line["assignment"])
+        return (
+            " ".join(f"{topic}-{','.join(map(str, each))}" for topic, each in topics) or "nothing"
+        )
     return line["error"]
 
 
@@ -250,12 +252,12 @@ EXPECTED = [line.split(maxsplit=3) for line in ANSWERS.strip().splitlines()]
 def test_key_answers(number, era):
     trace = play(BY_NUMBER[number], ERAS[era], derived_ids(), "")
 
-    found, names = answers(trace), named(BY_NUMBER[number], trace)
+    by_step, names = answers(trace), named(BY_NUMBER[number], trace)
 
     for _, _, step, expected in (row for row in EXPECTED if row[:2] == [number, era]):
-        line = found.get(step)
+        line = by_step.get(step)
         when = "" if line is None else f"{line['at_ms']} "
-        assert f"{step} {when}{said(line, names)}" == f"{step} {expected}"
+        assert f"{step} {when}{shown(line, names)}" == f"{step} {expected}"
 
 
 def test_every_situation_is_asserted_in_every_era_that_is_drawn():
@@ -277,21 +279,24 @@ RECORDED = [
     if "recorded" in each
     for version in each["recorded"]["versions"]
 ]
-# What an answer says; fields that old versions of a request lack are left out.
+# The compared fields of an answer: those that all versions of the request have.
 FIELDS = ("error", "generation", "assignment", "partitions")
 
 
 @pytest.mark.parametrize(("name", "version"), RECORDED)
-def test_kafka_was_asked_the_same_and_answered_the_same(name, version):
+def test_a_recording_has_the_same_requests_and_answers(name, version):
     situation = BY_NUMBER[name[:2]]
     row = RECORDINGS[situation["recorded"]["name"], version]
-    given, made_up = iter(row["trace"][0]["member_ids"]), derived_ids()
+    recorded_ids, derived_id = iter(row["trace"][0]["member_ids"]), derived_ids()
     played = play(
-        situation, ERAS[ERA_OF[version]], lambda g, p: next(given, None) or made_up(g, p), ""
+        situation,
+        ERAS[ERA_OF[version]],
+        lambda g, p: next(recorded_ids, None) or derived_id(g, p),
+        "",
     )
 
-    assert asked(situation) == [
-        step for step in asked(row["scenario"]) if step["id"] in ids_of(situation)
+    assert requests(situation) == [
+        step for step in requests(row["scenario"]) if step["id"] in ids_of(situation)
     ]
     assert compared(situation, played) == compared(situation, row["trace"])
 
@@ -300,8 +305,8 @@ def ids_of(scenario):
     return {step["id"] for step in scenario["steps"]}
 
 
-def asked(scenario):
-    """The steps but for the group's name."""
+def requests(scenario):
+    """The steps without the group's name."""
     return [
         {key: value for key, value in step.items() if key != "group"}
         for step in scenario["steps"]
@@ -310,25 +315,25 @@ def asked(scenario):
 
 
 def compared(situation, trace):
-    """Step -> what was answered, of the situation's steps."""
-    found, names = answers(trace), named(situation, trace)
-    said_ = {}
-    for step in asked(situation):
-        line = found.get(step["id"])
+    """The compared fields of the answer to each of the situation's steps."""
+    by_step, names = answers(trace), named(situation, trace)
+    fields_of = {}
+    for step in requests(situation):
+        line = by_step.get(step["id"])
         if line is None:
-            said_[step["id"]] = None
+            fields_of[step["id"]] = None
             continue
         fields = {key: line[key] for key in FIELDS if key in line}
         if step["op"] == "commit":
-            del fields["error"]  # the partitions' own
+            del fields["error"]  # derived from the errors of its partitions
         if step["op"] == "join":
             fields["members"] = sorted(names[each[0]] for each in line["members"])
             fields["leader"] = names.get(line["leader"])
-        said_[step["id"]] = fields
-    return said_
+        fields_of[step["id"]] = fields
+    return fields_of
 
 
-def test_recordings_are_of_all_eras():
+def test_recordings_cover_all_eras():
     versions = {version for _, version in RECORDED}
 
     assert versions >= {"0.9.0.1", "0.10.0.1", "0.10.2.2", "2.0.1", "2.5.1", "3.9.1", "4.1.2"}
@@ -338,8 +343,8 @@ def test_recordings_are_of_all_eras():
     }
 
 
-def test_the_cooperative_rounds_are_what_the_assignor_gives():
-    """Played by hand, the leader assigns what Kafka's cooperative-sticky assignor would."""
+def test_the_written_assignments_equal_the_cooperative_assignors():
+    """In the written scenario the leader's assignments are those of cooperative-sticky."""
     steps = {step["id"]: step for step in BY_NUMBER["34"]["steps"]}
     topics = Topics({"orders": 4})
 
@@ -349,11 +354,11 @@ def test_the_cooperative_rounds_are_what_the_assignor_gives():
             read = decode_subscription(b64decode(steps[each]["protocols"][0][1]))
             owned, generation = read.owned_partitions, read.generation_id
             members.append(Member(each[0], read.topics, owned, generation, generation))
-        given = CLIENT_ASSIGNORS["cooperative-sticky"](topics, members)
+        computed = CLIENT_ASSIGNORS["cooperative-sticky"](topics, members)
         written = {who[1]: partitions(data) for who, data in steps[sync]["assignments"]}
 
         assert {who: flat(each) for who, each in written.items()} == {
-            who: sorted(each) for who, each in given.items()
+            who: sorted(each) for who, each in computed.items()
         }
 
 
@@ -362,13 +367,13 @@ def flat(pairs):
 
 
 def test_the_page_is_up_to_date():
-    """Else: python -m tools.situations"""
+    """If it fails: python -m tools.situations"""
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
-def test_eras_that_need_no_drawing_of_their_own():
+def test_eras_with_the_same_answers_are_not_drawn():
     assert same_eras(BY_NUMBER["13"], "0.10") == ["0.9", "2.0", "2.5", "3.9", "4.1"]
     assert same_eras(BY_NUMBER["18"], "0.9") == []
     assert same_eras(BY_NUMBER["18"], "2.0") == ["0.10", "2.5", "3.9", "4.1"]
-    assert same_eras(BY_NUMBER["33"], "4.1") == ["3.9"]  # not older ones, which have no instances
+    assert same_eras(BY_NUMBER["33"], "4.1") == ["3.9"]  # older eras have no static members
     assert tuple(ERAS_IN_ORDER) == tuple(sorted(ERAS, key=lambda e: [int(n) for n in e.split(".")]))

@@ -1,4 +1,4 @@
-"""The engine's own record writer equals the codec that is driven by the layouts."""
+"""The engine's own record writer equals the codec of coordinator_core.records."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,7 +80,7 @@ def test_offset_records(name, group_id, topic, partition, offset, metadata, expi
 
 
 def _value(name, version, fields):
-    """The fields that the version has."""
+    """The value in this version, without fields that it lacks."""
     missing = {
         "GroupMetadata": {
             0: {"current_state_timestamp", "group_instance_id", "rebalance_timeout"},

@@ -1,4 +1,4 @@
-"""The timing wheel: by deadline, those of one deadline in the order set, at any distance."""
+"""The timing wheel: timers fire by deadline, then in the order in which they were set."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +21,7 @@ def fired(wheel, now_ms):
     return names
 
 
-def test_timers_of_one_deadline_fire_in_the_order_set_however_far_off_they_were():
+def test_timers_of_one_deadline_fire_in_the_order_set_at_any_distance():
     wheel = TimingWheel()
     wheel.add(Named("from far"), 1000)
     assert fired(wheel, 985) == []
@@ -70,19 +70,19 @@ delays = st.one_of(st.integers(0, 50), st.integers(0, 500_000))
 
 
 @given(st.lists(st.tuples(st.sampled_from(["add", "cancel", "pass", "peek"]), delays), max_size=60))
-def test_the_wheel_does_as_a_sorted_list_does(steps):
+def test_the_wheel_fires_as_a_sorted_list_would(steps):
     wheel, pending, now_ms, count = TimingWheel(), {}, 0, 0
-    for what, value in steps:
-        if what == "add":
+    for action, value in steps:
+        if action == "add":
             count += 1
             timer = Named(count)
             wheel.add(timer, now_ms + value)
             pending[timer] = (now_ms + value, count)
-        elif what == "cancel" and pending:
+        elif action == "cancel" and pending:
             timer = list(pending)[value % len(pending)]
             wheel.cancel(timer)
             del pending[timer]
-        elif what == "pass":
+        elif action == "pass":
             now_ms += value
             due = sorted((t for t in pending if pending[t][0] <= now_ms), key=pending.get)
             assert fired(wheel, now_ms) == [timer.name for timer in due]

@@ -10,7 +10,7 @@ import org.apache.kafka.server.util.timer.TimerTaskEntry;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** The virtual clock as the Time and the Timer that Kafka asks for; whoever wants to is told of tasks about to run. */
+/** The virtual clock as Kafka's Time and Timer; a listener is called before a task runs. */
 public final class KafkaTimer implements Time, Timer {
     private final VirtualClock clock;
     private final Consumer<TimerTask> aboutToRun;

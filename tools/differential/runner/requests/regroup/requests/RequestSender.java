@@ -168,7 +168,7 @@ public final class RequestSender {
         when(coordinator.commitOffsets(COMMIT, request, BufferSupplier.NO_CACHING), response -> committed(step, response));
     }
 
-    /** The response has no error of its own: it shows that of all partitions if they agree. */
+    /** The response has no error field: it shows the error of all partitions if they have the same. */
     private void committed(Step step, OffsetCommitResponseData response) {
         List<String> errors = response.topics().stream()
             .flatMap(topic -> topic.partitions().stream()).map(partition -> name(partition.errorCode())).toList();

@@ -12,7 +12,7 @@ import java.lang.reflect.Field;
 import java.util.List;
 import java.util.Properties;
 
-/** What the Scala coordinators of all versions have in common: their groups, their configuration, their timers. */
+/** The common part of the Scala coordinators of all versions: groups, configuration, timers. */
 final class ScalaGroups {
     private final GroupMetadataManager manager;
 
@@ -28,7 +28,7 @@ final class ScalaGroups {
         return new GroupShown(group.currentState().toString(), group.generationId(), group.leaderOrNull(), members);
     }
 
-    /** The broker's scheduler of expirations, which the coordinator itself leaves to real time. */
+    /** The broker's scheduler of expirations, which would otherwise run in real time. */
     void expireEvery(long intervalMs, VirtualClock clock) {
         clock.set(clock.nowMs() + intervalMs, () -> true, () -> {
             expireEvery(intervalMs, clock);
@@ -47,7 +47,7 @@ final class ScalaGroups {
         return properties;
     }
 
-    /** Counts a delayed operation whose timer goes off. */
+    /** Counts a delayed operation whose timer fires. */
     static void countTimer(Object operation) {
         if (!Tally.isOn()) return;
         String kind = operation.getClass().getSimpleName();
@@ -67,7 +67,7 @@ final class ScalaGroups {
         return member.isAwaitingSync() ? kind + " awaiting sync" : kind;
     }
 
-    /** What an operation keeps to itself, read for the tally only. */
+    /** Reads a private field of an operation, for the tally only. */
     private static Object read(Object object, String name) {
         try {
             Field field = object.getClass().getDeclaredField(name);

@@ -22,7 +22,7 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * The replica manager that a Scala coordinator writes through, as a stub: records go to the trace, and the append's
- * callback runs at once. Its methods are told apart by name, for their classes differ between versions.
+ * callback runs at once. Its methods are distinguished by name, because their classes differ between versions.
  */
 final class StubbedReplicas {
     private static final int RECORDS_ARGUMENT = 4;
@@ -73,7 +73,7 @@ final class StubbedReplicas {
         return null;
     }
 
-    /** Tombstones do not take the way of other records: they are written to the partition itself. */
+    /** Tombstones bypass the replica manager: they are written to the partition itself. */
     private Object onPartition(InvocationOnMock call) {
         if (!call.getMethod().getName().equals("appendRecordsToLeader")) return null;
         Errors error = takeFailure();

@@ -3,7 +3,7 @@ package regroup.harness;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What joins were answered, for the "@step" references of later steps. */
+/** The answers of joins, for the "@step" references of later steps. */
 final class Answers {
     private record Joined(String member, int generation) { }
 
@@ -15,7 +15,7 @@ final class Answers {
         joined.put("@" + stepId, new Joined(member, generation));
     }
 
-    /** A member id, or what the reference stands for; a reference to no answer stands for its own text. */
+    /** The member id of a text or reference; a reference without an answer stands for its own text. */
     String member(String text) {
         Joined answer = joined.get(text);
         return answer == null ? text : answer.member;

@@ -5,13 +5,13 @@ public interface CoordinatorUnderTest extends AutoCloseable {
     /** Sends a step's request; the answer goes to the trace when the coordinator gives it. */
     void request(Step step);
 
-    /** Does all the work that waits without needing time to pass. */
+    /** Does all waiting work that needs no time to pass. */
     void drain();
 
-    /** Lets the next append of records, whatever it is of, fail with this error and write nothing. */
+    /** Lets the next append of any records fail with this error and write nothing. */
     void failNextAppend(String error);
 
-    /** The group as it is now, null if there is none. */
+    /** The group's present state, null if it does not exist. */
     GroupShown group(String groupId);
 
     @Override

@@ -2,7 +2,7 @@ package regroup.harness;
 
 import java.util.List;
 
-/** What a `state` event says of a group: its joined members in the order of the coordinator's own map. */
+/** The contents of a `state` event: joined members are in the order of the coordinator's own map. */
 public record GroupShown(String state, int generation, String leader, List<String> members) {
     static final GroupShown NEVER = gone(0);
 

@@ -8,13 +8,13 @@ import net.bytebuddy.matcher.ElementMatchers;
 import java.util.LinkedHashSet;
 import java.util.Set;
 
-/** Advice on the coordinator's group class: our member ids, and word of every transition. */
+/** Advice on the coordinator's group class: our member ids, and a call for every transition. */
 public final class Hooks {
     static final Set<String> MOVED_GROUPS = new LinkedHashSet<>();
 
     private Hooks() { }
 
-    /** To be called before the class is loaded or after; its fields are groupId and state in every version. */
+    /** May be called before or after the class is loaded; its fields are groupId and state in every version. */
     public static void install(String groupClass) {
         new AgentBuilder.Default()
             .disableClassFormatChanges()

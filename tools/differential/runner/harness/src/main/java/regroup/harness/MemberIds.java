@@ -10,10 +10,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Member ids that depend on group, client and number alone, in place of the coordinator's random ones.
+ * Member ids that depend only on group, client and number, in place of the coordinator's random ones.
  *
  * ORDERED: the n-th id (from 1) of a group spreads to n in a hash map, so that Java's and Scala's maps of up to 15
- * members iterate as the ids were made. SCATTERED: as random ids would fall.
+ * members iterate in the order in which the ids were made. SCATTERED: in the order of random ids.
  */
 public final class MemberIds {
     enum Style { ORDERED, SCATTERED }
@@ -35,12 +35,12 @@ public final class MemberIds {
         made.clear();
     }
 
-    /** All ids since the start, in the order of their making. */
+    /** All ids since the start, in the order in which they were made. */
     static List<String> made() {
         return made;
     }
 
-    /** Called from the coordinator's generateMemberId with what it would have returned. */
+    /** Called from the coordinator's generateMemberId with its own result. */
     public static String instead(String group, String random) {
         String prefix = random.substring(0, random.length() - UUID_LENGTH);
         int number = numbers.merge(group, 1, Integer::sum);

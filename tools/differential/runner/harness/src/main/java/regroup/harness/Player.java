@@ -9,7 +9,7 @@ import java.util.Set;
 
 /** Plays one scenario: timers due at a step's time first, then the step, then timers it set for the same time. */
 final class Player {
-    /** Up to so many groups, all are looked at after each step; beyond, those that the step or a transition touched. */
+    /** Up to this many groups, all are checked after each step; above, only those of the step or of a transition. */
     private static final int FEW_GROUPS = 64;
 
     private final JsonNode scenario;

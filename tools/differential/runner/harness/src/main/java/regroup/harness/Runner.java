@@ -17,9 +17,9 @@ import java.util.stream.Stream;
  * The command line.
  *
  *   runner.jar [--out DIR] [--tally FILE] SCENARIO.json|DIRECTORY ...   traces to files, or to standard output
- *   runner.jar --serve [--tally FILE]                                   a scenario a line in; its trace and an empty line out
+ *   runner.jar --serve [--tally FILE]                                   one scenario per line in; its trace and an empty line out
  *
- * Served, a scenario on which the coordinator itself falls over is answered by one `failure` event.
+ * With --serve, a scenario in which the coordinator itself throws is answered by one `failure` event.
  */
 public final class Runner {
     private final String name;

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 
-/** One step of a scenario, read as the coordinators want it: references resolved, base64 decoded. */
+/** One step of a scenario, with references resolved and base64 decoded. */
 public final class Step {
     public record Protocol(String name, byte[] metadata) { }
 
@@ -68,7 +68,7 @@ public final class Step {
         return json.path(field).asBoolean(false);
     }
 
-    /** What JoinGroup does from version 4 on; version 9 is the one that supports skipping the assignment. */
+    /** True from JoinGroup version 4 on; version 9 supports skipping the assignment. */
     public boolean requiresKnownMemberId() {
         return isSet("requires_known_member_id") || isSet("supports_skipping_assignment");
     }

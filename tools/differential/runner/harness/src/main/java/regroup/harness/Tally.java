@@ -3,7 +3,7 @@ package regroup.harness;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Counts of what occurred in a run, by subject and case; off unless the run asks for it. */
+/** Counts what occurred in a run, by subject and case; off by default. */
 public final class Tally {
     private static final Map<String, Map<String, Integer>> COUNTS = new TreeMap<>();
     private static boolean on;

@@ -27,7 +27,7 @@ public final class Trace {
         this.answers = answers;
     }
 
-    /** Notes in what state the group was as the request came, for the tally. */
+    /** Notes the group's state when the request came, for the tally. */
     void asked(Step step, String state) {
         stateAtRequest.put(step.id(), state);
     }
@@ -48,7 +48,7 @@ public final class Trace {
         return response.putArray("members");
     }
 
-    /** What the broker sends where the coordinator throws: the error and nothing else. */
+    /** The broker's answer when the coordinator throws: only the error. */
     public void thrown(Step step, String error) {
         if (step.op().equals("join")) joinResponse(step, error, -1, null, null, "", "", false);
         else response(step, error);
@@ -58,7 +58,7 @@ public final class Trace {
         event("record").put("key", base64(key)).put("value", value == null ? null : base64(value));
     }
 
-    /** Shows the group (null: it is gone) if its state or generation changed since it was last shown. */
+    /** Shows the group (null: removed) if its state or generation changed since it was last shown. */
     void state(String groupId, GroupShown group) {
         GroupShown last = shown.getOrDefault(groupId, GroupShown.NEVER);
         GroupShown now = group == null ? GroupShown.gone(last.generation()) : group;

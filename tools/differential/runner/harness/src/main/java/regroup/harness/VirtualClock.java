@@ -3,7 +3,7 @@ package regroup.harness;
 import java.util.PriorityQueue;
 import java.util.function.BooleanSupplier;
 
-/** Time that passes only when told to; timers of one deadline go off in the order in which they were set. */
+/** Time that passes only on request; timers of one deadline fire in the order in which they were set. */
 public final class VirtualClock {
     private record Alarm(long deadlineMs, long serial, BooleanSupplier wanted, Runnable action) implements Comparable<Alarm> {
         @Override
@@ -25,12 +25,12 @@ public final class VirtualClock {
         return alarms.size();
     }
 
-    /** Sets a timer; at its deadline the action is dropped if it is not wanted any more. */
+    /** Sets a timer; a cancelled one does nothing at its deadline. */
     public void set(long deadlineMs, BooleanSupplier wanted, Runnable action) {
         alarms.add(new Alarm(deadlineMs, serials++, wanted, action));
     }
 
-    /** Passes time up to and including `untilMs`; `afterwards` runs after each timer that went off. */
+    /** Passes time up to and including `untilMs`; `afterwards` runs after each timer that fired. */
     void pass(long untilMs, Runnable afterwards) {
         for (Alarm next = alarms.peek(); next != null && next.deadlineMs <= untilMs; next = alarms.peek()) {
             alarms.remove();

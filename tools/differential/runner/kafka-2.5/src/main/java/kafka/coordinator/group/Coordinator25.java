@@ -37,7 +37,7 @@ import java.util.Collection;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-/** Kafka 2.5's own Scala coordinator, asked as its broker's request handlers ask it. */
+/** Kafka 2.5's own Scala coordinator, called as its broker's request handlers call it. */
 public final class Coordinator25 implements CoordinatorUnderTest {
     private static final int OFFSETS_PARTITION = 0;
     private static final int PURGE_INTERVAL = 1000;
@@ -146,7 +146,7 @@ public final class Coordinator25 implements CoordinatorUnderTest {
         return OffsetAndMetadata.apply(row.offset(), Optional.empty(), metadata, clock.nowMs());
     }
 
-    /** The response has no error of its own: it shows that of all partitions if they agree. */
+    /** The response has no error field: it shows the error of all partitions if they have the same. */
     private void committed(Step step, java.util.Map<TopicPartition, Errors> errors) {
         errors.values().forEach(error -> Tally.count("committed partitions", error.name()));
         boolean agree = errors.values().stream().distinct().count() == 1;
@@ -186,7 +186,7 @@ public final class Coordinator25 implements CoordinatorUnderTest {
     @Override
     public void drain() { }
 
-    /** 2.5 has another name for what later became NOT_LEADER_OR_FOLLOWER. */
+    /** NOT_LEADER_OR_FOLLOWER has another name in 2.5. */
     @Override
     public void failNextAppend(String error) {
         replicas.failNextAppend(Errors.valueOf(error.equals("NOT_LEADER_OR_FOLLOWER") ? "NOT_LEADER_FOR_PARTITION" : error));

@@ -10,7 +10,7 @@ import org.apache.kafka.common.utils.Time;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** The virtual clock as the Time and the Timer that Kafka 2.5 asks for. */
+/** The virtual clock as the Time and the Timer of Kafka 2.5. */
 final class KafkaTimer implements Time, Timer {
     private final VirtualClock clock;
     private final Consumer<TimerTask> aboutToRun;

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.concurrent.AbstractExecutorService;
 import java.util.concurrent.TimeUnit;
 
-/** Runs what it is given at once, in the caller's thread. */
+/** Runs each task at once, in the caller's thread. */
 final class CallerRuns extends AbstractExecutorService {
     @Override
     public void execute(Runnable task) {

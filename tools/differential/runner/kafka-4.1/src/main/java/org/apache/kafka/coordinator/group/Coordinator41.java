@@ -34,7 +34,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Kafka 4.1's own service, runtime and shard of classic groups; its events are run one by one, by whoever drains. */
+/** Kafka 4.1's own service, runtime and shard of classic groups; its events run one by one in drain(). */
 public final class Coordinator41 implements CoordinatorUnderTest {
     private static final Pattern TIMER = Pattern.compile("CoordinatorWriteEvent\\(name=Timeout\\(.*key=(join|sync|heartbeat)?-?(.*)\\)\\)");
     private static final int OFFSETS_PARTITION = 0;
@@ -92,7 +92,7 @@ public final class Coordinator41 implements CoordinatorUnderTest {
         sender.send(step);
     }
 
-    /** What an event appended is committed before the next one runs. */
+    /** The appends of an event are committed before the next event runs. */
     @Override
     public void drain() {
         for (CoordinatorEvent event = queue.poll(); event != null; event = queue.poll()) {
@@ -115,7 +115,7 @@ public final class Coordinator41 implements CoordinatorUnderTest {
         return new GroupShown(group.currentState().toString(), group.generationId(), group.leaderOrNull(), members);
     }
 
-    /** Nothing to let go of; a shutdown would answer what still waits. */
+    /** Nothing to close; a shutdown would answer waiting requests. */
     @Override
     public void close() { }
 
@@ -141,7 +141,7 @@ public final class Coordinator41 implements CoordinatorUnderTest {
         return group == null ? "no group" : group.previousState().toString();
     }
 
-    /** Whose heartbeat timer it is; its key is group and member with a dash between, and either may have more. */
+    /** The group of a heartbeat timer; its key is group and member with a dash between, and both may contain dashes. */
     private String owner(String key) {
         for (int dash = key.indexOf('-'); dash > 0; dash = key.indexOf('-', dash + 1)) {
             ClassicGroup group = classicGroup(key.substring(0, dash));
@@ -160,7 +160,7 @@ public final class Coordinator41 implements CoordinatorUnderTest {
         return member.isAwaitingSync() ? kind + " awaiting sync" : kind;
     }
 
-    /** Keeps hold of the shard's manager of groups, which the service does not show. */
+    /** Keeps a reference to the shard's manager of groups, which the service hides. */
     private final class WatchedShardBuilder extends GroupCoordinatorShard.Builder {
         WatchedShardBuilder(GroupCoordinatorConfig config, GroupConfigManager groupConfigs) {
             super(config, groupConfigs);

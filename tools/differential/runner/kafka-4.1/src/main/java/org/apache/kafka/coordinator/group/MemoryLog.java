@@ -12,7 +12,7 @@ import org.apache.kafka.storage.internals.log.VerificationGuard;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
-/** A log of which only the trace keeps the records; what is appended counts as committed from commit() on. */
+/** A log whose records are kept in the trace only; appends count as committed after commit(). */
 final class MemoryLog implements PartitionWriter {
     private final Trace trace;
     private Listener listener;
