@@ -30,7 +30,6 @@ from jobs.assignors.partition_counts import (
     time_ms,
 )
 from jobs.assignors.rerun import GIVEN, NAMES, PLACE, SCHEMA, Rerun
-from jobs.command_line.arguments import main
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
 
@@ -188,4 +187,6 @@ def _run_again(scope: RunScope, assignors: tuple[str, ...]) -> None:
 
 
 if __name__ == "__main__":
-    main(__doc__, run)
+    from jobs.command_line.cli import main
+
+    main("assign_partitions")

@@ -11,7 +11,6 @@ from pyspark.sql import functions as F
 
 from jobs.assignments import ACTUAL
 from jobs.assignors.forced_moves import given, there, with_forced_moves
-from jobs.command_line.arguments import main
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, PARTITION_KEY
 from jobs.lake.scope import RunScope
 from jobs.timeline import IS_REMOVAL
@@ -163,4 +162,6 @@ def run(scope: RunScope) -> None:
 
 
 if __name__ == "__main__":
-    main(__doc__, run)
+    from jobs.command_line.cli import main
+
+    main("churn")

@@ -17,7 +17,6 @@ from pyspark.sql import functions as F
 from coordinator_core.records import decode
 from jobs.bulk.decoder import Columns, Decoder, decode_into
 from jobs.bulk.records import read_records
-from jobs.command_line.arguments import main
 from jobs.lake.scope import RunScope
 
 READS = ("offsets_records",)
@@ -126,4 +125,6 @@ def run(scope: RunScope) -> None:
 
 
 if __name__ == "__main__":
-    main(__doc__, run)
+    from jobs.command_line.cli import main
+
+    main("committed_offsets")

@@ -10,7 +10,6 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.command_line.arguments import main
 from jobs.group_metadata import members_with
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY
 from jobs.lake.scope import RunScope
@@ -238,4 +237,6 @@ def run(scope: RunScope) -> None:
 
 
 if __name__ == "__main__":
-    main(__doc__, run)
+    from jobs.command_line.cli import main
+
+    main("generations")

@@ -14,7 +14,6 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.assignments import ACTUAL
-from jobs.command_line.arguments import main
 from jobs.generation_members import concurrent_members
 from jobs.group_events import SEQ_PER_MS
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, PARTITION_KEY
@@ -246,4 +245,6 @@ def run(scope: RunScope) -> None:
 
 
 if __name__ == "__main__":
-    main(__doc__, run)
+    from jobs.command_line.cli import main
+
+    main("group_days")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.command_line.arguments import main
 from jobs.lake.scope import RunScope
 
 READS = ("broker_log_events",)
@@ -133,4 +132,6 @@ def run(scope: RunScope) -> None:
 
 
 if __name__ == "__main__":
-    main(__doc__, run)
+    from jobs.command_line.cli import main
+
+    main("group_events")

@@ -20,7 +20,6 @@ from jobs.bulk.arrow_buffers import struct_array, with_values
 from jobs.bulk.consumer_protocol import assignments, subscriptions
 from jobs.bulk.decoder import Columns, Decoder, decode_into
 from jobs.bulk.records import read_records
-from jobs.command_line.arguments import main
 from jobs.lake.scope import RunScope
 
 READS = ("offsets_records",)
@@ -167,4 +166,6 @@ def run(scope: RunScope) -> None:
 
 
 if __name__ == "__main__":
-    main(__doc__, run)
+    from jobs.command_line.cli import main
+
+    main("group_metadata")

@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from coordinator_core.incident import GroupReplay, incarnations, replay
 from coordinator_core.incident.divergence_hints import likely_reason
 from coordinator_core.incident.stimuli import Basis
-from jobs.command_line.arguments import main, opened
+from jobs.command_line.arguments import open_existing_lake
 from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
 from jobs.lake.sql import query
@@ -66,7 +66,7 @@ def run_all(lake: str, cluster_id: str, conf: str | None, format: Format) -> int
 
     Returns the exit code: 1 if a generation diverged.
     """
-    opened_lake = opened(lake, cluster_id, conf)
+    opened_lake = open_existing_lake(lake, cluster_id, conf)
     with spinner("incident_replay"):
         run(opened_lake)
     columns, rows = query(lake, _COUNTS.format(cluster=quoted(cluster_id)))
@@ -111,4 +111,6 @@ def _date(at_ms: int) -> date:
 
 
 if __name__ == "__main__":
-    main(__doc__, lambda scope: run(scope.lake))
+    from jobs.command_line.cli import main
+
+    main("incident_replay")

@@ -6,13 +6,12 @@ spark-submit jobs/maintain.py --lake URI [--keep-days N] [--vacuum-hours H]
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from jobs.command_line.arguments import require_lake, run_script
-from jobs.command_line.config import Config, load_config
+from jobs.command_line.arguments import require_lake
+from jobs.command_line.config import Config
 from jobs.console.errors import UsageError
 from jobs.console.spinner import spinner
 from jobs.engine.session import build_session
@@ -78,22 +77,7 @@ def _maintain_table(lake: Lake, table: str, oldest: date | None, vacuum_hours: i
     return [table, oldest, removed, files_before, files_after, deleted]
 
 
-def main() -> None:
-    """The script for spark-submit; `regroup maintain` takes the same options."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--lake", required=True, help="folder or URI of the Delta tables")
-    parser.add_argument("--keep-days", type=int, help="dates before that go; default: none")
-    parser.add_argument("--vacuum-hours", type=int, default=VACUUM_HOURS)
-    parser.add_argument("--conf", help="TOML file with settings (default: conf/local.toml)")
-    arguments = vars(parser.parse_args())
-    conf = arguments.pop("conf")
-
-    def act() -> None:
-        for row in maintain(MaintainOptions(**arguments), load_config(conf)):
-            print(*row)
-
-    run_script(act)
-
-
 if __name__ == "__main__":
-    main()
+    from jobs.command_line.cli import main
+
+    main("maintain")

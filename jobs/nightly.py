@@ -5,12 +5,11 @@ spark-submit jobs/nightly.py --lake URI --cluster-id ID --segments GLOB --broker
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import asdict, dataclass
 
 from jobs import ingest
-from jobs.command_line.arguments import add_dates, date_range, run_script
-from jobs.command_line.config import Config, known_timezone, load_config
+from jobs.command_line.arguments import date_range
+from jobs.command_line.config import Config, known_timezone
 from jobs.console.errors import UsageError
 from jobs.engine.session import build_session
 from jobs.lake.scope import scope_of
@@ -83,27 +82,6 @@ def _files(pattern: str | None, option: str, name_like: str) -> list[str]:
     return list_files(pattern, option, name_like=name_like) if pattern else []
 
 
-def main() -> None:
-    """The script for spark-submit; `regroup nightly` takes the same options."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--lake", required=True, help="folder or URI of the Delta tables")
-    parser.add_argument("--cluster-id", required=True, help="name of the Kafka cluster")
-    parser.add_argument("--segments", help="segment files: path, folder, glob or URI")
-    parser.add_argument("--kafka", help="brokers to read from: HOST:PORT[,HOST:PORT...]")
-    parser.add_argument("--dump", help="exported records: path, folder, glob or URI")
-    parser.add_argument("--broker-log", help="server.log files: path, folder, glob or URI")
-    parser.add_argument("--trace", help="an engine's traces: path, folder, glob or URI")
-    parser.add_argument("--log-timezone", help="time zone of the log lines")
-    add_dates(parser)
-    parser.add_argument(
-        "--anew", dest="recompute_all", action="store_true", help="every date, news or not"
-    )
-    parser.add_argument("--conf", help="TOML file with settings (default: conf/local.toml)")
-    arguments = vars(parser.parse_args())
-    conf = arguments.pop("conf")
-    run_script(lambda: nightly(NightlyOptions(**arguments), load_config(conf)))
-
-
 def nightly(options: NightlyOptions, config: Config, progress: Progress | None = None) -> None:
     progress = progress or Progress()
     inputs = inputs_of(options, config)
@@ -131,4 +109,6 @@ def _derive(run: Run, progress: Progress, *, recompute_all: bool) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from jobs.command_line.cli import main
+
+    main("nightly")

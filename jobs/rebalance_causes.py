@@ -11,7 +11,6 @@ from pyspark.sql import functions as F
 
 from coordinator_core.lives.processes import COMMIT_SLACK_MS, RESTART_MS
 from jobs.assignments import ACTUAL
-from jobs.command_line.arguments import main
 from jobs.generation_members import by_instance
 from jobs.lake.keys import (
     GENERATION_KEY,
@@ -410,4 +409,6 @@ def run(scope: RunScope) -> None:
 
 
 if __name__ == "__main__":
-    main(__doc__, run)
+    from jobs.command_line.cli import main
+
+    main("rebalance_causes")

@@ -8,7 +8,6 @@ spark-submit jobs/register.py --lake URI [--database NAME] [--conf FILE]
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,8 +15,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jobs.command_line.arguments import require_lake, run_script
-from jobs.command_line.config import Config, load_config
+from jobs.command_line.arguments import require_lake
+from jobs.command_line.config import Config
 from jobs.console.errors import UsageError
 from jobs.engine.session import build_session
 from jobs.lake.tables import Lake
@@ -123,21 +122,7 @@ def _literal(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def main() -> None:
-    """The script for spark-submit; `regroup register` takes the same options."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--lake", required=True, help="folder or URI of the Delta tables")
-    parser.add_argument("--database", default="regroup", help="name of the database")
-    parser.add_argument("--conf", help="TOML file with settings (default: conf/local.toml)")
-    arguments = vars(parser.parse_args())
-    conf = arguments.pop("conf")
-
-    def act() -> None:
-        for row in register(RegisterOptions(**arguments), load_config(conf)):
-            print(*row)
-
-    run_script(act)
-
-
 if __name__ == "__main__":
-    main()
+    from jobs.command_line.cli import main
+
+    main("register")

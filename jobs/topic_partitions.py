@@ -12,7 +12,6 @@ next ``since``.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import re
@@ -20,10 +19,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from jobs.command_line.arguments import run_script
-from jobs.command_line.config import load_config
 from jobs.console.errors import UsageError
-from jobs.engine.session import build_session
 from jobs.lake.tables import Lake
 
 TABLE = "topic_partitions"
@@ -138,25 +134,7 @@ def run(lake: Lake, counts: Iterable[Count]) -> None:
     lake.upsert(TABLE, lake.frame(TABLE, rows))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--lake", required=True, help="folder or URI of the Delta tables")
-    parser.add_argument("--cluster-id", required=True, help="cluster that has the topics")
-    parser.add_argument("--file", required=True, help="lines of any of the forms above")
-    parser.add_argument("--conf", help="TOML file with settings (default: conf/local.toml)")
-    arguments = parser.parse_args()
-
-    def act() -> None:
-        counts = read_file(arguments.file)
-        run(
-            Lake(build_session(load_config(arguments.conf)), arguments.lake, arguments.cluster_id),
-            counts,
-        )
-
-    run_script(act)
-
-
 if __name__ == "__main__":
-    main()
+    from jobs.command_line.cli import main
+
+    main("topic-partitions")

@@ -39,7 +39,7 @@ from coordinator_core.whatif import (
     observed,
     predict_each,
 )
-from jobs.command_line.arguments import main, opened
+from jobs.command_line.arguments import open_existing_lake
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
@@ -257,7 +257,7 @@ def run_all(
         raise UsageError(f"--set {error}") from None
     if seeds < 1:
         raise UsageError(f"--seeds {seeds}: must be at least 1")
-    opened_lake = opened(lake, cluster_id, conf)
+    opened_lake = open_existing_lake(lake, cluster_id, conf)
     with spinner("what-if-sweep"):
         run(opened_lake, changes, seeds)
     sql = f"""SELECT group_id, setting, ROUND(100 * share_saved) AS percent_saved, sentence
@@ -267,4 +267,6 @@ def run_all(
 
 
 if __name__ == "__main__":
-    main(__doc__, lambda scope: run(scope.lake))
+    from jobs.command_line.cli import main
+
+    main("what_if_sweep")

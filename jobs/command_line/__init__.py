@@ -1,0 +1,23 @@
+"""The command `regroup`: commands, options, configuration.
+
+Every command and option is defined once, with typer, in ``cli``.  The function of a command imports
+the module that does the work, so that help, `--version` and `sql` start without importing Spark.
+
+The same definition serves spark-submit: the script of a job, such as jobs/churn.py, calls
+``cli.main("churn")``, which is `regroup churn` with the arguments of the script.  Options, help,
+exit codes and error messages are therefore equal.  Exit codes: 0 done, 1 the answer is no or the
+run failed, 2 wrong argument or configuration, 130 Ctrl-C.  An error is one line on stderr.
+
+Settings that belong to an installation rather than to one run (Spark's, Kafka's security, the time
+zone of logs, thresholds of alerts) are in a TOML file, given by --conf.
+
+cli                the commands, and main, which prints errors and sets exit codes
+scenario_commands  `regroup scenario run` and `regroup scenario diagram`
+options            options of several commands
+sections           sections of `regroup --help`
+examples           an example per command, shown below its help
+arguments          checks of arguments: dates, existing lakes
+config             reads the configuration file
+init_config        writes a configuration file with every setting
+packaged_files     default configurations and example incidents
+"""

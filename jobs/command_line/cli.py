@@ -1,4 +1,8 @@
-"""The command `regroup`: thin, every command's work is in the module of its name."""
+"""The command `regroup`: options and help of every command.
+
+A command imports what it needs only when it runs: help, `--version` and `sql` need no Spark.  Job
+scripts for spark-submit (jobs/NAME.py) call `main` with the name of their command.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +14,36 @@ from typing import Annotated, NoReturn
 import typer
 from typer.exceptions import TyperException
 
+from jobs import __version__
 from jobs.command_line.examples import epilog
+from jobs.command_line.options import (
+    BrokerLogOption,
+    ClusterOption,
+    ConfOption,
+    DateOption,
+    DumpOption,
+    FormatOption,
+    FromOption,
+    FromTimeOption,
+    KafkaOption,
+    LakeOption,
+    LogTimezoneOption,
+    SegmentsOption,
+    ToOption,
+    ToTimeOption,
+    TraceOption,
+)
+from jobs.command_line.scenario_commands import scenario
+from jobs.command_line.sections import CommandsBySection
 from jobs.console.errors import RunFailed, UsageError, fail, fail_unexpected
 from jobs.console.interrupt import CODE as INTERRUPTED
 from jobs.console.interrupt import follows_interrupt, handle_ctrl_c
 from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
-from jobs.nightly_run.pipeline import JOBS, Progress, run_all
+from jobs.nightly_run.pipeline import JOBS, Progress, job, run_all
 
 app = typer.Typer(
+    cls=CommandsBySection,
     no_args_is_help=True,
     add_completion=True,
     rich_markup_mode=None,
@@ -26,39 +51,23 @@ app = typer.Typer(
     help="Forensics for Kafka consumer-group rebalances.",
 )
 
-LakeOption = Annotated[str, typer.Option("--lake", help="Folder or URI of the Delta tables.")]
-ClusterOption = Annotated[str, typer.Option("--cluster-id", help="Name of the Kafka cluster.")]
-ConfOption = Annotated[
-    str | None, typer.Option("--conf", help="TOML file with settings (default: conf/local.toml).")
-]
-SegmentsOption = Annotated[
-    str | None, typer.Option(help="__consumer_offsets segment files: path, folder or glob.")
-]
-BrokerLogOption = Annotated[
-    str | None, typer.Option(help="Brokers' server.log files: path, folder or glob.")
-]
-LogTimezoneOption = Annotated[
-    str | None, typer.Option(help="Time zone of the log lines, e.g. Europe/Berlin.")
-]
-DumpOption = Annotated[
-    str | None,
-    typer.Option(help="__consumer_offsets exported: Parquet, Delta, JSON Lines or Avro."),
-]
-TraceOption = Annotated[str | None, typer.Option(help="An engine's traces: path, folder or glob.")]
-KafkaOption = Annotated[
-    str | None,
-    typer.Option(help="Brokers to read __consumer_offsets from: HOST:PORT[,HOST:PORT...]."),
-]
-DateOption = Annotated[str | None, typer.Option(help="Only this UTC date.")]
-FromOption = Annotated[str | None, typer.Option("--from", help="First UTC date of a range.")]
-ToOption = Annotated[str | None, typer.Option("--to", help="Last UTC date of a range.")]
-FromTimeOption = Annotated[
-    str | None, typer.Option("--from", help="Generations that end from this UTC time on.")
-]
-ToTimeOption = Annotated[
-    str | None, typer.Option("--to", help="Generations that begin up to this UTC time.")
-]
-FormatOption = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
+
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options_of_regroup(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Forensics for Kafka consumer-group rebalances."""
 
 
 @app.command()
@@ -74,16 +83,19 @@ def nightly(
     date: DateOption = None,
     first: FromOption = None,
     last: ToOption = None,
-    anew: Annotated[
-        bool, typer.Option("--anew", help="Work out every date again, news or not.")
+    recompute_all: Annotated[
+        bool, typer.Option(help="Recompute every date, even without new input.")
     ] = False,
+    anew: Annotated[bool, typer.Option("--anew", hidden=True)] = False,
     conf: ConfOption = None,
 ) -> None:
-    """Run all jobs in order.  What brokers left behind goes in, every table comes out."""
+    """Read new input and compute all tables.  Runs ingest and all jobs in order."""
     from jobs.command_line.config import load_config
     from jobs.nightly import NightlyOptions
     from jobs.nightly import nightly as run
 
+    if anew:
+        print("regroup: --anew is now --recompute-all", file=sys.stderr)
     options = NightlyOptions(
         lake=lake,
         cluster_id=cluster_id,
@@ -96,7 +108,7 @@ def nightly(
         date=date,
         first=first,
         last=last,
-        recompute_all=anew,
+        recompute_all=recompute_all or anew,
     )
     run(options, load_config(conf))
 
@@ -113,7 +125,7 @@ def ingest(
     log_timezone: LogTimezoneOption = None,
     conf: ConfOption = None,
 ) -> None:
-    """Read sources into the bronze tables, nothing else."""
+    """Read input into the bronze tables.  Computes no other table."""
     from jobs import ingest as ingest_job
     from jobs.command_line.config import load_config
     from jobs.engine.session import build_session
@@ -148,17 +160,22 @@ def _add_job(name: str) -> None:
         last: ToOption = None,
         conf: ConfOption = None,
     ) -> None:
-        from jobs.command_line.arguments import date_range, opened
+        from jobs.command_line.arguments import date_range, open_existing_lake
         from jobs.lake.scope import scope_of
 
         dates = date_range(date, first, last)
-        whole = opened(lake, cluster_id, conf)
-        run_all(scope_of(whole, dates.first, dates.last), Progress(), [name])
+        existing = open_existing_lake(lake, cluster_id, conf)
+        if name in JOBS:
+            run_all(scope_of(existing, dates.first, dates.last), Progress(), [name])
+        else:
+            with existing.derivation_lock():
+                job(name).run(existing)
 
-    app.command(name, help=f"Run the job {name} alone.")(command)
+    app.command(name, help=f"Run job {name} only.", hidden=name not in JOBS)(command)
 
 
-for _name in JOBS:
+# The last two compute all dates at once, and nightly does not run them.
+for _name in (*JOBS, "incident_replay", "what_if_sweep"):
     _add_job(_name)
 
 
@@ -171,7 +188,7 @@ def topic_partitions(
     ],
     conf: ConfOption = None,
 ) -> None:
-    """Note how many partitions topics have.  A file's lines say topic,partitions[,since]."""
+    """Record the partition counts of topics.  Each line is topic,partitions[,since]."""
     from jobs.command_line.config import load_config
     from jobs.engine.session import build_session
     from jobs.lake.tables import Lake
@@ -187,7 +204,7 @@ def sql(
     lake: LakeOption,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """SQL over the lake, without a JVM.  Tables and views go by their names."""
+    """Query a lake with SQL, without a JVM.  Tables and views have their names."""
     from jobs.lake.sql import query
 
     columns, rows = query(lake, statement)
@@ -201,7 +218,7 @@ def register(
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Make the lake a database of Spark's metastore.  Tables and views with their comments."""
+    """Register a lake in Spark's metastore.  Tables and views, with their comments."""
     from jobs.command_line.config import load_config
     from jobs.register import COLUMNS, RegisterOptions
     from jobs.register import register as run
@@ -211,7 +228,7 @@ def register(
 
 @app.command()
 def check(lake: LakeOption, format: FormatOption = Format.TABLE) -> None:
-    """The laws every lake keeps: conservation, keys, order.  Exit 1 if one is broken."""
+    """Check a lake: conservation, keys, order.  Exit 1 if a law is broken."""
     from jobs.checks.check import broken_laws
 
     with spinner("check"):
@@ -225,15 +242,15 @@ def check(lake: LakeOption, format: FormatOption = Format.TABLE) -> None:
 def maintain(
     lake: LakeOption,
     keep_days: Annotated[
-        int | None, typer.Option(help="Dates more than so many days ago go; default: all stay.")
+        int | None, typer.Option(help="Delete dates older than this many days; default: keep all.")
     ] = None,
     vacuum_hours: Annotated[
-        int, typer.Option(help="Hours that a file outlives the last version that has it.")
+        int, typer.Option(help="Keep unreferenced files for this many hours.")
     ] = 168,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Old dates out, small files together.  Files that nobody reads are deleted."""
+    """Delete old dates, combine small files.  Deletes unreferenced files, too."""
     from jobs.command_line.config import load_config
     from jobs.maintain import COLUMNS, MaintainOptions
     from jobs.maintain import maintain as run
@@ -245,14 +262,14 @@ def maintain(
 @app.command()
 def decode(
     paths: Annotated[list[str], typer.Argument(help="Segment files, folders or globs.")],
-    format: Annotated[str, typer.Option(help="jsonl, the only one.")] = "jsonl",
+    format: Annotated[str, typer.Option(help="Output format: jsonl.")] = "jsonl",
 ) -> None:
-    """Segment files of `__consumer_offsets` as JSON Lines.  One object a record."""
+    """Decode `__consumer_offsets` segment files.  Prints one JSON object per record."""
     from jobs.decode.command import decode as run
 
     if format != "jsonl":
-        raise UsageError(f"--format {format}: decode knows jsonl only")
-    # On a terminal the lines themselves show how far it is.
+        raise UsageError(f"--format {format}: decode prints jsonl only")
+    # On a terminal the printed lines show the progress.
     with nullcontext() if sys.stdout.isatty() else spinner("decode"):
         code = run(paths, sys.stdout)
     raise typer.Exit(code)
@@ -260,11 +277,9 @@ def decode(
 
 @app.command()
 def assign(
-    file: Annotated[
-        str | None, typer.Option(help="Cases as JSON Lines; without it from stdin.")
-    ] = None,
+    file: Annotated[str | None, typer.Option(help="Cases as JSON Lines; default: stdin.")] = None,
 ) -> None:
-    """Assign partitions as Kafka's assignors do.  Cases in, assignments out, as JSON Lines."""
+    """Assign partitions as Kafka's assignors do.  Reads and prints JSON Lines."""
     from jobs.assignors.command import assign as run
 
     try:
@@ -281,22 +296,25 @@ def assign(
 
 @app.command()
 def simulate(
-    spec: Annotated[str, typer.Option(help="A fleet: TOML, as in examples/fleets.")],
+    spec: Annotated[str, typer.Option(help="TOML file of a fleet, as in examples/fleets.")],
     out: Annotated[
-        str | None, typer.Option(help="Folder for what the brokers leave behind.")
+        str | None, typer.Option(help="Folder for segments, server.log and trace.")
     ] = None,
     lake: Annotated[
-        str | None, typer.Option(help="Straight into a lake's bronze tables instead, by Spark.")
+        str | None,
+        typer.Option("--lake", help="Lake to write bronze tables to, by Spark."),
     ] = None,
-    cluster_id: Annotated[str | None, typer.Option(help="Its name in the lake.")] = None,
+    cluster_id: Annotated[
+        str | None, typer.Option(help="Name of the cluster (with --lake).")
+    ] = None,
     groups: Annotated[
-        int | None, typer.Option(help="So many groups, of the spec's kinds (with --lake).")
+        int | None, typer.Option(help="Number of groups, of the spec's kinds (with --lake).")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Another seed than the spec's.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed; default: the spec's.")] = None,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Play a fleet of consumer groups.  Segments, server.log, a trace, and the truth about them."""
+    """Simulate a fleet of consumer groups.  Writes segments, server.log and a trace."""
     from jobs.simulate import command as job
 
     if out is not None and lake is None and groups is None:
@@ -306,7 +324,7 @@ def simulate(
     elif lake is not None and cluster_id and out is None:
         print(job.simulate_into(lake, cluster_id, spec, seed, groups, conf), file=sys.stderr)
     else:
-        raise UsageError("give --out, or --lake and --cluster-id with or without --groups")
+        raise UsageError("give --out, or --lake and --cluster-id (and --groups)")
 
 
 @app.command()
@@ -315,17 +333,17 @@ def replay(
     cluster_id: ClusterOption,
     group: Annotated[
         str | None,
-        typer.Option(help="Consumer group; without it all, by Spark, into incident_replay."),
+        typer.Option(help="Consumer group; default: all, into table incident_replay."),
     ] = None,
     first: FromTimeOption = None,
     last: ToTimeOption = None,
     era: Annotated[
-        str | None, typer.Option(help="Kafka era; default: told from what the broker wrote.")
+        str | None, typer.Option(help="Kafka era; default: detected from log and records.")
     ] = None,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Play an incident again from its evidence.  Exit 1 if a generation comes out differently."""
+    """Replay an incident in the coordinator model.  Exit 1 if a generation diverges."""
     from jobs.incident_replay import run_all as replay_all
     from jobs.replay import command
 
@@ -333,7 +351,7 @@ def replay(
         options = command.ReplayOptions(lake, cluster_id, group, first, last, era)
         raise typer.Exit(command.run_one(options, format))
     if first or last or era:
-        raise UsageError("--from, --to and --era: give a --group, too")
+        raise UsageError("--from, --to and --era: give --group, too")
     raise typer.Exit(replay_all(lake, cluster_id, conf, format))
 
 
@@ -349,21 +367,22 @@ def what_if(
             metavar="KEY=VALUE",
             help="Changed setting: membership=static|dynamic, protocol=eager|cooperative, "
             "session_timeout_ms, rebalance_timeout_ms, initial_rebalance_delay_ms, assignor, era; "
-            "without any, twelve are tried and advice is given.",
+            "default: try twelve combinations and give advice.",
         ),
     ] = None,
     more: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...")] = None,
-    first: Annotated[str | None, typer.Option("--from", help="From this UTC time on.")] = None,
-    last: Annotated[str | None, typer.Option("--to", help="Up to this UTC time.")] = None,
+    first: Annotated[str | None, typer.Option("--from", help="Start of the incident, UTC.")] = None,
+    last: Annotated[str | None, typer.Option("--to", help="End of the incident, UTC.")] = None,
     era: Annotated[
-        str | None, typer.Option(help="Kafka era it ran on; default: told from what it wrote.")
+        str | None,
+        typer.Option(help="Kafka era; default: detected from log and records."),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(help="How often to play it, uncertain moments drawn anew.")
+        int, typer.Option(help="Number of runs; each draws the uncertain times again.")
     ] = 5,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """A group's rebalances under other settings.  Beside what it went through."""
+    """Predict a group's rebalances with other settings.  Compares them with the observed ones."""
     from jobs.what_if import command as job
 
     settings = (*(set_ or ()), *(more or ()))
@@ -379,14 +398,14 @@ def what_if_sweep(
         typer.Option(
             "--set",
             metavar="'KEY=VALUE ...'",
-            help="One combination to try; again for each. Default: twelve.",
+            help="A combination to try; repeatable. Default: twelve combinations.",
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="How often to play each.")] = 3,
+    seeds: Annotated[int, typer.Option(help="Number of runs per combination.")] = 3,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """All groups under a grid of settings.  By Spark, into process_lives, what_if and advice."""
+    """Predict all groups with many settings.  Writes process_lives, what_if and advice."""
     from jobs.what_if_sweep import run_all as sweep_all
 
     sweep_all(lake, cluster_id, tuple(set_ or ()), seeds, conf, format)
@@ -394,15 +413,15 @@ def what_if_sweep(
 
 @app.command()
 def init(
-    out: Annotated[str, typer.Option(help="The file to write; one that is there stays.")] = (
+    out: Annotated[str, typer.Option(help="File to write; an existing file is not changed.")] = (
         "regroup.toml"
     ),
 ) -> None:
-    """Write a configuration file to begin with.  Every setting, its default, what it means."""
+    """Write a configuration file.  It has every setting, its default and its meaning."""
     from jobs.command_line.init_config import write
 
     write(out)
-    print(f"{out} written; give it to commands as --conf {out}", file=sys.stderr)
+    print(f"wrote {out}; use it with --conf {out}", file=sys.stderr)
 
 
 @app.command()
@@ -436,7 +455,7 @@ def doctor(
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """What a run needs, looked at before one starts.  Exit 1 if something would fail."""
+    """Check machine, settings and sources before a run.  Exit 1 if a run would fail."""
     from jobs.doctor import DoctorOptions, print_results, run_checks
 
     results = run_checks(DoctorOptions(lake, kafka, broker_log, log_timezone, conf))
@@ -454,15 +473,16 @@ def alerts(
         typer.Option(help="How far back to look: 90s, 15m, 1h, 7d (default: [alerts] window, 1h)."),
     ] = None,
     at: Annotated[
-        str | None, typer.Option(help="UTC time that counts as now; default: the lake's last.")
+        str | None,
+        typer.Option(help="UTC time that counts as now; default: the lake's last."),
     ] = None,
     prometheus: Annotated[
-        str | None, typer.Option(help="Write them to this file, too, for the textfile collector.")
+        str | None, typer.Option(help="Also write this file for Prometheus' textfile collector.")
     ] = None,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """What is wrong with groups now.  Storms, stuck ones, flapping: exit 1 if there is any."""
+    """List what is wrong with groups now.  Storms, stuck or flapping groups: exit 1."""
     from jobs.alerts.alerting import AlertsOptions
     from jobs.alerts.command import run
     from jobs.command_line.config import load_config
@@ -476,12 +496,13 @@ def report_(
     lake: LakeOption,
     cluster_id: ClusterOption,
     group: Annotated[
-        str | None, typer.Option(help="Only this consumer group; without it all of the cluster.")
+        str | None,
+        typer.Option(help="Only this consumer group; default: all groups."),
     ] = None,
     first: FromTimeOption = None,
     last: ToTimeOption = None,
     out: Annotated[
-        str | None, typer.Option(help="The page: one HTML file that opens offline.")
+        str | None, typer.Option(help="The page: an HTML file that opens offline.")
     ] = None,
     trace: Annotated[
         str | None, typer.Option(help="A trace for Perfetto or chrome://tracing: FILE.json.")
@@ -489,52 +510,17 @@ def report_(
     mermaid: Annotated[
         str | None,
         typer.Option(
-            metavar="GENERATION", help="Print one rebalance of the group as a Mermaid sequence."
+            metavar="GENERATION", help="Print one rebalance of the group as a Mermaid diagram."
         ),
     ] = None,
 ) -> None:
-    """A page to look at.  Which groups rebalanced, how long and why, and each one's timeline."""
+    """Write a page with charts and timelines.  Which groups rebalanced, how long, why."""
     from jobs.report.command import ReportOptions, report
 
     report(ReportOptions(lake, cluster_id, group, first, last, out, trace, mermaid))
 
 
-scenario = typer.Typer(help="Scenarios of requests through the coordinator model.")
 app.add_typer(scenario, name="scenario")
-
-
-@scenario.command("run")
-def scenario_run(
-    paths: Annotated[list[str], typer.Argument(help="Scenario files, or folders of them.")],
-    era: Annotated[str, typer.Option(help="Kafka era: 0.9, 0.10, 2.0, 2.5, 3.9 or 4.1.")],
-    ids_from: Annotated[
-        str | None, typer.Option(help="Take member ids from this trace, or folder of traces.")
-    ] = None,
-    out: Annotated[
-        str | None, typer.Option(help="Folder for the traces; without it they are printed.")
-    ] = None,
-) -> None:
-    """Play scenarios through the engine; print or write their traces."""
-    from jobs.scenario.command import run
-
-    raise typer.Exit(run(era, ids_from, out, paths))
-
-
-@scenario.command("diagram")
-def scenario_diagram(
-    file: Annotated[str, typer.Argument(help="A scenario, consumers, or a trace (.jsonl).")],
-    era: Annotated[
-        str | None, typer.Option(help="Kafka era: 0.9, 0.10, 2.0, 2.5, 3.9 or 4.1.")
-    ] = None,
-    kind: Annotated[str, typer.Option("--as", help="text or mermaid.")] = "text",
-    trace: Annotated[
-        str | None, typer.Option(help="Draw what this trace of the scenario has; no --era then.")
-    ] = None,
-) -> None:
-    """Draw who asks what of the coordinator, what it answers, and what it waits for."""
-    from jobs.scenario.command import diagram
-
-    sys.stdout.write(diagram(file, era, trace, kind))
 
 
 def _show_examples(group: typer.Typer, path: str = "") -> None:
@@ -550,32 +536,32 @@ def _show_examples(group: typer.Typer, path: str = "") -> None:
 _show_examples(app)
 
 
-def main() -> None:
-    """Exit 0 done, 1 the answer is no or it failed, 2 a wrong argument or configuration, 130 after
-    Ctrl-C.
+def main(command: str | None = None) -> None:
+    """Run `regroup`, or only ``command`` (for job scripts), with the arguments of this process.
 
-    Whatever went wrong is said in one line.
+    Exit code: 0 done, 1 the answer is no or the run failed, 2 wrong argument or configuration, 130
+    Ctrl-C.  An error is one line on stderr.
     """
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # not every terminal can show every name
+        if isinstance(stream, TextIOWrapper):  # not every terminal can show every character
             stream.reconfigure(errors="backslashreplace")
     handle_ctrl_c()
     try:
-        sys.exit(_run())
+        sys.exit(_run([command] if command else []))
     except BrokenPipeError:  # `regroup ... | head`
         sys.stderr.close()
         sys.exit(0)
 
 
-def _run() -> int:
+def _run(command: list[str]) -> int:
     try:
-        return app(standalone_mode=False) or 0
+        return app([*command, *sys.argv[1:]], "regroup", standalone_mode=False) or 0
     except BaseException as error:
         _end(error)
 
 
 def _end(error: BaseException) -> NoReturn:
-    if follows_interrupt(error):  # and that has been said
+    if follows_interrupt(error):  # its message was printed
         sys.exit(INTERRUPTED)
     match error:
         case UsageError():
@@ -583,13 +569,15 @@ def _end(error: BaseException) -> NoReturn:
         case RunFailed():
             fail(str(error), code=1)
         case TyperException():
-            if type(error).__name__ == "NoArgsIsHelpError":  # `regroup` alone: it is the help
+            if (
+                type(error).__name__ == "NoArgsIsHelpError"
+            ):  # `regroup` without arguments prints its help
                 print(error, flush=True)
                 sys.exit(2)
             fail(f"{' '.join(error.format_message().split())} See `regroup --help`.")
         case BrokenPipeError():
             raise error
-        case SystemExit() if isinstance(error.__context__, BrokenPipeError):  # typer's answer to it
+        case SystemExit() if isinstance(error.__context__, BrokenPipeError):  # from typer
             raise error.__context__
         case Exception():
             fail_unexpected(error)

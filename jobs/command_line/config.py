@@ -1,4 +1,4 @@
-"""Settings from a TOML file: Spark's, the logs' time zone, Kafka's, thresholds of alerts."""
+"""Read the configuration: a TOML file with sections [spark], [logs], [kafka] and [alerts]."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from jobs.command_line.packaged_files import configuration_file
 from jobs.console.errors import UsageError
 
 SECTIONS = {"spark": dict, "logs": dict, "kafka": dict, "alerts": dict, "log_level": str}
-# A run decides these itself.
-NOT_FOR_KAFKA = {
+# Regroup sets these per run.
+RESERVED = {
     "auto.offset.reset",
     "bootstrap.servers",
     "enable.auto.commit",
@@ -28,12 +28,12 @@ ISOLATION_LEVELS = ("read_committed", "read_uncommitted")
 
 @dataclass(frozen=True)
 class Config:
-    """What a run is told by its configuration file.
+    """The settings of a configuration file.
 
-    ``spark``: Spark settings, name to text.  ``log_timezone``: zone of the brokers' log lines.
-    ``kafka``: settings of Kafka's consumers (security, mostly), and two of Spark's Kafka source:
-    maxOffsetsPerTrigger and minPartitions.  Never shown: they may hold passwords.  ``alerts``:
-    thresholds of `regroup alerts`.
+    ``spark``: Spark settings by name.  ``log_timezone``: time zone of the brokers' log lines.
+    ``kafka``: settings of Kafka's consumers (mostly security), and maxOffsetsPerTrigger and
+    minPartitions of Spark's Kafka source; they may hold passwords and are never printed.
+    ``alerts``: thresholds of `regroup alerts`.
     """
 
     spark: dict[str, str] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Config:
 
 
 def load_config(path: str | None) -> Config:
-    """Read ``path`` (default conf/local.toml); anything unknown in it is a UsageError."""
+    """Read ``path`` (default conf/local.toml); an unknown setting is a UsageError."""
     file = configuration_file(path)
     try:
         settings = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -54,12 +54,10 @@ def load_config(path: str | None) -> Config:
         raise UsageError(f"--conf {file}: not TOML: {error}") from None
     for name, value in settings.items():
         if not isinstance(value, SECTIONS.get(name, ())):
-            raise UsageError(
-                f"--conf {file}: unknown setting {name!r}; known: {', '.join(SECTIONS)}"
-            )
+            raise UsageError(f"--conf {file}: unknown setting {name!r}; use {', '.join(SECTIONS)}")
     logs = settings.get("logs", {})
     if set(logs) - {"timezone"}:
-        raise UsageError(f"--conf {file}: [logs] knows only 'timezone', not {sorted(logs)}")
+        raise UsageError(f"--conf {file}: [logs] has only 'timezone', not {sorted(logs)}")
     return Config(
         spark=_texts(settings.get("spark", {})),
         log_timezone=known_timezone(logs.get("timezone", "UTC")),
@@ -70,17 +68,19 @@ def load_config(path: str | None) -> Config:
 
 
 def _kafka(settings: dict[str, str], file: Path) -> dict[str, str]:
-    if decided := sorted(NOT_FOR_KAFKA & settings.keys()):
-        raise UsageError(f"--conf {file}: [kafka] {decided[0]} is not a setting: a run decides it")
+    if reserved := sorted(RESERVED & settings.keys()):
+        raise UsageError(
+            f"--conf {file}: [kafka] {reserved[0]} cannot be configured; Regroup sets it per run"
+        )
     level = settings.get("isolation.level", ISOLATION_LEVELS[0])
     if level not in ISOLATION_LEVELS:
-        known = " or ".join(ISOLATION_LEVELS)
-        raise UsageError(f"--conf {file}: [kafka] isolation.level is {known}, not {level}")
+        allowed = " or ".join(ISOLATION_LEVELS)
+        raise UsageError(f"--conf {file}: [kafka] isolation.level must be {allowed}, not {level}")
     return settings
 
 
 def known_timezone(name: str) -> str:
-    """``name`` if the time zone database has it, else a UsageError."""
+    """Return ``name``; UsageError if the time zone database does not have it."""
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, TypeError, IsADirectoryError):
@@ -91,7 +91,7 @@ def known_timezone(name: str) -> str:
 
 
 def _texts(table: dict[str, Any], prefix: str = "") -> dict[str, str]:
-    """Nested TOML tables as dotted names, values as Spark writes them."""
+    """Flatten nested TOML tables to dotted names; values as text, booleans as Spark writes them."""
     flat: dict[str, str] = {}
     for name, value in table.items():
         if isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""An example of every command, shown below its help: typed in the project's folder it works.
+"""An example of every command, shown below its help.  It works in the project's folder.
 
-Those on `.demo/lake` want the lake that `make demo` leaves.
+Examples with `.demo/lake` need the lake of `regroup demo`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ EXAMPLES = {
     "nightly": f"regroup nightly {INCIDENT}",
     "ingest": f"regroup ingest {INCIDENT}",
     **{job: f"regroup {job} {DEMO}" for job in JOBS},
+    "incident_replay": f"regroup incident_replay {DEMO}",
+    "what_if_sweep": f"regroup what_if_sweep {DEMO}",
     "topic-partitions": f"echo orders,16 |\n    regroup topic-partitions {DEMO} --file /dev/stdin",
     "sql": 'regroup sql --lake .demo/lake "SELECT * FROM q03_causes LIMIT 5"',
     "register": "regroup register --lake .demo/lake",
@@ -43,7 +45,7 @@ EXAMPLES = {
 
 
 def epilog(command: str) -> str | None:
-    """What stands below a command's help, its lines as they are; none where there is none yet."""
+    """The text below the help of a command, with its line breaks; None without an example."""
     example = EXAMPLES.get(command)
-    # \b: the next paragraph is not to be wrapped.
+    # \b: do not wrap the next paragraph.
     return example and f"\b\nExample:\n  {example.replace(chr(10), chr(10) + '  ')}"

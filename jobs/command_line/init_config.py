@@ -1,4 +1,4 @@
-"""A configuration file to begin with: every setting with its default and what it means."""
+"""Write a configuration file with every setting, its default and its meaning."""
 
 from __future__ import annotations
 
@@ -15,63 +15,63 @@ from jobs.console.errors import UsageError
 from jobs.sources.kafka import DEFAULTS
 
 HEAD = """\
-# Settings of Regroup, with their defaults: `regroup nightly --conf {name} ...`.
-# What you leave out of [spark] is as Spark has it, log_level is then "ERROR", the rest is as here.
+# Settings of Regroup with their defaults: `regroup nightly --conf {name} ...`.
+# Without them: Spark's own defaults in [spark], log_level "ERROR", and these values elsewhere.
 """
-LOG_LEVEL = 'what Spark says on stderr: "OFF" (a failure is one line), "ERROR", "WARN", "INFO"'
-TIMEZONE = "zone of brokers' log lines that name none, such as Europe/Berlin; see --log-timezone"
+LOG_LEVEL = 'log level of Spark on stderr: "OFF" (a failure is one line), "ERROR", "WARN", "INFO"'
+TIMEZONE = "time zone of log lines that name none, such as Europe/Berlin; see --log-timezone"
 SPARK = {
-    "spark.master": 'where jobs run: "local[*]" is this machine, all cores; a cluster\'s URL',
-    "spark.ui.enabled": "Spark's own web page of a run",
+    "spark.master": 'where jobs run: "local[*]" (this machine, all cores) or a cluster\'s URL',
+    "spark.ui.enabled": "Spark's web page of a run",
     "spark.ui.showConsoleProgress": "Spark's progress bars on stderr",
-    "spark.driver.memory": "heap of the JVM; Python workers take some more",
-    "spark.sql.codegen.wholeStage": "compile queries: pays for hours of data, not for minutes",
-    "spark.sql.codegen.factoryMode": '"NO_CODEGEN", or "FALLBACK" to compile expressions as well',
-    "spark.driver.extraJavaOptions": "of the JVM; these start fast.  For hours of data leave out",
-    "spark.driver.bindAddress": "on loopback only: a local run serves nobody",
-    "spark.driver.host": "the same",
-    "spark.sql.shuffle.partitions": "tasks after a shuffle: about the cores, more for much data",
-    "spark.sql.lightweightPlanChangeValidation": "Spark's checks of its own planning",
-    "spark.sql.constraintPropagation.enabled": "derive filters from filters: slow to plan here",
-    "spark.sql.adaptive.enabled": "plan again while running: pays for large data",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "rows that a Python worker gets at once",
+    "spark.driver.memory": "heap of the JVM; Python workers need additional memory",
+    "spark.sql.codegen.wholeStage": "compile queries: faster for hours of data, slower for minutes",
+    "spark.sql.codegen.factoryMode": '"NO_CODEGEN", or "FALLBACK" to compile expressions, too',
+    "spark.driver.extraJavaOptions": "JVM options for a fast start; remove them for hours of data",
+    "spark.driver.bindAddress": "loopback: a local run needs no connections from outside",
+    "spark.driver.host": "loopback, as above",
+    "spark.sql.shuffle.partitions": "tasks after a shuffle: number of cores; more for large data",
+    "spark.sql.lightweightPlanChangeValidation": "fewer checks of Spark's own plans",
+    "spark.sql.constraintPropagation.enabled": "derive filters from filters: slow planning",
+    "spark.sql.adaptive.enabled": "change plans while running: useful for large data",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "rows per batch for Python workers",
     "spark.databricks.delta.snapshotPartitions": "tasks that read a table's Delta log",
-    "spark.databricks.delta.properties.defaults.checkpointInterval": "commits between two "
+    "spark.databricks.delta.properties.defaults.checkpointInterval": "commits between "
     "checkpoints of a table's Delta log",
-    "spark.databricks.delta.merge.repartitionBeforeWrite.enabled": "few files instead of many",
+    "spark.databricks.delta.merge.repartitionBeforeWrite.enabled": "write few files",
 }
 KAFKA = """\
-# Settings of Kafka's consumers, by Kafka's names, for --kafka; never shown in any output.
+# Settings of Kafka's consumers, by Kafka's names, for --kafka; never printed.
 # "security.protocol" = "SASL_SSL"
 # "sasl.mechanism" = "SCRAM-SHA-512"
 # "sasl.jaas.config" = "org.apache.kafka.common.security.scram.ScramLoginModule required ...;"
 # "ssl.truststore.location" = "/etc/kafka/truststore.jks"
-# of Spark's Kafka source: tasks at least; not set: one a partition of the topic
+# Spark's Kafka source: minimum number of tasks; default: one per partition of the topic
 # minPartitions = 100
 """
-WINDOW = "how far back `regroup alerts` looks, unless --since says: 90s, 15m, 1h, 7d"
+WINDOW = "how far back `regroup alerts` looks without --since: 90s, 15m, 1h, 7d"
 GROUPS = """\
-# Thresholds of some groups; of several patterns that fit one, the last decides.
+# Thresholds for groups by pattern; the last matching pattern has priority.
 # [alerts.groups."etl-*"]
 # rebalances_per_day = 200
 """
 
 
 def write(path: str) -> None:
-    """UsageError if there is a file already, or none can be written."""
+    """UsageError if the file exists or cannot be written."""
     try:
         with open(path, "x", encoding="utf-8") as file:
             file.write(text(path))
     except FileExistsError:
         raise UsageError(
-            f"--out {path}: is there already, and stays as it is; give another --out"
+            f"--out {path}: exists already and is not changed; give another --out"
         ) from None
     except OSError as error:
         raise UsageError(f"--out {path}: {error.strerror}; give a file to write") from None
 
 
 def text(name: str) -> str:
-    """The file's text; ``name`` is what the file says to give to --conf."""
+    """The text of the file; ``name``: the file name for --conf in its first line."""
     local = tomllib.loads((CONF / "local.toml").read_text(encoding="utf-8"))
     parts = [
         HEAD.format(name=name),
@@ -98,15 +98,15 @@ def _flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _kafka() -> str:
-    """Commented out: what is not set is as the run has it."""
+    """Commented out: the defaults of a run."""
     level = _setting(
         '"isolation.level"',
         ISOLATION_LEVELS[0],
         f"or {ISOLATION_LEVELS[1]}, if a transaction hangs",
     )
     [(name, value)] = DEFAULTS.items()
-    most = _setting(name, int(value), "of Spark's Kafka source: records that are taken in at once")
-    lines = (level + most).splitlines()
+    limit = _setting(name, int(value), "Spark's Kafka source: maximum of records per batch")
+    lines = (level + limit).splitlines()
     return "".join(f"{line if line.startswith('#') else f'# {line}'}\n" for line in lines)
 
 
@@ -118,5 +118,5 @@ def _alerts() -> Iterator[str]:
 
 
 def _setting(name: str, value: Any, meaning: str) -> str:
-    """JSON's texts, numbers and booleans are TOML's, too."""
+    """Texts, numbers and booleans have the same syntax in JSON and TOML."""
     return f"# {meaning}\n{name} = {json.dumps(value)}\n"

@@ -15,10 +15,9 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
-from jobs.lake.scope import RunScope
-
 if TYPE_CHECKING:
     from jobs.console.running_steps import RunningSteps
+    from jobs.lake.scope import RunScope
 
 # All jobs after ingest.  A job writes the table of its name; its READS are the tables it reads.
 JOBS = [

@@ -1,11 +1,14 @@
-"""The command line: exit codes, and one line on stderr for what is wrong."""
+"""The command line: exit codes, and errors of one line on stderr."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from jobs import __version__
 from jobs.nightly_run.pipeline import JOBS
 from schemas import table_names
 
@@ -31,12 +34,14 @@ def broken_lake(write_lake, tmp_path_factory):
     return write_lake(tmp_path_factory.mktemp("broken"), tables)
 
 
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
 NIGHTLY = ["nightly", "--lake", "lake", "--cluster-id", "c"]
 INGEST = ["ingest", "--lake", "lake", "--cluster-id", "c"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["rebalance"], "No such command 'rebalance'."),
         (["--colour"], "No such option: --colour"),
@@ -47,7 +52,7 @@ INGEST = ["ingest", "--lake", "lake", "--cluster-id", "c"]
         (["check", "--lake", "/nowhere"], "--lake /nowhere: no such folder"),
         (["decode"], "Missing argument 'paths'."),
         (["decode", "/nowhere.log"], "/nowhere.log: no such file"),
-        (["decode", "--format", "xml", "x"], "--format xml: decode knows jsonl only"),
+        (["decode", "--format", "xml", "x"], "--format xml: decode prints jsonl only"),
         (["nightly", "--lake", "lake"], "Missing option '--cluster-id'."),
         (["nightly", "--lake", "lake", "--cluster-id", ""], "--cluster-id must not be empty"),
         ([*NIGHTLY, "--segments", "/nowhere/*.log"], "--segments /nowhere/*.log: no such file"),
@@ -63,14 +68,86 @@ INGEST = ["ingest", "--lake", "lake", "--cluster-id", "c"]
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_wrong_argument_is_one_line_and_exit_2(regroup, arguments, said):
+def test_a_wrong_argument_is_one_line_and_exit_2(regroup, arguments, message):
     code, out, err = regroup(*arguments)
 
     assert code == 2
     assert out == ""
-    assert said in err
+    assert message in err
     assert err.startswith("regroup")
     assert err.count("\n") == 1
+
+
+def test_version(regroup):
+    assert regroup("--version") == (0, f"{__version__}\n", "")
+
+
+def test_the_former_name_of_recompute_all_prints_a_notice(regroup, monkeypatch):
+    taken = []
+    monkeypatch.setattr("jobs.nightly.nightly", lambda options, config: taken.append(options))
+
+    assert regroup(*NIGHTLY, "--anew") == (0, "", "regroup: --anew is now --recompute-all\n")
+    assert regroup(*NIGHTLY, "--recompute-all") == (0, "", "")
+    assert [options.recompute_all for options in taken] == [True, True]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["nightly", "--help"]])
+def test_help_and_version_do_not_import_spark(arguments):
+    script = "import sys; from jobs.command_line import cli\ntry: cli.main()\n"
+    script += "except SystemExit: sys.exit('pyspark' in sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True)
+
+    assert done.returncode == 0
+
+
+def test_sql_does_not_import_spark(lake):
+    script = "import sys; from jobs.command_line import cli\ntry: cli.main()\n"
+    script += "except SystemExit: sys.exit('pyspark' in sys.modules)"
+
+    command = [sys.executable, "-c", script, "sql", "--lake", lake, "SELECT 1 AS one"]
+    done = subprocess.run(command, capture_output=True)
+
+    assert done.returncode == 0, done.stderr
+
+
+OTHER_SCRIPTS = [
+    "incident_replay",
+    "maintain",
+    "nightly",
+    "register",
+    "topic_partitions",
+    "what_if_sweep",
+]
+
+
+@pytest.mark.parametrize("name", [*JOBS, *OTHER_SCRIPTS])
+def test_a_job_script_is_the_command_of_its_name(name, monkeypatch, capsys):
+    script = ROOT / "jobs" / f"{name}.py"
+    assert script.read_text().endswith(
+        f'if __name__ == "__main__":\n    from jobs.command_line.cli import main\n\n'
+        f'    main("{name if name != "topic_partitions" else "topic-partitions"}")\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments", "code", "message"),
+    [
+        ("churn", ["--help"], 0, "Usage: regroup churn [OPTIONS]"),
+        ("nightly", ["--lake", "lake"], 2, "Missing option '--cluster-id'."),
+        (
+            "churn",
+            ["--lake", "/nowhere", "--cluster-id", "c"],
+            2,
+            "--lake /nowhere: no such folder",
+        ),
+    ],
+)
+def test_a_job_script_has_the_exit_codes_of_its_command(script, arguments, code, message):
+    command = [sys.executable, str(ROOT / "jobs" / f"{script}.py"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
+
+    assert (done.returncode, message in done.stdout + done.stderr) == (code, True)
 
 
 def test_every_job_is_a_command(regroup):
@@ -99,7 +176,7 @@ def test_sql_prints_json_alone(regroup, lake):
     assert json.loads(out) == [{"generation": 1, "event_date": "2026-11-21"}]
 
 
-def test_a_sound_lake_is_exit_0_and_nothing_to_list(regroup, empty_lake):
+def test_a_valid_lake_is_exit_0_without_rows(regroup, empty_lake):
     code, out, err = regroup("check", "--lake", empty_lake, "--format", "json")
 
     assert (code, json.loads(out), err) == (0, [], "")

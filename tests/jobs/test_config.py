@@ -1,4 +1,4 @@
-"""Configuration: what a file may say, and one line on what it may not."""
+"""Configuration files: settings, and errors of one line."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def conf(tmp_path):
     return write
 
 
-def test_a_file_says_everything(conf):
+def test_a_file_with_all_sections(conf):
     file = conf(
         """
         log_level = "WARN"
@@ -39,42 +39,45 @@ def test_a_file_says_everything(conf):
     )
 
 
-def test_an_empty_file_leaves_the_defaults(conf):
+def test_an_empty_file_has_the_defaults(conf):
     assert load_config(conf("")) == Config({}, "UTC", {}, "ERROR")
 
 
 @pytest.mark.parametrize("name", ["local.toml", "large.toml", "cluster.toml"])
-def test_the_files_that_come_along_can_be_read(name):
+def test_the_packaged_files_are_valid(name):
     assert load_config(str(CONF / name)).log_timezone == "UTC"
 
 
-def test_without_a_file_local_toml():
+def test_the_default_file_is_local_toml():
     assert load_config(None) == load_config(str(CONF / "local.toml"))
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("[spark", "not TOML"),
         (b"\xff\xfe", "not TOML"),
-        ("[sparc]\na = 1", "unknown setting 'sparc'; known: spark, logs, kafka, alerts, log_level"),
+        ("[sparc]\na = 1", "unknown setting 'sparc'; use spark, logs, kafka, alerts, log_level"),
         ("spark = 1", "unknown setting 'spark'"),
         ("log_level = 3", "unknown setting 'log_level'"),
-        ('[logs]\nzone = "UTC"', "[logs] knows only 'timezone', not ['zone']"),
+        ('[logs]\nzone = "UTC"', "[logs] has only 'timezone', not ['zone']"),
         ('[logs]\ntimezone = "Mars/Olympus"', "unknown time zone 'Mars/Olympus'"),
         ("[logs]\ntimezone = 1", "unknown time zone 1"),
-        ("[kafka]\ngroup.id = 'g'", "[kafka] group.id is not a setting: a run decides it"),
+        (
+            "[kafka]\ngroup.id = 'g'",
+            "[kafka] group.id cannot be configured; Regroup sets it per run",
+        ),
         (
             "[kafka]\nisolation.level = 'none'",
-            "[kafka] isolation.level is read_committed or read_uncommitted, not none",
+            "[kafka] isolation.level must be read_committed or read_uncommitted, not none",
         ),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(conf, text, said):
+def test_errors_are_one_line(conf, text, message):
     with pytest.raises(UsageError) as raised:
         load_config(conf(text))
 
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
@@ -84,12 +87,12 @@ def test_a_missing_file_is_named():
 
 
 @pytest.mark.parametrize("name", ["", "Europe", "../etc/passwd", "/etc/passwd", "utc+1", "a\0b"])
-def test_no_time_zone(name):
+def test_an_unknown_time_zone(name):
     with pytest.raises(UsageError, match="unknown time zone"):
         known_timezone(name)
 
 
-def test_what_is_told_of_kafka_is_not_shown(conf):
+def test_settings_of_kafka_are_not_shown(conf):
     config = load_config(conf("[kafka]\nsasl.jaas.config = 'password=hidden'"))
 
     assert config.kafka == {"sasl.jaas.config": "password=hidden"}

@@ -1,4 +1,4 @@
-"""What the documentation names is there: commands with their options, files, pages."""
+"""Commands, options, files and pages that the documentation names exist."""
 
 import json
 import re
@@ -21,7 +21,7 @@ PRODUCTION = (ROOT / "docs" / "production.md").read_text(encoding="utf-8")
 
 
 def code(text):
-    """Fenced and indented blocks, and what stands between backquotes, a command on one line."""
+    """Code of a page: fenced blocks, indented blocks, text between backquotes."""
     for _, block in FENCED.findall(text):
         yield block
     rest = FENCED.sub("", text)
@@ -30,16 +30,16 @@ def code(text):
 
 
 def commands(text):
-    """Words of each command, what is quoted left out: SQL has words of its own."""
+    """Words of each command, without quoted text such as SQL."""
     for block in code(text):
         joined = re.sub(r"\\\n\s*", " ", block)
         bare = re.sub(r"\"[^\"]*\"|'[^']*'", "", joined)
-        for found in re.finditer(r"(?<![\w./-])(?:\S*/bin/)?regroup +([a-z][^\n|&;#]*)", bare):
-            yield found[1].split()
+        for match in re.finditer(r"(?<![\w./-])(?:\S*/bin/)?regroup +([a-z][^\n|&;#]*)", bare):
+            yield match[1].split()
 
 
-def named(words):
-    """The command, and what follows its name."""
+def resolve(words):
+    """The command, and its arguments."""
     group = typer.main.get_command(cli.app)
     while words and hasattr(group, "commands"):
         name, *words = words
@@ -49,9 +49,9 @@ def named(words):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_commands_of_a_page_are_there(page):
+def test_commands_and_options_of_a_page_exist(page):
     for words in commands((ROOT / page).read_text(encoding="utf-8")):
-        command, rest = named(words)
+        command, rest = resolve(words)
         options = {option for each in command.params for option in each.opts} | {"--help"}
         assert [word for word in rest if word.startswith("--") and word not in options] == [], words
 
@@ -59,20 +59,20 @@ def test_the_commands_of_a_page_are_there(page):
 def test_the_pages_name_most_commands():
     text = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
 
-    found = {words[0] for words in commands(text)}
+    names = {words[0] for words in commands(text)}
 
-    assert {"nightly", "ingest", "sql", "replay", "what-if", "alerts", "report"} <= found
+    assert {"nightly", "ingest", "sql", "replay", "what-if", "alerts", "report"} <= names
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_pages_that_a_page_links_to_are_there(page):
+def test_linked_pages_exist(page):
     links = re.findall(r"\]\(([^):#]+)(?:#[^)]*)?\)", (ROOT / page).read_text(encoding="utf-8"))
 
     assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/extending.md"])
-def test_the_files_that_contributors_are_sent_to_are_there(page):
+def test_files_named_for_contributors_exist(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     files = re.findall(
         r"`((?:coordinator_core|docs|jobs|schemas|tests|tools)/[a-z][\w./-]*)`", text
@@ -83,7 +83,7 @@ def test_the_files_that_contributors_are_sent_to_are_there(page):
 
 
 @pytest.mark.parametrize("number", range(len(FENCED.findall(PRODUCTION))))
-def test_examples_for_production_can_be_read(number):
+def test_examples_for_production_are_valid(number):
     language, block = FENCED.findall(PRODUCTION)[number]
 
     if language == "python":

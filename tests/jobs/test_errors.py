@@ -5,7 +5,6 @@ import sys
 import pytest
 
 from jobs.command_line import cli
-from jobs.command_line.arguments import run_script
 
 NESTED_CAUSE = """An error occurred while calling o96.save.
 : org.apache.spark.SparkException: Job aborted.
@@ -56,15 +55,17 @@ MESSAGES = {
 
 
 @pytest.fixture
-def failing(capsys):
-    """Exit code and stderr of a script whose work raises ``error``."""
+def failing(capsys, monkeypatch):
+    """Exit code and stderr of a command that raises ``error``."""
 
     def run(error):
-        def act():
+        def query(root, sql):
             raise error
 
+        monkeypatch.setattr("jobs.lake.sql.query", query)
+        monkeypatch.setattr(sys, "argv", ["regroup", "sql", "--lake", "lake", "SELECT 1"])
         with pytest.raises(SystemExit) as exited:
-            run_script(act)
+            cli.main()
         return exited.value.code, capsys.readouterr().err
 
     return run

@@ -1,4 +1,4 @@
-"""What stands below each command's help works as it is printed."""
+"""The example below each command's help works as it is printed."""
 
 import os
 import shlex
@@ -24,10 +24,12 @@ NEED_SPARK = [
     "register",
     "maintain",
     "what-if-sweep",
+    "incident_replay",
+    "what_if_sweep",
     "demo",
 ]
-# What is in its output, and its exit code: of a lake that has two groups' logs and records.
-DOES = {
+# A part of the output, and the exit code, for a lake with the logs and records of two groups.
+OUTPUTS = {
     "sql": (" cluster_id   group_id   cause", 0),
     "check": ("event_date is the UTC date of the row's time", 1),  # what is not asked for is missing
     "decode": ('{"partition":', 0),
@@ -46,7 +48,7 @@ DOES = {
 
 
 def commands(group, path=""):
-    """Names of all commands, those of groups with the group's before it."""
+    """Names of all commands, with the name of their group."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
             yield from commands(command, f"{path}{name} ")
@@ -58,24 +60,26 @@ def test_every_command_has_an_example():
     assert sorted(commands(typer.main.get_command(cli.app))) == sorted(EXAMPLES)
 
 
-def test_every_example_is_tried():
-    assert sorted([*NEED_SPARK, *DOES]) == sorted(EXAMPLES)
+def test_every_example_is_tested():
+    assert sorted([*NEED_SPARK, *OUTPUTS]) == sorted(EXAMPLES)
 
 
-def test_the_list_of_commands_cuts_no_sentence_short(monkeypatch, capsys):
+def test_the_list_of_commands_has_full_sentences(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["regroup", "--help"])
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit):
         cli.main()
 
-    listed = capsys.readouterr().out.split("Commands:\n")[1].splitlines()
-    assert len(listed) == len(typer.main.get_command(cli.app).commands)
+    sections = capsys.readouterr().out.split("Commands:\n")[1].splitlines()
+    listed = [line for line in sections if line.startswith("  ")]
+    visible = [c for c in typer.main.get_command(cli.app).commands.values() if not c.hidden]
+    assert len(listed) == len(visible)
     assert [line for line in listed if not line.endswith(".")] == []
     assert [line for line in listed if line.endswith("...")] == []
 
 
 @pytest.mark.parametrize("command", EXAMPLES)
-def test_help_shows_the_example_as_it_is_typed(command, monkeypatch, capsys):
+def test_help_shows_the_example_with_its_line_breaks(command, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["regroup", *command.split(), "--help"])
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit):
@@ -87,7 +91,7 @@ def test_help_shows_the_example_as_it_is_typed(command, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("command", NEED_SPARK)
-def test_an_example_that_needs_spark_is_understood(command):
+def test_an_example_that_needs_spark_has_valid_arguments(command):
     words = shlex.split(EXAMPLES[command].replace("\\\n", " ").rpartition("|")[2])
     group = typer.main.get_command(cli.app)
     taken = []
@@ -101,7 +105,7 @@ def test_an_example_that_needs_spark_is_understood(command):
 
 @pytest.fixture(scope="module")
 def folder(write_lake, tmp_path_factory):
-    """As the project's, with two groups in the demo's lake."""
+    """A copy of the project's folder, with two groups in the demo's lake."""
     place = tmp_path_factory.mktemp("project")
     (place / "examples").symlink_to(ROOT / "examples")
     rows = tables(["inventory-static", "billing-eager"]) | {
@@ -113,7 +117,7 @@ def folder(write_lake, tmp_path_factory):
     return place
 
 
-@pytest.mark.parametrize("command", DOES)
+@pytest.mark.parametrize("command", OUTPUTS)
 def test_an_example_works_as_printed(command, folder):
     here = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{here}{os.pathsep}{os.environ['PATH']}"}
@@ -126,6 +130,6 @@ def test_an_example_works_as_printed(command, folder):
         text=True,
     )
 
-    says, code = DOES[command]
-    assert says in done.stdout
+    output, code = OUTPUTS[command]
+    assert output in done.stdout
     assert done.returncode == code, done.stderr

@@ -1,4 +1,4 @@
-"""The configuration file to begin with: it can be loaded, and says what goes without saying."""
+"""The file of `regroup init`: it can be loaded, and has the defaults."""
 
 import re
 import tomllib
@@ -11,7 +11,7 @@ from jobs.command_line.init_config import text, write
 from jobs.command_line.packaged_files import CONF
 from jobs.console.errors import UsageError
 
-# What is commented out in it, as it is set.
+# The comment mark before a setting.
 COMMENTED = re.compile(r'^# (?=[\["a-zA-Z.]+[\w".*\]-]* ?(?:= |$))', re.MULTILINE)
 
 
@@ -21,7 +21,7 @@ def file(tmp_path):
     return tmp_path / "regroup.toml"
 
 
-def test_it_says_the_defaults(file):
+def test_it_has_the_defaults(file):
     assert load_config(str(file)) == load_config(None)
 
 
@@ -29,7 +29,7 @@ def test_it_has_every_section(file):
     assert set(tomllib.loads(file.read_text())) == set(SECTIONS)
 
 
-def test_the_thresholds_it_names_are_all_and_the_defaults(file):
+def test_it_has_every_threshold_with_its_default(file):
     alerts = tomllib.loads(file.read_text())["alerts"]
 
     assert alerts == {
@@ -45,7 +45,7 @@ def test_the_thresholds_it_names_are_all_and_the_defaults(file):
     assert load_config(str(file)).alerts == AlertSettings()
 
 
-def test_every_setting_has_its_meaning_above(file):
+def test_every_setting_has_a_comment_above(file):
     lines = file.read_text().splitlines()
     settings = [n for n, line in enumerate(lines) if re.match(r"[\w.\"]+ = ", line)]
 
@@ -53,7 +53,7 @@ def test_every_setting_has_its_meaning_above(file):
     assert [lines[n] for n in settings if not re.match(r"# \S", lines[n - 1])] == []
 
 
-def test_what_is_commented_out_can_be_set(file):
+def test_settings_in_comments_are_valid(file):
     file.write_text(COMMENTED.sub("", file.read_text()))
 
     config = load_config(str(file))
@@ -71,28 +71,28 @@ def test_what_is_commented_out_can_be_set(file):
     assert config.alerts.of_group("etl-7") == Thresholds(rebalances_per_day=200)
 
 
-def test_every_setting_of_spark_that_comes_along_is_explained():
+def test_every_packaged_setting_of_spark_has_a_meaning():
     """A new one in conf/local.toml without a meaning is a KeyError."""
     local = load_config(str(CONF / "local.toml"))
 
     assert all(f"\n{name} = " in text("regroup.toml") for name in local.spark)
 
 
-def test_a_file_that_is_there_stays(file):
+def test_an_existing_file_is_not_changed(file):
     file.write_text("mine")
 
-    with pytest.raises(UsageError, match=r"--out .*: is there already, and stays as it is"):
+    with pytest.raises(UsageError, match=r"--out .*: exists already and is not changed"):
         write(str(file))
     assert file.read_text() == "mine"
 
 
-def test_a_folder_that_is_not_there(tmp_path):
+def test_a_missing_folder(tmp_path):
     with pytest.raises(UsageError, match=r"--out .*: No such file or directory; give a file"):
         write(f"{tmp_path}/none/regroup.toml")
 
 
 def test_sections_are_settings_of_config():
-    """What [logs] says is one setting, log_timezone."""
+    """[logs] has one setting, log_timezone."""
     named = {"logs": "log_timezone"}
 
     assert {named.get(name, name) for name in SECTIONS} == set(Config.__dataclass_fields__)

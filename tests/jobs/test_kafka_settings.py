@@ -1,4 +1,4 @@
-"""kafka: what Spark's source and Kafka's consumers are told, and what nobody is shown."""
+"""Source kafka: settings for Spark's source and Kafka's consumers; passwords are not shown."""
 
 import pytest
 
@@ -12,7 +12,7 @@ SETTINGS = {
 }
 
 
-def test_spark_gets_its_own_options_and_the_consumers_settings_by_their_prefix():
+def test_spark_gets_its_options_and_prefixed_consumer_settings():
     assert Kafka("a:1,b:2", SETTINGS).options("read_committed") == {
         "maxOffsetsPerTrigger": "10",
         "kafka.security.protocol": "SASL_SSL",
@@ -22,7 +22,7 @@ def test_spark_gets_its_own_options_and_the_consumers_settings_by_their_prefix()
     }
 
 
-def test_the_consumer_beside_it_gets_the_same_settings():
+def test_the_plain_consumer_gets_the_same_settings():
     assert Kafka("a:1", SETTINGS).consumer_settings("read_uncommitted") == {
         "security.protocol": "SASL_SSL",
         "sasl.jaas.config": "password=hidden",
