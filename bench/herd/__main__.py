@@ -1,9 +1,8 @@
-"""Consumers that watch ZooKeeper beside consumers with a coordinator, as the group grows.
+"""Herd effect and split brain: ZooKeeper consumers compared with coordinator groups, by group size.
 
-One member joins, one leaves, one crashes, in virtual time with 1 to 3 ms for every message: how
-many are told, what everybody asks, how long it takes until all partitions are consumed, and how
-long partitions are consumed by nobody.  Then a consumer of the old kind is cut off from ZooKeeper.
-Tables go to stdout, the plot to ``--plot``.
+One member joins, one leaves, one crashes, in virtual time with 1 to 3 ms per message.  Measured:
+notifications, requests, time until all partitions are consumed, and partition downtime.  Then a
+ZooKeeper consumer is cut off from ZooKeeper.  Tables go to stdout, the plot to ``--plot``.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ SYSTEMS |= {era: partial(CoordinatorGroup, era) for era in ERAS}
 Outcomes = dict[tuple[str, int, str], Outcome]  # change, members, system
 
 METRICS: dict[str, Callable[[Outcome], int | None]] = {
-    "notifications (watches fired; heartbeats that told of the rebalance)": (
+    "notifications (watches fired; heartbeats answered with an error)": (
         lambda outcome: outcome.notifications
     ),
-    "requests (without pings and heartbeats that were told nothing)": (
+    "requests (without pings and heartbeats answered without an error)": (
         lambda outcome: outcome.requests
     ),
-    "ms until everybody consumes what is theirs": lambda outcome: outcome.settled_ms,
-    "partition-ms consumed by nobody": lambda outcome: outcome.unowned_ms,
-    "partition-ms consumed twice": lambda outcome: outcome.double_owned_ms,
+    "ms until every member consumes its partitions": lambda outcome: outcome.settled_ms,
+    "partition-ms without a consumer": lambda outcome: outcome.unowned_ms,
+    "partition-ms with two or more consumers": lambda outcome: outcome.double_owned_ms,
 }
 
 
@@ -59,7 +58,7 @@ def main() -> None:
     for title, metric in METRICS.items():
         print(_table(title, metric, outcomes, options.sizes))
     failed = sum(outcome.failed for outcome in outcomes.values())
-    print(f"\nconsumers that gave up after rebalance.max.retries: {failed}")
+    print(f"\nconsumers that failed after rebalance.max.retries: {failed}")
     print(_splits(options.partitions, options.seeds))
     if options.plot:
         options.plot.write_text(svg(outcomes, options.sizes, options.partitions), "utf-8")
@@ -70,7 +69,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--partitions", type=int, default=400)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--plot", type=Path, help="where to write the plot, an SVG")
+    parser.add_argument("--plot", type=Path, help="write the plot, an SVG, to this file")
     return parser.parse_args()
 
 
@@ -91,11 +90,11 @@ def _line(change: str, size: str, cells: Iterable[str]) -> str:
 
 
 def _splits(partitions: int, seeds: int) -> str:
-    """Seed by seed the worst, for a split brain is no matter of the median."""
+    """The worst of all seeds: the median would hide a split brain."""
     lines = [
         "",
         f"one of {MEMBERS} consumers cut off from ZooKeeper, not from the brokers",
-        f"{'cut off ms':>10}{'partition-ms twice':>20}{'for ms':>9}{'by nobody':>12}"
+        f"{'cut off ms':>10}{'partition-ms double':>20}{'for ms':>9}{'unowned':>12}"
         f"{'claims refused':>16}",
     ]
     for cut_ms in CUTS_MS:
@@ -104,7 +103,7 @@ def _splits(partitions: int, seeds: int) -> str:
             key=lambda s: s.double_owned_ms,
         )
         lines.append(
-            f"{cut_ms:>10,}{worst.doubly_ms:>20,}{worst.for_ms:>9,}"
+            f"{cut_ms:>10,}{worst.double_owned_ms:>20,}{worst.doubled_ms:>9,}"
             f"{worst.unowned_ms:>12,}{worst.claims_refused:>16,}"
         )
     return "\n".join(lines)

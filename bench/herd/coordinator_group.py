@@ -1,7 +1,7 @@
-"""A group of well-behaved consumers and a coordinator of some era, in one world.
+"""A group of simple consumers and a coordinator of an era, on one virtual network.
 
-The members do what a Java consumer with the range assignor does while nothing goes wrong with its
-requests: find the coordinator, join, sync, fetch offsets, heartbeat; commit and rejoin when told.
+The members act like Java consumers with the range assignor whose requests never fail: find the
+coordinator, join, sync, fetch offsets, send heartbeats; commit and rejoin in a rebalance.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bench.herd.member import (
     CoordinatorFound,
     CoordinatorMember,
     FindGroupCoordinator,
-    answer_is_news,
+    is_error,
 )
 from coordinator_core.coordinator.coordinator import Coordinator
 from coordinator_core.coordinator.era import CoordinatorConfig
@@ -63,14 +63,14 @@ class CoordinatorGroup:
         return Counter(self._counts)
 
     def _observe(self, now_ms: int, process_name: str, effect: Any) -> None:
-        """Heartbeats that were told nothing are left out, as pings are on the other side."""
+        """Count requests; heartbeats without an error are left out, like ZooKeeper's pings."""
         if not isinstance(effect, SendMessage):
             return
         if isinstance(effect.message, BrokerResponse):
             request, response = effect.message
-            told = isinstance(request, Heartbeat) and answer_is_news(response)
-            self._counts["notifications"] += told
-            self._counts["requests"] += told
+            notified = isinstance(request, Heartbeat) and is_error(response)
+            self._counts["notifications"] += notified
+            self._counts["requests"] += notified
         elif not isinstance(effect.message, Heartbeat):
             self._counts["requests"] += process_name != BROKER
 
@@ -81,7 +81,7 @@ class BrokerResponse(NamedTuple):
 
 
 class CoordinatorProcess:
-    """The coordinator as a process: it answers, and its log takes some time for an append."""
+    """The coordinator as a process on the network; each append takes APPEND_MS."""
 
     def __init__(self, era: str) -> None:
         numbers = count(1)

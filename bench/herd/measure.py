@@ -1,8 +1,7 @@
-"""The workload, and what a change in the group costs until everybody owns what is theirs.
+"""The workload, and the cost of each change until every member owns its partitions.
 
-A group of some size forms, its members started 10 ms apart; then one member joins, one leaves and
-one crashes, each after the group has come to rest.  Both sides run in virtual time with the same
-kind of delays.
+A group forms, its members started 10 ms apart; then one member joins, one leaves and one crashes,
+each after the group has settled.  Both systems run in virtual time with the same delays.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ CHANGES = ("form", "join", "leave", "crash")
 
 
 class MeasuredGroup(Protocol):
-    """A consumer group of either kind in a world of its own."""
+    """A consumer group of either system on its own virtual network."""
 
     network: VirtualNetwork
     ownership: OwnershipMeter
@@ -42,15 +41,15 @@ class MeasuredGroup(Protocol):
     def owns(self, name: str) -> bool: ...
 
     def counts(self) -> Counter[str]:
-        """``notifications`` and ``requests`` since the beginning, and what else there is."""
+        """``notifications``, ``requests`` and other counters since the start."""
         ...
 
 
-MakeGroup = Callable[[int, random.Random], MeasuredGroup]  # (partitions, delays' randomness)
+MakeGroup = Callable[[int, random.Random], MeasuredGroup]  # (partition count, randomness of delays)
 
 
 class Outcome(NamedTuple):
-    """``settled_ms`` None: within three minutes not everybody owned what is theirs."""
+    """``settled_ms`` None: the group did not settle within three minutes."""
 
     notifications: int
     requests: int
@@ -61,7 +60,7 @@ class Outcome(NamedTuple):
 
     @classmethod
     def of_many(cls, outcomes: list[Outcome]) -> Outcome:
-        """The median of each; the worst where one never settled."""
+        """The median of each field; ``settled_ms`` is None if any run did not settle."""
         settled = [outcome.settled_ms for outcome in outcomes]
         times = [ms for ms in settled if ms is not None]
         return cls(
@@ -80,8 +79,8 @@ def delays(rng: random.Random) -> DelayMs:
 
 
 def changes(make_group: MakeGroup, size: int, partitions: int, seed: int) -> dict[str, Outcome]:
-    """What each change costs a group of ``size`` members, the one that joins not counted."""
-    rng = random.Random(seed)  # of the plan; the delays have their own
+    """The outcome of each change; ``size``: members before the join."""
+    rng = random.Random(seed)  # for the schedule; delays have their own
     group = make_group(partitions, random.Random(seed))
     names = [f"member-{n:03}" for n in range(size + 1)]
     rng.shuffle(names)
@@ -121,7 +120,7 @@ def _change(group: MeasuredGroup, act: Callable[[], None], live: Sequence[str]) 
 
 
 def _settle(group: MeasuredGroup, live: Sequence[str]) -> int | None:
-    """When everybody owned what is theirs, and nothing happened for long after that."""
+    """When every member owned its partitions, followed by a quiet time; None if never."""
     give_up_ms = group.network.now_ms + GIVE_UP_MS
     while group.network.now_ms < give_up_ms:
         group.network.run(group.network.now_ms + CONSUMED_EVERY_MS)

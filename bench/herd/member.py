@@ -1,4 +1,4 @@
-"""A member of a group with a coordinator, eager, range-assigned, nothing going wrong with it."""
+"""A member of a coordinator group: eager, range assignor, no errors."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from coordinator_core.zookeeper.consumer_state import FetchersStarted, FetchersS
 from coordinator_core.zookeeper.messages import SendMessage
 
 REBALANCE_TIMEOUT_MS = 300_000
-_OUT = (Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION)
+_NOT_A_MEMBER = (Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION)
 
 
 class FindGroupCoordinator(NamedTuple):
-    """FindCoordinator, which the broker that coordinates answers itself."""
+    """FindCoordinator, answered by the coordinator itself."""
 
     group_id: str
 
@@ -48,14 +48,14 @@ class CoordinatorFound(NamedTuple):
     error: Errors
 
 
-def answer_is_news(response: Any) -> bool:
+def is_error(response: Any) -> bool:
     return response.error is not Errors.NONE
 
 
 class CoordinatorMember:
-    """``partitions``: their number by topic; every one of them is consumed while it is owned.
+    """``partitions``: counts by topic.  A member consumes every partition that it owns.
 
-    It heartbeats as the defaults do, every 3 s of a session of 10.
+    The heartbeat interval is 30% of the session timeout, as with the default settings.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class CoordinatorMember:
         return self._effects
 
     def leave(self) -> list[Any]:
-        """Commit, then say so; both requests at once, as one connection keeps their order."""
+        """Commit and leave; both requests at once, as one connection keeps their order."""
         self._effects = []
         self._is_leaving, self._heartbeat_ms = True, None
         self._stop()
@@ -131,15 +131,15 @@ class CoordinatorMember:
                 self._join()
 
     def _rejoin_after(self, error: Errors) -> None:
-        """A rebalance, or the member was given up: it stops, commits if it may, and joins."""
+        """A rebalance or a lost membership: stop, commit if still a member, and join."""
         self._stop()
         if error is Errors.REBALANCE_IN_PROGRESS:
             self._send(self._commit())
-        elif error in _OUT:
+        elif error in _NOT_A_MEMBER:
             self._member_id = "" if error is Errors.UNKNOWN_MEMBER_ID else self._member_id
             self._join()
         else:
-            raise RuntimeError(f"{self._name} was told {error!r}, which this workload never does")
+            raise RuntimeError(f"{self._name} got {error!r}, which this workload never causes")
 
     def _join(self) -> None:
         subscription = encode_subscription(Subscription(0, list(self._topics.names)))
@@ -167,7 +167,7 @@ class CoordinatorMember:
 
     def _assign(self, response: JoinResponse) -> dict[str, bytes]:
         members = [
-            model.CoordinatorMember(member_id, decode_subscription(metadata).topics)
+            model.Member(member_id, decode_subscription(metadata).topics)
             for member_id, _, metadata in response.members
         ]
         return {
@@ -212,6 +212,6 @@ class CoordinatorMember:
 
 def _by_topic(assigned_partitions: list[TopicPartition]) -> list[tuple[str, list[int]]]:
     return [
-        (topic, [p for _, p in found])
-        for topic, found in groupby(assigned_partitions, itemgetter(0))
+        (topic, [p for _, p in pairs])
+        for topic, pairs in groupby(assigned_partitions, itemgetter(0))
     ]

@@ -1,7 +1,6 @@
-"""The comparison as an SVG, a row a measure and a column a change; for light and dark pages.
+"""The comparison as an SVG with one row per measure and one column per change.
 
-Written by hand: no plotting library is among the dependencies, and colours follow the reader's
-``prefers-color-scheme`` by CSS, which those libraries do not write.
+Written without a plotting library, as the colors follow the reader's ``prefers-color-scheme``.
 """
 
 from __future__ import annotations
@@ -42,10 +41,10 @@ LINES = {  # system: class, label
 }
 HEADS = {"form": "all start", "join": "one joins", "leave": "one leaves", "crash": "one crashes"}
 ROWS = {
-    "notifications": "told",
+    "notifications": "notifications",
     "requests": "requests",
     "settled_ms": "ms until all consume",
-    "unowned_ms": "partition-ms by nobody",
+    "unowned_ms": "partition-ms unowned",
 }
 
 
@@ -78,7 +77,7 @@ def svg(
         _text(
             LEFT,
             22,
-            f"What one change costs a group, by its members ({partitions} partitions)",
+            f"Cost of one change by group size ({partitions} partitions)",
             "title",
         ),
         *_legend(),
@@ -115,23 +114,23 @@ def svg(
 
 
 def _axis_of(outcomes: Mapping[tuple[str, int, str], Outcome], metric: str, top: int) -> Axis:
-    """One for the row, in whole decades."""
-    found = [
+    """The y axis of a row, in whole decades."""
+    values = [
         value
         for (_, _, system), outcome in outcomes.items()
         if system in LINES and (value := getattr(outcome, metric))
     ]
     low, high = 1, 10
-    while low * 10 <= min(found):
+    while low * 10 <= min(values):
         low *= 10
-    while high < max(found):
+    while high < max(values):
         high *= 10
     return Axis(low, high, top + PANEL_HEIGHT, top)
 
 
 def _legend() -> Iterator[str]:
-    for place, (name, label) in enumerate(LINES.values()):
-        x = LEFT + place * 190
+    for index, (name, label) in enumerate(LINES.values()):
+        x = LEFT + index * 190
         yield f'<line class="line {name}" x1="{x}" y1="42" x2="{x + 30}" y2="42"/>'
         yield _text(x + 38, 46, label)
 

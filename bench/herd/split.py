@@ -1,4 +1,4 @@
-"""Split brain: one consumer cut off from ZooKeeper, but not from the brokers it fetches from."""
+"""Split brain: one consumer is cut off from ZooKeeper, but not from the brokers it fetches from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEP_MS = 10
 
 
 class Split(NamedTuple):
-    """``doubly_ms``, ``unowned_ms``: partition-ms; ``for_ms``: while any was consumed twice."""
+    """``double_owned_ms``, ``unowned_ms``: partition-ms; ``doubled_ms``: time with any overlap."""
 
     cut_ms: int
     double_owned_ms: int
@@ -25,7 +25,7 @@ class Split(NamedTuple):
 
 
 def split(cut_ms: int, partitions: int, seed: int) -> Split:
-    """A group of ten at rest; one of them does not reach the ensemble for ``cut_ms``."""
+    """One of ten members of a settled group cannot reach the ensemble for ``cut_ms``."""
     group = ZooKeeperGroup(partitions, random.Random(seed))
     names = [f"member-{n:03}" for n in range(MEMBERS)]
     for n, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""A group of 0.8.2's consumers and an ensemble of three servers."""
+"""A group of 0.8.2 consumers and an ensemble of three servers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ZooKeeperGroup:
         )
 
     def _consume(self) -> None:
-        """Every partition's offset moves once a second, so that there is something to commit."""
+        """Advance every offset once per second, so that there is something to commit."""
         for consumer in self._consumers.values():
             consumer.consumed(dict.fromkeys(consumer.fetching, self.network.now_ms))
         self.network.at(self.network.now_ms + CONSUMED_EVERY_MS, self._consume)

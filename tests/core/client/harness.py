@@ -1,7 +1,7 @@
-"""A small deterministic world: one coordinator, consumers, a virtual clock, fixed delays.
+"""A test harness: one coordinator and consumers on a virtual clock, with fixed delays.
 
-A broker works on one request of a connection at a time, as Kafka's do: what is behind a waiting
-JoinGroup is read some time after that was answered.
+The broker handles one request of a connection at a time, as Kafka's brokers do: requests behind a
+waiting JoinGroup are read after its response.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Append, Event, Respond
 
 NODE = 1
-LOST = "lost"  # instead of an answer
-NEVER = "never"  # nothing comes, not even that
+LOST = "lost"  # the connection breaks instead of a response
+NEVER = "never"  # no response and no broken connection
 
 
 class BrokerConnection:
@@ -56,7 +56,7 @@ class ClientHarness:
         self.responses = []
         self.events = []
         self.listener_ms = {}
-        self.intercept = None  # (name, request) -> response, to say what no coordinator would
+        self.intercept = None  # (name, request) -> response that replaces the coordinator's
 
     @staticmethod
     def _numbered_ids():
@@ -72,7 +72,7 @@ class ClientHarness:
         return consumer
 
     def crash(self, name):
-        """Its connection goes with it; what the broker has not read yet is gone."""
+        """End a process; requests that the broker has not read yet are lost."""
         del self.consumers[name]
         self.connections[name].waiting.clear()
 
@@ -128,11 +128,11 @@ class ClientHarness:
             if answer is not NEVER:
                 self.later(self._answer, name, request.request_id, answer)
         elif isinstance(request, FindCoordinator):
-            found = FindCoordinatorResponse(Errors.NONE, NODE)
-            self.later(self._answer, name, request.request_id, found)
+            response = FindCoordinatorResponse(Errors.NONE, NODE)
+            self.later(self._answer, name, request.request_id, response)
         elif isinstance(request, Metadata):
-            known = {topic: self.topics[topic] for topic in request.topics if topic in self.topics}
-            self.later(self._answer, name, request.request_id, MetadataResponse(known))
+            counts = {topic: self.topics[topic] for topic in request.topics if topic in self.topics}
+            self.later(self._answer, name, request.request_id, MetadataResponse(counts))
         else:
             connection = self.connections[name]
             connection.waiting.append(request)
@@ -190,7 +190,7 @@ class ClientHarness:
 
 
 def once(kind, answer, after=0):
-    """An ``intercept``: the request of that kind after so many others gets this answer."""
+    """An ``intercept`` that answers one request of this type; ``after``: how many precede it."""
     seen = count()
 
     def intercept(name, request):

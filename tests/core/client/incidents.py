@@ -1,4 +1,4 @@
-"""Real groups' lives, as scripts that our consumers and coordinator play."""
+"""Replays process lives of real groups with the model's consumers and coordinator."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def incidents():
 
 
 def recorded_ids(member_ids):
-    """The ids that the real coordinator gave, in its order; made up where there are no more."""
-    left = {prefix: deque(ids) for prefix, ids in member_ids.items()}
+    """The recorded member ids in order; after the last one, generated ids."""
+    remaining = {prefix: deque(ids) for prefix, ids in member_ids.items()}
     more = count(1)
 
     def next_id(group_id, prefix):
-        found = left.get(prefix)
-        return f"{prefix}-{found.popleft() if found else f'more-{next(more)}'}"
+        ids = remaining.get(prefix)
+        return f"{prefix}-{ids.popleft() if ids else f'more-{next(more)}'}"
 
     return next_id
 
 
 def recorded_assignor(harness, incident):
-    """The real leader's own choice for this generation, where the recorded members are those."""
+    """An assignor that returns the real leader's recorded assignment of the generation."""
     recorded = incident["assignments"]
 
     def assign(topics, members, hashed=True):
@@ -49,7 +49,7 @@ def recorded_assignor(harness, incident):
 
 
 def play(incident, delay_ms=1):
-    """Callbacks of every life, in the order of ``lives``, as [kind, {topic: partitions}, ms]."""
+    """The harness, and per life its listener calls as [kind, {topic: partitions}, ms]."""
     harness = ClientHarness(
         incident["era"],
         incident["topics"],
@@ -102,11 +102,11 @@ def crash(harness, name):
 
 
 def calls(harness, name):
-    found = []
-    for ms, whose, effect in harness.log:
-        if whose == name and type(effect).__name__ == "ListenerCall":
+    listener_calls = []
+    for ms, owner, effect in harness.log:
+        if owner == name and type(effect).__name__ == "ListenerCall":
             by_topic = defaultdict(list)
             for topic, partition in effect.partitions:
                 by_topic[topic].append(partition)
-            found.append([effect.kind, dict(by_topic), ms])
-    return found
+            listener_calls.append([effect.kind, dict(by_topic), ms])
+    return listener_calls

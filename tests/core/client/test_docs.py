@@ -1,4 +1,4 @@
-"""docs/client.md has the tables of the code."""
+"""docs/client.md has the same tables as the code."""
 
 from pathlib import Path
 
@@ -22,15 +22,15 @@ def markdown(table):
 
 
 @pytest.mark.parametrize("table", [JAVA, LIBRDKAFKA])
-def test_the_error_tables_are_those_of_the_code(table):
+def test_the_error_tables_equal_the_code(table):
     assert "\n".join(markdown(table)) in DOCS
 
 
-def test_every_reaction_is_explained():
+def test_every_reaction_is_documented():
     assert all(f"| {reaction.name} | {reaction.value} |" in DOCS for reaction in Reaction)
 
 
-def test_every_library_and_state_is_named():
+def test_every_library_and_state_is_documented():
     states = [*MemberState, *JoinState]
 
     assert [name for name in LIBRARIES if name not in DOCS] == []

@@ -1,8 +1,8 @@
-"""Real groups' process lives, played by our consumers on our coordinator: the same callbacks.
+"""Process lives of real groups, replayed with the model's consumers and coordinator.
 
-A life is equal if its listener was called the same way, with the same partitions, in the same
-order.  Real ids and start times are given; what is left to chance is which of two requests some
-milliseconds apart comes first.
+A life is equal if the same listener calls came with the same partitions in the same order.  Member
+ids and start times are the recorded ones.  Lives can differ where two requests came within some
+milliseconds.
 """
 
 import pytest
@@ -11,17 +11,17 @@ from tests.core.client.incidents import incidents, play
 
 INCIDENTS = incidents()
 
-# Equal lives where not all are, and the race that went the other way.
+# The number of equal lives where some differ, and the race that had another outcome.
 RACES = {
     # analytics-6 joins 60 ms after the others have begun to rejoin, in time for them but not here
     "mixed-3.9.1/analytics-cooperative": 5,
-    # at the shutdown, 0.4 s between two leaves: the heartbeats in between told the others of one
+    # at shutdown, two leaves 0.4 s apart: heartbeats in between reported the first one
     "mixed-3.9.1/reports-java": 2,
-    # a leave read 4 ms after, not before, the leader's sync: one more generation without orders-2
+    # a leave was read 4 ms after the leader's sync, not before: an additional generation
     "twins-3.9.1/orders-cooperative": 4,
     # a new member's first heartbeat came 25 ms later, after the others' rejoin: no wait of 3 s
     "twins-3.9.1/clicks-cooperative": 9,
-    # clicks-8 came 40 ms after the last rejoin, not before it: one rebalance more
+    # clicks-8 joined 40 ms after the last rejoin, not before it: one more rebalance
     "twins-3.9.1/clicks-static": 16,
     # invoices-2 joined within the initial delay, which began 50 ms later than here: a slow JVM
     "twins-3.9.1/invoices-cooperative": 0,
@@ -31,7 +31,7 @@ RACES = {
 
 
 @pytest.mark.parametrize("name", INCIDENTS)
-def test_real_processes_heard_the_same(name):
+def test_real_processes_had_the_same_listener_calls(name):
     incident = INCIDENTS[name]
 
     _, played = play(incident)
@@ -43,7 +43,7 @@ def test_real_processes_heard_the_same(name):
     assert sum(equal) == RACES.get(name, len(equal))
 
 
-def test_every_incident_is_there():
+def test_all_recorded_lives_are_replayed():
     lives = [life for incident in INCIDENTS.values() for life in incident["lives"]]
 
     assert len(INCIDENTS) == 34
@@ -51,7 +51,7 @@ def test_every_incident_is_there():
     assert sum(len(life["callbacks"]) for life in lives) == 3895
 
 
-def test_a_callback_that_is_missing_is_found():
+def test_a_missing_callback_is_detected():
     incident = INCIDENTS["mixed-4.1.2/audit-python"]
     incident["lives"][0]["callbacks"].pop()
 

@@ -40,7 +40,7 @@ def consumer(name="a", library="java-4.1", **config):
 
 
 def harness_of(*names, library="java-4.1", to_ms=10000, **config):
-    """Members of one group that has become stable by ``to_ms``; joined in order of the names."""
+    """A group that is stable by ``to_ms``, whose members join in the order of the names."""
     harness = ClientHarness("4.1", group_initial_rebalance_delay_ms=100)
     for number, name in enumerate(names):
         harness.run(number)
@@ -56,7 +56,7 @@ def reasons(harness, name):
 # The loop.
 
 
-def test_the_way_to_the_first_assignment():
+def test_the_requests_up_to_the_first_assignment():
     harness = harness_of("a", to_ms=1000)
 
     assert harness.asked("a") == [
@@ -74,15 +74,15 @@ def test_the_way_to_the_first_assignment():
     ("library", "waits"),
     [("java-4.1", [100, 200, 400, 800, 1000]), ("java-2.5", [100, 100, 100, 100, 100])],
 )
-def test_a_coordinator_that_is_not_available_is_asked_for_with_backoff(library, waits):
+def test_find_coordinator_is_retried_with_backoff(library, waits):
     harness = ClientHarness("4.1")
     answer = FindCoordinatorResponse(Errors.COORDINATOR_NOT_AVAILABLE)
     harness.intercept = lambda name, r: answer if isinstance(r, FindCoordinator) else None
     harness.add(consumer(library=library), "a")
     harness.run(4000)
 
-    asked = [ms for ms, _, r in harness.requests if isinstance(r, FindCoordinator)]
-    gaps = [b - a - 2 for a, b in pairwise(asked)]
+    times_ms = [ms for ms, _, r in harness.requests if isinstance(r, FindCoordinator)]
+    gaps = [b - a - 2 for a, b in pairwise(times_ms)]
     assert gaps[:5] == waits
 
 
@@ -96,7 +96,7 @@ def test_a_second_member_makes_the_first_revoke_and_rejoin():
     assert reasons(harness, "a")[-1] == "group is already rebalancing"
 
 
-def test_a_lost_connection_is_no_lost_membership():
+def test_a_member_survives_a_lost_connection():
     harness = harness_of("a", to_ms=1000)
     harness.at(
         3106, lambda: harness.do("a", harness.consumers["a"].disconnected(1, harness.now_ms))
@@ -108,7 +108,7 @@ def test_a_lost_connection_is_no_lost_membership():
     assert harness.calls("a") == [("assigned", ALL)]
 
 
-def test_older_clients_give_no_reasons():
+def test_older_clients_send_no_reasons():
     harness = harness_of("a", to_ms=1000, library="java-2.5")
 
     assert reasons(harness, "a") == [None, None]
@@ -117,13 +117,13 @@ def test_older_clients_give_no_reasons():
 # Listener.
 
 
-def test_before_kip_429_every_rejoin_is_told_even_of_nothing():
+def test_before_kip_429_the_first_join_revokes_no_partitions():
     harness = harness_of("a", to_ms=1000, library="java-2.3")
 
     assert harness.calls("a") == [("revoked", ()), ("assigned", ALL)]
 
 
-def test_a_cooperative_member_keeps_what_it_may_keep():
+def test_a_cooperative_member_revokes_only_partitions_assigned_to_others():
     harness = harness_of("a", to_ms=1000, assignors=("cooperative-sticky",))
     harness.add(consumer("b", assignors=("cooperative-sticky",)), "b")
     harness.run(12000)
@@ -135,7 +135,7 @@ def test_a_cooperative_member_keeps_what_it_may_keep():
     assert "need to revoke partitions and re-join" in reasons(harness, "a")
 
 
-def test_a_cooperative_member_revokes_topics_it_no_longer_wants_before_it_joins():
+def test_a_cooperative_member_revokes_unsubscribed_topics_before_it_joins():
     harness = ClientHarness("4.1", {"orders": 2, "payments": 2}, group_initial_rebalance_delay_ms=0)
     harness.add(consumer(assignors=("cooperative-sticky",)), "a", ["orders", "payments"])
     harness.run(1000)
@@ -158,7 +158,7 @@ def test_an_eager_member_that_changes_its_subscription_revokes_everything():
     assert harness.calls("a")[1:] == [("revoked", ALL[:2]), ("assigned", (("payments", 0),))]
 
 
-def test_an_assignment_that_does_not_match_the_subscription_is_not_taken():
+def test_an_assignment_that_does_not_match_the_subscription_is_rejected():
     harness = ClientHarness("4.1", {"orders": 2, "payments": 1}, group_initial_rebalance_delay_ms=0)
     a = harness.add(consumer(), "a")
     harness.intercept = lambda name, r: (
@@ -174,7 +174,7 @@ def test_an_assignment_that_does_not_match_the_subscription_is_not_taken():
     )
 
 
-def test_a_generation_that_was_lost_is_told_as_lost():
+def test_on_partitions_lost_is_called_after_the_generation_was_lost():
     harness = harness_of("a", to_ms=1000, assignors=("cooperative-sticky",))
     harness.broker(harness.coordinator.unload(harness.now_ms))
     harness.run(9000)
@@ -182,7 +182,7 @@ def test_a_generation_that_was_lost_is_told_as_lost():
     assert harness.calls("a") == [("assigned", ALL), ("lost", ALL), ("assigned", ALL)]
 
 
-def test_a_long_listener_is_outside_of_the_rebalance_latency():
+def test_rebalance_latency_excludes_listener_calls():
     harness = ClientHarness("4.1", group_initial_rebalance_delay_ms=100)
     harness.listener_ms["a"] = 500
     harness.add(consumer(), "a")
@@ -196,25 +196,25 @@ def test_a_long_listener_is_outside_of_the_rebalance_latency():
     assert harness.consumers["a"].metrics.rebalance_cnt == 1
 
 
-# Heartbeats, sessions, the poll interval.
+# Heartbeats, session, poll interval.
 
 
-def test_heartbeats_come_an_interval_after_the_join_and_after_each_other():
+def test_heartbeats_are_one_interval_apart_from_the_join_on():
     harness = harness_of("a", to_ms=12000)
 
     assert [ms for ms, _, r in harness.requests if isinstance(r, Heartbeat)] == [3106, 6106, 9106]
 
 
-def test_a_session_without_answers_makes_it_look_for_the_coordinator():
+def test_a_session_without_responses_makes_the_member_find_the_coordinator():
     harness = harness_of("a", to_ms=1000)
-    harness.connections["a"].busy = "never answered"
+    harness.connections["a"].busy = "no response"
     harness.run(10200)
 
     assert [(ms, e.node) for ms, _, e in harness.log if isinstance(e, Disconnect)] == [(10106, 1)]
     assert harness.asked("a")[-1] == "FindCoordinator"
 
 
-def test_a_request_that_times_out_takes_its_connection_with_it():
+def test_a_request_timeout_closes_the_connection():
     harness = harness_of("a", to_ms=1000, session_timeout_ms=45000, request_timeout_ms=5000)
     harness.intercept = once(Heartbeat, NEVER)
     harness.run(9000)
@@ -223,7 +223,7 @@ def test_a_request_that_times_out_takes_its_connection_with_it():
     assert harness.asked("a").count("FindCoordinator") == 2
 
 
-def test_a_heartbeat_between_join_and_sync_is_told_nothing_new():
+def test_rebalance_in_progress_between_join_and_sync_is_ignored():
     harness = ClientHarness("4.1", group_initial_rebalance_delay_ms=0)
     harness.add(consumer(), "a")
     held = []
@@ -246,7 +246,7 @@ def test_a_heartbeat_between_join_and_sync_is_told_nothing_new():
     assert len(harness.of("a", JoinGroup)) == 2
 
 
-def test_an_application_that_does_not_poll_leaves_the_group():
+def test_a_member_whose_application_does_not_poll_leaves():
     harness = harness_of("a", "b", to_ms=10000)
     harness.call("a", "process")
     harness.run(45000)
@@ -259,7 +259,7 @@ def test_an_application_that_does_not_poll_leaves_the_group():
     assert harness.calls("a")[-2:] == [("lost", ALL[:2]), ("assigned", ALL[:2])]
 
 
-def test_a_static_member_that_does_not_poll_says_nothing():
+def test_a_static_member_whose_application_does_not_poll_sends_no_leave():
     harness = ClientHarness("4.1", group_initial_rebalance_delay_ms=0)
     harness.add(consumer(instance_id="i"), "a")
     harness.run(1000)
@@ -283,7 +283,7 @@ def test_before_kip_62_an_application_that_does_not_poll_sends_no_heartbeat():
     assert harness.coordinator.groups["g"].members == {}
 
 
-def test_an_answer_to_a_join_waits_while_nobody_serves_the_network():
+def test_a_join_response_waits_until_the_application_polls():
     harness = harness_of("a", to_ms=1000)
     harness.at(1002, harness.call, "a", "process")
     b = consumer("b")
@@ -299,7 +299,7 @@ def test_an_answer_to_a_join_waits_while_nobody_serves_the_network():
 # Commits.
 
 
-def test_what_was_consumed_is_committed_now_and_then():
+def test_positions_are_committed_at_the_auto_commit_interval():
     harness = harness_of("a", to_ms=1000)
     harness.consume("a", 7)
     harness.run(12000)
@@ -308,7 +308,7 @@ def test_what_was_consumed_is_committed_now_and_then():
     assert harness.of("a", OffsetCommit)[0].offsets == tuple((*p, 7, "") for p in ALL)
 
 
-def test_it_commits_before_it_revokes_and_rejoins():
+def test_a_member_commits_before_it_revokes_and_rejoins():
     harness = harness_of("a", to_ms=1000)
     harness.consume("a")
     harness.add(consumer("b"), "b")
@@ -318,7 +318,7 @@ def test_it_commits_before_it_revokes_and_rejoins():
     assert kinds[-4:] == ["OffsetCommit", "JoinGroup", "SyncGroup", "OffsetFetch"]
 
 
-def test_a_member_that_is_rebalancing_may_not_commit():
+def test_a_rebalancing_member_must_not_commit():
     settings = {"assignors": ("cooperative-sticky",), "enable_auto_commit": False}
     harness = harness_of("a", to_ms=1000, **settings)
     harness.add(consumer("b", **settings), "b")
@@ -334,7 +334,7 @@ def test_a_member_that_is_rebalancing_may_not_commit():
     assert harness.of("a", OffsetCommit) == []
 
 
-def test_a_commit_that_fails_is_told():
+def test_a_failed_manual_commit_is_raised():
     harness = harness_of("a", to_ms=1000, enable_auto_commit=False)
     harness.broker(harness.coordinator.unload(harness.now_ms))
     harness.call("a", "commit")
@@ -344,7 +344,7 @@ def test_a_commit_that_fails_is_told():
     assert [(e.error, e.is_fatal) for e in raised] == [(Errors.ILLEGAL_GENERATION, False)]
 
 
-# The end.
+# Close and unsubscribe.
 
 
 def test_close_commits_revokes_and_leaves():
@@ -370,7 +370,7 @@ def test_a_static_member_closes_without_leaving():
     assert (harness.of("a", LeaveGroup), harness.log[-1][2]) == ([], Closed())
 
 
-def test_a_member_that_closes_in_a_rebalance_has_lost_what_it_owned():
+def test_closing_during_a_rebalance_loses_the_partitions():
     harness = harness_of("a", to_ms=1000, assignors=("cooperative-sticky",))
     harness.add(consumer("b", assignors=("cooperative-sticky",)), "b")
     harness.intercept = once(SyncGroup, LOST)
@@ -381,7 +381,7 @@ def test_a_member_that_closes_in_a_rebalance_has_lost_what_it_owned():
     assert harness.calls("a")[-1] == ("lost", ALL)
 
 
-def test_a_close_within_a_listener_call_waits_for_it():
+def test_close_waits_for_the_current_listener_call():
     harness = ClientHarness("4.1", group_initial_rebalance_delay_ms=0)
     harness.listener_ms["a"] = 300
     harness.add(consumer(), "a")
@@ -392,7 +392,7 @@ def test_a_close_within_a_listener_call_waits_for_it():
     assert harness.log[-1][2] == Closed()
 
 
-def test_unsubscribe_leaves_and_stays_away():
+def test_unsubscribe_leaves_the_group_for_good():
     harness = harness_of("a", to_ms=1000)
     harness.call("a", "unsubscribe")
     harness.run(9000)
@@ -406,7 +406,7 @@ def test_unsubscribe_leaves_and_stays_away():
 # Topics.
 
 
-def test_the_leader_rejoins_when_topics_grow_and_nobody_else_does():
+def test_only_the_leader_rejoins_when_topics_grow():
     harness = harness_of("a", "b", to_ms=1000, metadata_max_age_ms=20000)
     harness.topics["orders"] = 6
     harness.run(40000)
@@ -416,7 +416,7 @@ def test_the_leader_rejoins_when_topics_grow_and_nobody_else_does():
     assert harness.calls("b")[-1] == ("assigned", tuple(("orders", n) for n in (3, 4, 5)))
 
 
-def test_a_topic_that_does_not_exist_is_asked_for_again_and_again():
+def test_metadata_of_a_missing_topic_is_requested_repeatedly():
     harness = ClientHarness("4.1", {"other": 1}, group_initial_rebalance_delay_ms=0)
     harness.add(consumer(), "a")
     harness.run(2000)
@@ -427,7 +427,7 @@ def test_a_topic_that_does_not_exist_is_asked_for_again_and_again():
     assert harness.calls("a")[-1] == ("assigned", ALL)
 
 
-def test_a_pattern_looks_at_topics_before_each_join():
+def test_with_a_pattern_metadata_is_requested_before_each_join():
     harness = ClientHarness("4.1", group_initial_rebalance_delay_ms=0)
     harness.add(consumer(), "a", is_pattern=True)
     harness.run(1000)
@@ -439,7 +439,7 @@ def test_a_pattern_looks_at_topics_before_each_join():
     assert len(harness.calls("a")[-1][1]) == 3
 
 
-# What it writes.
+# Contents of JoinGroup.
 
 
 @pytest.mark.parametrize(
@@ -451,7 +451,7 @@ def test_a_pattern_looks_at_topics_before_each_join():
         ("kafka-python-3", 0, b""),
     ],
 )
-def test_the_subscription_is_of_the_librarys_version(library, version, user_data):
+def test_the_subscription_has_the_librarys_version(library, version, user_data):
     harness = harness_of("a", to_ms=1000, library=library, assignors=("range",))
 
     ((name, data),) = harness.of("a", JoinGroup)[-1].protocols
@@ -460,7 +460,7 @@ def test_the_subscription_is_of_the_librarys_version(library, version, user_data
     assert read.user_data == user_data
 
 
-def test_a_sticky_member_says_what_it_had():
+def test_a_sticky_member_sends_its_previous_assignment():
     harness = harness_of("a", to_ms=1000, assignors=("sticky",))
     harness.add(consumer("b", assignors=("sticky",)), "b")
     harness.run(8000)
@@ -473,7 +473,7 @@ def test_a_sticky_member_says_what_it_had():
     )  # fmt: skip
 
 
-def test_heartbeats_skipped_are_as_if_they_had_been_sent():
+def test_skipping_heartbeats_leaves_the_same_state_as_sending_them():
     plain, skipping = harness_of("a", to_ms=4000), harness_of("a", to_ms=4000)
     one, other = plain.consumers["a"], skipping.consumers["a"]
     assert other.is_idle
@@ -502,7 +502,7 @@ def test_hours_of_heartbeats_are_skipped_at_once():
     assert other.metrics.heartbeats == one.metrics.heartbeats
 
 
-def test_a_fenced_member_hears_of_it_once_and_is_out_of_poll():
+def test_a_fenced_member_gets_one_fatal_error():
     harness = ClientHarness("4.1", group_initial_rebalance_delay_ms=0)
     harness.add(consumer("a", instance_id="i"), "a")
     harness.run(1000)

@@ -1,4 +1,4 @@
-"""Whatever happens to a group, it comes to rest: everybody stable, every partition owned once."""
+"""Random faults: afterwards all members are stable and every partition has one owner."""
 
 import random
 
@@ -17,7 +17,7 @@ from coordinator_core.protocol.messages import JoinResponse, OffsetFetch
 from tests.core.client.harness import LOST, NEVER, NODE, ClientHarness
 from tests.core.client.test_reactions import ANSWERS
 
-PASSING = [
+TRANSIENT = [
     Errors.COORDINATOR_NOT_AVAILABLE,
     Errors.NOT_COORDINATOR,
     Errors.COORDINATOR_LOAD_IN_PROGRESS,
@@ -36,7 +36,7 @@ KINDS = [
 
 
 def faulty(dice):
-    """Now and then an answer is an error, or lost; offset fetches are left alone."""
+    """An ``intercept`` with 3% errors or lost responses, except for offset fetches."""
 
     def intercept(name, request):
         kind = type(request)
@@ -47,21 +47,21 @@ def faulty(dice):
             return NEVER
         if chance < 0.3:
             return LOST
-        answer = ANSWERS[kind](request, dice.choice(PASSING))
+        answer = ANSWERS[kind](request, dice.choice(TRANSIENT))
         return answer._replace(member_id="") if isinstance(answer, JoinResponse) else answer
 
     return intercept
 
 
-def troubles(harness, dice, names):
-    """A minute in which applications dawdle and connections break."""
+def schedule_faults(harness, dice, names):
+    """Schedules slow polls, commits and broken connections within one minute."""
     for _ in range(25):
         at_ms, name = dice.randrange(60_000), dice.choice(names)
-        what = dice.choice(["slow", "disconnect", "commit"])
-        if what == "slow":
+        fault = dice.choice(["slow", "disconnect", "commit"])
+        if fault == "slow":
             harness.at(at_ms, harness.call, name, "process")
             harness.at(at_ms + dice.choice([50, 2000, 20_000]), harness.call, name, "poll")
-        elif what == "commit":
+        elif fault == "commit":
             harness.at(at_ms, harness.call, name, "commit")
         else:
             harness.at(at_ms, cut, harness, name)
@@ -74,13 +74,13 @@ def cut(harness, name):
 
 
 def has_ended(harness, name, library):
-    """librdkafka is done with after a fatal error, as of a static member without its member id."""
+    """Whether a librdkafka consumer had a fatal error, as a static member without its member id."""
     fatal = any(raised.is_fatal for raised in harness.of(name, Raised))
     return fatal and library == "librdkafka-2"
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_a_group_comes_to_rest(seed):
+def test_a_group_becomes_stable_after_faults(seed):
     dice = random.Random(seed)
     library, assignors = KINDS[seed % len(KINDS)]
     harness = ClientHarness("4.1" if dice.random() < 0.5 else "3.9", {"orders": 7})
@@ -98,7 +98,7 @@ def test_a_group_comes_to_rest(seed):
         consumer = Consumer(config, LIBRARIES[library])
         harness.at(dice.randrange(5000), harness.add, consumer, name)
     harness.intercept = faulty(dice)
-    troubles(harness, dice, names)
+    schedule_faults(harness, dice, names)
     harness.run(65_000)
 
     harness.intercept = None
@@ -116,8 +116,8 @@ def test_a_group_comes_to_rest(seed):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_a_group_ends(seed):
-    """After the same minute all can close, and have given up everything."""
+def test_all_members_of_a_group_can_close(seed):
+    """After the same faults every member closes."""
     dice = random.Random(1000 + seed)
     library, assignors = KINDS[seed % len(KINDS)]
     harness = ClientHarness("4.1", {"orders": 7})
@@ -128,7 +128,7 @@ def test_a_group_ends(seed):
         )
         harness.add(Consumer(config, LIBRARIES[library]), name)
     harness.intercept = faulty(dice)
-    troubles(harness, dice, names)
+    schedule_faults(harness, dice, names)
     for name in names:
         harness.at(dice.randrange(20_000, 60_000), harness.call, name, "close")
     harness.run(200_000)

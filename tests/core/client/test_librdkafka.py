@@ -1,4 +1,4 @@
-"""What librdkafka's consumer does otherwise than Java's."""
+"""Behavior of librdkafka's consumer that differs from Java's."""
 
 from coordinator_core.client import (
     LIBRARIES,
@@ -40,7 +40,7 @@ def harness_of(*names, to_ms=1000, **config):
     return harness
 
 
-def test_the_way_to_the_first_assignment():
+def test_the_requests_up_to_the_first_assignment():
     harness = harness_of("a")
 
     assert harness.asked("a") == [
@@ -51,7 +51,7 @@ def test_the_way_to_the_first_assignment():
     assert harness.calls("a") == [("assigned", ALL)]
 
 
-def test_the_first_heartbeat_comes_with_the_assignment():
+def test_the_first_heartbeat_is_sent_with_the_assignment():
     harness = harness_of("a", to_ms=8000)
 
     assert [ms for ms, _, r in harness.requests if isinstance(r, Heartbeat)] == [112, 3112, 6112]
@@ -71,7 +71,7 @@ def test_an_eager_member_revokes_commits_and_rejoins():
     assert (metrics.rebalances, metrics.rebalance_cnt) == (2, 3)
 
 
-def test_a_cooperative_member_revokes_takes_and_rejoins():
+def test_a_cooperative_member_revokes_assigns_and_rejoins():
     harness = harness_of("a", **COOPERATIVE)
     harness.add(consumer("b", **COOPERATIVE), "b")
     harness.run(12000)
@@ -82,7 +82,7 @@ def test_a_cooperative_member_revokes_takes_and_rejoins():
     assert harness.calls("b") == [("assigned", ()), ("assigned", ALL[2:])]
 
 
-def test_it_joins_and_syncs_while_the_application_is_away():
+def test_a_member_joins_and_syncs_while_the_application_does_not_poll():
     harness = harness_of("a")
     harness.call("a", "process")
     harness.add(consumer("b"), "b")
@@ -95,7 +95,7 @@ def test_it_joins_and_syncs_while_the_application_is_away():
     assert harness.calls("a")[1:] == [("revoked", ALL), ("assigned", ALL[:2])]
 
 
-def test_an_application_that_does_not_poll_is_told_when_it_is_back():
+def test_an_exceeded_poll_interval_is_reported_at_the_next_poll():
     harness = harness_of("a", **COOPERATIVE)
     harness.call("a", "process")
     harness.run(40000)
@@ -111,7 +111,7 @@ def test_an_application_that_does_not_poll_is_told_when_it_is_back():
     assert harness.calls("a")[1:] == [("lost", ALL), ("assigned", ALL)]
 
 
-def test_nothing_is_committed_of_what_is_lost():
+def test_lost_partitions_are_not_committed():
     harness = harness_of("a", auto_commit_interval_ms=60000)
     harness.consume("a")
     harness.call("a", "process")
@@ -122,7 +122,7 @@ def test_nothing_is_committed_of_what_is_lost():
     assert harness.of("a", OffsetCommit) == []
 
 
-def test_a_static_member_that_does_not_poll_comes_back_with_its_partitions():
+def test_a_static_member_keeps_its_partitions_over_an_exceeded_poll_interval():
     harness = ClientHarness("4.1", group_initial_rebalance_delay_ms=0)
     harness.add(consumer(instance_id="i"), "a")
     harness.run(1000)
@@ -135,16 +135,16 @@ def test_a_static_member_that_does_not_poll_comes_back_with_its_partitions():
     assert harness.calls("a")[1:] == [("lost", ALL), ("assigned", ALL)]
 
 
-def test_a_session_without_answers_is_given_up_by_itself():
+def test_a_session_without_responses_expires_at_the_client():
     harness = harness_of("a")
-    harness.connections["a"].busy = "never answered"
+    harness.connections["a"].busy = "no response"
     harness.run(12000)
 
     assert harness.calls("a")[1:] == [("lost", ALL)]
     assert harness.consumers["a"].member_id == ""
 
 
-def test_one_heartbeat_is_under_way_at_a_time():
+def test_at_most_one_heartbeat_is_in_flight():
     harness = harness_of("a")
     harness.intercept = once(Heartbeat, NEVER)
     harness.run(10000)
@@ -152,7 +152,7 @@ def test_one_heartbeat_is_under_way_at_a_time():
     assert [ms for ms, _, r in harness.requests if isinstance(r, Heartbeat)] == [112, 3112]
 
 
-def test_offsets_are_fetched_when_commits_have_ended():
+def test_offsets_are_fetched_after_commits_have_ended():
     harness = harness_of("a", "b", to_ms=8000, **COOPERATIVE)
     harness.consume("a")
     harness.intercept = once(OffsetCommit, NEVER)
@@ -189,9 +189,9 @@ def test_a_static_member_closes_without_leaving():
     assert harness.calls("a")[-1] == ("revoked", ALL)
 
 
-def test_a_close_while_it_joins_leaves_after_the_join():
+def test_close_during_a_join_leaves_after_the_join():
     harness = harness_of("a", "b", to_ms=8000)
-    harness.call("b", "process")  # it would revoke, but nobody asks it
+    harness.call("b", "process")  # its revoke callback waits for the next poll
     harness.add(consumer("c"), "c")
     harness.run(12000)
     harness.call("a", "close")
@@ -204,7 +204,7 @@ def test_a_close_while_it_joins_leaves_after_the_join():
     assert harness.calls("a")[-1] == ("revoked", ALL[:2])
 
 
-def test_a_fenced_member_is_told_and_nothing_is_revoked():
+def test_a_fenced_member_gets_a_fatal_error_and_revokes_nothing():
     harness = ClientHarness("4.1", group_initial_rebalance_delay_ms=0)
     harness.add(consumer(instance_id="i"), "a")
     harness.run(1000)
@@ -217,7 +217,7 @@ def test_a_fenced_member_is_told_and_nothing_is_revoked():
     assert harness.consumers["a"].owned == ()
 
 
-def test_any_member_rejoins_when_topics_grow():
+def test_every_member_rejoins_when_topics_grow():
     harness = harness_of("a", "b", to_ms=8000, metadata_max_age_ms=20000)
     harness.topics["orders"] = 6
     harness.run(60000)
@@ -227,7 +227,7 @@ def test_any_member_rejoins_when_topics_grow():
     assert causes[-1] in ("LEADER_REJOIN", "METADATA_CHANGE")
 
 
-def test_a_leader_asks_for_topics_before_each_assignment():
+def test_the_leader_requests_metadata_before_each_assignment():
     harness = harness_of("a")
     harness.topics["orders"] = 6
     harness.add(consumer("b"), "b")
@@ -237,7 +237,7 @@ def test_a_leader_asks_for_topics_before_each_assignment():
     assert len(harness.of("a", Metadata)) == 3
 
 
-def test_a_new_subscription_waits_for_the_rebalance_that_runs():
+def test_a_new_subscription_waits_for_the_current_rebalance():
     harness = ClientHarness("4.1", {"orders": 2, "payments": 1}, group_initial_rebalance_delay_ms=0)
     harness.add(consumer(), "a")
     harness.run(6)
@@ -248,7 +248,7 @@ def test_a_new_subscription_waits_for_the_rebalance_that_runs():
     assert harness.consumers["a"].owned == (("payments", 0),)
 
 
-def test_a_cooperative_member_changes_its_subscription_without_giving_up_the_rest():
+def test_a_cooperative_member_keeps_topics_that_stay_subscribed():
     harness = ClientHarness("4.1", {"orders": 2, "payments": 1}, group_initial_rebalance_delay_ms=0)
     harness.add(consumer(**COOPERATIVE), "a", ["orders", "payments"])
     harness.run(1000)
@@ -268,7 +268,7 @@ def test_unsubscribe_leaves():
     assert harness.asked("a")[-1] == "LeaveGroup"
 
 
-def test_a_commit_of_the_application_that_fails_is_told():
+def test_a_failed_manual_commit_is_raised():
     harness = harness_of("a", enable_auto_commit=False)
     harness.broker(harness.coordinator.unload(harness.now_ms))
     harness.call("a", "commit")
@@ -279,7 +279,7 @@ def test_a_commit_of_the_application_that_fails_is_told():
     ]
 
 
-def test_it_writes_subscriptions_its_own_way():
+def test_subscriptions_have_librdkafkas_fields():
     harness = harness_of("a", **COOPERATIVE)
     harness.add(consumer("b", **COOPERATIVE), "b")
     harness.run(12000)
@@ -293,7 +293,7 @@ def test_it_writes_subscriptions_its_own_way():
     assert last.generation_id == 2
 
 
-def test_heartbeats_skipped_are_as_if_they_had_been_sent():
+def test_skipping_heartbeats_leaves_the_same_state_as_sending_them():
     plain, skipping = (harness_of("a", enable_auto_commit=False) for _ in range(2))
     one, other = plain.consumers["a"], skipping.consumers["a"]
     assert other.is_idle

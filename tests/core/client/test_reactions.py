@@ -57,7 +57,7 @@ ANSWERS = {
     LeaveGroup: lambda request, error: LeaveResponse(error),
 }
 OTHERS = [Errors.UNKNOWN_SERVER_ERROR, Errors.GROUP_AUTHORIZATION_FAILED]
-# A JoinGroup that fails is the second one: the first was told its id.
+# The second JoinGroup fails: the first one is answered with the member id.
 AFTER = {JoinGroup: 1}
 
 
@@ -77,7 +77,7 @@ def every_cell(table):
 
 
 def driven(library, column, error):
-    """A member alone in its group, whose request of that kind gets the error; and the moment."""
+    """Runs a group of one member; its request of this type gets the error.  See Aftermath."""
     harness = ClientHarness("4.1", group_initial_rebalance_delay_ms=0)
     answered_at = []
 
@@ -98,7 +98,7 @@ def driven(library, column, error):
 
 
 class Aftermath:
-    """What happened since the error was answered: its kinds of requests, and when."""
+    """Requests and effects after the response with the error; times in ms since that response."""
 
     def __init__(self, harness, at_ms, logged, request):
         self.sent = [(ms - at_ms - 1, r) for ms, _, r in harness.requests if ms > at_ms]
@@ -118,7 +118,7 @@ class Aftermath:
 
 
 def again(kind, ms):
-    """The same request once more after so long, and nothing else happened to the member."""
+    """The request is repeated after ``ms``; no error is raised."""
     return lambda seen, error: seen.first(kind)[0] == ms and seen.raised == []
 
 
@@ -131,7 +131,7 @@ def found_again(kind, ms=0):
 
 
 def rejoins(member_id, ms=0, listener=()):
-    """``member_id``: as the failed request's (None), or this."""
+    """The member rejoins after ``ms``; ``member_id`` None: that of the failed request."""
 
     def check(seen, error):
         joined_ms, join = seen.first(JoinGroup)
@@ -145,7 +145,7 @@ def raises(is_fatal=False):
     return lambda seen, error: seen.raised == [(error, is_fatal)]
 
 
-def goes_on_as_if_nothing_had_been(seen, error):
+def continues_without_rejoin(seen, error):
     return seen.raised == [] and seen.first(JoinGroup)[0] is None
 
 
@@ -160,7 +160,7 @@ BOTH_DO = {
     (SyncGroup, FENCED): raises(is_fatal=True),
     (Heartbeat, RETRY): again(Heartbeat, 100),
     (Heartbeat, FIND): found_again(Heartbeat),
-    (Heartbeat, REJOIN): rejoins(None, ms=2, listener=["revoked"]),  # it commits first
+    (Heartbeat, REJOIN): rejoins(None, ms=2, listener=["revoked"]),  # after a commit
     (Heartbeat, RESET): rejoins(None, listener=["lost"]),
     (Heartbeat, RENEW): rejoins("", listener=["lost"]),
     (Heartbeat, FENCED): raises(is_fatal=True),
@@ -168,7 +168,7 @@ BOTH_DO = {
     (OffsetCommit, FIND): found_again(OffsetCommit),
     (OffsetCommit, RESET): rejoins(None, listener=["lost"]),
     (OffsetCommit, RENEW): rejoins("", listener=["lost"]),
-    (OffsetCommit, FAIL): goes_on_as_if_nothing_had_been,
+    (OffsetCommit, FAIL): continues_without_rejoin,
     (OffsetCommit, FENCED): raises(is_fatal=True),
     (OffsetFetch, RETRY): again(OffsetFetch, 100),
     (OffsetFetch, FIND): found_again(OffsetFetch),
@@ -196,7 +196,7 @@ def raises_and_asks_again(kind, ms):
     return lambda seen, error: seen.raised == [(error, False)] and seen.first(kind)[0] == ms
 
 
-# Joins come a second apart, two after an error.  The sync follows the join by four milliseconds.
+# Joins are at least one second apart, two after an error; the sync follows the join after 4 ms.
 LIBRDKAFKA_DOES = BOTH_DO | {
     (FindCoordinator, RETRY): lambda seen, error: seen.first(FindCoordinator)[0] in range(498, 500),
     (FindCoordinator, RAISE): raises_and_asks_again(FindCoordinator, 498),
@@ -209,26 +209,26 @@ LIBRDKAFKA_DOES = BOTH_DO | {
     (SyncGroup, REJOIN): rejoins(None, ms=994, listener=["assigned"]),
     (SyncGroup, RESET): rejoins(None, ms=994, listener=["assigned"]),
     (SyncGroup, RENEW): rejoins("", ms=994, listener=["assigned"]),
-    (Heartbeat, IGNORE): goes_on_as_if_nothing_had_been,
+    (Heartbeat, IGNORE): continues_without_rejoin,
 }
 
 
 @pytest.mark.parametrize(("column", "error", "reaction"), cells(JAVA))
-def test_java_does_what_its_table_says(column, error, reaction):
+def test_java_reacts_as_in_its_table(column, error, reaction):
     seen = driven("java-4.1", column, error)
 
     assert JAVA_DOES[column, reaction](seen, error), (seen.sent[:4], seen.log[:6])
 
 
 @pytest.mark.parametrize(("column", "error", "reaction"), cells(LIBRDKAFKA))
-def test_librdkafka_does_what_its_table_says(column, error, reaction):
+def test_librdkafka_reacts_as_in_its_table(column, error, reaction):
     seen = driven("librdkafka-2", column, error)
 
     assert LIBRDKAFKA_DOES[column, reaction](seen, error), (seen.sent[:4], seen.log[:6])
 
 
 @pytest.mark.parametrize("table", [JAVA, LIBRDKAFKA])
-def test_a_table_has_a_reaction_for_everything(table):
+def test_a_table_has_a_reaction_for_every_request(table):
     assert all(set(row) == set(COLUMNS) for row in table.values())
     assert {OTHER, Errors.NONE, Errors.NETWORK_EXCEPTION} < table.keys()
     assert set(table[Errors.NONE].values()) == {Reaction.GO_ON}

@@ -1,4 +1,4 @@
-"""What befalls processes, connections and brokers, and what the group makes of it."""
+"""Actions on processes, network and broker faults, and the rebalances that they cause."""
 
 import pytest
 
@@ -18,7 +18,7 @@ START_MS = 1_795_161_600_000
 
 
 class PlayedGroup:
-    """Three Java consumers of six partitions on a 3.9 broker for five minutes, but for changes."""
+    """By default three Java consumers, six partitions, a 3.9 broker, five minutes."""
 
     def __init__(self, plans=(), group=None, topics=None, **changed):
         start = {"kind": "start", "at": "0s", "gap": "100ms"}
@@ -60,49 +60,57 @@ class PlayedGroup:
                 if text in line.text]  # fmt: skip
 
 
-# what is done, and what it makes the group do after the first generation
-LIVES = [
+# a plan, and the rebalances after the first generation
+CAUSES = [
     pytest.param({"kind": "stop"}, [(60, "LEAVE")], id="a stopped process leaves"),
-    pytest.param({"kind": "kill"}, [(67, "HEARTBEAT_EXPIRY")], id="a killed one expires"),
+    pytest.param(
+        {"kind": "kill"}, [(67, "HEARTBEAT_EXPIRY")], id="a killed process's session expires"
+    ),
     pytest.param(
         {"kind": "kill", "down": "2s"},
         [(62, "MEMBER_NEW")],
-        id="one that is back first comes as another member",
+        id="a process restarted before its session expires joins as a new member",
     ),
-    pytest.param({"kind": "freeze", "length": "5s"}, [], id="a short freeze is noticed by nobody"),
+    pytest.param({"kind": "freeze", "length": "5s"}, [], id="a short freeze has no effect"),
     pytest.param(
         {"kind": "freeze", "length": "20s"},
         [(67, "HEARTBEAT_EXPIRY"), (80, "MEMBER_NEW")],
-        id="a long one costs the session",
+        id="in a long freeze the session expires",
     ),
     pytest.param(
         {"kind": "slow_poll", "length": "90s"},
         [(120, "LEAVE_POLL_TIMEOUT"), (150, "MEMBER_NEW")],
-        id="beyond max.poll.interval.ms a consumer leaves, and comes back with its poll",
+        id="beyond max.poll.interval.ms a consumer leaves, and rejoins at its next poll",
     ),
-    pytest.param({"kind": "slow_poll", "length": "50s"}, [], id="within it nothing happens"),
+    pytest.param(
+        {"kind": "slow_poll", "length": "50s"},
+        [],
+        id="a slow poll within max.poll.interval.ms has no effect",
+    ),
     pytest.param({"kind": "cut", "length": "4s"}, [], id="a short cut only delays heartbeats"),
     pytest.param(
         {"kind": "cut", "length": "20s"},
         [(67, "HEARTBEAT_EXPIRY"), (80, "MEMBER_NEW")],
-        id="a long one costs the session",
+        id="in a long cut the session expires",
     ),
 ]
 
 
-@pytest.mark.parametrize(("plan", "expected"), LIVES)
-def test_lives(plan, expected):
+@pytest.mark.parametrize(("plan", "expected"), CAUSES)
+def test_an_action_causes_these_rebalances(plan, expected):
     play = PlayedGroup([plan | {"at": "1m", "processes": [3]}], {"max_poll_interval": "60s"})
 
-    # Sessions end ten seconds after a heartbeat that came up to three seconds earlier.
+    # Sessions expire ten seconds after the last heartbeat, up to three seconds before the action.
     slack = {"HEARTBEAT_EXPIRY": 1.6}
-    found = play.starts()[1:]
-    assert [cause for _, cause in found] == [cause for _, cause in expected]
-    for (at, cause), (wanted, _) in zip(found, expected, strict=True):
-        assert at == pytest.approx(wanted + slack.get(cause, 0), abs=slack.get(cause, 0.1) + 0.1)
+    actual = play.starts()[1:]
+    assert [cause for _, cause in actual] == [cause for _, cause in expected]
+    for (at, cause), (expected_at, _) in zip(actual, expected, strict=True):
+        assert at == pytest.approx(
+            expected_at + slack.get(cause, 0), abs=slack.get(cause, 0.1) + 0.1
+        )
 
 
-def test_a_dynamic_restart_is_two_rebalances_a_static_one_is_none():
+def test_restarting_a_dynamic_member_is_two_rebalances_a_static_one_none():
     restart = {"kind": "stop", "at": "1m", "processes": [3], "down": "3s"}
 
     assert [cause for _, cause in PlayedGroup([restart]).starts()] == [
@@ -115,7 +123,7 @@ def test_a_dynamic_restart_is_two_rebalances_a_static_one_is_none():
     ]
 
 
-def test_a_slow_listener_keeps_everybody_waiting():
+def test_a_slow_listener_delays_the_join_of_all_members():
     kill = {"kind": "stop", "at": "1m", "processes": [3]}
 
     quick, slow = PlayedGroup([kill]), PlayedGroup([kill], {"listener": "4s"})
@@ -124,7 +132,7 @@ def test_a_slow_listener_keeps_everybody_waiting():
     assert slow.generations[1]["join_ms"] > 4_000
 
 
-def test_a_topic_that_grows_is_seen_by_the_leader_and_given_out():
+def test_new_partitions_are_assigned_after_the_leader_rejoins():
     topics = [{"name": "orders", "partitions": 6, "grows": [{"at": "1m", "to": 9}]}]
 
     play = PlayedGroup(group={"metadata_max_age": "30s"}, topics=topics)
@@ -135,7 +143,7 @@ def test_a_topic_that_grows_is_seen_by_the_leader_and_given_out():
     assert sum(map(len, second["assignment"].values())) == 9
 
 
-def test_a_fatal_error_ends_the_process_and_it_comes_back_where_it_is_watched():
+def test_a_failed_process_is_restarted_only_with_a_restart_time():
     limit = {"era": "4.1", "config": {"group_max_size": 2}}
 
     alone, watched = (
@@ -148,7 +156,7 @@ def test_a_fatal_error_ends_the_process_and_it_comes_back_where_it_is_watched():
 
 
 @pytest.mark.parametrize("era", ["2.5", "3.9", "4.1"])
-def test_a_static_leader_that_does_not_rejoin_is_replaced_and_the_line_names_both(era):
+def test_the_log_line_of_a_replaced_static_leader_has_both_member_ids(era):
     group = {"static": True, "session_timeout": "45s", "max_poll_interval": "15s"}
     group["client"] = "java-2.5" if era == "2.5" else "java-3.9"
     plans = [
@@ -171,7 +179,7 @@ def test_a_static_leader_that_does_not_rejoin_is_replaced_and_the_line_names_bot
 THREE = {"era": "3.9", "brokers": 3, "failover": "2s", "load": "100ms"}
 
 
-def test_a_broker_that_stops_hands_its_groups_over_and_gets_them_back():
+def test_groups_of_a_stopped_broker_move_and_return():
     stop = {"kind": "broker_stops", "at": "1m", "broker": 1, "length": "30s"}
 
     play = PlayedGroup(group={"name": "g"}, cluster=THREE, faults=[stop])
@@ -182,7 +190,7 @@ def test_a_broker_that_stops_hands_its_groups_over_and_gets_them_back():
     assert play.group["generations"] == 1
 
 
-def test_leadership_that_moves_amid_a_rebalance_has_it_begin_again():
+def test_a_rebalance_starts_over_when_leadership_moves():
     stop = {"kind": "stop", "at": "1m", "processes": [3]}
     move = {"kind": "leadership_moves", "at": "60100ms", "group": "g"}
 
@@ -197,7 +205,7 @@ def test_leadership_that_moves_amid_a_rebalance_has_it_begin_again():
 
 
 @pytest.mark.parametrize("era", ["2.5", "3.9", "4.1"])
-def test_an_assignment_that_cannot_be_stored_is_asked_for_again(era):
+def test_a_failed_store_causes_another_rebalance(era):
     fault = {"kind": "append_error", "at": "1m", "length": "5s", "error": "NOT_ENOUGH_REPLICAS"}
     stop = {"kind": "stop", "at": "1m", "processes": [3]}
     client = {"client": "java-2.5" if era == "2.5" else "java-3.9"}
@@ -223,7 +231,7 @@ def test_messages_of_a_connection_arrive_in_order():
         assert before_ms <= last_ms <= now_ms + 51 or last_ms == before_ms
 
 
-def test_with_reordering_some_overtake():
+def test_with_reordering_some_messages_overtake():
     network_path = NetworkPath(Network(1, 50, reordering=0.5), 7)
 
     arrived = [
@@ -233,34 +241,34 @@ def test_with_reordering_some_overtake():
     assert 150 < sum(delay < 100 for delay in arrived) < 250
 
 
-def test_so_many_get_lost_and_double():
+def test_the_shares_of_lost_and_duplicated_messages():
     network_path = NetworkPath(Network(loss=0.1, duplication=0.2), 7)
-    found = [network_path.transit(now_ms, 0) for now_ms in range(4_000)]
+    transits = [network_path.transit(now_ms, 0) for now_ms in range(4_000)]
 
-    assert 300 < sum(each.arrives_ms is None for each in found) < 500
-    assert 600 < sum(each.copy_ms is not None for each in found) < 850
+    assert 300 < sum(each.arrives_ms is None for each in transits) < 500
+    assert 600 < sum(each.copy_ms is not None for each in transits) < 850
 
 
 @pytest.mark.parametrize(
     "network", [{"loss": 0.005}, {"duplication": 1.0}, {"reordering": 0.3, "jitter": "200ms"}]
 )
-def test_a_group_forms_on_a_bad_network_too(network):
+def test_a_group_becomes_stable_on_a_bad_network(network):
     play = PlayedGroup(group={"session_timeout": "45s"}, network=network, length="15m")
 
     assert play.generations[-1]["outcome"] == "stable"
     assert len(play.generations[-1]["assignment"]) == 3
 
 
-# -- who owned what ------------------------------------------------------------------------------
+# -- ownership times -----------------------------------------------------------------------------
 
 
-def test_time_without_an_owner_and_with_two():
+def test_times_without_an_owner_and_with_two_owners():
     owned = OwnershipTimes()
     owned.gained("a", ("t", 0), 1_000)
     owned.gained("a", ("t", 1), 1_000)
-    owned.gained("b", ("t", 1), 1_400)  # both, for 100 ms
+    owned.gained("b", ("t", 1), 1_400)  # two owners for 100 ms
     owned.let_go("a", ("t", 1), 1_500)
-    owned.gone("a", 2_000)  # ("t", 0) is nobody's from here on
+    owned.gone("a", 2_000)  # ("t", 0) has no owner from here on
     owned.close(2_700)
 
     assert (owned.unowned_ms, owned.double_ms, owned.moves) == (700, 100, 1)

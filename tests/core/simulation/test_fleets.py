@@ -1,4 +1,4 @@
-"""Each fleet of examples/fleets shows what it is named after, in its numbers."""
+"""Each fleet of examples/fleets shows the problem that it is named after."""
 
 import tomllib
 from collections import Counter
@@ -38,17 +38,17 @@ class PlayedFleet:
 
 @pytest.fixture(scope="module")
 def played():
-    known = {}
+    cache = {}
 
     def play(name, **changed):
-        if (name, *changed) not in known:
-            known[name, *changed] = PlayedFleet(name, changed)
-        return known[name, *changed]
+        if (name, *changed) not in cache:
+            cache[name, *changed] = PlayedFleet(name, changed)
+        return cache[name, *changed]
 
     return play
 
 
-def test_there_is_a_test_of_every_fleet():
+def test_every_fleet_has_a_test():
     tested = {name for name in globals() if name.startswith("test_")}
 
     assert {path.stem.replace("-", "_") for path in FLEETS.glob("*.toml")} <= {
@@ -57,7 +57,7 @@ def test_there_is_a_test_of_every_fleet():
 
 
 def test_rolling_deploy_storm(played):
-    """Six processes replaced: twelve rebalances, and far more partitions move than there are."""
+    """Replacing six processes causes twelve rebalances and moves every partition several times."""
     fleet = played("rolling-deploy-storm")
 
     assert fleet.actions == {"start": 12, "stop": 6}
@@ -66,8 +66,8 @@ def test_rolling_deploy_storm(played):
 
 
 def test_flapping_member(played):
-    """Each of fourteen cuts is an expiry and a return; the other members revoke every time, and
-    the one that is cut off goes on as an owner of what others were given.
+    """Each of fourteen cuts causes a session expiry and a rejoin.  All members revoke each time,
+    and the member that is cut off keeps consuming partitions that others own by then.
     """
     fleet = played("flapping-member")
 
@@ -78,8 +78,8 @@ def test_flapping_member(played):
 
 
 def test_slow_poll_loop(played):
-    """Polls of 90 s under max.poll.interval.ms of 60 s: out of the group, in again, each time; the
-    tenth begins when the fleet ends.
+    """Each slow poll (90 s, max.poll.interval.ms is 60 s) causes a leave and a rejoin; the tenth is
+    not over when the fleet ends.
     """
     fleet = played("slow-poll-loop")
 
@@ -90,7 +90,7 @@ def test_slow_poll_loop(played):
 
 
 def test_stuck_leader(played):
-    """Joined, never assigned: nobody owns anything until the leader's session is over."""
+    """The group joins, but has no assignment until the leader's session expires."""
     fleet = played("stuck-leader")
     first, second, _ = fleet.generations
 
@@ -101,8 +101,8 @@ def test_stuck_leader(played):
 
 
 def test_cooperative_ping_pong(played):
-    """A process more, a process less, 36 times: a member that leaves is one round, one that comes
-    is two, and few partitions move in each.
+    """36 times a process is added or removed: a leave is one rebalance, a join two, and each moves
+    few partitions.
     """
     fleet = played("cooperative-ping-pong")
     generations = len(fleet.generations)
@@ -114,7 +114,7 @@ def test_cooperative_ping_pong(played):
 
 
 def test_static_twins_fencing(played):
-    """Two processes and one instance id: each start ends the other, without a single rebalance."""
+    """Two processes with one instance id: each start fences the other, without a rebalance."""
     fleet = played("static-twins-fencing")
 
     assert fleet.ends["failed: FENCED_INSTANCE_ID"] > 60
@@ -124,8 +124,8 @@ def test_static_twins_fencing(played):
 
 
 def test_group_max_size_lockout(played):
-    """Whoever is refused fails and is refused again; worse, a member that is refused while it
-    rejoins is missed by nobody: the rebalance waits for its timeout.
+    """Refused processes fail and are refused again.  A member that is refused while it rejoins
+    makes the rebalance wait for its timeout.
     """
     fleet = played("group-max-size-lockout")
 
@@ -135,8 +135,8 @@ def test_group_max_size_lockout(played):
 
 
 def test_coordinator_failover_storm(played):
-    """The same deployment without the brokers' trouble: nine generations of each group; with it no
-    rebalance gets through for a minute and a half, and each try to join leaves a member id behind.
+    """Without faults the deployment has nine generations per group.  With them no rebalance
+    completes for a minute and a half, and each attempt to join creates a member id.
     """
     fleet, calm = (
         played("coordinator-failover-storm"),
@@ -151,8 +151,8 @@ def test_coordinator_failover_storm(played):
 
 
 def test_thundering_start_with_initial_delay(played):
-    """Thirty starts in twenty seconds are one generation, 24 s later: each new member extends the
-    wait, and nothing moves.
+    """Thirty starts within twenty seconds form one generation after 24 s: each new member extends
+    the initial delay, and no partition moves.
     """
     fleet = played("thundering-start-with-initial-delay")
 
@@ -163,7 +163,7 @@ def test_thundering_start_with_initial_delay(played):
 
 
 def test_thundering_start_without_initial_delay(played):
-    """Without the wait the first are given what the next take away, heartbeat by heartbeat."""
+    """Without the initial delay there are eight generations, and partitions move in each."""
     fleet = played("thundering-start-without-initial-delay")
 
     assert fleet.total("generations") == 8
@@ -171,7 +171,7 @@ def test_thundering_start_without_initial_delay(played):
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in FLEETS.glob("*.toml")))
-def test_the_docs_have_the_numbers(played, name):
+def test_the_docs_have_the_fleets_numbers(played, name):
     fleet = played(name)
     (row,) = [
         line.split("|")

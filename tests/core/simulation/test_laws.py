@@ -1,4 +1,4 @@
-"""Laws of every simulation, on random fleets of all eras and clients."""
+"""Properties of every simulation, tested on random fleets of all eras and clients."""
 
 from base64 import b64decode
 from collections import Counter
@@ -32,12 +32,12 @@ def outputs_of(values, **options):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_skipping_idle_time_changes_nothing(seed):
+def test_skipping_idle_time_does_not_change_the_output(seed):
     assert played(seed) == outputs_of(random_fleet(seed, minutes=8), skips_idle=False)
 
 
 @pytest.mark.parametrize("era", CLIENTS)
-def test_most_of_a_calm_day_is_skipped_and_the_rest_is_as_if_played(era):
+def test_most_of_a_quiet_day_is_skipped_with_the_same_output(era):
     fleet = random_fleet(1, eras=[era], minutes=4, faults=False)
     for group in fleet["groups"]:
         group.pop("commit_interval", None)
@@ -56,7 +56,7 @@ def test_most_of_a_calm_day_is_skipped_and_the_rest_is_as_if_played(era):
     assert skipped.idle_skipper.skipped_ms > 0.9 * 3_600_000 * len(fleet["groups"])
 
 
-def test_the_same_seed_gives_the_same_and_another_seed_does_not():
+def test_the_output_depends_on_the_seed_only():
     fleet = random_fleet(3, minutes=6)
 
     assert outputs_of(fleet) == outputs_of(fleet)
@@ -64,7 +64,7 @@ def test_the_same_seed_gives_the_same_and_another_seed_does_not():
 
 
 @pytest.mark.parametrize("seed", [2, 5])
-def test_a_group_fares_the_same_alone_and_among_others(seed):
+def test_a_groups_output_does_not_depend_on_other_groups(seed):
     fleet = random_fleet(seed, minutes=6)
     fleet["groups"] += [
         group | {"name": f"{group['name']}-more-{n}"} for group in fleet["groups"] for n in range(3)
@@ -84,7 +84,7 @@ def test_a_group_fares_the_same_alone_and_among_others(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_offsets_follow_on_and_times_never_run_back(seed):
+def test_offsets_are_consecutive_and_times_never_decrease(seed):
     outputs = played(seed)
     ends, times = Counter(), {}
 
@@ -99,7 +99,7 @@ def test_offsets_follow_on_and_times_never_run_back(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_the_trace_says_was_written_is_what_was_written(seed):
+def test_the_trace_has_exactly_the_written_records(seed):
     outputs = played(seed)
     traced = [o.event for o in outputs if isinstance(o, TraceLine) and o.event["event"] == "record"]
     written = [
@@ -117,7 +117,7 @@ def bytes_of(text):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_every_generation_with_a_record_is_told_with_the_records_members(seed):
+def test_the_truth_has_the_members_of_every_group_record(seed):
     outputs = played(seed)
     truth_lines = {
         (o.truth["group"], o.truth["incarnation"], o.truth["generation"]): o.truth
@@ -134,12 +134,12 @@ def test_every_generation_with_a_record_is_told_with_the_records_members(seed):
     for record in records:
         if record.name != "GroupMetadata" or not (record.value and record.value["members"]):
             continue
-        found = by_group[record.key["group"], record.value["generation"]]
+        truths = by_group[record.key["group"], record.value["generation"]]
         ids = {member["member_id"] for member in record.value["members"]}
-        assert any(ids <= {m["member_id"] for m in truth["members"]} for truth in found)
+        assert any(ids <= {m["member_id"] for m in truth["members"]} for truth in truths)
 
 
-def test_two_generations_of_one_group_are_never_told_under_one_number():
+def test_the_truth_has_each_generation_number_once():
     for seed in SEEDS:
         outputs = played(seed)
         truth_lines = Counter(

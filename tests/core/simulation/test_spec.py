@@ -1,4 +1,4 @@
-"""Specs: what they may say, and what is said of those that say something else."""
+"""Specs: valid values, error messages, and the actions that plans expand to."""
 
 import copy
 from pathlib import Path
@@ -19,11 +19,11 @@ SPEC = {
 
 
 def spec_with(path, value):
-    """The small spec with one thing changed: ``groups.0.client``."""
+    """The small spec with one value replaced; ``path`` as in ``groups.0.client``."""
     changed = copy.deepcopy(SPEC)
-    *way, last = path.split(".")
+    *parents, last = path.split(".")
     table = changed
-    for name in way:
+    for name in parents:
         table = table[int(name)] if name.isdigit() else table.setdefault(name, {})
     table[last] = value
     return changed
@@ -38,12 +38,12 @@ def test_durations(text, ms):
 
 
 @pytest.mark.parametrize("text", ["", "90", "5 m", "-1s", "1x", "s"])
-def test_what_is_no_duration(text):
+def test_an_invalid_duration_is_refused(text):
     with pytest.raises(ValueError, match="is not a duration"):
         duration_ms(text)
 
 
-def test_a_spec_that_says_little():
+def test_the_defaults_of_a_small_spec():
     fleet = fleet_of(SPEC)
 
     assert (fleet.length_ms, fleet.cluster.era, fleet.cluster.brokers) == (600_000, "4.1", 1)
@@ -101,12 +101,12 @@ def test_a_fault_repeats():
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(path, value, message):
+def test_an_error_message_has_the_place_and_the_expected_value(path, value, message):
     with pytest.raises(SpecError, match=message):
         fleet_of(spec_with(path, value))
 
 
-# -- plans: what is done to whom, and when -------------------------------------------------------
+# -- plans ---------------------------------------------------------------------------------------
 
 START, STOP, KILL = ActionKind.START, ActionKind.STOP, ActionKind.KILL
 
@@ -117,7 +117,7 @@ START, STOP, KILL = ActionKind.START, ActionKind.STOP, ActionKind.KILL
         pytest.param(
             Plan("kill", 60_000, processes=(2,), down_ms=5_000),
             [(60_000, KILL, "g-2"), (65_000, START, "g-2")],
-            id="killed and back",
+            id="killed and restarted",
         ),
         pytest.param(
             Plan("deploy", 60_000, gap_ms=10_000, down_ms=4_000),
@@ -133,7 +133,7 @@ START, STOP, KILL = ActionKind.START, ActionKind.STOP, ActionKind.KILL
                 (60_000, START, "g-1-v2"), (63_000, STOP, "g-1"),
                 (70_000, START, "g-2-v2"), (73_000, STOP, "g-2"),
             ],
-            id="deployed with surge: new names come first",
+            id="deployed with surge: processes with new names start first",
         ),
         pytest.param(
             Plan("scale", 60_000, to=4),
@@ -155,7 +155,7 @@ START, STOP, KILL = ActionKind.START, ActionKind.STOP, ActionKind.KILL
                 (63_000, KILL, "g-1"), (65_000, START, "g-1"),
                 (67_000, KILL, "g-1"), (71_000, START, "g-1"),
             ],
-            id="the wait doubles",
+            id="the wait doubles each time",
         ),
         pytest.param(
             Plan("twin", 60_000, processes=(1,), length_ms=9_000),
@@ -165,52 +165,52 @@ START, STOP, KILL = ActionKind.START, ActionKind.STOP, ActionKind.KILL
         pytest.param(
             Plan("freeze", 60_000, every_ms=100_000, processes=(1,), length_ms=7_000, times=2),
             [(60_000, ActionKind.FREEZE, "g-1"), (160_000, ActionKind.FREEZE, "g-1")],
-            id="again and again",
+            id="repeated",
         ),
     ],
 )  # fmt: skip
-def test_plans_come_to_actions(plan, actions):
-    _, found = planned_actions("g", 2, (plan,), 1, 600_000)
+def test_a_plan_expands_to_these_actions(plan, actions):
+    _, actual = planned_actions("g", 2, (plan,), 1, 600_000)
 
-    assert [action[:3] for action in found] == [(0, START, "g-1"), (0, START, "g-2"), *actions]
+    assert [action[:3] for action in actual] == [(0, START, "g-1"), (0, START, "g-2"), *actions]
 
 
 def test_a_second_surge_replaces_the_processes_of_the_first():
     plan = Plan("deploy", 60_000, every_ms=60_000, times=2, overlap_ms=3_000)
 
-    processes, found = planned_actions("g", 1, (plan,), 1, 600_000)
+    processes, actual = planned_actions("g", 1, (plan,), 1, 600_000)
 
-    assert [(action.kind, action.process) for action in found[1:]] == [
+    assert [(action.kind, action.process) for action in actual[1:]] == [
         (START, "g-1-v2"), (STOP, "g-1"), (START, "g-1-v3"), (STOP, "g-1-v2"),
     ]  # fmt: skip
     assert {process.instance_of for process in processes} == {"g-1"}
 
 
-def test_random_choices_follow_from_the_seed():
+def test_random_choices_depend_on_the_seed_only():
     plan = Plan("kill", 60_000, every_ms=60_000, pick=2, spread_ms=20_000, probability=0.7)
-    found = [planned_actions("g", 9, (plan,), seed, 3_600_000)[1] for seed in (1, 1, 2)]
+    runs = [planned_actions("g", 9, (plan,), seed, 3_600_000)[1] for seed in (1, 1, 2)]
 
-    assert found[0] == found[1] != found[2]
-    kills = [action for action in found[0] if action.kind is KILL]
+    assert runs[0] == runs[1] != runs[2]
+    kills = [action for action in runs[0] if action.kind is KILL]
     assert 30 < len(kills) / 2 < 59 * 0.9
     assert all(0 <= action.at_ms % 60_000 <= 20_000 for action in kills)
 
 
-def test_what_is_due_after_the_end_is_not_done():
-    _, found = planned_actions("g", 1, (Plan("kill", 50_000, down_ms=20_000),), 1, 60_000)
+def test_actions_after_the_end_are_dropped():
+    _, actual = planned_actions("g", 1, (Plan("kill", 50_000, down_ms=20_000),), 1, 60_000)
 
-    assert found == [Action(0, START, "g-1"), Action(50_000, KILL, "g-1")]
+    assert actual == [Action(0, START, "g-1"), Action(50_000, KILL, "g-1")]
 
 
 def test_every_key_and_kind_of_a_spec_is_in_the_docs(monkeypatch):
-    asked = set(KINDS) | set(FAULTS)
+    keys = set(KINDS) | set(FAULTS)
     close = SpecTable.close
 
-    def noting(table):
-        asked.update(table._read)
+    def recording(table):
+        keys.update(table._read)
         close(table)
 
-    monkeypatch.setattr(SpecTable, "close", noting)
+    monkeypatch.setattr(SpecTable, "close", recording)
     fleet_of(
         spec_with("faults", [{"kind": "append_error", "at": "1m"}])
         | {"groups": [SPEC["groups"][0] | {"plans": [{"kind": "kill", "at": "1m"}]}]}
@@ -218,6 +218,6 @@ def test_every_key_and_kind_of_a_spec_is_in_the_docs(monkeypatch):
     docs = (Path(__file__).parents[3] / "docs" / "simulation.md").read_text(encoding="utf-8")
 
     tables = {"cluster", "network", "topics", "groups", "faults"}
-    assert {name for name in asked - tables if f"`{name}`" not in docs} == set()
+    assert {name for name in keys - tables if f"`{name}`" not in docs} == set()
     assert {name for name in tables if f"[{name}]" not in docs} == set()
-    assert len(asked) > 60
+    assert len(keys) > 60

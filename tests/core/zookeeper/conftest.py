@@ -1,4 +1,4 @@
-"""A group of consumers with an ensemble in a world whose delays the test chooses."""
+"""A harness: consumers and an ensemble on a virtual network with delays chosen by the test."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from coordinator_core.zookeeper.virtual_network import VirtualNetwork
 
 
 class Operator:
-    """Somebody with a session of their own who writes to the tree."""
+    """A ZooKeeper client that writes to the tree in a session of its own."""
 
     def __init__(self, servers):
         self.client = ZooKeeperClient(servers, 60_000)
@@ -36,7 +36,7 @@ class Operator:
 
 
 class ZooKeeperGroupHarness:
-    """``partitions``: their number by topic; ``events``: (ms, who, event); ``sent``: messages."""
+    """``partitions``: counts by topic.  ``events``: (ms, process, event).  ``sent``: messages."""
 
     def __init__(self, partitions, delay_ms=lambda source, target: 1, servers=("zk",)):
         self.partitions = partitions
@@ -74,7 +74,7 @@ class ZooKeeperGroupHarness:
         self.network.remove(name)
 
     def write(self, *ops):
-        """At once, as an operator (or Kafka's controller) would."""
+        """Write to the tree, as an operator or Kafka's controller does."""
         if not self.operator.client.is_connected:
             self.operator.client.connect(self.network.now_ms)
         for op in ops:
@@ -85,7 +85,7 @@ class ZooKeeperGroupHarness:
         self.network.run(self.network.now_ms + duration_ms)
 
     def node(self, path):
-        """Its data as the leader has it; None if it is not there."""
+        """The node's data at the leader; None if the node does not exist."""
         node = self.ensemble[0].tree.nodes.get(path)
         return None if node is None else node.data
 

@@ -1,4 +1,4 @@
-"""What a consumer takes, by what it has read."""
+"""The partitions that a consumer takes, by its view of the group."""
 
 import pytest
 
@@ -11,13 +11,13 @@ ONE_EACH = {"a": {"t": 1}, "b": {"t": 1}, "c": {"t": 1}}
     ("consumer", "taken"),
     [("a", [0, 1, 2]), ("b", [3, 4]), ("c", [5, 6])],
 )
-def test_range_gives_the_first_the_extra_ones(consumer, taken):
+def test_range_gives_extra_partitions_to_the_first_threads(consumer, taken):
     view = View(consumer, ONE_EACH, {"t": list(range(7))})
 
     assert decide("range", view) == {("t", p): f"{consumer}-0" for p in taken}
 
 
-def test_range_goes_by_threads_and_their_names():
+def test_range_orders_threads_by_name():
     view = View("a", {"a": {"t": 11}, "b": {"t": 1}}, {"t": list(range(12))})
 
     decision = decide("range", view)
@@ -29,12 +29,12 @@ def test_range_goes_by_threads_and_their_names():
     }  # fmt: skip
 
 
-def test_range_gives_nothing_to_whom_nothing_is_left():
+def test_range_gives_no_partitions_to_surplus_threads():
     assert decide("range", View("c", ONE_EACH, {"t": [0, 1]})) == {}
 
 
 @pytest.mark.parametrize("strategy", ["range", "roundrobin"])
-def test_who_subscribes_to_no_topic_of_others_is_not_given_any(strategy):
+def test_without_topics_nothing_is_assigned(strategy):
     view = View("a", {"a": {"t": 1}, "b": {"t": 1}}, {})
 
     assert decide(strategy, view) == {}
@@ -44,7 +44,7 @@ def test_range_fails_for_a_consumer_that_is_not_in_its_own_view():
     assert decide("range", View("d", ONE_EACH, {"t": [0, 1]})) is None
 
 
-def test_roundrobin_goes_by_the_hash_of_the_partitions_name():
+def test_roundrobin_orders_partitions_by_the_hash_of_their_name():
     """[t,0] hashes to 87540032, [u,0] to 87569823, and each next partition to 31 more."""
     members = {"a": {"t": 1, "u": 1}, "b": {"t": 1, "u": 1}}
     partitions = {"u": [0, 1], "t": [0, 1, 2]}

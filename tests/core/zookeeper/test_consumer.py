@@ -1,4 +1,4 @@
-"""One consumer's life: registration, rebalance, commits, shutdown, expiry, giving up."""
+"""One consumer: registration, rebalance, commits, shutdown, session expiry, failure."""
 
 import json
 
@@ -36,7 +36,7 @@ IDS = "/consumers/g/ids"
 OWNERS = ("/consumers/g", "/consumers/g/owners", "/consumers/g/owners/t")
 
 
-def test_the_first_consumer_registers_listens_and_takes_all(make_group):
+def test_the_first_consumer_registers_and_claims_all_partitions(make_group):
     group = make_group({"t": 2})
 
     group.start("c")
@@ -56,8 +56,8 @@ def test_the_first_consumer_registers_listens_and_takes_all(make_group):
     }  # fmt: skip
 
 
-def test_what_a_rebalance_asks_for_in_this_order(make_group):
-    """With nodes in place: broker by broker twice, consumer by consumer, partition by partition."""
+def test_the_operations_of_a_rebalance_in_order(make_group):
+    """It reads every broker twice, every consumer, and every partition that it will own."""
     group = make_group({"t": 1})
     group.start("a")
     group.run_for(1000)
@@ -66,9 +66,11 @@ def test_what_a_rebalance_asks_for_in_this_order(make_group):
     group.start("b")
     group.run_for(1000)
 
-    asked = [m.op for _, who, _, m in group.sent if who == "a" and isinstance(m, ClientOperation)]
+    operations = [
+        m.op for _, who, _, m in group.sent if who == "a" and isinstance(m, ClientOperation)
+    ]
     me = f"{IDS}/a"
-    assert asked == [
+    assert operations == [
         Exists(IDS, watch=True), GetChildren(IDS, watch=True),
         GetChildren("/brokers/ids"), GetData("/brokers/ids/1"), GetData(me),
         GetChildren("/brokers/ids"), GetData("/brokers/ids/1"),
@@ -81,7 +83,7 @@ def test_what_a_rebalance_asks_for_in_this_order(make_group):
     ]  # fmt: skip
 
 
-def test_a_second_consumer_wakes_the_first_and_each_takes_its_share(make_group):
+def test_a_second_consumer_makes_the_first_rebalance_too(make_group):
     group = make_group({"t": 4})
     group.start("a")
     group.run_for(1000)
@@ -101,7 +103,7 @@ def test_a_second_consumer_wakes_the_first_and_each_takes_its_share(make_group):
     assert group.fetching() == {"a": [("t", 0), ("t", 1)], "b": [("t", 2), ("t", 3)]}
 
 
-def test_changes_while_a_consumer_rebalances_are_one_more_rebalance_after_it(make_group):
+def test_changes_during_a_rebalance_cause_one_more_rebalance(make_group):
     group = make_group({"t": 6})
     group.start("a")
     group.run_for(1000)
@@ -117,8 +119,8 @@ def test_changes_while_a_consumer_rebalances_are_one_more_rebalance_after_it(mak
     assert group.ownership.all_owned_once
 
 
-def test_a_claim_that_is_refused_gives_back_the_others_and_is_tried_again_later(make_group):
-    """Somebody else's node is in the way for three seconds: two attempts fail, the third does."""
+def test_after_a_refused_claim_all_claims_are_released_and_retried_later(make_group):
+    """Another owner's node exists for three seconds: two attempts fail, the third succeeds."""
     group = make_group({"t": 2})
     group.write(*map(Create, OWNERS), Create("/consumers/g/owners/t/1", "other-0"))
     group.run_for(100)
@@ -149,7 +151,7 @@ def test_a_claim_that_is_refused_gives_back_the_others_and_is_tried_again_later(
         ({"zookeeper_sync_time_ms": 500, "rebalance_backoff_ms": 700}, 4, 700),
     ],
 )
-def test_after_the_last_attempt_it_gives_up_until_something_changes(
+def test_after_the_last_attempt_a_consumer_owns_nothing_until_a_watch_fires(
     make_group, config, attempts, apart_ms
 ):
     group = make_group({"t": 1})
@@ -173,7 +175,7 @@ def test_after_the_last_attempt_it_gives_up_until_something_changes(
     assert group.owners("t") == {0: "c-0"}
 
 
-def test_offsets_that_moved_are_committed_in_time_and_before_letting_go(make_group):
+def test_changed_offsets_are_committed_by_interval_and_before_a_release(make_group):
     group = make_group({"t": 2})
     group.start("a", auto_commit_interval_ms=5000)
     group.run_for(1000)
@@ -189,10 +191,14 @@ def test_offsets_that_moved_are_committed_in_time_and_before_letting_go(make_gro
     group.start("b", auto_commit_interval_ms=5000)
     group.run_for(1000)
 
-    asked = [m.op for _, who, _, m in group.sent if who == "a" and isinstance(m, ClientOperation)]
-    commit = asked.index(SetData(paths.offset("g", "t", 1), "25"))
-    assert commit < asked.index(Delete(paths.owner("g", "t", 1)))
-    assert [op for op in asked if isinstance(op, SetData)] == [asked[commit]]  # 0 did not move
+    operations = [
+        m.op for _, who, _, m in group.sent if who == "a" and isinstance(m, ClientOperation)
+    ]
+    commit = operations.index(SetData(paths.offset("g", "t", 1), "25"))
+    assert commit < operations.index(Delete(paths.owner("g", "t", 1)))
+    assert [op for op in operations if isinstance(op, SetData)] == [
+        operations[commit]
+    ]  # the offset of partition 0 did not change
 
 
 def test_without_auto_commit_nothing_is_committed(make_group):
@@ -207,7 +213,7 @@ def test_without_auto_commit_nothing_is_committed(make_group):
     assert group.node("/consumers/g/offsets") is None
 
 
-def test_a_new_owner_goes_on_from_what_was_committed(make_group):
+def test_a_new_owner_starts_at_the_committed_offset(make_group):
     group = make_group({"t": 1})
     group.start("b")
     group.run_for(1000)
@@ -224,7 +230,7 @@ def test_a_new_owner_goes_on_from_what_was_committed(make_group):
     assert group.fetching() == {"b": [("t", 0)]}
 
 
-def test_leaving_stops_commits_and_takes_all_its_nodes_away(make_group):
+def test_leaving_commits_and_deletes_all_nodes_of_the_consumer(make_group):
     group = make_group({"t": 2})
     group.start("c")
     group.run_for(1000)
@@ -243,8 +249,8 @@ def test_leaving_stops_commits_and_takes_all_its_nodes_away(make_group):
     assert group.node(paths.offset("g", "t", 0)) == "10"
 
 
-def test_who_leaves_while_it_rebalances_claims_nothing_more(make_group):
-    """The attempt fails, and the wait after it is not cut short."""
+def test_a_consumer_that_leaves_during_a_rebalance_claims_nothing(make_group):
+    """The attempt fails, and the back-off after it is not shortened."""
     group = make_group({"t": 2})
     group.start("c")
     while not group.events_of(RebalanceBegan):
@@ -256,15 +262,15 @@ def test_who_leaves_while_it_rebalances_claims_nothing_more(make_group):
         Registered(),
         RebalanceBegan(0),
         RebalanceEnded(0, False),
-        WatchFired(CHILDREN_CHANGED, IDS),  # that it left
+        WatchFired(CHILDREN_CHANGED, IDS),  # its own leave
         ShutDown(),
     ]
     assert group.events[3][0] - group.events[2][0] > 2000
     assert group.owners("t") == {0: None, 1: None}
 
 
-def test_a_killed_consumers_partitions_are_taken_when_its_session_has_ended(make_group):
-    """Last heard of at 8,0xx ms, by a ping: the session ends at the first tick after 14,0xx."""
+def test_a_killed_consumers_partitions_are_claimed_after_its_session_expired(make_group):
+    """The last ping is at 8,0xx ms, so the session expires at the first tick after 14,0xx ms."""
     group = make_group({"t": 4})
     group.start("a")
     group.start("b")
@@ -280,7 +286,7 @@ def test_a_killed_consumers_partitions_are_taken_when_its_session_has_ended(make
     assert 15_000 < group.events_of(FetchersStarted)[-1][0] < 15_100
 
 
-def test_more_partitions_wake_everybody(make_group):
+def test_new_partitions_make_all_consumers_rebalance(make_group):
     group = make_group({"t": 2})
     group.start("a")
     group.start("b")
@@ -291,14 +297,14 @@ def test_more_partitions_wake_everybody(make_group):
     group.write(SetData(paths.topic("t"), paths.topic_data({p: [1] for p in range(4)})))
     group.run_for(10_000)
 
-    told = [(who, event) for _, who, event in group.events_of(WatchFired)]
-    assert sorted(told) == [
+    fired = [(who, event) for _, who, event in group.events_of(WatchFired)]
+    assert sorted(fired) == [
         (name, WatchFired(WatchType.NODE_DATA_CHANGED, paths.topic("t"))) for name in "ab"
     ]
     assert group.node(paths.owner("g", "t", 3)) == "b-0"
 
 
-def test_without_brokers_it_owns_nothing_and_waits_for_one(make_group):
+def test_without_brokers_a_consumer_owns_nothing_until_one_registers(make_group):
     group = make_group({"t": 1})
     group.write(Delete(paths.broker(1)))
     group.run_for(100)
@@ -313,7 +319,7 @@ def test_without_brokers_it_owns_nothing_and_waits_for_one(make_group):
     assert group.fetching() == {"c": [("t", 0)]}
 
 
-def test_a_consumer_whose_session_expired_starts_anew_and_fetches_until_then(make_group):
+def test_a_consumer_fetches_until_it_learns_of_its_expired_session(make_group):
     group = make_group({"t": 1})
     group.start("c")
     group.run_for(1000)
@@ -338,8 +344,8 @@ def test_a_consumer_whose_session_expired_starts_anew_and_fetches_until_then(mak
     assert group.owners("t") == {0: "c-0"}
 
 
-def test_a_session_that_expires_before_the_consumer_listens_is_not_noticed(make_group):
-    """Its registration is asked for again in the next session, as if nothing had been."""
+def test_a_session_that_expires_before_the_first_listener_causes_no_rebalance(make_group):
+    """The registration is repeated in the next session."""
     group = make_group({"t": 1})
     group.start("c")
     group.run_for(2)  # connected
@@ -360,9 +366,10 @@ def test_a_session_that_expires_before_the_consumer_listens_is_not_noticed(make_
     assert group.fetching() == {"c": [], "b": [("t", 0)]}
 
 
-def test_two_expiries_in_a_row_leave_a_consumer_deaf(make_group):
-    """KAFKA-1387: it registers for the first expiry, and for the second it waits for that node,
-    which is of its own live session, to go away; meanwhile it hears of nothing."""
+def test_after_two_expiries_in_a_row_a_consumer_misses_all_changes(make_group):
+    """KAFKA-1387: the consumer registers after the first expiry.  After the second one it waits
+    until that node, which its own live session owns, is deleted; meanwhile it handles no watch.
+    """
     group = make_group({"t": 2})
     group.start("c")
     group.run_for(1000)
@@ -371,7 +378,7 @@ def test_two_expiries_in_a_row_leave_a_consumer_deaf(make_group):
     group.network.heal("c")
     while not group.events_of(SessionExpired):
         group.run_for(1)
-    group.run_for(1)  # the second session is open, the answer on its way
+    group.run_for(1)  # the second session is open, the reply in transit
     group.network.cut("c", ["zk"])
     group.run_for(20_000)
     group.network.heal("c")
@@ -383,8 +390,13 @@ def test_two_expiries_in_a_row_leave_a_consumer_deaf(make_group):
     group.start("d")
     group.run_for(60_000)
 
-    tries = [at for at, who, _, m in group.sent if who == "c" and isinstance(m, ClientOperation)
-             and isinstance(m.op, Create)]  # fmt: skip
-    assert len(tries) == 10
+    attempts = [
+        message
+        for _, process, _, message in group.sent
+        if process == "c"
+        and isinstance(message, ClientOperation)
+        and isinstance(message.op, Create)
+    ]
+    assert len(attempts) == 10
     assert group.events_of(RebalanceFailed)[-1][1] == "d"
     assert group.fetching() == {"c": [("t", 0), ("t", 1)], "d": []}

@@ -1,4 +1,4 @@
-"""Whole groups: they end right whatever the delays, they cost what herds cost, they split."""
+"""Whole groups: the final owners under any delays, the herd effect, split brain."""
 
 import random
 
@@ -29,7 +29,7 @@ def random_delays(rng, longest_ms):
 
 
 def formed(make_group, seed, size, partitions, strategy, longest_ms):
-    """Members start within a second; then some leave and some are killed."""
+    """A group whose members start within a second; later some leave and some are killed."""
     rng = random.Random(seed)
     group = make_group({"t": partitions, "u": 2}, random_delays(rng, longest_ms), SERVERS)
     names = [f"c{n}" for n in range(size)]
@@ -61,7 +61,7 @@ def formed(make_group, seed, size, partitions, strategy, longest_ms):
     strategy=st.sampled_from(["range", "roundrobin"]),
     longest_ms=st.sampled_from([1, 5, 200]),
 )
-def test_in_the_end_every_partition_has_one_owner(
+def test_every_partition_has_one_owner_at_the_end(
     make_group, seed, size, partitions, strategy, longest_ms
 ):
     group = formed(make_group, seed, size, partitions, strategy, longest_ms)
@@ -77,7 +77,7 @@ def test_in_the_end_every_partition_has_one_owner(
                for server in group.ensemble)  # fmt: skip
 
 
-def test_two_runs_of_one_seed_are_equal_and_of_two_are_not(make_group):
+def test_a_run_depends_on_its_seed_only(make_group):
     first, again, other = (formed(make_group, seed, 5, 8, "range", 5) for seed in (1, 1, 2))
 
     assert first.sent == again.sent
@@ -94,11 +94,12 @@ def test_two_runs_of_one_seed_are_equal_and_of_two_are_not(make_group):
         (16, 16, 17, 478),
     ],
 )  # fmt: skip
-def test_herd_one_more_member_wakes_all_and_all_read_all(
+def test_herd_effect_a_new_member_makes_every_member_read_all_members(
     make_group, members, notifications, attempts, reads
 ):
-    """Of one partition, so that nobody is in anybody's way: each reads 11 nodes and all members,
-    the newcomer one more, and the owner an offset."""
+    """With one partition claims do not conflict: each member reads 11 nodes and all members, the
+    new member one more, and the owner an offset.
+    """
     group = make_group({"t": 1})
     for n in range(members):
         group.start(f"c{n:02}")
@@ -115,8 +116,8 @@ def test_herd_one_more_member_wakes_all_and_all_read_all(
     assert counts["claims_refused"] == 0
 
 
-def test_split_brain_a_consumer_cut_off_from_zookeeper_fetches_what_another_owns(make_group):
-    """Its session ends at 15,000, and it hears of that at 30,054 when it is back."""
+def test_split_brain_a_consumer_cut_off_from_zookeeper_fetches_partitions_of_another(make_group):
+    """Its session expires at 15,000 ms, and it learns of that at 30,054 ms, after reconnecting."""
     group = make_group({"t": 2})
     group.start("a")
     group.start("b")
@@ -128,7 +129,7 @@ def test_split_brain_a_consumer_cut_off_from_zookeeper_fetches_what_another_owns
     group.run_for(20_000)
     assert group.fetching() == {"a": [("t", 0)], "b": [("t", 0), ("t", 1)]}
     assert group.ownership.holders(("t", 0)) == {"a", "b"}
-    assert group.owners("t") == {0: "b-0", 1: "b-0"}  # the tree has one owner each
+    assert group.owners("t") == {0: "b-0", 1: "b-0"}  # one owner per partition in the tree
     group.network.heal("a")
     group.run_for(80)
 
@@ -155,8 +156,8 @@ def test_split_brain_a_consumer_cut_off_from_zookeeper_fetches_what_another_owns
     assert group.ownership.until(30_072).double_owned_ms == 30_068 - 15_035
 
 
-def test_split_brain_a_follower_that_lags_shows_a_group_that_is_no_more(make_group):
-    """A change reaches zk-2 a second late: of b, here since 5,504, a reads nothing at 6,0xx."""
+def test_split_brain_a_lagging_follower_shows_a_previous_group(make_group):
+    """Changes reach zk-2 a second late: b registers at 5,504 ms, a does not see it at 6,0xx ms."""
     group = make_group(
         {"t": 2},
         lambda source, target: 1000 if (source, target) == ("zk-1", "zk-2") else 1,
@@ -191,8 +192,8 @@ def test_split_brain_a_follower_that_lags_shows_a_group_that_is_no_more(make_gro
     assert group.ownership.until(12_100) == OwnershipTime(unowned_ms, double_owned_ms=0)
 
 
-def test_a_delete_that_outlives_its_session_takes_a_new_owners_node_away(make_group):
-    """Cut off while it lets go of t, a asks again in its next session; u it has forgotten."""
+def test_a_delete_repeated_in_a_new_session_deletes_the_new_owners_node(make_group):
+    """a is cut off while it releases t; in its next session it repeats the deletes of t only."""
     group = make_group({"t": 4, "u": 2})
     group.start("a")
     group.start("b")
@@ -215,7 +216,7 @@ def test_a_delete_that_outlives_its_session_takes_a_new_owners_node_away(make_gr
     assert group.fetching()["b"] == [("t", 0), ("t", 1), ("u", 0)]
 
 
-def test_a_consumer_that_stood_still_for_longer_than_its_session_comes_back_to_the_group(
+def test_a_consumer_paused_for_longer_than_its_session_rejoins(
     make_group,
 ):
     group = make_group({"t": 2})

@@ -1,4 +1,4 @@
-"""Partition-ms consumed by nobody and by more than one, and messages by kind."""
+"""Partition-ms without a consumer and with several, and messages by kind."""
 
 from coordinator_core.zookeeper.measurements import OwnershipMeter, OwnershipTime, TrafficMeter
 from coordinator_core.zookeeper.messages import (
@@ -16,7 +16,7 @@ from coordinator_core.zookeeper.messages import (
 T0, T1 = ("t", 0), ("t", 1)
 
 
-def test_partitions_count_from_when_they_are_there_until_somebody_takes_them():
+def test_unowned_time_counts_from_adding_a_partition_to_its_first_consumer():
     ownership = OwnershipMeter([T0, T1], now_ms=100)
     ownership.start("a", [T0], 150)
 
@@ -24,7 +24,7 @@ def test_partitions_count_from_when_they_are_there_until_somebody_takes_them():
     assert not ownership.all_owned_once
 
 
-def test_what_two_consume_counts_once_however_many_they_are():
+def test_time_with_several_consumers_counts_once():
     ownership = OwnershipMeter([T0])
     for at_ms, who in ((0, "a"), (10, "b"), (20, "c")):
         ownership.start(who, [T0], at_ms)
@@ -37,7 +37,7 @@ def test_what_two_consume_counts_once_however_many_they_are():
     assert ownership.doubled == 0
 
 
-def test_all_are_owned_once_is_about_now_and_asking_changes_nothing():
+def test_all_owned_once_is_the_current_state():
     ownership = OwnershipMeter([T0, T1])
     ownership.start("a", [T0], 5)
     ownership.start("b", [T1], 7)

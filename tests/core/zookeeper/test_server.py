@@ -1,4 +1,4 @@
-"""Servers and clients: sessions, the order of answers and notifications, followers that lag."""
+"""Servers and clients: sessions, order of replies and notifications, lagging followers."""
 
 import pytest
 
@@ -32,7 +32,7 @@ SESSION_MS = 6000
 
 
 class RecordingClient:
-    """A client that asks what it is told to, and notes what it hears."""
+    """A client process that records its events."""
 
     def __init__(self, network, name, servers):
         self.network, self.name = network, name
@@ -91,7 +91,7 @@ def connected(network, name, servers):
     return client_process
 
 
-def test_a_write_at_a_follower_goes_through_the_leader_to_everybody():
+def test_a_write_at_a_follower_reaches_all_servers_through_the_leader():
     network, servers = ensemble()
     client_process = connected(network, "c", ["zk-2"])
 
@@ -104,7 +104,7 @@ def test_a_write_at_a_follower_goes_through_the_leader_to_everybody():
     ]  # c, zk-2, zk-1, zk-2, c
 
 
-def test_a_client_is_answered_in_the_order_it_asked_and_reads_what_it_wrote():
+def test_replies_keep_the_order_of_requests_and_show_own_writes():
     network, _ = ensemble()
     client_process = connected(network, "c", ["zk-2"])
 
@@ -114,7 +114,7 @@ def test_a_client_is_answered_in_the_order_it_asked_and_reads_what_it_wrote():
     assert client_process.values() == [None, "1", None, "2"]
 
 
-def test_a_follower_that_lags_answers_with_the_past():
+def test_a_lagging_follower_returns_old_data():
     network, _ = ensemble(lambda source, target: 50 if (source, target) == ("zk-1", "zk-2") else 1)
     writer = connected(network, "w", ["zk-1"])
     reader = connected(network, "r", ["zk-2"])
@@ -130,7 +130,7 @@ def test_a_follower_that_lags_answers_with_the_past():
     assert reader.values() == [None, "x"]
 
 
-def test_a_watch_is_heard_before_any_answer_that_shows_the_change():
+def test_a_notification_precedes_any_reply_that_shows_the_change():
     network, _ = ensemble()
     watcher = connected(network, "c", ["zk-2"])
     writer = connected(network, "w", ["zk-1"])
@@ -152,8 +152,8 @@ def test_a_watch_is_heard_before_any_answer_that_shows_the_change():
 
 
 @pytest.mark.parametrize("heard_ms", [0, 1, 2999, 3000, 4000])
-def test_a_session_ends_at_the_first_tick_after_its_timeout(heard_ms):
-    """Created and heard of at the leader one ms after it was sent."""
+def test_a_session_expires_at_the_first_tick_after_its_timeout(heard_ms):
+    """Messages reach the leader one ms after they were sent."""
     network, (leader,) = ensemble(servers=("zk",))
     network.run(heard_ms)
     client_process = connected(network, "c", ["zk"])
@@ -169,7 +169,7 @@ def test_a_session_ends_at_the_first_tick_after_its_timeout(heard_ms):
     assert "/e" not in leader.tree.nodes
 
 
-def test_pings_keep_a_silent_client_alive_also_through_a_follower():
+def test_pings_keep_a_session_alive_also_through_a_follower():
     network, servers = ensemble()
     client_process = connected(network, "c", ["zk-2"])
     client_process.ask(Create("/e", is_ephemeral=True))
@@ -180,7 +180,7 @@ def test_pings_keep_a_silent_client_alive_also_through_a_follower():
     assert [type(event) for _, event in client_process.received_events] == [ReplyReceived]
 
 
-def test_a_client_that_lost_its_server_goes_on_at_another_with_its_session_and_watches():
+def test_session_and_watches_survive_a_change_of_server():
     network, servers = ensemble()
     client_process = connected(network, "c", ["zk-2", "zk-1"])
     writer = connected(network, "w", ["zk-1"])
@@ -199,7 +199,7 @@ def test_a_client_that_lost_its_server_goes_on_at_another_with_its_session_and_w
     assert not any(isinstance(event, SessionLost) for _, event in client_process.received_events)
 
 
-def test_what_was_not_answered_before_the_connection_broke_is_asked_again():
+def test_unanswered_operations_are_repeated_on_the_next_connection():
     network, servers = ensemble()
     client_process = connected(network, "c", ["zk-2", "zk-1"])
 
@@ -213,7 +213,7 @@ def test_what_was_not_answered_before_the_connection_broke_is_asked_again():
     assert "/n" in servers[1].tree.nodes
 
 
-def test_a_client_cut_off_for_longer_than_its_session_is_told_when_it_is_back():
+def test_a_client_learns_of_its_expired_session_after_reconnecting():
     network, servers = ensemble()
     client_process = connected(network, "c", ["zk-1", "zk-2"])
     client_process.ask(Create("/e", is_ephemeral=True))
@@ -233,7 +233,7 @@ def test_a_client_cut_off_for_longer_than_its_session_is_told_when_it_is_back():
     assert all("/e" not in server.tree.nodes for server in servers)
 
 
-def test_a_server_that_knows_less_than_the_client_sends_it_away():
+def test_a_server_refuses_a_client_that_has_seen_newer_changes():
     follower = ZooKeeperServer("zk-2", ["zk-1", "zk-2"], TICK_MS, nodes=[Create("/a")])
 
     assert follower.received("c", Connect(3, 7, SESSION_MS, last_zxid=2), 0) == [

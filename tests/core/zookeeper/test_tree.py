@@ -1,4 +1,4 @@
-"""The tree: which writes may be, what they change, and what goes with a session."""
+"""The tree: valid writes, their changes, and the ephemeral nodes of a session."""
 
 import pytest
 
@@ -49,11 +49,11 @@ def tree():
         (CloseSession(),               ZkError.OK),
     ],
 )  # fmt: skip
-def test_which_writes_may_be(tree, op, error):
+def test_the_error_of_each_write(tree, op, error):
     assert tree.check(op) is error
 
 
-def test_what_reads_see(tree):
+def test_reads_return_data_children_and_stat(tree):
     assert tree.read(GetData("/a")) == Answer(ZkError.OK, "new", Stat(1, 2, 3, 1, 1, 0))
     assert tree.read(GetChildren("/a")) == Answer(ZkError.OK, ["b"], Stat(1, 2, 3, 1, 1, 0))
     assert tree.read(Exists("/e")) == Answer(ZkError.OK, None, Stat(4, 4, 4, 0, 0, 7))
@@ -61,7 +61,7 @@ def test_what_reads_see(tree):
     assert tree.read(GetChildren("/")).value == ["a", "e"]
 
 
-def test_a_session_takes_its_ephemeral_nodes_with_it_and_no_others(tree):
+def test_closing_a_session_deletes_only_its_ephemeral_nodes(tree):
     tree.apply(Create("/a/mine", is_ephemeral=True), 7, 5)
     tree.apply(Create("/a/theirs", is_ephemeral=True), 8, 6)
 
@@ -76,7 +76,7 @@ def test_a_session_takes_its_ephemeral_nodes_with_it_and_no_others(tree):
     assert tree.read(GetChildren("/a")).value == ["b", "theirs"]
 
 
-def test_a_deleted_ephemeral_node_is_nobodys_when_another_made_it_again(tree):
+def test_a_recreated_ephemeral_node_belongs_to_the_new_session(tree):
     tree.apply(Delete("/e"), NO_SESSION, 5)
     tree.apply(Create("/e", is_ephemeral=True), 8, 6)
 

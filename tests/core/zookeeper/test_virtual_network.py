@@ -1,11 +1,11 @@
-"""Virtual time: order of messages, timers, cuts and pauses."""
+"""The virtual network: order of messages, timers, cuts and pauses."""
 
 from coordinator_core.zookeeper.messages import SendMessage
 from coordinator_core.zookeeper.virtual_network import VirtualNetwork
 
 
 class RecordingProcess:
-    """Notes what it receives and when it is woken; wants to be woken at ``deadlines``."""
+    """Records what it receives and when a deadline passes."""
 
     def __init__(self, *deadlines):
         self.recorded, self.deadlines = [], list(deadlines)
@@ -23,7 +23,7 @@ class RecordingProcess:
         return min(self.deadlines, default=None)
 
 
-def world_with(process, delay_ms=lambda source, target: 5):
+def network_with(process, delay_ms=lambda source, target: 5):
     network = VirtualNetwork(delay_ms)
     network.add("p", process)
     return network
@@ -32,26 +32,26 @@ def world_with(process, delay_ms=lambda source, target: 5):
 def test_messages_of_one_sender_do_not_overtake_each_other():
     delays = iter([9, 1, 4])
     process = RecordingProcess()
-    network = world_with(process, lambda source, target: next(delays))
+    network = network_with(process, lambda source, target: next(delays))
 
     network.perform("x", [SendMessage("p", "first"), SendMessage("p", "second")])
-    network.perform("y", [SendMessage("p", "of another")])
+    network.perform("y", [SendMessage("p", "from another")])
     network.run(100)
 
-    assert process.recorded == [(4, "of another"), (9, "first"), (9, "second")]
+    assert process.recorded == [(4, "from another"), (9, "first"), (9, "second")]
 
 
 def test_a_process_is_woken_at_each_of_its_deadlines():
     process = RecordingProcess(30, 10, 20)
 
-    world_with(process).run(25)
+    network_with(process).run(25)
 
     assert process.recorded == [(10, "woken"), (20, "woken")]
 
 
-def test_who_stands_still_gets_all_of_it_later_in_order():
+def test_a_paused_process_gets_all_input_later_in_order():
     process = RecordingProcess(12)
-    network = world_with(process)
+    network = network_with(process)
     network.pause("p", until_ms=50)
 
     network.perform("x", [SendMessage("p", "first"), SendMessage("p", "second")])
@@ -60,23 +60,23 @@ def test_who_stands_still_gets_all_of_it_later_in_order():
     assert process.recorded == [(50, "first"), (50, "second"), (50, "woken")]
 
 
-def test_what_is_sent_while_two_are_cut_off_is_lost_and_what_was_under_way_is_not():
+def test_a_cut_loses_messages_sent_during_it_but_not_those_in_transit():
     process = RecordingProcess()
-    network = world_with(process)
+    network = network_with(process)
     network.perform("x", [SendMessage("p", "before")])
     network.cut("p", ["x"])
     network.perform("x", [SendMessage("p", "lost")])
-    network.perform("y", [SendMessage("p", "of another")])
+    network.perform("y", [SendMessage("p", "from another")])
     network.heal("p")
     network.perform("x", [SendMessage("p", "after")])
     network.run(100)
 
-    assert [message for _, message in process.recorded] == ["before", "of another", "after"]
+    assert [message for _, message in process.recorded] == ["before", "from another", "after"]
 
 
-def test_nothing_reaches_who_is_gone():
+def test_a_removed_process_receives_nothing():
     process = RecordingProcess(3)
-    network = world_with(process)
+    network = network_with(process)
     network.perform("x", [SendMessage("p", "late")])
     network.remove("p")
     network.run(100)

@@ -1,4 +1,4 @@
-"""Watches: which change fires which, once, and what is made of them after a reconnect."""
+"""Watches: which change fires which watch, and how a reconnect restores them."""
 
 import pytest
 
@@ -44,7 +44,7 @@ class Watched:
         (GetData("/a", True),       Create("/a/c"),     []),
         (GetData("/a", False),      SetData("/a", "x"), []),
         (GetData("/a/b", True),     Delete("/a/b"),     [(DELETED, "/a/b")]),
-        (GetData("/n", True),       Create("/n"),       []),  # a read that failed leaves none
+        (GetData("/n", True),       Create("/n"),       []),  # a failed read sets no watch
         (Exists("/n", True),        Create("/n"),       [(CREATED, "/n")]),
         (Exists("/a", True),        SetData("/a", "x"), [(DATA, "/a")]),
         (Exists("/a/b", True),      Delete("/a/b"),     [(DELETED, "/a/b")]),
@@ -70,7 +70,7 @@ def test_a_watch_fires_once():
     assert watched.write(Create("/a/d")) == []
 
 
-def test_who_watches_twice_is_told_once_and_everybody_who_watches_is_told():
+def test_each_watcher_of_a_deleted_node_is_notified_once():
     watched = Watched()
     watched.read(GetData("/a/b", True))
     watched.read(GetChildren("/a/b", True))
@@ -81,7 +81,7 @@ def test_who_watches_twice_is_told_once_and_everybody_who_watches_is_told():
     assert fired == [(ME, Change(DELETED, "/a/b")), (("d", 1), Change(DELETED, "/a/b"))]
 
 
-def test_a_connection_takes_its_watches_with_it():
+def test_a_closed_connection_loses_its_watches():
     watched = Watched()
     watched.read(GetChildren("/a", True))
     watched.watches.drop(ME)
@@ -89,7 +89,7 @@ def test_a_connection_takes_its_watches_with_it():
     assert watched.write(Create("/a/c")) == []
 
 
-def test_after_a_reconnect_what_was_missed_is_told_and_the_rest_watched_again():
+def test_a_reconnect_fires_missed_changes_and_sets_the_other_watches_again():
     watched = Watched()
     seen = watched.tree.zxid
     watched.write(Create("/n"))
@@ -111,9 +111,9 @@ def test_after_a_reconnect_what_was_missed_is_told_and_the_rest_watched_again():
     assert watched.write(Create("/m")) == [(ME, Change(CREATED, "/m"))]
 
 
-def test_a_watch_on_what_did_not_change_is_left_again_not_fired():
+def test_a_reconnect_sets_the_watch_of_an_unchanged_node_again():
     watched = Watched()
-    again = SetWatches(watched.tree.zxid, data=(), exist=(), children=("/a",))
+    set_watches = SetWatches(watched.tree.zxid, data=(), exist=(), children=("/a",))
 
-    assert watched.watches.restore(ME, again, watched.tree) == []
+    assert watched.watches.restore(ME, set_watches, watched.tree) == []
     assert watched.write(Create("/a/c")) == [(ME, Change(CHILDREN, "/a"))]
