@@ -2,18 +2,18 @@
 -- Key: (cluster_id, group_id, incarnation, generation)
 -- Partitioned by: (cluster_id, event_date)
 -- Written by: jobs.incident_replay
-cluster_id   STRING  NOT NULL COMMENT 'cluster',
-group_id     STRING  NOT NULL COMMENT 'consumer group',
-incarnation  INT     NOT NULL COMMENT 'incarnation of the group',
-generation   INT     NOT NULL COMMENT 'generation',
-event_date   DATE    NOT NULL COMMENT 'UTC date of the first event of the generation',
-verdict      STRING  NOT NULL COMMENT 'reproduced: the model''s records equal production''s; diverged: they differ',
-difference   STRING           COMMENT 'the first difference, with the value in production and in the replay; null if reproduced',
-differs_at   STRING           COMMENT 'record (log@offset) or line (broker, log:position) with the value in production',
-likely       STRING           COMMENT 'probable cause of the difference',
-evidence     STRING  NOT NULL COMMENT 'records, log or both: the evidence from which the clients'' actions were inferred',
-exact        BOOLEAN NOT NULL COMMENT 'all records are equal byte for byte, state timestamps included',
-late_ms      BIGINT           COMMENT 'largest difference of an event''s time, production minus replay; null without times in a log',
-stimuli      INT     NOT NULL COMMENT 'requests, missed heartbeats and takeovers inferred for the generation',
-assumed      INT     NOT NULL COMMENT 'those of them that no line and no record names',
-era          STRING  NOT NULL COMMENT 'era of the coordinator model'
+cluster_id  STRING  NOT NULL COMMENT 'cluster',
+group_id    STRING  NOT NULL COMMENT 'consumer group',
+incarnation INT     NOT NULL COMMENT 'incarnation of the group',
+generation  INT     NOT NULL COMMENT 'generation',
+event_date  DATE    NOT NULL COMMENT 'UTC date of the first event of the generation',
+verdict     STRING  NOT NULL COMMENT 'reproduced: the model''s events, records and times match production''s; diverged: they do not',
+difference  STRING           COMMENT 'the first difference, with the value in production and in the replay; null if reproduced',
+differs_at  STRING           COMMENT 'record (log@offset) or line (broker, log:position) with the value in production',
+likely      STRING           COMMENT 'probable cause of the difference',
+evidence    STRING  NOT NULL COMMENT 'records, log or both: the evidence from which the clients'' actions were inferred',
+exact       BOOLEAN NOT NULL COMMENT 'all records are equal byte for byte, state timestamps included',
+late_ms     BIGINT           COMMENT 'largest difference of an event''s time, production minus replay; null without times in a log',
+stimuli     INT     NOT NULL COMMENT 'requests, missed heartbeats and takeovers inferred for the generation',
+assumed     INT     NOT NULL COMMENT 'stimuli that no log line and no record shows',
+era         STRING  NOT NULL COMMENT 'era of the coordinator model'
