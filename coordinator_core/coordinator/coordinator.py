@@ -1,6 +1,6 @@
-"""The coordinator: requests and time in, effects out; no clock, no log and no network of its own.
+"""The entry point of the engine: requests and time in, effects out.
 
-    coordinator = Coordinator(Config(), ERAS["4.1"], member_ids)
+    coordinator = Coordinator(CoordinatorConfig(), ERAS["4.1"], member_ids)
     effects = coordinator.handle(request, now_ms)
 
 Perform effects in order.  Report the outcome of an ``Append`` through ``appended``, at once or
@@ -141,14 +141,15 @@ class Coordinator:
         unload(self._turn, partition)
         return effects
 
-    def expect_heartbeats(self, group_id: str, heard_ms: Mapping[str, int], now_ms: int) -> None:
-        """Renew sessions of a stable group as heartbeats up to these times would, by member id.
+    def expect_heartbeats(self, group_id: str, heartbeats_ms: Mapping[str, int], now_ms: int) -> None:
+        """Renew the sessions of a Stable group as if heartbeats arrived up to these times.
 
-        For a caller that skips heartbeats while nothing else happens to the group.
+        ``heartbeats_ms``: the time of the last heartbeat by member id, maybe in the future.  For
+        a caller that skips heartbeats while nothing else happens to the group.
         """
         self._begin(now_ms)
         group = self._turn.groups[group_id]
-        for member_id, last_ms in sorted(heard_ms.items(), key=lambda heard: heard[1]):
+        for member_id, last_ms in sorted(heartbeats_ms.items(), key=lambda last: last[1]):
             member = group.members[member_id]
             timeout_ms = last_ms - now_ms + member.session_timeout_ms
             self._turn.timers.renew_session(group, member, timeout_ms)

@@ -37,7 +37,7 @@ class PartitionOrder(Protocol):
     def in_order(self) -> list[TopicPartition]: ...
 
     def in_order_of_some(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
-        """Order some of the map's partitions as the map that they are copied to, in this order."""
+        """Partitions of the map, given in its order, in the order of the map they are copied to."""
         ...
 
     def revert_commit(self, partitions: list[TopicPartition], snapshot: int) -> None:

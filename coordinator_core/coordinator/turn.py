@@ -58,6 +58,8 @@ class Shard:
 
 
 class Turn:
+    """The state that handlers, reactions and timers work with."""
+
     __slots__ = (
         "appends",
         "config",
@@ -87,7 +89,7 @@ class Turn:
         self.member_ids = member_ids
         self.groups: dict[str, ClassicGroup] = {}
         self.shards: dict[int, Shard] = {}
-        self.offsets_without_groups: dict[str, OffsetStore] = {}
+        self.offsets_without_groups: dict[str, OffsetStore] = {}  # KAFKA-2720: by group id
         self.wheel = TimingWheel()
         self.now_ms = 0
         self.effects: list[Effect] = []
@@ -215,8 +217,7 @@ class Turn:
                 then(error)
 
     def _settle_unwritten(self, shard: Shard, number: int, error: Errors) -> None:
-        """A success writes all groups created before it; a failure removes those since the append
-        before."""
+        """A success settles all groups created before it; a failure removes the latest ones."""
         if error is not Errors.NONE:
             shard.failures += 1
         for group_id, before in list(shard.unwritten.items()):
