@@ -11,7 +11,7 @@ from coordinator_core.incident.evidence import GroupRecord, Incarnation, Row
 from coordinator_core.incident.stimuli import Basis, Stimulus, StimulusKind
 
 
-class CommittedOffset(NamedTuple):
+class CommitRow(NamedTuple):
     """A row of committed_offsets: one partition of an OffsetCommit request."""
 
     log_offset: int
@@ -22,11 +22,11 @@ class CommittedOffset(NamedTuple):
     where: str
 
 
-def commits(rows: Iterable[Row]) -> list[CommittedOffset]:
+def commits(rows: Iterable[Row]) -> list[CommitRow]:
     """``at_ms`` of a row is its commit_time; tombstones and transactional commits are skipped."""
     plain = [row for row in rows if not row["tombstone"] and row["outcome"] == "plain"]
     return [
-        CommittedOffset(
+        CommitRow(
             row["log_offset"],
             row["at_ms"],
             row["topic"],
@@ -38,7 +38,7 @@ def commits(rows: Iterable[Row]) -> list[CommittedOffset]:
     ]
 
 
-def commit_stimuli(incarnation: Incarnation, offsets: list[CommittedOffset]) -> list[Stimulus]:
+def commit_stimuli(incarnation: Incarnation, offsets: list[CommitRow]) -> list[Stimulus]:
     """In the order of the log.  Commits of unowned partitions have no stimulus."""
     records = [record for record in incarnation.records if record.generation > 0]
     log_offsets = [record.log_offset for record in records]
@@ -58,9 +58,7 @@ def commit_stimuli(incarnation: Incarnation, offsets: list[CommittedOffset]) -> 
     return stimuli
 
 
-def _stimulus(
-    record: GroupRecord, at_ms: int, member_id: str, same: list[CommittedOffset]
-) -> Stimulus:
+def _stimulus(record: GroupRecord, at_ms: int, member_id: str, same: list[CommitRow]) -> Stimulus:
     return Stimulus(
         StimulusKind.COMMIT,
         max(at_ms, record.at_ms),  # the commit follows the record in the log

@@ -108,7 +108,9 @@ def _key(membership: Membership) -> tuple[str, ...]:
 
 
 def _same_name(memberships: list[Membership]) -> list[_Candidate]:
-    """By instance id, else client id and host; of several that departed, the last one continues."""
+    """Group by instance id, else client id and host.  If several processes with the same name have
+    departed, a new membership continues the one that departed last.
+    """
     candidates: list[_Candidate] = []
     by_key: dict[tuple[str, ...], list[_Candidate]] = {}
     for membership in memberships:

@@ -1,0 +1,17 @@
+"""`regroup replay`: reproduce a group's incident from the evidence in a lake.
+
+The replay itself is coordinator_core.incident: it infers the requests from log events and records,
+runs the coordinator model, and compares.  This package reads the evidence and prints the result.
+
+The evidence of a group is in four tables.  `group_events` (log lines) and `group_metadata` (group
+records) have no incarnation; `timeline` has the incarnation of each event and record, so both are
+joined with it.  `committed_offsets` gives the value version of commits, which helps to infer the
+broker's era, and the commits to replay.
+
+One group is read with DuckDB, without a JVM, and its commits are replayed, too.  All groups are
+replayed by Spark (jobs.incident_replay): a cogroup of events and records per group, so that a task
+has the whole history of a group, without the commits, which are many.
+
+- group_rows: rows of one group, or of all groups as a Spark cogroup
+- command:    `regroup replay` of one group: story, verdicts, divergences
+"""

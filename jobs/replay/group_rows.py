@@ -31,7 +31,7 @@ _RECORD = (
 )  # fmt: skip
 
 
-class GroupRows(NamedTuple):
+class EvidenceRows(NamedTuple):
     """``events``, ``records``: rows for coordinator_core.incident.incarnations; ``committed``: rows
     of committed_offsets, with ``at_ms``.
     """
@@ -41,7 +41,9 @@ class GroupRows(NamedTuple):
     committed: list[Row]
 
 
-def group_rows(lake: str, cluster_id: str, group_id: str, begin_ms: int, end_ms: int) -> GroupRows:
+def group_rows(
+    lake: str, cluster_id: str, group_id: str, begin_ms: int, end_ms: int
+) -> EvidenceRows:
     """All events and records of the group, and its commits within begin_ms .. end_ms.
 
     Raises UsageError if the lake has no evidence of the group.
@@ -75,7 +77,7 @@ def group_rows(lake: str, cluster_id: str, group_id: str, begin_ms: int, end_ms:
     )
     if not events and not records:
         raise UsageError(f"--group {group_id}: no events or records of this group in {lake}")
-    return GroupRows(events, records, committed)
+    return EvidenceRows(events, records, committed)
 
 
 def rows(lake: str, sql: str) -> list[Row]:
