@@ -200,7 +200,7 @@ def test_a_clock_set_back_loses_no_line(ingested):
 def test_an_encrypted_log_is_quarantined(ingested):
     assert lines(ingested, "encrypted") == []
     assert query(
-        ingested[0], "SELECT source, position, reason FROM quarantine WHERE reason LIKE 'no text%'"
+        ingested[0], "SELECT source, position, reason FROM quarantine WHERE reason LIKE 'not text%'"
     )[1] == [("broker_log", 0, "not text: encrypted, or an unknown compression")]
 
 

@@ -119,7 +119,7 @@ def kills(
         kill_count = min(KILLS_PER_LAKE, tries - first)
         for _ in range(kill_count):
             step, at = undisturbed.moment(chance)
-            run = NightlyProcess(nightly(undisturbed.incident, lake, "--anew"))
+            run = NightlyProcess(nightly(undisturbed.incident, lake, "--recompute-all"))
             time.sleep(max(0.0, at - (time.monotonic() - run.began)))
             run.kill()
             print(f"  killed at {at:.1f} s, in {step}", file=sys.stderr)
