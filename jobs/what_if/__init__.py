@@ -1,4 +1,4 @@
-"""`regroup what-if`: predict a group's rebalances under other settings, from the evidence in a lake.
+"""`regroup what-if`: predict a group's rebalances under other settings, from a lake's evidence.
 
 The prediction itself is coordinator_core.whatif.  This package reads its input and prints the
 result.  The evidence is read as for a replay (jobs.replay.group_rows); in addition, the last commit

@@ -133,7 +133,7 @@ def test_a_window(sound, first, last, judged):
         (["--group", "nobody"], "--group nobody: no events or records of this group in"),
         (["--group", GROUP, "--era", "9.9"], "--era 9.9: not one of 0.10, 0.9, 2.0, 2.5, 3.9, 4.1"),
         (["--group", GROUP, "--from", "noon"], "--from noon: not a time; write it in UTC"),
-        (["--from", "2026-11-21"], "--from, --to and --era: give a --group, too"),
+        (["--from", "2026-11-21"], "--from, --to and --era: give --group, too"),
     ],
 )
 def test_a_wrong_argument_is_one_line_and_exit_2(regroup, sound, options, message):
