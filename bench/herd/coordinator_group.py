@@ -88,7 +88,7 @@ class CoordinatorProcess:
         self._coordinator = Coordinator(
             CoordinatorConfig(), ERAS[era], lambda _group, client: f"{client}-{next(numbers):06}"
         )
-        self._asked: dict[str, tuple[str, Request]] = {}
+        self._pending: dict[str, tuple[str, Request]] = {}
         self._appends: list[tuple[int, Append]] = []
 
     def received(
@@ -96,7 +96,7 @@ class CoordinatorProcess:
     ) -> list[SendMessage]:
         if isinstance(message, FindGroupCoordinator):
             return [SendMessage(source, BrokerResponse(message, CoordinatorFound(Errors.NONE)))]
-        self._asked[message.request_id] = source, message
+        self._pending[message.request_id] = source, message
         effects = self._coordinator.advance(now_ms)
         return self._perform(effects + self._coordinator.handle(message, now_ms), now_ms)
 
@@ -115,7 +115,7 @@ class CoordinatorProcess:
         sends = []
         for effect in effects:
             if isinstance(effect, Respond):
-                source, request = self._asked.pop(effect.request_id)
+                source, request = self._pending.pop(effect.request_id)
                 sends.append(SendMessage(source, BrokerResponse(request, effect.response)))
             elif isinstance(effect, Append):
                 self._appends.append((now_ms + APPEND_MS, effect))

@@ -93,13 +93,13 @@ def changes(make_group: MakeGroup, size: int, partitions: int, seed: int) -> dic
     outcomes = {"form": _change(group, start_all, members)}
     if outcomes["form"].settled_ms is None:
         raise RuntimeError(f"a group of {size} did not form with seed {seed}")
-    for change, act, who, live in (
+    for change, act, name, live in (
         ("join", group.start, names[-1], names),
         ("leave", group.leave, names[0], names[1:]),
         ("crash", group.crash, names[1], names[2:]),
     ):
         group.network.run(group.network.now_ms + rng.randrange(SESSION_TIMEOUT_MS))
-        outcomes[change] = _change(group, partial(act, who), live)
+        outcomes[change] = _change(group, partial(act, name), live)
     return outcomes
 
 

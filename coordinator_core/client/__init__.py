@@ -7,7 +7,7 @@ The poll loop.  A consumer finds the group's coordinator (FindCoordinator), join
 receives its assignment (SyncGroup), then sends heartbeats.  Any response can start the next
 rebalance: a heartbeat returns REBALANCE_IN_PROGRESS when another member joined or left.  The leader
 of the group also receives all subscriptions with the JoinGroup response, runs the assignor, and
-sends everybody's assignment with its SyncGroup.
+sends the assignments of all members with its SyncGroup.
 
 Member states.  UNJOINED; PREPARING_REBALANCE while JoinGroup is in flight; COMPLETING_REBALANCE
 while SyncGroup is in flight; STABLE with an assignment.  Only a STABLE member may commit.

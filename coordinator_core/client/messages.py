@@ -31,14 +31,14 @@ NO_GENERATION = -1
 
 
 class FindCoordinator(NamedTuple):
-    """Asks any broker for the group's coordinator."""
+    """Requests the group's coordinator from any broker."""
 
     request_id: str
     group_id: str
 
 
 class Metadata(NamedTuple):
-    """Asks any broker for the partition counts of these topics."""
+    """Requests the partition counts of these topics from any broker."""
 
     request_id: str
     topics: tuple[str, ...]

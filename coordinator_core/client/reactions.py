@@ -25,7 +25,7 @@ from coordinator_core.protocol.messages import (
 
 
 class Reaction(Enum):
-    """What the consumer does; the value is the documentation."""
+    """An action of the consumer; the value describes it."""
 
     GO_ON = "continues"
     RETRY = "retries after the backoff"

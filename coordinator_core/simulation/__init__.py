@@ -1,26 +1,26 @@
 """A simulated Kafka cluster with consumer groups, and the ground truth about them.
 
 Consumers (``client``), the coordinator (``coordinator``), a network and faults run on one virtual
-clock.  The simulation emits what real brokers leave behind: records of `__consumer_offsets` and
-lines of server.log.  It also emits a trace and the ground truth, so that whatever reads the
-records and lines can be checked against what really happened.
+clock.  The simulation emits the output of real brokers: records of `__consumer_offsets` and lines
+of server.log.  It also emits a trace and the ground truth, against which the results of any reader
+of the records and lines can be checked.
 
 Virtual time.  Nothing waits.  An event queue holds (time, phase, actor, callback); the simulation
 takes the next entry, sets the clock to its time and calls it.  Several entries of one millisecond
 run by phase (faults, appends, coordinator timers, requests, responses, clients) and then by actor,
 never by the order in which they were scheduled.
 
-Seeds.  Each random number is a hash of the seed and of what it is drawn for (a process, a moment,
-an offset); there is no sequence of draws.  So the same fleet and seed yield the same bytes, and a
-group behaves the same whether it is simulated alone, among thousands, or with idle time skipped.
+Seeds.  Each random number is a hash of the seed and of its purpose (a process, a time, an offset);
+there is no sequence of draws.  So the same fleet and seed yield the same bytes, and a group behaves
+the same whether it is simulated alone, among thousands, or with idle time skipped.
 
 Faults.  To processes: stop, kill, freeze (garbage collection), slow poll, network cut, a second
 process with the same group.instance.id.  To messages: delay, loss, duplication, reordering.  To
 brokers: leadership moves, broker stops, failed appends.
 
-Idle time.  A stable group of which no message is in flight can only change at moments that are
-known in advance (a planned action, a fault, a consumer's own timer).  Heartbeats until shortly
-before the first of them are skipped.  The output is the same.
+Idle time.  A stable group without messages in flight can only change at times that are known in
+advance (a planned action, a fault, a consumer's own timer).  Heartbeats until shortly before the
+first of them are skipped.  The output is the same.
 
 Modules, in the order in which they build on each other:
 
@@ -30,11 +30,12 @@ Modules, in the order in which they build on each other:
   actions that a group's plans amount to.  ``random_fleets``: specs drawn from a seed, for tests.
 - ``outputs``: record batches, log lines, trace lines, truth lines.
 - ``channels``, ``message_delivery``: connections, delays, loss; requests and responses in transit.
-- ``offsets_partition``, ``broker``: a partition of `__consumer_offsets`; a broker around the
+- ``offsets_partition``, ``broker``: a partition of `__consumer_offsets`; a broker with its
   coordinator.
-- ``process``: a process around a consumer.
-- ``ground_truth``, ``ownership_times``, ``tracing``: what the simulation knows, and the trace.
-- ``cluster_state``, ``faults``, ``idle_time``, ``cluster``: the parts put together.
+- ``process``: a process with its consumer.
+- ``ground_truth``, ``ownership_times``, ``tracing``: the ground truth and the trace.
+- ``simulated_group``, ``cluster_view``: a group's state, and the cluster as its parts see it.
+- ``faults``, ``idle_time``, ``cluster``: broker faults, skipping, and the whole cluster.
 
 ``fleet_of`` reads a spec, ``simulate`` runs it.  Neither reads a file, a clock or an environment.
 """

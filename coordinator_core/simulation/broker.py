@@ -32,7 +32,7 @@ _LOGS_STATIC_MEMBERS_ONLY = frozenset({"2.5"})
 
 
 class BrokerEnvironment(Protocol):
-    """What a broker needs from the cluster, and the notifications that it sends to it."""
+    """The cluster as a broker uses it: its services, and receivers of notifications."""
 
     event_queue: EventQueue
     partitions: list[OffsetsPartition]
@@ -44,7 +44,7 @@ class BrokerEnvironment(Protocol):
     def partition_of(self, group_id: str) -> int: ...
     def append_error(self, broker: SimulatedBroker, append: Append, now_ms: int) -> Errors: ...
     def schedule(
-        self, group_id: str, at_ms: int, phase: Phase, actor: int, act: Callback
+        self, group_id: str, at_ms: int, phase: Phase, actor: int, callback: Callback
     ) -> None: ...
     def answer(self, request_id: str, response: Response, now_ms: int) -> None: ...
     def logged(self, line: BrokerLogLine) -> None: ...
@@ -102,7 +102,7 @@ class SimulatedBroker:
     # -- the coordinator's effects -------------------------------------------------------------
 
     def _catch_up(self, now_ms: int) -> None:
-        """Fire the timers due by now, before anything else of this moment."""
+        """Fire the timers due by now, before anything else at this time."""
         coordinator = self.coordinator
         while (due_ms := coordinator.next_deadline_ms()) is not None and due_ms <= now_ms:
             self._perform(coordinator.fire_next(now_ms) or [], now_ms)

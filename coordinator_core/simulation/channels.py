@@ -68,13 +68,13 @@ class NetworkPath:
         return bool(self._network.loss or self._network.duplication)
 
     def transit(self, now_ms: int, not_before_ms: int) -> Transit:
-        """The transit of the process's next message at this moment, request or response."""
+        """The transit of the process's next message at this time, request or response."""
         self._nth = self._nth + 1 if now_ms == self._last_ms else 0
         self._last_ms = now_ms
         return self.of(now_ms, self._nth, not_before_ms)
 
     def of(self, now_ms: int, nth: int, not_before_ms: int = 0) -> Transit:
-        """The transit of the ``nth`` message of a moment, from 0.  Has no side effect."""
+        """The transit of the ``nth`` message at this time, from 0.  Has no side effect."""
         network = self._network
         drawn = mixed(self._key, now_ms, nth)
         if network.loss and fraction(drawn, _LOSS) < network.loss:
@@ -88,7 +88,7 @@ class NetworkPath:
         return Transit(arrives_ms)
 
     def is_plain(self, now_ms: int) -> bool:
-        """Whether a single request at this moment and its response each arrive exactly once."""
+        """Whether a single request at this time and its response each arrive exactly once."""
         request = self.of(now_ms, 0)
         if request.arrives_ms is None or request.copy_ms is not None:
             return False

@@ -235,7 +235,7 @@ class SimulatedCluster:
 
     def called(self, process: SimulatedProcess, call: ListenerCall, now_ms: int) -> None:
         owned = self.groups[process.group.name].owned
-        change = owned.gained if call.kind == "assigned" else owned.let_go
+        change = owned.assigned if call.kind == "assigned" else owned.revoked
         for partition in call.partitions:
             change(process.name, partition, now_ms)
         self._write_truth(
@@ -260,7 +260,7 @@ class SimulatedCluster:
             )
 
     def ended(self, process: SimulatedProcess, how: str, now_ms: int) -> None:
-        self.groups[process.group.name].owned.gone(process.name, now_ms)
+        self.groups[process.group.name].owned.process_ended(process.name, now_ms)
         self._write_truth(
             truth="end", at_ms=now_ms, group=process.group.name, process=process.name, how=how
         )

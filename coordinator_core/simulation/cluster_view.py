@@ -1,4 +1,4 @@
-"""What the parts of a simulated cluster may see of the whole."""
+"""The simulated cluster as its parts (faults, idle time, message delivery) see it."""
 
 from __future__ import annotations
 

@@ -105,10 +105,10 @@ class GroupTruth:
 
     def _begin(self, number: int) -> None:
         self._begin_incarnation_if_reborn()
-        begun = (
+        current = (
             self._next if self._next and self._next.number == number else GenerationTruth(number)
         )
-        self._current, self._next = begun, None
+        self._current, self._next = current, None
 
     def _assigned(self, event: Event, group: ClassicGroup | None, now_ms: int) -> None:
         if self._current is not None:
@@ -192,7 +192,7 @@ class GroupTruth:
         self.generations += 1
         outcome = ended.outcome(is_over=ended_ms is not None)
         settled_ms = {"empty": ended.joined_ms, "stable": ended.assigned_ms}.get(outcome, ended_ms)
-        self.rebalance_ms += _less(settled_ms, ended.preparing_ms) or 0
+        self.rebalance_ms += _difference_ms(settled_ms, ended.preparing_ms) or 0
         self._emit(
             TruthLine(
                 {
@@ -205,8 +205,8 @@ class GroupTruth:
                     "assigned_ms": ended.assigned_ms,
                     "stable_ms": ended.stable_ms,
                     "ended_ms": ended_ms,
-                    "join_ms": _less(ended.joined_ms, ended.preparing_ms),
-                    "sync_ms": _less(settled_ms, ended.joined_ms),
+                    "join_ms": _difference_ms(ended.joined_ms, ended.preparing_ms),
+                    "sync_ms": _difference_ms(settled_ms, ended.joined_ms),
                     "protocol": ended.protocol,
                     "leader": ended.leader,
                     "member_count": ended.member_count,
@@ -249,7 +249,7 @@ _HANDLERS: Mapping[str, Callable[[GroupTruth, Event, ClassicGroup | None, int], 
 }
 
 
-def _less(later_ms: int | None, earlier_ms: int | None) -> int | None:
+def _difference_ms(later_ms: int | None, earlier_ms: int | None) -> int | None:
     return None if later_ms is None or earlier_ms is None else later_ms - earlier_ms
 
 

@@ -96,7 +96,7 @@ class IdleSkipper:
     def _skip(
         self, group: SimulatedGroup, running: list[SimulatedProcess], until_ms: int, now_ms: int
     ) -> None:
-        heard_ms: dict[str, int] = {}
+        arrived_ms_by_member: dict[str, int] = {}
         for process in running:
             consumer = process.consumer
             assert consumer is not None
@@ -104,12 +104,12 @@ class IdleSkipper:
             if sent_ms is not None:
                 arrived_ms = process.network_path.of(sent_ms, 0).arrives_ms
                 assert arrived_ms is not None
-                heard_ms[consumer.member_id] = arrived_ms
+                arrived_ms_by_member[consumer.member_id] = arrived_ms
             process.set_wake()
         leader = self._cluster.partitions[group.partition].leader
         assert leader is not None
         self._cluster.brokers[leader].coordinator.expect_heartbeats(
-            group.spec.name, heard_ms, now_ms
+            group.spec.name, arrived_ms_by_member, now_ms
         )
         self.skipped_ms += max(until_ms - now_ms, 0)
         group.idle_not_before_ms = until_ms

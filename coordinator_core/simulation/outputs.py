@@ -1,4 +1,4 @@
-"""What a simulation yields, in order of time: record batches, log lines, trace and truth."""
+"""The outputs of a simulation: record batches, log lines, trace lines and truth lines."""
 
 from __future__ import annotations
 

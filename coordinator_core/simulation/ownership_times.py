@@ -25,21 +25,21 @@ class OwnershipTimes:
         self._since_ms: dict[TopicPartition, int] = {}
         self._last: dict[TopicPartition, str] = {}
 
-    def gained(self, owner: str, partition: TopicPartition, now_ms: int) -> None:
+    def assigned(self, owner: str, partition: TopicPartition, now_ms: int) -> None:
         self._count(partition, now_ms)
         if self._last.get(partition, owner) != owner:
             self.moves += 1
         self._last[partition] = owner
         self._owners.setdefault(partition, set()).add(owner)
 
-    def let_go(self, owner: str, partition: TopicPartition, now_ms: int) -> None:
+    def revoked(self, owner: str, partition: TopicPartition, now_ms: int) -> None:
         self._count(partition, now_ms)
         self._owners.get(partition, set()).discard(owner)
 
-    def gone(self, owner: str, now_ms: int) -> None:
+    def process_ended(self, owner: str, now_ms: int) -> None:
         for partition, owners in self._owners.items():
             if owner in owners:
-                self.let_go(owner, partition, now_ms)
+                self.revoked(owner, partition, now_ms)
 
     def owned_by(self, owner: str) -> list[TopicPartition]:
         return [partition for partition, owners in self._owners.items() if owner in owners]

@@ -33,7 +33,7 @@ Callback = Callable[[int], None]
 
 
 class ProcessEnvironment(Protocol):
-    """What a process needs from the cluster, and the notifications that it sends to it."""
+    """The cluster as a process uses it: its services, and receivers of notifications."""
 
     start_ms: int
 

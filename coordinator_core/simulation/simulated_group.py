@@ -14,8 +14,8 @@ from coordinator_core.simulation.spec import GroupSpec
 @dataclass
 class SimulatedGroup:
     """``done``: number of ``actions`` carried out.  ``open``: messages in transit plus appends not
-    acknowledged.  ``ids``: member ids given out.  ``later_ms``: when the processes have something
-    scheduled.  ``idle_not_before_ms``: when to look for idle time next.
+    acknowledged.  ``ids``: number of member ids assigned.  ``later_ms``: times at which the
+    processes have something scheduled.  ``idle_not_before_ms``: when to look for idle time next.
     """
 
     spec: GroupSpec

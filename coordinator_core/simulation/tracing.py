@@ -42,7 +42,7 @@ _OPS: Mapping[type[ClientRequest], str] = {
 
 
 class TraceRecorder:
-    """``member_ids``: all member ids given out so far, for the trace's first line."""
+    """``member_ids``: all member ids assigned so far, for the trace's first line."""
 
     def __init__(self, emit: Callable[[TraceLine], None], start_ms: int) -> None:
         self.member_ids: list[str] = []

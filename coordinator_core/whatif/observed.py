@@ -151,11 +151,11 @@ class _Observer:
     def _apply(self, change: _OwnershipChange) -> None:
         if change.order == _ASSIGN:
             for partition in change.partitions:
-                self._owned.gained(change.member_id, partition, change.at_ms)
+                self._owned.assigned(change.member_id, partition, change.at_ms)
             return
         for partition in self._owned.owned_by(change.member_id):
             if partition not in change.partitions:
-                self._owned.let_go(change.member_id, partition, change.at_ms)
+                self._owned.revoked(change.member_id, partition, change.at_ms)
 
 
 def _assigned_ms(evidence: GenerationEvidence, record: GroupRecord | None) -> int:

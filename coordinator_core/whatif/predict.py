@@ -222,11 +222,11 @@ class _FigureCounter:
     def take(self, truth: Mapping[str, Any]) -> None:
         kind = truth["truth"]
         if kind == "callback":
-            change = self._owned.gained if truth["callback"] == "assigned" else self._owned.let_go
+            change = self._owned.assigned if truth["callback"] == "assigned" else self._owned.revoked
             for topic, number in truth["partitions"]:
                 change(truth["process"], (topic, number), truth["at_ms"])
         elif kind == "end":
-            self._owned.gone(truth["process"], truth["at_ms"])
+            self._owned.process_ended(truth["process"], truth["at_ms"])
         elif kind == "generation":
             self._generation(truth)
 

@@ -14,8 +14,8 @@ waits ``rebalance.backoff.ms`` and starts over, up to ``rebalance.max.retries`` 
 Herd effect.  One change wakes all m members, and each of them reads all m registrations: m² reads,
 plus writes for every partition.
 
-Split brain.  Members decide from what each of them read, possibly at different times or from a
-follower that lags.  A consumer that is cut off from ZooKeeper, but not from the brokers, keeps
+Split brain.  Each member decides from its own reads, possibly at different times or from a follower
+that lags.  A consumer that is cut off from ZooKeeper, but not from the brokers, keeps
 fetching after its session has expired, while others consume its partitions.  Nothing rejects its
 commits.  The coordinator solved this with generations: see ``coordinator_core.coordinator``.
 

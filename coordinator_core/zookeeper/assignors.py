@@ -51,11 +51,13 @@ def range_(view: View) -> Decision | None:
     decision: Decision = {}
     for topic, partitions in view.partitions.items():
         threads = view.threads.get(topic, [])
-        mine = [n for n, thread in enumerate(threads) if thread.consumer_id == view.consumer_id]
-        if not mine:
+        own_threads = [
+            n for n, thread in enumerate(threads) if thread.consumer_id == view.consumer_id
+        ]
+        if not own_threads:
             return None
         share, extra = divmod(len(partitions), len(threads))
-        for index in mine:
+        for index in own_threads:
             begin = share * index + min(index, extra)
             for partition in partitions[begin : begin + share + (index < extra)]:
                 decision[topic, partition] = str(threads[index])

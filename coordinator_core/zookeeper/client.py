@@ -92,7 +92,7 @@ class ZooKeeperClient:
         )
         self._send(request)
 
-    def ask(self, op: Op, now_ms: int) -> int:
+    def submit(self, op: Op, now_ms: int) -> int:
         """Send an operation, now or once connected; returns the xid of its reply."""
         self._xid += 1
         if isinstance(op, GetData | GetChildren | Exists):

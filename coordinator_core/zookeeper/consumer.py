@@ -280,7 +280,7 @@ class ZooKeeperConsumer:
             case Listen():
                 self._client.listened.add(wait.path)
                 return False
-        self._waiting_for[self._client.ask(wait, self._now_ms)] = thread
+        self._waiting_for[self._client.submit(wait, self._now_ms)] = thread
         return True
 
     def _unlock(self) -> None:

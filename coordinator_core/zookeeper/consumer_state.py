@@ -37,7 +37,7 @@ class ZooKeeperConsumerConfig:
         return self.rebalance_backoff_ms
 
 
-# What a consumer's thread may yield besides an operation
+# Values that a consumer's thread may yield besides operations
 
 
 class Sleep(NamedTuple):

@@ -118,11 +118,11 @@ def _release(state: ConsumerState) -> Steps[None]:
 def _read_group(state: ConsumerState) -> Steps[View | None]:
     """Read every consumer and every topic; None if a consumer left meanwhile."""
     group_id = state.config.group_id
-    mine = yield from read(state.own_path)
-    if mine is None:
+    own_data = yield from read(state.own_path)
+    if own_data is None:
         return None
     partitions: dict[str, list[int]] = {}
-    for topic in sorted(paths.subscription_in(mine)):
+    for topic in sorted(paths.subscription_in(own_data)):
         data = yield from read(paths.topic(topic))
         partitions[topic] = paths.partitions_in(data) if data is not None else []
     subscriptions: dict[str, dict[str, int]] = {}

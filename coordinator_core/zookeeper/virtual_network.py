@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from coordinator_core.zookeeper.messages import SendMessage
 
 DelayMs = Callable[[str, str], int]  # (sender, target) -> delay of this message in ms
-Observer = Callable[[int, str, Any], None]  # (now, whose, effect), Sends included
+Observer = Callable[[int, str, Any], None]  # (now_ms, process name, effect), including SendMessage
 
 
 class NetworkProcess(Protocol):

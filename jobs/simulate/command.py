@@ -1,4 +1,4 @@
-"""``regroup simulate``: runs a fleet and writes what its brokers leave behind.
+"""``regroup simulate``: simulates a fleet and writes its brokers' output.
 
 reads   a fleet's spec (TOML, examples/fleets)
 writes  a folder (output_files) or a lake's bronze tables (into_lake)

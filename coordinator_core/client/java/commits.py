@@ -36,7 +36,7 @@ class Commits:
             self.start_interval()
             self.automatic = self._send()
 
-    def ask(self) -> None:
+    def commit_async(self) -> None:
         """Commit once, like commitAsync."""
         self.manual_commits.append(self._send())
 

@@ -57,7 +57,7 @@ class JavaConsumer:
         self.settle()
 
     def commit(self) -> None:
-        self.commits.ask()
+        self.commits.commit_async()
         self.settle()
 
     def close(self) -> None:

@@ -179,7 +179,7 @@ class ClientHarness:
         sent = [r for _, n, r in self.requests if n == name and isinstance(r, kind)]
         return sent + [e for _, n, e in self.log if n == name and isinstance(e, kind)]
 
-    def asked(self, name):
+    def request_names(self, name):
         """The kinds of its requests, in order."""
         return [type(r).__name__ for _, n, r in self.requests if n == name]
 

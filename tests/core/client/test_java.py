@@ -59,7 +59,7 @@ def reasons(harness, name):
 def test_the_requests_up_to_the_first_assignment():
     harness = harness_of("a", to_ms=1000)
 
-    assert harness.asked("a") == [
+    assert harness.request_names("a") == [
         "FindCoordinator", "Metadata", "JoinGroup", "JoinGroup", "SyncGroup", "OffsetFetch",
     ]  # fmt: skip
     assert [e.state.name for e in harness.of("a", MemberStateChanged)] == [
@@ -103,8 +103,8 @@ def test_a_member_survives_a_lost_connection():
     )
     harness.run(9000)
 
-    assert harness.asked("a").count("FindCoordinator") == 2
-    assert harness.asked("a").count("JoinGroup") == 2
+    assert harness.request_names("a").count("FindCoordinator") == 2
+    assert harness.request_names("a").count("JoinGroup") == 2
     assert harness.calls("a") == [("assigned", ALL)]
 
 
@@ -211,7 +211,7 @@ def test_a_session_without_responses_makes_the_member_find_the_coordinator():
     harness.run(10200)
 
     assert [(ms, e.node) for ms, _, e in harness.log if isinstance(e, Disconnect)] == [(10106, 1)]
-    assert harness.asked("a")[-1] == "FindCoordinator"
+    assert harness.request_names("a")[-1] == "FindCoordinator"
 
 
 def test_a_request_timeout_closes_the_connection():
@@ -220,7 +220,7 @@ def test_a_request_timeout_closes_the_connection():
     harness.run(9000)
 
     assert [(ms, e.node) for ms, _, e in harness.log if isinstance(e, Disconnect)] == [(8106, 1)]
-    assert harness.asked("a").count("FindCoordinator") == 2
+    assert harness.request_names("a").count("FindCoordinator") == 2
 
 
 def test_rebalance_in_progress_between_join_and_sync_is_ignored():
@@ -314,7 +314,7 @@ def test_a_member_commits_before_it_revokes_and_rejoins():
     harness.add(consumer("b"), "b")
     harness.run(4000)
 
-    kinds = [k for k in harness.asked("a") if k != "Heartbeat"]
+    kinds = [k for k in harness.request_names("a") if k != "Heartbeat"]
     assert kinds[-4:] == ["OffsetCommit", "JoinGroup", "SyncGroup", "OffsetFetch"]
 
 
@@ -353,7 +353,7 @@ def test_close_commits_revokes_and_leaves():
     harness.call("a", "close")
     harness.run(2000)
 
-    assert harness.asked("a")[-2:] == ["OffsetCommit", "LeaveGroup"]
+    assert harness.request_names("a")[-2:] == ["OffsetCommit", "LeaveGroup"]
     assert harness.of("a", LeaveGroup)[0].members[0].reason == "the consumer is being closed"
     assert harness.calls("a")[-1] == ("revoked", ALL)
     assert harness.log[-1] == (1004, "a", Closed())
@@ -400,7 +400,7 @@ def test_unsubscribe_leaves_the_group_for_good():
     (left,) = harness.of("a", LeaveGroup)
     assert left.members[0].reason == "the consumer unsubscribed from all topics"
     assert harness.calls("a") == [("assigned", ALL), ("revoked", ALL)]
-    assert harness.asked("a")[-1] == "LeaveGroup"
+    assert harness.request_names("a")[-1] == "LeaveGroup"
 
 
 # Topics.
@@ -423,7 +423,7 @@ def test_metadata_of_a_missing_topic_is_requested_repeatedly():
     harness.topics["orders"] = 4
     harness.run(8000)
 
-    assert harness.asked("a").count("Metadata") > 3
+    assert harness.request_names("a").count("Metadata") > 3
     assert harness.calls("a")[-1] == ("assigned", ALL)
 
 

@@ -43,7 +43,7 @@ def harness_of(*names, to_ms=1000, **config):
 def test_the_requests_up_to_the_first_assignment():
     harness = harness_of("a")
 
-    assert harness.asked("a") == [
+    assert harness.request_names("a") == [
         "FindCoordinator", "Metadata", "JoinGroup", "JoinGroup", "Metadata", "SyncGroup",
         "Heartbeat", "OffsetFetch",
     ]  # fmt: skip
@@ -173,7 +173,7 @@ def test_close_revokes_commits_and_leaves():
     harness.call("a", "close")
     harness.run(2000)
 
-    assert harness.asked("a")[-2:] == ["OffsetCommit", "LeaveGroup"]
+    assert harness.request_names("a")[-2:] == ["OffsetCommit", "LeaveGroup"]
     assert harness.calls("a")[-1] == ("revoked", ALL)
     assert harness.log[-1][2] == Closed()
 
@@ -265,7 +265,7 @@ def test_unsubscribe_leaves():
 
     assert harness.calls("a")[-1] == ("revoked", ALL)
     assert len(harness.of("a", LeaveGroup)) == 1
-    assert harness.asked("a")[-1] == "LeaveGroup"
+    assert harness.request_names("a")[-1] == "LeaveGroup"
 
 
 def test_a_failed_manual_commit_is_raised():

@@ -1,4 +1,4 @@
-"""Every cell of the error tables: a consumer is driven there, and does what the cell says."""
+"""Every cell of the error tables, tested with a consumer that gets the error."""
 
 import pytest
 
@@ -117,15 +117,15 @@ class Aftermath:
         return [e.kind for e in self.log if type(e).__name__ == "ListenerCall"][:1]
 
 
-def again(kind, ms):
+def retries(kind, ms):
     """The request is repeated after ``ms``; no error is raised."""
     return lambda seen, error: seen.first(kind)[0] == ms and seen.raised == []
 
 
-def found_again(kind, ms=0):
+def finds_and_retries(kind, ms=0):
     def check(seen, error):
-        asked_ms, repeated_ms = seen.first(FindCoordinator)[0], seen.first(kind)[0]
-        return asked_ms == ms and repeated_ms >= ms + 2 and seen.raised == []
+        find_ms, repeated_ms = seen.first(FindCoordinator)[0], seen.first(kind)[0]
+        return find_ms == ms and repeated_ms >= ms + 2 and seen.raised == []
 
     return check
 
@@ -156,31 +156,31 @@ def closes(seen, error):
 BOTH_DO = {
     (JoinGroup, ADOPT): rejoins("c-given", listener=["assigned"]),
     (JoinGroup, FENCED): raises(is_fatal=True),
-    (SyncGroup, FIND): found_again(JoinGroup),
+    (SyncGroup, FIND): finds_and_retries(JoinGroup),
     (SyncGroup, FENCED): raises(is_fatal=True),
-    (Heartbeat, RETRY): again(Heartbeat, 100),
-    (Heartbeat, FIND): found_again(Heartbeat),
+    (Heartbeat, RETRY): retries(Heartbeat, 100),
+    (Heartbeat, FIND): finds_and_retries(Heartbeat),
     (Heartbeat, REJOIN): rejoins(None, ms=2, listener=["revoked"]),  # after a commit
     (Heartbeat, RESET): rejoins(None, listener=["lost"]),
     (Heartbeat, RENEW): rejoins("", listener=["lost"]),
     (Heartbeat, FENCED): raises(is_fatal=True),
-    (OffsetCommit, RETRY): again(OffsetCommit, 100),
-    (OffsetCommit, FIND): found_again(OffsetCommit),
+    (OffsetCommit, RETRY): retries(OffsetCommit, 100),
+    (OffsetCommit, FIND): finds_and_retries(OffsetCommit),
     (OffsetCommit, RESET): rejoins(None, listener=["lost"]),
     (OffsetCommit, RENEW): rejoins("", listener=["lost"]),
     (OffsetCommit, FAIL): continues_without_rejoin,
     (OffsetCommit, FENCED): raises(is_fatal=True),
-    (OffsetFetch, RETRY): again(OffsetFetch, 100),
-    (OffsetFetch, FIND): found_again(OffsetFetch),
+    (OffsetFetch, RETRY): retries(OffsetFetch, 100),
+    (OffsetFetch, FIND): finds_and_retries(OffsetFetch),
     (OffsetFetch, RAISE): raises(),
     (LeaveGroup, IGNORE): closes,
 }
 
 JAVA_DOES = BOTH_DO | {
-    (FindCoordinator, RETRY): again(FindCoordinator, 100),
+    (FindCoordinator, RETRY): retries(FindCoordinator, 100),
     (FindCoordinator, RAISE): raises(),
-    (JoinGroup, RETRY): again(JoinGroup, 100),
-    (JoinGroup, FIND): found_again(JoinGroup, ms=100),
+    (JoinGroup, RETRY): retries(JoinGroup, 100),
+    (JoinGroup, FIND): finds_and_retries(JoinGroup, ms=100),
     (JoinGroup, REJOIN): rejoins(None, listener=["assigned"]),
     (JoinGroup, RENEW): rejoins("", listener=["assigned"]),
     (JoinGroup, RAISE): raises(),
@@ -200,12 +200,12 @@ def raises_and_asks_again(kind, ms):
 LIBRDKAFKA_DOES = BOTH_DO | {
     (FindCoordinator, RETRY): lambda seen, error: seen.first(FindCoordinator)[0] in range(498, 500),
     (FindCoordinator, RAISE): raises_and_asks_again(FindCoordinator, 498),
-    (JoinGroup, RETRY): again(JoinGroup, 1998),
-    (JoinGroup, FIND): found_again(JoinGroup),
+    (JoinGroup, RETRY): retries(JoinGroup, 1998),
+    (JoinGroup, FIND): finds_and_retries(JoinGroup),
     (JoinGroup, RESET): rejoins(None, ms=1998, listener=["assigned"]),
     (JoinGroup, RENEW): rejoins("", ms=1998, listener=["assigned"]),
     (JoinGroup, RAISE): raises_and_asks_again(JoinGroup, 1998),
-    (SyncGroup, RETRY): again(JoinGroup, 994),
+    (SyncGroup, RETRY): retries(JoinGroup, 994),
     (SyncGroup, REJOIN): rejoins(None, ms=994, listener=["assigned"]),
     (SyncGroup, RESET): rejoins(None, ms=994, listener=["assigned"]),
     (SyncGroup, RENEW): rejoins("", ms=994, listener=["assigned"]),

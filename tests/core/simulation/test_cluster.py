@@ -264,11 +264,11 @@ def test_a_group_becomes_stable_on_a_bad_network(network):
 
 def test_times_without_an_owner_and_with_two_owners():
     owned = OwnershipTimes()
-    owned.gained("a", ("t", 0), 1_000)
-    owned.gained("a", ("t", 1), 1_000)
-    owned.gained("b", ("t", 1), 1_400)  # two owners for 100 ms
-    owned.let_go("a", ("t", 1), 1_500)
-    owned.gone("a", 2_000)  # ("t", 0) has no owner from here on
+    owned.assigned("a", ("t", 0), 1_000)
+    owned.assigned("a", ("t", 1), 1_000)
+    owned.assigned("b", ("t", 1), 1_400)  # two owners for 100 ms
+    owned.revoked("a", ("t", 1), 1_500)
+    owned.process_ended("a", 2_000)  # ("t", 0) has no owner from here on
     owned.close(2_700)
 
     assert (owned.unowned_ms, owned.double_ms, owned.moves) == (700, 100, 1)

@@ -78,7 +78,7 @@ class ZooKeeperGroupHarness:
         if not self.operator.client.is_connected:
             self.operator.client.connect(self.network.now_ms)
         for op in ops:
-            self.operator.client.ask(op, self.network.now_ms)
+            self.operator.client.submit(op, self.network.now_ms)
         self.network.perform("operator", self.operator.drain())
 
     def run_for(self, duration_ms):
@@ -97,13 +97,15 @@ class ZooKeeperGroupHarness:
         return {name: list(consumer.fetching) for name, consumer in self.consumers.items()}
 
     def events_of(self, kind):
-        return [(at, who, event) for at, who, event in self.events if isinstance(event, kind)]
+        return [
+            (at, process, event) for at, process, event in self.events if isinstance(event, kind)
+        ]
 
-    def _observe(self, now_ms, who, effect):
+    def _observe(self, now_ms, process, effect):
         if isinstance(effect, SendMessage):
-            self.sent.append((now_ms, who, effect.target, effect.message))
+            self.sent.append((now_ms, process, effect.target, effect.message))
         else:
-            self.events.append((now_ms, who, effect))
+            self.events.append((now_ms, process, effect))
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def test_the_operations_of_a_rebalance_in_order(make_group):
     group.run_for(1000)
 
     operations = [
-        m.op for _, who, _, m in group.sent if who == "a" and isinstance(m, ClientOperation)
+        m.op for _, process, _, m in group.sent if process == "a" and isinstance(m, ClientOperation)
     ]
     me = f"{IDS}/a"
     assert operations == [
@@ -92,7 +92,7 @@ def test_a_second_consumer_makes_the_first_rebalance_too(make_group):
     group.start("b")
     group.run_for(5000)
 
-    first = [event for _, who, event in group.events if who == "a"]
+    first = [event for _, process, event in group.events if process == "a"]
     assert first[:3] == [
         WatchFired(CHILDREN_CHANGED, IDS),
         RebalanceBegan(0),
@@ -113,7 +113,7 @@ def test_changes_during_a_rebalance_cause_one_more_rebalance(make_group):
         group.network.at(1000 + after_ms, lambda name=name: group.start(name))
     group.run_for(10_000)
 
-    woken = [event for _, who, event in group.events if who == "a"]
+    woken = [event for _, process, event in group.events if process == "a"]
     assert woken.count(WatchFired(CHILDREN_CHANGED, IDS)) == 3
     assert woken.count(RebalanceEnded(0, True)) == 2
     assert group.ownership.all_owned_once
@@ -192,7 +192,7 @@ def test_changed_offsets_are_committed_by_interval_and_before_a_release(make_gro
     group.run_for(1000)
 
     operations = [
-        m.op for _, who, _, m in group.sent if who == "a" and isinstance(m, ClientOperation)
+        m.op for _, process, _, m in group.sent if process == "a" and isinstance(m, ClientOperation)
     ]
     commit = operations.index(SetData(paths.offset("g", "t", 1), "25"))
     assert commit < operations.index(Delete(paths.owner("g", "t", 1)))
@@ -276,7 +276,9 @@ def test_a_killed_consumers_partitions_are_claimed_after_its_session_expired(mak
     group.start("b")
     group.run_for(10_000)
     assert group.owners("t")[0] == "a-0"
-    pinged_ms = [at for at, who, _, m in group.sent if who == "a" and isinstance(m, Ping)][-1]
+    pinged_ms = [at for at, process, _, m in group.sent if process == "a" and isinstance(m, Ping)][
+        -1
+    ]
 
     group.kill("a")
     group.run_for(10_000)
@@ -297,7 +299,7 @@ def test_new_partitions_make_all_consumers_rebalance(make_group):
     group.write(SetData(paths.topic("t"), paths.topic_data({p: [1] for p in range(4)})))
     group.run_for(10_000)
 
-    fired = [(who, event) for _, who, event in group.events_of(WatchFired)]
+    fired = [(process, event) for _, process, event in group.events_of(WatchFired)]
     assert sorted(fired) == [
         (name, WatchFired(WatchType.NODE_DATA_CHANGED, paths.topic("t"))) for name in "ab"
     ]

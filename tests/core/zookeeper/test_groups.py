@@ -116,7 +116,7 @@ def test_herd_effect_a_new_member_makes_every_member_read_all_members(
     assert counts["claims_refused"] == 0
 
 
-def test_split_brain_a_consumer_cut_off_from_zookeeper_fetches_partitions_of_another(make_group):
+def test_split_brain_a_consumer_cut_off_from_zookeeper_fetches_anothers_partitions(make_group):
     """Its session expires at 15,000 ms, and it learns of that at 30,054 ms, after reconnecting."""
     group = make_group({"t": 2})
     group.start("a")

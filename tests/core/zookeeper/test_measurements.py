@@ -26,8 +26,8 @@ def test_unowned_time_counts_from_adding_a_partition_to_its_first_consumer():
 
 def test_time_with_several_consumers_counts_once():
     ownership = OwnershipMeter([T0])
-    for at_ms, who in ((0, "a"), (10, "b"), (20, "c")):
-        ownership.start(who, [T0], at_ms)
+    for at_ms, name in ((0, "a"), (10, "b"), (20, "c")):
+        ownership.start(name, [T0], at_ms)
     assert ownership.doubled == 1
     ownership.stop("a", [T0], 30)
     ownership.stop("b", [T0], 45)

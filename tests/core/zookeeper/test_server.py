@@ -44,10 +44,10 @@ class RecordingClient:
         self.client.connect(self.network.now_ms)
         self.network.perform(self.name, self._drain())
 
-    def ask(self, *ops, watch=()):
+    def submit(self, *ops, watch=()):
         self.client.listened.update(watch)
         for op in ops:
-            self.client.ask(op, self.network.now_ms)
+            self.client.submit(op, self.network.now_ms)
         self.network.perform(self.name, self._drain())
 
     def received(self, source, message, now_ms):
@@ -95,7 +95,7 @@ def test_a_write_at_a_follower_reaches_all_servers_through_the_leader():
     network, servers = ensemble()
     client_process = connected(network, "c", ["zk-2"])
 
-    client_process.ask(Create("/n", "x"))
+    client_process.submit(Create("/n", "x"))
     network.run(200)
 
     assert [server.tree.nodes["/n"].data for server in servers] == ["x", "x"]
@@ -108,7 +108,7 @@ def test_replies_keep_the_order_of_requests_and_show_own_writes():
     network, _ = ensemble()
     client_process = connected(network, "c", ["zk-2"])
 
-    client_process.ask(Create("/n", "1"), GetData("/n"), SetData("/n", "2"), GetData("/n"))
+    client_process.submit(Create("/n", "1"), GetData("/n"), SetData("/n", "2"), GetData("/n"))
     network.run(200)
 
     assert client_process.values() == [None, "1", None, "2"]
@@ -119,12 +119,12 @@ def test_a_lagging_follower_returns_old_data():
     writer = connected(network, "w", ["zk-1"])
     reader = connected(network, "r", ["zk-2"])
 
-    writer.ask(Create("/n", "x"))
+    writer.submit(Create("/n", "x"))
     network.run(210)
-    reader.ask(GetData("/n"))
+    reader.submit(GetData("/n"))
     network.run(220)
     network.run(300)
-    reader.ask(GetData("/n"))
+    reader.submit(GetData("/n"))
     network.run(400)
 
     assert reader.values() == [None, "x"]
@@ -134,13 +134,13 @@ def test_a_notification_precedes_any_reply_that_shows_the_change():
     network, _ = ensemble()
     watcher = connected(network, "c", ["zk-2"])
     writer = connected(network, "w", ["zk-1"])
-    watcher.ask(GetChildren("/"), watch=["/"])
+    watcher.submit(GetChildren("/"), watch=["/"])
     network.run(300)
 
-    writer.ask(Create("/n"))
+    writer.submit(Create("/n"))
     for now_ms in range(300, 320):
         network.run(now_ms)
-        watcher.ask(Exists("/n"))
+        watcher.submit(Exists("/n"))
     network.run(400)
 
     received_events = [event for _, event in watcher.received_events]
@@ -157,7 +157,7 @@ def test_a_session_expires_at_the_first_tick_after_its_timeout(heard_ms):
     network, (leader,) = ensemble(servers=("zk",))
     network.run(heard_ms)
     client_process = connected(network, "c", ["zk"])
-    client_process.ask(Create("/e", is_ephemeral=True))
+    client_process.submit(Create("/e", is_ephemeral=True))
     network.run(network.now_ms + 10)
     last_ms = network.now_ms - 9
     network.cut("c", ["zk"])
@@ -172,7 +172,7 @@ def test_a_session_expires_at_the_first_tick_after_its_timeout(heard_ms):
 def test_pings_keep_a_session_alive_also_through_a_follower():
     network, servers = ensemble()
     client_process = connected(network, "c", ["zk-2"])
-    client_process.ask(Create("/e", is_ephemeral=True))
+    client_process.submit(Create("/e", is_ephemeral=True))
 
     network.run(60_000)
 
@@ -184,12 +184,12 @@ def test_session_and_watches_survive_a_change_of_server():
     network, servers = ensemble()
     client_process = connected(network, "c", ["zk-2", "zk-1"])
     writer = connected(network, "w", ["zk-1"])
-    client_process.ask(Create("/e", is_ephemeral=True), GetChildren("/"), watch=["/"])
+    client_process.submit(Create("/e", is_ephemeral=True), GetChildren("/"), watch=["/"])
     network.run(300)
 
     network.cut("c", ["zk-2"])
     network.run(350)
-    writer.ask(Create("/n"))
+    writer.submit(Create("/n"))
     network.run(8000)
 
     assert client_process.received_events[-1][1] == WatchTriggered(
@@ -204,7 +204,7 @@ def test_unanswered_operations_are_repeated_on_the_next_connection():
     client_process = connected(network, "c", ["zk-2", "zk-1"])
 
     network.cut("c", ["zk-2"])
-    client_process.ask(Create("/n"))
+    client_process.submit(Create("/n"))
     network.run(8000)
 
     assert [event for _, event in client_process.received_events] == [
@@ -216,7 +216,7 @@ def test_unanswered_operations_are_repeated_on_the_next_connection():
 def test_a_client_learns_of_its_expired_session_after_reconnecting():
     network, servers = ensemble()
     client_process = connected(network, "c", ["zk-1", "zk-2"])
-    client_process.ask(Create("/e", is_ephemeral=True))
+    client_process.submit(Create("/e", is_ephemeral=True))
     network.run(200)
 
     network.cut("c", ["zk-1", "zk-2"])
