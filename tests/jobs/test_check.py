@@ -3,7 +3,9 @@
 from datetime import date, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 
 from coordinator_core.records import encode_key, encode_value
 from jobs.checks.check import broken_laws
@@ -463,6 +465,19 @@ def test_a_missing_table_of_a_run_is_found(sound, tmp_path, table):
     rows = broken_laws(str(tmp_path))[1]
 
     assert ("a run writes every table", None, table, "a table", "none") in rows
+
+
+def test_a_column_unknown_to_this_version_is_found(sound, tmp_path):
+    for table in SOUND.keys() - {"runs"}:
+        (tmp_path / table).symlink_to(sound / table)
+    rows = DeltaTable(str(sound / "runs")).to_pyarrow_table()
+    added = rows.append_column("not_yet", pa.nulls(rows.num_rows, pa.int32()))
+    write_deltalake(str(tmp_path / "runs"), added, partition_by=["cluster_id"])
+
+    [(law, _, where, expected, actual)] = broken_laws(str(tmp_path))[1]
+
+    assert (law, where, expected) == ("every table is intact", "runs.not_yet", "no such column")
+    assert "runs: column not_yet is unknown to this version of Regroup" in actual
 
 
 def test_a_folder_without_tables_is_refused(tmp_path):

@@ -57,7 +57,7 @@ def test_an_empty_table_has_its_columns(empty, table):
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "columns",
     [
         "SUM(join_ms), MAX(end_time) - MIN(end_time) FROM rebalance_latency",
         "SUM(LEN(members)), MAX(members[1].assigned[1].partitions[1] + 1) FROM group_metadata",
@@ -65,8 +65,8 @@ def test_an_empty_table_has_its_columns(empty, table):
     ],
     ids=["plain", "lists of structs", "maps"],
 )
-def test_an_empty_tables_columns_have_their_types(empty, asked):
-    assert query(empty, f"SELECT {asked}")[1] == [(None, None)]
+def test_an_empty_tables_columns_have_their_types(empty, columns):
+    assert query(empty, f"SELECT {columns}")[1] == [(None, None)]
 
 
 @pytest.mark.parametrize("view", view_names())
@@ -103,8 +103,8 @@ def test_a_view_warns_of_a_missing_table_that_nightly_does_not_write(lake, capsy
     columns, rows = query(lake, "SELECT group_id, seeds, from_time FROM q12_what_if")
 
     assert (columns, rows) == (["group_id", "seeds", "from_time"], [])
-    said = capsys.readouterr().err.splitlines()
-    assert said == [
+    notices = capsys.readouterr().err.splitlines()
+    assert notices == [
         f"--lake {lake}: no table {table} in it yet; run `regroup what-if-sweep`"
         for table in ["advice", "what_if"]
     ]
@@ -155,13 +155,15 @@ def test_clusters_of_any_name(spark, frame, tmp_path):
     rows = [{"cluster_id": name, "group_id": "g", "generation": 1} for name in names]
     Lake(spark, str(tmp_path), "c").insert_new("churn", frame("churn", rows))
 
-    _, found = query(str(tmp_path), "SELECT cluster_id, group_id FROM churn ORDER BY cluster_id")
+    _, rows_read = query(
+        str(tmp_path), "SELECT cluster_id, group_id FROM churn ORDER BY cluster_id"
+    )
 
-    assert found == [(name, "g") for name in names]
+    assert rows_read == [(name, "g") for name in names]
 
 
 @pytest.mark.parametrize(
-    ("statement", "said"),
+    ("statement", "message"),
     [
         ("", "no statement; give one SELECT"),
         (";", "no statement; give one SELECT"),
@@ -172,11 +174,11 @@ def test_clusters_of_any_name(spark, frame, tmp_path):
         ("SELECT 'x'::INT FROM churn", "Could not convert string 'x' to INT32"),
     ],
 )
-def test_an_error_is_one_line(lake, statement, said):
+def test_an_error_is_one_line(lake, statement, message):
     with pytest.raises(UsageError) as raised:
         query(lake, statement)
 
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
@@ -214,3 +216,14 @@ def test_a_column_that_an_older_table_lacks_is_null_and_of_its_type(write_lake, 
     )
 
     assert (len(columns), rows) == (3, [("r", None, None)])
+
+
+def test_a_table_whose_columns_were_renamed_since_is_refused(write_lake, tmp_path):
+    run = {"run_id": "r", "step": "nightly", "started_at": 0, "seconds": 1.0, "outcome": "done"}
+    newer = write_lake(tmp_path / "newer", {"runs": [run]})
+    rows = DeltaTable(f"{newer}/runs").to_pyarrow_table()
+    names = ["given" if name == "options" else name for name in rows.column_names]
+    write_deltalake(str(tmp_path / "older" / "runs"), rows.rename_columns(names))
+
+    with pytest.raises(UsageError, match="older/runs: column given is unknown to this version"):
+        query(str(tmp_path / "older"), "SELECT run_id FROM runs")
