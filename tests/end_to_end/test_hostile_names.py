@@ -1,4 +1,4 @@
-"""Names come from any client: whatever they hold, they are rows like others, and nothing else."""
+"""Hostile names of clients: they become ordinary rows, and have no other effect."""
 
 import base64
 import json
@@ -22,7 +22,7 @@ from jobs.nightly import NightlyOptions, nightly
 from jobs.segments.writer import record_batch
 
 DAY_MS = 1_795_219_200_000
-MOST = 2**15 - 1  # bytes of a string
+MOST = 2**15 - 1  # maximum length of a string in bytes
 NAMES = [
     "",
     " ",
@@ -48,7 +48,7 @@ MEMBERS = 2
 
 
 def records():
-    """Two generations of a group of each name, its members, topic and reasons named alike."""
+    """Two generations of a group per name; members, topics and metadata have the same name."""
     for number, name in enumerate(NAMES):
         subscription = encode_subscription(Subscription(1, [name], None, [], -1))
         for generation in (1, 2):
@@ -61,7 +61,7 @@ def records():
 
 def group(name, subscription, generation, at):
     def member(number):
-        given = encode_assignment(Assignment(1, [(name, [number])], None))
+        assignment = encode_assignment(Assignment(1, [(name, [number])], None))
         return {
             "member_id": cut(f"{name}{number}"),
             "group_instance_id": cut(f"{name}{number}") if number else None,
@@ -70,7 +70,7 @@ def group(name, subscription, generation, at):
             "rebalance_timeout": 1,
             "session_timeout": 1,
             "subscription": subscription,
-            "assignment": given,
+            "assignment": assignment,
         }
 
     fields = {
@@ -85,7 +85,7 @@ def group(name, subscription, generation, at):
 
 
 def cut(text):
-    """As many of its last characters as a string has room for."""
+    """The last characters, up to the maximum length of a string."""
     while len(text.encode()) > MOST:
         text = text[1:]
     return text
@@ -130,18 +130,18 @@ def printed(*command):
         "metadata FROM committed_offsets WHERE topic = group_id",
     ],
 )
-def test_every_name_is_a_row_like_others(lake, columns):
-    found = [name for (name,) in query(lake, f"SELECT DISTINCT {columns}")[1]]
+def test_every_name_is_an_ordinary_row(lake, columns):
+    names = [name for (name,) in query(lake, f"SELECT DISTINCT {columns}")[1]]
 
-    assert sorted(found) == sorted(NAMES)
+    assert sorted(names) == sorted(NAMES)
 
 
-def test_the_lake_keeps_its_laws_and_nothing_is_in_quarantine(lake):
+def test_the_lake_is_valid_and_its_quarantine_empty(lake):
     assert broken_laws(lake)[1] == []
     assert query(lake, "SELECT SUM(quarantined) FROM ingested_files")[1] == [(0,)]
 
 
-def test_a_terminal_is_told_no_control_characters(lake):
+def test_control_characters_are_escaped(lake):
     out = printed("sql", "--lake", lake, "SELECT group_id, leader FROM generations")
 
     assert "DROP TABLE" in out
@@ -149,14 +149,14 @@ def test_a_terminal_is_told_no_control_characters(lake):
     assert "\u202e" not in out
 
 
-def test_json_has_the_names_as_they_are(lake):
+def test_json_has_the_unchanged_names(lake):
     sql = "SELECT DISTINCT group_id FROM generations"
     out = printed("sql", "--lake", lake, "--format", "json", sql)
 
     assert sorted(row["group_id"] for row in json.loads(out)) == sorted(NAMES)
 
 
-def test_decode_has_the_names_as_they_are(segment):
+def test_decode_has_the_unchanged_names(segment):
     rows = [json.loads(line) for line in printed("decode", str(segment)).splitlines()]
     keys = [encode_key(2, {"group": name}) for name in NAMES for _ in (1, 2)]
 

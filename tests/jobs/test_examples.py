@@ -31,7 +31,7 @@ NEED_SPARK = [
 # A part of the output, and the exit code, for a lake with the logs and records of two groups.
 OUTPUTS = {
     "sql": (" cluster_id   group_id   cause", 0),
-    "check": ("event_date is the UTC date of the row's time", 1),  # what is not asked for is missing
+    "check": ("event_date is the UTC date of the row's time", 1),  # rows of some tables only
     "decode": ('{"partition":', 0),
     "assign": ('{"case":"two","assignment":{"a":[["t",0],["t",1]],"b":[["t",2]]}}\n', 0),
     "simulate": ("\n billing           6           20", 0),
