@@ -86,8 +86,8 @@ def show(lake: str, truths: dict[str, Truth], seeds: int) -> None:
             for variant, settings in VARIANTS.items():
                 if f"{group}-{variant}" not in truths[version]:
                     continue
-                request = WhatIfOptions(lake, f"{version} {play}", f"{group}-base", settings, seeds)
-                answer = evaluate(request)
+                options = WhatIfOptions(lake, f"{version} {play}", f"{group}-base", settings, seeds)
+                answer = evaluate(options)
                 predicted[variant] = (answer.predicted[0] if settings else answer.model).median
             for variant, outcome in predicted.items():
                 true = truths[version][f"{group}-{variant}"]

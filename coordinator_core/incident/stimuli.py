@@ -1,4 +1,4 @@
-"""What reached the coordinator: requests, takeovers of the group, and members that went silent."""
+"""What reached the coordinator: requests and takeovers of the group; and sessions that expired."""
 
 from __future__ import annotations
 

@@ -256,9 +256,9 @@ def _shown(name: str, fields: Mapping[str, object], coordinator: str) -> str:
 def holds_in(versions: str, version: str) -> bool:
     """Whether ``2.8.1-4.0`` (both ends included) contains version ``4.0.2``."""
     first, _, last = versions.partition("-")
-    wanted = _numbers(version)
+    numbers = _numbers(version)
     high = _numbers(last or first)
-    return _numbers(first) <= wanted and wanted[: len(high)] <= high
+    return _numbers(first) <= numbers and numbers[: len(high)] <= high
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -222,7 +222,9 @@ class _FigureCounter:
     def take(self, truth: Mapping[str, Any]) -> None:
         kind = truth["truth"]
         if kind == "callback":
-            change = self._owned.assigned if truth["callback"] == "assigned" else self._owned.revoked
+            change = (
+                self._owned.assigned if truth["callback"] == "assigned" else self._owned.revoked
+            )
             for topic, number in truth["partitions"]:
                 change(truth["process"], (topic, number), truth["at_ms"])
         elif kind == "end":

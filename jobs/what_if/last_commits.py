@@ -21,16 +21,16 @@ WITH stable AS (
     FROM generations
     WHERE stable_time IS NOT NULL AND {where}
 ),
-gone AS (
+departed AS (
     SELECT DISTINCT cluster_id, group_id, incarnation, member_id, left_time
     FROM generation_members
     WHERE left_how IS NOT NULL AND {where}
 )
 SELECT a.cluster_id, a.group_id, a.member_id, MAX(c.append_time) AS committed
-FROM gone g
+FROM departed d
 JOIN assignments a
-    ON a.cluster_id = g.cluster_id AND a.group_id = g.group_id
-    AND a.incarnation = g.incarnation AND a.member_id = g.member_id AND a.assignor = 'actual'
+    ON a.cluster_id = d.cluster_id AND a.group_id = d.group_id
+    AND a.incarnation = d.incarnation AND a.member_id = d.member_id AND a.assignor = 'actual'
 JOIN stable s
     ON s.cluster_id = a.cluster_id AND s.group_id = a.group_id
     AND s.incarnation = a.incarnation AND s.generation = a.generation
@@ -39,5 +39,5 @@ JOIN (SELECT * FROM committed_offsets WHERE NOT tombstone AND {where}) c
     AND c.topic = a.topic AND c.partition = a.partition
     AND c.append_time >= s.stable_time
     AND (s.until_time IS NULL OR c.append_time < s.until_time)
-    AND (g.left_time IS NULL OR c.append_time <= g.left_time)
+    AND (d.left_time IS NULL OR c.append_time <= d.left_time)
 GROUP BY a.cluster_id, a.group_id, a.member_id"""

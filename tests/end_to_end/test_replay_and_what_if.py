@@ -25,18 +25,18 @@ INCIDENTS = [
 
 
 @pytest.fixture(scope="module")
-def played(demo, tmp_path_factory):
-    return demo.copy(tmp_path_factory.mktemp("played"))
+def lake_copy(demo, tmp_path_factory):
+    return demo.copy(tmp_path_factory.mktemp("lake"))
 
 
 @pytest.mark.parametrize(("cluster", "era", "groups"), INCIDENTS)
-def test_every_generation_is_reproduced(played, cluster, era, groups):
-    incident_replay.run(Lake(build_session(load_config(None)), played.root, cluster))
+def test_every_generation_is_reproduced(lake_copy, cluster, era, groups):
+    incident_replay.run(Lake(build_session(load_config(None)), lake_copy.root, cluster))
 
     expected = [(group, count, count, "both", era) for group, count in groups.items()]
-    assert played.rows(COUNTS.format(cluster=cluster)) == expected
+    assert lake_copy.rows(COUNTS.format(cluster=cluster)) == expected
     for group, count in groups.items():
-        result = replay_group(ReplayOptions(played.root, cluster, group))
+        result = replay_group(ReplayOptions(lake_copy.root, cluster, group))
         assert sum(each.is_reproduced for each in result.generations) == count
 
 
@@ -47,33 +47,33 @@ LIVES = """
     ORDER BY process, life"""
 
 
-def test_the_sweep_has_the_figures_of_the_command_and_the_process_lives(played):
+def test_the_sweep_has_the_figures_of_the_command_and_the_process_lives(lake_copy):
     cluster = "kafka-3.9"
-    lake = Lake(build_session(load_config(None)), played.root, cluster)
+    lake = Lake(build_session(load_config(None)), lake_copy.root, cluster)
 
     what_if_sweep.run(lake, (SettingsChange(membership="static"),), seeds=1)
 
     for group in ("billing-eager", "reports-java"):
         options = what_if.WhatIfOptions(
-            played.root, cluster, group, ("membership=static",), seeds=1
+            lake_copy.root, cluster, group, ("membership=static",), seeds=1
         )
         result = what_if.evaluate(options)
         where = f"cluster_id = '{cluster}' AND group_id = '{group}'"
-        assert played.rows(
+        assert lake_copy.rows(
             f"SELECT basis, {FIGURES} FROM what_if WHERE {where} ORDER BY basis"
         ) == [
             ("model", *result.model.median),
             ("observed", *result.observed),
             ("predicted", *result.predicted[0].median),
         ]
-    advised = played.rows(f"SELECT COUNT(*) FROM advice WHERE cluster_id = '{cluster}'")
+    advised = lake_copy.rows(f"SELECT COUNT(*) FROM advice WHERE cluster_id = '{cluster}'")
     assert advised == [(5,)]
 
-    assert played.rows(LIVES.format(cluster=cluster, group="reports-java")) == [
+    assert lake_copy.rows(LIVES.format(cluster=cluster, group="reports-java")) == [
         ("reports-1", 1, "start", "killed", None, 1, 0),
         ("reports-1", 2, "crash_restart", "shut_down", None, 1, 0),
         ("reports-2", 1, "start", "shut_down", None, 1, 0),
         ("reports-3", 1, "scale_out", "shut_down", None, 1, 0),
     ]
-    slow = played.rows(LIVES.format(cluster=cluster, group="audit-python"))
+    slow = lake_copy.rows(LIVES.format(cluster=cluster, group="audit-python"))
     assert [(row[0], row[5], row[6]) for row in slow] == [("audit-1", 2, 1), ("audit-2", 1, 0)]

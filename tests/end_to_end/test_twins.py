@@ -52,7 +52,7 @@ EVER = (0, 1 << 50)
 
 
 @pytest.fixture
-def left_behind(tmp_path, version):
+def broker_files(tmp_path, version):
     """The brokers of all runs as one cluster.  They share no group, so it suffices to renumber
     their partitions of __consumer_offsets.
     """
@@ -69,16 +69,16 @@ def left_behind(tmp_path, version):
 
 
 @pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
-def test_tables_have_the_counted_figures(left_behind, version):
-    lake = IncidentLake(str(left_behind / "lake"))
+def test_tables_have_the_counted_figures(broker_files, version):
+    lake = IncidentLake(str(broker_files / "lake"))
     counted = [job for job in JOBS if job not in NOT_COUNTED]
-    lake.run(version, left_behind / "segments", left_behind / "logs", jobs=counted)
+    lake.run(version, broker_files / "segments", broker_files / "logs", jobs=counted)
 
     for truth in TRUTHS:
-        played = json.loads((left_behind / "plays" / truth).read_text())
-        window = (played["t0_wall_ms"], played["t0_wall_ms"] + played["window_ms"])
-        assert played["groups"]
-        for name, counted_figures in played["groups"].items():
+        truths = json.loads((broker_files / "plays" / truth).read_text())
+        window = (truths["t0_wall_ms"], truths["t0_wall_ms"] + truths["window_ms"])
+        assert truths["groups"]
+        for name, counted_figures in truths["groups"].items():
             for span, (first, last) in {"whole_run": EVER, "window": window}.items():
                 sql = COUNTS.format(cluster=version, group=name, first=first, last=last)
                 *counts, not_stable_ms = lake.rows(sql)[0]

@@ -32,6 +32,6 @@ def test_most_generations_are_reproduced(era, share):
 @pytest.mark.parametrize("era", ["0.9", "0.10", "2.0"])
 def test_old_logs_with_fewer_lines_are_replayed(era, seed):
     """Up to 2.0 starts have no reason and joins no line; every divergence has its evidence."""
-    for results in replays(seed, (era,)):
-        for each in results.generations:
+    for result in replays(seed, (era,)):
+        for each in result.generations:
             assert each.is_reproduced or each.comparison.divergence.evidence
