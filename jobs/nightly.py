@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 from jobs import ingest
 from jobs.command_line.arguments import date_range
-from jobs.command_line.config import Config, known_timezone
+from jobs.command_line.config import Config, valid_timezone
 from jobs.console.errors import UsageError
 from jobs.engine.session import build_session
 from jobs.lake.scope import scope_of
@@ -53,7 +53,7 @@ def inputs_of(options: NightlyOptions, config: Config) -> ingest.Inputs:
     return ingest.Inputs(
         segments=_segments(options.segments),
         broker_logs=_files(options.broker_log, "--broker-log", broker_log.FILES_LIKE),
-        log_timezone=known_timezone(options.log_timezone or config.log_timezone),
+        log_timezone=valid_timezone(options.log_timezone or config.log_timezone),
         dates=date_range(options.date, options.first, options.last),
         dump=None if options.dump is None else Dump(options.dump),
         traces=_files(options.trace, "--trace", trace.FILES_LIKE),

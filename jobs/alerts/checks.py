@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 
 class Alert(NamedTuple):
-    """``value``: a count, or seconds.  ``first_time``, ``last_time``: UTC, of the first and last counted
-    event, or of the state; ``last_time`` is now if the problem lasts."""
+    """``value``: a count, or seconds.  ``first_time``, ``last_time``: UTC, of the first and last
+    counted event, or of the state; ``last_time`` is now if the problem lasts."""
 
     alert: str
     cluster_id: str

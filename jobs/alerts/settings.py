@@ -85,7 +85,7 @@ def read_settings(table: Mapping[str, Any], where: str) -> AlertSettings:
 def _numbers(table: Mapping[str, Any], where: str) -> dict[str, int]:
     for name, value in table.items():
         if name not in NAMES:
-            raise UsageError(f"{where} unknown setting {name!r}; known: {', '.join(NAMES)}")
+            raise UsageError(f"{where} unknown setting {name!r}; use {', '.join(NAMES)}")
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise UsageError(
                 f"{where} {name} must be a whole number (0 turns it off), not {value!r}"

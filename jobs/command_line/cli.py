@@ -84,7 +84,7 @@ def nightly(
     first: FromOption = None,
     last: ToOption = None,
     recompute_all: Annotated[
-        bool, typer.Option(help="Recompute every date, even without new input.")
+        bool, typer.Option("--recompute-all", help="Recompute every date, even without new input.")
     ] = False,
     anew: Annotated[bool, typer.Option("--anew", hidden=True)] = False,
     conf: ConfOption = None,

@@ -60,7 +60,7 @@ def load_config(path: str | None) -> Config:
         raise UsageError(f"--conf {file}: [logs] has only 'timezone', not {sorted(logs)}")
     return Config(
         spark=_texts(settings.get("spark", {})),
-        log_timezone=known_timezone(logs.get("timezone", "UTC")),
+        log_timezone=valid_timezone(logs.get("timezone", "UTC")),
         kafka=_kafka(_texts(settings.get("kafka", {})), file),
         log_level=settings.get("log_level", "ERROR"),
         alerts=read_settings(settings.get("alerts", {}), f"--conf {file}:"),
@@ -79,7 +79,7 @@ def _kafka(settings: dict[str, str], file: Path) -> dict[str, str]:
     return settings
 
 
-def known_timezone(name: str) -> str:
+def valid_timezone(name: str) -> str:
     """Return ``name``; UsageError if the time zone database does not have it."""
     try:
         ZoneInfo(name)

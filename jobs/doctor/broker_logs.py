@@ -11,7 +11,7 @@ from typing import BinaryIO
 from zoneinfo import ZoneInfo
 
 from coordinator_core.log_lines.lines import parse_head
-from jobs.command_line.config import known_timezone
+from jobs.command_line.config import valid_timezone
 from jobs.console.errors import UsageError
 from jobs.doctor.results import CheckResult, failure, ok, warning
 from jobs.sources.broker_log import FILES_LIKE
@@ -45,7 +45,7 @@ class Sample:
 def check_broker_logs(pattern: str, timezone: str) -> Iterator[CheckResult]:
     """``timezone``: the zone for dates that name none."""
     try:
-        zone = known_timezone(timezone)
+        zone = valid_timezone(timezone)
         files = list_files(pattern, "--broker-log", name_like=FILES_LIKE)
     except UsageError as error:
         yield failure(CHECK, str(error), "give the brokers' server.log files: --broker-log GLOB")

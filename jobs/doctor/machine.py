@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from jobs.command_line.config import Config, known_timezone
+from jobs.command_line.config import Config, valid_timezone
 from jobs.console.errors import UsageError
 from jobs.doctor.results import CheckResult, failure, ok, warning
 
@@ -137,7 +137,7 @@ def free_bytes(folder: str) -> int:
 def time_zone(name: str) -> CheckResult:
     """Compare the configured zone of log lines with this machine's: brokers often share it."""
     try:
-        zone = ZoneInfo(known_timezone(name))
+        zone = ZoneInfo(valid_timezone(name))
     except UsageError as error:
         return failure("time zone", str(error), "correct --log-timezone, or timezone under [logs]")
     now = datetime.now(UTC)

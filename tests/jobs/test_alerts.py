@@ -196,11 +196,11 @@ def member(group, generation, member_id, process):
 
 def test_a_process_that_rejoins_again_and_again_flaps(plant):
     """It has a new member id each time; its first join does not count."""
-    came = [("start", "m0"), ("return", "m1"), ("return", "m2"), ("return", "m3")]
+    stories = [("start", "m0"), ("return", "m1"), ("return", "m2"), ("return", "m3")]
     lake = plant(
         [("g", n, n * 100, n * 100 + 1, n * 100 + 2) for n in (1, 2, 3, 4)],
         rebalance_causes=[
-            cause("g", n, n * 100, who, story) for n, (story, who) in enumerate(came, start=1)
+            cause("g", n, n * 100, who, story) for n, (story, who) in enumerate(stories, start=1)
         ],
         generation_members=[member("g", n + 1, f"m{n}", "app-1@10.0.0.1") for n in range(4)],
     )
@@ -384,7 +384,7 @@ def test_thresholds_of_a_configuration(tmp_path):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"flap": 1}, "[alerts] unknown setting 'flap'; known: storm_rebalances, "),
+        ({"flap": 1}, "[alerts] unknown setting 'flap'; use storm_rebalances, "),
         ({"flaps": "3"}, "[alerts] flaps must be a whole number (0 turns it off), not '3'"),
         ({"flaps": -1}, "not -1"),
         ({"flaps": True}, "not True"),
@@ -428,14 +428,14 @@ def test_prometheus_own_parser_reads_what_was_written():
         "process": "",
     }
 
-    found = families(prometheus.text([ALERT], [WINDOW]))
+    samples = families(prometheus.text([ALERT], [WINDOW]))
 
-    assert found["regroup_alert"] == [(labels, 1)]
-    assert found["regroup_alert_value"] == [(labels, 12)]
-    assert found["regroup_alerts_lake_time_seconds"] == [
+    assert samples["regroup_alert"] == [(labels, 1)]
+    assert samples["regroup_alert_value"] == [(labels, 12)]
+    assert samples["regroup_alerts_lake_time_seconds"] == [
         ({"cluster_id": "prod"}, NOON.timestamp() + 60)
     ]
-    assert found["regroup_alerts"] == [
+    assert samples["regroup_alerts"] == [
         ({"alert": check.name, "cluster_id": "prod"}, float(check.name == "storm"))
         for check in CHECKS
     ]
@@ -469,9 +469,9 @@ def test_prometheus_file_in_full():
 def test_two_storms_of_a_group_are_one_sample():
     later = ALERT._replace(value=20)
 
-    found = families(prometheus.text([ALERT, later], [WINDOW]))
+    samples = families(prometheus.text([ALERT, later], [WINDOW]))
 
-    assert [value for _, value in found["regroup_alert_value"]] == [20]
+    assert [value for _, value in samples["regroup_alert_value"]] == [20]
 
 
 def test_the_file_is_replaced_in_one_step(tmp_path):

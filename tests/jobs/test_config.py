@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.command_line.config import Config, known_timezone, load_config
+from jobs.command_line.config import Config, load_config, valid_timezone
 from jobs.command_line.packaged_files import CONF
 from jobs.console.errors import UsageError
 
@@ -89,7 +89,7 @@ def test_a_missing_file_is_named():
 @pytest.mark.parametrize("name", ["", "Europe", "../etc/passwd", "/etc/passwd", "utc+1", "a\0b"])
 def test_an_unknown_time_zone(name):
     with pytest.raises(UsageError, match="unknown time zone"):
-        known_timezone(name)
+        valid_timezone(name)
 
 
 def test_settings_of_kafka_are_not_shown(conf):

@@ -106,7 +106,7 @@ def test_quotes_in_comments_are_escaped():
 @pytest.mark.parametrize(
     ("lake", "database", "message"),
     [
-        ("nowhere", "regroup", r"--lake .*nowhere: no such folder; `regroup nightly` makes one"),
+        ("nowhere", "regroup", r"--lake .*nowhere: no such folder; `regroup nightly` creates one"),
         ("", "two words", r"--database two words: use letters, digits and _"),
     ],
 )

@@ -16,7 +16,7 @@ const STORY_WORDS = {
   no_sync: "sent no SyncGroup in time",
   takeover: "was replaced by a second process with the same instance id",
   follow_up: "rejoined for the second round of a cooperative rebalance",
-  topic_change: "rejoined because topics changed", rejoin: "rejoined", gone: "is gone",
+  topic_change: "rejoined because topics changed", rejoin: "rejoined",
 };
 const CAUSE_WORDS = {
   MEMBER_NEW: "joined", LEAVE: "left", LEAVE_POLL_TIMEOUT: "polled too slowly and left",

@@ -52,9 +52,9 @@ def members(*rows_of_members):
 
 
 def cause(number, at, client_id, cause_class, story=None, *, group_id="g", seq=1, **more):
-    who = {"member_id": f"{client_id}-id", "client_id": client_id, "client_host": "/host"}
-    what = {"cause": cause_class, "story": story, "event_time": at, "cause_seq": seq}
-    return {"group_id": group_id, "generation": number} | who | what | more
+    member_fields = {"member_id": f"{client_id}-id", "client_id": client_id, "client_host": "/host"}
+    cause_fields = {"cause": cause_class, "story": story, "event_time": at, "cause_seq": seq}
+    return {"group_id": group_id, "generation": number} | member_fields | cause_fields | more
 
 
 def events(*times, group_id="g"):
