@@ -117,7 +117,7 @@ DECODER = Decoder(_row, _columns)
 def run(scope: RunScope) -> None:
     around = scope.read_days("offsets_records", before=1, after=1)
     scope.replace_days("committed_offsets", committed_offsets(around))
-    # Transactions of the day before that ended on these dates.
+    # Transactions of the previous day that ended on these dates.
     ended = with_outcome(around.where("is_transactional"))
     scope.update_day_before(
         "committed_offsets", ended.where(F.col("key_type").isin(*KEY_TYPES)), "outcome"

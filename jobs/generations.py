@@ -62,7 +62,7 @@ def _evidence(timeline: DataFrame) -> DataFrame:
         "generation", F.col("event_generation")
     )
     starts = timeline.where("event = 'REBALANCE_START'")
-    made = starts.withColumn("generation", F.col("event_generation") + 1)
+    prepared = starts.withColumn("generation", F.col("event_generation") + 1)
     ended = starts.withColumns({"generation": F.col("event_generation"), "event": F.lit("OVER")})
     deleted = timeline.where(F.col("event").isin(*DELETIONS)).withColumns(
         {"generation": F.col("current_generation"), "event": F.lit("OVER")}
@@ -70,7 +70,7 @@ def _evidence(timeline: DataFrame) -> DataFrame:
     failures = timeline.where("event = 'STORE_FAILED'").withColumn(
         "generation", F.col("current_generation")
     )
-    parts = [made, ended.where("generation > 0"), deleted.where("generation > 0"), failures]
+    parts = [prepared, ended.where("generation > 0"), deleted.where("generation > 0"), failures]
     for part in parts:
         own = own.unionByName(part)
     return own

@@ -40,7 +40,7 @@ def group_days(
     carried: dict[str, DataFrame] | None = None,
 ) -> DataFrame:
     """``carried``: the entries of the previous date's lists by column, see `RunScope.carried`."""
-    # Small, and used by every branch below: the checkpoints keep their plans out of theirs.
+    # Small results that all branches below use: the checkpoints truncate their plans.
     days = _with_positions(_dates(timeline), _generations(timeline)).localCheckpoint()
     recorded = _recorded(generations)
     contexts = _contexts(days, recorded).localCheckpoint()
@@ -62,7 +62,7 @@ def group_days(
 
 def _generations(timeline: DataFrame) -> DataFrame:
     """The position of each generation with a record or a log line: POSITION, ``record_seq`` (null
-    without a record) and ``previous``, the last recorded one before it, else the one before it.
+    without a record) and ``previous``: the last recorded generation before it, else the last logged one.
     """
     is_record = F.col("event").isin(*RECORDS)
     generations = (
@@ -92,7 +92,7 @@ def _dates(timeline: DataFrame) -> DataFrame:
 
 def _with_positions(dates: DataFrame, generations: DataFrame) -> DataFrame:
     """``open``: the last generation recorded before ``at``, else the last one logged; ``context``:
-    the one before it.
+    its ``previous``.
     """
     recorded = generations.where("record_seq IS NOT NULL")
     marks = dates.unionByName(

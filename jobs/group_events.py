@@ -69,7 +69,7 @@ def _about_static_members(lines: DataFrame) -> DataFrame:
     """The lines about static members that name no group, with the group they are about.
 
     STATIC_FENCED names the instance: its group is that of the last line with this instance, on the
-    same date or the date before.  STATIC_NO_REBALANCE follows the line of the join it is about.
+    same date or the previous date.  STATIC_NO_REBALANCE follows the line of the join it is about.
     """
     static = lines.where("event LIKE 'STATIC_%' OR instance_id IS NOT NULL")
     order = ["event_date", "event_time", "file_id", "position"]

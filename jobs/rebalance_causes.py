@@ -41,7 +41,7 @@ REMEMBERED_DAYS = 7
 # A replaced process that still runs is fenced at its next heartbeat, within this time.
 FENCED_MS = 300_000
 # Members with a longer max.poll.interval.ms are not examined: only the commits of the date of the
-# leave and of the date before are read.
+# leave and of the previous date are read.
 LONGEST_POLL_MS = 80_000_000
 
 
@@ -58,7 +58,7 @@ def rebalance_causes(
     members = _departures(timeline).unionByName(_arrivals(timeline, generation_members))
     causes = members.unionByName(_other_triggers(generations, members))
     seen = _seen_before(generations, generation_members, gone_processes)
-    # Small, and used by every branch below: the checkpoint keeps its plan out of theirs.
+    # A small result that all branches below use: the checkpoint truncates its plan.
     named = (
         _with_process(causes, generation_members)
         .join(seen, on=[*GENERATION_KEY, "member_id"], how="left")

@@ -24,7 +24,7 @@ FIRST_JOINS = ["MEMBER_JOIN", "STATIC_NEW"]
 # Log lines that name a generation.
 GENERATION_LINES = ["REBALANCE_START", "JOIN_COMPLETE", "ASSIGNMENT_RECEIVED", "GROUP_EMPTY"]
 RECORDS = ["RECORD", "RECORD_EMPTY"]
-# Events whose members were removed for not rejoining or not syncing in time.
+# Events that list members removed for not rejoining or not syncing in time.
 IS_REMOVAL = (
     "event = 'DROPPED_NOT_REJOINED' OR (event = 'REBALANCE_START' AND cause = 'SYNC_TIMEOUT')"
 )
@@ -91,7 +91,7 @@ def _record_events(group_metadata: DataFrame) -> DataFrame:
     timed_ms = F.when(
         F.col("append_time").isNotNull(), F.max(F.unix_millis("append_time")).over(in_date)
     )
-    # A record without a time follows the record before it in the log.
+    # A record without a time follows the previous record of its log.
     order_ms = F.last("timed_ms", ignorenulls=True).over(so_far)
     # Only the members' ids: with all their fields Spark would sort most of the table's bytes.
     timed = group_metadata.withColumns(

@@ -1,4 +1,4 @@
-"""docs/tables.md out of schemas/: every table and view, every column, what it is.
+"""Generates docs/tables.md from schemas/: all tables and views with their columns.
 
 .venv/bin/python -m tools.tables_page docs/tables.md
 """
@@ -24,9 +24,9 @@ from schemas.columns import Column, columns
 INTRODUCTION = """\
 # Tables and views
 
-Made of `schemas/` by `tools/tables_page.py`. The tables have these comments themselves, a metastore
-has all of them (`regroup register`). Times are UTC, durations ms; null is what nobody knows.
-How to ask: [sql.md](sql.md).
+Generated from `schemas/` by `tools/tables_page.py`. The Delta tables contain their comments; a metastore
+gets those of the views, too (`regroup register`). Times are UTC, durations are in ms, null means
+unknown. Queries: [sql.md](sql.md).
 """
 
 
@@ -50,12 +50,12 @@ def _table(name: str) -> str:
 
 def _view(name: str) -> str:
     below = _listed(sorted(view_rests_on(name)))
-    head = f"### {name}\n\n{_sentence(view_about(name))} Made of {below}.\n\n"
+    head = f"### {name}\n\n{_sentence(view_about(name))} Reads {below}.\n\n"
     return head + _rows(("column", "meaning"), view_columns(name).items())
 
 
 def _with_fields(of: Iterable[Column], above: str = "") -> Iterator[tuple[str, Column]]:
-    """Columns, and below each of structs their fields, by path; of fields those with a comment."""
+    """Columns, each followed by the fields of its structs that have a comment, by path."""
     for column in of:
         if above and column.comment is None:
             continue
@@ -80,7 +80,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _sentence(text: str) -> str:
-    """With a capital and a full stop."""
+    """The text with a capital and a full stop."""
     return f"{text[0].upper()}{text[1:].rstrip('.')}."
 
 

@@ -1,4 +1,4 @@
--- assignor_quality: one row per generation and assignor: quality of the stored assignment and of those that other assignors would have made.
+-- assignor_quality: one row per generation and assignor: quality of the stored assignment and of the assignments by other assignors.
 -- Key: (cluster_id, group_id, incarnation, generation, assignor, mode)
 -- Partitioned by: (cluster_id, event_date)
 -- Written by: jobs.assign_partitions

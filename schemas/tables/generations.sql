@@ -8,7 +8,7 @@ incarnation         INT       NOT NULL COMMENT 'incarnation of the group: 1, and
 generation          INT       NOT NULL COMMENT 'generation within the incarnation',
 event_date          DATE      NOT NULL COMMENT 'UTC date of the first event of the generation',
 preparing_time      TIMESTAMP          COMMENT 'the group entered PreparingRebalance (log)',
-joined_time         TIMESTAMP          COMMENT 'all members had joined: CompletingRebalance, or Empty if there were none (log, or the record''s state timestamp)',
+joined_time         TIMESTAMP          COMMENT 'all members had joined: CompletingRebalance, or Empty without members (log, or the record''s state timestamp)',
 stable_time         TIMESTAMP          COMMENT 'the leader sent the assignment: Stable (log, or the record''s time)',
 ended_time          TIMESTAMP          COMMENT 'the next rebalance began or the group was deleted; null if neither has happened or neither is in the log',
 protocol            STRING             COMMENT 'assignor chosen by the members'' votes',

@@ -1,7 +1,7 @@
-"""The fifteen questions, asked of the incidents of examples/: the answer is what the script did.
+"""The fifteen questions on the incidents of examples/: the results follow from the script.
 
-questions.txt has question, SQL and rows; times are those of 2026-11-21, UTC.  README.md and docs/
-have the same lake's answers as a user sees them: what they print is what the commands print.
+questions.txt has question, SQL and rows; times are of 2026-11-21, UTC.  README.md and docs/ show
+results from the same lake: the tests run their commands and compare the output.
 """
 
 import contextlib
@@ -58,8 +58,8 @@ SPAN = {
 
 @pytest.fixture(scope="session")
 def lake(demo, tmp_path_factory):
-    """The lake that `make demo` makes, and a group's what-if."""
-    lake = demo.copy(tmp_path_factory.mktemp("asked"))
+    """The lake of `make demo`, and what-if rows of one group."""
+    lake = demo.copy(tmp_path_factory.mktemp("questions"))
     _write(lake.root, "what_if", [_what_if(*line.split()) for line in WHAT_IF.split("\n")[1:]])
     advice = {"setting": "membership=static", "sentence": "restarts come back in time"}
     saved = {"saved_unavailable_partition_ms": 420000, "saved_not_stable_ms": 49000}
@@ -103,7 +103,7 @@ def _text(value):
 
 
 @pytest.mark.parametrize(("sql", "expected"), list(_cases()))
-def test_the_answer_is_what_the_script_did(lake, sql, expected):
+def test_results_follow_from_the_script(lake, sql, expected):
     rows = lake.rows(f"{sql}\nORDER BY ALL")
 
     table = [[_text(cell) for cell in row] for row in rows]
@@ -116,7 +116,7 @@ def test_the_answer_is_what_the_script_did(lake, sql, expected):
 
 
 def _comparable(rows):
-    """Rows in one order; halves of a cent of floating point are not a difference."""
+    """Sorted rows as text; floats to nine digits."""
     return sorted(
         tuple(f"{cell:.9g}" if isinstance(cell, float) else str(cell) for cell in row)
         for row in rows
@@ -124,7 +124,7 @@ def _comparable(rows):
 
 
 @pytest.mark.parametrize("view", view_names())
-def test_spark_and_duckdb_answer_alike(lake, spark, view):
+def test_spark_and_duckdb_give_the_same_results(lake, spark, view):
     in_spark = spark.table(f"{DATABASE}.{view}")
 
     assert in_spark.columns == list(view_columns(view))
@@ -138,14 +138,14 @@ def test_comments_are_in_the_catalog(spark):
     table = spark.catalog.getTable(f"{DATABASE}.churn")
     view = spark.catalog.getTable(f"{DATABASE}.q07_storms")
 
-    assert columns["culprits"].description.startswith("processes that began them: one that flaps")
-    assert view.description.startswith("is it a storm? runs of five and more rebalances")
-    assert table.description == "one row per generation, what changed against the one before."
+    assert columns["culprits"].description.startswith("processes that triggered the rebalances: one that")
+    assert view.description.startswith("rebalance storms: five or more rebalances")
+    assert table.description.startswith("one row per generation: members and partitions that")
 
 
 @pytest.fixture(scope="session")
 def reader(demo, tmp_path_factory):
-    """A folder as a reader has it after `make demo`."""
+    """A folder like a checkout after `make demo`."""
     folder = tmp_path_factory.mktemp("reader")
     demo.copy(folder / ".demo")
     (folder / "examples").symlink_to(ROOT / "examples")
@@ -155,13 +155,13 @@ def reader(demo, tmp_path_factory):
 
 
 def _fenced(page, language):
-    """Blocks of the language, each with the block of output right below it."""
+    """Code blocks of the language, each with the output block right below it."""
     pattern = rf"```{language}\n(.*?)\n```\n\n```\n(.*?)\n```"
     return re.findall(pattern, (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
 def _commands(*pages):
-    """Indented commands of the pages, each with the block of output right below it."""
+    """Indented commands of the pages, each with the output block right below it."""
     for page in pages:
         text = (ROOT / page).read_text(encoding="utf-8")
         for block, printed in re.findall(
@@ -172,33 +172,33 @@ def _commands(*pages):
                 yield pytest.param(command, printed, id=f"{page}: {command[18:50]}")
 
 
-def test_every_command_with_output_on_the_investigators_page_is_found():
+def test_all_commands_with_output_in_investigate_md_are_tested():
     page = (ROOT / "docs" / "investigate.md").read_text(encoding="utf-8")
 
     assert len(list(_commands("docs/investigate.md"))) == page.count("\n```\n\n") == 14
 
 
 def _words(printed):
-    """What a table says, however wide its columns are."""
+    """The words of each line, without rules."""
     lines = [line.split() for line in printed.splitlines()]
     return [words for words in lines if words and not set("".join(words)) <= {"─"}]
 
 
 def _run_of(words, printed, start):
-    """Where the unbroken run of lines begins in ``printed``, from ``start`` on."""
+    """The index from ``start`` on at which ``words`` are consecutive lines of ``printed``."""
     for at in range(start, len(printed) - len(words) + 1):
         if printed[at : at + len(words)] == words:
             return at
-    pytest.fail(f"no such lines from line {start} of the output on: {words[0]} and what follows")
+    pytest.fail(f"after line {start} the output lacks: {words[0]} and the lines below it")
 
 
 @pytest.mark.parametrize(
     ("command", "shown"),
     list(_commands("README.md", "docs/investigate.md")),
 )
-def test_a_command_prints_what_is_below_it(reader, command, shown):
-    """All of it, but for lines that three dots stand for; the stories that replay tells, and
-    diagrams (below their lanes' names), may begin and end anywhere.
+def test_a_command_prints_the_output_below_it(reader, command, shown):
+    """Three dots stand for omitted lines.  Stories of replay, and diagrams below the names of their
+    lanes, may be parts of the output.
     """
     run = subprocess.run(
         ["bash", "-c", command],
@@ -219,7 +219,7 @@ def test_a_command_prints_what_is_below_it(reader, command, shown):
         at = _run_of(words, printed, at) + len(words)
 
 
-def test_the_story_on_top_of_the_readme_is_what_the_demo_prints(demo):
+def test_the_story_in_the_readme_is_the_output_of_the_demo(demo):
     printed = io.StringIO()
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     title, heads, *shown = _words(re.search(r"^```\n(.*?)^```", readme, re.M | re.S)[1])
@@ -231,7 +231,7 @@ def test_the_story_on_top_of_the_readme_is_what_the_demo_prints(demo):
     assert [row for row in rows if row in shown] == shown
 
 
-def test_the_three_partition_times_side_by_side(reader):
+def test_the_three_figures_of_partition_downtime(reader):
     cluster, lake = "kafka-4.1", str(reader / ".demo" / "lake")
     text = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
     shown = re.findall(r"^\| ([\w-]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", text, re.M)
@@ -250,12 +250,12 @@ def test_the_three_partition_times_side_by_side(reader):
         for group in by_report
     }
 
-    found = [(group, ms, by_report[group], by_what_if[group]) for group, ms in by_view]
-    assert [(group, *(f"{ms:,}" for ms in figures)) for group, *figures in found] == shown
+    rows = [(group, ms, by_report[group], by_what_if[group]) for group, ms in by_view]
+    assert [(group, *(f"{ms:,}" for ms in figures)) for group, *figures in rows] == shown
 
 
 @pytest.mark.parametrize(("sql", "answer"), _fenced("docs/sql.md", "sql"))
-def test_the_pages_answers_are_the_demos(reader, sql, answer):
+def test_results_in_sql_md_are_those_of_the_demo_lake(reader, sql, answer):
     printed = io.StringIO()
 
     print_rows(*query(str(reader / ".demo" / "lake"), sql), Format.TABLE, printed)
@@ -263,15 +263,15 @@ def test_the_pages_answers_are_the_demos(reader, sql, answer):
     assert _words(printed.getvalue()) == _words(answer)
 
 
-def test_the_page_asks_every_question():
+def test_sql_md_queries_every_question():
     page = (ROOT / "docs" / "sql.md").read_text(encoding="utf-8")
 
-    asked = [view for view in view_names() if re.match(r"q\d\d_", view)]
-    assert [view for view in asked if view not in page] == []
+    views = [view for view in view_names() if re.match(r"q\d\d_", view)]
+    assert [view for view in views if view not in page] == []
 
 
 @pytest.mark.parametrize(("code", "printed"), _fenced("docs/sql.md", "python"))
-def test_the_pages_snippets_run(reader, monkeypatch, code, printed):
+def test_snippets_in_sql_md_print_their_output(reader, monkeypatch, code, printed):
     monkeypatch.chdir(reader)
     out = io.StringIO()
 

@@ -39,7 +39,7 @@ MEMBERS = {
         [line("LEFT", 2), line("HEARTBEAT_EXPIRED", 2), line("HEARTBEAT_EXPIRED", 2)],
         [(2, None, 1, 2, 0, 0, None, None)],
     ),
-    "both: without a line about a departure there was none": (
+    "both: no line about a departure means no departure": (
         {1: "both"},
         [(1, "a", "joined", False)],
         [],
@@ -94,7 +94,7 @@ MEMBERS = {
         [],
         [(1, 1, None, None, None, 0, 0, 0), (2, 1, None, None, None, 1, 0, 1)],
     ),
-    "gone counts for the next generation with a record": (
+    "members that left count as gone for the next generation with a record": (
         {1: "both", 2: "log", 3: "both"},
         [(1, "a", "joined", False), (1, "b", "joined", True), (3, "a", "retained", False)],
         [],

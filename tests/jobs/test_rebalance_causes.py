@@ -243,7 +243,7 @@ CASES = {
         },
         [A_STARTED],
     ),
-    "several that leave in one request: one triggers, the others contribute": (
+    "members that leave in one request: one triggers, the others contribute": (
         {
             "generations": [generation(2, "LEAVE", "b", 1000, 1010)],
             "members": [member(1, "a"), member(1, "b")],

@@ -124,7 +124,7 @@ CASES = {
             ("RECORD", 2, 1, 1, 2),
         ],
     ),
-    "events before the first generation form it": (
+    "events before the first logged generation count for it": (
         [line(10, "MEMBER_JOIN", None, "m"), line(20, "JOIN_COMPLETE", 8)],
         [],
         [("MEMBER_JOIN", 1, None, 7, 8), ("JOIN_COMPLETE", 1, 8, 8, 9)],
