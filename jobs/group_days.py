@@ -62,7 +62,8 @@ def group_days(
 
 def _generations(timeline: DataFrame) -> DataFrame:
     """The position of each generation with a record or a log line: POSITION, ``record_seq`` (null
-    without a record) and ``previous``: the last recorded generation before it, else the last logged one.
+    without a record) and ``previous``, the last recorded generation before it, else the last one
+    logged.
     """
     is_record = F.col("event").isin(*RECORDS)
     generations = (

@@ -24,8 +24,8 @@ from schemas.columns import Column, columns
 INTRODUCTION = """\
 # Tables and views
 
-Generated from `schemas/` by `tools/tables_page.py`. The Delta tables contain their comments; a metastore
-gets those of the views, too (`regroup register`). Times are UTC, durations are in ms, null means
+Generated from `schemas/` by `tools/tables_page.py`. The Delta tables contain their comments;
+`regroup register` adds all of them to a metastore. Times are UTC, durations are in ms, null means
 unknown. Queries: [sql.md](sql.md).
 """
 

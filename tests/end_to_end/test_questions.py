@@ -138,7 +138,9 @@ def test_comments_are_in_the_catalog(spark):
     table = spark.catalog.getTable(f"{DATABASE}.churn")
     view = spark.catalog.getTable(f"{DATABASE}.q07_storms")
 
-    assert columns["culprits"].description.startswith("processes that triggered the rebalances: one that")
+    assert columns["culprits"].description.startswith(
+        "processes that triggered the rebalances: one that"
+    )
     assert view.description.startswith("rebalance storms: five or more rebalances")
     assert table.description.startswith("one row per generation: members and partitions that")
 

@@ -5,6 +5,6 @@ from pyspark.sql import Row
 
 
 def assert_rows(rows, expected):
-    """``expected``: tuples, in order.  A failure shows the rows (df1) and the expected ones (df2)."""
+    """``expected``: tuples, in order.  A failure shows rows (df1) and expected (df2) by chispa."""
     row_of = Row(*rows[0].__fields__) if rows else Row
     assert_basic_rows_equality(rows, [row_of(*values) for values in expected])

@@ -234,7 +234,7 @@ def test_members_may_be_unlike_the_first_ones(others):
     first, key = member(), encode_key(2, {"group": "g"})
     groups = [[first, *others], [first] * 5, [*others, first], [first, first, *others]]
     values = [
-        encode_value(2, version, GROUP | {"members": m}) for m in groups for version in (0, 3)
+        encode_value(2, version, GROUP_VALUE | {"members": m}) for m in groups for version in (0, 3)
     ]
 
     in_bulk, by_reference = assert_equal(2, [(key, value) for value in values])
@@ -245,7 +245,7 @@ def test_members_may_be_many_and_have_next_to_nothing():
     """As many as nobody would have made room for."""
     key, least = encode_key(2, {"group": ""}), member("", None, "") | {"client_host": ""}
     values = [
-        encode_value(2, version, GROUP | {"members": [least] * count})
+        encode_value(2, version, GROUP_VALUE | {"members": [least] * count})
         for count in (1, 0, 5000, 2, 20_000, 1)
         for version in (0, 3, 4)
     ]
@@ -254,7 +254,7 @@ def test_members_may_be_many_and_have_next_to_nothing():
     assert in_bulk == by_reference == 18
 
 
-GROUP = {
+GROUP_VALUE = {
     "protocol_type": "connect",
     "generation": 1,
     "protocol": "range",

@@ -36,7 +36,7 @@ LINES = [
 TIMED = [{"event_time": ms, "event": event, "generation": n} for _, ms, event, n in LINES]
 SUBSCRIPTION = b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff"
 ASSIGNMENT = b"\0\0\0\0\0\1\0\1t\0\0\0\1\0\0\0\0\xff\xff\xff\xff"
-GROUP = encode_key(2, {"group": "g"})
+KEY_OF_GROUP = encode_key(2, {"group": "g"})
 COMMIT = encode_key(1, {"group": "g", "topic": "t", "partition": 0})
 STORED = encode_value(2, 3, {
     "protocol_type": "consumer", "generation": 1, "protocol": "range", "leader": "m",
@@ -70,7 +70,8 @@ SOUND = {
     "trace_events": [{"trace_id": "t", "position": 0, "event": "start", "line": "{}",
                       "file": "t.jsonl"}],
     "offsets_records": [
-        {"log_offset": 0, "key": GROUP, "value": STORED, "key_type": 2, "append_time": T + 2001},
+        {"log_offset": 0, "key": KEY_OF_GROUP, "value": STORED, "key_type": 2,
+         "append_time": T + 2001},
         {"log_offset": 1, "key": COMMIT, "key_type": 1, "append_time": T + 3000},
     ],
     "broker_log_events": [

@@ -23,7 +23,7 @@ from jobs.sources.rows import DateRange
 
 EVE, DAY, NO_TIME = date(2026, 11, 20), date(2026, 11, 21), date(1970, 1, 1)
 EVE_MS, DAY_MS = 1_795_175_000_000, 1_795_219_200_000  # 2026-11-20 11:43:20, 2026-11-21 00:00
-GROUP = encode_key(2, {"group": "g"})
+KEY_OF_GROUP = encode_key(2, {"group": "g"})
 COMMIT = encode_key(1, {"group": "g", "topic": "t", "partition": 0})
 COMMITTED = encode_value(
     1, 3, {"offset": 4, "leader_epoch": -1, "metadata": "", "commit_timestamp": 5}
@@ -67,19 +67,20 @@ def test_a_missing_column_is_an_error_with_the_existing_names():
     )
 
 
-ROW = {"partition": 3, "offset": 7, "timestamp": DAY_MS, "key": b64(GROUP), "value": b64(b"v")}
+ENCODED = b64(KEY_OF_GROUP)
+ROW = {"partition": 3, "offset": 7, "timestamp": DAY_MS, "key": ENCODED, "value": b64(b"v")}
 JSON = [
     # line -> partition, offset, time, key, value, reason
-    (ROW, 3, 7, DAY_MS, GROUP, b"v", None),
-    (ROW | {"value": None}, 3, 7, DAY_MS, GROUP, None, None),
-    ({k: v for k, v in ROW.items() if k != "value"}, 3, 7, DAY_MS, GROUP, None, None),
-    (ROW | {"offset": "8", "partition": "0"}, 0, 8, DAY_MS, GROUP, b"v", None),
-    (ROW | {"key": b64(GROUP)[:5] + "\r\n" + b64(GROUP)[5:]}, 3, 7, DAY_MS, GROUP, b"v", None),
-    (ROW | {"timestamp": "2026-11-21T01:00:00+01:00"}, 3, 7, DAY_MS, GROUP, b"v", None),
-    (ROW | {"timestamp": "2026-11-21 00:00:00"}, 3, 7, DAY_MS, GROUP, b"v", None),
-    (ROW | {"timestamp": str(DAY_MS)}, 3, 7, DAY_MS, GROUP, b"v", None),
-    (ROW | {"timestamp": None}, 3, 7, None, GROUP, b"v", None),
-    (ROW | {"timestamp": -1}, 3, 7, -1, GROUP, b"v", None),
+    (ROW, 3, 7, DAY_MS, KEY_OF_GROUP, b"v", None),
+    (ROW | {"value": None}, 3, 7, DAY_MS, KEY_OF_GROUP, None, None),
+    ({k: v for k, v in ROW.items() if k != "value"}, 3, 7, DAY_MS, KEY_OF_GROUP, None, None),
+    (ROW | {"offset": "8", "partition": "0"}, 0, 8, DAY_MS, KEY_OF_GROUP, b"v", None),
+    (ROW | {"key": ENCODED[:5] + "\r\n" + ENCODED[5:]}, 3, 7, DAY_MS, KEY_OF_GROUP, b"v", None),
+    (ROW | {"timestamp": "2026-11-21T01:00:00+01:00"}, 3, 7, DAY_MS, KEY_OF_GROUP, b"v", None),
+    (ROW | {"timestamp": "2026-11-21 00:00:00"}, 3, 7, DAY_MS, KEY_OF_GROUP, b"v", None),
+    (ROW | {"timestamp": str(DAY_MS)}, 3, 7, DAY_MS, KEY_OF_GROUP, b"v", None),
+    (ROW | {"timestamp": None}, 3, 7, None, KEY_OF_GROUP, b"v", None),
+    (ROW | {"timestamp": -1}, 3, 7, -1, KEY_OF_GROUP, b"v", None),
     (ROW | {"key": None}, 3, 7, DAY_MS, None, b"v", None),
     (ROW | {"partition": -1}, None, None, None, "line", None, "partition -1"),
     (ROW | {"partition": 2**31}, None, None, None, "line", None, "partition 2147483648"),
@@ -143,7 +144,7 @@ def avro(path, records):
 
 
 def test_avro_is_read_up_to_the_damage(tmp_path):
-    avro(tmp_path / "dump.avro", [(GROUP, None, 1, n, DAY_MS) for n in range(200)])
+    avro(tmp_path / "dump.avro", [(KEY_OF_GROUP, None, 1, n, DAY_MS) for n in range(200)])
     data = bytearray((tmp_path / "dump.avro").read_bytes())
     data[-30] ^= 0xFF
     (tmp_path / "dump.avro").write_bytes(data)
@@ -203,13 +204,13 @@ def at(time_ms):
 
 OURS = "__consumer_offsets"
 RECORDS = [
-    (OURS, 3, 0, at(EVE_MS), GROUP, None),
+    (OURS, 3, 0, at(EVE_MS), KEY_OF_GROUP, None),
     (OURS, 3, 1, at(DAY_MS), COMMIT, COMMITTED),
     (OURS, 3, 1, at(DAY_MS), COMMIT, COMMITTED),
     (OURS, 3, 2, at(DAY_MS), UNKNOWN, b"x"),
-    (OURS, 4, 0, None, GROUP, None),
+    (OURS, 4, 0, None, KEY_OF_GROUP, None),
     ("orders", 3, 9, at(DAY_MS), b"k", b"v"),
-    (OURS, 3, None, at(DAY_MS), GROUP, None),
+    (OURS, 3, None, at(DAY_MS), KEY_OF_GROUP, None),
 ]
 COUNTS = [  # log, inputs, kept by date, quarantined, skipped, first and last offset
     (None, 1, {}, 0, 1, 9, 9),
@@ -242,13 +243,13 @@ def test_every_record_once_and_counts_add_up(lake, tmp_path, format_):
 
     columns = ("topic_partition", "log_offset", "event_date", "key_type", "key", "value", "source")
     assert rows_of(lake, "offsets_records", *columns) == [
-        ("__consumer_offsets-3", 0, EVE, 2, GROUP, None, "dump"),
+        ("__consumer_offsets-3", 0, EVE, 2, KEY_OF_GROUP, None, "dump"),
         ("__consumer_offsets-3", 1, DAY, 1, COMMIT, COMMITTED, "dump"),
-        ("__consumer_offsets-4", 0, NO_TIME, 2, GROUP, None, "dump"),
+        ("__consumer_offsets-4", 0, NO_TIME, 2, KEY_OF_GROUP, None, "dump"),
     ]
     no_type = "Key: type at byte 0: no record type 99 is known"
     assert rows_of(lake, "quarantine", "log_offset", "reason", "bytes", "value") == [
-        (-1, "offset None", GROUP, None),
+        (-1, "offset None", KEY_OF_GROUP, None),
         (2, no_type, UNKNOWN, b"x"),
     ]
     assert counts(lake, "true") == COUNTS
@@ -289,25 +290,25 @@ def test_a_folder_may_have_several_formats_and_column_names(lake, tmp_path):
     folder.mkdir()
     # base64 and times as text, as a table of strings has them
     texts = [
-        (OURS, "3", "0", "2026-11-20 11:43:20", b64(GROUP), None),
+        (OURS, "3", "0", "2026-11-20 11:43:20", b64(KEY_OF_GROUP), None),
         (OURS, "3", "1", str(DAY_MS), b64(COMMIT), b64(COMMITTED)),
-        (OURS, "3", "x", str(DAY_MS), b64(GROUP), None),
-        (OURS, "3", "5", "noon", b64(GROUP), None),
+        (OURS, "3", "x", str(DAY_MS), b64(KEY_OF_GROUP), None),
+        (OURS, "3", "5", "noon", b64(KEY_OF_GROUP), None),
         (OURS, "3", "6", str(DAY_MS), "no base64!", None),
     ]
     as_text = dict.fromkeys(("partition", "offset", "timestamp", "key", "value"), pa.string())
     pq.write_table(table(texts, **as_text), folder / "a.parquet")
-    avro(folder / "b", [(GROUP, None, 5, 0, DAY_MS)])
-    kcat = {"topic": OURS, "partition": 6, "offset": 2, "ts": DAY_MS, "key": b64(GROUP)}
+    avro(folder / "b", [(KEY_OF_GROUP, None, 5, 0, DAY_MS)])
+    kcat = {"topic": OURS, "partition": 6, "offset": 2, "ts": DAY_MS, "key": b64(KEY_OF_GROUP)}
     (folder / "c").write_text(json.dumps(kcat | {"payload": None}) + "\nhalf a li")
     run(lake, Inputs(dump=Dump(str(folder))))
 
     columns = ("topic_partition", "log_offset", "event_date", "key", "value")
     assert rows_of(lake, "offsets_records", *columns) == [
-        ("__consumer_offsets-3", 0, EVE, GROUP, None),
+        ("__consumer_offsets-3", 0, EVE, KEY_OF_GROUP, None),
         ("__consumer_offsets-3", 1, DAY, COMMIT, COMMITTED),
-        ("__consumer_offsets-5", 0, DAY, GROUP, None),
-        ("__consumer_offsets-6", 2, DAY, GROUP, None),
+        ("__consumer_offsets-5", 0, DAY, KEY_OF_GROUP, None),
+        ("__consumer_offsets-6", 2, DAY, KEY_OF_GROUP, None),
     ]
     assert rows_of(lake, "quarantine", "position", "log_offset", "reason") == [
         (2, -1, "offset x"),

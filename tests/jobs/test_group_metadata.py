@@ -27,7 +27,7 @@ MEMBER = {
     "subscription": SUBSCRIPTION,
     "assignment": ASSIGNMENT,
 }
-GROUP = {
+GROUP_VALUE = {
     "protocol_type": "consumer",
     "generation": 5,
     "protocol": "range",
@@ -38,14 +38,14 @@ GROUP = {
 
 
 def value(version, **changed):
-    return encode_value(2, version, GROUP | changed)
+    return encode_value(2, version, GROUP_VALUE | changed)
 
 
 def with_member(**changed):
     return value(3, members=[MEMBER | changed])
 
 
-OLDER = {k: v for k, v in GROUP.items() if k != "current_state_timestamp"} | {
+OLDER = {k: v for k, v in GROUP_VALUE.items() if k != "current_state_timestamp"} | {
     "members": [
         {k: v for k, v in MEMBER.items() if k not in ("group_instance_id", "rebalance_timeout")}
     ]

@@ -18,7 +18,7 @@ EVE, DAY = date(2026, 11, 20), date(2026, 11, 21)
 EVE_MS, DAY_MS = 1_795_175_000_000, 1_795_219_200_000  # 2026-11-20 11:43:20, 2026-11-21 00:00
 NO_TIME = date(1970, 1, 1)
 
-GROUP = encode_key(2, {"group": "g"})
+KEY_OF_GROUP = encode_key(2, {"group": "g"})
 COMMIT = encode_key(1, {"group": "g", "topic": "t", "partition": 0})
 COMMITTED = encode_value(
     1, 3, {"offset": 4, "leader_epoch": -1, "metadata": "", "commit_timestamp": 5}
@@ -37,7 +37,7 @@ def message(offset, key, value, time_ms=None):
 
 
 UNKNOWN = message(2, UNKNOWN_KEY, b"x", DAY_MS)
-SEGMENT = message(0, GROUP, None, EVE_MS) + message(1, COMMIT, COMMITTED, DAY_MS) + UNKNOWN
+SEGMENT = message(0, KEY_OF_GROUP, None, EVE_MS) + message(1, COMMIT, COMMITTED, DAY_MS) + UNKNOWN
 TAIL = b"\xff" * 20
 WITHOUT_TIME = message(0, COMMIT, COMMITTED)
 
@@ -122,8 +122,8 @@ def test_a_record_is_stored_with_its_bytes_and_position(runs):
 
     assert stored == [
         (0, COMMIT, COMMITTED, 0, 0),
-        (0, GROUP, None, 1, 0),
-        (1, COMMIT, COMMITTED, 1, len(message(0, GROUP, None, 0))),
+        (0, KEY_OF_GROUP, None, 1, 0),
+        (1, COMMIT, COMMITTED, 1, len(message(0, KEY_OF_GROUP, None, 0))),
     ]
 
 

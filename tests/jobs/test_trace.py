@@ -13,7 +13,7 @@ from jobs.ingest import Inputs, run
 from jobs.scenario.command import run as play
 from jobs.sources.trace import line_row, trace_rows
 
-GROUP = encode_key(2, {"group": "g"})
+KEY_OF_GROUP = encode_key(2, {"group": "g"})
 SCENARIO = {
     "name": "a-member-comes",
     "about": "One member joins and stores an assignment.",
@@ -52,8 +52,8 @@ def event(**fields):
                members=[]),
          {"at_ms": 4, "event": "state", "group_id": "g", "state": "Empty", "generation": 2,
           "members": []}),
-        (event(at_ms=4, event="record", key=base64.b64encode(GROUP).decode(), value=None),
-         {"at_ms": 4, "event": "record", "group_id": "g", "key": GROUP}),
+        (event(at_ms=4, event="record", key=base64.b64encode(KEY_OF_GROUP).decode(), value=None),
+         {"at_ms": 4, "event": "record", "group_id": "g", "key": KEY_OF_GROUP}),
     ],
     ids=["start", "join", "sync", "state", "tombstone"],
 )  # fmt: skip

@@ -21,7 +21,7 @@ from coordinator_core.records import (
 )
 
 OFFSET_KEY = bytes.fromhex("0001 0001 67 0001 74 00000002")
-GROUP_KEY = bytes.fromhex("0002 0001 67")
+KEY_OF_GROUP = bytes.fromhex("0002 0001 67")
 TOPIC_ID = "AAECAwQFBgcICQoLDA0ODw"
 
 # what                  type            bytes -> version and fields
@@ -184,7 +184,7 @@ def test_keys_both_ways():
 
 
 def test_a_record_without_a_value_is_a_tombstone():
-    assert decode(GROUP_KEY, None) == Record(2, "GroupMetadata", {"group": "g"}, None, None)
+    assert decode(KEY_OF_GROUP, None) == Record(2, "GroupMetadata", {"group": "g"}, None, None)
 
 
 def test_the_legacy_offset_key_accepts_values_of_any_version():
@@ -295,7 +295,7 @@ BAD_VALUES = [
 )
 def test_unreadable_values(value, position, field, reason):
     with pytest.raises(BadRecord) as raised:
-        decode(GROUP_KEY, bytes.fromhex(value))
+        decode(KEY_OF_GROUP, bytes.fromhex(value))
 
     bad = raised.value
     assert type(bad) is BadRecord
@@ -313,7 +313,7 @@ def test_unreadable_values(value, position, field, reason):
 )
 def test_unreadable_versions(value, error, version, reason):
     with pytest.raises(BadRecord) as raised:
-        decode(GROUP_KEY, bytes.fromhex(value))
+        decode(KEY_OF_GROUP, bytes.fromhex(value))
 
     bad = raised.value
     assert (type(bad), bad.version, bad.reason) == (error, version, reason)
@@ -364,7 +364,7 @@ def test_names_and_versions_that_cannot_be_written():
 
 def test_an_error_message_names_type_version_field_and_position():
     with pytest.raises(BadRecord) as raised:
-        decode(GROUP_KEY, bytes.fromhex(V3))
+        decode(KEY_OF_GROUP, bytes.fromhex(V3))
 
     assert str(raised.value) == (
         "GroupMetadataValue version 3: members at byte 20: needs 4 bytes, 0 left"

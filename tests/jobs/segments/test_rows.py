@@ -89,7 +89,7 @@ def test_rows_of_examples_equal_the_references(file):
 
 # Made-up segments -----------------------------------------------------------------------------
 
-GROUP = encode_key(2, {"group": "g"})
+KEY_OF_GROUP = encode_key(2, {"group": "g"})
 COMMIT = encode_key(1, {"group": "g", "topic": "t", "partition": 0})
 COMMITTED = encode_value(
     1, 3, {"offset": 4, "leader_epoch": -1, "metadata": "", "commit_timestamp": 5}
@@ -131,7 +131,7 @@ def segment(folder, *batches):
     return file
 
 
-KEYS = st.sampled_from([COMMIT, COMMIT, GROUP, b"", b"\0\1\0", b"\0\x63\0\1g", None])
+KEYS = st.sampled_from([COMMIT, COMMIT, KEY_OF_GROUP, b"", b"\0\1\0", b"\0\x63\0\1g", None])
 VALUES = st.sampled_from([COMMITTED, COMMITTED, COMMITTED[:-1], b"\0\x09", b"", None])
 KINDS = st.sampled_from([(0, -1), (0, -1), (0x10, 7), (0x30, 7), (0x04, 9)])
 RECORDS = st.lists(st.tuples(KEYS, VALUES), min_size=1, max_size=4)
@@ -203,7 +203,7 @@ LIARS = {
         "a key or value of 2147483647 bytes where",
     ),
     "members": (
-        batch(10, (GROUP, MANY_MEMBERS)),
+        batch(10, (KEY_OF_GROUP, MANY_MEMBERS)),
         "GroupMetadataValue version 3: members at byte 28: 2147483647 elements",
     ),
 }
