@@ -11,18 +11,19 @@ JVM and all Python workers held, the processor's seconds theirs since they began
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import random
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Annotated, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import typer
 
 from bench.assignors import throughput
 from bench.process_tree import Used, Watch
@@ -100,6 +101,13 @@ def write(path: str, groups: int, generations: int, members: range, skewed: bool
                 file.write_table(pa.Table.from_pylist(part, SCHEMA))
 
 
+@dataclass(frozen=True)
+class Options:
+    generations: int
+    assignors: tuple[str, ...]
+    conf: str
+
+
 def in_process(path: str, assignors: tuple[str, ...]) -> float:
     """Generations a second of processor time, on the first some thousands."""
     frame = pa.Table.from_batches([next(pq.ParquetFile(path).iter_batches(4000))])
@@ -111,7 +119,7 @@ def in_process(path: str, assignors: tuple[str, ...]) -> float:
     return len(frame) / (time.process_time() - start)
 
 
-def in_spark(path: str, folder: str, options: argparse.Namespace, told: Any) -> None:
+def in_spark(path: str, folder: str, options: Options, told: Any) -> None:
     """Tells the generations and the seconds that they took."""
     spark = build_session(load_config(options.conf))
     generations = spark.read.parquet(path)
@@ -123,7 +131,7 @@ def in_spark(path: str, folder: str, options: argparse.Namespace, told: Any) -> 
     told.put((total, time.perf_counter() - start))
 
 
-def through_spark(path: str, options: argparse.Namespace) -> tuple[int, float, dict[str, Used]]:
+def through_spark(path: str, options: Options) -> tuple[int, float, dict[str, Used]]:
     """In a process of its own, and so with a JVM of its own."""
     context = multiprocessing.get_context("spawn")
     told = context.Queue()
@@ -138,7 +146,7 @@ def through_spark(path: str, options: argparse.Namespace) -> tuple[int, float, d
     return total, seconds, watch.used
 
 
-def small(options: argparse.Namespace) -> None:
+def small(options: Options) -> None:
     for name in options.assignors:
         print(f"{name:20} alone {throughput.measured(name):10,.0f} generations/s", flush=True)
     print(f"{len(options.assignors)} assignors, steps and chains, decoding and quality included")
@@ -151,7 +159,7 @@ def small(options: argparse.Namespace) -> None:
     print(f"Spark       {total / seconds:10,.0f} generations/s")
 
 
-def large(options: argparse.Namespace) -> None:
+def large(options: Options) -> None:
     print(f"{'input':8}{'generations':>12}{'wall s':>9}{'per s':>8}", end="")
     print(f"{'JVM MiB':>10}{'Python MiB':>12}{'JVM cpu s':>11}{'Python cpu s':>14}", flush=True)
     took = []
@@ -169,19 +177,19 @@ def large(options: argparse.Namespace) -> None:
     print(f"skewed / even {took[1] / took[0]:.2f}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--large", action="store_true", help="many generations, even and skewed")
-    parser.add_argument("--generations", type=int, default=100_000, help="of --large")
-    parser.add_argument("--assignors", type=_names, default=tuple(CLIENT_ASSIGNORS))
-    parser.add_argument("--conf", default=str(CONF / "large.toml"), help="settings of Spark")
-    options = parser.parse_args()
-    (large if options.large else small)(options)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(text.split(","))
+def main(
+    is_large: Annotated[
+        bool, typer.Option("--large", help="Many generations, even and skewed.")
+    ] = False,
+    generations: Annotated[int, typer.Option(help="Generations with --large.")] = 100_000,
+    assignors: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(
+        CLIENT_ASSIGNORS
+    ),
+    conf: Annotated[str, typer.Option(help="Settings of Spark.")] = str(CONF / "large.toml"),
+) -> None:
+    options = Options(generations, tuple(assignors.split(",")), conf)
+    (large if is_large else small)(options)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -9,10 +9,12 @@ not add up.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from jobs.console.errors import UsageError
 from jobs.console.printing import print_rows
@@ -72,16 +74,16 @@ def _rows_of(path: Path):  # type: ignore[no-untyped-def]
     return segment_rows(str(path), DateRange())
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folder", type=Path)
-    rows, wrong = account(parser.parse_args().folder)
+def main(
+    folder: Annotated[Path, typer.Argument(help="Folder with segments and logs.")],
+) -> None:
+    rows, wrong = account(folder)
     totals = [sum(int(str(row[i])) for row in rows) for i in range(1, len(COLUMNS))]
     print_rows(COLUMNS, [*rows, ["total", *totals]])
     for path in wrong:
         print(f"{path}: counts do not add up", file=sys.stderr)
-    return 1 if wrong or not rows else 0
+    raise typer.Exit(1 if wrong or not rows else 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from bench.assignors import inputs, peers, throughput
 from coordinator_core.assignors import ASSIGNORS
@@ -16,42 +19,54 @@ FILES = peers.ROOT / "build" / "assignors-peers" / "inputs"
 LOOK_BACK = ("sticky", "cooperative-sticky", "uniform")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", action="store_true", help="build the peers")
-    parser.add_argument("--peers", action="store_true", help="time the peers too")
-    parser.add_argument("--throughput", action="store_true", help="many small groups")
-    parser.add_argument("--seconds", type=float, default=0.4, help="of each warm-up and timing")
-    parser.add_argument("--limit", type=float, default=60, help="seconds a peer may take in all")
-    parser.add_argument("--repeats", type=int, default=1, help="rounds; the best median counts")
-    parser.add_argument("--assignors", default=",".join(ASSIGNORS))
-    parser.add_argument("inputs", nargs="*", help="names or parts of names; all by default")
-    options = parser.parse_args()
-    if options.build:
+def main(
+    build: Annotated[bool, typer.Option(help="Build the peers.")] = False,
+    throughput_: Annotated[bool, typer.Option("--throughput", help="Many small groups.")] = False,
+    with_peers: Annotated[bool, typer.Option("--peers", help="Time the peers, too.")] = False,
+    seconds: Annotated[float, typer.Option(help="Seconds per warm-up and timing.")] = 0.4,
+    limit: Annotated[float, typer.Option(help="Seconds that a peer may take in all.")] = 60,
+    repeats: Annotated[int, typer.Option(help="Rounds; the best median counts.")] = 1,
+    assignors: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(
+        ASSIGNORS
+    ),
+    parts: Annotated[list[str] | None, typer.Argument(help="Inputs by parts of names.")] = None,
+) -> None:
+    if build:
         peers.build()
-    if options.throughput:
+    if throughput_:
         throughput.main()
-    if not (options.build or options.throughput):
+    if not (build or throughput_):
         inputs.write(FILES)
-        table(options)
+        names = [n for n in inputs.names() if any(part in n for part in parts or [""])]
+        timing = Timing(with_peers, seconds, limit, repeats)
+        table(names, assignors.split(","), timing)
 
 
-def table(options: argparse.Namespace) -> None:
+@dataclass(frozen=True)
+class Timing:
+    """Seconds and rounds per timing, and whether peers are timed."""
+
+    peers: bool
+    seconds: float
+    limit: float
+    repeats: int
+
+
+def table(names: list[str], assignors: list[str], timing: Timing) -> None:
     """Markdown; milliseconds."""
-    wanted = [n for n in inputs.names() if any(part in n for part in options.inputs or [""])]
-    columns = list(peers.ASSIGNORS_OF) if options.peers else []
+    columns = list(peers.ASSIGNORS_OF) if timing.peers else []
     heads = ["input", "assignor", "ours", "ours, cold", *columns]
     if columns:
         heads += ["ours / best peer", "cold / best peer"]
     print("| " + " | ".join(heads) + " |")
     print("|---|---" + "|---:" * (len(heads) - 2) + "|")
-    for assignor in options.assignors.split(","):
-        for name in wanted:
+    for assignor in assignors:
+        for name in names:
             if name.endswith("fresh") or assignor in LOOK_BACK:
-                print(row(assignor, name, columns, options), flush=True)
+                print(row(assignor, name, columns, timing), flush=True)
 
 
-def row(assignor: str, name: str, columns: list[str], options: argparse.Namespace) -> str:
+def row(assignor: str, name: str, columns: list[str], timing: Timing) -> str:
     """A peer not built or without such an assignor has a dash.
 
     Everybody's rounds alternate, so that a slow spell of the machine meets all alike.
@@ -59,14 +74,14 @@ def row(assignor: str, name: str, columns: list[str], options: argparse.Namespac
     file = FILES / f"{name}.json"
     ours, cold = math.inf, math.inf
     theirs: dict[str, float | None] = dict.fromkeys(columns)
-    for _ in range(options.repeats):
-        measured = _ours(assignor, file, options.seconds)
+    for _ in range(timing.repeats):
+        measured = _ours(assignor, file, timing.seconds)
         ours, cold = min(ours, measured["median_ms"]), min(cold, measured["cold_ms"])
         for peer in columns:
-            ms = peers.median_ms(peer, assignor, file, options.seconds, options.limit)
+            ms = peers.median_ms(peer, assignor, file, timing.seconds, timing.limit)
             known = [known for known in (ms, theirs[peer]) if known is not None]
             theirs[peer] = min(known, default=None)
-    cells = [name, assignor, *(shown(ms, options.limit) for ms in (ours, cold, *theirs.values()))]
+    cells = [name, assignor, *(shown(ms, timing.limit) for ms in (ours, cold, *theirs.values()))]
     if columns:
         best = min((ms for ms in theirs.values() if ms is not None), default=math.nan)
         cells += [f"{ms / best:.2f}" for ms in (ours, cold)]
@@ -91,4 +106,4 @@ def shown(ms: float | None, limit: float) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

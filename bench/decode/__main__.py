@@ -1,4 +1,4 @@
-"""Decoding, beside Kafka's own readers and beside doing nothing: `make bench-decode`.
+"""Decoding, beside Kafka's own readers and beside doing nothing: `make -C bench decode`.
 
 `members`: group records by the CPU's time (Java's collector's aside), ours as Arrow columns and
 Kafka's as objects, with and without what the members put in; `job`: the decode jobs beside a pass
@@ -8,7 +8,6 @@ offsets decoder; `ingest`: segments into the lake by Spark.
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -17,10 +16,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
+import typer
 
 from bench.decode.inputs import commit_records, group_records, segment
 from jobs.bulk.decoder import chunks
@@ -215,22 +216,25 @@ def timed(command: list[str]) -> float:
     return seconds(lambda: subprocess.run(command, check=True, stdout=NOTHING, cwd=ROOT))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("parts", nargs="*", default=["members", "job", "segments", "ingest"])
-    parser.add_argument("--records", type=int, default=20_000, help="group records")
-    parser.add_argument("--passes", type=int, default=7)
-    parser.add_argument("--megabytes", type=int, default=200, help="of a segment")
-    options = parser.parse_args()
-    if "members" in options.parts:
-        members(options.records // 2, options.passes)
-    if "job" in options.parts:
-        job(options.records)
-    if "segments" in options.parts:
-        segments(options.megabytes)
-    if "ingest" in options.parts:
-        ingest(options.megabytes)
+PARTS = ["members", "job", "segments", "ingest"]
+
+
+def main(
+    parts: Annotated[list[str] | None, typer.Argument(help=f"Any of {', '.join(PARTS)}")] = None,
+    records: Annotated[int, typer.Option(help="Group records.")] = 20_000,
+    passes: Annotated[int, typer.Option(help="Passes of members.")] = 7,
+    megabytes: Annotated[int, typer.Option(help="Size of the segments.")] = 200,
+) -> None:
+    measured = parts or PARTS
+    if "members" in measured:
+        members(records // 2, passes)
+    if "job" in measured:
+        job(records)
+    if "segments" in measured:
+        segments(megabytes)
+    if "ingest" in measured:
+        ingest(megabytes)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

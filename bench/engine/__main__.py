@@ -10,7 +10,6 @@ compiler and collector included; on a busy machine it says more than the clock's
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
@@ -21,6 +20,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import typer
 
 from bench.engine import heartbeats, steady
 from tools.differential.check import scenario_text
@@ -57,36 +58,31 @@ class Compared(NamedTuple):
         return f"{kafka:>12.0f}{engine:>9.0f}{engine / kafka:>7.2f}"
 
 
-def main() -> None:
-    options = _options()
-    randoms = [random_scenario(options.seed, index) for index in range(options.scenarios)]
+def main(
+    era: str = "4.1",
+    seed: int = 1,
+    scenarios: int = 4000,
+    groups: int = 10000,
+    members: int = 20,
+    rounds: int = 3,
+) -> None:
+    randoms = [random_scenario(seed, index) for index in range(scenarios)]
     print(f"{'':<46}{'':>9}{'steps/s by the clock':>28}{'steps/s of CPU time':>28}")
     columns = f"{'Kafka':>12}{'engine':>9}{'ratio':>7}"
-    print(f"{'era ' + options.era:<46}{'steps':>9}{columns}{columns}")
-    print(_commands(f"{options.scenarios} random, whole command", randoms, options.era))
-    print(_warm(f"{options.scenarios} random, warm", randoms, randoms, options.era))
-    for groups in (options.groups // 100, options.groups // 10, options.groups):
-        quiet = [steady.scenario(groups, options.members, options.rounds)]
-        what = f"steady, {groups} groups of {options.members}, warm"
-        print(_warm(what, quiet, randoms, options.era))
-    what = f"steady, {groups} groups of {options.members}, whole command"
-    print(_commands(what, quiet, options.era))
-    for groups in GROUP_COUNTS:
-        spent_ns = heartbeats.ns_each(options.era, groups, options.members)
+    print(f"{'era ' + era:<46}{'steps':>9}{columns}{columns}")
+    print(_commands(f"{scenarios} random, whole command", randoms, era))
+    print(_warm(f"{scenarios} random, warm", randoms, randoms, era))
+    for count in (groups // 100, groups // 10, groups):
+        quiet = [steady.scenario(count, members, rounds)]
+        what = f"steady, {count} groups of {members}, warm"
+        print(_warm(what, quiet, randoms, era))
+    what = f"steady, {groups} groups of {members}, whole command"
+    print(_commands(what, quiet, era))
+    for count in GROUP_COUNTS:
+        spent_ns = heartbeats.ns_each(era, count, members)
         print(
-            f"one heartbeat, engine alone, among {groups:>5} groups: {spent_ns:.0f} ns of CPU time"
+            f"one heartbeat, engine alone, among {count:>5} groups: {spent_ns:.0f} ns of CPU time"
         )
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench.engine")
-    parser.add_argument("--era", default="4.1")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--scenarios", type=int, default=4000)
-    parser.add_argument("--groups", type=int, default=10000)
-    parser.add_argument("--members", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=3)
-    return parser.parse_args()
 
 
 def _commands(what: str, scenarios: list[Scenario], era: str) -> Compared:
@@ -161,4 +157,4 @@ def _child_cpu_s(pid: int) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -7,11 +7,13 @@ ZooKeeper consumer is cut off from ZooKeeper.  Tables go to stdout, the plot to 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from bench.herd.coordinator_group import CoordinatorGroup
 from bench.herd.measure import CHANGES, SESSION_TIMEOUT_MS, MakeGroup, Outcome, changes
@@ -39,38 +41,33 @@ METRICS: dict[str, Callable[[Outcome], int | None]] = {
 }
 
 
-def main() -> None:
-    options = _options()
+def main(
+    sizes: Annotated[str, typer.Option(help="Group sizes, separated by spaces.")] = " ".join(
+        map(str, SIZES)
+    ),
+    partitions: Annotated[int, typer.Option(help="Partitions.")] = 400,
+    seeds: Annotated[int, typer.Option(help="Runs per size.")] = 5,
+    plot: Annotated[Path | None, typer.Option(help="Write the plot, an SVG, to this file.")] = None,
+) -> None:
+    group_sizes = [int(size) for size in sizes.split()]
     outcomes: Outcomes = {}
-    for size in options.sizes:
+    for size in group_sizes:
         for system, make_group in SYSTEMS.items():
             print(f"{size} members, {system}", file=sys.stderr)
-            runs = [
-                changes(make_group, size, options.partitions, seed)
-                for seed in range(1, options.seeds + 1)
-            ]
+            runs = [changes(make_group, size, partitions, seed) for seed in range(1, seeds + 1)]
             for change in CHANGES:
                 outcomes[change, size, system] = Outcome.of_many([run[change] for run in runs])
     print(
-        f"{options.partitions} partitions, sessions of {SESSION_TIMEOUT_MS} ms, range;"
-        f" median of {options.seeds} runs"
+        f"{partitions} partitions, sessions of {SESSION_TIMEOUT_MS} ms, range;"
+        f" median of {seeds} runs"
     )
     for title, metric in METRICS.items():
-        print(_table(title, metric, outcomes, options.sizes))
+        print(_table(title, metric, outcomes, group_sizes))
     failed = sum(outcome.failed for outcome in outcomes.values())
     print(f"\nconsumers that failed after rebalance.max.retries: {failed}")
-    print(_splits(options.partitions, options.seeds))
-    if options.plot:
-        options.plot.write_text(svg(outcomes, options.sizes, options.partitions), "utf-8")
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench.herd")
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--partitions", type=int, default=400)
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--plot", type=Path, help="write the plot, an SVG, to this file")
-    return parser.parse_args()
+    print(_splits(partitions, seeds))
+    if plot:
+        plot.write_text(svg(outcomes, group_sizes, partitions), "utf-8")
 
 
 def _table(
@@ -110,4 +107,4 @@ def _splits(partitions: int, seeds: int) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

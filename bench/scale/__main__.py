@@ -1,6 +1,6 @@
 """Measures how time and memory of the nightly run grow with the day, per job and size.
 
-    python -m bench.scale --sizes 0.01 0.04 0.16 [--skewed 0.04] [--without JOB] [--lakes FOLDER]
+    python -m bench.scale [--sizes "0.01 0.04"] [--skewed 0.04] [--without "JOB ..."] [--lakes DIR]
 
 Size 1 is a day of 250,000 group records of 1 to 40 members with 2.5 million offset commits.  Each
 size is a lake with generated bronze tables (bronze.py), and a process with conf/large.toml that
@@ -10,7 +10,6 @@ a day with half of all generations in one group.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import os
@@ -20,7 +19,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from bench.process_tree import Watch
 from bench.scale.bronze import CLUSTER, write_bronze
@@ -77,7 +78,8 @@ def measured(
     print(
         f"{root}: bronze written in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True
     )
-    command = [sys.executable, "-m", "bench.scale", "--one", root, "--without", *without]
+    command = [sys.executable, "-m", "bench.scale", "--one", root]
+    command += ["--without", " ".join(without)]
     stages = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout or ():
@@ -120,37 +122,34 @@ def _total(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return sums | {key: max(row[key] for row in rows) for key in ("jvm_mib", "workers_mib")}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--sizes", type=float, nargs="+", default=[0.01, 0.04, 0.16])
-    parser.add_argument(
-        "--skewed",
-        type=float,
-        nargs="*",
-        default=[],
-        help="those of --sizes to run also with one huge group",
-    )
-    parser.add_argument("--lakes", help="folder to keep the lakes in; default: a temporary one")
-    parser.add_argument(
-        "--without", nargs="*", default=[], choices=JOBS, metavar="JOB", help="jobs to leave out"
-    )
-    parser.add_argument(
-        "--one", metavar="LAKE", help="run the jobs on this lake and print their figures"
-    )
-    options = parser.parse_args()
-    if options.one:
-        run_one(options.one, [name for name in JOBS if name not in options.without])
+def main(
+    sizes: Annotated[
+        str, typer.Option(help="Sizes of the day, separated by spaces.")
+    ] = "0.01 0.04 0.16",
+    skewed: Annotated[str, typer.Option(help="Sizes to run also with one huge group.")] = "",
+    lakes: Annotated[str | None, typer.Option(help="Keep the lakes in this folder.")] = None,
+    without: Annotated[str, typer.Option(help="Jobs to leave out.")] = "",
+    one: Annotated[
+        str | None, typer.Option(help="Run the jobs on this lake and print their figures.")
+    ] = None,
+) -> None:
+    left_out = without.split()
+    if unknown := {*left_out} - {*JOBS}:
+        raise typer.BadParameter(f"--without {', '.join(sorted(unknown))}: not a job")
+    skewed_sizes = [float(size) for size in skewed.split()]
+    if one:
+        run_one(one, [name for name in JOBS if name not in left_out])
         return
     with tempfile.TemporaryDirectory() as temporary:
-        runs, sizes = {}, {}
-        for scale in options.sizes:
-            for skewed in (False, True) if scale in options.skewed else (False,):
-                name = f"{scale:g}x{SKEWED if skewed else ''}"
-                sizes[name] = scale
-                folder = options.lakes or temporary
-                runs[name] = measured(scale, folder, options.without, skewed=skewed)
-        print_table(runs, sizes)
+        runs, size_of = {}, {}
+        for scale in map(float, sizes.split()):
+            for is_skewed in (False, True) if scale in skewed_sizes else (False,):
+                name = f"{scale:g}x{SKEWED if is_skewed else ''}"
+                size_of[name] = scale
+                folder = lakes or temporary
+                runs[name] = measured(scale, folder, left_out, skewed=is_skewed)
+        print_table(runs, size_of)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

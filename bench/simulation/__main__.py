@@ -8,12 +8,14 @@ its children (Spark's workers and JVM).
 
 from __future__ import annotations
 
-import argparse
 import resource
 import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from coordinator_core.simulation import BrokerLogLine, SimulatedCluster, WrittenBatch
 from jobs.command_line.config import load_config
@@ -25,17 +27,16 @@ from jobs.simulate.spec_file import SimulationSpec, read_spec
 SPEC = Path(__file__).parent / "day.toml"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--groups", type=int, default=1_000)
-    parser.add_argument("--plain", type=int, default=2, help="groups to simulate in one process")
-    options = parser.parse_args()
+def main(
+    groups: Annotated[int, typer.Option(help="Groups of the fleet, by Spark.")] = 1_000,
+    plain: Annotated[int, typer.Option(help="Groups to simulate in one process.")] = 2,
+) -> None:
     spec = read_spec(SPEC)
-    for groups, skips_idle in ((options.plain, False), (options.plain, True)):
-        small = replace(spec, fleet=with_group_count(spec.fleet, groups))
-        _print(f"one process, skips idle time: {skips_idle}", groups, *_alone(small, skips_idle))
-    fleet = replace(spec, fleet=with_group_count(spec.fleet, options.groups))
-    _print("Spark, into bronze", options.groups, *_spark(fleet))
+    for skips_idle in (False, True):
+        small = replace(spec, fleet=with_group_count(spec.fleet, plain))
+        _print(f"one process, skips idle time: {skips_idle}", plain, *_alone(small, skips_idle))
+    fleet = replace(spec, fleet=with_group_count(spec.fleet, groups))
+    _print("Spark, into bronze", groups, *_spark(fleet))
 
 
 def _alone(spec: SimulationSpec, skips_idle: bool) -> tuple[int, float, float]:
@@ -91,4 +92,4 @@ def _print(mode: str, groups: int, count: int, cpu_s: float, wall_s: float) -> N
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -10,7 +10,6 @@ before 3.0 the leader of generations whose assignment was not stored.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
@@ -19,7 +18,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from coordinator_core.simulation import fleet_of
 from coordinator_core.simulation.random_fleets import random_fleet
@@ -192,25 +193,22 @@ def _as_logged(truth: dict[str, Any], name: str, era: str) -> Any:
     return truth[name]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fleets", type=int, default=100)
-    parser.add_argument("--first-seed", type=int, default=1)
-    parser.add_argument("--minutes", type=int, default=20)
-    parser.add_argument("--no-faults", action="store_true")
-    parser.add_argument("--folder", type=Path, help="write files here and keep them")
-    options = parser.parse_args()
+def main(
+    fleets: Annotated[int, typer.Option(help="Number of fleets.")] = 100,
+    first_seed: Annotated[int, typer.Option(help="Seed of the first fleet.")] = 1,
+    minutes: Annotated[int, typer.Option(help="Minutes that a fleet runs.")] = 20,
+    faults: bool = True,
+    folder: Annotated[Path | None, typer.Option(help="Write files here and keep them.")] = None,
+) -> None:
     with tempfile.TemporaryDirectory() as temporary:
-        folder = options.folder or Path(temporary)
+        root = folder or Path(temporary)
         start = time.monotonic()
-        seeds = range(options.first_seed, options.first_seed + options.fleets)
-        played = play(
-            seeds, folder / "fleets", minutes=options.minutes, faults=not options.no_faults
-        )
+        seeds = range(first_seed, first_seed + fleets)
+        played = play(seeds, root / "fleets", minutes=minutes, faults=faults)
         simulated = time.monotonic()
-        run_nightly(folder / "fleets", folder / "lake")
+        run_nightly(root / "fleets", root / "lake")
         read = time.monotonic()
-        differing = differences(played, tables(folder / "lake"))
+        differing = differences(played, tables(root / "lake"))
     for difference in differing[:40]:
         print(f"{difference.era} {difference.key} {difference.field}:")
         print(f"    truth {difference.truth}\n    table {difference.table}")
@@ -219,7 +217,7 @@ def main() -> None:
         print(f"{count:6} {field} ({era})")
     groups = len({group for group, _, _ in played.truth})
     print(
-        f"{options.fleets} fleets, {groups} groups, {len(played.truth)} generations,"
+        f"{fleets} fleets, {groups} groups, {len(played.truth)} generations,"
         f" {len(differing)} differences; simulated in {simulated - start:.0f} s,"
         f" read in {read - simulated:.0f} s"
     )
@@ -227,4 +225,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -10,13 +10,14 @@ versions: a prediction cannot be more accurate than the difference between their
 
 from __future__ import annotations
 
-import argparse
 import json
 import tarfile
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from coordinator_core.whatif import Figures
 from jobs.command_line.config import load_config
@@ -38,10 +39,9 @@ COUNTED = ("rebalances", "not_stable_ms", "partitions_moved", "unowned_partition
 Truth = dict[str, Figures]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=5)
-    seeds = parser.parse_args().seeds
+def main(
+    seeds: Annotated[int, typer.Option(help="Seeds per prediction.")] = 5,
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         plays = [(version, unpacked(version, Path(folder))) for version in VERSIONS]
         lake = f"{folder}/lake"
@@ -127,4 +127,4 @@ def _ranks(group: str, version: str, predicted: Truth, truth: Truth) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -8,13 +8,15 @@ names; then the nightly jobs, the replay of every generation, and the sweep of t
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from bench.process_tree import Watch
 from coordinator_core.whatif import GRID
@@ -43,13 +45,12 @@ COUNTS = {
 TASKS = 64
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--groups", type=int, default=10_000)
-    parser.add_argument("--seeds", type=int, default=1)
-    options = parser.parse_args()
+def main(
+    groups: Annotated[int, typer.Option(help="Groups of the fleet.")] = 10_000,
+    seeds: Annotated[int, typer.Option(help="Seeds per prediction.")] = 1,
+) -> None:
     spec = read_spec(SPEC)
-    enlarged = replace(spec, fleet=with_group_count(spec.fleet, options.groups))
+    enlarged = replace(spec, fleet=with_group_count(spec.fleet, groups))
     session = build_session(load_config(CONF))
     session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")
     session.conf.set("spark.sql.shuffle.partitions", TASKS)
@@ -58,7 +59,7 @@ def main() -> None:
         measured("simulate", lambda: simulate(lake, enlarged, spec.fleet.seed))
         measured("nightly jobs", lambda: run_all(AllDates(lake), Progress()))
         measured("replay", lambda: incident_replay.run(lake))
-        measured("sweep of 12", lambda: what_if_sweep.run(lake, GRID, options.seeds))
+        measured("sweep of 12", lambda: what_if_sweep.run(lake, GRID, seeds))
         for what, sql in COUNTS.items():
             print(f"{what}: {query(folder, sql)[1][0][0]}")
 
@@ -75,4 +76,4 @@ def measured(what: str, run: Callable[[], object]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

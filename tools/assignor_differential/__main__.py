@@ -9,15 +9,15 @@ Exits 0 if there is no difference, 1 if there is one, 2 if Kafka's side is not b
 
 from __future__ import annotations
 
-import argparse
 import base64
 import json
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from coordinator_core.assignors import (
     ASSIGNORS,
@@ -82,26 +82,25 @@ def _members(given: Case, sent: Mapping[str, str]) -> list[Member]:
     ]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=1000)
-    parser.add_argument("--show", type=int, default=3, help="differing cases to print in full")
-    options = parser.parse_args()
+def main(
+    seed: Annotated[int, typer.Option(help="Seed of the cases.")] = 1,
+    count: Annotated[int, typer.Option(help="Number of cases.")] = 1000,
+    show: Annotated[int, typer.Option(help="Differing cases to print in full.")] = 3,
+) -> None:
     if not JAR.exists():
         print("build Kafka's side: mvn -q -f tools/assignor_differential/kafka package")
-        return 2
-    cases = [case(options.seed, number) for number in range(options.count)]
+        raise typer.Exit(2)
+    cases = [case(seed, number) for number in range(count)]
     equal, differing = Counter[str](), Counter[str]()
     for given, kafka in zip(cases, kafkas_answers(cases), strict=True):
         found = differences(given, kafka)
         (differing if found else equal)[given["assignor"]] += 1
-        if found and sum(differing.values()) <= options.show:
+        if found and sum(differing.values()) <= show:
             print(json.dumps({"differs": found, "given": given, "kafka": kafka}))
     for assignor in sorted(ASSIGNORS):
         print(f"{assignor:20} {equal[assignor]:6} equal {differing[assignor]:6} different")
-    return 1 if differing else 0
+    raise typer.Exit(1 if differing else 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)

@@ -9,7 +9,6 @@ deleted once settled.  Exit 1 if a row differs or `regroup check` finds a violat
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import shutil
@@ -22,8 +21,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from deltalake import DeltaTable
 
 from jobs.checks.check import broken_laws
@@ -203,20 +203,19 @@ def _folder(kept: str | None) -> Iterator[Path]:
         yield Path(temporary)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--days", type=int, default=DAYS, help="number of days")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the random kill")
-    parser.add_argument(
-        "--folder", help="folder to keep sources and lakes in; default: a temporary one"
-    )
-    options = parser.parse_args()
-    month = history().first(options.days)
-    with _folder(options.folder) as folder:
+def main(
+    days: Annotated[int, typer.Option(help="Number of days.")] = DAYS,
+    seed: Annotated[int, typer.Option(help="Seed of the random kill.")] = 1,
+    folder: Annotated[
+        str | None, typer.Option(help="Keep sources and lakes in this folder.")
+    ] = None,
+) -> None:
+    month = history().first(days)
+    with _folder(folder) as root:
         once, backfill, nights = (
-            MonthFolder(folder / name) for name in ("once", "backfill", "nights")
+            MonthFolder(root / name) for name in ("once", "backfill", "nights")
         )
-        run = Nights(nights, month, random.Random(options.seed))
+        run = Nights(nights, month, random.Random(seed))
         run.all()
         for folder_of_month in (once, backfill):
             for day in month.days:
@@ -240,4 +239,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

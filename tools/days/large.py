@@ -10,14 +10,15 @@ differs or a law is violated.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
 import tempfile
 from collections import Counter
 from datetime import date
+from typing import Annotated
 
 import pyarrow.compute as pc
+import typer
 from deltalake import DeltaTable, write_deltalake
 
 from jobs.checks.check import broken_laws
@@ -76,30 +77,31 @@ def rows_of(lake: str) -> dict[str, Counter[int]]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("lake", help="lake whose tables but bronze are recomputed")
-    parser.add_argument("--cluster-id", required=True)
-    parser.add_argument("--conf", default=str(CONF / "large.toml"))
-    options = parser.parse_args()
-    whole, cluster_id, config = options.lake, options.cluster_id, load_config(options.conf)
-    once_s = run_seconds(NightlyOptions(whole, cluster_id, recompute_all=True), config)
+def main(
+    lake: Annotated[
+        str, typer.Argument(help="Lake of which all tables but bronze are recomputed.")
+    ],
+    cluster_id: Annotated[str, typer.Option()],
+    conf: str = str(CONF / "large.toml"),
+) -> None:
+    config = load_config(conf)
+    once_s = run_seconds(NightlyOptions(lake, cluster_id, recompute_all=True), config)
     print(f"everything in one run: {once_s:.0f} s", flush=True)
-    if (events := fewest_events(whole)) <= MANY_ROWS:
+    if (events := fewest_events(lake)) <= MANY_ROWS:
         sys.exit(f"a date has {events} events: use a lake with more than {MANY_ROWS} per date")
     with tempfile.TemporaryDirectory() as nights:
-        land_lists(whole, nights)
-        days = dates_of(whole)
+        land_lists(lake, nights)
+        days = dates_of(lake)
         for day in days:
-            land(whole, nights, day)
+            land(lake, nights, day)
             night_s = run_seconds(NightlyOptions(nights, cluster_id, date=str(day)), config)
             print(f"{day}: {night_s:.0f} s", flush=True)
         again_s = run_seconds(NightlyOptions(nights, cluster_id, date=str(days[0])), config)
         print(f"{days[0]} again: {again_s:.0f} s", flush=True)
-        differing = compared(rows_of(whole), {"nights": rows_of(nights)})
-        differing += [str(law) for lake in (whole, nights) for law in broken_laws(lake)[1]]
+        differing = compared(rows_of(lake), {"nights": rows_of(nights)})
+        differing += [str(law) for each in (lake, nights) for law in broken_laws(each)[1]]
     end(differing)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -7,12 +7,15 @@ Exits 0 without a difference, 1 with one, 2 if the runner is not built.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from tools.differential.check import Finding, Player, findings, shrunk
 from tools.differential.coverage import print_coverage
@@ -32,34 +35,47 @@ class OtherKafka:
         return self._kafka.play(scenario)
 
 
-def main() -> int:
-    options = _options()
+@dataclass(frozen=True)
+class Options:
+    seed: int
+    count: int
+    scenarios: Path | None
+    against: str | None
+    show: int
+    out: Path | None
+    coverage: bool
+
+
+def main(
+    seed: Annotated[int, typer.Option(help="Seed of the scenarios.")] = 1,
+    count: Annotated[int, typer.Option(help="Scenarios per era.")] = 500,
+    eras: Annotated[str, typer.Option(help="Eras, separated by commas.")] = ",".join(ERAS),
+    scenarios: Annotated[
+        Path | None, typer.Option(help="Play the scenarios of this folder.")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(help="Another Kafka instead of the engine.")
+    ] = None,
+    show: Annotated[int, typer.Option(help="Kinds of difference to shrink and show.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option(help="Write each difference to a folder in here, too.")
+    ] = None,
+    coverage: Annotated[bool, typer.Option(help="Count what occurred in Kafka.")] = False,
+) -> None:
+    if against is not None and against not in ERAS:
+        raise typer.BadParameter(f"--against {against}: use {', '.join(ERAS)}")
+    options = Options(seed, count, scenarios, against, show, out, coverage)
     try:
-        equal = [_check(era, options) for era in options.eras.split(",")]
+        equal = [_check(era, options) for era in eras.split(",")]
     except NotBuilt as e:
         print(e, file=sys.stderr)
-        return 2
-    if options.coverage:
-        print_coverage({era: _tally(era) for era in options.eras.split(",")})
-    return 0 if all(equal) else 1
+        raise typer.Exit(2) from None
+    if coverage:
+        print_coverage({era: _tally(era) for era in eras.split(",")})
+    raise typer.Exit(0 if all(equal) else 1)
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="differential", description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=500, help="scenarios per era")
-    parser.add_argument("--eras", default=",".join(ERAS))
-    parser.add_argument("--scenarios", type=Path, help="play the scenarios of this directory")
-    parser.add_argument("--against", choices=ERAS, help="another Kafka instead of the engine")
-    parser.add_argument(
-        "--show", type=int, default=1, help="kinds of difference to shrink and show"
-    )
-    parser.add_argument("--out", type=Path, help="also write each difference to a directory here")
-    parser.add_argument("--coverage", action="store_true", help="count what occurred in Kafka")
-    return parser.parse_args()
-
-
-def _check(era: str, options: argparse.Namespace) -> bool:
+def _check(era: str, options: Options) -> bool:
     """Play one era; True if nothing differs."""
     player: Player = OtherKafka(options.against) if options.against else Engine(era)
     started = time.perf_counter()
@@ -79,7 +95,7 @@ def _check(era: str, options: argparse.Namespace) -> bool:
     return differing == 0
 
 
-def _scenarios(options: argparse.Namespace) -> Iterator[Scenario]:
+def _scenarios(options: Options) -> Iterator[Scenario]:
     if options.scenarios:
         for path in sorted(options.scenarios.glob("*.json")):
             yield json.loads(path.read_text("utf-8"))
@@ -88,7 +104,7 @@ def _scenarios(options: argparse.Namespace) -> Iterator[Scenario]:
             yield scenario(options.seed, index)
 
 
-def _show(finding: Finding, era: str, options: argparse.Namespace) -> None:
+def _show(finding: Finding, era: str, options: Options) -> None:
     print(f"--- {era}\n{finding}\n")
     if options.out:
         finding.write(options.out / f"{era}-{finding.scenario['name']}")
@@ -99,4 +115,4 @@ def _tally(era: str) -> Path:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)

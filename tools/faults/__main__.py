@@ -9,7 +9,6 @@ consistent lake, and how often data was lost.  Exit 1 if any was.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import shutil
@@ -19,6 +18,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from jobs.checks.check import broken_laws
 from tools.faults import lakes, runs
@@ -76,35 +78,34 @@ KINDS: dict[str, tuple[str, int, Campaign]] = {
 }
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
-    parser.add_argument(
-        "--tries", type=int, help="tries of each kind; default: 50 kills, fewer of the others"
-    )
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--incident", type=Path, default=INCIDENT)
-    options = parser.parse_args()
-    if unknown := set(options.kinds) - set(KINDS):
-        parser.error(f"unknown: {', '.join(unknown)}; use {', '.join(KINDS)}")
+def main(
+    kinds: Annotated[
+        list[str] | None, typer.Argument(help=", ".join(KINDS), metavar="[KIND]...")
+    ] = None,
+    tries: Annotated[
+        int | None, typer.Option(help="Tries of each kind; default: 50 kills, fewer of the others.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the random moments.")] = 1,
+    incident: Annotated[Path, typer.Option(help="Folder with segments and server.log.")] = INCIDENT,
+) -> None:
+    if unknown := set(kinds or ()) - set(KINDS):
+        raise typer.BadParameter(f"unknown: {', '.join(unknown)}; use {', '.join(KINDS)}")
     with tempfile.TemporaryDirectory(prefix="regroup-faults-") as folder:
-        return campaign(options.kinds or list(KINDS), options, Path(folder))
+        raise typer.Exit(campaign(kinds or list(KINDS), tries, seed, incident, Path(folder)))
 
 
-def campaign(kinds: list[str], options: argparse.Namespace, folder: Path) -> int:
-    undisturbed = Undisturbed(options.incident, folder)
-    print(f"seed {options.seed}, {options.incident.name}, {os.cpu_count()} processors")
+def campaign(kinds: list[str], tries: int | None, seed: int, incident: Path, folder: Path) -> int:
+    undisturbed = Undisturbed(incident, folder)
+    print(f"seed {seed}, {incident.name}, {os.cpu_count()} processors")
     print("{:<40}{:>7}{:>13}{:>13}{:>6}".format(*COLUMNS))
     lost: list[str] = []
     for kind in kinds:
-        about, tries, act = KINDS[kind]
+        about, usual_tries, act = KINDS[kind]
         if kind == "disk" and os.geteuid() != 0:
             print(f"{about:<40} skipped: mounting a small file system needs root")
             continue
-        chance = random.Random(f"{options.seed} {kind}")
-        verdicts = list(act(undisturbed, folder / kind, options.tries or tries, chance))
+        chance = random.Random(f"{seed} {kind}")
+        verdicts = list(act(undisturbed, folder / kind, tries or usual_tries, chance))
         counts = Counter(verdict.split(":")[0] for verdict in verdicts)
         print(f"{about:<40}{len(verdicts):>7}{counts[SAME]:>13}{counts[CLEAR]:>13}{counts[LOST]:>6}",
               flush=True)  # fmt: skip
@@ -114,4 +115,4 @@ def campaign(kinds: list[str], options: argparse.Namespace, folder: Path) -> int
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)
