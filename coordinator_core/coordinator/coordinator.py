@@ -141,7 +141,9 @@ class Coordinator:
         unload(self._turn, partition)
         return effects
 
-    def expect_heartbeats(self, group_id: str, heartbeats_ms: Mapping[str, int], now_ms: int) -> None:
+    def expect_heartbeats(
+        self, group_id: str, heartbeats_ms: Mapping[str, int], now_ms: int
+    ) -> None:
         """Renew the sessions of a Stable group as if heartbeats arrived up to these times.
 
         ``heartbeats_ms``: the time of the last heartbeat by member id, maybe in the future.  For
