@@ -1,4 +1,4 @@
-"""Files that the wheel carries beside its code: default configurations and the demo's incidents.
+"""Files that the wheel contains beside its code: default configurations and the demo's incidents.
 
 In a checkout they are conf/ and examples/ at the root; setup.py copies them into the wheel, below
 jobs/packaged/.

@@ -29,7 +29,7 @@ STORY = """
         CASE WHEN role = 'absorbed' THEN '(' || generation || ')' ELSE generation || '' END AS gen,
         CASE WHEN role = 'trigger' THEN cause WHEN role = 'absorbed' THEN '= ' || cause
             ELSE '+ ' || cause END AS cause,
-        story, who,
+        story, member,
         CASE WHEN lead THEN outcome END AS outcome,
         CASE WHEN lead THEN member_count END AS members,
         CASE WHEN lead THEN join_ms END AS join_ms, CASE WHEN lead THEN sync_ms END AS sync_ms,
