@@ -26,7 +26,7 @@ import typer
 from bench.engine import heartbeats, steady
 from tools.differential.check import scenario_text
 from tools.differential.engine import Engine
-from tools.differential.kafka import BUILD, Kafka
+from tools.differential.kafka import BUILD, KafkaRunner
 from tools.differential.scenarios import scenario as random_scenario
 from tools.differential.traces import member_ids
 
@@ -117,7 +117,7 @@ def _all_there(kafka_dir: Path, engine_dir: Path) -> None:
 def _warm(what: str, scenarios: list[Scenario], before: list[Scenario], era: str) -> Compared:
     """Both from JSON text to JSON text, after warming up with scenarios of `before`."""
     texts = [json.dumps(made) for made in scenarios]
-    with Kafka(era) as kafka:
+    with KafkaRunner(era) as kafka:
         for made in before[:WARM_UP]:
             kafka.play(made)
         cpu_s = _child_cpu_s(kafka.pid)

@@ -80,7 +80,7 @@ def record_consumers(script: Line, era: Era, member_ids: MemberIds) -> Recording
 
     Raises KeyError, TypeError or ValueError for an invalid script.
     """
-    world = _World(script, era, member_ids)
+    world = _ConsumerRun(script, era, member_ids)
     world.run(script["until_ms"])
     return Recording(
         title_of(script, era),
@@ -101,7 +101,7 @@ class _Connection:
         self.busy: str | None = None
 
 
-class _World:
+class _ConsumerRun:
     def __init__(self, script: Line, era: Era, member_ids: MemberIds) -> None:
         self.made_ids: list[str] = []
         self.coordinator = Coordinator(
@@ -260,11 +260,11 @@ class _World:
         self._later(partial(self._call, name, "received", request_id, response))
 
 
-_HAPPENS: Mapping[str, Callable[[_World, Line], None]] = {
-    "close": _World.close,
-    "crash": _World.crash,
-    "connection breaks": _World.lose_connection,
-    "topic grows": _World.grow,
+_HAPPENS: Mapping[str, Callable[[_ConsumerRun, Line], None]] = {
+    "close": _ConsumerRun.close,
+    "crash": _ConsumerRun.crash,
+    "connection breaks": _ConsumerRun.lose_connection,
+    "topic grows": _ConsumerRun.grow,
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools.differential.check import scenario_text
-from tools.differential.kafka import Kafka, NotBuilt
+from tools.differential.kafka import KafkaRunner, NotBuilt
 from tools.differential.scenarios import ORDERED_IDS, scenario
 from tools.differential.shrink import shrink
 from tools.differential.traces import first_difference, member_ids, same_order
@@ -159,5 +159,5 @@ def test_a_scenario_is_written_as_json_with_a_step_a_line():
 
 
 def test_without_the_runner_the_message_says_how_to_build_it(tmp_path: Path):
-    with pytest.raises(NotBuilt, match="make oracle"):
-        Kafka("4.1", build=tmp_path)
+    with pytest.raises(NotBuilt, match="make -C tools oracle"):
+        KafkaRunner("4.1", build=tmp_path)

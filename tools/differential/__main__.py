@@ -20,7 +20,7 @@ import typer
 from tools.differential.check import Finding, Player, findings, shrunk
 from tools.differential.coverage import print_coverage
 from tools.differential.engine import Engine
-from tools.differential.kafka import BUILD, ERAS, Kafka, NotBuilt, Scenario
+from tools.differential.kafka import BUILD, ERAS, KafkaRunner, NotBuilt, Scenario
 from tools.differential.scenarios import scenario
 from tools.differential.traces import JsonLine
 
@@ -29,7 +29,7 @@ class OtherKafka:
     """Another Kafka version in the engine's place, to compare the two versions."""
 
     def __init__(self, era: str) -> None:
-        self._kafka = Kafka(era)
+        self._kafka = KafkaRunner(era)
 
     def play(self, scenario: Scenario, member_ids: list[str]) -> list[JsonLine]:
         return self._kafka.play(scenario)
@@ -81,7 +81,7 @@ def _check(era: str, options: Options) -> bool:
     started = time.perf_counter()
     played, differing = 0, 0
     kinds: dict[object, Finding] = {}
-    with Kafka(era, _tally(era) if options.coverage else None) as kafka:
+    with KafkaRunner(era, _tally(era) if options.coverage else None) as kafka:
         for finding in findings(_scenarios(options), kafka, player):
             played += 1
             if finding:

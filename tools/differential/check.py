@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from tools.differential.kafka import Kafka, Scenario
+from tools.differential.kafka import KafkaRunner, Scenario
 from tools.differential.shrink import shrink
 from tools.differential.traces import JsonLine, TraceDifference, first_difference, member_ids
 
@@ -48,7 +48,7 @@ def scenario_text(scenario: Scenario) -> str:
 
 
 def findings(
-    scenarios: Iterable[Scenario], kafka: Kafka, player: Player
+    scenarios: Iterable[Scenario], kafka: KafkaRunner, player: Player
 ) -> Iterator[Finding | None]:
     """One per scenario; None if the two agree, or if Kafka's coordinator threw out of a timer."""
     for scenario, expected in kafka.play_all(scenarios):
@@ -59,7 +59,7 @@ def failed(trace: list[JsonLine]) -> bool:
     return any(event["event"] == "failure" for event in trace)
 
 
-def shrunk(finding: Finding, kafka: Kafka, player: Player) -> Finding:
+def shrunk(finding: Finding, kafka: KafkaRunner, player: Player) -> Finding:
     """A minimal scenario with the same kind of difference."""
     kind = finding.difference.kind()
 

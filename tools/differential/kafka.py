@@ -22,7 +22,7 @@ class NotBuilt(Exception):
     """The runner's jar or the Java to run it is missing; the message says how to get it."""
 
 
-class Kafka:
+class KafkaRunner:
     """Plays with the coordinator of one Kafka version; a context manager that ends its JVM."""
 
     def __init__(self, era: str, tally: Path | None = None, build: Path = BUILD) -> None:
@@ -41,7 +41,7 @@ class Kafka:
             encoding="utf-8",
         )
 
-    def __enter__(self) -> Kafka:
+    def __enter__(self) -> KafkaRunner:
         return self
 
     def __exit__(self, *_: object) -> None:

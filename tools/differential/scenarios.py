@@ -52,7 +52,7 @@ PROTOCOL_LISTS = [
 
 
 def scenario(seed: int, index: int) -> Scenario:
-    return _World(
+    return _RandomScenario(
         random.Random(f"differential {seed} {index}"), f"random-{seed}-{index:05d}"
     ).scenario()
 
@@ -69,7 +69,7 @@ def _some_bytes(rng: random.Random, most: int) -> str:
     return base64.b64encode(rng.randbytes(rng.randrange(most))).decode()
 
 
-class _World:
+class _RandomScenario:
     """The clock, the agenda and the steps taken so far."""
 
     def __init__(self, rng: random.Random, name: str) -> None:
@@ -100,7 +100,7 @@ class _World:
 
     def scenario(self) -> Scenario:
         for name in self.rng.choice([["g"], ["g"], ["g"], ["g", "h"], ["billing", "größe", "g-1"]]):
-            _Group(self, name)
+            _RandomGroup(self, name)
         while self._agenda and len(self.steps) < self.length:
             self.now, _, actor = heapq.heappop(self._agenda)
             self._resume(actor)
@@ -157,16 +157,16 @@ class _World:
             self.send("wait", "")
 
 
-class _Group:
+class _RandomGroup:
     """A group's name, the estimate of its state, and all its actors."""
 
-    def __init__(self, world: _World, name: str) -> None:
+    def __init__(self, world: _RandomScenario, name: str) -> None:
         rng = world.rng
         self.world = world
         self.name = name
         self.type = rng.choice(["consumer", "consumer", "consumer", "connect"])
-        self.consumers: list[_Consumer] = []
-        self.rejoined: set[_Consumer] = set()
+        self.consumers: list[_RandomConsumer] = []
+        self.rejoined: set[_RandomConsumer] = set()
         self.rebalancing = False
         self.join_ends = 0
         self.static_share = rng.choice([0.0, 0.35, 0.35, 1.0])
@@ -193,14 +193,14 @@ class _Group:
                 self._add_consumer()
 
     def _add_consumer(self) -> None:
-        consumer = _Consumer(self, len(self.consumers))
+        consumer = _RandomConsumer(self, len(self.consumers))
         self.consumers.append(consumer)
         self.world.start(consumer.run())
 
-    def present(self) -> list[_Consumer]:
+    def present(self) -> list[_RandomConsumer]:
         return [consumer for consumer in self.consumers if consumer.inside]
 
-    def consumer_joins(self, consumer: _Consumer) -> None:
+    def consumer_joins(self, consumer: _RandomConsumer) -> None:
         """Estimate: the first join starts a rebalance, which ends when all have rejoined."""
         delay_ms = self.world.config["group_initial_rebalance_delay_ms"]
         now = self.world.now
@@ -214,7 +214,7 @@ class _Group:
             self.join_ends = now
         self.world.expect(delay_ms, 2 * delay_ms)
 
-    def consumer_gone(self, consumer: _Consumer) -> None:
+    def consumer_gone(self, consumer: _RandomConsumer) -> None:
         if not self.rebalancing and self.present():
             self.rebalancing = True
             self.rejoined = set()
@@ -336,10 +336,10 @@ class _Group:
         return self.world.rng.choice([*joins, *joins, -1, 0, 1, 2, 3, 7])
 
 
-class _Consumer:
+class _RandomConsumer:
     """One consumer: joins, syncs, heartbeats, commits, rejoins in an estimated rebalance, ends."""
 
-    def __init__(self, group: _Group, number: int) -> None:
+    def __init__(self, group: _RandomGroup, number: int) -> None:
         rng = group.world.rng
         self.group = group
         self.world = group.world
