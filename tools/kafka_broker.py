@@ -1,6 +1,6 @@
-"""A real Kafka broker on loopback, from the jars in .jars/broker: `with Broker(folder) as broker`.
+"""Run a real Kafka broker on loopback, from .jars/broker: `with Broker(folder) as broker`.
 
-One process, broker and controller at once (KRaft), free ports, everything below one folder.
+One process is broker and controller (KRaft), on free ports, with all files below one folder.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ rootLogger.appenderRef.f.ref=F
 
 class Broker:
     """``bootstrap``: host and port for clients.  ``data``: folder of the topics' segment files.
-    ``log``: its server.log.  RuntimeError, with the end of its output, if it does not come up."""
+    ``log``: its server.log.  RuntimeError with the end of the broker's output if it does not
+    start."""
 
     def __init__(self, folder: Path, offsets_partitions: int = 3) -> None:
         port, controller_port = _free_ports(2)
@@ -78,11 +79,11 @@ class Broker:
 
     def __enter__(self) -> Self:
         if not (JARS / ".resolved").exists():
-            raise RuntimeError(f"no broker in {JARS}: `make test` fetches it")
+            raise RuntimeError(f"no broker in {JARS}: fetch it with python -m tools.fetch_jars")
         self._folder.mkdir(parents=True, exist_ok=True)
         (self._folder / "server.properties").write_text(self._properties)
         (self._folder / "log4j2.properties").write_text(LOG4J.format(log=self.log))
-        # Not one that begins as an option does.
+        # A cluster id must not begin with a dash, or it would be parsed as an option.
         cluster = "R" + urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
         format_ = ["format", "--cluster-id", cluster, "--config", "server.properties"]
         self._run("kafka.tools.StorageTool", *format_).wait()
@@ -139,7 +140,7 @@ def _answers(port: int) -> bool:
 
 
 def _free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago, all different: they are taken at the same time."""
+    """Different ports that were free a moment ago."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for s in sockets:

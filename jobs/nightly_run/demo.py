@@ -19,7 +19,7 @@ INCIDENTS = {
 }
 
 GROUPS = """
-    SELECT group_id AS "group", generations, rebalances, aborted_rebalances AS superseded,
+    SELECT group_id AS "group", generations, rebalances, aborted_rebalances AS aborted,
         not_stable_ms, longest_ms
     FROM q01_most_rebalanced_groups WHERE cluster_id = '{cluster}'
     ORDER BY rebalances DESC, group_id"""
