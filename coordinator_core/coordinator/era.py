@@ -87,9 +87,8 @@ class Era:
     store_offsets: Callable[[Turn, ClassicGroup, OffsetCommit], None]
     clean_up: Callable[[Turn], None]
 
-    # Appends: each partition of the log is a shard of its own (KIP-848), a request makes at most
-    # one append, and answers and reads wait for it.
-    answers_after_append: bool
+    # Appends.
+    answers_after_append: bool  # KIP-848: a shard per partition; answers and reads wait for appends
     writes_new_groups: bool  # KIP-848: an empty record, when a join creates the group
     group_batch_sequence: int  # base sequence of a batch of group records; commits have 0
     group_store_errors: ErrorMap
@@ -106,14 +105,14 @@ class Era:
     accepts_any_protocol_until_chosen: bool  # KIP-559: while the group has no protocol
 
     # Members and rebalances.
-    checks_join_after_any_join: bool
+    checks_join_after_any_join: bool  # even after a refused one
     logs_reasons: bool  # from 2.1 on: the start of a rebalance has a reason
     logs_leave_last: bool  # from 3.0 on: after the rebalance that the leave causes
     takes_new_timeouts: bool  # KAFKA-14009: a rejoin changes the member's timeouts
     skips_assignment: bool  # KIP-814
-    leaving_pending_may_be_static: bool
+    leaving_pending_may_be_static: bool  # else such a leave fails
     static_return_ends_first_join: bool  # the replaced member no longer counts as new
-    failed_replacement_restores_protocols: bool
+    failed_replacement_restores_protocols: bool  # of a static member whose record failed
     starts_sessions_before_shrinking: bool  # when a loaded group exceeds group.max.size
     extends_every_initial_delay: bool  # by new members; else only in generation 0
     times_out_first_joins: bool  # KAFKA-7610

@@ -69,21 +69,21 @@ def _timeline_groups() -> TimelineKeys[str]:
     return TimelineKeys(string_hash)
 
 
-def _most(votes: Mapping[str, int], in_order: list[str]) -> str:
+def _winner(votes: Mapping[str, int], in_order: list[str]) -> str:
     """The protocol with most votes; of several, the first in the order of the map of votes."""
     return max(((name, votes[name]) for name in in_order), key=itemgetter(1))[0]
 
 
-def _most_in_java(votes: Mapping[str, int]) -> str:
-    return _most(votes, list(HashMapKeys(votes)))
+def _winner_in_java(votes: Mapping[str, int]) -> str:
+    return _winner(votes, list(HashMapKeys(votes)))
 
 
-def _most_in_scala_213(votes: Mapping[str, int]) -> str:
-    return _most(votes, scala_maps.scala_213_order_of_group_by(votes))
+def _winner_in_scala_213(votes: Mapping[str, int]) -> str:
+    return _winner(votes, scala_maps.scala_213_order_of_group_by(votes))
 
 
-def _most_in_scala_212(votes: Mapping[str, int]) -> str:
-    return _most(votes, scala_maps.scala_212_order_of_group_by(votes))
+def _winner_in_scala_212(votes: Mapping[str, int]) -> str:
+    return _winner(votes, scala_maps.scala_212_order_of_group_by(votes))
 
 
 _AWAITING_SYNC = {state: state.value for state in GroupState} | {
@@ -98,7 +98,7 @@ ERA_4_1 = Era(
     state_names={state: state.value for state in GroupState},
     member_order=HashMapKeys,
     joined_order=_order_of_group,
-    protocol_of_votes=_most_in_java,
+    protocol_of_votes=_winner_in_java,
     commit_order=_order_of_request,
     partition_order=TimelinePartitions,
     group_order=_timeline_groups,
@@ -153,7 +153,7 @@ ERA_3_9 = replace(
     grid=automaton.GRID_3_9,
     offset_value_version=3,
     member_order=ScalaHashMapKeys,
-    protocol_of_votes=_most_in_scala_213,
+    protocol_of_votes=_winner_in_scala_213,
     commit_order=scala_maps.scala_213_order_of_commit,
     partition_order=ScalaPartitions,
     group_order=HashMapKeys,
@@ -204,7 +204,7 @@ def of_scala_2_12(era: Era) -> Era:
     return replace(
         era,
         member_order=Scala212Keys,
-        protocol_of_votes=_most_in_scala_212,
+        protocol_of_votes=_winner_in_scala_212,
         commit_order=scala_maps.scala_212_order_of_map,
         partition_order=Scala212Partitions,
     )
