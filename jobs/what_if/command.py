@@ -64,7 +64,7 @@ def run(options: WhatIfOptions, format: Format) -> None:
     if format is Format.JSON:
         sys.stdout.write(json.dumps(jsonable(as_json(options, result)), indent=1) + "\n")
         return
-    columns = ["basis", "setting", *Figures._fields, "seeds: least to most"]
+    columns = ["basis", "setting", *Figures._fields, "range over seeds"]
     print_rows(columns, list(_rows(result)), format)
     if format is Format.TABLE:
         _print_summary(result)
