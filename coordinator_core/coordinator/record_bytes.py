@@ -1,7 +1,7 @@
 """Primitive types of `__consumer_offsets` records, as bytes.
 
 The coordinator writes its records by hand, because they are its hot path; records/ knows every type
-and version, and a test holds the two equal.
+and version, and a test compares the two.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class ClassicGroup:
         self.state_timestamp_ms = now_ms
 
     def in_order(self) -> list[ClassicMember]:
-        """Members in the order of the era's hash map; not to be changed."""
+        """Members in the order of the era's hash map; the caller must not change the list."""
         if self._ordered is None:
             self._ordered = [self.members[key] for key in self.order]
         return self._ordered

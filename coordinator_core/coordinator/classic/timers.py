@@ -1,7 +1,7 @@
-"""What a classic group waits for: its members' sessions, joins and syncs.
+"""The timers of a classic group: its members' sessions, joins and syncs.
 
-``Timers`` is all that handlers and reactions know of it.  Each era chooses an implementation, which
-lives as long as its coordinator:
+Handlers and reactions use the protocol ``Timers`` only.  Each era chooses an implementation, of
+which a coordinator has one object:
 
 delayed_operations  up to 3.9: operations in purgatories, completed when their condition holds
 scheduled_timers    4.x (KIP-848): timers by key, which look up the group when they fire
