@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.assignments import ACTUAL
-from jobs.assignors.forced_moves import given, there, with_forced_moves
+from jobs.assignors.forced_moves import member_subscriptions, partition_owners, with_forced_moves
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, PARTITION_KEY
 from jobs.lake.scope import RunScope
 from jobs.timeline import IS_REMOVAL
@@ -84,7 +84,7 @@ def _member_counts(members: DataFrame) -> DataFrame:
         _count_if(F.col("change") == "replaced").alias("replaced"),
         _count_if(F.col("change") == "retained").alias("retained"),
         _count_if(F.col("gone")).alias("gone"),
-        there(),
+        member_subscriptions(),
     )
 
 
@@ -147,7 +147,7 @@ def _partition_counts(owned: DataFrame) -> DataFrame:
             _count_if(F.col("last_owner") != F.col("process")).alias("moved"),
             _count_if(F.col("last_owner").isNull()).alias("new"),
             F.collect_list("owned_next").alias("owned_next"),
-            given(),
+            partition_owners(),
         )
     )
 

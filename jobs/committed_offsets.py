@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from coordinator_core.records import decode
-from jobs.bulk.decoder import Columns, Decoder, decode_into
+from jobs.bulk.decoder import ColumnArrays, Decoder, decode_into
 from jobs.bulk.records import read_records
 from jobs.lake.scope import RunScope
 
@@ -63,7 +63,7 @@ def committed_offsets(offsets_records: DataFrame) -> DataFrame:
 # In bulk --------------------------------------------------------------------------------------
 
 
-def _columns(keys: pa.Array, values: pa.Array) -> tuple[np.ndarray, Columns]:
+def _columns(keys: pa.Array, values: pa.Array) -> tuple[np.ndarray, ColumnArrays]:
     """Key type 0 (Kafka 0.8.2) is rare: its records are left to the reference decoder."""
     records = read_records(KEY_TYPES[1], keys, values)
     key, value = records.key, records.value

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from coordinator_core.records import BadRecord, decode, decode_assignment, decode_subscription
 from jobs.bulk.arrow_buffers import struct_array, with_values
 from jobs.bulk.consumer_protocol import assignments, subscriptions
-from jobs.bulk.decoder import Columns, Decoder, decode_into
+from jobs.bulk.decoder import ColumnArrays, Decoder, decode_into
 from jobs.bulk.records import read_records
 from jobs.lake.scope import RunScope
 
@@ -44,7 +44,7 @@ def members_with(*fields: str) -> Column:
 # In bulk --------------------------------------------------------------------------------------
 
 
-def _columns(keys: pa.Array, values: pa.Array) -> tuple[np.ndarray, Columns]:
+def _columns(keys: pa.Array, values: pa.Array) -> tuple[np.ndarray, ColumnArrays]:
     records = read_records(KEY_TYPE, keys, values)
     value = records.value
     protocol_type = value["protocol_type"]

@@ -37,7 +37,7 @@ def _owners(lists: Lists) -> dict[TopicPartition, str]:
 
 
 @dataclass(frozen=True)
-class Before:
+class PreviousOwners:
     """The situation before an assignment: shared by all assignments compared with it.
 
     ``previous_owner`` may contain members that left and partitions that no longer exist;
@@ -96,7 +96,7 @@ class Before:
 
 
 @dataclass(frozen=True)
-class After:
+class NewAssignment:
     """An assignment to ``members``, without regard to previous owners."""
 
     members: Sequence[Member]
@@ -136,8 +136,8 @@ class After:
 class Quality:
     """One assignment compared with the situation before it."""
 
-    before: Before
-    after: After
+    before: PreviousOwners
+    after: NewAssignment
 
     @cached_property
     def new(self) -> int:

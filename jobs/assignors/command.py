@@ -1,8 +1,8 @@
-"""regroup assign: assignor cases as JSON Lines in, what Kafka's assignors answer as JSON Lines out.
+"""regroup assign: assignor cases as JSON Lines in, Kafka's assignments as JSON Lines out.
 
 reads   {"case", "assignor", "topics": {topic: {"partitions", "racks"}}, "members": [{"id",
-        "instance_id", "rack", "topics", "owned", "generation"}]}, one a line; optional "rounds",
-        "map_order", and "generation_in" on a member
+        "instance_id", "rack", "topics", "owned", "generation"}]}, one per line; optional "rounds",
+        "map_order", and "generation_in" of a member
 writes  {"case", "assignment"}, with "rejoin" and "assignment2" after two cooperative rounds, or
         {"case", "error"} with the exception that Kafka throws
 """
@@ -28,7 +28,7 @@ Case = Mapping[str, Any]
 
 
 def assign(lines_in: Iterable[str], out: TextIO) -> int:
-    """Answers every line in order; 2 at the first line that is not a case, which stderr names."""
+    """Answers every line in order; returns 0, or 2 at the first invalid line, named on stderr."""
     for number, line in enumerate(lines_in, 1):
         if not line.strip():
             continue
@@ -42,9 +42,9 @@ def assign(lines_in: Iterable[str], out: TextIO) -> int:
 
 
 def parsed(line: str) -> Case:
-    """The case in a line, with every field checked that the assignors rely on."""
+    """Parses and checks a case; raises UsageError if a field is missing or wrong."""
     try:
-        case = json.loads(line)
+        case: dict[str, Any] = json.loads(line)
     except ValueError as error:
         raise UsageError(f"not JSON: {error}") from None
     _require(isinstance(case, dict), "expected a JSON object")
@@ -59,8 +59,9 @@ def parsed(line: str) -> Case:
         _check_member(member)
     ids = [member["id"] for member in case["members"]]
     _require(len(set(ids)) == len(ids), "two members have the same id")
-    _require(case.get("map_order", "hash") in ("hash", "given"), '"map_order" is hash or given')
-    _require(_is_count(case.get("rounds", 1)), '"rounds" must be a number')
+    known_order = case.get("map_order", "hash") in ("hash", "given")
+    _require(known_order, '"map_order" must be hash or given')
+    _require(_is_count(case.get("rounds", 1)), '"rounds" must be a number from 0')
     return case
 
 
@@ -102,11 +103,11 @@ def _check_member(member: Any) -> None:
     generation = member.get("generation")
     _require(
         generation is None or (isinstance(generation, int) and generation >= -1),
-        f'{who}: "generation" must be a number or null',
+        f'{who}: "generation" must be a number from -1 or null',
     )
     _require(
         member.get("generation_in", "both") in ("both", "userdata"),
-        f'{who}: "generation_in" is both or userdata',
+        f'{who}: "generation_in" must be both or userdata',
     )
 
 
@@ -127,13 +128,13 @@ def _is_partition(value: Any) -> bool:
     )
 
 
-def _require(fine: bool, what: str) -> None:
-    if not fine:
-        raise UsageError(what)
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise UsageError(message)
 
 
 def answer(case: Case) -> dict[str, Any]:
-    """One case's row: what the assignor gives, or the exception that Kafka's throws."""
+    """Returns a case's row: the assignment, or the exception that Kafka throws."""
     topics = Topics(
         {topic: info["partitions"] for topic, info in case["topics"].items()},
         {topic: info.get("racks") for topic, info in case["topics"].items()},
@@ -150,9 +151,9 @@ def answer(case: Case) -> dict[str, Any]:
     return row
 
 
-def _run(case: Case, topics: Topics, given: Sequence[Mapping[str, Any]]) -> Assignment:
+def _run(case: Case, topics: Topics, consumers: Sequence[Mapping[str, Any]]) -> Assignment:
     name = case["assignor"]
-    members = [as_sent(name, **_subscription(m)) for m in given]
+    members = [as_sent(name, **_subscription(consumer)) for consumer in consumers]
     hashed = case.get("map_order", "given" if name in SERVER_ASSIGNORS else "hash") == "hash"
     return ASSIGNORS[name](topics, members, hashed=hashed)
 
@@ -174,7 +175,7 @@ def _in_order(case: Case, assignment: Assignment) -> Assignment:
 
 
 def _rejoins(members: Iterable[Mapping[str, Any]], first: Assignment) -> bool:
-    """Somebody lost a partition, revokes it and joins again."""
+    """Whether some member lost a partition, so that it revokes it and rejoins."""
     return any(
         not set(map(tuple, member.get("owned", []))) <= set(first[member["id"]])
         for member in members
@@ -182,7 +183,7 @@ def _rejoins(members: Iterable[Mapping[str, Any]], first: Assignment) -> bool:
 
 
 def _rejoining(members: Sequence[Mapping[str, Any]], first: Assignment) -> list[dict[str, Any]]:
-    """Everybody joins again in the next generation, with what the first round gave."""
+    """The members as they rejoin in the next generation, with the partitions of the first round."""
     generation = max([0, *(m["generation"] for m in members if m.get("generation") is not None)])
     return [
         {**member, "owned": first.get(member["id"], []), "generation": generation + 1}

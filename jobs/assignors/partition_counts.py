@@ -1,4 +1,9 @@
-"""How many partitions a topic had at a time: as a table says, else as far as was seen."""
+"""Number of partitions of a topic at a time, from two sources.
+
+The table ``topic_partitions`` has counts that a user or script filled in; each holds until the
+next one. Without it, the highest partition assigned to any group of the cluster gives a lower
+bound (table ``seen_partitions``).
+"""
 
 from __future__ import annotations
 
@@ -13,51 +18,51 @@ from pyspark.sql import functions as F
 
 TABLE, ASSIGNMENTS = "table", "assignments"
 
-# An entry of what is known: ``is_told`` by a table, or seen.
-SAID = ["topic", "partitions", "since_ms", "is_told"]
-Said = tuple[str, int, int]
-"""Topic, partitions, and since when, in ms since the epoch."""
-Known = dict[str, tuple[list[int], list[int]]]
-"""By topic: times in order, and the number of partitions from each on."""
+# Columns of an entry; ``from_table``: from topic_partitions, else from seen_partitions.
+ENTRY_COLUMNS = ["topic", "partitions", "since_ms", "from_table"]
+Entry = tuple[str, int, int]
+"""Topic, number of partitions, and since when, in ms since the epoch."""
+CountsByTopic = dict[str, tuple[list[int], list[int]]]
+"""By topic: ascending times, and the number of partitions from each time on."""
 
 
 class PartitionCounts:
-    """What is known of topics' partitions at any time."""
+    """Number of partitions of each topic at any time."""
 
-    def __init__(self, told: Iterable[Said], seen: Iterable[Said]) -> None:
-        """``told`` holds until it is told otherwise; of what was ``seen`` the most."""
-        self._told = _by_time(told)
+    def __init__(self, table: Iterable[Entry], seen: Iterable[Entry]) -> None:
+        """A ``table`` entry holds until the next one; ``seen`` counts never decrease."""
+        self._table = _by_time(table)
         self._seen = {
             topic: (since, list(accumulate(counts, max)))
             for topic, (since, counts) in _by_time(seen).items()
         }
 
     def at(self, topics: Iterable[str], time_ms: int) -> tuple[dict[str, int], str]:
-        """Partitions of the topics that are known, and who knows: the table only if it has all."""
-        known, known_by = {}, TABLE
+        """Counts of the topics that have one, and the source: TABLE only if it has all topics."""
+        partitions, source = {}, TABLE
         for topic in topics:
-            count = _at(self._told, topic, time_ms)
+            count = _at(self._table, topic, time_ms)
             if count is None:
-                known_by = ASSIGNMENTS
+                source = ASSIGNMENTS
                 count = _at(self._seen, topic, time_ms)
             if count is not None:
-                known[topic] = count
-        return known, known_by
+                partitions[topic] = count
+        return partitions, source
 
     def differ_from(self, other: PartitionCounts, time_ms: int) -> bool:
-        """Whether these say of any topic something else, at that time or later."""
+        """Whether the count of any topic differs at that time or later."""
         return any(
             _at(mine, topic, at) != _at(theirs, topic, at)
-            for mine, theirs in ((self._told, other._told), (self._seen, other._seen))
+            for mine, theirs in ((self._table, other._table), (self._seen, other._seen))
             for topic in {*mine, *theirs}
             for at in {time_ms, *_changes(mine, topic), *_changes(theirs, topic)}
             if at >= time_ms
         )
 
 
-def _by_time(said: Iterable[Said]) -> Known:
+def _by_time(entries: Iterable[Entry]) -> CountsByTopic:
     changes: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for topic, partitions, since_ms in said:
+    for topic, partitions, since_ms in entries:
         changes[topic].append((since_ms, partitions))
     return {
         topic: ([since for since, _ in pairs], [count for _, count in pairs])
@@ -65,73 +70,77 @@ def _by_time(said: Iterable[Said]) -> Known:
     }
 
 
-def _changes(known: Known, topic: str) -> list[int]:
-    since, _ = known.get(topic, ([], []))
+def _changes(counts_by_topic: CountsByTopic, topic: str) -> list[int]:
+    since, _ = counts_by_topic.get(topic, ([], []))
     return since
 
 
-def _at(known: Known, topic: str, time_ms: int) -> int | None:
-    since, counts = known.get(topic, ([], []))
-    place = bisect_right(since, time_ms)
-    return counts[place - 1] if place else None
+def _at(counts_by_topic: CountsByTopic, topic: str, time_ms: int) -> int | None:
+    since, counts = counts_by_topic.get(topic, ([], []))
+    index = bisect_right(since, time_ms)
+    return counts[index - 1] if index else None
 
 
 def seen_partitions(group_metadata: DataFrame) -> DataFrame:
-    """The rows of the table: since when anybody was given so high a partition of a topic."""
+    """Rows of the table: a topic's partition count (highest assigned + 1), and since when."""
     members = group_metadata.select(
         "cluster_id", time_ms().alias("since_ms"), F.explode("members").alias("member")
     )
     return (
-        members.select("cluster_id", "since_ms", F.explode("member.assigned").alias("given"))
-        .where("size(given.partitions) > 0")
+        members.select("cluster_id", "since_ms", F.explode("member.assigned").alias("assigned"))
+        .where("size(assigned.partitions) > 0")
         .groupBy(
             "cluster_id",
-            "given.topic",
-            (F.array_max("given.partitions") + 1).alias("partitions"),
+            "assigned.topic",
+            (F.array_max("assigned.partitions") + 1).alias("partitions"),
         )
         .agg(F.timestamp_millis(F.min("since_ms")).alias("since"))
     )
 
 
 def partition_counts(topic_partitions: DataFrame, seen_partitions: DataFrame) -> PartitionCounts:
-    """Collected: a row for each topic and each number of partitions it was seen with."""
-    return counts_said(_said(topic_partitions, seen_partitions).select(*SAID).collect())
+    """Collects all entries: a row per topic and number of partitions."""
+    entries = _entries(topic_partitions, seen_partitions).select(*ENTRY_COLUMNS)
+    return counts_from_entries(entries.collect())
 
 
-def counts_said(said: Iterable[Row | Mapping[str, Any]]) -> PartitionCounts:
-    """Of entries with SAID."""
-    told, seen = list[Said](), list[Said]()
-    for entry in said:
-        rows = told if entry["is_told"] else seen
+def counts_from_entries(entries: Iterable[Row | Mapping[str, Any]]) -> PartitionCounts:
+    """``entries`` have ENTRY_COLUMNS."""
+    table, seen = list[Entry](), list[Entry]()
+    for entry in entries:
+        rows = table if entry["from_table"] else seen
         rows.append((entry["topic"], entry["partitions"], entry["since_ms"]))
-    return PartitionCounts(told, seen)
+    return PartitionCounts(table, seen)
 
 
-def said_of_groups(
+def topic_counts_of_groups(
     group_metadata: DataFrame, topic_partitions: DataFrame, seen_partitions: DataFrame
 ) -> DataFrame:
-    """A row per group: cluster_id, group_id, and in ``said`` entries of SAID, of topics that any
-    of its members subscribed to: a cluster's topics are many, a group's are few."""
+    """One row per group: ``topic_counts`` has the entries of the topics that it subscribed to.
+
+    A cluster has many topics, a group few, so each group gets its own entries only.
+    """
     readable = F.filter("members.subscribed_topics", lambda topics: topics.isNotNull())
     topic = F.explode(F.array_distinct(F.flatten(readable))).alias("topic")
     subscribed = group_metadata.select("cluster_id", "group_id", topic).distinct()
-    said = _said(topic_partitions, seen_partitions)
+    entries = _entries(topic_partitions, seen_partitions)
     return (
-        subscribed.join(said, on=["cluster_id", "topic"], how="inner")
+        subscribed.join(entries, on=["cluster_id", "topic"], how="inner")
         .groupBy("cluster_id", "group_id")
-        .agg(F.collect_list(F.struct(*SAID)).alias("said"))
+        .agg(F.collect_list(F.struct(*ENTRY_COLUMNS)).alias("topic_counts"))
     )
 
 
-def _said(topic_partitions: DataFrame, seen_partitions: DataFrame) -> DataFrame:
+def _entries(topic_partitions: DataFrame, seen_partitions: DataFrame) -> DataFrame:
     since_ms = F.coalesce(F.unix_millis("since"), F.lit(0)).alias("since_ms")
-    told, seen = (
-        rows.select("cluster_id", "topic", "partitions", since_ms, F.lit(is_told).alias("is_told"))
-        for rows, is_told in ((topic_partitions, True), (seen_partitions, False))
+    columns = ("cluster_id", "topic", "partitions", since_ms)
+    table, seen = (
+        rows.select(*columns, F.lit(from_table).alias("from_table"))
+        for rows, from_table in ((topic_partitions, True), (seen_partitions, False))
     )
-    return told.unionByName(seen)
+    return table.unionByName(seen)
 
 
 def time_ms() -> Column:
-    """A record without a time (message format 0) is as old as can be."""
+    """Append time of a record, in ms; 0 for a record without one (message format 0)."""
     return F.coalesce(F.unix_millis("append_time"), F.lit(0))

@@ -1,7 +1,6 @@
-"""Arrow arrays of what lies in many stretches of bytes.
+"""Arrow arrays of fields at many positions of a byte array.  Importing this imports numba.
 
-Starts, lengths and counts are int32; a negative length or count is null.  Data is padded.  Only
-who decodes imports this: with it comes numba, which takes half a second.
+Starts, lengths and counts are int32; a negative length or count is null.  ``data`` is padded.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _NUMBERS = {
 
 
 def slices(data: np.ndarray, start: np.ndarray, length: np.ndarray, type_: pa.DataType) -> pa.Array:
-    """``type_``: string or binary."""
+    """Strings or bytes; ``type_``: string or binary."""
     bounds, validity = _bounds(length)
     content = _empty(int(bounds[-1]))
     kernel.copy(data, start, bounds, content)
@@ -36,7 +35,7 @@ def slices(data: np.ndarray, start: np.ndarray, length: np.ndarray, type_: pa.Da
 
 
 def numbers(data: np.ndarray, type_: str, start: np.ndarray, length: np.ndarray) -> pa.Array:
-    """One from each start, big-endian there; ids of topics as their bytes."""
+    """One big-endian number from each start; uuids as their bytes."""
     size = NUMBER_BYTES[type_]
     content = _empty(len(start) * size)
     has_null = kernel.copy_numbers(data, start, length, size, content)
@@ -44,7 +43,7 @@ def numbers(data: np.ndarray, type_: str, start: np.ndarray, length: np.ndarray)
 
 
 def number_lists(data: np.ndarray, type_: str, start: np.ndarray, count: np.ndarray) -> pa.Array:
-    """``count`` of them from each start."""
+    """``count`` big-endian numbers from each start."""
     size = NUMBER_BYTES[type_]
     bounds, validity = _bounds(count)
     total = int(bounds[-1])
@@ -60,7 +59,7 @@ def lists(count: np.ndarray, values: pa.Array) -> pa.ListArray:
 
 
 def _bounds(length: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Where each begins and ends, one behind the other; which are not null, unless all are."""
+    """Offsets of consecutive values, and the validity bitmap (None without nulls)."""
     bounds = np.empty(len(length) + 1, np.int32)
     has_null = kernel.add_up(length, bounds)
     return bounds, bits(length >= 0) if has_null else None
@@ -73,5 +72,5 @@ def _typed(type_: str, size: int, validity: np.ndarray | None, content: np.ndarr
 
 
 def _empty(size: int) -> np.ndarray:
-    """From Arrow's pool, which keeps for the next batch what was given back."""
+    """A buffer of Arrow's pool, which keeps freed memory for the next batch."""
     return np.frombuffer(pa.allocate_buffer(size + PADDING), np.uint8)

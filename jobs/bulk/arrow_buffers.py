@@ -1,4 +1,4 @@
-"""Arrow arrays of numpy's and of other Arrow arrays, nothing copied."""
+"""Arrow arrays of numpy arrays, buffers and other Arrow arrays, without copies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def struct_array(
 
 
 def with_values(lists: pa.ListArray, values: pa.Array) -> pa.ListArray:
-    """The same lists of other values."""
+    """The same lists with other values."""
     return from_buffers(pa.list_(values.type), len(lists), lists.buffers()[:2], [values])
 
 

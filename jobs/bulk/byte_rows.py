@@ -1,4 +1,4 @@
-"""Bytes that are read at many places at once."""
+"""The bytes of a binary column, with start and end per row."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import pyarrow as pa
 
 HEADER = 2  # bytes: the type before a key, the version before a value
 PADDING = 64
-"""Bytes behind the end, whatever they are: a word may begin on the last byte, and what stands for
-a number or id that is null is read from the first."""
+"""Arbitrary bytes after the end: a word may begin at the last byte, and a null number or uuid is
+read from position 0, also of an empty column."""
 
 
-class Data:
-    """``start[i]`` to ``end[i]`` are row i's bytes; equal where it is null."""
+class ByteRows:
+    """Row i has ``bytes[start[i]:end[i]]``; a null row is empty."""
 
     def __init__(self, column: pa.Array) -> None:
         """``column``: binary or large binary."""
@@ -25,7 +25,7 @@ class Data:
         self.end = bounds[1:] - bounds[0]
 
     def headers(self) -> np.ndarray:
-        """The int16 that each row begins with; -1 where it is too short."""
+        """The int16 at the start of each row; -1 if the row is too short."""
         from jobs.bulk.kernel import read_headers  # here: numba takes half a second
 
         headers = np.empty(len(self.start), np.int64)
@@ -34,9 +34,9 @@ class Data:
 
 
 def padded(data: np.ndarray, start: int, end: int) -> np.ndarray:
-    """From ``start`` to PADDING behind ``end``.
+    """The bytes from ``start`` to PADDING bytes after ``end``.
 
-    Copied only where ``data`` ends too early: the last slice of a batch, mostly.
+    Copies only if ``data`` ends before that, which usually only a batch's last slice does.
     """
     if end + PADDING <= len(data):
         return data[start : end + PADDING]

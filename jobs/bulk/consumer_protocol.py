@@ -1,4 +1,4 @@
-"""What consumers put into a group, read in bulk."""
+"""Subscriptions and assignments inside group records, read in bulk."""
 
 from __future__ import annotations
 
@@ -8,40 +8,38 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from jobs.bulk.byte_rows import Data
+from jobs.bulk.byte_rows import ByteRows
 from jobs.bulk.program import Program, program
 from schemas.record_layouts import layout
 
 if TYPE_CHECKING:
-    from jobs.bulk.reader import Found
+    from jobs.bulk.reader import DecodedRows
 
 
-def subscriptions(blobs: pa.Array, wanted: np.ndarray) -> dict[str, pa.Array]:
-    """Fields of the ``wanted`` ones; null elsewhere, and where they cannot be read.
+def subscriptions(blobs: pa.Array, selected: np.ndarray) -> dict[str, pa.Array]:
+    """Fields of the ``selected`` rows; null for other rows and for unreadable ones.
 
-    Of what a version lacks, lists are empty and the rest is null.
+    For fields that a version lacks, lists are empty and other fields are null.
     """
-    data = Data(blobs)
-    found = _read("ConsumerProtocolSubscription", data, wanted)
-    return _with_empty_lists(found, found.good)
+    data = ByteRows(blobs)
+    decoded = _read("ConsumerProtocolSubscription", data, selected)
+    return _with_empty_lists(decoded, decoded.good)
 
 
-def assignments(blobs: pa.Array, wanted: np.ndarray) -> dict[str, pa.Array]:
-    """The same of assignments. One of no bytes, which a member has that the leader forgot, is read
-    as an empty one."""
-    data = Data(blobs)
-    found = _read("ConsumerProtocolAssignment", data, wanted)
-    return _with_empty_lists(found, found.good | (wanted & (data.start == data.end)))
+def assignments(blobs: pa.Array, selected: np.ndarray) -> dict[str, pa.Array]:
+    """As ``subscriptions``.  A blob without bytes (the leader left the member out) is empty."""
+    data = ByteRows(blobs)
+    decoded = _read("ConsumerProtocolAssignment", data, selected)
+    return _with_empty_lists(decoded, decoded.good | (selected & (data.start == data.end)))
 
 
-def _read(name: str, data: Data, wanted: np.ndarray) -> Found:
-    """As the reference: a newer version is read as the newest known, and what follows the last
-    field is left alone."""
-    from jobs.bulk.reader import read  # in who decodes alone: numba takes half a second
+def _read(name: str, data: ByteRows, selected: np.ndarray) -> DecodedRows:
+    """Reads a newer version as the newest known one and ignores further bytes, as the reference."""
+    from jobs.bulk.reader import read  # here: imports numba
 
-    mine = _program(name)
-    version = np.where(wanted, np.minimum(data.headers(), len(mine.entries) - 1), -1)
-    return read(mine, data, slice(None), version)
+    blob_program = _program(name)
+    version = np.where(selected, np.minimum(data.headers(), len(blob_program.entries) - 1), -1)
+    return read(blob_program, data, slice(None), version)
 
 
 @cache
@@ -49,13 +47,13 @@ def _program(name: str) -> Program:
     return program(layout(name), whole=False)
 
 
-def _with_empty_lists(found: Found, rows: np.ndarray) -> dict[str, pa.Array]:
-    """All but what the assignors put in. Lists that are null at ``rows`` are empty."""
+def _with_empty_lists(decoded: DecodedRows, rows: np.ndarray) -> dict[str, pa.Array]:
+    """All fields but the user data; null lists of ``rows`` become empty."""
     columns = {}
-    for name, column in found.columns.items():
+    for name, column in decoded.columns.items():
         if column.type.startswith("[]"):
-            length = found.length(name)
+            length = decoded.length(name)
             length[rows & (length < 0)] = 0
         if name != "user_data":
-            columns[name] = found[name]
+            columns[name] = decoded[name]
     return columns

@@ -1,4 +1,4 @@
-"""Decoding records in Python workers, a whole Arrow batch at a time."""
+"""Decodes records into a table's rows in Python workers, a whole Arrow batch at a time."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from jobs.lake.tables import schema_of
 
-CHUNK_BYTES = 8 << 20  # of values: what the arrays are made of should fit the processor's caches
+CHUNK_BYTES = 8 << 20  # of values: their positions should fit into the processor's caches
 
-Columns = dict[str, pa.Array]
+ColumnArrays = dict[str, pa.Array]
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """The table's columns by name, but for the carried ones; a missing one is null.
+    """Decodes a table's columns, except the carried ones; a missing column is null.
 
-    ``row(key, value)`` is the reference.  ``bulk(keys, values)`` gives the same of many rows at
-    once: row numbers, ascending, and their columns.  It leaves out what it cannot read.
+    ``row(key, value)`` is the reference.  ``bulk(keys, values)`` decodes many rows: it returns
+    ascending row numbers and the columns of these rows, without the rows that it cannot read.
     """
 
     row: Callable[[bytes, bytes | None], dict[str, Any]]
-    bulk: Callable[[pa.Array, pa.Array], tuple[np.ndarray, Columns]]
+    bulk: Callable[[pa.Array, pa.Array], tuple[np.ndarray, ColumnArrays]]
 
 
 def decode_into(
     table: str, records: DataFrame, carried: Sequence[str], decoder: Decoder
 ) -> DataFrame:
-    """``records`` (key, value and the ``carried`` columns) as rows of ``table``."""
+    """Decodes ``records`` (key, value and the ``carried`` columns) into rows of ``table``."""
     schema = schema_of(table)
     arrow_schema = to_arrow_schema(schema, timezone="UTC")
 
@@ -46,7 +46,7 @@ def decode_into(
 
 
 def chunks(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Slices with CHUNK_BYTES of values, or one record that has more."""
+    """Slices of at most CHUNK_BYTES of values, or of one larger record."""
     values = batch.column("value")
     width = np.int64 if pa.types.is_large_binary(values.type) else np.int32
     bounds = np.frombuffer(values.buffers()[1], width)[values.offset :]
@@ -62,13 +62,13 @@ def decode_batch(
     batch: pa.RecordBatch, schema: pa.Schema, carried: Sequence[str], decoder: Decoder
 ) -> pa.RecordBatch:
     keys, values = batch.column("key"), batch.column("value")
-    wanted = [field for field in schema if field.name not in carried]
-    rows, found = decoder.bulk(keys, values)
-    decoded = _typed(found, wanted, len(rows))
+    fields = [field for field in schema if field.name not in carried]
+    rows, arrays = decoder.bulk(keys, values)
+    decoded = _typed(arrays, fields, len(rows))
     if len(rows) < len(keys):
-        rest = np.setdiff1d(np.arange(len(keys)), rows)
-        left = _by_row(keys, values, rest.tolist(), wanted, decoder)
-        decoded = _in_order((rows, decoded), (rest, left))
+        other_rows = np.setdiff1d(np.arange(len(keys)), rows)
+        others = _by_row(keys, values, other_rows.tolist(), fields, decoder)
+        decoded = _in_order((rows, decoded), (other_rows, others))
     columns = [
         batch.column(field.name).cast(field.type) if field.name in carried else decoded[field.name]
         for field in schema
@@ -76,25 +76,28 @@ def decode_batch(
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _typed(found: Columns, wanted: list[pa.Field], size: int) -> Columns:
+def _typed(arrays: ColumnArrays, fields: list[pa.Field], size: int) -> ColumnArrays:
     return {
-        field.name: found[field.name].cast(field.type)
-        if field.name in found
+        field.name: arrays[field.name].cast(field.type)
+        if field.name in arrays
         else pa.nulls(size, field.type)
-        for field in wanted
+        for field in fields
     }
 
 
 def _by_row(
-    keys: pa.Array, values: pa.Array, rows: list[int], wanted: list[pa.Field], decoder: Decoder
-) -> Columns:
-    found = [decoder.row(keys[row].as_py(), values[row].as_py()) for row in rows]
-    return {f.name: pa.array([row.get(f.name) for row in found], f.type) for f in wanted}
+    keys: pa.Array, values: pa.Array, rows: list[int], fields: list[pa.Field], decoder: Decoder
+) -> ColumnArrays:
+    decoded = [decoder.row(keys[row].as_py(), values[row].as_py()) for row in rows]
+    return {f.name: pa.array([row.get(f.name) for row in decoded], f.type) for f in fields}
 
 
-def _in_order(some: tuple[np.ndarray, Columns], rest: tuple[np.ndarray, Columns]) -> Columns:
-    order = pa.array(np.argsort(np.concatenate([some[0], rest[0]])))
+def _in_order(
+    first: tuple[np.ndarray, ColumnArrays], second: tuple[np.ndarray, ColumnArrays]
+) -> ColumnArrays:
+    """Merges two sets of rows by row number."""
+    order = pa.array(np.argsort(np.concatenate([first[0], second[0]])))
     return {
-        name: pa.concat_arrays([array, rest[1][name]]).take(order)
-        for name, array in some[1].items()
+        name: pa.concat_arrays([array, second[1][name]]).take(order)
+        for name, array in first[1].items()
     }

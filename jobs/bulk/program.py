@@ -1,6 +1,6 @@
-"""A layout as a program: the steps in which the kernel goes through a record, for every version.
+"""A layout as a program: the steps by which the kernel reads a record of any version.
 
-A step is a row of numbers: OP, COLUMN, HOW, NULLABLE, SIZE, JUMP.  Fields become columns, the same
+A step is a row of integers: OP, COLUMN, HOW, NULLABLE, SIZE, JUMP.  Fields become columns, the same
 for all versions; a version that lacks a field writes a null for it.
 """
 
@@ -18,25 +18,25 @@ from schemas.record_layouts import Field, Layout, Versions
 OP, COLUMN, HOW, NULLABLE, SIZE, JUMP = range(6)
 
 (
-    END,  # of the row
-    WHOLE,  # nothing may be left
-    NUMBER,  # of SIZE bytes
-    SIZED,  # a string or bytes; SIZE is 1 for text
-    ARRAY,  # elements of at least SIZE bytes, up to NEXT; without any, on to JUMP
-    NEXT,  # another element at JUMP, if there is one
+    END,  # the row is complete
+    WHOLE,  # no bytes may remain
+    NUMBER,  # a number of SIZE bytes
+    SIZED,  # a string or bytes; SIZE is 1 for a string
+    ARRAY,  # elements of at least SIZE bytes, up to NEXT; jump if there are none
+    NEXT,  # jump to the first step of an element if elements remain
     RUN,  # an array of numbers of SIZE bytes
-    NULL,
-    THERE,  # a struct, which is not null
-    MARK,  # 1 before a struct, SIZE in place of one: then on to JUMP
-    TAGS,  # tagged fields follow (KIP-482), ascending
-    TAG,  # the one of number SIZE; where it is not, on to JUMP
-    END_TAG,  # it must end here; on to JUMP
-    END_TAGS,  # no other may follow
-    GO,  # on to JUMP
+    NULL,  # a null field
+    STRUCT,  # the start of a struct that is not null
+    MARK,  # the marker of a nullable struct: 1, or SIZE for null, then jump
+    TAGS,  # the number of tagged fields (KIP-482), which follow in ascending order
+    TAG,  # the tagged field SIZE; jump if the next tag is another one
+    END_TAG,  # the tagged field must end here; jump
+    END_TAGS,  # no tagged field may remain
+    GO,  # jump
 ) = range(15)
 
 COMPACT = 0
-"""How a length is written: as a varint of one more (KIP-482), else in so many bytes."""
+"""HOW of a length: COMPACT is a varint of length + 1 (KIP-482), else its number of bytes."""
 
 NUMBER_BYTES = {
     "bool": 1,
@@ -52,32 +52,32 @@ NUMBER_BYTES = {
 
 
 @dataclass(frozen=True)
-class Column:
-    """Where the kernel writes what it finds of a field, or of an array's elements.
+class FieldColumn:
+    """Where the kernel writes the positions of a field, or of an array's elements.
 
-    An array's elements follow its own column. If they are structs, which are never null, only
-    their fields have columns, and ``index`` is the first one's.
+    The column of an array's elements comes after the array's own.  Elements that are structs,
+    which are never null, have no column of their own: ``index`` is that of their first field.
     """
 
     index: int
     type: str
-    element: Column | None
-    fields: dict[str, Column]
+    element: FieldColumn | None
+    fields: dict[str, FieldColumn]
 
 
 @dataclass(frozen=True)
 class Program:
     steps: np.ndarray
     entries: np.ndarray
-    """The step that each version begins with; the first of all makes a row of nulls."""
-    columns: dict[str, Column]
+    """The first step of each version; step 0 begins the program of a row of nulls."""
+    columns: dict[str, FieldColumn]
     column_count: int
     depth: int
-    """Arrays and tagged fields within each other, at most."""
+    """Maximum nesting of arrays and tagged fields: the size of the kernel's stack."""
 
 
 def program(layout: Layout, whole: bool) -> Program:
-    """``whole``: a row ends where its last field does."""
+    """``whole``: no bytes may remain after the last field."""
     return _Writer(layout, whole).program()
 
 
@@ -102,35 +102,35 @@ class _Writer:
             _depth(steps),
         )
 
-    # Columns
+    # FieldColumns
 
-    def _column(self, field: Field, type_name: str, is_element: bool = False) -> Column:
+    def _column(self, field: Field, type_name: str, is_element: bool = False) -> FieldColumn:
         index = self._column_count
         is_struct = bool(field.fields) and not type_name.startswith("[]")
         self._column_count += not (is_struct and is_element)
-        element, fields = None, dict[str, Column]()
+        element, fields = None, dict[str, FieldColumn]()
         if is_struct:
             fields = {snake_case(f.name): self._column(f, f.type) for f in field.fields}
         elif type_name.startswith("[]") and type_name[2:] not in NUMBER_BYTES:
             element = self._column(field, type_name[2:], is_element=True)
-        return Column(index, type_name, element, fields)
+        return FieldColumn(index, type_name, element, fields)
 
     # Steps
 
     def _add(
         self, op: int, column: int = 0, how: int = 0, nullable: bool = False, size: int = 0
     ) -> list[int]:
-        """The step; where it jumps to comes later."""
+        """Appends a step and returns it; its JUMP is set later."""
         step = [op, column, how, nullable, size, 0]
         self._steps.append(step)
         return step
 
     def _here(self, *steps: list[int]) -> None:
-        """What the steps jump to comes next."""
+        """Makes the steps jump to the next step."""
         for step in steps:
             step[JUMP] = len(self._steps)
 
-    def _version(self, columns: dict[str, Column], version: int) -> int:
+    def _version(self, columns: dict[str, FieldColumn], version: int) -> int:
         entry = len(self._steps)
         flexible = _has(self._layout.flexible_versions, version)
         self._struct(self._layout.fields, columns, version, flexible)
@@ -139,9 +139,9 @@ class _Writer:
         return entry
 
     def _struct(
-        self, fields: Iterable[Field], columns: dict[str, Column], version: int, flexible: bool
+        self, fields: Iterable[Field], columns: dict[str, FieldColumn], version: int, flexible: bool
     ) -> None:
-        tagged = dict[int, tuple[Field, Column]]()
+        tagged = dict[int, tuple[Field, FieldColumn]]()
         for field in fields:
             column = columns[snake_case(field.name)]
             if version not in field.versions:
@@ -153,7 +153,7 @@ class _Writer:
         if flexible:
             self._tags(tagged, version)
 
-    def _tags(self, tagged: dict[int, tuple[Field, Column]], version: int) -> None:
+    def _tags(self, tagged: dict[int, tuple[Field, FieldColumn]], version: int) -> None:
         self._add(TAGS)
         for number, (field, column) in sorted(tagged.items()):
             tag = self._add(TAG, size=number)
@@ -164,29 +164,31 @@ class _Writer:
             self._here(end)
         self._add(END_TAGS)
 
-    def _field(self, field: Field, column: Column, version: int, flexible: bool) -> None:
+    def _field(self, field: Field, column: FieldColumn, version: int, flexible: bool) -> None:
         null = _has(field.nullable_versions, version)
         if field.is_array:
             self._array(field, column, version, flexible, null)
         elif column.fields and null:
             self._nullable_struct(field, column, version, flexible)
         elif column.fields:
-            self._add(THERE, column.index)
+            self._add(STRUCT, column.index)
             self._struct(field.fields, column.fields, version, flexible)
         else:
             self._plain(column, flexible, null)
 
-    def _plain(self, column: Column, flexible: bool, null: bool) -> None:
+    def _plain(self, column: FieldColumn, flexible: bool, null: bool) -> None:
         if column.type in NUMBER_BYTES:
             self._add(NUMBER, column.index, size=NUMBER_BYTES[column.type])
         else:
             how, is_text = _size(column.type, flexible), column.type == "string"
             self._add(SIZED, column.index, COMPACT if flexible else how, null, is_text)
 
-    def _nullable_struct(self, field: Field, column: Column, version: int, flexible: bool) -> None:
+    def _nullable_struct(
+        self, field: Field, column: FieldColumn, version: int, flexible: bool
+    ) -> None:
         absent = 0xFF if field.tag is None else 0
         mark = self._add(MARK, size=absent)
-        self._add(THERE, column.index)
+        self._add(STRUCT, column.index)
         self._struct(field.fields, column.fields, version, flexible)
         end = self._add(GO)
         self._here(mark)
@@ -194,7 +196,7 @@ class _Writer:
         self._here(end)
 
     def _array(
-        self, field: Field, column: Column, version: int, flexible: bool, null: bool
+        self, field: Field, column: FieldColumn, version: int, flexible: bool, null: bool
     ) -> None:
         how, size = COMPACT if flexible else 4, _element_size(field, version, flexible)
         if column.element is None:
@@ -209,8 +211,8 @@ class _Writer:
         self._add(NEXT)[JUMP] = first
         self._here(array)
 
-    def _nulls(self, columns: Iterable[Column]) -> None:
-        """In place of the columns' fields; a null list has no elements."""
+    def _nulls(self, columns: Iterable[FieldColumn]) -> None:
+        """Appends null fields for the columns; a null list has no elements."""
         for column in columns:
             self._add(NULL, column.index)
             self._nulls(column.fields.values())
@@ -234,7 +236,7 @@ def _has(versions: Versions | None, version: int) -> bool:
 
 
 def _element_size(field: Field, version: int, flexible: bool) -> int:
-    """The fewest bytes; one at least, so that a count says what there must be."""
+    """Minimum bytes of an element, at least one: bounds the count of an array."""
     if field.fields:
         return max(_struct_size(field.fields, version, flexible), 1)
     return _size(field.element_type, flexible)
@@ -253,7 +255,7 @@ def _field_size(field: Field, version: int, flexible: bool) -> int:
 
 
 def _size(type_name: str, flexible: bool) -> int:
-    """Of a number, or of the length of anything else but a struct."""
+    """Bytes of a number, or of the length of a string, bytes or array."""
     if type_name in NUMBER_BYTES:
         return NUMBER_BYTES[type_name]
     return 1 if flexible else 2 if type_name == "string" else 4

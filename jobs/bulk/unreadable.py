@@ -1,4 +1,4 @@
-"""Which records cannot be understood, and why."""
+"""The unreadable records of a batch, with reasons."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from jobs.bulk.records import key_types, read_records
 
 
 def unreadable_records(keys: pa.Array, values: pa.Array) -> dict[int, str]:
-    """Row number -> reason, ascending, of binary columns.
+    """Reasons by row number, ascending; ``keys`` and ``values`` are binary columns.
 
-    What bulk decoding reads is readable; the rest is the reference's to judge.
+    Records that bulk decoding reads are readable; the reference codec checks the others.
     """
-    is_left = np.ones(len(keys), bool)
+    is_unchecked = np.ones(len(keys), bool)
     for type_ in key_types(keys):
-        is_left[read_records(type_, keys, values).rows] = False
-    told = ((row, _reason(keys, values, row)) for row in np.flatnonzero(is_left).tolist())
-    return {row: reason for row, reason in told if reason is not None}
+        is_unchecked[read_records(type_, keys, values).rows] = False
+    rows = np.flatnonzero(is_unchecked).tolist()
+    reasons = ((row, _reason(keys, values, row)) for row in rows)
+    return {row: reason for row, reason in reasons if reason is not None}
 
 
 def _reason(keys: pa.Array, values: pa.Array, row: int) -> str | None:

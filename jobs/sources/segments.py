@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs.bulk.arrow_buffers import number_array
-from jobs.bulk.byte_rows import Data
+from jobs.bulk.byte_rows import ByteRows
 from jobs.bulk.unreadable import unreadable_records
 from jobs.segments import Quarantined, partition_of
 from jobs.segments.arrow_records import arrow_records
@@ -158,7 +158,7 @@ def _are_in(dates: DateRange, days: pa.Int32Array) -> pa.BooleanArray:
 
 def _key_types(keys: pa.BinaryArray) -> pa.Int32Array:
     """The keys' first two bytes as a number; readable keys have at least two."""
-    return number_array(Data(keys).headers())
+    return number_array(ByteRows(keys).headers())
 
 
 def _lengths(records: pa.RecordBatch) -> pa.Int32Array:

@@ -1,4 +1,4 @@
-"""regroup assign: JSON Lines in, JSON Lines out, and what a wrong line is told."""
+"""regroup assign: JSON Lines in, JSON Lines out, and the error for an invalid line."""
 
 import io
 import json
@@ -33,7 +33,7 @@ def run(*lines):
     return code, [json.loads(line) for line in out.getvalue().splitlines()]
 
 
-def test_one_answer_a_line_in_order_and_blank_lines_are_nothing():
+def test_every_line_is_answered_in_order_and_blank_lines_are_skipped():
     code, rows = run(TWO, "\n", TWO | {"case": "roundrobin", "assignor": "roundrobin"})
 
     assert code == 0
@@ -43,7 +43,7 @@ def test_one_answer_a_line_in_order_and_blank_lines_are_nothing():
     ]
 
 
-def test_two_cooperative_rounds_hand_over_what_was_revoked():
+def test_the_second_cooperative_round_assigns_the_revoked_partition():
     code, rows = run(TAKEOVER)
 
     assert code == 0
@@ -57,7 +57,7 @@ def test_two_cooperative_rounds_hand_over_what_was_revoked():
     ]
 
 
-def test_an_exception_in_kafka_is_an_answer():
+def test_an_exception_of_kafkas_assignor_is_an_answer():
     code, rows = run(TWO | {"assignor": "uniform", "topics": {}})
 
     assert code == 0
@@ -83,18 +83,18 @@ def member(**changed):
         (TWO | {"members": [{}]}, 'a member must be an object with an "id"'),
         (member(topics="t"), 'member a: "topics" must be a list of names'),
         (member(owned=[["t"]]), 'member a: "owned" must be a list of [topic, partition]'),
-        (member(generation="x"), 'member a: "generation" must be a number or null'),
-        (member(generation_in="x"), 'member a: "generation_in" is both or userdata'),
+        (member(generation="x"), 'member a: "generation" must be a number from -1 or null'),
+        (member(generation_in="x"), 'member a: "generation_in" must be both or userdata'),
         (member(rack=1), 'member a: "rack" must be a string or null'),
-        (TWO | {"map_order": "x"}, '"map_order" is hash or given'),
+        (TWO | {"map_order": "x"}, '"map_order" must be hash or given'),
         (TWO | {"rounds": "x"}, '"rounds" must be a number'),
     ],
 )
-def test_a_wrong_line_is_one_line_on_stderr_and_exit_2(line, message, capsys):
+def test_an_invalid_line_gives_one_line_on_stderr_and_exit_code_2(line, message, capsys):
     code, rows = run(TWO, line)
 
     assert code == 2
     assert len(rows) == 1
-    said = capsys.readouterr().err
-    assert said.startswith(f"regroup assign: line 2: {message}")
-    assert said.count("\n") == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"regroup assign: line 2: {message}")
+    assert error.count("\n") == 1

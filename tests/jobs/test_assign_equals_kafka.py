@@ -1,4 +1,4 @@
-"""Every assignment equals the one that Kafka's own classes gave, list order included."""
+"""Every assignment equals that of Kafka's own classes, list order included."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""assign_partitions: what was really given beside what Kafka's assignors give."""
+"""assign_partitions: actual assignments compared with those of Kafka's assignors."""
 
 import pyarrow as pa
 import pytest
@@ -18,43 +18,45 @@ def subscription(*topics, owned=(), generation=-1):
     return encoded(Subscription(3, list(topics), None, [*owned], generation))
 
 
-def assignment(partitions, wrote):
-    return encode_assignment(Assignment(wrote["version"], [("t", partitions)], wrote["user_data"]))
+def assignment(partitions, client):
+    return encode_assignment(
+        Assignment(client["version"], [("t", partitions)], client["user_data"])
+    )
 
 
-def generation(number, given, *, protocol="range", wrote=JAVA, claims=(), **more):
-    """A row of the frame: ``given`` is each member's partitions of topic t, by member id."""
-    ids = list(given)
+def generation(number, assigned, *, protocol="range", client=JAVA, claims=(), **more):
+    """A row of the frame: ``assigned`` has each member's partitions of topic t, by member id."""
+    ids = list(assigned)
     claims = dict(claims)
     return {
         "cluster_id": "c", "group_id": "g", "incarnation": 1, "chunk": 0, "generation": number,
         "event_date": None, "carried": False, "time_ms": number, "protocol": protocol,
         "member_id": ids, "process": [m.upper() for m in ids], "instance_id": [None] * len(ids),
         "subscription": [subscription("t", owned=claims.get(m, ())) for m in ids],
-        "assignment": [assignment(partitions, wrote) for partitions in given.values()],
+        "assignment": [assignment(partitions, client) for partitions in assigned.values()],
         "last_ids": ids, "last_process": [m.upper() for m in ids],
         **more,
     }  # fmt: skip
 
 
 def rerun(rows, assignors, partitions=4):
-    said = [{"topic": "t", "partitions": partitions, "since_ms": 0, "is_told": False}]
-    frame = pa.Table.from_pylist([row | {"said": said} for row in rows])
+    counts = [{"topic": "t", "partitions": partitions, "since_ms": 0, "from_table": False}]
+    frame = pa.Table.from_pylist([row | {"topic_counts": counts} for row in rows])
     return Rerun(assignors)(frame).to_pylist()
 
 
-def figures(told, *columns, **which):
+def figures(rows, *columns, **filters):
     return [
         tuple(row[name] for name in columns)
-        for row in told
-        if all(row[name] == value for name, value in which.items())
+        for row in rows
+        if all(row[name] == value for name, value in filters.items())
     ]
 
 
-# rule -> the generation as recorded (range gives a: 0 1, b: 2 3), assignor, equals_actual, why not
+# rule -> recorded generation (range would give a: 0 1, b: 2 3), assignor, equals_actual, difference
 DIFFERENCES = {
     "equal": (generation(1, {"a": [0, 1], "b": [2, 3]}), "range", True, None),
-    "the same partitions listed otherwise": (
+    "the same partitions in another order": (
         generation(1, {"a": [1, 0], "b": [2, 3]}),
         "range",
         True,
@@ -66,31 +68,31 @@ DIFFERENCES = {
         False,
         "another_assignor",
     ),
-    "another assignor that gives the same": (
-        generation(1, {"a": [0, 2], "b": [1, 3]}, wrote=LIBRDKAFKA),
+    "another assignor with the same result": (
+        generation(1, {"a": [0, 2], "b": [1, 3]}, client=LIBRDKAFKA),
         "roundrobin",
         True,
         None,
     ),
-    "the leader did not know of the newest partitions": (
-        generation(1, {"a": [0], "b": [1]}, wrote=LIBRDKAFKA),
+    "the leader did not know the newest partitions": (
+        generation(1, {"a": [0], "b": [1]}, client=LIBRDKAFKA),
         "range",
         False,
         "topic_growth",
     ),
-    "a client other than Java leads": (
-        generation(1, {"a": [0, 2], "b": [1, 3]}, wrote=LIBRDKAFKA),
+    "the leader is no Java client": (
+        generation(1, {"a": [0, 2], "b": [1, 3]}, client=LIBRDKAFKA),
         "range",
         False,
         "custom_assignor",
     ),
-    "a Java client leads": (
+    "the leader is a Java client": (
         generation(1, {"a": [0, 2], "b": [1, 3]}),
         "range",
         False,
         "other",
     ),
-    "an assignor that Kafka has not": (
+    "an assignor that Kafka does not have": (
         generation(1, {"a": [0, 2], "b": [1, 3]}, protocol="mine"),
         "range",
         False,
@@ -100,26 +102,26 @@ DIFFERENCES = {
 
 
 @pytest.mark.parametrize("rule", DIFFERENCES)
-def test_why_it_differs(rule):
+def test_the_reason_for_a_difference(rule):
     row, assignor, *expected = DIFFERENCES[rule]
 
-    told = rerun([row], (assignor,))
+    rows = rerun([row], (assignor,))
 
-    found = figures(told, "equals_actual", "difference", assignor=assignor, mode="step")
-    assert found == [tuple(expected)]
+    steps = figures(rows, "equals_actual", "difference", assignor=assignor, mode="step")
+    assert steps == [tuple(expected)]
 
 
-def test_an_assignor_that_fails_gives_nothing():
-    """Of claims beyond a topic's partitions, which a chain of its own results never has."""
+def test_an_assignor_that_fails_has_no_figures():
+    """It fails on claims of nonexistent partitions, which a chain of its own results never has."""
     rows = [
         generation(1, {"a": [5, 6], "b": [7, 8]}),
         generation(2, {"a": [0], "b": [1], "c": []}),
     ]
 
-    told = rerun(rows, ("sticky",), partitions=2)
+    results = rerun(rows, ("sticky",), partitions=2)
 
-    asked = ("mode", "difference", "equals_actual", "imbalance", "chain_length", "partition")
-    assert figures(told, *asked, generation=2, assignor="sticky") == [
+    columns = ("mode", "difference", "equals_actual", "imbalance", "chain_length", "partition")
+    assert figures(results, *columns, generation=2, assignor="sticky") == [
         ("step", "assignor_fails", False, None, None, None),
         ("chain", None, True, 2, 2, None),
     ]
@@ -129,7 +131,7 @@ JOINED = [
     generation(1, {"a": [0, 1], "b": [2, 3]}),
     generation(2, {"a": [0, 1], "b": [2], "c": [3]}),
 ]
-# assignor -> of generation 2: step or chain, then rounds, imbalance, moved, forced, stickiness
+# assignor -> generation 2: step or chain, then rounds, imbalance, moved, forced, stickiness
 AFTER_A_JOIN = {
     "actual": [("step", 1, 2, 1, 1, 0.75)],
     "range": [("step", 1, 2, 1, 1, 0.75), ("chain", 1, 2, 1, 1, 0.75)],
@@ -142,16 +144,15 @@ AFTER_A_JOIN = {
 
 
 @pytest.mark.parametrize("assignor", AFTER_A_JOIN)
-def test_a_step_comes_after_what_was_and_a_link_after_the_chains_own(assignor):
-    told = rerun(JOINED, tuple(AFTER_A_JOIN)[1:])
+def test_a_step_starts_from_the_actual_assignment_and_a_link_from_the_chains_own(assignor):
+    rows = rerun(JOINED, tuple(AFTER_A_JOIN)[1:])
 
     columns = ("mode", "rounds", "imbalance", "partitions_moved", "moves_forced", "stickiness")
-    found = figures(told, *columns, generation=2, assignor=assignor)
-    assert found == AFTER_A_JOIN[assignor]
+    assert figures(rows, *columns, generation=2, assignor=assignor) == AFTER_A_JOIN[assignor]
 
 
-def test_what_a_cooperative_round_withheld_moves_in_the_next():
-    """One's claim, seen beside what nobody has, is what it was asked to revoke."""
+def test_a_partition_that_a_cooperative_round_withholds_moves_in_the_next_round():
+    """A claimed partition without an owner is the one that its claimant must revoke."""
     first = {"a": [0, 1, 2, 3]}
     between = {"a": [0, 1], "b": []}
     last = {"a": [0, 1], "b": [2, 3]}
@@ -162,44 +163,47 @@ def test_what_a_cooperative_round_withheld_moves_in_the_next():
         generation(3, last, protocol="cooperative-sticky", claims={"a": [("t", [0, 1])]}),
     ]
 
-    told = rerun(rows, ("cooperative-sticky",))
+    results = rerun(rows, ("cooperative-sticky",))
 
     columns = ("generation", "partitions_assigned", "partitions_moved", "moves_forced")
-    counted = [(1, 4, 0, 0), (2, 2, 0, 0), (3, 4, 2, 2)]
-    assert figures(told, *columns, assignor="actual") == counted
-    assert figures(told, *columns, assignor="cooperative-sticky", mode="step") == counted
-    assert figures(told, *columns, assignor="cooperative-sticky", mode="chain") == counted
+    expected = [(1, 4, 0, 0), (2, 2, 0, 0), (3, 4, 2, 2)]
+    assert figures(results, *columns, assignor="actual") == expected
+    assert figures(results, *columns, assignor="cooperative-sticky", mode="step") == expected
+    assert figures(results, *columns, assignor="cooperative-sticky", mode="chain") == expected
 
 
-def test_a_cut_changes_no_step_and_no_chain_without_memory():
-    whole = [
+def test_cutting_into_chunks_changes_no_step_and_no_chain_without_memory():
+    one_chunk = [
         generation(1, {"a": [0], "b": [1, 2, 3]}),
         generation(2, {"a": [0, 1, 2, 3]}),
         generation(3, {"a": [0, 1], "c": [2, 3]}),
     ]
-    cut = [*whole[:2], whole[1] | {"chunk": 1, "carried": True}, whole[2] | {"chunk": 1}]
+    first, second, third = one_chunk
+    carried = second | {"chunk": 1, "carried": True}
+    two_chunks = [first, second, carried, third | {"chunk": 1}]
 
-    uncut, told = (rerun(rows, ("range", "uniform")) for rows in (whole, cut))
+    uncut, cut = (rerun(rows, ("range", "uniform")) for rows in (one_chunk, two_chunks))
 
     columns = [name for name in SCHEMA.names if name != "chain_length"]
-    assert figures(told, *columns, mode="step") == figures(uncut, *columns, mode="step")
+    assert figures(cut, *columns, mode="step") == figures(uncut, *columns, mode="step")
     chains = {"mode": "chain", "assignor": "range"}
-    assert figures(told, *columns, **chains) == figures(uncut, *columns, **chains)
+    assert figures(cut, *columns, **chains) == figures(uncut, *columns, **chains)
     lengths = ("generation", "chain_length")
     assert figures(uncut, *lengths, **chains) == [(1, 1), (2, 2), (3, 3)]
-    assert figures(told, *lengths, **chains) == [(1, 1), (2, 2), (3, 1)]
+    assert figures(cut, *lengths, **chains) == [(1, 1), (2, 2), (3, 1)]
 
 
-def test_a_static_member_replaced_since_is_named_by_its_last_id():
+def test_a_replaced_static_member_is_named_by_its_last_id():
     row = generation(1, {"a": [0, 1], "b": [2, 3]}, instance_id=["A", "B"])
-    told = rerun([row | {"last_ids": ["a", "z"], "last_process": ["A", "B"]}], ("range",))
+    rows = rerun([row | {"last_ids": ["a", "z"], "last_process": ["A", "B"]}], ("range",))
 
-    asked = ("member_ids", "processes", "topics", "member", "topic", "partition")
-    given = figures(told, *asked, assignor="range", mode="step")
-    assert given == [(["a", "z"], ["A", "B"], ["t"], [0, 0, 1, 1], [0, 0, 0, 0], [0, 1, 2, 3])]
+    columns = ("member_ids", "processes", "topics", "member", "topic", "partition")
+    assert figures(rows, *columns, assignor="range", mode="step") == [
+        (["a", "z"], ["A", "B"], ["t"], [0, 0, 1, 1], [0, 0, 0, 0], [0, 1, 2, 3])
+    ]
 
 
-def test_a_restarted_static_member_owns_nothing_to_a_client_and_all_to_the_coordinator():
+def test_a_restarted_static_member_keeps_its_partitions_only_with_the_coordinators_assignors():
     statics = {"instance_id": ["A", "B"], "process": ["A", "B"], "last_process": ["A", "B"]}
     rows = [
         generation(1, {"b": [0, 1], "a": [2, 3]}, **statics | {"instance_id": ["B", "A"],
@@ -207,17 +211,17 @@ def test_a_restarted_static_member_owns_nothing_to_a_client_and_all_to_the_coord
         generation(2, {"y": [0, 1], "z": [2, 3]}, **statics),
     ]  # fmt: skip
 
-    told = rerun(rows, ("sticky", "uniform"))
+    results = rerun(rows, ("sticky", "uniform"))
 
-    of = {"generation": 2, "mode": "step"}
-    assert figures(told, "partitions_moved", assignor="sticky", **of) == [(2,)]
-    assert figures(told, "partitions_moved", assignor="uniform", **of) == [(0,)]
+    step = {"generation": 2, "mode": "step"}
+    assert figures(results, "partitions_moved", assignor="sticky", **step) == [(2,)]
+    assert figures(results, "partitions_moved", assignor="uniform", **step) == [(0,)]
 
 
 def test_partition_counts_at_a_time():
-    told = [("t", 3, 10), ("t", 2, 20)]
+    table = [("t", 3, 10), ("t", 2, 20)]
     seen = [("t", 1, 5), ("t", 9, 1), ("u", 4, 7), ("u", 2, 9)]
-    counts = PartitionCounts(told, seen)
+    counts = PartitionCounts(table, seen)
 
     assert counts.at(["t"], 9) == ({"t": 9}, "assignments")
     assert counts.at(["t"], 10) == ({"t": 3}, "table")
@@ -226,39 +230,39 @@ def test_partition_counts_at_a_time():
     assert counts.at(["u"], 6) == ({}, "assignments")
 
 
-def recorded(group, number, offset, given, protocol="range", wrote=JAVA, instances=()):
-    """A record with its event and its members, as the tables before this job have them."""
-    place = {"group_id": group, "generation": number}
+def recorded(group, number, offset, assigned, protocol="range", client=JAVA, instances=()):
+    """A record, its event and its members, as the input tables of the job have them."""
+    key = {"group_id": group, "generation": number}
     members = [
         {"member_id": m, "instance_id": dict(instances).get(m), "subscribed_topics": ["t"],
-         "subscription": subscription("t"), "assignment": assignment(partitions, wrote),
+         "subscription": subscription("t"), "assignment": assignment(partitions, client),
          "assigned": [{"topic": "t", "partitions": partitions}]}
-        for m, partitions in given.items()
+        for m, partitions in assigned.items()
     ]  # fmt: skip
     record = {"log_offset": offset, "protocol_type": "consumer", "protocol": protocol,
               "append_time": 1000 * offset, "members": members}  # fmt: skip
     event = {"group_id": group, "topic_partition": "__consumer_offsets-0", "log_offset": offset,
             "seq": offset, "event": "RECORD", "event_generation": number}  # fmt: skip
-    who = [place | {"member_id": m, "process": dict(instances).get(m, m)} for m in given]
-    return place | record, event, who
+    processes = [key | {"member_id": m, "process": dict(instances).get(m, m)} for m in assigned]
+    return key | record, event, processes
 
 
 def tables(stored):
-    who = {(m["group_id"], m["generation"], m["member_id"]): m for *_, ms in stored for m in ms}
+    members = {(m["group_id"], m["generation"], m["member_id"]): m for *_, ms in stored for m in ms}
     return {
         "group_metadata": [record for record, _, _ in stored],
         "timeline": [event for _, event, _ in stored],
-        "generation_members": list(who.values()),
+        "generation_members": list(members.values()),
     }
 
 
 STORED = [
-    # Generations 255 and 256 lie in two chunks; a static member is replaced in 255.
+    # Generations 255 and 256 are in different chunks; a static member is replaced in 255.
     recorded("g", 254, 1, {"a": [0, 1], "b": [2, 3]}),
     recorded("g", 255, 2, {"a": [0, 1], "s1": [2, 3]}, instances={"s1": "S"}),
     recorded("g", 255, 3, {"a": [0, 1], "s2": [2, 3]}, instances={"s2": "S"}),
-    # Another group is given the new partitions before the leader of this one hears of them.
-    recorded("other", 1, 4, {"m": [0, 1, 2, 3, 4, 5], "n": []}, protocol="mine", wrote=LIBRDKAFKA),
+    # Another group gets the new partitions before the leader of this one knows them.
+    recorded("other", 1, 4, {"m": [0, 1, 2, 3, 4, 5], "n": []}, protocol="mine", client=LIBRDKAFKA),
     recorded("g", 256, 5, {"a": [2, 3], "s2": [0, 1]}, instances={"s2": "S"}),
 ]
 
@@ -271,10 +275,10 @@ def test_the_tables(spark, lake, write_lake):
     run(AllDates(lake), ("range", "sticky"))
     run(AllDates(lake), ("range",))
 
-    told = lake.read("assignor_quality").collect()
-    asked = ("group_id", "generation", "assignor", "mode", "own", "chain_length",
+    stored = lake.read("assignor_quality").collect()
+    columns = ("group_id", "generation", "assignor", "mode", "own", "chain_length",
              "partitions_moved", "difference", "partition_count_source")  # fmt: skip
-    assert sorted((tuple(row[name] for name in asked) for row in told), key=str) == sorted([
+    assert sorted((tuple(row[name] for name in columns) for row in stored), key=str) == sorted([
         ("g", 254, "actual", "step", False, None, 0, None, "assignments"),
         ("g", 254, "range", "step", True, None, 0, None, "assignments"),
         ("g", 254, "range", "chain", True, 1, 0, None, "assignments"),
@@ -290,8 +294,8 @@ def test_the_tables(spark, lake, write_lake):
     ], key=str)  # fmt: skip
 
     rows = lake.read("assignments").where("group_id = 'g' AND generation < 256").collect()
-    given = ("generation", "assignor", "member_id", "process", "partition")
-    assert sorted(tuple(row[name] for name in given) for row in rows) == [
+    columns = ("generation", "assignor", "member_id", "process", "partition")
+    assert sorted(tuple(row[name] for name in columns) for row in rows) == [
         (254, "actual", "a", "a", 0),
         (254, "range", "a", "a", 0),
         (254, "range", "a", "a", 1),

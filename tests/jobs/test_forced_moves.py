@@ -1,23 +1,25 @@
-"""forced_moves: whole batches give what each generation gives alone, null lists included."""
+"""forced_moves: a batch gives the same figures as its generations alone, null lists included."""
 
 import pyarrow as pa
 
-from jobs.assignors.forced_moves import AT_ONCE, forced_in
+from jobs.assignors.forced_moves import AT_ONCE, forced_moves
 
-GIVEN = pa.list_(
+PARTITIONS = pa.list_(
     pa.struct(
         {"process": pa.string(), "topic": pa.string(), "partition": pa.int32(),
          "last_owner": pa.string()}
     )
 )  # fmt: skip
-THERE = pa.list_(pa.struct({"process": pa.string(), "subscribed_topics": pa.list_(pa.string())}))
+SUBSCRIPTIONS = pa.list_(
+    pa.struct({"process": pa.string(), "subscribed_topics": pa.list_(pa.string())})
+)
 
 
 def partition(number, process, last_owner):
     return {"process": process, "topic": "t", "partition": number, "last_owner": last_owner}
 
 
-# what was given, and how many of its moves were forced
+# partitions with their owners, and the number of forced moves
 GENERATIONS = [
     (None, 0),
     ([partition(0, "a", "gone"), partition(1, "b", "b")], 1),
@@ -28,20 +30,20 @@ GENERATIONS = [
 ]
 
 
-def test_every_generation_of_a_large_batch_has_its_own_number():
-    whole = GENERATIONS * AT_ONCE
-    there = [
+def test_every_generation_of_a_large_batch_has_its_own_figure():
+    batch = GENERATIONS * AT_ONCE
+    members = [
         {"process": "a", "subscribed_topics": ["t"]},
         {"process": "b", "subscribed_topics": None},
     ]
-    found = forced_in(
-        pa.array([given for given, _ in whole], GIVEN),
-        pa.array([None if given is None else there for given, _ in whole], THERE),
+    forced = forced_moves(
+        pa.array([partitions for partitions, _ in batch], PARTITIONS),
+        pa.array([None if tps is None else members for tps, _ in batch], SUBSCRIPTIONS),
     )
-    assert list(found) == [forced for _, forced in whole]
+    assert list(forced) == [expected for _, expected in batch]
 
 
-def test_a_slice_of_a_batch_begins_where_it_begins():
-    given = pa.array([given for given, _ in GENERATIONS], GIVEN).slice(1, 1)
-    there = pa.array([[{"process": p, "subscribed_topics": ["t"]} for p in "ab"]], THERE)
-    assert list(forced_in(given, there)) == [1]
+def test_a_sliced_batch_is_read_from_its_offset():
+    partitions = pa.array([tps for tps, _ in GENERATIONS], PARTITIONS).slice(1, 1)
+    members = [{"process": p, "subscribed_topics": ["t"]} for p in "ab"]
+    assert list(forced_moves(partitions, pa.array([members], SUBSCRIPTIONS))) == [1]

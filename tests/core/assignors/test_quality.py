@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator_core.assignors import Member, Topics
-from coordinator_core.assignors.quality import After, Before, Quality, owners
+from coordinator_core.assignors.quality import NewAssignment, PreviousOwners, Quality, owners
 
 
 def quality(partitions, subscriptions, before, after, racks=None, member_racks=()):
@@ -16,8 +16,8 @@ def quality(partitions, subscriptions, before, after, racks=None, member_racks=(
         Member(name, tuple(topics.split()), rack=member_racks.get(name))
         for name, topics in subscriptions.items()
     ]
-    situation = Before(Topics(partitions, racks), members, owners(parsed(before)))
-    return Quality(situation, After(members, parsed(after)))
+    situation = PreviousOwners(Topics(partitions, racks), members, owners(parsed(before)))
+    return Quality(situation, NewAssignment(members, parsed(after)))
 
 
 def parsed(lists):
@@ -141,6 +141,6 @@ def test_forced_moves_are_the_fewest_of_all_balanced_assignments(situation):
     partitions, subscriptions, before = situation
     members = [Member(name, tuple(topics.split())) for name, topics in subscriptions.items()]
 
-    forced = Before(Topics(partitions), members, owners(before)).moves_forced
+    forced = PreviousOwners(Topics(partitions), members, owners(before)).moves_forced
 
     assert forced == fewest_moves_by_brute_force(partitions, subscriptions, before)

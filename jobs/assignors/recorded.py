@@ -1,0 +1,107 @@
+"""Recorded generations of consumer groups, decoded for the assignors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from coordinator_core.assignors import Assignment, Member, TopicPartition
+from coordinator_core.assignors.subscriptions import as_read
+from coordinator_core.records import BadRecord, decode_assignment
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RecordedGeneration:
+    """One generation as recorded, members in the order of its first record.
+
+    ``identity`` (the same name across restarts), ``process`` and ``last_id`` are keyed by the
+    member ids of the first record: a static member replaced later has another id in the last one.
+    """
+
+    number: int
+    time_ms: int
+    protocol: str
+    members: list[Member]
+    identity: dict[str, str]
+    process: dict[str, str]
+    last_id: dict[str, str]
+    actual: Assignment
+    led_by_java: bool
+
+    @cached_property
+    def topics(self) -> list[str]:
+        return sorted({topic for member in self.members for topic in member.topics})
+
+    @cached_property
+    def claimed(self) -> list[tuple[TopicPartition, str]]:
+        return [
+            ((topic, partition), member.member_id)
+            for member in self.members
+            for topic, partitions in member.owned
+            for partition in partitions
+        ]
+
+    def identified(self, lists: Assignment) -> Assignment:
+        return {self.identity[member_id]: partitions for member_id, partitions in lists.items()}
+
+    @cached_property
+    def names(self) -> Row:
+        ids = self.identity
+        return {
+            "member_ids": [self.last_id[member_id] for member_id in ids],
+            "processes": [self.process[member_id] for member_id in ids],
+        }
+
+
+def decode_generation(row: Row) -> RecordedGeneration:
+    """Decodes a row of Rerun's frame; raises BadRecord for an unreadable subscription."""
+    ids = list(row["member_id"])
+    columns = (ids, row["subscription"], row["instance_id"])
+    protocol = row["protocol"]
+    process = dict(zip(ids, row["process"], strict=True))
+    stored = [_assignment(data) for data in row["assignment"]]
+    return RecordedGeneration(
+        int(row["generation"]),
+        int(row["time_ms"]),
+        protocol,
+        [as_read(protocol, *member) for member in zip(*columns, strict=True)],
+        _identities(process),
+        process,
+        _last_ids(ids, row),
+        {m: partitions for m, (partitions, _) in zip(ids, stored, strict=True)},
+        any(by_java for _, by_java in stored),
+    )
+
+
+def _identities(process: dict[str, str]) -> dict[str, str]:
+    """Process names; the member ids for processes with several members at a time."""
+    names = list(process.values())
+    if len(set(names)) == len(names):
+        return process
+    return {m: name if names.count(name) == 1 else m for m, name in process.items()}
+
+
+def _last_ids(ids: list[str], row: Row) -> dict[str, str]:
+    """Member id in the last record: the same one, or the one that replaced it in its process."""
+    last_ids = set(row["last_ids"])
+    id_of_process = dict(zip(row["last_process"], row["last_ids"], strict=True))
+    process = dict(zip(ids, row["process"], strict=True))
+    return {m: m if m in last_ids else id_of_process.get(process[m], m) for m in ids}
+
+
+@lru_cache(maxsize=1 << 11)
+def _assignment(data: bytes | None) -> tuple[list[TopicPartition], bool]:
+    """Partitions, and whether Kafka's Java client wrote them; cached, since most repeat.
+
+    The Java client (since 2.4) writes the newest version that it knows, with null user data for
+    the built-in assignors; librdkafka and kafka-python write version 0, with non-null user data.
+    """
+    try:
+        assignment = decode_assignment(data or b"")
+    except BadRecord:
+        return [], False
+    partitions = [(topic, number) for topic, numbers in assignment.partitions for number in numbers]
+    return partitions, assignment.version > 0 and assignment.user_data is None
