@@ -78,7 +78,7 @@ const GROUP_COLUMNS = [
   { name: "trend", title: "When", cell: (row) => sparkline(row.group_id), unsorted: true },
   { name: "not_stable_ms", title: "Not Stable", cell: notStableCell },
   { name: "why", title: "Most frequent cause", cell: (row) => row.why, wide: true },
-  { name: "share", title: "% of its time", text: (row) => percent(row.share) },
+  { name: "share", title: "Share of time", text: (row) => percent(row.share) },
   { name: "longest_ms", title: "Longest", text: (row) => duration(row.longest_ms) },
   { name: "p50_ms", title: "Median", text: (row) => duration(row.p50_ms) },
   { name: "unavailable_ms", title: "Partition downtime", text: (row) => duration(row.unavailable_ms) },
