@@ -172,7 +172,7 @@ reports-java            6  contributing LEAVE            stop          reports-3
 """
 
 STORY = """
-    SELECT group_id, generation, role, cause, story, who FROM incident_story
+    SELECT group_id, generation, role, cause, story, member FROM incident_story
     WHERE cluster_id = '{cluster}'
     ORDER BY group_id, incarnation, generation, cause_seq"""
 
