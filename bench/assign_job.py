@@ -1,12 +1,12 @@
-"""The job assign_partitions on made-up groups: wall time, generations a second, memory.
+"""The job assign_partitions on generated groups: wall time, generations per second, memory.
 
     python -m bench.assign_job           # 10,000 groups of 10 members, 50 partitions
     python -m bench.assign_job --large   # 100,000 generations of 10 to 20 members in 400 groups:
                                          # even, and with half of them in one group (skewed)
 
-Timed is the re-run, from a Parquet file of what the job reads of the records to Delta tables of
-assignor_quality and assignments; a Spark of its own for each input.  Memory is the most that the
-JVM and all Python workers held, the processor's seconds theirs since they began.
+Measures the re-run, from a Parquet file with the decoded input columns to the Delta tables
+assignor_quality and assignments, in a separate Spark session per input.  Memory is the maximum of
+the JVM and of all Python workers; CPU seconds are theirs since they started.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import multiprocessing
 import random
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any
@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 import typer
 
 from bench.assignors import throughput
-from bench.process_tree import Used, Watch
+from bench.process_tree import ProcessTreeWatch, ResourceUse
 from coordinator_core.assignors import ASSIGNORS, CLIENT_ASSIGNORS, Topics
 from coordinator_core.assignors.subscriptions import as_sent, grouped
 from coordinator_core.records import Assignment, Subscription
@@ -43,10 +43,6 @@ from jobs.lake.tables import Lake
 TOPICS, PARTITIONS = 5, 10
 OWN = "cooperative-sticky"
 COUNTS = {f"topic-{i}": PARTITIONS for i in range(TOPICS)}
-SAID = [
-    {"topic": topic, "partitions": count, "since_ms": 0, "is_told": False}
-    for topic, count in COUNTS.items()
-]
 TEXTS, BLOBS = pa.list_(pa.string()), pa.list_(pa.binary())
 SCHEMA = pa.schema(
     {
@@ -54,32 +50,42 @@ SCHEMA = pa.schema(
         "generation": pa.int32(), "event_date": pa.date32(), "time_ms": pa.int64(),
         "protocol": pa.string(), "member_id": TEXTS, "instance_id": TEXTS, "subscription": BLOBS,
         "assignment": BLOBS, "process": TEXTS, "last_ids": TEXTS, "last_process": TEXTS,
-        "said": pa.list_(pa.struct(
+        "topic_counts": pa.list_(pa.struct(
             {"topic": pa.string(), "partitions": pa.int32(), "since_ms": pa.int64(),
-             "is_told": pa.bool_()}
+             "from_table": pa.bool_()}
         )),
     }
 )  # fmt: skip
 
 
-def life(group: str, generations: int, members: range, rnd: random.Random) -> Iterator[dict]:
-    """A member leaves or joins in each generation; everybody owns what it was given before."""
-    topics, ids, given = Topics(COUNTS), [], {}
+def generations_of(
+    group: str,
+    generations: int,
+    members: range,
+    rnd: random.Random,
+    counts: Mapping[str, int] = COUNTS,
+) -> Iterator[dict]:
+    """In each generation a member leaves or joins; members own their previous assignment."""
+    topics, ids, assignment = Topics(counts), [], {}
+    topic_counts = [
+        {"topic": topic, "partitions": count, "since_ms": 0, "from_table": False}
+        for topic, count in counts.items()
+    ]
     for number in range(1, generations + 1):
         if not ids or len(ids) == members.start or (len(ids) < members.stop and rnd.random() < 0.5):
             missing = 1 if ids else rnd.choice(members)
             ids += [f"consumer-{group}-{rnd.getrandbits(64):016x}" for _ in range(missing)]
         else:
             ids.pop(rnd.randrange(len(ids)))
-        sent = [as_sent(OWN, m, COUNTS, given.get(m, []), number - 1) for m in ids]
-        given = ASSIGNORS[OWN](topics, sent)
+        sent = [as_sent(OWN, m, counts, assignment.get(m, []), number - 1) for m in ids]
+        assignment = ASSIGNORS[OWN](topics, sent)
         yield {
             "cluster_id": "bench", "group_id": group, "incarnation": 1, "generation": number,
             "event_date": date(2026, 11, 21), "time_ms": number, "protocol": OWN,
             "member_id": list(ids), "instance_id": [None] * len(ids), "process": list(ids),
             "subscription": [_subscription(member) for member in sent],
-            "assignment": [assigned(Assignment(3, list(grouped(given[m])))) for m in ids],
-            "last_ids": list(ids), "last_process": list(ids), "said": SAID,
+            "assignment": [assigned(Assignment(3, list(grouped(assignment[m])))) for m in ids],
+            "last_ids": list(ids), "last_process": list(ids), "topic_counts": topic_counts,
         }  # fmt: skip
 
 
@@ -89,14 +95,14 @@ def _subscription(sent: Any) -> bytes:
 
 
 def write(path: str, groups: int, generations: int, members: range, skewed: bool = False) -> None:
-    """``skewed``: half of all generations in one group."""
+    """``skewed``: half of all generations are in one group."""
     rnd = random.Random(1)
-    most = generations // 2 if skewed else 0
-    others = (generations - most) // groups
+    in_largest = generations // 2 if skewed else 0
+    in_others = (generations - in_largest) // groups
     with pq.ParquetWriter(path, SCHEMA) as file:
         for group in range(groups):
-            count = most if group == 0 and most else others
-            rows = life(f"group-{group}", count, members, rnd)
+            count = in_largest if group == 0 and in_largest else in_others
+            rows = generations_of(f"group-{group}", count, members, rnd)
             while part := [row for _, row in zip(range(2000), rows, strict=False)]:
                 file.write_table(pa.Table.from_pylist(part, SCHEMA))
 
@@ -109,7 +115,7 @@ class Options:
 
 
 def in_process(path: str, assignors: tuple[str, ...]) -> float:
-    """Generations a second of processor time, on the first some thousands."""
+    """Generations per second of CPU time, on the first 4,000 generations."""
     frame = pa.Table.from_batches([next(pq.ParquetFile(path).iter_batches(4000))])
     chunk = pc.floor(pc.divide(pc.cast(frame["generation"], pa.float64()), CHUNK))
     frame = frame.append_column("chunk", chunk)
@@ -119,30 +125,30 @@ def in_process(path: str, assignors: tuple[str, ...]) -> float:
     return len(frame) / (time.process_time() - start)
 
 
-def in_spark(path: str, folder: str, options: Options, told: Any) -> None:
-    """Tells the generations and the seconds that they took."""
+def in_spark(path: str, folder: str, options: Options, results: Any) -> None:
+    """Puts the number of generations and their seconds into the queue ``results``."""
     spark = build_session(load_config(options.conf))
     generations = spark.read.parquet(path)
     total = generations.count()
     start = time.perf_counter()
     frames = 1 + total // FRAME
-    given = rerun(in_chunks(generations), options.assignors, frames)
-    store(AllDates(Lake(spark, folder, "bench")), given, frames)
-    told.put((total, time.perf_counter() - start))
+    rows = rerun(in_chunks(generations), options.assignors, frames)
+    store(AllDates(Lake(spark, folder, "bench")), rows, frames)
+    results.put((total, time.perf_counter() - start))
 
 
-def through_spark(path: str, options: Options) -> tuple[int, float, dict[str, Used]]:
-    """In a process of its own, and so with a JVM of its own."""
+def through_spark(path: str, options: Options) -> tuple[int, float, dict[str, ResourceUse]]:
+    """Runs the job in a new process with a JVM of its own."""
     context = multiprocessing.get_context("spawn")
-    told = context.Queue()
+    results = context.Queue()
     with tempfile.TemporaryDirectory() as folder:
-        child = context.Process(target=in_spark, args=(path, folder, options, told))
+        child = context.Process(target=in_spark, args=(path, folder, options, results))
         child.start()
-        with Watch(child.pid or 0) as watch:
+        with ProcessTreeWatch(child.pid or 0) as watch:
             child.join()
     if child.exitcode:
         raise SystemExit(child.exitcode)
-    total, seconds = told.get()
+    total, seconds = results.get()
     return total, seconds, watch.used
 
 
@@ -162,7 +168,7 @@ def small(options: Options) -> None:
 def large(options: Options) -> None:
     print(f"{'input':8}{'generations':>12}{'wall s':>9}{'per s':>8}", end="")
     print(f"{'JVM MiB':>10}{'Python MiB':>12}{'JVM cpu s':>11}{'Python cpu s':>14}", flush=True)
-    took = []
+    wall_seconds = []
     for input_, skewed in (("even", False), ("skewed", True)):
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/generations.parquet"
@@ -173,8 +179,8 @@ def large(options: Options) -> None:
         print(
             f"{jvm.mib:10,.0f}{python.mib:12,.0f}{jvm.cpu_s:11.0f}{python.cpu_s:14.0f}", flush=True
         )
-        took.append(seconds)
-    print(f"skewed / even {took[1] / took[0]:.2f}")
+        wall_seconds.append(seconds)
+    print(f"skewed / even {wall_seconds[1] / wall_seconds[0]:.2f}")
 
 
 def main(

@@ -1,6 +1,6 @@
-"""What the processes below one have used, seen from outside: memory and the processor's time.
+"""Memory and CPU time of the descendants of a process, from Linux's /proc.
 
-Read from Linux's /proc.  Memory is proportional (PSS): pages that forked workers share count once.
+Memory is proportional (PSS): pages that forked workers share count once.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
 PROC = Path("/proc")
-EVERY_S = 1.0  # a look at a JVM of gigabytes takes 50 ms of a core
+INTERVAL_S = 1.0  # reading the memory of a JVM with gigabytes takes 50 ms of CPU
 
 
 @dataclass
-class Used:
-    """While watched: ``mib``, the most at a time; ``cpu_s``, ended processes' included."""
+class ResourceUse:
+    """``mib``: maximum memory; ``cpu_s``: CPU time, including processes that have ended."""
 
     mib: float = 0.0
     cpu_s: float = 0.0
 
 
-class Watch:
-    """Samples the descendants of ``root`` by name (java, python) while it is entered."""
+class ProcessTreeWatch:
+    """Context manager that samples the descendants of ``root``; ``used`` is by program name."""
 
     def __init__(self, root: int) -> None:
-        self.used: dict[str, Used] = defaultdict(Used)
+        self.used: dict[str, ResourceUse] = defaultdict(ResourceUse)
         self._root, self._done = root, threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> ProcessTreeWatch:
         self._before = {name: used.cpu_s for name, used in _used_by(self._root).items()}
         self._thread.start()
         return self
@@ -43,38 +43,39 @@ class Watch:
         self._sample()
 
     def _run(self) -> None:
-        while not self._done.wait(EVERY_S):
+        while not self._done.wait(INTERVAL_S):
             self._sample()
 
     def _sample(self) -> None:
         for name, used in _used_by(self._root).items():
-            most, cpu_s = self.used[name], used.cpu_s - self._before.get(name, 0.0)
-            most.mib, most.cpu_s = max(most.mib, used.mib), max(most.cpu_s, cpu_s)
+            maximum, cpu_s = self.used[name], used.cpu_s - self._before.get(name, 0.0)
+            maximum.mib = max(maximum.mib, used.mib)
+            maximum.cpu_s = max(maximum.cpu_s, cpu_s)
 
 
-def _used_by(root: int) -> dict[str, Used]:
-    """Of the processes below ``root`` now, by name; what has ended is in its parent's time."""
-    found: dict[str, Used] = defaultdict(Used)
+def _used_by(root: int) -> dict[str, ResourceUse]:
+    """Current use by program name; a parent's CPU time includes its ended children."""
+    used: dict[str, ResourceUse] = defaultdict(ResourceUse)
     for pid, (name, cpu_s) in _descendants(root).items():
         name = name.rstrip(".0123456789")  # python3.11
-        found[name].mib += _pss_mib(pid)
-        found[name].cpu_s += cpu_s
-    return found
+        used[name].mib += _pss_mib(pid)
+        used[name].cpu_s += cpu_s
+    return used
 
 
 def _descendants(root: int) -> dict[int, tuple[str, float]]:
     children: dict[int, list[int]] = defaultdict(list)
-    found = {}
+    processes = {}
     for folder in PROC.iterdir():
         if folder.name.isdigit() and (stat := _read(folder / "stat")):
             name, fields = stat[stat.index("(") + 1 : stat.rindex(")")], stat.rpartition(")")[2]
             parent, times = int(fields.split()[1]), map(int, fields.split()[11:15])
             children[parent].append(int(folder.name))
-            found[int(folder.name)] = (name, sum(times) / TICKS)
+            processes[int(folder.name)] = (name, sum(times) / TICKS)
     below = [root]
     for pid in below:
         below += children[pid]
-    return {pid: found[pid] for pid in below[1:] if pid in found}
+    return {pid: processes[pid] for pid in below[1:] if pid in processes}
 
 
 def _pss_mib(pid: int) -> float:
@@ -85,5 +86,5 @@ def _pss_mib(pid: int) -> float:
 def _read(file: Path) -> str:
     try:
         return file.read_text()
-    except OSError:  # it has just ended
+    except OSError:  # the process has ended
         return ""

@@ -1,4 +1,7 @@
-"""The command; see README.md beside it."""
+"""Times the assignors alone, beside other programs' assignors, or on many small groups.
+
+README.md in this folder has the commands and the results.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from bench.assignors import inputs, peers, throughput
 from coordinator_core.assignors import ASSIGNORS
 
 FILES = peers.ROOT / "build" / "assignors-peers" / "inputs"
-LOOK_BACK = ("sticky", "cooperative-sticky", "uniform")
+STICKY = ("sticky", "cooperative-sticky", "uniform")
 
 
 def main(
@@ -62,14 +65,14 @@ def table(names: list[str], assignors: list[str], timing: Timing) -> None:
     print("|---|---" + "|---:" * (len(heads) - 2) + "|")
     for assignor in assignors:
         for name in names:
-            if name.endswith("fresh") or assignor in LOOK_BACK:
+            if name.endswith("fresh") or assignor in STICKY:
                 print(row(assignor, name, columns, timing), flush=True)
 
 
 def row(assignor: str, name: str, columns: list[str], timing: Timing) -> str:
-    """A peer not built or without such an assignor has a dash.
+    """One line; a peer that is not built or lacks the assignor has a dash.
 
-    Everybody's rounds alternate, so that a slow spell of the machine meets all alike.
+    The rounds of all programs alternate, so that other load on the machine affects all alike.
     """
     file = FILES / f"{name}.json"
     ours, cold = math.inf, math.inf
@@ -79,8 +82,8 @@ def row(assignor: str, name: str, columns: list[str], timing: Timing) -> str:
         ours, cold = min(ours, measured["median_ms"]), min(cold, measured["cold_ms"])
         for peer in columns:
             ms = peers.median_ms(peer, assignor, file, timing.seconds, timing.limit)
-            known = [known for known in (ms, theirs[peer]) if known is not None]
-            theirs[peer] = min(known, default=None)
+            measured_ms = [each for each in (ms, theirs[peer]) if each is not None]
+            theirs[peer] = min(measured_ms, default=None)
     cells = [name, assignor, *(shown(ms, timing.limit) for ms in (ours, cold, *theirs.values()))]
     if columns:
         best = min((ms for ms in theirs.values() if ms is not None), default=math.nan)

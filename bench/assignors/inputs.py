@@ -1,4 +1,4 @@
-"""The benchmark's groups, the same for every peer, as one JSON file each."""
+"""The benchmark's inputs, the same for every peer: one JSON file per group."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def names() -> list[str]:
 
 
 def write(folder: Path) -> None:
-    """All inputs; those that are there already are left alone, being always the same."""
+    """Writes the inputs that do not exist yet; their content never changes."""
     folder.mkdir(parents=True, exist_ok=True)
     for size in SIZES:
         for kind in ("equal", "unequal"):
@@ -57,7 +57,7 @@ def _case(
     before: dict[str, list[str]],
 ) -> dict[str, Any]:
     uniform = ASSIGNORS["uniform"]
-    had = uniform(Topics(counts), [Member(member, topics) for member, topics in before.items()])
+    owned = uniform(Topics(counts), [Member(member, topics) for member, topics in before.items()])
     return {
         "case": name,
         "assignor": "sticky",
@@ -68,8 +68,8 @@ def _case(
                 "instance_id": None,
                 "rack": None,
                 "topics": topics,
-                "owned": had.get(member, []),
-                "generation": 1 if member in had else None,
+                "owned": owned.get(member, []),
+                "generation": 1 if member in owned else None,
             }
             for member, topics in subscriptions.items()
         ],

@@ -1,4 +1,4 @@
-"""Times kafka-python's assignors: SECONDS ASSIGNOR FILE. Runs in a venv of its own."""
+"""Times kafka-python's assignors, in its own venv.  Arguments: SECONDS ASSIGNOR FILE."""
 
 import json
 import logging
@@ -16,7 +16,7 @@ Joined = namedtuple("Joined", "member_id group_instance_id metadata")
 
 
 class Cluster:
-    """As much of the client's metadata as an assignor asks for."""
+    """The part of the client's metadata that assignors use."""
 
     def __init__(self, topics):
         self._partitions = {t: set(range(info["partitions"])) for t, info in topics.items()}
@@ -46,7 +46,7 @@ def sticky_metadata(member):
 
 
 def measured(name, case, seconds):
-    """Milliseconds of each run: at least three, fewer when one takes long."""
+    """Milliseconds of each run: at least three runs, fewer if these take more than 8 s."""
     times, spent = [], 0.0
     while spent < 8 and len(times) < 5000 and (len(times) < 3 or spent < seconds):
         run = prepared(name, case)

@@ -1,4 +1,4 @@
-"""Times our assignors: SECONDS ASSIGNOR FILE, as the peers are timed."""
+"""Times Regroup's assignors as the peers are timed.  Arguments: SECONDS ASSIGNOR FILE."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from coordinator_core.assignors.subscriptions import as_sent
 
 
 def members_of(case: dict[str, Any], assignor: str) -> list[Member]:
-    """Decoded subscriptions; a topic's name is one string, as the decoder gives it."""
+    """Decoded subscriptions; equal topic names are one object, as the decoder returns them."""
     one = sys.intern
     return [
         as_sent(

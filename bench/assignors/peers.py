@@ -1,4 +1,4 @@
-"""Other programs' assignors: how they are built under build/ and how they are timed."""
+"""Assignors of other programs: builds them under build/ and times them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ASSIGNORS_OF = {
 
 
 def build() -> None:
-    """Needs Maven, Go and Python's venv, each with its own registry."""
+    """Builds all peers; needs Maven, Go and Python's venv, with access to their registries."""
     pom = ROOT / "tools" / "assignor_differential" / "kafka"
     subprocess.run(["mvn", "-q", "-B", "-f", str(pom), "package"], check=True)
     _build_franz_go()
@@ -36,15 +36,15 @@ def build() -> None:
 
 
 def _build_franz_go() -> None:
-    """Its sticky balancer is internal, so our main goes into a copy of its module."""
+    """Puts franz_go.go into a copy of franz-go's module, since the sticky balancer is internal."""
     module = f"github.com/twmb/franz-go@{FRANZ_GO_VERSION}"
     work = FRANZ_GO.parent / "franz-go-module"
     shutil.rmtree(work, ignore_errors=True)
     FRANZ_GO.parent.mkdir(parents=True, exist_ok=True)
-    found = subprocess.run(
+    download = subprocess.run(
         ["go", "mod", "download", "-json", module], check=True, capture_output=True, cwd="/"
     )
-    shutil.copytree(json.loads(found.stdout)["Dir"], work, copy_function=shutil.copyfile)
+    shutil.copytree(json.loads(download.stdout)["Dir"], work, copy_function=shutil.copyfile)
     subprocess.run(["chmod", "-R", "u+w", str(work)], check=True)
     main = work / "pkg" / "kgo" / "internal" / "sticky" / "regroupbench"
     main.mkdir()
@@ -65,7 +65,7 @@ def command(peer: str) -> list[str] | None:
 
 
 def median_ms(peer: str, assignor: str, file: Path, seconds: float, limit: float) -> float | None:
-    """None if the peer is not built, has no such assignor or fails; infinite beyond ``limit``."""
+    """None if the peer is not built, lacks the assignor or fails; infinite beyond ``limit``."""
     line = command(peer)
     if line is None or assignor not in ASSIGNORS_OF[peer]:
         return None

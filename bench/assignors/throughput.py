@@ -1,4 +1,4 @@
-"""Very many small groups in one process: groups a second, each with names of its own."""
+"""Throughput: groups per second of CPU time, for many small groups with different names."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ GROUPS, MEMBERS, TOPICS, PARTITIONS = 10_000, 10, 5, 10
 
 
 def groups(assignor: str) -> list[tuple[dict[str, int], list[Member]]]:
-    """Each group lost one member after a first assignment."""
+    """Partition counts and members of groups that one member left after a first assignment."""
     rnd = random.Random(1)
-    made = []
+    inputs = []
     for group in range(GROUPS):
         counts = {f"group-{group}-topic-{i}": PARTITIONS for i in range(TOPICS)}
         ids = [f"consumer-{group}-{rnd.getrandbits(64):016x}" for _ in range(MEMBERS + 1)]
         joined = [as_sent(assignor, member, counts) for member in ids]
-        given = ASSIGNORS[assignor](Topics(counts), joined)
-        left = [as_sent(assignor, member, counts, given[member], 1) for member in ids[1:]]
-        made.append((counts, left))
-    return made
+        assignment = ASSIGNORS[assignor](Topics(counts), joined)
+        rejoined = [as_sent(assignor, member, counts, assignment[member], 1) for member in ids[1:]]
+        inputs.append((counts, rejoined))
+    return inputs
 
 
 def measured(assignor: str) -> float:
-    """Groups a second of processor time, from partition counts and subscriptions to lists."""
-    assign, made = ASSIGNORS[assignor], groups(assignor)
+    """Groups per second of CPU time, from partition counts and subscriptions to lists."""
+    assign, inputs = ASSIGNORS[assignor], groups(assignor)
     gc.collect()
-    gc.freeze()  # the inputs, which wait here only for the clock's sake
+    gc.freeze()  # the garbage collector should not scan the inputs while the clock runs
     start = time.process_time()
-    for counts, members in made:
+    for counts, members in inputs:
         assign(Topics(counts), members)
     spent = time.process_time() - start
     gc.unfreeze()

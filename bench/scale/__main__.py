@@ -23,7 +23,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bench.process_tree import Watch
+from bench.process_tree import ProcessTreeWatch
 from bench.scale.bronze import CLUSTER, write_bronze
 from jobs.command_line.config import load_config
 from jobs.command_line.packaged_files import CONF
@@ -52,7 +52,7 @@ def run_one(root: str, jobs: list[str]) -> None:
     seconds, MiB of the JVM and of the workers."""
     scope = AllDates(Lake(build_session(load_config(str(CONF / "large.toml"))), root, CLUSTER))
     for name in jobs:
-        with Watch(os.getpid()) as watch:
+        with ProcessTreeWatch(os.getpid()) as watch:
             began = time.monotonic()
             job(name).run(scope)
             seconds = time.monotonic() - began

@@ -18,7 +18,7 @@ from typing import Annotated
 
 import typer
 
-from bench.process_tree import Watch
+from bench.process_tree import ProcessTreeWatch
 from coordinator_core.whatif import GRID
 from jobs import incident_replay, what_if_sweep
 from jobs.command_line.config import load_config
@@ -66,7 +66,7 @@ def main(
 
 def measured(what: str, run: Callable[[], object]) -> None:
     began = time.monotonic()
-    with Watch(os.getpid()) as watch:
+    with ProcessTreeWatch(os.getpid()) as watch:
         run()
     used = ", ".join(
         f"{name} {each.cpu_s:.0f} s of CPU and at most {each.mib:.0f} MiB"

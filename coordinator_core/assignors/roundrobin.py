@@ -6,8 +6,9 @@ that subscribes to its topic, and the pointer stops behind that member.  With eq
 the loads differ by at most one.  With different ones they can differ by much, which is why the
 sticky assignor exists.
 
-Within a topic that pointer visits the topic's own subscribers in a circle.  So the walk below
-searches the first taker of each topic only, and slices the table of partitions for the others.
+With equal subscriptions member r of n gets every n-th partition, from r.  With different ones the
+pointer visits the topic's own subscribers in a circle, so only the first taker of each topic is
+searched for.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from coordinator_core.assignors.members import static_first, subscribers
+from coordinator_core.assignors.members import same_topics, static_first, subscribers
 from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
 
 
 def assign(topics: Topics, members: Sequence[Member], hashed: bool = True) -> Assignment:
     """Source: RoundRobinAssignor and its CircularIterator; static members first (KIP-345)."""
     ordered = static_first(members)
+    if members and same_topics(members):
+        table = topics.only(members[0].topics).table
+        return {m.member_id: table[rank :: len(ordered)] for rank, m in enumerate(ordered)}
     lists: list[list[TopicPartition]] = [[] for _ in ordered]
     table, pointer = topics.table, 0
     for topic, ranks in zip(topics.names, subscribers(topics, ordered), strict=True):

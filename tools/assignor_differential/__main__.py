@@ -1,9 +1,9 @@
-"""The command: random groups through Kafka's own assignors and ours, every difference named.
+"""Compares Kafka's assignors with Regroup's on random groups and prints every difference.
 
     mvn -q -f tools/assignor_differential/kafka package
     python -m tools.assignor_differential --seed 1 --count 10000
 
-Kafka's side hands back the subscription bytes that its consumers sent; ours decodes those.
+Kafka's side also returns the subscription bytes of its consumers; Regroup decodes these, too.
 Exits 0 if there is no difference, 1 if there is one, 2 if Kafka's side is not built.
 """
 
@@ -42,18 +42,18 @@ def kafkas_answers(cases: list[Case]) -> Iterator[dict[str, Any]]:
 
 
 def differences(given: Case, kafka: Mapping[str, Any]) -> list[str]:
-    """Which of our answers is not Kafka's: the one from the case, those from the bytes."""
-    found = []
+    """Names the answers that differ from Kafka's: from the case, or from subscription bytes."""
+    differing = []
     ours = json.loads(json.dumps(answer(given)))
     if all("version" not in member for member in given["members"]) and any(
         ours.get(field) != kafka.get(field)
         for field in ("assignment", "assignment2", "rejoin", "error")
     ):
-        found.append("from the case")
+        differing.append("from the case")
     for sent, field in (("subscriptions", "assignment"), ("subscriptions2", "assignment2")):
         if sent in kafka and _from_bytes(given, kafka[sent]) != (kafka.get(field), _error(kafka)):
-            found.append(f"from the bytes of {sent}")
-    return found
+            differing.append(f"from the bytes of {sent}")
+    return differing
 
 
 def _error(kafka: Mapping[str, Any]) -> str | None:
@@ -93,10 +93,10 @@ def main(
     cases = [case(seed, number) for number in range(count)]
     equal, differing = Counter[str](), Counter[str]()
     for given, kafka in zip(cases, kafkas_answers(cases), strict=True):
-        found = differences(given, kafka)
-        (differing if found else equal)[given["assignor"]] += 1
-        if found and sum(differing.values()) <= show:
-            print(json.dumps({"differs": found, "given": given, "kafka": kafka}))
+        differs = differences(given, kafka)
+        (differing if differs else equal)[given["assignor"]] += 1
+        if differs and sum(differing.values()) <= show:
+            print(json.dumps({"differs": differs, "given": given, "kafka": kafka}))
     for assignor in sorted(ASSIGNORS):
         print(f"{assignor:20} {equal[assignor]:6} equal {differing[assignor]:6} different")
     raise typer.Exit(1 if differing else 0)

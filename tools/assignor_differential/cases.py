@@ -1,4 +1,4 @@
-"""Random groups with a past: who owned what, who came, went or was away, what became of topics."""
+"""Random groups with a history: owned partitions, members that joined or left, changed topics."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ WEIGHTS = {
 
 
 def case(seed: int, number: int) -> Case:
-    """The same case for the same seed and number, whatever came before."""
+    """Returns a case that depends on the seed and the number only."""
     rnd = random.Random(f"{seed}/{number}")
     assignor = rnd.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
-    found = _Maker(rnd, assignor).case(f"{seed}-{number}")
-    return found
+    return _Maker(rnd, assignor).case(f"{seed}-{number}")
 
 
 class _Maker:
@@ -51,13 +50,13 @@ class _Maker:
             for _ in range(rnd.choice([1, 2, 3, 4, 6, 9, 14, 23, 30, 45]))
         ]
         if rnd.random() < 0.8:
-            self._give_a_past(topics, members)
+            self._assign_before(topics, members)
             topics, members = self._changed(topics, members)
-        found: Case = {"case": name, "assignor": self._assignor, "topics": topics}
+        fields: Case = {"case": name, "assignor": self._assignor, "topics": topics}
         if self._assignor == "cooperative-sticky" and rnd.random() < 0.5:
-            found["rounds"] = 2
-        found["map_order"] = rnd.choice(["hash", "hash", "given"])
-        return found | {"members": members}
+            fields["rounds"] = 2
+        fields["map_order"] = rnd.choice(["hash", "hash", "given"])
+        return fields | {"members": members}
 
     def _name(self, firsts: str) -> str:
         while True:
@@ -96,21 +95,21 @@ class _Maker:
             return []
         return [t for t in topics if self._rnd.random() < 0.6] or [self._rnd.choice(topics)]
 
-    def _give_a_past(self, topics: Mapping[str, Any], members: list[dict[str, Any]]) -> None:
-        """What an assignor, often this one, gave all or some of them before."""
+    def _assign_before(self, topics: Mapping[str, Any], members: list[dict[str, Any]]) -> None:
+        """Owned partitions of all or some members, from this assignor or another one."""
         rnd = self._rnd
-        there = [member for member in members if rnd.random() < 0.85] or members[:1]
+        present = [member for member in members if rnd.random() < 0.85] or members[:1]
         before = self._assignor if rnd.random() < 0.7 else rnd.choice(["range", "uniform"])
         counts = {topic: info["partitions"] for topic, info in topics.items()}
         try:
-            given = ASSIGNORS[before](
-                Topics(counts), [as_sent(before, m["id"], m["topics"]) for m in there]
+            assignment = ASSIGNORS[before](
+                Topics(counts), [as_sent(before, m["id"], m["topics"]) for m in present]
             )
         except AssignorError:
             return
         generation = rnd.randint(1, 9)
-        for member in there:
-            member["owned"] = [list(tp) for tp in given.get(member["id"], [])]
+        for member in present:
+            member["owned"] = [list(tp) for tp in assignment.get(member["id"], [])]
             member["generation"] = generation
 
     def _changed(
