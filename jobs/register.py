@@ -25,7 +25,7 @@ from schemas import (
     table_names,
     view_about,
     view_columns,
-    view_rests_on,
+    view_dependencies,
     view_sql,
     views_in_order,
 )
@@ -81,7 +81,7 @@ def register_in(spark: SparkSession, options: RegisterOptions) -> Iterator[list[
 
 def _register_views(spark: SparkSession, registered: set[str]) -> Iterator[list[Any]]:
     for view in views_in_order():
-        missing = sorted(view_rests_on(view) - registered)
+        missing = sorted(view_dependencies(view) - registered)
         if missing:
             spark.sql(f"DROP VIEW IF EXISTS {view}")
             yield [view, "view", False, f"needs {', '.join(missing)}"]

@@ -96,18 +96,18 @@ def view_columns(view: str) -> dict[str, str]:
     return {match["column"]: match["comment"] for match in matches if match}
 
 
-def view_rests_on(view: str) -> set[str]:
-    """The tables and views that the view itself names."""
+def view_dependencies(view: str) -> set[str]:
+    """Returns the tables and views that the view reads."""
     named = set(re.findall(r"\b(?:FROM|JOIN)\s+(\w+)", view_sql(view)))
     return named & {*table_names(), *view_names()}
 
 
 def views_in_order() -> list[str]:
-    """Every view, each after those it rests on."""
+    """Returns all views, each after the views that it reads."""
     ordered: list[str] = []
 
     def add(view: str) -> None:
-        for below in sorted(view_rests_on(view) & set(view_names())):
+        for below in sorted(view_dependencies(view) & set(view_names())):
             add(below)
         if view not in ordered:
             ordered.append(view)

@@ -13,9 +13,9 @@ import org.apache.kafka.coordinator.group.generated.GroupMetadataValue;
 /**
  * Kafka's own reader of group metadata values, timed.
  *
- * Arguments: a file of values, each behind its length; how many passes; "members" to also read
- * what the members put in. Prints members read and the thread's nanoseconds on a
- * processor, a line a pass.
+ * Arguments: a file of values, each after its length; the number of passes; "members" to also
+ * read subscriptions and assignments. Prints the number of members and the thread's CPU
+ * nanoseconds, one line per pass.
  */
 public final class KafkaReader {
     public static void main(String[] args) throws Exception {

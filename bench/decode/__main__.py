@@ -1,8 +1,8 @@
-"""Decoding, beside Kafka's own readers and beside doing nothing: `make -C bench decode`.
+"""Decoding, compared with Kafka's own readers and with no decoding: `make -C bench decode`.
 
-`members`: group records by the CPU's time (Java's collector's aside), ours as Arrow columns and
-Kafka's as objects, with and without what the members put in; `job`: the decode jobs beside a pass
-through Arrow that touches nothing; `segments`: `regroup decode` beside kafka-dump-log with its
+`members`: group records in CPU time (without Java's garbage collector), Regroup's as Arrow columns
+and Kafka's as objects, with and without subscriptions and assignments; `job`: the decode jobs and
+a pass through Arrow that changes nothing; `segments`: `regroup decode` and kafka-dump-log with its
 offsets decoder; `ingest`: segments into the lake by Spark.
 """
 
@@ -43,11 +43,11 @@ def seconds(act: Callable[[], object], clock: Callable[[], float] = time.perf_co
 
 
 def members(records: int, passes: int) -> None:
-    made = list(group_records(records))
-    values = [value for _, value in made if value is not None]
+    generated = list(group_records(records))
+    values = [value for _, value in generated if value is not None]
     batch = pa.record_batch(
         {
-            "key": pa.array([key for key, value in made if value], pa.binary()),
+            "key": pa.array([key for key, value in generated if value], pa.binary()),
             "value": pa.array(values, pa.binary()),
         }
     )
@@ -57,11 +57,12 @@ def members(records: int, passes: int) -> None:
         file = Path(folder, "values")
         file.write_bytes(b"".join(len(value).to_bytes(4, "big") + value for value in values))
         java = java_reader(folder, file, passes)
-        for name, inner in (("records", False), ("records and what members put in", True)):
-            count, theirs = java(inner)
+        for name, inner in (("records", False), ("with subscriptions and assignments", True)):
+            count, java_s = java(inner)
             once = partial(ours_once, batch, inner)
-            ours = min(seconds(once, time.process_time) for _ in range(passes))
-            print(f"  {name:38}ours {count / ours / 1e6:.2f}   Kafka's {count / theirs / 1e6:.2f}")
+            regroup_s = min(seconds(once, time.process_time) for _ in range(passes))
+            ours, kafka = count / regroup_s / 1e6, count / java_s / 1e6
+            print(f"  {name:38}ours {ours:.2f}   Kafka's {kafka:.2f}")
 
 
 def ours_once(batch: pa.RecordBatch, inner: bool) -> None:
@@ -86,8 +87,8 @@ def java_reader(folder: str, file: Path, passes: int) -> Callable[[bool], tuple[
         java = ["java", "-Xmx2g", "-XX:+UseSerialGC", "-cp", f"{folder}:{BROKER}", "KafkaReader"]
         command = [*java, str(file), str(3 * passes), *(["members"] if inner else [])]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
-        told = done.stdout.split()
-        return int(told[0]), min(map(int, told[1::2])) / 1e9
+        figures = done.stdout.split()
+        return int(figures[0]), min(map(int, figures[1::2])) / 1e9
 
     return run
 
@@ -106,24 +107,24 @@ def job(records: int) -> None:
 
     spark = build_session(load_config(str(ROOT / "conf/large.toml")))
     with tempfile.TemporaryDirectory() as folder:
-        for name, type_, carried, decoded, made in (
+        for name, type_, carried, decoded, generated in (
             ("group_metadata", 2, CARRIED, group_metadata, group_records(records)),
             ("committed_offsets", 1, OF_COMMITS, committed_offsets, commit_records(50 * records)),
         ):
             path = f"{folder}/{name}"
-            write_bronze(path, type_, made)
+            write_bronze(path, type_, generated)
             bronze = spark.read.parquet(path)
             rows = bronze.where(F.col("key_type") == type_).withColumn("outcome", F.lit("plain"))
             untouched = rows.select(*carried, "key", "value")
             same = untouched.mapInArrow(passed_on, untouched.schema)
             runs = {"untouched": same, "decoded": decoded(bronze)}
             took = {
-                what: min(seconds(lambda frame=frame: to_nowhere(frame)) for _ in range(3))
-                for what, frame in runs.items()
+                run: min(seconds(lambda frame=frame: to_nowhere(frame)) for _ in range(3))
+                for run, frame in runs.items()
             }
             ratio = took["decoded"] / took["untouched"]
-            told = "   ".join(f"{what} {took[what]:.2f} s" for what in took)
-            print(f"{name:20}{told}   ratio {ratio:.2f}", flush=True)
+            times = "   ".join(f"{run} {took[run]:.2f} s" for run in took)
+            print(f"{name:20}{times}   ratio {ratio:.2f}", flush=True)
     spark.stop()
 
 
@@ -136,7 +137,7 @@ def to_nowhere(frame) -> None:  # type: ignore[no-untyped-def]
 
 
 def write_bronze(path: str, type_: int, records: Iterable[tuple[bytes, bytes | None]]) -> None:
-    """Four files with the columns of offsets_records that the decode jobs look at."""
+    """Writes four files with the columns of offsets_records that the decode jobs read."""
     keys, values = zip(*records, strict=True)
     size = len(keys)
     same = {
@@ -177,12 +178,12 @@ def segments(megabytes: int) -> None:
                 out.writelines(segment(megabytes << 20, compression))
             size = file.stat().st_size / 1e6
             dump = ["java", "-cp", BROKER, "kafka.tools.DumpLogSegments", "--offsets-decoder"]
-            theirs = size / timed([*dump, "--files", str(file)])
+            kafka_speed = size / timed([*dump, "--files", str(file)])
             regroup = [sys.executable, "-m", "jobs.command_line.cli", "decode", str(file)]
-            ours = size / timed(regroup)
+            regroup_speed = size / timed(regroup)
             print(
-                f"{size:.0f} MB, {compression:5} ours {ours:.1f} MB/s   "
-                f"kafka-dump-log {theirs:.1f} MB/s   ratio {ours / theirs:.2f}",
+                f"{size:.0f} MB, {compression:5} ours {regroup_speed:.1f} MB/s   "
+                f"kafka-dump-log {kafka_speed:.1f} MB/s   ratio {regroup_speed / kafka_speed:.2f}",
                 flush=True,
             )
 

@@ -1,4 +1,4 @@
-"""Records as a busy `__consumer_offsets` has them, and segments made of them."""
+"""Generated records as in a busy ``__consumer_offsets``, and segments of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMPRESSION = {"none": 0, "lz4": 3}
 
 
 def group_records(count: int, seed: int = 1) -> Iterator[Record]:
-    """Generations of 1 to 40 consumers, whose clients are of several ages; 3 in 100 tombstones."""
+    """Generations of 1 to 40 consumers with clients of several versions; 3 % are tombstones."""
     rnd = random.Random(seed)
     for generation in range(count):
         group = f"orders-service-{generation % 997}"
@@ -62,7 +62,7 @@ def _member(rnd: random.Random, group: str, index: int) -> dict[str, object]:
 
 
 def commit_records(count: int, seed: int = 2) -> Iterator[Record]:
-    """Commits of 200 groups of 30 partitions each; 1 in 100 a tombstone."""
+    """Commits of 200 groups with 30 partitions each; 1 % are tombstones."""
     rnd = random.Random(seed)
     for number in range(count):
         group = f"orders-service-{rnd.randint(0, 199)}"
@@ -78,8 +78,10 @@ def commit_records(count: int, seed: int = 2) -> Iterator[Record]:
 
 
 def segment(size: int, compression: str) -> Iterator[bytes]:
-    """Batches of at least ``size`` bytes together, with rising offsets: ten commits a batch, and
-    after every ten such batches a group's record."""
+    """Yields batches with ascending offsets, at least ``size`` bytes in total.
+
+    After every ten batches of ten commits follows a batch with one group record.
+    """
     commits, groups = commit_records(60_000), group_records(600)
     batches = []
     for _ in range(600):
@@ -89,7 +91,7 @@ def segment(size: int, compression: str) -> Iterator[bytes]:
     offset = written = 0
     while written < size:
         for count, batch in encoded:
-            yield offset.to_bytes(8, "big") + batch[8:]  # which its checksum does not cover
+            yield offset.to_bytes(8, "big") + batch[8:]  # the checksum does not cover the offset
             offset += count
             written += len(batch)
 
@@ -102,8 +104,8 @@ def _batch(records: list[Record], compression: str) -> bytes:
 
 
 def _lz4(payload: bytes) -> bytes:
-    """A frame of one block: of several, Kafka wants each to stand by itself, cramjam's do not."""
-    descriptor = b"\x60\x40"  # blocks by themselves, of 64 KiB at most
+    """A frame of one block: Kafka requires independent blocks, which cramjam does not write."""
+    descriptor = b"\x60\x40"  # independent blocks of at most 64 KiB
     checksum = xxh32_short(descriptor) >> 8 & 0xFF
     block = bytes(cramjam.lz4.compress_block(payload, store_size=False))
     size = len(block).to_bytes(4, "little")

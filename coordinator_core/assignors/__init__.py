@@ -12,7 +12,7 @@ per member id.
 Eager and cooperative.  With an eager assignor (range, roundrobin, sticky) every member revokes
 all partitions before it rejoins, so a partition may move at once.  A cooperative one
 (cooperative-sticky, KIP-429) lets members keep consuming: a partition that moves is first
-withheld from everybody; its owner revokes it and rejoins, and a second rebalance assigns it.
+withheld from all members; its owner revokes it and rejoins, and a second rebalance assigns it.
 
 Order matters.  A member's list keeps the order in which Kafka adds partitions; the wire format,
 the next claim and so the next assignment depend on it.  Kafka's assignors iterate over HashMaps

@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from coordinator_core.records.compiler import Message, compile_message
+from coordinator_core.records.compiler import MessageCodec, compile_message
 from coordinator_core.records.errors import BadRecord, NewerValueVersion, UnknownKeyType
 from coordinator_core.records.primitives import number_reader, number_writer
 from schemas.record_layouts import Layout, layouts
@@ -43,19 +43,19 @@ class Record(NamedTuple):
 # Layouts --------------------------------------------------------------------------------------
 
 
-def _messages(layout: Layout) -> dict[int, Message]:
+def _messages(layout: Layout) -> dict[int, MessageCodec]:
     lowest, highest = layout.valid_versions.lowest, layout.valid_versions.highest
     return {v: compile_message(layout, v) for v in range(lowest, (highest or lowest) + 1)}
 
 
-def _keys() -> dict[int, Message]:
+def _keys() -> dict[int, MessageCodec]:
     keys = [layout for layout in layouts() if layout.type == "coordinator-key"]
     return {layout.api_key: _messages(layout)[0] for layout in keys if layout.api_key is not None}
 
 
-def _values() -> dict[tuple[int, int], list[Message]]:
+def _values() -> dict[tuple[int, int], list[MessageCodec]]:
     """Layouts by type and version: the current one first, then those of early-access releases."""
-    values: dict[tuple[int, int], list[Message]] = {}
+    values: dict[tuple[int, int], list[MessageCodec]] = {}
     for layout in layouts():
         if layout.type == "coordinator-value" and layout.api_key is not None:
             for version, message in _messages(layout).items():
@@ -120,7 +120,7 @@ def _header(type_name: str, field: str, data: bytes | None) -> int:
     return _read_int16(data, 0)[0]
 
 
-def _versioned(type_: int, version: int) -> list[Message]:
+def _versioned(type_: int, version: int) -> list[MessageCodec]:
     messages = _VALUES.get((type_, version))
     if messages is not None:
         return messages

@@ -302,7 +302,7 @@ def _tag_bytes(field: StructField, value: Any, position: int) -> bytes:
 
 
 @dataclass(frozen=True)
-class Message:
+class MessageCodec:
     """A layout in one version.  ``version`` is None for a key: keys have no version."""
 
     name: str
@@ -348,11 +348,11 @@ class Message:
         return self.required <= fields.keys() <= self.names
 
 
-def compile_message(layout: Layout, version: int) -> Message:
+def compile_message(layout: Layout, version: int) -> MessageCodec:
     flexible = layout.flexible_versions is not None and version in layout.flexible_versions
     here = [field for field in layout.fields if version in field.versions]
     names = frozenset(snake_case(field.name) for field in layout.fields) | {UNKNOWN_TAGS}
-    return Message(
+    return MessageCodec(
         name=layout.name,
         version=None if layout.type == "coordinator-key" else version,
         part=compile_struct(layout.fields, version, flexible),

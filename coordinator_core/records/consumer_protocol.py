@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from coordinator_core.records.compiler import Message, compile_message
+from coordinator_core.records.compiler import MessageCodec, compile_message
 from coordinator_core.records.errors import BadRecord, Misfit
 from coordinator_core.records.primitives import number_reader, number_writer
 from schemas.record_layouts import layout
@@ -52,7 +52,7 @@ class StickyUserData:
     generation: int | None = None
 
 
-def _versions(name: str) -> list[Message]:
+def _versions(name: str) -> list[MessageCodec]:
     """One message per version; the index is the version."""
     versioned = layout(name)
     newest = versioned.valid_versions.highest or 0
@@ -127,7 +127,7 @@ def encode_cooperative_sticky_user_data(generation: int) -> bytes:
     return _written(_COOPERATIVE_STICKY, bytearray(), {"generation": generation})
 
 
-def _read(messages: list[Message], data: bytes) -> tuple[int, dict[str, Any]]:
+def _read(messages: list[MessageCodec], data: bytes) -> tuple[int, dict[str, Any]]:
     name = messages[0].name
     try:
         version, position = _read_int16(data, 0)
@@ -139,7 +139,7 @@ def _read(messages: list[Message], data: bytes) -> tuple[int, dict[str, Any]]:
     return version, fields
 
 
-def _write(messages: list[Message], version: int, fields: Mapping[str, Any]) -> bytes:
+def _write(messages: list[MessageCodec], version: int, fields: Mapping[str, Any]) -> bytes:
     """Writes a version above the newest known one as the newest known one, header included."""
     version = min(version, len(messages) - 1)
     out = bytearray()
@@ -147,7 +147,7 @@ def _write(messages: list[Message], version: int, fields: Mapping[str, Any]) -> 
     return _written(messages[version], out, fields)
 
 
-def _written(message: Message, out: bytearray, fields: Mapping[str, Any]) -> bytes:
+def _written(message: MessageCodec, out: bytearray, fields: Mapping[str, Any]) -> bytes:
     message.write(out, fields)
     return bytes(out)
 

@@ -59,8 +59,8 @@ def parsed(line: str) -> Case:
         _check_member(member)
     ids = [member["id"] for member in case["members"]]
     _require(len(set(ids)) == len(ids), "two members have the same id")
-    known_order = case.get("map_order", "hash") in ("hash", "given")
-    _require(known_order, '"map_order" must be hash or given')
+    valid_order = case.get("map_order", "hash") in ("hash", "given")
+    _require(valid_order, '"map_order" must be hash or given')
     _require(_is_count(case.get("rounds", 1)), '"rounds" must be a number from 0')
     return case
 

@@ -15,7 +15,7 @@ Walk.  ``kernel`` (numba) runs the program over every row and writes only where 
 and how long it is: two int32 per field.  No bytes are copied, and no object is created.
 
 Arrow.  ``arrow_arrays`` copies the bytes of a requested column into Arrow buffers; columns that
-nobody requests cost no more than the walk.
+no caller requests cost no more than the walk.
 
 What the walk reads equals what the reference codec reads.  Rows for which that is not certain
 (unreadable bytes, unknown types and versions, early-access layouts) are left out, and the

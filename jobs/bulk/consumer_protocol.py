@@ -44,7 +44,7 @@ def _read(name: str, data: ByteRows, selected: np.ndarray) -> DecodedRows:
 
 @cache
 def _program(name: str) -> Program:
-    return program(layout(name), whole=False)
+    return program(layout(name), exact=False)
 
 
 def _with_empty_lists(decoded: DecodedRows, rows: np.ndarray) -> dict[str, pa.Array]:

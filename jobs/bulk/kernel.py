@@ -341,7 +341,7 @@ def walk(
                 is_bad = stack[top] != 0
                 top -= 1
                 step += 1
-            else:  # WHOLE
+            else:  # EXACT
                 is_bad = at != limit
                 step += 1
     return True

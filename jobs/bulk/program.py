@@ -19,7 +19,7 @@ OP, COLUMN, HOW, NULLABLE, SIZE, JUMP = range(6)
 
 (
     END,  # the row is complete
-    WHOLE,  # no bytes may remain
+    EXACT,  # no bytes may remain
     NUMBER,  # a number of SIZE bytes
     SIZED,  # a string or bytes; SIZE is 1 for a string
     ARRAY,  # elements of at least SIZE bytes, up to NEXT; jump if there are none
@@ -76,15 +76,15 @@ class Program:
     """Maximum nesting of arrays and tagged fields: the size of the kernel's stack."""
 
 
-def program(layout: Layout, whole: bool) -> Program:
-    """``whole``: no bytes may remain after the last field."""
-    return _Writer(layout, whole).program()
+def program(layout: Layout, exact: bool) -> Program:
+    """``exact``: no bytes may remain after the last field."""
+    return _Writer(layout, exact).program()
 
 
 class _Writer:
-    def __init__(self, layout: Layout, whole: bool) -> None:
+    def __init__(self, layout: Layout, exact: bool) -> None:
         self._layout = layout
-        self._ends = (WHOLE, END) if whole else (END,)
+        self._ends = (EXACT, END) if exact else (END,)
         self._steps: list[list[int]] = []
         self._column_count = 0
 

@@ -78,4 +78,4 @@ def _programs(type_: int) -> tuple[Program, Program]:
     current = [each for each in layouts() if each.api_key == type_ and not each.written_until]
     key = next(layout for layout in current if layout.type == "coordinator-key")
     value = next(layout for layout in current if layout.type == "coordinator-value")
-    return program(key, whole=True), program(value, whole=True)
+    return program(key, exact=True), program(value, exact=True)

@@ -15,8 +15,8 @@ from schemas import (
     table_names,
     view_about,
     view_columns,
+    view_dependencies,
     view_names,
-    view_rests_on,
     view_sql,
     views_in_order,
 )
@@ -114,7 +114,7 @@ def open_lake(root: str, sql: str) -> duckdb.DuckDBPyConnection:
     words = set(_WORD.findall(sql.lower()))
     named = words & set(table_names())
     views = _views_below(words)
-    below = {name for view in views for name in view_rests_on(view)} & set(table_names())
+    below = {name for view in views for name in view_dependencies(view)} & set(table_names())
     for table in sorted(named | below):
         _register(connection, root, table, required=table in named or table not in WRITERS)
     for view in views:
@@ -128,7 +128,8 @@ def _views_below(words: set[str]) -> list[str]:
     new = words & set(view_names())
     while new:
         needed |= new
-        new = {name for view in new for name in view_rests_on(view)} & set(view_names()) - needed
+        read = {name for view in new for name in view_dependencies(view)}
+        new = read & set(view_names()) - needed
     return [view for view in views_in_order() if view in needed]
 
 

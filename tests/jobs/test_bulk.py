@@ -1,4 +1,4 @@
-"""Bulk decoding gives what the reference codec gives, row for row, and leaves out the rest."""
+"""Bulk decoding equals the reference codec, row for row, and leaves out what it cannot read."""
 
 import gzip
 import json
@@ -39,9 +39,9 @@ def lines(name):
 
 @cache
 def captured():
-    """Every record there is of a real broker."""
-    told = [(r["key"], r["value"]) for r in lines("captured.jsonl.gz")]
-    records = [(b64decode(k), None if v is None else b64decode(v)) for k, v in told]
+    """All records in the test data that a broker wrote."""
+    encoded = [(r["key"], r["value"]) for r in lines("captured.jsonl.gz")]
+    records = [(b64decode(k), None if v is None else b64decode(v)) for k, v in encoded]
     packed, plain = DATA.parent.rglob("*.log.gz"), EXAMPLES.rglob("__consumer_offsets-*/*.log")
     for path in sorted((*packed, *plain)):
         data = path.read_bytes()
@@ -53,15 +53,15 @@ def captured():
 
 
 def bulk_rows(type_, records):
-    """Row number -> the job's columns, of the rows that bulk decoding takes."""
+    """The job's columns by row number, for the rows that bulk decoding reads."""
     keys = pa.array([key for key, _ in records], pa.binary())
     values = pa.array([value for _, value in records], pa.binary())
-    found = {}
     rows, columns = JOBS[type_]._columns(keys, values)
     lists = {name: plain(array) for name, array in columns.items()}
-    for index, row in enumerate(rows.tolist()):
-        found[row] = {name: values[index] for name, values in lists.items()}
-    return found
+    return {
+        row: {name: values[index] for name, values in lists.items()}
+        for index, row in enumerate(rows.tolist())
+    }
 
 
 def plain(array):
@@ -70,16 +70,16 @@ def plain(array):
 
 
 def reference_rows(type_, records):
-    found = {}
+    rows = {}
     for row, (key, value) in enumerate(records):
         try:
-            found[row] = JOBS[type_]._row(key, value)
+            rows[row] = JOBS[type_]._row(key, value)
         except BadRecord:
             continue
-        for member in found[row].get("members") or []:
+        for member in rows[row].get("members") or []:
             for name in ("subscribed_topics", "owned", "owned_generation", "rack_id", "assigned"):
                 member.setdefault(name, None)
-    return found
+    return rows
 
 
 def assert_equal(type_, records):
@@ -90,7 +90,7 @@ def assert_equal(type_, records):
 
 
 @pytest.mark.parametrize("type_", JOBS)
-def test_captured_records_are_the_references_without_exception(type_):
+def test_all_captured_records_are_read_in_bulk_and_equal_the_reference(type_):
     records = [(key, value) for key, value in captured() if key[:2] == bytes((0, type_))]
 
     in_bulk, by_reference = assert_equal(type_, records)
@@ -166,7 +166,7 @@ RECORDS = {1: COMMIT_RECORDS, 2: GROUP_RECORDS}
 
 
 def damaged(record):
-    """One byte another, some missing, some more: of the key or of the value."""
+    """Data with one changed byte, cut short, or with an additional byte."""
     data = b"" if record is None else record
     changed = st.tuples(st.integers(0, max(len(data) - 1, 0)), st.integers(0, 255)).map(
         lambda change: data[: change[0]] + bytes((change[1],)) + data[change[0] + 1 :]
@@ -177,7 +177,7 @@ def damaged(record):
 @pytest.mark.parametrize("type_", JOBS)
 @QUICK
 @given(data=st.data())
-def test_any_records_of_any_versions_together(type_, data):
+def test_records_of_all_versions_in_one_batch(type_, data):
     records = data.draw(st.lists(RECORDS[type_], max_size=6))
     in_bulk, by_reference = assert_equal(type_, records)
 
@@ -187,7 +187,7 @@ def test_any_records_of_any_versions_together(type_, data):
 @pytest.mark.parametrize("type_", JOBS)
 @settings(QUICK, max_examples=60)
 @given(data=st.data())
-def test_damaged_ones_among_them_are_left_to_the_reference(type_, data):
+def test_damaged_records_are_left_to_the_reference(type_, data):
     records = data.draw(st.lists(RECORDS[type_], min_size=1, max_size=4))
     row = data.draw(st.integers(0, len(records) - 1))
     key, value = records[row]
@@ -198,7 +198,7 @@ def test_damaged_ones_among_them_are_left_to_the_reference(type_, data):
     assert_equal(type_, records)
 
 
-# Members one after the other -------------------------------------------------------------------
+# Members of different sizes --------------------------------------------------------------------
 
 
 def member(name="m", instance=None, client="c", subscription=b"", assignment=b""):
@@ -227,10 +227,10 @@ def member(name="m", instance=None, client="c", subscription=b"", assignment=b""
         pytest.param(
             [member(assignment=bytes(size)) for size in (65_535, 70_000)], id="more bytes"
         ),
-        pytest.param([member("\uffff" * 300, "\uffff", "", bytes(70_000))], id="all of it"),
+        pytest.param([member("\uffff" * 300, "\uffff", "", bytes(70_000))], id="all of these"),
     ],
 )
-def test_members_may_be_unlike_the_first_ones(others):
+def test_members_may_differ_from_the_first_one(others):
     first, key = member(), encode_key(2, {"group": "g"})
     groups = [[first, *others], [first] * 5, [*others, first], [first, first, *others]]
     values = [
@@ -241,11 +241,11 @@ def test_members_may_be_unlike_the_first_ones(others):
     assert in_bulk == by_reference == 8
 
 
-def test_members_may_be_many_and_have_next_to_nothing():
-    """As many as nobody would have made room for."""
-    key, least = encode_key(2, {"group": ""}), member("", None, "") | {"client_host": ""}
+def test_many_members_with_minimal_fields():
+    """More elements than the initial room of a column."""
+    key, minimal = encode_key(2, {"group": ""}), member("", None, "") | {"client_host": ""}
     values = [
-        encode_value(2, version, GROUP_VALUE | {"members": [least] * count})
+        encode_value(2, version, GROUP_VALUE | {"members": [minimal] * count})
         for count in (1, 0, 5000, 2, 20_000, 1)
         for version in (0, 3, 4)
     ]
@@ -270,19 +270,19 @@ TEXTS = [
     (b"\x7f",                 True),
     (b"\x80",                 False),
     (b"\xc2\x80",             True),
-    (b"\xc1\xbf",             False),  # longer than need be
+    (b"\xc1\xbf",             False),  # an overlong form
     (b"\xdf\xbf",             True),
     (b"\xdf",                 False),  # cut short
     (b"\xdf\x7f",             False),
     (b"\xe0\xa0\x80",         True),
-    (b"\xe0\x9f\xbf",         False),  # longer than need be
+    (b"\xe0\x9f\xbf",         False),  # an overlong form
     (b"\xed\x9f\xbf",         True),
     (b"\xed\xa0\x80",         False),  # a surrogate
     (b"\xee\x80\x80",         True),
     (b"\xef\xbf",             False),  # cut short
     (b"\xef\xbf\xc0",         False),
     (b"\xf0\x90\x80\x80",     True),
-    (b"\xf0\x8f\xbf\xbf",     False),  # longer than need be
+    (b"\xf0\x8f\xbf\xbf",     False),  # an overlong form
     (b"\xf4\x8f\xbf\xbf",     True),
     (b"\xf4\x90\x80\x80",     False),  # beyond U+10FFFF
     (b"\xf5\x80\x80\x80",     False),
@@ -291,8 +291,8 @@ TEXTS = [
 
 
 @pytest.mark.parametrize(("text", "is_utf8"), TEXTS)
-def test_text_is_utf8_wherever_in_it_a_letter_is(text, is_utf8):
-    texts = [b"a" * before + text + b"a" * behind for before in range(10) for behind in (0, 1, 9)]
+def test_text_must_be_utf8_at_every_position(text, is_utf8):
+    texts = [b"a" * before + text + b"a" * after for before in range(10) for after in (0, 1, 9)]
     keys = [b"\0\2" + len(text).to_bytes(2, "big") + text for text in texts]
 
     assert len(bulk_rows(2, [(key, None) for key in keys])) == (len(texts) if is_utf8 else 0)
@@ -303,18 +303,18 @@ def test_text_is_utf8_wherever_in_it_a_letter_is(text, is_utf8):
 
 @pytest.mark.parametrize("width", [pa.binary(), pa.large_binary()])
 @pytest.mark.parametrize("type_", JOBS)
-def test_a_batch_may_be_empty_and_a_slice_of_another_and_of_nothing_but_tombstones(type_, width):
+def test_a_batch_may_be_empty_or_a_slice_or_have_tombstones_only(type_, width):
     records = [(key, value) for key, value in captured() if key[:2] == bytes((0, type_))][:50]
-    whole = [pa.array(column, width) for column in zip(*records, strict=True)]
-    nulls = [whole[0], pa.nulls(len(records), width)]
+    batch = [pa.array(column, width) for column in zip(*records, strict=True)]
+    tombstones = [batch[0], pa.nulls(len(records), width)]
     expected = reference_rows(type_, records)
 
-    assert rows_of(type_, *(column.slice(20, 0) for column in whole)) == []
-    assert rows_of(type_, *(pa.array([], width) for _ in whole)) == []
-    assert rows_of(type_, *(column.slice(20, 7) for column in whole)) == [
+    assert rows_of(type_, *(column.slice(20, 0) for column in batch)) == []
+    assert rows_of(type_, *(pa.array([], width) for _ in batch)) == []
+    assert rows_of(type_, *(column.slice(20, 7) for column in batch)) == [
         expected[row] for row in range(20, 27)
     ]
-    assert rows_of(type_, *nulls) == [JOBS[type_]._row(key, None) for key, _ in records]
+    assert rows_of(type_, *tombstones) == [JOBS[type_]._row(key, None) for key, _ in records]
 
 
 def rows_of(type_, keys, values):
@@ -337,8 +337,8 @@ print(group_metadata._columns(keys, pyarrow.nulls(1, pyarrow.binary()))[1]["grou
 """
 
 
-def test_it_is_made_where_it_cannot_be_kept_and_not_before_it_is_needed(tmp_path):
-    """The package as Spark hands it to workers, and a home without a place for a cache."""
+def test_a_process_without_a_writable_cache_compiles_when_it_first_decodes(tmp_path):
+    """The package is a zip file, as Spark ships it to workers, and the home is not a folder."""
     no_folder = tmp_path / "file"
     no_folder.touch()
     env = dict.fromkeys(("HOME", "XDG_CACHE_HOME"), str(no_folder)) | {"PATH": os.environ["PATH"]}

@@ -1,4 +1,4 @@
-"""The judge says of every record what the reference codec says, and asks it of few."""
+"""Unreadable records and their reasons equal those of the reference codec, which checks few."""
 
 from datetime import date
 
@@ -42,15 +42,15 @@ def values_of(field, version, type_name=None):
     """Any value that the field may have in the version."""
     name = type_name or field.type
     if name.startswith("[]"):
-        found = st.lists(values_of(field, version, name[2:]), max_size=3)
+        values = st.lists(values_of(field, version, name[2:]), max_size=3)
     else:
-        found = PLAIN[name] if name in PLAIN else fields_of(field.fields, version)
+        values = PLAIN[name] if name in PLAIN else fields_of(field.fields, version)
     may_be_null = not type_name and field.nullable_versions and version in field.nullable_versions
-    return st.none() | found if may_be_null else found
+    return st.none() | values if may_be_null else values
 
 
 def fields_of(fields, version):
-    """Tagged fields and those with a default are there or not."""
+    """Tagged fields and those with a default are optional."""
     mine = [field for field in fields if version in field.versions]
     chosen = {snake_case(field.name): values_of(field, version) for field in mine}
     optional = {snake_case(f.name) for f in mine if f.tag is not None or f.has_default}
@@ -78,18 +78,18 @@ def columns(records):
     )
 
 
-def told_by_reference(records):
-    found = {}
+def reasons_of_reference(records):
+    reasons = {}
     for row, record in enumerate(records):
         try:
             decode(*record)
         except BadRecord as error:
-            found[row] = str(error)
-    return found
+            reasons[row] = str(error)
+    return reasons
 
 
 def damaged(data):
-    """One byte another, some missing, some more."""
+    """Data with one changed byte, cut short, or with an additional byte."""
     changed = st.tuples(st.integers(0, max(len(data) - 1, 0)), st.integers(0, 255)).map(
         lambda change: data[: change[0]] + bytes((change[1],)) + data[change[0] + 1 :]
     )
@@ -99,7 +99,7 @@ def damaged(data):
 @pytest.mark.parametrize("type_", TYPES)
 @QUICK
 @given(data=st.data())
-def test_records_as_brokers_write_them_are_all_read_in_bulk(type_, data):
+def test_all_well_formed_records_are_read_in_bulk(type_, data):
     keys, values = columns(data.draw(st.lists(records_of(type_), min_size=1, max_size=6)))
     in_bulk = read_records(type_, keys, values).rows.tolist()
 
@@ -111,7 +111,7 @@ def test_records_as_brokers_write_them_are_all_read_in_bulk(type_, data):
 @pytest.mark.parametrize("type_", TYPES)
 @QUICK
 @given(data=st.data())
-def test_a_damaged_one_is_told_as_by_the_reference(type_, data):
+def test_a_damaged_record_has_the_references_reason(type_, data):
     records = data.draw(st.lists(records_of(type_), min_size=1, max_size=4))
     row = data.draw(st.integers(0, len(records) - 1))
     key, value = records[row]
@@ -119,21 +119,21 @@ def test_a_damaged_one_is_told_as_by_the_reference(type_, data):
         st.tuples(st.just(key), damaged(value or b"")) | st.tuples(damaged(key), st.just(value))
     )
 
-    assert unreadable_records(*columns(records)) == told_by_reference(records)
+    assert unreadable_records(*columns(records)) == reasons_of_reference(records)
 
 
-def test_types_together_and_what_has_none():
+def test_several_types_and_keys_without_a_type():
     group, commit = encode_key(2, {"group": "g"}), b"\0\1\0\1g\0\1t\0\0\0\0"
     records = [(commit, None), (b"\0\x63", b""), (group, b"\0"), (b"\2", None), (group, None)]
 
     assert unreadable_records(*columns([*records, (None, b"\0\0")])) == {
-        **told_by_reference(records),
+        **reasons_of_reference(records),
         5: "a record of __consumer_offsets without a key",
     }
 
 
-LAST_MS = 253_402_300_799_999  # of the year 9999
-TIMES = [  # of a dump's record, as a TIMESTAMP, its date, and what becomes of the record
+LAST_MS = 253_402_300_799_999  # end of the year 9999
+TIMES = [  # time of a dump's record in ms, as TIMESTAMP, its date, kind of the row
     (None,         None,                      "1970-01-01", "record"),
     (-1,           None,                      "1970-01-01", "record"),
     (LAST_MS,      "9999-12-31 23:59:59.999", "9999-12-31", "other date"),
@@ -142,17 +142,17 @@ TIMES = [  # of a dump's record, as a TIMESTAMP, its date, and what becomes of t
 ]  # fmt: skip
 
 
-def test_a_time_beyond_the_year_9999_is_none_and_keeps_no_record_back(spark):
+def test_a_time_after_the_year_9999_becomes_null_and_the_record_is_kept(spark):
     group = {"key": bytearray(encode_key(2, {"group": "g"})), "value": None}
     rows = [
         tuple(({"time_ms": time_ms, "log_offset": offset} | group).get(f.name) for f in RAW)
         for offset, (time_ms, *_) in enumerate(TIMES)
     ]
     raw = spark.createDataFrame(rows, from_arrow_schema(RAW))
-    found = record_rows(raw, DateRange(date(2026, 11, 21), date(2026, 11, 21)))
-    told = found.selectExpr(
+    rows = record_rows(raw, DateRange(date(2026, 11, 21), date(2026, 11, 21)))
+    stored = rows.selectExpr(
         "log_offset", "string(append_time)", "string(event_date)", "kind", "reason"
     ).collect()
 
     expected = [(offset, *of, None) for offset, (_, *of) in enumerate(TIMES)]
-    assert sorted(map(tuple, told)) == expected
+    assert sorted(map(tuple, stored)) == expected

@@ -8,7 +8,7 @@ from deltalake import DeltaTable, write_deltalake
 from jobs.console.errors import UsageError
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake
-from schemas import table_names, view_columns, view_names, view_rests_on, views_in_order
+from schemas import table_names, view_columns, view_names, view_dependencies, views_in_order
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_every_view_can_be_queried_and_each_column_has_a_comment(empty, view):
 def test_a_view_comes_after_the_views_it_reads(view):
     above = views_in_order()[: views_in_order().index(view)]
 
-    assert view_rests_on(view) <= {*table_names(), *above}
+    assert view_dependencies(view) <= {*table_names(), *above}
 
 
 def test_comments_of_views_are_in_duckdb(lake):

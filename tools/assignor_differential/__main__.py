@@ -35,23 +35,26 @@ JAR = Path(__file__).parents[2] / "build" / "assignors" / "assignors.jar"
 
 
 def kafkas_answers(cases: list[Case]) -> Iterator[dict[str, Any]]:
-    lines = "".join(json.dumps(given) + "\n" for given in cases)
+    lines = "".join(json.dumps(each) + "\n" for each in cases)
     command = ["java", "-Xmx1g", "-jar", str(JAR)]
     done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
     return map(json.loads, done.stdout.splitlines())
 
 
-def differences(given: Case, kafka: Mapping[str, Any]) -> list[str]:
+def differences(random_case: Case, kafka: Mapping[str, Any]) -> list[str]:
     """Names the answers that differ from Kafka's: from the case, or from subscription bytes."""
     differing = []
-    ours = json.loads(json.dumps(answer(given)))
-    if all("version" not in member for member in given["members"]) and any(
+    ours = json.loads(json.dumps(answer(random_case)))
+    if all("version" not in member for member in random_case["members"]) and any(
         ours.get(field) != kafka.get(field)
         for field in ("assignment", "assignment2", "rejoin", "error")
     ):
         differing.append("from the case")
     for sent, field in (("subscriptions", "assignment"), ("subscriptions2", "assignment2")):
-        if sent in kafka and _from_bytes(given, kafka[sent]) != (kafka.get(field), _error(kafka)):
+        if sent in kafka and _from_bytes(random_case, kafka[sent]) != (
+            kafka.get(field),
+            _error(kafka),
+        ):
             differing.append(f"from the bytes of {sent}")
     return differing
 
@@ -61,24 +64,24 @@ def _error(kafka: Mapping[str, Any]) -> str | None:
     return error
 
 
-def _from_bytes(given: Case, sent: Mapping[str, str]) -> tuple[Any, str | None]:
-    name = given["assignor"]
+def _from_bytes(random_case: Case, sent: Mapping[str, str]) -> tuple[Any, str | None]:
+    name = random_case["assignor"]
     topics = Topics(
-        {topic: info["partitions"] for topic, info in given["topics"].items()},
-        {topic: info["racks"] for topic, info in given["topics"].items()},
+        {topic: info["partitions"] for topic, info in random_case["topics"].items()},
+        {topic: info["racks"] for topic, info in random_case["topics"].items()},
     )
-    hashed = given.get("map_order") != "given" and name not in SERVER_ASSIGNORS
+    hashed = random_case.get("map_order") != "given" and name not in SERVER_ASSIGNORS
     try:
-        lists: Assignment = ASSIGNORS[name](topics, _members(given, sent), hashed=hashed)
+        lists: Assignment = ASSIGNORS[name](topics, _members(random_case, sent), hashed=hashed)
     except AssignorError as error:
         return None, error.kafka_name
     return json.loads(json.dumps(lists)), None
 
 
-def _members(given: Case, sent: Mapping[str, str]) -> list[Member]:
+def _members(random_case: Case, sent: Mapping[str, str]) -> list[Member]:
     return [
-        as_read(given["assignor"], m["id"], base64.b64decode(sent[m["id"]]), m["instance_id"])
-        for m in given["members"]
+        as_read(random_case["assignor"], m["id"], base64.b64decode(sent[m["id"]]), m["instance_id"])
+        for m in random_case["members"]
     ]
 
 
@@ -92,11 +95,11 @@ def main(
         raise typer.Exit(2)
     cases = [case(seed, number) for number in range(count)]
     equal, differing = Counter[str](), Counter[str]()
-    for given, kafka in zip(cases, kafkas_answers(cases), strict=True):
-        differs = differences(given, kafka)
-        (differing if differs else equal)[given["assignor"]] += 1
+    for random_case, kafka in zip(cases, kafkas_answers(cases), strict=True):
+        differs = differences(random_case, kafka)
+        (differing if differs else equal)[random_case["assignor"]] += 1
         if differs and sum(differing.values()) <= show:
-            print(json.dumps({"differs": differs, "given": given, "kafka": kafka}))
+            print(json.dumps({"differs": differs, "given": random_case, "kafka": kafka}))
     for assignor in sorted(ASSIGNORS):
         print(f"{assignor:20} {equal[assignor]:6} equal {differing[assignor]:6} different")
     raise typer.Exit(1 if differing else 0)

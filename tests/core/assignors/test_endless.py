@@ -1,4 +1,4 @@
-"""Claims on which Kafka's sticky assignor never returns: ours raises Endless.
+"""Claims on which Kafka's sticky assignor never returns: Regroup raises Endless.
 
 Kafka 4.1.2: a thread dump shows ``performReassignments`` after twelve seconds.
 """

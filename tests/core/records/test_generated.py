@@ -62,13 +62,13 @@ def values_of(field, type_name, version, flexible):
 
 
 def fields_of(fields, version, flexible):
-    known = {}
+    by_name = {}
     for field in fields:
         if version in field.versions:
             values = values_of(field, field.type, version, flexible)
             nullable = field.nullable_versions is not None and version in field.nullable_versions
-            known[snake_case(field.name)] = st.none() | values if nullable else values
-    structs = st.fixed_dictionaries(known)
+            by_name[snake_case(field.name)] = st.none() | values if nullable else values
+    structs = st.fixed_dictionaries(by_name)
     return st.builds(with_tags, structs, st.just({}) | TAGS) if flexible else structs
 
 
