@@ -17,7 +17,7 @@ from schemas import (
     view_about,
     view_columns,
     view_names,
-    view_rests_on,
+    view_dependencies,
 )
 from schemas.columns import Column, columns
 
@@ -49,7 +49,7 @@ def _table(name: str) -> str:
 
 
 def _view(name: str) -> str:
-    below = _listed(sorted(view_rests_on(name)))
+    below = _listed(sorted(view_dependencies(name)))
     head = f"### {name}\n\n{_sentence(view_about(name))} Reads {below}.\n\n"
     return head + _rows(("column", "meaning"), view_columns(name).items())
 
