@@ -39,7 +39,7 @@ run 0 "jars already in" regroup jars
 run 0 "$REGROUP_JARS" regroup doctor --conf regroup.toml --format json
 run 0 "conf/large.toml" regroup doctor --conf conf/large.toml --format json
 run 0 "inventory-static" regroup demo --lake lake
-run 0 "payments-flapping" regroup sql --lake lake "SELECT * FROM q01_most_rebalanced_groups"
+run 0 "reports-java" regroup sql --lake lake "SELECT * FROM q01_most_rebalanced_groups"
 run 0 "" regroup check --lake lake
 run 0 "bytes" regroup report $lake --out report.html
 run 0 "predicted" regroup what-if $lake --group billing-eager --set membership=static --seeds 1
