@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from jobs.bulk import kernel
 from jobs.bulk.arrow_buffers import bits, from_buffers
-from jobs.bulk.byte_rows import PADDING
-from jobs.bulk.program import NUMBER_BYTES
+from jobs.bulk.program import NUMBER_BYTES, PADDING
 
 _NUMBERS = {
     "bool": pa.bool_(),

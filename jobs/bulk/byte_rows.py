@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-HEADER = 2  # bytes: the type before a key, the version before a value
-PADDING = 64
-"""Arbitrary bytes after the end: a word may begin at the last byte, and a null number or uuid is
-read from position 0, also of an empty column."""
+from jobs.bulk.program import PADDING
 
 
 class ByteRows:

@@ -18,7 +18,6 @@ from numba.np import arrayobj
 from numpy.typing import NDArray
 
 from coordinator_core.records.primitives import MAX_STRING
-from jobs.bulk.byte_rows import HEADER, PADDING
 from jobs.bulk.compiled import compiled, inlined, lowered
 from jobs.bulk.program import (
     ARRAY,
@@ -28,6 +27,7 @@ from jobs.bulk.program import (
     END_TAG,
     END_TAGS,
     GO,
+    HEADER,
     HOW,
     JUMP,
     MARK,
@@ -36,6 +36,7 @@ from jobs.bulk.program import (
     NULLABLE,
     NUMBER,
     OP,
+    PADDING,
     RUN,
     SIZE,
     SIZED,

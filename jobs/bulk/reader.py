@@ -10,8 +10,8 @@ import pyarrow as pa
 from jobs.bulk import kernel
 from jobs.bulk.arrow_arrays import lists, number_lists, numbers, slices
 from jobs.bulk.arrow_buffers import bits, struct_array
-from jobs.bulk.byte_rows import HEADER, ByteRows
-from jobs.bulk.program import NUMBER_BYTES, FieldColumn, Program
+from jobs.bulk.byte_rows import ByteRows
+from jobs.bulk.program import HEADER, NUMBER_BYTES, FieldColumn, Program
 
 ELEMENT_BYTES = 64
 """Assumed average size of an array's element, for the initial room; it doubles if too small."""
