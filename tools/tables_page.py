@@ -16,8 +16,8 @@ from schemas import (
     table_partitioning,
     view_about,
     view_columns,
-    view_names,
     view_dependencies,
+    view_names,
 )
 from schemas.columns import Column, columns
 
