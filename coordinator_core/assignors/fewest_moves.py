@@ -3,7 +3,7 @@
 A minimum-cost flow of partitions to members. Its cost is first the balance (the sum of squared
 loads, minimal exactly where the sum of pairwise differences is), then the number of partitions
 taken from an owner that could keep them. A flow has minimum cost if no cycle of exchanges lowers
-it, so such cycles are cancelled until there is none (Klein 1967).
+it, so such cycles are cancelled until no cycle remains (Klein 1967).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from coordinator_core.assignors.members import subscribers
 from coordinator_core.assignors.model import Member, TopicPartition, Topics
 
 PartitionKind = tuple[int, int | None]
-"""Equivalent partitions: a topic, and the owner that could keep them (None if there is none)."""
+"""Equivalent partitions: a topic, and the owner that could keep them, or None."""
 
 
 def fewest_moves(

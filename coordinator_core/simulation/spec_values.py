@@ -115,9 +115,9 @@ class SpecTable:
     def close(self) -> None:
         unknown = sorted(set(self._values) - self._read)
         if unknown:
-            known = ", ".join(sorted(self._read))
+            readable_keys = ", ".join(sorted(self._read))
             raise SpecError(
-                f"{self.where or 'the spec'}: unknown key {unknown[0]}; known keys: {known}"
+                f"{self.where or 'the spec'}: unknown key {unknown[0]}; known keys: {readable_keys}"
             )
 
     def _value(self, name: str, default: Any) -> Any:

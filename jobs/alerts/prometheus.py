@@ -46,7 +46,7 @@ def text(alerts: Sequence[Alert], windows: Sequence[AlertWindow]) -> str:
         ),
         (
             "regroup_alerts",
-            "Raised alerts per check; 0 if there is none.",
+            "Raised alerts per check; 0 without alerts.",
             [
                 ({"alert": check.name, "cluster_id": cluster}, counts[cluster, check.name])
                 for cluster in clusters

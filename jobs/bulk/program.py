@@ -22,7 +22,7 @@ OP, COLUMN, HOW, NULLABLE, SIZE, JUMP = range(6)
     EXACT,  # no bytes may remain
     NUMBER,  # a number of SIZE bytes
     SIZED,  # a string or bytes; SIZE is 1 for a string
-    ARRAY,  # elements of at least SIZE bytes, up to NEXT; jump if there are none
+    ARRAY,  # elements of at least SIZE bytes, up to NEXT; jump if the array is empty
     NEXT,  # jump to the first step of an element if elements remain
     RUN,  # an array of numbers of SIZE bytes
     NULL,  # a null field

@@ -29,6 +29,8 @@ from coordinator_core.protocol.messages import (
 )
 from coordinator_core.records import decode
 
+pytestmark = pytest.mark.slow
+
 SUBSCRIPTION = b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff"
 CHOICES = [("range",), ("range", "sticky"), ("sticky", "range")]
 FAILURES = [Errors.NOT_LEADER_OR_FOLLOWER, Errors.REQUEST_TIMED_OUT, Errors.MESSAGE_TOO_LARGE]

@@ -1,4 +1,4 @@
-"""Two real incidents, one script: every restart, crash and slow poll found, none invented.
+"""Two real incidents, one script: every restart, crash and slow poll counts, none invented.
 
 What the script did (seconds after its start): billing-1 to billing-6 restarted one after the other
 (40 on), inventory-pod-1 to -4 too (71 on), analytics-2 and audit-1 slow beyond their
@@ -209,9 +209,9 @@ def test_the_lake_keeps_its_laws(demo):
     ],
 )
 def test_how_often(demo, cluster, who, story, times):
-    found = demo.rows(
+    counts = demo.rows(
         "SELECT COUNT(*) FROM incident_story "
-        f"WHERE cluster_id = '{cluster}' AND who LIKE '{who}' AND story = '{story}'"
+        f"WHERE cluster_id = '{cluster}' AND member LIKE '{who}' AND story = '{story}'"
     )
 
-    assert found == [(times,)]
+    assert counts == [(times,)]

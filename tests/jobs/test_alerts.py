@@ -452,7 +452,7 @@ def test_prometheus_file_in_full():
         "# TYPE regroup_alert_value gauge\n"
         'regroup_alert_value{alert="storm",cluster_id="prod",group_id="billing",'
         'process="app-1"} 12\n'
-        "# HELP regroup_alerts Raised alerts per check; 0 if there is none.\n"
+        "# HELP regroup_alerts Raised alerts per check; 0 without alerts.\n"
         "# TYPE regroup_alerts gauge\n"
         'regroup_alerts{alert="storm",cluster_id="prod"} 1\n'
         'regroup_alerts{alert="stuck",cluster_id="prod"} 0\n'

@@ -27,6 +27,8 @@ from jobs import committed_offsets, group_metadata
 from jobs.segments import Batch, read_segment
 from tools.package import build_spark_zip
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(__file__).parents[1] / "data/records"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUICK = settings(max_examples=40, deadline=None, derandomize=True, database=None)

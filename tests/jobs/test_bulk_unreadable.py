@@ -16,6 +16,8 @@ from jobs.sources.raw_records import RAW, record_rows
 from jobs.sources.rows import DateRange
 from schemas.record_layouts import layouts
 
+pytestmark = pytest.mark.slow
+
 QUICK = settings(max_examples=10, deadline=None, derandomize=True, database=None)
 TODAY = {
     (layout.api_key, layout.type): layout

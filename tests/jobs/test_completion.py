@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 # As `regroup --install-completion` sets it up, then a TAB at the end of the words given.
 AT_A_TAB = """
 eval "$(regroup --show-completion)"
@@ -50,6 +52,6 @@ def test_it_is_installed_into_bash(tmp_path):
     # Its parent tells which shell it is: bash is it only where it has something left to do.
     bash("regroup --install-completion; exit $?", HOME=str(tmp_path))
 
-    known = bash("bash -ic 'complete -p regroup' 2>/dev/null", HOME=str(tmp_path))
+    completion = bash("bash -ic 'complete -p regroup' 2>/dev/null", HOME=str(tmp_path))
 
-    assert known == ["complete", "-o", "default", "-F", "_regroup_completion", "regroup"]
+    assert completion == ["complete", "-o", "default", "-F", "_regroup_completion", "regroup"]

@@ -8,7 +8,7 @@ from deltalake import DeltaTable, write_deltalake
 from jobs.console.errors import UsageError
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake
-from schemas import table_names, view_columns, view_names, view_dependencies, views_in_order
+from schemas import table_names, view_columns, view_dependencies, view_names, views_in_order
 
 
 @pytest.fixture(scope="module")

@@ -42,31 +42,31 @@ class Player:
 
 
 def finding_of(kafka, player):
-    (found,) = findings([SCENARIO], Kafka(kafka), Player(player))
-    return found
+    (finding,) = findings([SCENARIO], Kafka(kafka), Player(player))
+    return finding
 
 
 def test_equal_traces_are_no_finding():
     assert finding_of(answers, answers) is None
 
 
-def test_a_scenario_on_which_kafka_itself_falls_over_is_no_finding():
+def test_a_scenario_that_makes_kafka_fail_is_no_finding():
     assert finding_of(lambda scenario: FAILURE, answers) is None
 
 
-def test_an_engine_that_falls_over_is_a_finding():
-    found = finding_of(answers, lambda scenario: FAILURE)
+def test_an_engine_failure_is_a_finding():
+    finding = finding_of(answers, lambda scenario: FAILURE)
 
-    assert found is not None
-    assert found.difference.actual == FAILURE
+    assert finding is not None
+    assert finding.difference.actual == FAILURE
 
 
 def test_a_finding_shrinks_to_the_step_that_differs_and_is_written_with_both_traces(tmp_path):
     kafka = Kafka(answers)
     player = Player(lambda scenario: answers(scenario, error_at=20))
-    (found,) = findings([SCENARIO], kafka, player)
+    (finding,) = findings([SCENARIO], kafka, player)
 
-    smallest = shrunk(found, kafka, player)
+    smallest = shrunk(finding, kafka, player)
     smallest.write(tmp_path / "one")
 
     step = {"at_ms": 20, "id": "h20", "op": "heartbeat"}
@@ -78,16 +78,16 @@ def test_a_finding_shrinks_to_the_step_that_differs_and_is_written_with_both_tra
     assert "first difference at 20 ms" in (tmp_path / "one/note.md").read_text()
 
 
-def test_shrinking_does_not_slip_to_another_kind_of_difference():
+def test_shrinking_keeps_the_kind_of_difference():
     """An error at 20 was found; that a lone step gets no answer at all is another difference."""
 
     def ours(scenario):
         return [] if len(scenario["steps"]) == 1 else answers(scenario, error_at=20)
 
     kafka, player = Kafka(answers), Player(ours)
-    (found,) = findings([SCENARIO], kafka, player)
+    (finding,) = findings([SCENARIO], kafka, player)
 
-    smallest = shrunk(found, kafka, player)
+    smallest = shrunk(finding, kafka, player)
 
     assert len(smallest.scenario["steps"]) == 2
-    assert smallest.difference.kind() == found.difference.kind()
+    assert smallest.difference.kind() == finding.difference.kind()

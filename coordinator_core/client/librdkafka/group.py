@@ -231,7 +231,7 @@ class LibrdkafkaGroup:
                 self.rejoin("rejoining group to redistribute previously owned partitions")
 
     def _after_partial_revocation(self) -> None:
-        """Assign the added partitions, even if there are none, then rejoin."""
+        """Assign the added partitions, also an empty set, then rejoin."""
         if self.to_add is not None:
             added, self.to_add = self.to_add, None
             self._delegate(RebalanceCallback(True, added), rejoins=True)

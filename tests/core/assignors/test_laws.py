@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from coordinator_core.assignors import ASSIGNORS, CLIENT_ASSIGNORS, AssignorError, Topics
 from coordinator_core.assignors.subscriptions import as_sent
 
+pytestmark = pytest.mark.slow
+
 STICKY = ["sticky", "cooperative-sticky", "uniform"]
 TOPICS = [f"topic-{i}" for i in range(5)]
 RACKS = ["ra", "rb", "rc"]

@@ -5,6 +5,8 @@ import pytest
 from coordinator_core.incident import incarnations, replay
 from tests.core.incident.incident_rows import of_example
 
+pytestmark = pytest.mark.slow
+
 GROUPS = [
     (version, group)
     for version in ("3.9.1", "4.1.2")

@@ -6,6 +6,8 @@ from coordinator_core.incident import incarnations, replay
 from coordinator_core.simulation.random_fleets import random_fleet
 from tests.core.incident.incident_rows import of_fleet
 
+pytestmark = pytest.mark.slow
+
 
 def replays(seed, eras, *, with_log=True):
     evidence = of_fleet(random_fleet(seed, eras=eras, minutes=6))

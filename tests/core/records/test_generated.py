@@ -30,6 +30,8 @@ from coordinator_core.records import (
 )
 from schemas.record_layouts import layouts
 
+pytestmark = pytest.mark.slow
+
 FILE = Path(__file__).parents[2] / "data/records/captured.jsonl.gz"
 CAPTURED = [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).splitlines()]
 QUICK = settings(max_examples=15, deadline=None, derandomize=True, database=None)

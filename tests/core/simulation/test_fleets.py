@@ -8,6 +8,8 @@ import pytest
 
 from coordinator_core.simulation import BrokerLogLine, TruthLine, fleet_of, simulate
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[3] / "docs" / "simulation.md"
 FLEETS = Path(__file__).parents[3] / "examples" / "fleets"
 START_MS = 1_795_161_600_000

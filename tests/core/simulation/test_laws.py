@@ -18,6 +18,8 @@ from coordinator_core.simulation import (
 )
 from coordinator_core.simulation.random_fleets import CLIENTS, random_fleet
 
+pytestmark = pytest.mark.slow
+
 START_MS = 1_795_161_600_000
 SEEDS = range(10)
 

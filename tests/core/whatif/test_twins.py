@@ -22,6 +22,8 @@ from coordinator_core.whatif import (
 )
 from tests.core.incident.incident_rows import last_commits, of_twins, truth_of_twins
 
+pytestmark = pytest.mark.slow
+
 SEEDS = 3
 VARIANTS = {
     "base": UNCHANGED,

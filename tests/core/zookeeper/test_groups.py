@@ -21,6 +21,8 @@ from coordinator_core.zookeeper.consumer_state import (
 from coordinator_core.zookeeper.measurements import OwnershipTime
 from coordinator_core.zookeeper.messages import WatchType
 
+pytestmark = pytest.mark.slow
+
 SERVERS = ("zk-1", "zk-2", "zk-3")
 
 

@@ -18,6 +18,8 @@ from tests.jobs.report.planted import (
     tables,
 )
 
+pytestmark = pytest.mark.slow
+
 EAGER = tables(
     generation(1, 1000, 4000, 4100, 10_000, cause="MEMBER_NEW", culprit_client_id="a"),
     generation(2, 10_000, 12_000, 12_100, 20_000, cause="LEAVE", culprit_client_id="b"),

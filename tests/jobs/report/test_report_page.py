@@ -16,6 +16,8 @@ from jobs.report.page import page
 from jobs.report.window import ReportWindow
 from tests.jobs.report.planted import HOSTILE, cause, events, generation, member, members, tables
 
+pytestmark = pytest.mark.slow
+
 
 class Elements(HTMLParser):
     """Tags with their attributes, and the contents of scripts and styles."""

@@ -16,6 +16,8 @@ from jobs.decode import command as job
 from jobs.decode import in_workers as workers
 from jobs.segments import extents, frames, pieces
 
+pytestmark = pytest.mark.slow
+
 CAPTURES = ["compacted", "transactions", "killed", "cut", "gzip", "lz4", "incident"]
 NAME = "00000000000000000000.log"
 CORES = {0, 1, 2}

@@ -16,6 +16,8 @@ from jobs.segments import Quarantined, pieces, read_segment
 from jobs.sources.rows import DateRange
 from jobs.sources.segments import ROWS, segment_rows
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[3] / "examples"
 CAPTURES = ["compacted", "transactions", "killed", "cut", "gzip", "lz4", "magic1-broker"]
 DAY = 86_400_000
