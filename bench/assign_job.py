@@ -6,7 +6,7 @@
 
 Measures the re-run, from a Parquet file with the decoded input columns to the Delta tables
 assignor_quality and assignments, in a separate Spark session per input.  Memory is the maximum of
-the JVM and of all Python workers; CPU seconds are theirs since they started.
+the JVM and of all Python workers; CPU seconds are counted from the start of these processes.
 """
 
 from __future__ import annotations

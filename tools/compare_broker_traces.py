@@ -30,7 +30,7 @@ Json = Any
 JsonLine = Mapping[str, Json]
 
 TOLERANCE_MS = 300
-MESSAGE_MAX_BYTES = 1_000_000  # about the brokers' default minus the overhead of a batch
+MESSAGE_MAX_BYTES = 1_000_000  # approximately the brokers' default minus the overhead of a batch
 BROKER_ERRORS = frozenset(
     {"UNKNOWN_TOPIC_OR_PARTITION"}
 )  # answered by the broker, not by its coordinator
@@ -75,7 +75,7 @@ def differences(scenario: JsonLine, trace: list[JsonLine]) -> Iterator[BrokerDif
 
 
 def _member_ids(sent: JsonLine, trace: list[JsonLine]) -> MemberIds:
-    """The broker's ids, by client or instance id in the order of the joins that made them.
+    """The broker's ids, by client or instance id in the order of the joins that created them.
 
     A join without an answer, or with a failure, has its id only in other answers and records.
     """

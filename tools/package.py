@@ -34,7 +34,7 @@ def build_wheel(folder: Path) -> Path:
 
 
 def build_spark_zip(target: Path) -> Path:
-    """A wheel is a zip with the packages at its top, as --py-files takes it by another ending."""
+    """A wheel is a zip with the packages at its top; --py-files accepts it under the name *.zip."""
     with tempfile.TemporaryDirectory(prefix="regroup-wheel-") as folder:
         return Path(shutil.copy(build_wheel(Path(folder)), target))
 

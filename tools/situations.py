@@ -75,7 +75,7 @@ def scripts() -> tuple[Situation, ...]:
 
 
 def answers(situation: Situation, era: str) -> list[tuple[Any, ...]]:
-    """The answers with their times, as far as eras can be compared by them."""
+    """The fields of the answers, with times, that are comparable between eras."""
     trace = play(situation, ERAS[era], derived_ids(), "")
     lines = [line for line in trace if line["event"] == "response"]
     return sorted(tuple(str(line.get(key)) for key in COMPARED) for line in lines)
@@ -87,7 +87,7 @@ def same_eras(situation: Situation, era: str) -> list[str]:
 
 
 def _drawn_like(situation: Situation, era: str) -> str | None:
-    """The drawn era with the same answers; of several the nearest, then the newer."""
+    """The drawn era with the same answers; if there are several, the nearest, then the newer."""
     drawn = situation["eras"]
     if era in drawn or (_needs_kip_345(situation) and era in ERAS_IN_ORDER[:3]):
         return None

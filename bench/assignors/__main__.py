@@ -27,12 +27,12 @@ def main(
     throughput_: Annotated[bool, typer.Option("--throughput", help="Many small groups.")] = False,
     with_peers: Annotated[bool, typer.Option("--peers", help="Time the peers, too.")] = False,
     seconds: Annotated[float, typer.Option(help="Seconds per warm-up and timing.")] = 0.4,
-    limit: Annotated[float, typer.Option(help="Seconds that a peer may take in all.")] = 60,
+    limit: Annotated[float, typer.Option(help="Maximum seconds per timing of a peer.")] = 60,
     repeats: Annotated[int, typer.Option(help="Rounds; the best median counts.")] = 1,
     assignors: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(
         ASSIGNORS
     ),
-    parts: Annotated[list[str] | None, typer.Argument(help="Inputs by parts of names.")] = None,
+    parts: Annotated[list[str] | None, typer.Argument(help="Parts of inputs' names.")] = None,
 ) -> None:
     if build:
         peers.build()
@@ -72,7 +72,7 @@ def table(names: list[str], assignors: list[str], timing: Timing) -> None:
 def row(assignor: str, name: str, columns: list[str], timing: Timing) -> str:
     """One line; a peer that is not built or lacks the assignor has a dash.
 
-    The rounds of all programs alternate, so that other load on the machine affects all alike.
+    The rounds of all programs alternate, so other load affects all programs equally.
     """
     file = FILES / f"{name}.json"
     ours, cold = math.inf, math.inf

@@ -1,9 +1,9 @@
-"""Share of the assignors in the CPU time of assign_partitions: the most a faster one could gain.
+"""Share of the assignors in the CPU time of assign_partitions: the limit of a faster one's gain.
 
     python -m bench.assignors.job_share
 
 Measures the job's Python work (decoding, steps and chains of all assignors, figures, Arrow rows)
-in one process without Spark.  The JVM's part, which writes the tables, comes on top of it.
+in one process without Spark.  The JVM's part, which writes the tables, is additional.
 """
 
 from __future__ import annotations

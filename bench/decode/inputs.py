@@ -80,7 +80,7 @@ def commit_records(count: int, seed: int = 2) -> Iterator[Record]:
 def segment(size: int, compression: str) -> Iterator[bytes]:
     """Yields batches with ascending offsets, at least ``size`` bytes in total.
 
-    After every ten batches of ten commits follows a batch with one group record.
+    A batch with one group record follows every ten batches of ten commits.
     """
     commits, groups = commit_records(60_000), group_records(600)
     batches = []

@@ -5,7 +5,7 @@
 Whole commands are timed from JSON files to trace files, including the start of Python and of the
 JVM; warm players convert a scenario in JSON text to a trace in JSON text. The last rows time one
 heartbeat of the engine alone, by the number of groups. CPU time covers all threads, the JVM's
-compiler and collector included; on a busy machine it says more than the clock's time.
+compiler and collector included; on a busy machine it is more reliable than wall-clock time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Spent(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """The same steps, played by both."""
+    """Measurements of the same steps, played by Kafka's classes and by the engine."""
 
     what: str
     steps: int

@@ -21,7 +21,7 @@ GROUP = "billing"
 SESSION_TIMEOUT_MS = 6000
 CONSUMED_EVERY_MS = 1000
 APART_MS = 10
-QUIET_MS = 10_000  # longer than a session lives
+QUIET_MS = 10_000  # longer than a session timeout
 GIVE_UP_MS = 180_000
 CHANGES = ("form", "join", "leave", "crash")
 
@@ -80,7 +80,7 @@ def delays(rng: random.Random) -> DelayMs:
 
 def changes(make_group: MakeGroup, size: int, partitions: int, seed: int) -> dict[str, Outcome]:
     """The outcome of each change; ``size``: members before the join."""
-    rng = random.Random(seed)  # for the schedule; delays have their own
+    rng = random.Random(seed)  # for the schedule; the network's delays have their own generator
     group = make_group(partitions, random.Random(seed))
     names = [f"member-{n:03}" for n in range(size + 1)]
     rng.shuffle(names)

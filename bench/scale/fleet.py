@@ -24,7 +24,7 @@ from coordinator_core.records import (
 DAY_MS = 86_400_000
 START_MS = 1_795_132_800_000  # 2026-11-20 00:00 UTC
 PARTITIONS = 50
-# Of a day of size 1.
+# Counts of a day of size 1.
 GROUPS, GENERATIONS, COMMITS = 5_000, 250_000, 2_500_000
 MAX_MEMBERS = 40
 
@@ -121,7 +121,7 @@ class FleetGroup:
 
 
 def _commit(offset: int, at: int) -> bytes:
-    """The same bytes as of ``encode_value(1, 3, ...)``, but faster: millions are generated."""
+    """The bytes of ``encode_value(1, 3, ...)``, computed faster: millions are generated."""
     head, between, tail = _BLANK_COMMIT
     return head + offset.to_bytes(8) + between + at.to_bytes(8) + tail
 

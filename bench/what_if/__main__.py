@@ -2,8 +2,8 @@
 
     python -m bench.what_if --groups 10000 [--seeds 1]
 
-Ten minutes of four kinds of groups (fleet.toml), simulated into a lake over and over under new
-names; then the nightly jobs, the replay of every generation, and the sweep of twelve settings.
+Ten minutes of four kinds of groups (fleet.toml), simulated into a lake repeatedly under new names;
+then the nightly jobs, the replay of every generation, and the sweep of twelve settings.
 """
 
 from __future__ import annotations

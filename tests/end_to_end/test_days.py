@@ -17,7 +17,7 @@ from jobs.nightly_run.coverage import BRONZE
 from jobs.nightly_run.demo import INCIDENTS
 from schemas import table_names
 
-# The incident began at 00:46 UTC; moved by this time, midnight is in its middle.
+# The incident began at 00:46 UTC; moved back by this time, it spans midnight.
 EARLIER = timedelta(minutes=48, seconds=30)
 DAYS = ("2026-11-20", "2026-11-21")
 _LINE_TIME = re.compile(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),", re.MULTILINE)

@@ -54,7 +54,7 @@ def test_a_broker_with_a_group(broker, with_a_group):
         ("Asia/Tokyo", "warning", "they are 9 h behind Asia/Tokyo"),
     ],
 )
-def test_the_zone_of_a_log_in_use_is_known(broker, with_a_group, zone, severity, text):
+def test_the_zone_of_a_log_in_use_is_confirmed(broker, with_a_group, zone, severity, text):
     lines, dates = broker_logs.check_broker_logs(str(broker.log), zone)
 
     assert lines.severity == "ok"

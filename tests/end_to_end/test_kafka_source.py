@@ -106,7 +106,7 @@ class Clients:
         return producer
 
     def delete_all_records(self):
-        """By retention, as a broker does; returns the offset of the next record."""
+        """Delete records by retention; returns the offset of the next record."""
         self._configure({"cleanup.policy": "delete", "retention.ms": "1"})
         reader = ck.Consumer(self.common | {"group.id": "watch"})
         low, high, deadline = 0, 1, time.monotonic() + 30

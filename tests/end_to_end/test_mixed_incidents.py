@@ -1,4 +1,4 @@
-"""Two real incidents, one script: every restart, crash and slow poll counts, none invented.
+"""Two real incidents of one script: its restarts, crashes and slow polls are found, and no others.
 
 What the script did (seconds after its start): billing-1 to billing-6 restarted one after the other
 (40 on), inventory-pod-1 to -4 too (71 on), analytics-2 and audit-1 slow beyond their
@@ -190,14 +190,14 @@ def test_every_cause_is_found_and_none_invented(demo, cluster, expected):
     assert [tuple(map(str, row)) for row in story] == written
 
 
-def test_the_lake_keeps_its_laws(demo):
+def test_the_lake_violates_no_law(demo):
     assert broken_laws(demo.root)[1] == []
 
 
 @pytest.mark.parametrize(
     ("cluster", "who", "story", "times"),
     [
-        # the six processes of the rolling restart, and nobody else, were restarted
+        # the six processes of the rolling restart, and no others, were restarted
         ("kafka-3.9", "billing-%", "restart", 6),
         ("kafka-4.1", "billing-%", "restart", 6),
         ("kafka-3.9", "%", "slow_poll", 2),
@@ -208,7 +208,7 @@ def test_the_lake_keeps_its_laws(demo):
         ("kafka-4.1", "%", "takeover", 1),
     ],
 )
-def test_how_often(demo, cluster, who, story, times):
+def test_number_of_stories_per_process(demo, cluster, who, story, times):
     counts = demo.rows(
         "SELECT COUNT(*) FROM incident_story "
         f"WHERE cluster_id = '{cluster}' AND member LIKE '{who}' AND story = '{story}'"

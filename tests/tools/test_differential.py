@@ -30,7 +30,7 @@ def commit(*partitions: list[object]) -> dict[str, object]:
 EQUALITY = [
     # rule                                expected            actual                     equal
     ("the same events",                   [BEAT, RECORD],     [BEAT, RECORD],            True),
-    ("order of answers within a moment",  [BEAT, SYNC],       [SYNC, BEAT],              True),
+    ("order of answers at one time",      [BEAT, SYNC],       [SYNC, BEAT],              True),
     ("an answer around its record",       [SYNC, RECORD],     [RECORD, SYNC],            True),
     ("order of partitions in an answer",  [commit([0], [1])], [commit([1], [0])],        True),
     ("another start line",                [START, BEAT],      [OTHER_START, BEAT],       True),
@@ -38,9 +38,9 @@ EQUALITY = [
     ("a state before its record",         [RECORD, STATE],    [STATE, RECORD],           False),
     ("an answer at another time",         [BEAT],             [{**BEAT, "at_ms": 6}],    False),
     ("another error",                     [BEAT],             [{**BEAT, "error": "X"}],  False),
-    ("a field more",                      [BEAT],             [{**BEAT, "extra": 1}],    False),
-    ("an event missing",                  [BEAT, LATER],      [BEAT],                    False),
-    ("an event too many",                 [BEAT],             [BEAT, LATER],             False),
+    ("an additional field",               [BEAT],             [{**BEAT, "extra": 1}],    False),
+    ("a missing event",                   [BEAT, LATER],      [BEAT],                    False),
+    ("an additional event",               [BEAT],             [BEAT, LATER],             False),
     ("an answer twice",                   [BEAT],             [BEAT, BEAT],              False),
     ("time running backwards",            [BEAT, LATER],      [LATER, BEAT],             False),
 ]  # fmt: skip
@@ -49,11 +49,11 @@ EQUALITY = [
 @pytest.mark.parametrize(
     ("expected", "actual", "equal"), [row[1:] for row in EQUALITY], ids=[row[0] for row in EQUALITY]
 )
-def test_two_traces_are_equal_up_to_what_is_free(expected, actual, equal):
+def test_equal_traces_may_differ_only_in_free_order(expected, actual, equal):
     assert (first_difference(expected, actual) is None) is equal
 
 
-def test_the_first_difference_is_a_moment_with_all_its_events():
+def test_the_first_difference_has_all_events_of_its_time():
     difference = first_difference([BEAT, SYNC, LATER], [BEAT, {**SYNC, "error": "X"}])
 
     assert difference is not None
@@ -66,7 +66,7 @@ def test_the_first_difference_is_a_moment_with_all_its_events():
     }
 
 
-def test_the_same_order_is_more_than_equality():
+def test_equal_traces_may_have_answers_in_another_order():
     assert same_order([BEAT, SYNC], [BEAT, SYNC])
     assert not same_order([BEAT, SYNC], [SYNC, BEAT])
 
@@ -149,7 +149,7 @@ def test_scenarios_reach_all_requests_and_settings():
     assert {made.get("member_ids") for made in many} == {None, "scattered"}
 
 
-def test_a_scenario_is_written_as_json_with_a_step_a_line():
+def test_a_scenario_is_written_as_json_with_one_step_per_line():
     made = scenario(3, 0)
 
     text = scenario_text(made)

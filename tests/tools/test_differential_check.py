@@ -1,4 +1,4 @@
-"""Two players of our own in the places of Kafka and the engine: what counts as a finding."""
+"""Two test players replace Kafka and the engine: which differences are findings."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def finding_of(kafka, player):
     return finding
 
 
-def test_equal_traces_are_no_finding():
+def test_equal_traces_are_not_a_finding():
     assert finding_of(answers, answers) is None
 
 
-def test_a_scenario_that_makes_kafka_fail_is_no_finding():
+def test_a_scenario_that_makes_kafka_fail_is_not_a_finding():
     assert finding_of(lambda scenario: FAILURE, answers) is None
 
 
@@ -79,7 +79,7 @@ def test_a_finding_shrinks_to_the_step_that_differs_and_is_written_with_both_tra
 
 
 def test_shrinking_keeps_the_kind_of_difference():
-    """An error at 20 was found; that a lone step gets no answer at all is another difference."""
+    """A scenario of one step differs, too, but in another way: it has no answer."""
 
     def ours(scenario):
         return [] if len(scenario["steps"]) == 1 else answers(scenario, error_at=20)

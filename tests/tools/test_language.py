@@ -1,4 +1,4 @@
-"""The list of ruled-out words: each entry finds its example, no entry the rewritten one."""
+"""The list of ruled-out words: each entry finds its example, but not the rewritten one."""
 
 import pytest
 

@@ -82,7 +82,7 @@ class MonthFolder:
 
 
 class Nights:
-    """One run per night, with a disturbance on some."""
+    """One run per night, with a disturbance on some nights."""
 
     def __init__(self, month_folder: MonthFolder, month: History, chance: random.Random) -> None:
         self.month_folder, self.month, self.chance = month_folder, month, chance

@@ -50,7 +50,7 @@ def scenario_text(scenario: Scenario) -> str:
 def findings(
     scenarios: Iterable[Scenario], kafka: KafkaRunner, player: Player
 ) -> Iterator[Finding | None]:
-    """One per scenario; None if the two agree, or if Kafka's coordinator threw out of a timer."""
+    """One per scenario; None if the two agree, or if a timer of Kafka's coordinator threw."""
     for scenario, expected in kafka.play_all(scenarios):
         yield None if failed(expected) else _compare(scenario, expected, player)
 

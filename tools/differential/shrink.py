@@ -46,7 +46,7 @@ def shrink(scenario: Scenario, differs: Differs) -> Scenario:
 
 
 def _without_steps(scenario: Scenario, differs: Differs) -> Scenario:
-    """Delta debugging: chunks of steps go, halves first, single ones last."""
+    """Delta debugging: remove chunks of steps, halves first, single steps last."""
     steps = scenario["steps"]
     size = len(steps)
     while size >= 1:

@@ -22,7 +22,7 @@ from tools.package import build_spark_zip
 from tools.standalone_cluster import arguments, standalone_cluster, submit_line
 
 STEP = re.compile(r"^(\w+) +([\d.]+) s")
-KILLS_PER_LAKE = 5  # before an undisturbed run
+KILLS_PER_LAKE = 5  # before a run without a kill
 SAME, CLEAR, LOST = "same tables", "clear error", "lost"
 
 
@@ -33,7 +33,7 @@ class NightlyProcess:
     command: list[str]
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     lines: list[str] = field(default_factory=list)
-    ended_s: dict[str, float] = field(default_factory=dict)  # of each step, since the start
+    ended_s: dict[str, float] = field(default_factory=dict)  # from the start, by step
     took_s: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
