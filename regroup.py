@@ -43,7 +43,7 @@ def sql(lake: str, statement: str) -> pd.DataFrame:
 
 
 def tables(lake: str) -> pd.DataFrame:
-    """One row per table that the lake has: its name, its columns and what its rows are."""
+    """One row per table that the lake has: its name, its columns and its description."""
     import pandas as pd
 
     from jobs.lake.sql import existing_tables
@@ -80,9 +80,9 @@ def replay(
     to_time: str | None = None,
     era: str | None = None,
 ) -> dict[str, Any]:
-    """One group's incident through the coordinator model: what `regroup replay --format json` has.
+    """Replay one group's incident; return what `regroup replay --format json` prints.
 
-    Among others ``generations``, ``reproduced`` and ``diverged`` (counts), ``divergences``,
+    The keys include ``generations``, ``reproduced`` and ``diverged`` (counts), ``divergences``,
     ``verdicts`` and ``story`` (lists of objects).
     """
     from jobs.console.printing import jsonable
@@ -104,7 +104,7 @@ def what_if(
     to_time: str | None = None,
     era: str | None = None,
 ) -> dict[str, Any]:
-    """A group's rebalances under other settings: what `regroup what-if --format json` has.
+    """Predict rebalances under other settings; return what `regroup what-if --format json` prints.
 
     ``settings``: as for ``--set``, such as ``{"membership": "static"}``; without any, a grid of
     settings is tried, ``predicted`` is a list and ``advice`` names the best.
@@ -119,7 +119,7 @@ def what_if(
 
 
 def report(lake: str, cluster_id: str, out: str, *, group: str | None = None) -> Path:
-    """Write the page of a cluster, or of one group, as one HTML file; its path."""
+    """Write the page of a cluster, or of one group, as one HTML file; return its path."""
     from jobs.report.command import ReportOptions
     from jobs.report.command import report as write
 

@@ -1,4 +1,4 @@
-"""PySpark jobs that read what Kafka brokers leave behind, and the command line `regroup`.
+"""PySpark jobs over the logs and records of Kafka's group coordinators, and the command `regroup`.
 
 A consumer group leaves two kinds of evidence.  Records in the topic `__consumer_offsets` have each
 generation's members and assignment, and the commits.  Lines in the log of the group's coordinator
@@ -10,10 +10,11 @@ The tables of a lake come in three layers; `schemas/tables` defines them, one fi
 
 - Bronze: the input with its positions.  offsets_records, broker_log_events, trace_events;
   unreadable input goes to quarantine.  Every input record is in exactly one of them.
-- Silver: its meaning.  group_metadata, committed_offsets and group_events interpret the bronze rows
-  one by one; timeline puts all events of a group in one order; generations, generation_members and
-  assignments have one row per generation, per member of it and per assigned partition.
-- Gold: answers.  churn, rebalance_latency, rebalance_causes, assignor_quality, incident_replay,
+- Silver: decoded, ordered input.  group_metadata, committed_offsets and group_events interpret the
+  bronze rows one by one; timeline puts all events of a group in one order; generations,
+  generation_members and assignments have one row per generation, per member of a generation and per
+  assigned partition.
+- Gold: results.  churn, rebalance_latency, rebalance_causes, assignor_quality, incident_replay,
   process_lives, what_if, advice, and the SQL views in `schemas/views`.
 
 A deleted group can be created again, and its generations then start at 1 again.  So a generation
@@ -24,18 +25,19 @@ position, not by time alone: clocks jump, and one millisecond has many events.
 A job is a module here, named after its table or its task.  It has pure functions from DataFrame to
 DataFrame, and ``run(scope)``, which reads its tables, calls these functions and replaces the rows
 that the run may change.  So a run can be repeated, and a run for one date leaves the other dates
-alone; group_days carries over what it needs of earlier dates.  The jobs, in dependency order:
+alone; group_days carries over the facts that it needs from earlier dates.  The jobs, in dependency
+order:
 
     ingest              sources -> bronze tables, quarantine, ingested_files
     group_metadata, committed_offsets, group_events       bronze -> decoded records, events
     timeline            group_events, group_metadata -> events by incarnation
     generations, generation_members, assignments          timeline, records -> generations
     churn, rebalance_latency, rebalance_causes            what changed, how long it took, why
-    group_days          what a run for a later date needs of this one
+    group_days          facts about this date that a run for a later date needs
     assign_partitions   the assignors run again on each generation -> assignor_quality
     incident_replay     each group through the coordinator model, compared with production
     what_if_sweep       processes behind the members, other settings tried, advice
-    nightly             ingest and all of the above but the last two
+    nightly             ingest and all jobs above, except the last two
     topic_partitions, register, maintain                  partition counts, metastore, housekeeping
 
 Packages:
@@ -53,7 +55,7 @@ Packages:
     decode          `regroup decode`: segment files to JSON Lines
     replay, what_if `regroup replay` and `regroup what-if` for one group
     simulate, scenario  the simulated cluster, and scenarios played on the coordinator model
-    report, doctor, alerts  the page, the examination before a run, the checks after it
+    report, doctor, alerts  the HTML page, the checks before a run, the checks of groups after it
 """
 
 __version__ = "0.1.0"

@@ -37,8 +37,8 @@ from jobs.lake.scope import RunScope
 # Runs after `assignments`, which writes the other rows of its table.
 READS = ("timeline", "group_metadata", "generation_members", "topic_partitions", "assignments")
 
-# Generations per chunk, so the maximum length of a chain.  A chunk ends at midnight UTC, so that
-# a date's rows do not depend on the dates of the run.
+# Generations per chunk, which is the maximum length of a chain.  A chunk ends at midnight UTC, so
+# that a date's rows do not depend on the dates of the run.
 CHUNK = 256
 CHUNKS_PER_DAY = 1 << 24
 # Generations per frame of the UDF, approximately: small groups share a frame.
@@ -122,7 +122,7 @@ def rerun(chunks: DataFrame, assignors: tuple[str, ...], frames: int) -> DataFra
     frame = F.pmod(F.xxhash64(*INCARNATION_KEY, "chunk"), F.lit(frames))
     rerun_frame = Rerun(assignors)
 
-    # A function: for a callable object Spark would count `self` as the key argument.
+    # This must be a function: Spark would count `self` of a callable object as the key argument.
     def rerun_rows(rows: pa.Table) -> pa.Table:
         return rerun_frame(rows)
 

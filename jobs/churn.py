@@ -94,10 +94,10 @@ def _departures(timeline: DataFrame) -> DataFrame:
     after = backwards.rowsBetween(Window.unboundedPreceding, -1)
     # A replacement belongs to the first record or join barrier with the new member id.
     milestone = F.when(F.col("event") != "REBALANCE_START", F.col("event_generation"))
-    lands_in = F.coalesce(F.last(milestone, ignorenulls=True).over(after), "current_generation")
+    stored_in = F.coalesce(F.last(milestone, ignorenulls=True).over(after), "current_generation")
     replaced = F.col("event") == "STATIC_REPLACED"
-    placed = timeline.withColumn("lands_in", lands_in).withColumn(
-        "generation", F.when(replaced, F.col("lands_in")).otherwise(F.col("forming_generation"))
+    placed = timeline.withColumn("stored_in", stored_in).withColumn(
+        "generation", F.when(replaced, F.col("stored_in")).otherwise(F.col("forming_generation"))
     )
     return placed.groupBy(*GENERATION_KEY).agg(
         _count_if((F.col("event") == "LEFT") & ~F.col("step").eqNullSafe("pending")).alias("left_"),
@@ -108,8 +108,8 @@ def _departures(timeline: DataFrame) -> DataFrame:
 
 
 def _owned(assignments: DataFrame, unowned: DataFrame | None) -> DataFrame:
-    """Each assigned partition with its last owner, of whichever earlier generation, and
-    ``owned_next``, the next generation in which it is assigned.
+    """Each assigned partition with its last owner, from any earlier generation, and ``owned_next``,
+    the next generation in which it is assigned.
 
     A custom assignor may assign a partition to several members: the last of them is its owner.
     """
@@ -126,7 +126,7 @@ def _owned(assignments: DataFrame, unowned: DataFrame | None) -> DataFrame:
         "owned_next IS NULL OR NOT owned_next <=> generation"
     )
     last = F.lag(F.struct("process", "member_id")).over(history)
-    # A retained member is the same owner, even if its process is named differently from a date on.
+    # A retained member is the same owner, even if its process gets another name on some date.
     stays = F.coalesce(F.col("last.member_id") == F.col("member_id"), F.lit(False))
     return owned.withColumn("last", last).where("generation IS NOT NULL").select(
         *GENERATION_KEY,

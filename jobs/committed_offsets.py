@@ -22,7 +22,7 @@ from jobs.lake.scope import RunScope
 READS = ("offsets_records",)
 
 KEY_TYPES = (0, 1)
-LAST_TIME = (2**63 - 1) // 1000  # ms: a TIMESTAMP holds no later one
+LAST_TIME = (2**63 - 1) // 1000  # ms: the latest time that a TIMESTAMP can hold
 CARRIED = ("cluster_id", "topic_partition", "log_offset", "event_date", "append_time", "outcome")
 
 

@@ -1,4 +1,4 @@
-"""The members of each generation, how each came and how each left.
+"""The members of each generation, how each joined and how each left.
 
 reads   timeline, group_metadata
 writes  generation_members   one row per member of a generation
@@ -84,8 +84,8 @@ def _members(records: DataFrame) -> DataFrame:
 
 
 def _with_process(members: DataFrame, shared_clients: DataFrame | None) -> DataFrame:
-    """A client id and host are one process, until the date on which two of their members are first
-    in a group at the same time; from then on each member id is a process.
+    """A client id and host are one process until the first date on which two of their members are
+    in a group at the same time; from this date on, each member id is a process.
     """
     shared = _shared_clients(concurrent_members(members))
     if shared_clients is not None:
@@ -176,11 +176,11 @@ def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
 
     # An instance that had left or expired before the next record did not replace a member.
     instance = by_instance().orderBy("seq")
-    was_gone = F.lag("departure.how").over(instance).isin("left", "expired", "dropped")
+    had_left = F.lag("departure.how").over(instance).isin("left", "expired", "dropped")
     change = F.when(
-        (F.col("change") == "replaced") & F.coalesce(was_gone, F.lit(False)), "joined"
+        (F.col("change") == "replaced") & F.coalesce(had_left, F.lit(False)), "joined"
     ).otherwise(F.col("change"))
-    # A replacement shows without a log: the next record has the instance under a new member id.
+    # Records alone show a replacement: the next one has the instance under a new member id.
     replaced = F.when(F.col("gone") & F.col("next_of_instance").isNotNull(), F.lit("replaced"))
     next_of_instance = F.when(
         F.col("instance_id").isNotNull() & (F.lead("change").over(instance) == "replaced"),

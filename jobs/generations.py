@@ -55,8 +55,8 @@ def generations(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
 
 
 def _evidence(timeline: DataFrame) -> DataFrame:
-    """Each event with the generation it is evidence of: a rebalance's start with the generation it
-    makes, and as ``OVER`` with the generation it ends.
+    """Each event with the generation it is evidence of: a rebalance's start with the generation
+    that it makes, and again, as ``OVER``, with the generation that it ends.
     """
     own = timeline.where("event_generation > 0 AND event <> 'REBALANCE_START'").withColumn(
         "generation", F.col("event_generation")
@@ -100,7 +100,7 @@ def _one_row_per_generation(evidence: DataFrame) -> DataFrame:
     )  # fmt: skip
     has_record = F.col("record").isNotNull() | F.col("empty").isNotNull()
     has_log = _any_of("start", "joined", "assigned", "emptied")
-    # A start that ends a generation is not evidence enough for a row of that generation.
+    # A rebalance start that ends a generation is not sufficient evidence for a row about it.
     return facts.where(has_record | has_log).select(
         *GENERATION_KEY,
         "event_date",

@@ -1,11 +1,11 @@
-"""What a run for later dates needs of each group's history, so that it need not read all of it.
+"""The facts about each group's history that replace reading all of it in runs for later dates.
 
 reads   timeline, generations, generation_members, assignments
 writes  group_days   one row per group and date with events of it
 
 The open generation of a date is the last one recorded some minutes before the date ended: rows from
 there on may still change.  The context generation is the one recorded before it: a later run reads
-from there on.  Three lists carry over what that run needs of still older generations.
+from there on.  Three lists carry over the facts that this run needs from still older generations.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def _unowned(
 def _shared_clients(
     contexts: DataFrame, generation_members: DataFrame, carried: dict[str, DataFrame] | None
 ) -> DataFrame:
-    """Clients of several processes up to the context generation; a later run finds the later."""
+    """Clients of several processes up to the context generation; a later run adds later ones."""
     concurrent = concurrent_members(generation_members)
     if carried:
         earlier = _of_incarnation(carried["shared_clients"])
@@ -204,7 +204,7 @@ def _gone_processes(
         earlier = carried["gone_processes"].withColumn("record_no", F.lit(0))
         present = present.unionByName(earlier.drop("context_incarnation"))
     gone = _absent(contexts, present, process, GROUP_KEY)
-    # Counted up to the context generation: a later run handles the generations after it.
+    # Days count up to the context generation; a later run handles later generations.
     remembered = gone.where(F.datediff("began", "until") <= REMEMBERED_DAYS)
     return _collected(remembered, F.struct("process", "until"), "gone_processes")
 

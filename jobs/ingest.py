@@ -1,4 +1,4 @@
-"""Bronze tables: every input as it is, each one once.
+"""Bronze tables: every input unchanged and exactly once.
 
 reads   segment files, the topic of a running cluster, dumps, broker logs, traces of the engine
 writes  offsets_records     one row per record of `__consumer_offsets`
@@ -221,13 +221,13 @@ def run(lake: Lake, inputs: Inputs) -> None:
     if inputs.dump:
         rows = raw_records.record_rows(inputs.dump.rows(lake.spark), inputs.dates)
         with _kept(rows):
-            _land_records(lake, rows, DUMP)
+            _store_records(lake, rows, DUMP)
             lake.upsert("ingested_files", dump_files(rows, lake.cluster_id))
     if inputs.segments:
         rows = segments.read_segments(lake.spark, inputs.segments, inputs.dates)
         with _kept(rows):
-            _land_records(lake, rows, SEGMENTS)
-            _land_counts(lake, segment_files(rows, lake.cluster_id))
+            _store_records(lake, rows, SEGMENTS)
+            _store_counts(lake, segment_files(rows, lake.cluster_id))
     if inputs.traces:
         _run_traces(lake, inputs.traces)
     if inputs.broker_logs:
@@ -235,21 +235,21 @@ def run(lake: Lake, inputs: Inputs) -> None:
             lake.spark, inputs.broker_logs, inputs.log_timezone, inputs.dates
         )
         with _kept(rows):
-            _land_lines(lake, broker_log_events(rows, lake.cluster_id))
+            _store_lines(lake, broker_log_events(rows, lake.cluster_id))
             bad = quarantined_lines(
                 rows, lake.cluster_id, "broker_log", file="file_id", reason="reason_unreadable"
             )
-            _land(lake, "quarantine", bad)
-            _land_counts(lake, log_files(rows, lake.cluster_id))
+            _store(lake, "quarantine", bad)
+            _store_counts(lake, log_files(rows, lake.cluster_id))
 
 
 def _run_kafka(lake: Lake, kafka: Kafka) -> None:
     """All dates, as the next run continues where this one stopped."""
     reader = TopicReader(lake.spark, kafka, _checkpoint(lake))
     if reader.deleted:
-        _land(lake, "quarantine", quarantined_gaps(lake, reader.deleted))
+        _store(lake, "quarantine", quarantined_gaps(lake, reader.deleted))
 
-    def land(records: DataFrame, start: Offsets, end: Offsets) -> Offsets:
+    def store(records: DataFrame, start: Offsets, end: Offsets) -> Offsets:
         rows = raw_records.record_rows(records, DateRange())
         with _kept(rows):
             arrived = {int(p): n for p, n in rows.groupBy(_partition()).count().collect()}
@@ -258,12 +258,12 @@ def _run_kafka(lake: Lake, kafka: Kafka) -> None:
                 ranges = ({p: offsets[p] for p in hidden} for offsets in (start, end))
                 aborted = _aborted(reader.uncommitted(*ranges), rows)
                 with _kept(aborted):
-                    _land_batch(lake, rows.unionByName(aborted))
+                    _store_batch(lake, rows.unionByName(aborted))
             else:
-                _land_batch(lake, rows)
+                _store_batch(lake, rows)
         return arrived
 
-    reader.run(land)
+    reader.run(store)
 
 
 def _checkpoint(lake: Lake) -> str:
@@ -272,8 +272,8 @@ def _checkpoint(lake: Lake) -> str:
     return f"{lake.path('_checkpoints')}/{cluster}/offsets_records"
 
 
-def _land_batch(lake: Lake, rows: DataFrame) -> None:
-    _land_records(lake, rows, KAFKA)
+def _store_batch(lake: Lake, rows: DataFrame) -> None:
+    _store_records(lake, rows, KAFKA)
     before = lake.read("ingested_files")
     lake.upsert("ingested_files", kafka_logs(rows, lake.cluster_id, before))
 
@@ -295,10 +295,10 @@ def _partition() -> Column:
 def _run_traces(lake: Lake, files: list[str]) -> None:
     rows = trace.read_traces(lake.spark, files)
     with _kept(rows):
-        _land(lake, "trace_events", trace_events(rows, lake.cluster_id))
+        _store(lake, "trace_events", trace_events(rows, lake.cluster_id))
         bad = quarantined_lines(rows, lake.cluster_id, "trace", file="trace_id", reason="reason")
-        _land(lake, "quarantine", bad)
-        _land_counts(lake, trace_files(rows, lake.cluster_id))
+        _store(lake, "quarantine", bad)
+        _store_counts(lake, trace_files(rows, lake.cluster_id))
 
 
 @contextmanager
@@ -314,17 +314,17 @@ def _kept(rows: DataFrame) -> Iterator[None]:
         rows.unpersist()
 
 
-def _land_records(lake: Lake, rows: DataFrame, source: str) -> None:
+def _store_records(lake: Lake, rows: DataFrame, source: str) -> None:
     table = "offsets_records"
     # A record has the same time from every broker; an exporter may round it or change its zone.
     time = None if source == DUMP or _holds_any(lake, DUMP) else "append_time"
     new = offsets_records(rows, lake.cluster_id, source).dropDuplicates(table_key(table))
     if source == SEGMENTS and (time is None or _holds_any(lake, KAFKA)):
-        # A segment has more about a record than a consumer or an export.
+        # A segment has more details of a record than a consumer or an export.
         lake.upsert(table, new, if_=f"t.source <> '{SEGMENTS}'", timed_by=time)
     else:
         lake.insert_new(table, new, timed_by=time)
-    _land(lake, "quarantine", quarantined_records(rows, lake.cluster_id, source))
+    _store(lake, "quarantine", quarantined_records(rows, lake.cluster_id, source))
 
 
 def _holds_any(lake: Lake, source: str) -> bool:
@@ -333,27 +333,27 @@ def _holds_any(lake: Lake, source: str) -> bool:
     return not lake.read("offsets_records").where(F.col("source") == source).isEmpty()
 
 
-def _land(lake: Lake, table: str, rows: DataFrame) -> None:
+def _store(lake: Lake, table: str, rows: DataFrame) -> None:
     # Two files may have the same record or line, with the same key.
     lake.insert_new(table, rows.dropDuplicates(table_key(table)))
 
 
-def _land_lines(lake: Lake, rows: DataFrame) -> None:
+def _store_lines(lake: Lake, rows: DataFrame) -> None:
     """Overwrite the times of a log that is read again in another time zone."""
     table = "broker_log_events"
     if lake.has(table):
         new = rows.dropDuplicates(table_key(table))
         lake.upsert(table, new, if_="NOT t.event_time <=> n.event_time")
     else:
-        _land(lake, table, rows)
+        _store(lake, table, rows)
 
 
-def _land_counts(lake: Lake, files: DataFrame) -> None:
+def _store_counts(lake: Lake, files: DataFrame) -> None:
     lake.upsert("ingested_files", _largest(files), if_="n.inputs >= t.inputs")
 
 
 def _largest(files: DataFrame) -> DataFrame:
-    """One row per file; of two copies of a log, an older and a newer one, the longer counts."""
+    """One row per file: if a log was read as an older and a newer copy, the longer copy counts."""
     newest = files.groupBy(*table_key("ingested_files")).agg(
         F.max_by(F.struct(*files.columns), "inputs").alias("file_row")
     )

@@ -33,7 +33,7 @@ def rebalance_latency(
         .when(F.col("outcome") == "stable", F.col("stable_time"))
         .otherwise(F.col("ended_time"))
     )
-    # The log line and the record have times of one clock, but not of the same moment.
+    # One clock gives the times of the log line and of the record, but at different moments.
     elapsed_ms = _ms_between("joined_time", "end_time")
     sync_ms = F.when(elapsed_ms < 0, 0).otherwise(elapsed_ms)
     join_ms = _ms_between("preparing_time", "joined_time")
@@ -72,7 +72,7 @@ def _with_logical(rebalances: DataFrame, context: DataFrame | None) -> DataFrame
     first = F.when(~F.col("continues"), F.col("generation"))
     rounds = rebalances.withColumn("previous", previous).withColumn("continues", continues)
     if context is not None:
-        # The first generation of these tables may continue one that they lack.
+        # The first generation here may continue a logical rebalance that began before these tables.
         began = context.select(*GENERATION_KEY, F.col("logical_rebalance").alias("began"))
         rounds = rounds.join(began, on=GENERATION_KEY, how="left")
         first = F.when(F.col("previous").isNull(), F.coalesce("began", first)).otherwise(first)

@@ -81,7 +81,7 @@ def _record_events(group_metadata: DataFrame) -> DataFrame:
     )
     in_time = Window.partitionBy(*GROUP_KEY, "order_ms").orderBy("topic_partition", "log_offset")
     log = [*GROUP_KEY, "topic_partition"]
-    # Time never runs backwards along a log within a date; each date keeps its place.
+    # Times never decrease along a log within a date; the dates keep their order.
     in_date, so_far = (
         Window.partitionBy(*partition)
         .orderBy("log_offset")

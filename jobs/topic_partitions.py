@@ -4,10 +4,10 @@ reads   a file of lines, each in one of these formats
           kafka-topics.sh --describe   its output; lines about single partitions are skipped
           CSV                          topic,partitions[,since], with or without this header
           JSON                         {"topic": ..., "partitions": ..., "since": ...}
-writes  topic_partitions   one row per topic and ``since``; an existing one is overwritten
+writes  topic_partitions   one row per topic and ``since``; existing rows are overwritten
 
-``since`` is a time in ISO 8601, in UTC unless it names a zone.  A count without one holds until the
-next ``since``.
+``since`` is a time in ISO 8601, in UTC unless it names a zone.  A count without ``since`` holds
+until the next ``since``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`regroup alerts`: checks that a scheduler runs over a lake.  What is wrong with a group now?
+"""`regroup alerts`: checks whether groups have problems now; a scheduler runs it.
 
 "Now" is the last time in the lake (of an event, a record or a commit), not the clock: a lake that
 is filled once a night is judged as of that night.  The checks look back over a window, one hour by

@@ -13,7 +13,7 @@ from jobs.console.printing import Format, print_rows, printable
 def run(
     options: AlertsOptions, settings: AlertSettings, prometheus: str | None, format: Format
 ) -> int:
-    """1 if there is an alert, else 0.  ``prometheus``: a file to which they are written, too."""
+    """1 if there is an alert, else 0.  ``prometheus``: a file to write the alerts to, too."""
     alerts, windows = find_alerts(options, settings)
     if prometheus is not None:
         textfile.write(prometheus, alerts, windows)

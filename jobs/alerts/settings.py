@@ -31,7 +31,7 @@ class Thresholds:
         default=300, metadata={"meaning": "seconds in one phase of a rebalance that count as stuck"}
     )
     flaps: int = field(
-        default=3, metadata={"meaning": "times that a process rejoins that count as flapping"}
+        default=3, metadata={"meaning": "rejoins of a process that count as flapping"}
     )
     moved_nothing: int = field(
         default=5,

@@ -72,7 +72,7 @@ def _rows(lists: pa.ListArray) -> Iterator[list[Sequence[Any]]]:
 def _forced_in_generation(
     partitions: Sequence[Sequence[Any]], subscriptions: Sequence[Sequence[Any]]
 ) -> int:
-    """Takes the highest assigned partition for a topic's count, which records do not contain."""
+    """Takes the highest assigned partition for a topic's count, as records lack the count."""
     moved = 0
     counts: dict[str, int] = {}
     previous_lists: dict[str, list[tuple[str, int]]] = defaultdict(list)
@@ -86,7 +86,7 @@ def _forced_in_generation(
             moved += last_owner != process
     topics_of: dict[str, set[str]] = defaultdict(set)
     for process, topics in zip(*subscriptions, strict=True):
-        # With an unreadable subscription: the topics of its assignment.
+        # A process with an unreadable subscription gets the topics of its assignment.
         topics_of[process].update(assigned_topics[process] if topics is None else topics)
     members = [Member(process, sorted(topics)) for process, topics in sorted(topics_of.items())]
     topics = _topics(tuple(sorted(counts.items())))

@@ -38,7 +38,7 @@ class PartitionCounts:
         }
 
     def at(self, topics: Iterable[str], time_ms: int) -> tuple[dict[str, int], str]:
-        """Counts of the topics that have one, and the source: TABLE only if it has all topics."""
+        """Known counts of the topics, and their source: TABLE only if the table has all topics."""
         partitions, source = {}, TABLE
         for topic in topics:
             count = _at(self._table, topic, time_ms)
@@ -52,10 +52,10 @@ class PartitionCounts:
     def differ_from(self, other: PartitionCounts, time_ms: int) -> bool:
         """Whether the count of any topic differs at that time or later."""
         return any(
-            _at(mine, topic, at) != _at(theirs, topic, at)
-            for mine, theirs in ((self._table, other._table), (self._seen, other._seen))
-            for topic in {*mine, *theirs}
-            for at in {time_ms, *_changes(mine, topic), *_changes(theirs, topic)}
+            _at(entries, topic, at) != _at(other_entries, topic, at)
+            for entries, other_entries in ((self._table, other._table), (self._seen, other._seen))
+            for topic in {*entries, *other_entries}
+            for at in {time_ms, *_changes(entries, topic), *_changes(other_entries, topic)}
             if at >= time_ms
         )
 

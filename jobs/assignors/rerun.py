@@ -219,9 +219,9 @@ class GenerationRerun:
 
 def _same_partitions(lists: Assignment, actual: Assignment) -> bool:
     return all(
-        mine == lists[member_id]
-        or (len(mine) == len(lists[member_id]) and set(mine) == set(lists[member_id]))
-        for member_id, mine in actual.items()
+        partitions == lists[member_id]
+        or (len(partitions) == len(lists[member_id]) and set(partitions) == set(lists[member_id]))
+        for member_id, partitions in actual.items()
     )
 
 
@@ -229,8 +229,9 @@ def _same_on_the_wire(lists: Assignment, actual: Assignment) -> bool:
     """Compares within topics only: stored assignments lack the order of a member's topics."""
     topic = itemgetter(0)
     return lists.keys() == actual.keys() and all(
-        mine == lists[member_id] or sorted(mine, key=topic) == sorted(lists[member_id], key=topic)
-        for member_id, mine in actual.items()
+        partitions == lists[member_id]
+        or sorted(partitions, key=topic) == sorted(lists[member_id], key=topic)
+        for member_id, partitions in actual.items()
     )
 
 
@@ -253,7 +254,7 @@ def _sent(
 def _sent_without_names(
     assignor: str, topics: tuple[str, ...], owned: tuple[TopicPartition, ...], new: bool
 ) -> Member:
-    """What a member sends, without its names and generation; cached, since most repeat."""
+    """What a member subscribes with, but its ids and generation; cached, since most repeat."""
     return as_sent(assignor, "", topics, owned, None if new else 0)
 
 
@@ -371,7 +372,9 @@ def _assigned_lists(generation: RecordedGeneration, lists: Assignment) -> Row:
     topics: dict[str, int] = {}
     assigned = [tp for partitions in lists.values() for tp in partitions]
     return {
-        "member": [rank_of[member_id] for member_id, mine in lists.items() for _ in mine],
+        "member": [
+            rank_of[member_id] for member_id, partitions in lists.items() for _ in partitions
+        ],
         "topic": [topics.setdefault(topic, len(topics)) for topic, _ in assigned],
         "partition": [partition for _, partition in assigned],
         "topics": list(topics),

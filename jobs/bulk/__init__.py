@@ -17,7 +17,7 @@ and how long it is: two int32 per field.  No bytes are copied, and no object is 
 Arrow.  ``arrow_arrays`` copies the bytes of a requested column into Arrow buffers; columns that
 no caller requests cost no more than the walk.
 
-What the walk reads equals what the reference codec reads.  Rows for which that is not certain
+The walk reads the same values as the reference codec.  Rows for which this is not certain
 (unreadable bytes, unknown types and versions, early-access layouts) are left out, and the
 reference codec decodes them one by one, or explains why they are unreadable.
 

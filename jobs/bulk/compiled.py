@@ -19,7 +19,7 @@ def compiled(*signature: Any) -> Callable[[Function], Function]:
     """Compiles for one signature on import, and caches the machine code beside the source file.
 
     Without a writable folder each process compiles by itself.  ``_nrt=False`` leaves out
-    reference counts, which would cost the walk as much time as its work.
+    reference counts, which would double the time of the walk.
     """
 
     def compile_now(function: Function) -> Function:

@@ -34,7 +34,7 @@ def assignments(blobs: pa.Array, selected: np.ndarray) -> dict[str, pa.Array]:
 
 
 def _read(name: str, data: ByteRows, selected: np.ndarray) -> DecodedRows:
-    """Reads a newer version as the newest known one and ignores further bytes, as the reference."""
+    """Like the reference, reads a newer version as the newest known one, ignoring further bytes."""
     from jobs.bulk.reader import read  # here: imports numba
 
     blob_program = _program(name)

@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from jobs.lake.tables import schema_of
 
-CHUNK_BYTES = 8 << 20  # of values: their positions should fit into the processor's caches
+CHUNK_BYTES = 8 << 20  # bytes of values: their positions should fit into the processor's caches
 
 ColumnArrays = dict[str, pa.Array]
 

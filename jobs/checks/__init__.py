@@ -16,8 +16,8 @@ Most laws are SQL for DuckDB that returns one row (cluster_id, where, expected, 
 violation.  The laws are written independently of the jobs: only the same mistake in both could hide
 an error.
 
-Two states are not violations.  Dates that bronze tables got rows for since the last run are
-pending: table ``pending`` lists them, and laws over derived tables leave them out.  And retention
+Two states are not violations.  A date is pending if bronze tables got rows for it since the last
+run: table ``pending`` lists these dates, and laws over derived tables leave them out.  Retention
 may have deleted the oldest dates.
 
 check        runs all laws; missing tables; pending dates

@@ -1,4 +1,4 @@
-"""Finds where a lake violates its laws: nothing lost, nothing twice, everything in order."""
+"""Finds violations of a lake's laws, such as lost, duplicate or unordered rows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Laws that compare a derived table with the tables it was derived from, row by row, as SQL.
 
 Both sides of a law are queries of (cluster_id, row_id, content): ``row_id`` is unique per cluster,
-``content`` is the row's values that the other side has, too, as one text.
+``content`` is one text with the values of the row that both sides have.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAKES_GENERATION = (
 
 @dataclass(frozen=True)
 class Derivation:
-    """The rows that follow from the tables ``of``, ``expected``, equal the ``actual`` ones."""
+    """The law that the ``expected`` rows, derived from tables ``of``, are the ``actual`` ones."""
 
     table: str
     of: tuple[str, ...]

@@ -49,7 +49,7 @@ def differing_rows(
 def _row_or_reason(
     row: Callable[[bytes, bytes | None], dict[str, Any]], key: bytes, value: bytes | None
 ) -> dict[str, Any]:
-    """The decoded row; for a record that is no longer readable the reason as its group id."""
+    """The decoded row; for a record that is no longer readable, its group id is the reason."""
     try:
         return row(key, value)
     except BadRecord as error:

@@ -1,4 +1,4 @@
-"""An example of every command, shown below its help.  It works in the project's folder.
+"""An example of every command, shown below its help.  The examples work in the project's folder.
 
 Examples with `.demo/lake` need the lake of `regroup demo`.
 """

@@ -98,14 +98,14 @@ def _flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _kafka() -> str:
-    """Commented out: the defaults of a run."""
+    """The defaults of a run, commented out."""
     level = _setting(
         '"isolation.level"',
         ISOLATION_LEVELS[0],
         f"or {ISOLATION_LEVELS[1]}, if a transaction hangs",
     )
     [(name, value)] = DEFAULTS.items()
-    limit = _setting(name, int(value), "Spark's Kafka source: maximum of records per batch")
+    limit = _setting(name, int(value), "Spark's Kafka source: maximum number of records per batch")
     lines = (level + limit).splitlines()
     return "".join(f"{line if line.startswith('#') else f'# {line}'}\n" for line in lines)
 

@@ -66,7 +66,7 @@ def handle_ctrl_c_in_spark(session: SparkSession) -> None:
 
 
 def _print_once(message: str) -> None:
-    # A second Ctrl-C prints nothing and exits: Spark cannot cancel a plan in the making.
+    # A second Ctrl-C prints nothing and exits: Spark cannot cancel a query while planning it.
     signal.signal(signal.SIGINT, _exit_now)
     print(f"regroup: {message}", file=sys.stderr, flush=True)
 

@@ -34,8 +34,8 @@ from jobs.segments.record_batch import CONTROL, TRANSACTIONAL, read_header
 Line = dict[str, Any]
 Text = str | bytes | memoryview
 
-SIZE_FOR_WORKERS = 16 << 20  # bytes; for fewer, forking takes longer than it saves
-MOST_WORKERS = 8  # this process finds frames for fewer
+SIZE_FOR_WORKERS = 16 << 20  # bytes; with fewer, forking takes longer than it saves
+MOST_WORKERS = 8  # more workers would wait for this process, which finds the frames
 MOST_OPEN = 100  # files
 
 _SEGMENT_NAME = re.compile(r"\d{20}\.log")
@@ -90,7 +90,7 @@ def decode(paths: list[str], out: TextIO) -> int:
 
 
 def writer(out: TextIO) -> Callable[[Text], object]:
-    """A function that writes text or ASCII bytes, bytes without decoding them first."""
+    """A function that writes text, or ASCII bytes without decoding them."""
     raw = getattr(out, "buffer", None)
     if raw is None:
         return lambda text: out.write(text if isinstance(text, str) else str(text, "ascii"))
@@ -127,7 +127,7 @@ def _below(path: str) -> list[Segment]:
     for name in names:
         try:
             segments.append(_segment(name))
-        except BadPath:  # of another topic in a broker's data folder
+        except BadPath:  # a segment of another topic in a broker's data folder
             continue
     if not segments:
         raise BadPath(f"{path}: no segment of __consumer_offsets below this folder")
@@ -157,7 +157,7 @@ def texts(segments: list[Segment]) -> Generator[Text, None, None]:
             for segment in segments[first : first + MOST_OPEN]
         ]
         workers = workers_for(sum(len(file.view) for file in files))
-        yield from texts_in_workers(files, workers) if workers > 1 else texts_here(files)
+        yield from texts_in_workers(files, workers) if workers > 1 else texts_in_this_process(files)
 
 
 def workers_for(size: int) -> int:
@@ -178,7 +178,7 @@ class File(NamedTuple):
         return self.log.texts(self.view, self.path, stretch)
 
 
-def texts_here(files: list[File]) -> Iterator[Text]:
+def texts_in_this_process(files: list[File]) -> Iterator[Text]:
     for file in files:
         for stretch in stretches(file.view):
             yield from file.texts(stretch)

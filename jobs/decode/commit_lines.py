@@ -150,7 +150,7 @@ class CommitLines:
         return self._keys[key, version]
 
     def _plain_key_text(self, key: bytes, version: int) -> tuple[str, str] | None:
-        """For names that need no escaping, without the cost of a sample line per key."""
+        """The text for names that need no escaping, without the cost of a sample line per key."""
         topic_at = 4 + int.from_bytes(key[2:4])
         group, topic = key[4:topic_at], key[topic_at + 2 : -4]
         if not (PLAIN.fullmatch(group) and PLAIN.fullmatch(topic)):
@@ -173,8 +173,8 @@ class CommitLines:
         return self._middles[middle, version]
 
     def _plain_middle_text(self, middle: bytes, version: int) -> str | None:
-        """For metadata that needs no escaping, without the cost of a sample line: some clients,
-        such as Kafka Streams, write different metadata in every commit."""
+        """The text for metadata that needs no escaping, without the cost of a sample line: some
+        clients, such as Kafka Streams, write different metadata in every commit."""
         size = METADATA_SIZE[version]
         metadata = middle[LEADER_EPOCH_SIZE + len(size(0)) :]
         if not PLAIN.fullmatch(metadata):
@@ -288,7 +288,7 @@ def _spread(texts: Sequence[str | None], codes: np.ndarray) -> pa.StringArray:
 
 
 def _strings(texts: list[str]) -> pa.StringArray:
-    """ASCII texts. Not by `pa.array`, which imports pandas and takes a quarter of a second."""
+    """ASCII texts, without `pa.array`, which imports pandas and so takes a quarter of a second."""
     bounds = np.zeros(len(texts) + 1, np.int32)
     bounds[1:] = np.cumsum([len(text) for text in texts])
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer("".join(texts).encode("ascii"))]
@@ -301,7 +301,7 @@ def _integers(numbers: np.ndarray) -> pa.Int64Array:
 
 
 def _numbers(array: pa.Array, dtype: type) -> np.ndarray:
-    """Not by `to_numpy`, which also imports pandas."""
+    """The array's numbers, without `to_numpy`, which also imports pandas."""
     values: np.ndarray = np.frombuffer(array.buffers()[1], dtype)
     return values[array.offset : array.offset + len(array)].astype(np.int64)
 

@@ -21,7 +21,7 @@ spark         Python packages and Spark's jars
 lakes         the lake: write permission, free space, outcome of the last run
 broker_logs   log files: readable, coordinator lines, time zone
 brokers       brokers: reachable, TLS and SASL, `__consumer_offsets`, advertised addresses
-kafka_client  one Metadata request by librdkafka; translation of settings
+kafka_client  one BrokerMetadata request by librdkafka; translation of settings
 """
 
 from jobs.doctor.all_checks import DoctorOptions, run_checks

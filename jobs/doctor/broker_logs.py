@@ -86,7 +86,7 @@ def _sample(file: str, timezone: str) -> Sample:
 
 
 def _beginning(stream: BinaryIO) -> tuple[bytes, bool]:
-    """Complete lines, uncompressed; True if these are all.  A run reports damage, not this."""
+    """Complete lines, uncompressed; True if these are all.  Only a run reports damage."""
     taken = bytearray()
     for block in Blocks(stream):
         taken += block
@@ -160,7 +160,7 @@ def _clock_ahead_ms(file: str, timezone: str) -> int | None:
 
 
 def _last_printed_ms(file: str) -> int | None:
-    """The last date in an uncompressed local file, in ms since 1970 of its own zone."""
+    """The last date in an uncompressed local file, in ms since 1970 in its own zone."""
     if "://" in file:
         return None
     with open(file, "rb") as stream:

@@ -12,7 +12,7 @@ from jobs.command_line.config import Config
 from jobs.doctor.kafka_client import (
     ANSWER_LIMIT_S,
     Address,
-    Metadata,
+    BrokerMetadata,
     NoAnswer,
     Problem,
     address_text,
@@ -44,7 +44,7 @@ def check_brokers(bootstrap: str, config: Config) -> Iterator[CheckResult]:
         yield from _check_ports(addresses, client.untranslatable)
         return
     answers = {address: request_metadata(address, client.values) for address in addresses}
-    reached = {a: answer for a, answer in answers.items() if isinstance(answer, Metadata)}
+    reached = {a: answer for a, answer in answers.items() if isinstance(answer, BrokerMetadata)}
     for address, answer in answers.items():
         if isinstance(answer, NoAnswer):
             text, remedy = _no_answer(address, answer, config), REMEDIES[answer.problem]
@@ -98,7 +98,7 @@ def _connection_error(address: Address) -> str | None:
 
 
 def _check_topic(
-    address: Address, metadata: Metadata, settings: Mapping[str, str]
+    address: Address, metadata: BrokerMetadata, settings: Mapping[str, str]
 ) -> Iterator[CheckResult]:
     if metadata.error == "TOPIC_AUTHORIZATION_FAILED":
         remedy = "grant this user DESCRIBE and READ on it, or set credentials under [kafka]"
@@ -114,7 +114,7 @@ def _check_topic(
 
 
 def _check_leaders(
-    address: Address, metadata: Metadata, settings: Mapping[str, str]
+    address: Address, metadata: BrokerMetadata, settings: Mapping[str, str]
 ) -> Iterator[CheckResult]:
     """Records are read from each partition's leader, at the address that it advertises."""
     leaders = sorted({leader for leader in metadata.leaders.values() if leader in metadata.brokers})

@@ -60,9 +60,10 @@ class NoAnswer:
 
 
 @dataclass(frozen=True)
-class Metadata:
-    """``brokers``: advertised address by broker id.  Of `__consumer_offsets`: the name of its error
-    code, if any, and the leader of each partition (an unknown broker id: no leader)."""
+class BrokerMetadata:
+    """``brokers``: advertised address by broker id.  ``error``: name of the error code for
+    `__consumer_offsets`, if any.  ``leaders``: broker id by partition of `__consumer_offsets` (an
+    unknown broker id: no leader)."""
 
     brokers: dict[int, Address]
     error: str | None
@@ -142,8 +143,8 @@ def _translate_login(java: Mapping[str, str], client: ClientSettings) -> None:
     client.values["sasl.password"] = options["password"]
 
 
-def request_metadata(address: Address, settings: Mapping[str, str]) -> Metadata | NoAnswer:
-    """One Metadata request for `__consumer_offsets`, which does not create the topic."""
+def request_metadata(address: Address, settings: Mapping[str, str]) -> BrokerMetadata | NoAnswer:
+    """One BrokerMetadata request for `__consumer_offsets`, which does not create the topic."""
     errors: list[KafkaError] = []
     dynamic: dict[str, Any] = {
         "bootstrap.servers": address_text(address),
@@ -187,10 +188,10 @@ def no_answer(code: int, text: str) -> NoAnswer:
     return NoAnswer(problem, _FAILED.sub("", reason))
 
 
-def _metadata(cluster: Any) -> Metadata:
+def _metadata(cluster: Any) -> BrokerMetadata:
     """``cluster``: ClusterMetadata, whose own types leave most attributes as None."""
     topic = cluster.topics[TOPIC]
-    return Metadata(
+    return BrokerMetadata(
         {broker.id: (broker.host, broker.port) for broker in cluster.brokers.values()},
         topic.error.name() if topic.error else None,
         {number: partition.leader for number, partition in topic.partitions.items()},

@@ -17,7 +17,8 @@ from jobs.doctor.results import CheckResult, failure, ok, warning
 
 OLDEST_JAVA = 17  # for Spark 4
 GIB = 1 << 30
-# Beside the driver's heap: the JVM's own memory, and Python workers (0.5 GiB measured for two).
+# Needed besides the driver's heap: the JVM's own memory, and Python workers (0.5 GiB measured for
+# two).
 BESIDES_HEAP = GIB
 LEAST_SCRATCH = GIB
 _JAVA_LIMIT_S = 30

@@ -59,7 +59,7 @@ def _user_cache(environment: Mapping[str, str]) -> Path:
 
 
 def fetch_spark_jars() -> str:
-    """Fetch what is missing; a sentence that says what is where."""
+    """Fetch missing jars; return a sentence that says where the jars are."""
     folder = jars_folder()
     fetched = fetch(SPARK_JARS, folder)
     done = "fetched into" if fetched else "already in"
@@ -106,7 +106,7 @@ def file_name(coordinate: str) -> str:
 
 
 def _copy(jar: Path, folder: Path) -> None:
-    """Under a temporary name first: another process may be fetching into the same folder."""
+    """Copy under a temporary name first: another process may be fetching into the same folder."""
     with tempfile.NamedTemporaryFile(dir=folder, delete=False) as partial:
         pass
     shutil.copy(jar, partial.name)
@@ -116,7 +116,7 @@ def _copy(jar: Path, folder: Path) -> None:
 def _resolve(coordinates: Sequence[str], home: str) -> list[str]:
     """Paths of exactly these jars, fetched by Spark's own Maven resolver to below ``home``.
 
-    Not to the user's home: the resolver stops where Maven left a jar's POM there without its jar.
+    The user's home is not used: the resolver fails if Maven left a jar's POM there without its jar.
     """
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkRuntimeError

@@ -13,7 +13,7 @@ Idempotence.  A run that is repeated, or killed and started again, leaves the sa
 tables are merged by key, all others are replaced by what the run computes.  Input that comes late
 is processed by running its date again.
 
-How a run for a date knows the past.  A row can depend on earlier dates: a rebalance
+How a run for a date reads earlier dates.  A row can depend on earlier dates: a rebalance
 begins before midnight and ends after it, a member is retained because the previous generation had
 it.  The table ``group_days`` has one row per group and date with an event, with two positions in
 the group's history as of that date:

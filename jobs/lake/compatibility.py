@@ -6,7 +6,7 @@ _REBUILD = "rebuild the lake in a new folder"
 
 
 def unknown_column(path: str, column: str) -> str:
-    """For a column that schemas/ does not have: added by a newer version, or renamed since."""
+    """The message for a column that schemas/ does not have."""
     return (
         f"{path}: column {column} is unknown to this version of Regroup (newer, or renamed since):"
         f" {_REBUILD}, or run the version that wrote it"

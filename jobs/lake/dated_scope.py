@@ -27,7 +27,7 @@ from schemas import table_key, table_partitioning
 TIMELESS = date(1970, 1, 1)
 # The tables from which all others of a run are derived.
 EVENT_TABLES = ("group_metadata", "group_events")
-# Read by several jobs of a run.
+# Tables that several jobs of a run read.
 CACHED = ("timeline", "generations", "generation_members", "churn")
 # Above this many rows, several tasks are faster than one.
 MANY_ROWS = 20_000

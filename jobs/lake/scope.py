@@ -107,7 +107,7 @@ class AllDates:
         self.lake.replace(table, df)
 
     def update_day_before(self, table: str, df: DataFrame, column: str) -> None:
-        """Nothing: all dates are replaced."""
+        """Do nothing: the run replaces all dates."""
 
 
 def scope_of(lake: Lake, first: date | None, last: date | None) -> RunScope:

@@ -154,7 +154,7 @@ class Lake:
     def upsert(
         self, table: str, df: DataFrame, *, if_: str | None = None, timed_by: str | None = None
     ) -> None:
-        """Add rows with new keys and overwrite rows with existing ones, these only ``if_`` it
+        """Add rows with new keys, and overwrite rows with existing keys if the condition ``if_``
         holds: SQL over ``t``, the stored row, and ``n``, the new one.  ``timed_by``: see
         `insert_new`.
         """
@@ -179,7 +179,7 @@ class Lake:
     def update_column(
         self, table: str, df: DataFrame, column: str, *, day: date, key: list[str]
     ) -> None:
-        """Set ``column`` of this date's rows that have a key of ``df`` to its value there."""
+        """Set ``column`` of this date's rows that have a key of ``df`` to the value in ``df``."""
         self._execute(
             table,
             df,
@@ -259,7 +259,7 @@ class Lake:
         try:
             yield
         except BaseException:
-            with suppress(Exception):  # an engine that has died must not hide why
+            with suppress(Exception):  # keep the first error if the engine has died
                 self.spark.conf.unset(_USER_METADATA)
             raise
         self.spark.conf.unset(_USER_METADATA)

@@ -127,7 +127,7 @@ def _run_all(scope: RunScope, progress: Progress, jobs: Iterable[str]) -> None:
                     del running[future]
                     future.result()
         except KeyboardInterrupt:
-            # A job that is still being planned submits its Spark job after a single cancel.
+            # Cancel repeatedly: a job in planning submits its Spark job after the first cancel.
             while wait(running, timeout=CANCEL_INTERVAL_S).not_done:
                 scope.lake.cancel_jobs()
             raise

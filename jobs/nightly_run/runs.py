@@ -55,17 +55,17 @@ class Run:
     def recorded(self, progress: Progress) -> Iterator[None]:
         """Run the body as this run; its rows are written however it ends, short of SIGKILL."""
         before = len(progress.steps)
-        whole = Step(WHOLE_RUN)
+        whole_run = Step(WHOLE_RUN)
         with self.lake.labelled(self.run_id):
             try:
-                with whole.timed():
+                with whole_run.timed():
                     yield
             except BaseException:
                 # The error that ended the run matters more than one from writing its rows.
                 with suppress(Exception):
-                    self._write([*progress.steps[before:], whole])
+                    self._write([*progress.steps[before:], whole_run])
                 raise
-            self._write([*progress.steps[before:], whole])
+            self._write([*progress.steps[before:], whole_run])
 
     def _write(self, steps: list[Step]) -> None:
         self.written = self._rows_written()

@@ -48,22 +48,22 @@ def group_rows(
 
     Raises UsageError if the lake has no evidence of the group.
     """
-    mine = f"cluster_id = {quoted(cluster_id)} AND group_id = {quoted(group_id)}"
+    of_group = f"cluster_id = {quoted(cluster_id)} AND group_id = {quoted(group_id)}"
     own_timeline = (
-        f"(SELECT seq, log_offset, topic_partition, incarnation FROM timeline WHERE {mine})"
+        f"(SELECT seq, log_offset, topic_partition, incarnation FROM timeline WHERE {of_group})"
     )
     events = rows(
         lake,
         f"""SELECT {", ".join(f"e.{name}" for name in _EVENT)}, t.incarnation,
                 epoch_ms(e.event_time) AS at_ms
-            FROM (SELECT * FROM group_events WHERE {mine}) e
+            FROM (SELECT * FROM group_events WHERE {of_group}) e
             JOIN {own_timeline} t ON t.seq = e.event_seq AND t.log_offset IS NULL""",
     )
     records = rows(
         lake,
         f"""SELECT {", ".join(f"r.{name}" for name in _RECORD)}, t.incarnation,
                 epoch_ms(r.append_time) AS at_ms
-            FROM (SELECT * FROM group_metadata WHERE {mine}) r
+            FROM (SELECT * FROM group_metadata WHERE {of_group}) r
             JOIN {own_timeline} t ON t.topic_partition = r.topic_partition
                 AND t.log_offset = r.log_offset""",
     )
@@ -72,7 +72,7 @@ def group_rows(
         f"""SELECT topic_partition, log_offset, topic, partition, tombstone, outcome, value_version,
                 committed_offset, epoch_ms(commit_time) AS at_ms
             FROM committed_offsets
-            WHERE {mine} AND NOT tombstone AND outcome = 'plain'
+            WHERE {of_group} AND NOT tombstone AND outcome = 'plain'
                 AND epoch_ms(commit_time) BETWEEN {begin_ms} AND {end_ms}""",
     )
     if not events and not records:
@@ -121,7 +121,7 @@ def cogrouped_rows(
     (jobs.what_if.last_commits) are added to the events.
     """
     position = ["cluster_id", "group_id", "topic_partition", "log_offset"]
-    # Aliased: both sides of a cogroup must not share a column of the same origin.
+    # The alias is needed: both sides of a cogroup must not share a column of the same origin.
     incarnation = F.col("incarnation").alias("incarnation")
     of_events = timeline.where("log_offset IS NULL").select(
         "cluster_id", "group_id", F.col("seq").alias("event_seq"), incarnation

@@ -3,7 +3,7 @@
 The page opens offline, from one file: an overview of all groups (how often they rebalanced, how
 long they were not Stable, why), and a timeline per group.  A timeline has a lane per process, not
 per member: a restarted process has a new member id, but the same instance id or client id and host.
-Each lane shows the phases of a rebalance as this process lives through them (join, sync, Stable),
+Each lane shows the phases of a rebalance for this process (join, sync, Stable),
 its partitions, and the causes of rebalances as marks.
 
 Partition downtime is summed over partitions: from the time when the owner gives a partition up

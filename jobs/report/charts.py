@@ -23,7 +23,7 @@ _FAMILY = alt.Color(
     "family:N",
     title=None,
     scale=alt.Scale(domain=list(FAMILIES.values())),
-    legend=None,  # the page has one for both charts
+    legend=None,  # the page has one legend for both charts
 )
 _AXIS = alt.Axis(grid=False, labelOverlap="greedy", labelSeparation=10)
 _FIT = alt.AutoSizeParams(type="fit-x", contains="padding")

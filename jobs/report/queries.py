@@ -8,7 +8,7 @@ from __future__ import annotations
 COOPERATIVE = (
     "cooperative-sticky",
     "stream",
-)  # members consume what they keep
+)  # members keep consuming the partitions that they retain
 
 # A generation lasts from the first event of its rebalance to the first event of the next one.
 _ALL_SPANS = f"""

@@ -2,7 +2,7 @@
 
 A partition's log is a sequence of segment files, each named after its first offset.  A file is a
 sequence of batches without any index or end mark; it may end with zeros (preallocated) or in the
-middle of a batch (crash).  Three formats exist, told apart by the magic byte at offset 16:
+middle of a batch (crash).  The magic byte at offset 16 distinguishes three formats:
 
     magic 0, 1  messages (brokers before 0.11): CRC-32 over one message; a compressed message wraps
                 a whole message set.  Magic 1 has timestamps and relative inner offsets.
@@ -17,10 +17,11 @@ reason.  Batches and quarantined ranges together cover the file.
 
 There are two readers of a batch.  The reference, `reader.read_batch`, decodes record by record in
 Python.  `columns.read_columns` decodes a run of batches with numpy and without Python objects;
-it refuses any unusual batch, which the reference then reads.  Tests hold both to the same records.
+it refuses any unusual batch, which the reference then reads.  Tests check that both give the same
+records.
 
 Modules
-    batch           what a file consists of: Batch, Quarantined, BadBatch
+    batch           the content of a file: Batch, Quarantined; the error BadBatch
     frames          find valid batches: checksums, search after damage, misplaced offsets
     record_batch    decode magic 2            message_set     decode magic 0 and 1
     reader          a file as batches, one by one

@@ -1,9 +1,9 @@
 """Read a broker's segment file: valid batches, and everything else quarantined.
 
-Parsers of Kafka clients are made for fetch responses, so this one is our own, on cramjam's codecs,
-crc32c and zlib's CRC-32. kafka-python's (2.0.2) raises at a zero-filled tail or a wrong length
-without a byte position to continue from, and accepts a wrong magic. confluent-kafka does not expose
-librdkafka's parser.
+Parsers of Kafka clients are made for fetch responses, so Regroup has its own, with cramjam's
+codecs, crc32c and zlib's CRC-32. The parser of kafka-python (2.0.2) raises at a zero-filled tail or
+a wrong length without a byte position to continue from, and accepts a wrong magic. confluent-kafka
+does not expose librdkafka's parser.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Read what brokers leave behind into rows for the bronze tables.
+"""Read brokers' records, logs and traces into rows for the bronze tables.
 
 A group coordinator leaves two kinds of evidence.  Its *records* in the topic `__consumer_offsets`
 have every generation's members and assignment, but not why a rebalance began; the topic is
-compacted, so superseded records disappear sooner or later.  Its *log lines* in server.log have the
+compacted, so superseded records are eventually deleted.  Its *log lines* in server.log have the
 join phase and the reasons, but no assignment.  A third kind, *traces* of the coordinator model or
 of a test broker, has requests and responses in virtual time.
 
 Records arrive in three ways: as segment files of a broker's disk, over the network from a running
-cluster, or as an export that somebody made.  All become rows of the same columns, with these rules:
+cluster, or as an export.  All become rows of the same columns, with these rules:
 
 - Every input record or line is counted once: kept, skipped (not a coordinator's, or of another
   date or topic) or quarantined with position, bytes and reason.  Counts per file add up.

@@ -77,7 +77,7 @@ ROWS = pa.schema(
 def read_broker_logs(
     spark: SparkSession, files: list[str], timezone: str, dates: DateRange
 ) -> DataFrame:
-    """ROWS of all ``files``, one task per file.  ``timezone``: of the brokers' wall clock."""
+    """ROWS of all ``files``, one task per file.  ``timezone``: zone of the brokers' clocks."""
     return rows_of_files(spark, files, lambda path: log_rows(path, timezone, dates), ROWS)
 
 

@@ -58,7 +58,7 @@ class LogEntry:
     line_number: int  # from 1
     time_ms: int | None
     line: LogLine
-    text: str  # the decoded line without its end, and the lines wrapped off it
+    text: str  # the decoded line without its end, and the lines that it was wrapped into
     stack_trace: str | None = None
 
 
@@ -263,10 +263,10 @@ class _Pending:
     raw: bytes
     text: str  # without wrapper
     following: list[str] = field(default_factory=list)
-    is_trace: list[bool] = field(default_factory=list)  # else perhaps a part of the line
+    is_trace: list[bool] = field(default_factory=list)  # False: perhaps a wrapped part of the line
 
     def full_text(self, wraps: int) -> str:
-        """The line and the lines wrapped off it."""
+        """The line, and the next ``wraps`` lines that it was wrapped into."""
         return "\n".join([_text(self.raw), *self.following[:wraps]])
 
     def trace(self, wraps: int) -> str | None:

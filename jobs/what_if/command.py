@@ -93,10 +93,10 @@ def _baseline(options: WhatIfOptions) -> Baseline:
     end_ms = moment_ms("--to", options.last, is_end=True)
     evidence = group_rows(options.lake, options.cluster_id, options.group_id, begin_ms, end_ms)
     cluster = f"cluster_id = {quoted(options.cluster_id)}"
-    mine = f"{cluster} AND group_id = {quoted(options.group_id)}"
+    of_group = f"{cluster} AND group_id = {quoted(options.group_id)}"
     committed = rows(
         options.lake,
-        f"SELECT member_id, epoch_ms(committed) AS at_ms FROM ({last_commits_sql(mine)})",
+        f"SELECT member_id, epoch_ms(committed) AS at_ms FROM ({last_commits_sql(of_group)})",
     )
     until = rows(
         options.lake,

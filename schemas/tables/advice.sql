@@ -10,5 +10,5 @@ saved_not_stable_ms            BIGINT    NOT NULL COMMENT 'time in rebalances th
 saved_rebalances               INT       NOT NULL COMMENT 'rebalances that the change saves, predicted; negative: more and shorter rebalances',
 share_saved                    DOUBLE    NOT NULL COMMENT 'saved share of the partition downtime, 0 to 1',
 sentence                       STRING    NOT NULL COMMENT 'the reason, in one sentence',
-from_time                      TIMESTAMP          COMMENT 'begin of the simulated span; null if the group could not be simulated',
+from_time                      TIMESTAMP          COMMENT 'start of the simulated span; null if the group could not be simulated',
 to_time                        TIMESTAMP          COMMENT 'end of the simulated span'

@@ -18,7 +18,7 @@ idle_members        ARRAY<STRING>    COMMENT 'processes with a subscription but 
 partitions_assigned INT              COMMENT 'partitions that have an owner',
 partitions_moved    INT              COMMENT 'partitions whose owner is another process than before',
 moves_forced        INT              COMMENT 'moves that no assignment could avoid: the owner has left, or balance requires the move',
-stickiness          DOUBLE           COMMENT 'share of the partitions with a retained owner that it kept; null without such partitions',
+stickiness          DOUBLE           COMMENT 'share of the partitions with a retained owner that this owner kept; null without such partitions',
 equals_actual       BOOLEAN NOT NULL COMMENT 'the stored assignment gives every member the same partitions, in any order',
 difference          STRING           COMMENT 'how a step differs from the stored assignment: null if equal; order (same partitions in another order); another_assignor (not the group''s own); topic_growth (equal with the partition counts that the leader knew: topics changed); custom_assignor (an implementation other than Kafka''s: the group''s assignor is not one of Kafka''s, or its leader is no Java client); assignor_fails (Kafka''s throws); other',
 partition_count_source STRING  NOT NULL COMMENT 'table: topic_partitions has every subscribed topic; assignments: counted from the highest partition assigned to any group of the cluster'

@@ -11,7 +11,7 @@ members_joined       INT             COMMENT 'member ids that appear first in a 
 members_left         INT             COMMENT 'members that left since the previous generation''s join barrier; null without a log',
 members_expired      INT             COMMENT 'members whose session expired since then; null without a log',
 members_dropped      INT             COMMENT 'members removed since then for not rejoining or not syncing in time; null without a log',
-members_replaced     INT             COMMENT 'static members replaced by a new member id, in this generation or while it was forming',
+members_replaced     INT             COMMENT 'static members replaced by a new member id, in this generation or while the generation was forming',
 members_retained     INT             COMMENT 'members of the group''s previous record that are in this one; null without records',
 members_gone         INT             COMMENT 'members of the group''s previous record that are not in this one; null without records',
 partitions_assigned  INT             COMMENT 'partitions that have an owner; null without records',

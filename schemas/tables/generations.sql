@@ -4,7 +4,7 @@
 -- Written by: jobs.generations
 cluster_id          STRING    NOT NULL COMMENT 'cluster',
 group_id            STRING    NOT NULL COMMENT 'consumer group',
-incarnation         INT       NOT NULL COMMENT 'incarnation of the group: 1, and one more each time it was deleted and created again',
+incarnation         INT       NOT NULL COMMENT 'incarnation of the group: 1, and one more each time the group was deleted and created again',
 generation          INT       NOT NULL COMMENT 'generation within the incarnation',
 event_date          DATE      NOT NULL COMMENT 'UTC date of the first event of the generation',
 preparing_time      TIMESTAMP          COMMENT 'the group entered PreparingRebalance (log)',
@@ -23,7 +23,7 @@ culprit_client_id   STRING             COMMENT 'client.id of that member, if a r
 culprit_client_host STRING             COMMENT 'address of that member, if a record has it',
 outcome             STRING    NOT NULL COMMENT 'stable, empty, superseded (the next rebalance began before the leader synced), failed (the assignment could not be stored), unknown',
 gap_before          INT                COMMENT 'missing generations right before this one: superseded, failed or compacted away; null for the first generation seen',
-topic_partition     STRING             COMMENT 'partition of __consumer_offsets with its records',
-first_offset        BIGINT             COMMENT 'offset of its first record',
-last_offset         BIGINT             COMMENT 'offset of its last record (a static replacement writes another one)',
+topic_partition     STRING             COMMENT 'partition of __consumer_offsets with the generation''s records',
+first_offset        BIGINT             COMMENT 'offset of the generation''s first record',
+last_offset         BIGINT             COMMENT 'offset of the generation''s last record (a static replacement writes another one)',
 evidence            STRING    NOT NULL COMMENT 'records, log or both'

@@ -1,4 +1,4 @@
--- group_days: one row per group and date with events of it: where a run for later dates begins to read the group's history, and what it needs of older generations.
+-- group_days: one row per group and date with events of it: where a run for later dates begins to read the group's history, and the facts about older generations that it needs.
 -- Key: (cluster_id, group_id, event_date)
 -- Partitioned by: (cluster_id, event_date)
 -- Written by: jobs.group_days
@@ -16,11 +16,11 @@ unowned_partitions  ARRAY<STRUCT<
     topic: STRING COMMENT 'topic',
     partition: INT COMMENT 'partition',
     process: STRING COMMENT 'last owner',
-    member_id: STRING COMMENT 'member id of the last owner'>> COMMENT 'partitions owned before the context generation, in its incarnation, but not in it',
+    member_id: STRING COMMENT 'member id of the last owner'>> COMMENT 'partitions owned earlier in the incarnation of the context generation, but not in this generation',
 shared_clients      ARRAY<STRUCT<
     client_id: STRING COMMENT 'client.id',
     client_host: STRING COMMENT 'address',
-    since: DATE COMMENT 'date of the first generation that shows it'>> COMMENT 'client ids and hosts that several processes have at the same time, seen up to the context generation, in its incarnation',
+    since: DATE COMMENT 'date of the first generation that shows several processes'>> COMMENT 'client ids and hosts that several processes have at the same time, seen up to the context generation, in its incarnation',
 gone_processes      ARRAY<STRUCT<
     process: STRING COMMENT 'process',
     until: DATE COMMENT 'date of the first generation without the process'>> COMMENT 'processes that were members in the days before the context generation, but not in it'

@@ -9,7 +9,7 @@ generation    INT       NOT NULL COMMENT 'generation that the rebalance made; fo
 cause_seq     INT       NOT NULL COMMENT 'number of the cause, from 1, in order',
 event_date    DATE      NOT NULL COMMENT 'UTC date of the generation',
 event_time    TIMESTAMP          COMMENT 'time of the cause',
-role          STRING    NOT NULL COMMENT 'trigger, contributing, or absorbed (it caused no rebalance)',
+role          STRING    NOT NULL COMMENT 'trigger, contributing, or absorbed (caused no rebalance)',
 cause         STRING    NOT NULL COMMENT 'cause class: MEMBER_NEW, LEAVE, LEAVE_POLL_TIMEOUT, HEARTBEAT_EXPIRY, LEADER_REJOIN, METADATA_CHANGE, STATIC_UPDATE, STATIC_REPLACED, SYNC_TIMEOUT, STORE_ERROR, ...',
 story         STRING             COMMENT 'action of the process. Departures: restart (back within a minute), stop, slow_poll (max.poll.interval.ms exceeded), crash, stop_or_crash (static members: not distinguishable), slow_rejoin, no_sync. Arrivals: start, return, restart (static), takeover (static: a second process with the instance id of a running one). Others: follow_up (second cooperative round), topic_change, rejoin. Null if unknown',
 member_id     STRING             COMMENT 'member concerned',

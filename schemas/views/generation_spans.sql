@@ -5,8 +5,8 @@ SELECT
     g.incarnation,                  -- incarnation of the group
     g.generation,                   -- generation
     g.event_date,                   -- UTC date of the generation
-    g.start_time,                   -- start of its rebalance; without a log the end of its join phase
-    g.running_time,                 -- end of its rebalance: assignment received, group empty, or superseded
+    g.start_time,                   -- start of the rebalance; without a log the end of the join phase
+    g.running_time,                 -- end of the rebalance: assignment received, group empty, or superseded
     COALESCE(g.ended_time, g.next_time, o.last_time) AS until_time, -- start of the next rebalance or deletion of the group; for the current generation the cluster's last time in the lake
     g.outcome,                      -- stable, empty, superseded, failed or unknown
     g.cause,                        -- cause class

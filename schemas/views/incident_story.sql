@@ -6,7 +6,7 @@ SELECT
     t.generation,                   -- generation that the rebalance made
     t.cause_seq,                    -- number of the cause, from 1, in order
     t.event_time,                   -- time of the cause
-    t.role,                         -- trigger, contributing, or absorbed (it caused no rebalance)
+    t.role,                         -- trigger, contributing, or absorbed (caused no rebalance)
     t.cause,                        -- cause class
     t.story,                        -- action of the process
     COALESCE(t.instance_id, t.client_id, t.member_id) AS member, -- instance id, else client id, else member id

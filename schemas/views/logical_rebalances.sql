@@ -4,12 +4,12 @@ SELECT
     group_id,                       -- consumer group
     incarnation,                    -- incarnation of the group
     logical_rebalance,              -- first generation of the logical rebalance
-    MIN(preparing_time) AS start_time, -- start of its first round; null without a log
-    MAX(end_time) AS end_time,      -- end of its last round
+    MIN(preparing_time) AS start_time, -- start of the first round; null without a log
+    MAX(end_time) AS end_time,      -- end of the last round
     MIN(generation) AS first_generation, -- first generation
     MAX(generation) AS last_generation, -- last generation
     COUNT(*) AS rounds,             -- number of rebalances
     MIN(CASE WHEN round = 1 THEN cause END) AS cause, -- cause class of the first rebalance
-    SUM(total_ms) AS not_stable_ms  -- ms not Stable in all of them; null without a log
+    SUM(total_ms) AS not_stable_ms  -- ms not Stable in all rounds; null without a log
 FROM rebalance_latency
 GROUP BY cluster_id, group_id, incarnation, logical_rebalance

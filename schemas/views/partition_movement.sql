@@ -76,7 +76,7 @@ SELECT
     o.at_generation AS generation,  -- generation
     o.topic,                        -- topic
     o.partition,                    -- partition
-    CASE WHEN o.is_after THEN o.process ELSE o.from_process END AS from_process, -- last owner, a process across restarts; null if it never had an owner
+    CASE WHEN o.is_after THEN o.process ELSE o.from_process END AS from_process, -- last owner, a process across restarts; null if the partition never had an owner
     CASE WHEN NOT o.is_after THEN o.process END AS to_process, -- current owner; null if unowned
     CASE WHEN o.is_after THEN o.generation ELSE o.from_generation END AS from_generation, -- generation of the last owner
     CASE

@@ -1,4 +1,4 @@
--- q01_by_day: rebalances per group and date: sum over any dates.
+-- q01_by_day: rebalances per group and date, which can be summed over any dates.
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group

@@ -12,7 +12,7 @@ SELECT
     g.ended_time,                   -- end of the generation: the next rebalance began or the group was deleted
     l.join_ms,                      -- ms in PreparingRebalance; null without a log
     l.sync_ms,                      -- ms in CompletingRebalance
-    l.total_ms,                     -- sum of both; null without a log
+    l.total_ms,                     -- join_ms + sync_ms; null without a log
     l.logical_rebalance,            -- first generation of its logical rebalance
     l.evidence                      -- records (sync phase only), log or both
 FROM generations g

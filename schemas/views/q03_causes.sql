@@ -4,7 +4,7 @@ SELECT
     t.group_id,                     -- consumer group
     t.cause,                        -- cause class: MEMBER_NEW, LEAVE, LEAVE_POLL_TIMEOUT, HEARTBEAT_EXPIRY, ...
     t.story,                        -- action of the process: restart, slow_poll, crash, ...; null if unknown
-    COUNT(*) AS rebalances,         -- rebalances that it triggered, including superseded and empty ones
+    COUNT(*) AS rebalances,         -- rebalances with this trigger, including superseded and empty ones
     ROUND(100 * COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY t.cluster_id, t.group_id), 1) AS percent, -- share of the group's rebalances
     SUM(l.total_ms) AS not_stable_ms -- ms not Stable in these rebalances; null without a log
 FROM rebalance_causes t

@@ -7,7 +7,7 @@ SELECT
     preparing_time,                 -- start of the rebalance; null without a log
     cause,                          -- cause class
     story,                          -- action of the process
-    culprit,                        -- process that triggered it
+    culprit,                        -- process that triggered the rebalance
     total_ms                        -- ms not Stable
 FROM rebalances
 WHERE outcome = 'stable'

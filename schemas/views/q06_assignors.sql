@@ -4,14 +4,14 @@ SELECT
     group_id,                       -- consumer group
     assignor,                       -- actual: the stored assignments; else the assignor that was run again
     mode,                           -- step: starts from the stored assignment of the previous generation; chain: from the assignor's own result for it
-    MAX(own) AS own,                -- the group chose it at least once
+    MAX(own) AS own,                -- the group chose this assignor at least once
     COUNT(*) AS generations,        -- generations that were run again
     SUM(rounds) AS rebalances,      -- rebalances needed, including second rounds after a revocation
     SUM(partitions_moved) AS partitions_moved, -- partitions whose owner is another process than before
     SUM(moves_forced) AS moves_forced, -- moves that no assignment could avoid
     SUM(partitions_moved) - SUM(moves_forced) AS moves_in_excess, -- moves that a better assignment avoids
     MAX(partitions_moved) AS max_partitions_moved, -- most partitions moved in one generation
-    ROUND(100 * AVG(stickiness), 1) AS stickiness_percent, -- share of the partitions with a retained owner that it kept, mean over generations, percent
+    ROUND(100 * AVG(stickiness), 1) AS stickiness_percent, -- share of the partitions with a retained owner that this owner kept, mean over generations, percent
     AVG(imbalance) AS average_imbalance, -- sum of the differences in partitions over all pairs of members, mean; 0 is best
     SUM(CASE WHEN equals_actual THEN 1 ELSE 0 END) AS equal_to_actual -- generations in which the stored assignment gives every member the same partitions
 FROM assignor_quality

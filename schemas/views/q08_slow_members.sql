@@ -67,10 +67,10 @@ SELECT
     p.generation,                   -- generation that the rebalance made
     p.preparing_time,               -- start of the rebalance
     p.join_ms,                      -- ms waiting for all members to join
-    j.process AS last_to_join,      -- process that joined last, by log and commits; null if neither shows it
-    UNIX_MILLIS(j.arrival_time) - UNIX_MILLIS(p.preparing_time) AS last_join_after_ms, -- ms from the start of the rebalance to its join
-    UNIX_MILLIS(p.joined_time) - UNIX_MILLIS(j.arrival_time) AS waited_on_ms, -- ms waited after that: for the initial delay, or for a member that did not rejoin
-    j.evidence,                     -- log (a line has its join) or commits (it committed, as eager members do right before they rejoin)
+    j.process AS last_to_join,      -- process that joined last, by log and commits; null if unknown
+    UNIX_MILLIS(j.arrival_time) - UNIX_MILLIS(p.preparing_time) AS last_join_after_ms, -- ms from the start of the rebalance to this join
+    UNIX_MILLIS(p.joined_time) - UNIX_MILLIS(j.arrival_time) AS waited_on_ms, -- ms waited after this join: for the initial delay, or for a member that did not rejoin
+    j.evidence,                     -- log (a line has its join) or commits (the process committed, as eager members do right before they rejoin)
     p.members_dropped,              -- members removed for not rejoining or not syncing in time
     p.sync_ms,                      -- ms waiting for the leader's assignment
     COALESCE(n.process, p.leader) AS last_to_sync, -- the leader, which all other members wait for

@@ -58,11 +58,11 @@ SELECT
     c.cluster_id,                   -- cluster
     v.group_id,                     -- consumer group
     v.incarnation,                  -- incarnation of the group
-    c.topic_partition,              -- partition of __consumer_offsets with its records
+    c.topic_partition,              -- partition of __consumer_offsets with the group's records
     CASE WHEN c.event = 'PARTITION_LOAD' THEN 'loaded' ELSE 'unloaded' END AS change, -- loaded (a broker becomes coordinator) or unloaded (a broker stops being coordinator)
     c.change_time,                  -- end of the load, or start of the unload
-    c.broker_id,                    -- broker that loaded or unloaded it
-    b.broker_id AS previous_broker_id,   -- broker of the previous load (loads only); null if it is not in the logs
+    c.broker_id,                    -- broker that loaded or unloaded the group
+    b.broker_id AS previous_broker_id,   -- broker of the previous load (loads only); null if not logged
     c.load_ms,                      -- duration of the load in ms, as logged (loads only)
     COUNT(s.generation) AS rebalances_within_5_min, -- rebalances of the group that began within 5 minutes after the change
     MIN(s.start_time) AS next_rebalance_time, -- start of the first of these rebalances

@@ -23,12 +23,12 @@ SELECT
     s.group_id,                     -- consumer group
     s.incarnation,                  -- incarnation of the group
     s.generation,                   -- generation that the rebalance made
-    s.start_time,                   -- start of the rebalance; without a log the end of its join phase
+    s.start_time,                   -- start of the rebalance; without a log the end of the join phase
     s.running_time AS end_time,     -- end of the rebalance: assignment received, group empty, or superseded by the next rebalance
     s.outcome,                      -- stable, empty, superseded, failed or unknown
     r.cause,                        -- cause class
     r.story,                        -- action of the process
-    r.culprit,                      -- process that triggered it
+    r.culprit,                      -- process that triggered the rebalance
     s.total_ms,                     -- ms not Stable; null without a log
     r.partitions_moved,             -- partitions whose owner changed to another process
     p.partitions_unavailable,       -- partitions that were unowned for a time

@@ -31,13 +31,13 @@ SELECT
     m.group_id,                     -- consumer group
     m.instance_id,                  -- group.instance.id
     m.session_timeout_ms,           -- session.timeout.ms: a restart within it causes no rebalance
-    m.member_ids,                   -- member ids that it had
-    m.hosts,                        -- addresses that it joined from
-    COALESCE(c.replacements, 0) AS replacements, -- replacements by a new member id within its session
+    m.member_ids,                   -- member ids of the instance
+    m.hosts,                        -- addresses of the instance
+    COALESCE(c.replacements, 0) AS replacements, -- replacements by a new member id within the session
     COALESCE(c.takeovers, 0) AS takeovers, -- replacements while the old process still ran: two processes with one instance id
     COALESCE(f.fenced, 0) AS fenced, -- requests refused with FENCED_INSTANCE_ID, as logged
     COALESCE(c.expiries, 0) AS expiries, -- session expirations
-    COALESCE(c.rebalances_started, 0) AS rebalances_started -- rebalances that it triggered
+    COALESCE(c.rebalances_started, 0) AS rebalances_started -- rebalances that the instance triggered
 FROM members m
 LEFT JOIN fences f
     ON f.cluster_id = m.cluster_id AND f.group_id = m.group_id AND f.instance_id = m.instance_id

@@ -79,7 +79,7 @@ groups AS (
 SELECT
     g.cluster_id,                   -- cluster
     g.group_id,                     -- consumer group
-    g.event_date,                   -- last UTC date on which it had members; all columns are of that date
+    g.event_date,                   -- last UTC date on which the group had members; all columns are of that date
     g.members,                      -- most members of a generation
     g.static_members,               -- most members with a group.instance.id
     g.dynamic_members,              -- most members without a group.instance.id

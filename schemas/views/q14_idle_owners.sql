@@ -33,8 +33,8 @@ SELECT
     incarnation,                    -- incarnation of the group
     generation,                     -- generation
     process,                        -- process, the same across restarts
-    running_time AS since_time,     -- time from which it owned its partitions
-    UNIX_MILLIS(until_time) - UNIX_MILLIS(running_time) AS held_ms, -- ms that it owned them, until the next rebalance began
+    running_time AS since_time,     -- time from which the process owned its partitions
+    UNIX_MILLIS(until_time) - UNIX_MILLIS(running_time) AS held_ms, -- ms from since_time to the start of the next rebalance
     partitions,                     -- owned partitions
     partitions_without_commits,     -- owned partitions without a commit until the next generation ran
     commits,                        -- commits for the other partitions

@@ -2,10 +2,10 @@
 SELECT
     p.cluster_id,                   -- cluster
     p.topic_partition,              -- partition of __consumer_offsets
-    SUM(p.records) AS records,      -- records read from it
+    SUM(p.records) AS records,      -- records read from the partition
     SUM(p.bytes) AS bytes,          -- bytes of keys and values, uncompressed
     ROUND(100 * SUM(p.bytes) / SUM(SUM(p.bytes)) OVER (PARTITION BY p.cluster_id), 1) AS bytes_percent, -- share of the cluster's bytes
-    COUNT(p.group_id) AS groups,    -- groups with records in it
+    COUNT(p.group_id) AS groups,    -- groups with records in the partition
     MAX_BY(p.group_id, p.bytes) AS hottest_group, -- group with the most bytes
     ROUND(100 * MAX(p.bytes) / SUM(p.bytes), 1) AS hottest_group_percent -- share of the partition's bytes by that group
 FROM (

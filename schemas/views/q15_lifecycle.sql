@@ -36,26 +36,26 @@ commits AS (
 SELECT
     COALESCE(v.cluster_id, c.cluster_id) AS cluster_id, -- cluster
     COALESCE(v.group_id, c.group_id) AS group_id, -- consumer group
-    v.incarnation AS incarnations,  -- number of its last incarnation; null for a group without generations that only commits
-    v.created_time,                 -- first event of its last incarnation
-    v.generations,                  -- generations of its last incarnation with evidence
+    v.incarnation AS incarnations,  -- number of the last incarnation; null for a group without generations that only commits
+    v.created_time,                 -- first event of the last incarnation
+    v.generations,                  -- generations of the last incarnation with evidence
     CASE
         WHEN v.incarnation IS NULL THEN 'commits only'
         WHEN d.deleted_time >= v.last_running THEN 'dead'
         WHEN v.last_outcome = 'empty' THEN 'empty'
         ELSE 'members'
     END AS state,                   -- members, empty, dead (deleted or expired), or commits only (no member ever joined)
-    CASE WHEN v.last_outcome = 'empty' THEN v.last_running END AS empty_since, -- time at which it became empty
-    CASE WHEN d.deleted_time >= v.last_running THEN d.deleted_time END AS deleted_time, -- time of its deletion
+    CASE WHEN v.last_outcome = 'empty' THEN v.last_running END AS empty_since, -- time at which the group became empty
+    CASE WHEN d.deleted_time >= v.last_running THEN d.deleted_time END AS deleted_time, -- time of the group's deletion
     c.last_commit_time,             -- time of the last commit
     -- KIP-211: a group's offsets expire offsets.retention.minutes after it became empty.
     CASE
         WHEN v.incarnation IS NULL THEN c.last_commit_time + INTERVAL '7' DAY
         WHEN v.last_outcome = 'empty' AND (d.deleted_time IS NULL OR d.deleted_time < v.last_running)
             THEN v.last_running + INTERVAL '7' DAY
-    END AS expires_time,            -- time at which it expires with its offsets, without further joins: after 7 days, the default of offsets.retention.minutes since Kafka 2.0
+    END AS expires_time,            -- time at which the group expires with its offsets, without further joins: after 7 days, the default of offsets.retention.minutes since Kafka 2.0
     COALESCE(t.group_tombstones, 0) AS group_tombstones, -- tombstones of the group
-    COALESCE(c.offset_tombstones, 0) AS offset_tombstones -- tombstones of its offsets
+    COALESCE(c.offset_tombstones, 0) AS offset_tombstones -- tombstones of the group's offsets
 FROM (
     SELECT l.* FROM incarnations l
     JOIN last_incarnations s

@@ -8,13 +8,13 @@ SELECT
     l.end_time,                     -- end of the rebalance: assignment received, group empty, or superseded by the next rebalance
     g.outcome,                      -- stable, empty, superseded, failed or unknown
     g.cause,                        -- cause class
-    t.story,                        -- action of the process that triggered it
-    COALESCE(t.instance_id, g.culprit_client_id) AS culprit, -- process that triggered it: instance id, else client id
+    t.story,                        -- action of the process that triggered the rebalance
+    COALESCE(t.instance_id, g.culprit_client_id) AS culprit, -- process that triggered the rebalance: instance id, else client id
     g.culprit_client_host,          -- address of that member, if a record has it
     g.member_count,                 -- members when the join completed
     l.join_ms,                      -- ms waiting for all members to join; null without a log
     l.sync_ms,                      -- ms waiting for the leader's assignment
-    l.total_ms,                     -- sum of both: ms not Stable; null without a log
+    l.total_ms,                     -- join_ms + sync_ms: ms not Stable; null without a log
     l.logical_rebalance,            -- first generation of its logical rebalance
     l.round,                        -- number of the rebalance within the logical rebalance, from 1
     c.members_joined,               -- member ids that appear first in this generation
@@ -26,7 +26,7 @@ SELECT
     c.partitions_orphaned,          -- partitions that had an owner before and are unowned now; null without records
     c.partitions_new,               -- partitions that never had an owner before; null without records
     c.moves_forced,                 -- moves that no assignment could avoid; null without records
-    g.gap_before,                   -- missing generations right before it
+    g.gap_before,                   -- missing generations right before this one
     g.evidence                      -- records, log or both
 FROM generations g
 LEFT JOIN rebalance_latency l

@@ -2,16 +2,16 @@
 SELECT
     r.cluster_id,                   -- cluster
     r.group_id,                     -- consumer group
-    r.pause_below_ms,               -- pauses between its rebalances are shorter than this
+    r.pause_below_ms,               -- pauses within the storm are shorter than this
     r.storm,                        -- number of the storm in the group's history, per pause_below_ms
     MIN(r.start_time) AS start_time, -- start of the first rebalance
     MAX(r.running_time) AS end_time, -- end of the last rebalance
-    MIN(r.incarnation) AS first_incarnation, -- incarnation of the group in which it began
+    MIN(r.incarnation) AS first_incarnation, -- incarnation of the group in which the storm began
     MIN_BY(r.generation, r.place) AS first_generation, -- first generation of the storm
     MAX_BY(r.generation, r.place) AS last_generation, -- last generation of the storm
     COUNT(*) AS generations,        -- rebalances, including superseded and empty ones
     SUM(CASE WHEN r.outcome = 'stable' THEN 1 ELSE 0 END) AS rebalances, -- rebalances that became Stable
-    MAX(CASE WHEN r.pause_ms < r.pause_below_ms THEN r.pause_ms END) AS longest_pause_ms, -- longest pause between two of its rebalances
+    MAX(CASE WHEN r.pause_ms < r.pause_below_ms THEN r.pause_ms END) AS longest_pause_ms, -- longest pause between two rebalances of the storm
     SUM(r.total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     MAX_BY(r.cause, r.weight) AS dominant_cause, -- most frequent cause class of the rebalances
     ROUND(100 * MAX(r.times) / COUNT(*), 1) AS dominant_percent, -- share of rebalances with this cause
@@ -22,7 +22,7 @@ FROM (
         COUNT(n.cause) OVER (
             PARTITION BY n.cluster_id, n.group_id, n.pause_below_ms, n.storm, n.cause
         ) AS times,
-        -- Of equally frequent causes the first one.
+        -- The first one of equally frequent causes.
         1000000 * COUNT(n.cause) OVER (
             PARTITION BY n.cluster_id, n.group_id, n.pause_below_ms, n.storm, n.cause
         ) - MIN(n.place) OVER (

@@ -195,7 +195,7 @@ def member(group, generation, member_id, process):
 
 
 def test_a_process_that_rejoins_again_and_again_flaps(plant):
-    """It has a new member id each time; its first join does not count."""
+    """The process has a new member id each time; its first join does not count."""
     stories = [("start", "m0"), ("return", "m1"), ("return", "m2"), ("return", "m3")]
     lake = plant(
         [("g", n, n * 100, n * 100 + 1, n * 100 + 2) for n in (1, 2, 3, 4)],

@@ -112,7 +112,8 @@ def test_the_reason_for_a_difference(rule):
 
 
 def test_an_assignor_that_fails_has_no_figures():
-    """It fails on claims of nonexistent partitions, which a chain of its own results never has."""
+    """The assignor fails on claims of nonexistent partitions; a chain of its own results has
+    none."""
     rows = [
         generation(1, {"a": [5, 6], "b": [7, 8]}),
         generation(2, {"a": [0], "b": [1], "c": []}),

@@ -197,7 +197,7 @@ def test_a_broken_law_is_exit_1(regroup, broken_lake):
     ]
 
 
-def test_the_command_itself(lake):
+def test_the_command_in_a_new_process(lake):
     command = [sys.executable, "-m", "jobs.command_line.cli", "sql", "--lake", lake]
 
     done = subprocess.run([*command, "SELECT 1 AS one", "--format", "csv"], capture_output=True)

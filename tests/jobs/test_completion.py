@@ -1,4 +1,4 @@
-"""Completion: what bash offers at a TAB, asked of bash itself."""
+"""Completion: the words that a real bash offers at a TAB."""
 
 import os
 import subprocess
@@ -9,8 +9,8 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-# As `regroup --install-completion` sets it up, then a TAB at the end of the words given.
-AT_A_TAB = """
+# The setup of `regroup --install-completion`, then a TAB at the end of the words.
+COMPLETION_AT_TAB = """
 eval "$(regroup --show-completion)"
 COMP_WORDS=("$@")
 COMP_CWORD=$(($# - 1))
@@ -43,13 +43,13 @@ def bash(script, *words, **environment):
     ],
     ids=" ".join,
 )
-def test_bash_offers(words, offered):
-    assert bash(AT_A_TAB, *words) == offered
+def test_bash_offers_words(words, offered):
+    assert bash(COMPLETION_AT_TAB, *words) == offered
 
 
-def test_it_is_installed_into_bash(tmp_path):
-    """From then on an interactive bash knows it."""
-    # Its parent tells which shell it is: bash is it only where it has something left to do.
+def test_completion_is_installed_into_bash(tmp_path):
+    """Afterwards an interactive bash completes words of regroup."""
+    # regroup looks at its parent process; without `exit $?`, bash would be replaced by regroup.
     bash("regroup --install-completion; exit $?", HOME=str(tmp_path))
 
     completion = bash("bash -ic 'complete -p regroup' 2>/dev/null", HOME=str(tmp_path))

@@ -25,7 +25,7 @@ from jobs.command_line.config import Config
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format
 from jobs.doctor import broker_logs, brokers, kafka_client, lakes, machine, spark
-from jobs.doctor.kafka_client import Metadata
+from jobs.doctor.kafka_client import BrokerMetadata
 from jobs.doctor.results import failure, ok, warning
 from jobs.sources.segments import TOPIC
 
@@ -442,29 +442,33 @@ NO_LEADER = {0: 1, 1: -1, 2: 1}
 @pytest.mark.parametrize(
     ("metadata", "severity", "text"),
     [
-        (Metadata({1: ADDRESS}, None, LEADERS), "ok", "__consumer_offsets has 3 partitions on 1 b"),
         (
-            Metadata({1: ADDRESS}, "UNKNOWN_TOPIC_OR_PART", {}),
+            BrokerMetadata({1: ADDRESS}, None, LEADERS),
+            "ok",
+            "__consumer_offsets has 3 partitions on 1 b",
+        ),
+        (
+            BrokerMetadata({1: ADDRESS}, "UNKNOWN_TOPIC_OR_PART", {}),
             "warning",
             "answers, but has no __consumer_offsets",
         ),
         (
-            Metadata({1: ADDRESS}, "TOPIC_AUTHORIZATION_FAILED", {}),
+            BrokerMetadata({1: ADDRESS}, "TOPIC_AUTHORIZATION_FAILED", {}),
             "failure",
             "no permission to describe __consumer_offsets",
         ),
         (
-            Metadata({1: ADDRESS}, "LEADER_NOT_AVAILABLE", {}),
+            BrokerMetadata({1: ADDRESS}, "LEADER_NOT_AVAILABLE", {}),
             "failure",
             "__consumer_offsets: the broker answers LEADER_NOT_AVAILABLE",
         ),
         (
-            Metadata({1: ADDRESS}, None, NO_LEADER),
+            BrokerMetadata({1: ADDRESS}, None, NO_LEADER),
             "failure",
             "1 of 3 partitions of __consumer_offsets have no leader",
         ),
         (
-            Metadata({1: ("127.0.0.1", 10)}, None, LEADERS),
+            BrokerMetadata({1: ("127.0.0.1", 10)}, None, LEADERS),
             "failure",
             "broker 1 advertises 127.0.0.1:10: Connection refused",
         ),

@@ -21,8 +21,11 @@ from jobs.sources.dump import Dump, file_rows
 from jobs.sources.dump_columns import SPELLINGS, columns_of
 from jobs.sources.rows import DateRange
 
-EVE, DAY, NO_TIME = date(2026, 11, 20), date(2026, 11, 21), date(1970, 1, 1)
-EVE_MS, DAY_MS = 1_795_175_000_000, 1_795_219_200_000  # 2026-11-20 11:43:20, 2026-11-21 00:00
+DAY_BEFORE, DAY, NO_TIME = date(2026, 11, 20), date(2026, 11, 21), date(1970, 1, 1)
+DAY_BEFORE_MS, DAY_MS = (
+    1_795_175_000_000,
+    1_795_219_200_000,
+)  # 2026-11-20 11:43:20, 2026-11-21 00:00
 KEY_OF_GROUP = encode_key(2, {"group": "g"})
 COMMIT = encode_key(1, {"group": "g", "topic": "t", "partition": 0})
 COMMITTED = encode_value(
@@ -202,19 +205,19 @@ def at(time_ms):
     return datetime.fromtimestamp(time_ms / 1000, UTC)
 
 
-OURS = "__consumer_offsets"
+OFFSETS_TOPIC = "__consumer_offsets"
 RECORDS = [
-    (OURS, 3, 0, at(EVE_MS), KEY_OF_GROUP, None),
-    (OURS, 3, 1, at(DAY_MS), COMMIT, COMMITTED),
-    (OURS, 3, 1, at(DAY_MS), COMMIT, COMMITTED),
-    (OURS, 3, 2, at(DAY_MS), UNKNOWN, b"x"),
-    (OURS, 4, 0, None, KEY_OF_GROUP, None),
+    (OFFSETS_TOPIC, 3, 0, at(DAY_BEFORE_MS), KEY_OF_GROUP, None),
+    (OFFSETS_TOPIC, 3, 1, at(DAY_MS), COMMIT, COMMITTED),
+    (OFFSETS_TOPIC, 3, 1, at(DAY_MS), COMMIT, COMMITTED),
+    (OFFSETS_TOPIC, 3, 2, at(DAY_MS), UNKNOWN, b"x"),
+    (OFFSETS_TOPIC, 4, 0, None, KEY_OF_GROUP, None),
     ("orders", 3, 9, at(DAY_MS), b"k", b"v"),
-    (OURS, 3, None, at(DAY_MS), KEY_OF_GROUP, None),
+    (OFFSETS_TOPIC, 3, None, at(DAY_MS), KEY_OF_GROUP, None),
 ]
 COUNTS = [  # log, inputs, kept by date, quarantined, skipped, first and last offset
     (None, 1, {}, 0, 1, 9, 9),
-    ("__consumer_offsets-3", 5, {EVE: 1, DAY: 1}, 2, 1, 0, 2),
+    ("__consumer_offsets-3", 5, {DAY_BEFORE: 1, DAY: 1}, 2, 1, 0, 2),
     ("__consumer_offsets-4", 1, {NO_TIME: 1}, 0, 0, 0, 0),
 ]
 
@@ -243,7 +246,7 @@ def test_every_record_once_and_counts_add_up(lake, tmp_path, format_):
 
     columns = ("topic_partition", "log_offset", "event_date", "key_type", "key", "value", "source")
     assert rows_of(lake, "offsets_records", *columns) == [
-        ("__consumer_offsets-3", 0, EVE, 2, KEY_OF_GROUP, None, "dump"),
+        ("__consumer_offsets-3", 0, DAY_BEFORE, 2, KEY_OF_GROUP, None, "dump"),
         ("__consumer_offsets-3", 1, DAY, 1, COMMIT, COMMITTED, "dump"),
         ("__consumer_offsets-4", 0, NO_TIME, 2, KEY_OF_GROUP, None, "dump"),
     ]
@@ -261,7 +264,9 @@ def test_every_record_once_and_counts_add_up(lake, tmp_path, format_):
 
 def test_every_record_once_also_with_times_in_another_zone(lake, tmp_path):
     for name, ahead_ms in (("utc", 0), ("elsewhere", 7_200_000)):
-        records = [(OURS, 3, n, at(DAY_MS + n + ahead_ms), COMMIT, COMMITTED) for n in range(3)]
+        records = [
+            (OFFSETS_TOPIC, 3, n, at(DAY_MS + n + ahead_ms), COMMIT, COMMITTED) for n in range(3)
+        ]
         (tmp_path / name).mkdir()
         pq.write_table(table(records), tmp_path / name / "0.parquet")
         run(lake, Inputs(dump=Dump(str(tmp_path / name))))
@@ -271,11 +276,11 @@ def test_every_record_once_also_with_times_in_another_zone(lake, tmp_path):
 
 def test_records_of_segments_and_dump_once_after_a_run_killed_before_counting(lake, tmp_path):
     two_hours = 7_200_000
-    records = [(OURS, 3, n, at(DAY_MS + two_hours), COMMIT, COMMITTED) for n in range(3)]
+    records = [(OFFSETS_TOPIC, 3, n, at(DAY_MS + two_hours), COMMIT, COMMITTED) for n in range(3)]
     pq.write_table(table(records), tmp_path / "0.parquet")
     run(lake, Inputs(dump=Dump(str(tmp_path / "0.parquet"))))
     shutil.rmtree(lake.path("ingested_files"))
-    segment = tmp_path / f"{OURS}-3" / f"{0:020}.log"
+    segment = tmp_path / f"{OFFSETS_TOPIC}-3" / f"{0:020}.log"
     segment.parent.mkdir()
     segment.write_bytes(record_batch(0, 0, DAY_MS, [(COMMIT, COMMITTED)] * 3))
 
@@ -290,22 +295,28 @@ def test_a_folder_may_have_several_formats_and_column_names(lake, tmp_path):
     folder.mkdir()
     # base64 and times as text, as a table of strings has them
     texts = [
-        (OURS, "3", "0", "2026-11-20 11:43:20", b64(KEY_OF_GROUP), None),
-        (OURS, "3", "1", str(DAY_MS), b64(COMMIT), b64(COMMITTED)),
-        (OURS, "3", "x", str(DAY_MS), b64(KEY_OF_GROUP), None),
-        (OURS, "3", "5", "noon", b64(KEY_OF_GROUP), None),
-        (OURS, "3", "6", str(DAY_MS), "no base64!", None),
+        (OFFSETS_TOPIC, "3", "0", "2026-11-20 11:43:20", b64(KEY_OF_GROUP), None),
+        (OFFSETS_TOPIC, "3", "1", str(DAY_MS), b64(COMMIT), b64(COMMITTED)),
+        (OFFSETS_TOPIC, "3", "x", str(DAY_MS), b64(KEY_OF_GROUP), None),
+        (OFFSETS_TOPIC, "3", "5", "noon", b64(KEY_OF_GROUP), None),
+        (OFFSETS_TOPIC, "3", "6", str(DAY_MS), "no base64!", None),
     ]
     as_text = dict.fromkeys(("partition", "offset", "timestamp", "key", "value"), pa.string())
     pq.write_table(table(texts, **as_text), folder / "a.parquet")
     avro(folder / "b", [(KEY_OF_GROUP, None, 5, 0, DAY_MS)])
-    kcat = {"topic": OURS, "partition": 6, "offset": 2, "ts": DAY_MS, "key": b64(KEY_OF_GROUP)}
+    kcat = {
+        "topic": OFFSETS_TOPIC,
+        "partition": 6,
+        "offset": 2,
+        "ts": DAY_MS,
+        "key": b64(KEY_OF_GROUP),
+    }
     (folder / "c").write_text(json.dumps(kcat | {"payload": None}) + "\nhalf a li")
     run(lake, Inputs(dump=Dump(str(folder))))
 
     columns = ("topic_partition", "log_offset", "event_date", "key", "value")
     assert rows_of(lake, "offsets_records", *columns) == [
-        ("__consumer_offsets-3", 0, EVE, KEY_OF_GROUP, None),
+        ("__consumer_offsets-3", 0, DAY_BEFORE, KEY_OF_GROUP, None),
         ("__consumer_offsets-3", 1, DAY, COMMIT, COMMITTED),
         ("__consumer_offsets-5", 0, DAY, KEY_OF_GROUP, None),
         ("__consumer_offsets-6", 2, DAY, KEY_OF_GROUP, None),

@@ -52,7 +52,7 @@ def record(ms, generation, members=("a",), state_ms=None):
 # rule -> events in their order, then
 #         (incarnation, generation, prepared, joined, stable, ended, outcome, members, gap,
 #          evidence)
-COURSES = {
+TIMES_AND_OUTCOMES = {
     "line and record are evidence of one generation": (
         [start(1000, 0), joined(4000, 1), assigned(4010, 1), record(4012, 1, state_ms=4000)],
         [(1, 1, 1000, 4000, 4010, None, "stable", 1, None, "both")],
@@ -259,12 +259,12 @@ def computed(frame, cases):
 def courses(frame, by_group):
     columns = ["incarnation", "generation", "preparing_time", "joined_time", "stable_time",
                "ended_time", "outcome", "member_count", "gap_before", "evidence"]  # fmt: skip
-    return by_group(computed(frame, COURSES), ["incarnation", "generation"], columns)
+    return by_group(computed(frame, TIMES_AND_OUTCOMES), ["incarnation", "generation"], columns)
 
 
-@pytest.mark.parametrize("rule", COURSES)
-def test_course(courses, rule):
-    assert_rows(courses[rule], COURSES[rule][-1])
+@pytest.mark.parametrize("rule", TIMES_AND_OUTCOMES)
+def test_times_and_outcome(courses, rule):
+    assert_rows(courses[rule], TIMES_AND_OUTCOMES[rule][-1])
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,11 @@ from jobs.ingest import Inputs, run
 from jobs.lake.tables import Lake
 from jobs.sources.rows import DateRange
 
-EVE, DAY = date(2026, 11, 20), date(2026, 11, 21)
-EVE_MS, DAY_MS = 1_795_175_000_000, 1_795_219_200_000  # 2026-11-20 11:43:20, 2026-11-21 00:00
+DAY_BEFORE, DAY = date(2026, 11, 20), date(2026, 11, 21)
+DAY_BEFORE_MS, DAY_MS = (
+    1_795_175_000_000,
+    1_795_219_200_000,
+)  # 2026-11-20 11:43:20, 2026-11-21 00:00
 NO_TIME = date(1970, 1, 1)
 
 KEY_OF_GROUP = encode_key(2, {"group": "g"})
@@ -37,7 +40,9 @@ def message(offset, key, value, time_ms=None):
 
 
 UNKNOWN = message(2, UNKNOWN_KEY, b"x", DAY_MS)
-SEGMENT = message(0, KEY_OF_GROUP, None, EVE_MS) + message(1, COMMIT, COMMITTED, DAY_MS) + UNKNOWN
+SEGMENT = (
+    message(0, KEY_OF_GROUP, None, DAY_BEFORE_MS) + message(1, COMMIT, COMMITTED, DAY_MS) + UNKNOWN
+)
 TAIL = b"\xff" * 20
 WITHOUT_TIME = message(0, COMMIT, COMMITTED)
 
@@ -47,7 +52,7 @@ def line(time, message):
     return f"[2026-11-{time}] INFO [GroupCoordinator 7]: {message} {logger}\n"
 
 
-# In Berlin the day begins an hour before UTC's.
+# In Berlin a day begins an hour earlier than in UTC.
 LINES = [
     line("21 00:30:00,000", "Group g with generation 1 is now empty (__consumer_offsets-3)"),
     line("21 01:00:00,000", "Stabilized group g generation 2 (__consumer_offsets-3)"),
@@ -111,7 +116,7 @@ def test_a_run_for_a_date_reads_this_date_and_records_without_a_time(runs):
 
 def test_a_record_in_several_files_is_stored_once(runs):
     assert rows(runs[1], "offsets_records", *RECORD) == [
-        ("__consumer_offsets-3", 0, EVE, 2),
+        ("__consumer_offsets-3", 0, DAY_BEFORE, 2),
         ("__consumer_offsets-3", 1, DAY, 1),
         ("__consumer_offsets-4", 0, NO_TIME, 1),
     ]
@@ -129,7 +134,7 @@ def test_a_record_is_stored_with_its_bytes_and_position(runs):
 
 def test_a_rolled_log_is_read_once(runs):
     assert rows(runs[1], "broker_log_events", *EVENT) == [
-        ("GROUP_EMPTY", 1, EVE, 7),
+        ("GROUP_EMPTY", 1, DAY_BEFORE, 7),
         ("JOIN_COMPLETE", 2, DAY, 7),
         ("JOIN_COMPLETE", 3, DAY, 7),
     ]
@@ -165,10 +170,10 @@ def test_counts_of_every_file_add_up(runs, folder):
               for row in rows(runs[1], "ingested_files", *columns)}  # fmt: skip
 
     assert counts == {
-        "data/__consumer_offsets-3/0.log": (3, {EVE: 1, DAY: 1}, 1, 0, len(TAIL)),
-        "backup/__consumer_offsets-3/0.log": (3, {EVE: 1, DAY: 1}, 1, 0, 0),
+        "data/__consumer_offsets-3/0.log": (3, {DAY_BEFORE: 1, DAY: 1}, 1, 0, len(TAIL)),
+        "backup/__consumer_offsets-3/0.log": (3, {DAY_BEFORE: 1, DAY: 1}, 1, 0, 0),
         "data/__consumer_offsets-4/0.log": (1, {NO_TIME: 1}, 0, 0, 0),
-        "server.log": (5, {EVE: 1, DAY: 2}, 1, 1, 0),
+        "server.log": (5, {DAY_BEFORE: 1, DAY: 2}, 1, 1, 0),
     }
 
 

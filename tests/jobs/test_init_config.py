@@ -21,15 +21,15 @@ def file(tmp_path):
     return tmp_path / "regroup.toml"
 
 
-def test_it_has_the_defaults(file):
+def test_the_file_has_the_defaults(file):
     assert load_config(str(file)) == load_config(None)
 
 
-def test_it_has_every_section(file):
+def test_the_file_has_every_section(file):
     assert set(tomllib.loads(file.read_text())) == set(SECTIONS)
 
 
-def test_it_has_every_threshold_with_its_default(file):
+def test_the_file_has_every_threshold_with_its_default(file):
     alerts = tomllib.loads(file.read_text())["alerts"]
 
     assert alerts == {
@@ -72,7 +72,7 @@ def test_settings_in_comments_are_valid(file):
 
 
 def test_every_packaged_setting_of_spark_has_a_meaning():
-    """A new one in conf/local.toml without a meaning is a KeyError."""
+    """A setting in conf/local.toml without a meaning raises KeyError."""
     local = load_config(str(CONF / "local.toml"))
 
     assert all(f"\n{name} = " in text("regroup.toml") for name in local.spark)

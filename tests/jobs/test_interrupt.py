@@ -84,7 +84,7 @@ def interrupted_in_a_call(spark):
 
 
 def test_after_ctrl_c_in_a_call_the_next_calls_succeed(spark, ctrl_c):
-    """100 times: a former bug occurred once in 15 times."""
+    """Runs 100 times: a former bug occurred once in 15 times."""
     for _ in range(100):
         ctrl_c()
         with pytest.raises(Interrupted):

@@ -130,7 +130,7 @@ def test_a_configuration_that_names_jars_needs_no_fetched_ones(setting, monkeypa
     assert session._standalone(Config({setting: "x"}))[setting] == "x"
 
 
-def test_a_packaged_configuration_goes_by_its_name_in_the_documentation(monkeypatch, tmp_path):
+def test_a_packaged_configuration_is_found_by_its_documented_name(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
     assert packaged_files.configuration_file("conf/large.toml").samefile(

@@ -1,4 +1,4 @@
-"""`regroup scenario run`: files in, traces out, and a clear word where that cannot be."""
+"""`regroup scenario run`: reads scenario files, writes traces, and refuses invalid files."""
 
 import gzip
 import json
@@ -19,7 +19,7 @@ def rows(name, count):
 
 @pytest.fixture
 def folders(tmp_path):
-    """Three scenarios and the traces that Kafka 4.1 gives of them, as files."""
+    """Files of three scenarios, and of the traces that Kafka 4.1 wrote for them."""
     scenarios, traces = tmp_path / "scenarios", tmp_path / "traces"
     scenarios.mkdir()
     traces.mkdir()
@@ -35,7 +35,7 @@ def events(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_traces_are_written_a_file_a_scenario(folders, tmp_path, capsys):
+def test_one_trace_file_is_written_per_scenario(folders, tmp_path, capsys):
     scenarios, traces = folders
     out = tmp_path / "deep" / "out"
 
@@ -60,7 +60,7 @@ def test_one_scenario_goes_to_standard_output(folders, capsys):
     assert printed[1:] == events(traces / f"{path.stem}.jsonl")[1:]
 
 
-def test_without_given_ids_the_same_ones_are_made_up(folders, tmp_path):
+def test_without_ids_from_the_same_ids_are_derived(folders, tmp_path):
     scenarios, _ = folders
     for out in ("one", "two"):
         run("3.9", None, str(tmp_path / out), [str(scenarios)])
@@ -78,7 +78,7 @@ def test_without_given_ids_the_same_ones_are_made_up(folders, tmp_path):
         ("4.1", '{"name": "x", "steps": [{"id": "a"}]}', "invalid scenario"),
     ],
 )
-def test_what_cannot_be_played_is_named(tmp_path, era, text, message):
+def test_an_invalid_scenario_is_named(tmp_path, era, text, message):
     path = tmp_path / "x.json"
     path.write_text(text)
 

@@ -117,7 +117,7 @@ LINES = [
 
 @pytest.fixture
 def rows(tmp_path):
-    def read(lines, dates=DateRange(), timezone="UTC"):  # noqa: B008 - it is frozen
+    def read(lines, dates=DateRange(), timezone="UTC"):  # noqa: B008 - DateRange is frozen
         path = tmp_path / "server.log"
         path.write_text("".join(lines))
         batches = log_rows(str(path), timezone, dates)

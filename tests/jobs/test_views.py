@@ -127,7 +127,7 @@ def test_a_storm_is_found_by_its_pauses(ask):
     )
     storms = ask(tables, "SELECT first_generation, generations, lasted_ms FROM q07_storms")
 
-    # A pause of 59,999 ms is below 60 s.  Of equally frequent causes the first is shown.
+    # A pause of 59,999 ms is below 60 s.  The first of equally frequent causes is shown.
     assert rows == [
         (60_000, 1, 7, 59_999, "C", 42.9, 2),
         (300_000, 1, 7, 59_999, "C", 42.9, 2),
@@ -186,7 +186,7 @@ def test_eager_partitions_are_unowned_from_the_owners_last_commit(ask):
         "generation_members": [*members(1, "a", "b"), *members(2, "a", "b")],
         "assignments": [*owned(1, p0="a", p1="a", p2="b"), *owned(2, p0="a", p1="b", p2="b")],
         "committed_offsets": [commit(12_000, 5), commit(12_900, 9, partition=9)],
-        # a stopped both at 12,000; b, which has no commits, at the start of the rebalance
+        # a stopped consuming at 12,000; b, without commits, at the start of the rebalance
     }
 
     rows = ask(
@@ -290,7 +290,7 @@ def test_static_membership_avoids_restarts_that_are_back_within_their_session(as
             cause(4, 20_000, "LEAVE", "restart", "b"),  # away for 11 s
             cause(5, 31_000, "MEMBER_NEW", "return", "b"),
             cause(6, 40_000, "LEAVE", "restart", "a"),
-            cause(6, 40_100, "LEAVE", "stop", "c", "contributing", 2),  # rebalances in any case
+            cause(6, 40_100, "LEAVE", "stop", "c", "contributing", 2),  # another cause
             cause(7, 44_000, "MEMBER_NEW", "return", "a"),
         ],
         "rebalance_latency": [
@@ -372,7 +372,7 @@ def test_commits_without_an_owner_in_the_group(ask):
             commit(500, 1),
             commit(3000, 2),
             commit(4000, 2, partition=1),
-            commit(8500, 3),  # a commits as it stops: it still counts for its generation
+            commit(8500, 3),  # a commits when it stops: the commit still counts for the generation
             commit(9500, 4),
         ],
     }
@@ -448,7 +448,7 @@ def test_bytes_per_group_and_partition(ask):
         "offsets_records": [
             record(1, b"12345", b"123"),
             record(2, b"12345", None),
-            record(3, b"12", b"12345678", log="__consumer_offsets-2"),  # of an unknown group
+            record(3, b"12", b"12345678", log="__consumer_offsets-2"),  # unknown group
         ],
         "committed_offsets": [commit(1, 5, **log)],
         "group_metadata": [{"group_id": "g", "log_offset": 2, "tombstone": True} | log],

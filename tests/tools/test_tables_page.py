@@ -25,4 +25,4 @@ def test_a_column_with_its_type_and_meaning():
 
     assert "| join_ms | `BIGINT` | ms in PreparingRebalance: waiting for all members to join; null without a log |" in lines  # fmt: skip  # noqa: E501
     assert "| members.instance_id | `STRING` | group.instance.id of a static member |" in lines
-    assert "| pause_below_ms | pauses between its rebalances are shorter than this |" in lines
+    assert "| pause_below_ms | pauses within the storm are shorter than this |" in lines

@@ -132,7 +132,7 @@ def test_causes_have_a_generation_and_a_lane(eager):
         (0, 1000, 1, "contributing", "start", "b"),
         (1, 9000, 1, "trigger", "restart", "b"),
         (2, 19_000, 1, "trigger", "return", "b"),
-        (3, 21_000, None, "trigger", "start", "c"),  # in no group record: no lane
+        (3, 21_000, None, "trigger", "start", "c"),  # c is in no group record, so it has no lane
     ]
     assert causes[2]["reason"] == "by `LeaveGroup`"
 

@@ -92,7 +92,7 @@ def is_painted(tab, color, selector="#canvas"):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_it_draws_without_errors_and_without_the_network(chromium, report_file, width, dark):
+def test_the_page_draws_without_errors_and_without_the_network(chromium, report_file, width, dark):
     tab = chromium.open(report_file, f"#group={GROUP}", width=width, dark=dark)
     tab.until("rebalances.rows.length === 4")
 

@@ -82,7 +82,7 @@ def test_a_flipped_bit_in_any_header_quarantines_one_batch(segment, position, si
     for byte in (*range(12), *range(16, 61)):  # the leader epoch between them is not covered
         for bit in range(8):
             if position == 5545 and byte < 8:
-                continue  # nothing tells how far the last batch's offset may be off
+                continue  # no later offset shows that the last batch's offset is wrong
             offsets, gaps, _ = read(flipped(segment, position + byte, bit))
             assert offsets == [o for o in ALL if o != offset], (byte, bit)
             assert gaps == [(position, size)], (byte, bit)
@@ -99,7 +99,7 @@ def test_adjacent_damaged_batches_are_quarantined_separately(segment):
     ("tail",             "kept",                "gaps"),
     [
         (5545,           [0, 1, 19, 37, 55],    []),
-        (5545 + 7,       [0, 1, 19, 37, 55],    []),  # seven zeros of an offset: as good as none
+        (5545 + 7,       [0, 1, 19, 37, 55],    []),  # seven zeros count as preallocated
         (5545 + 8,       [0, 1, 19, 37, 55],    [(5545, 8)]),
         (5545 + 16,      [0, 1, 19, 37, 55],    [(5545, 16)]),
         (5545 + 61,      [0, 1, 19, 37, 55],    [(5545, 61)]),

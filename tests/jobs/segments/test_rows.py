@@ -38,7 +38,7 @@ def facts(row):
     return tuple(row[name] for name in names)
 
 
-def found_in(file):
+def rows_in_order(file):
     """In file order: `segment_rows` yields quarantined ranges later."""
     return sorted(map(facts, rows_of(file)[0]), key=lambda row: row[:2])
 
@@ -81,12 +81,12 @@ def test_rows_of_captures_equal_the_references(captured, name):
     files = files_of(captured(name))
     assert files
     for file in files:
-        assert found_in(file) == list(by_reference(file))
+        assert rows_in_order(file) == list(by_reference(file))
 
 
 @pytest.mark.parametrize("file", files_of(EXAMPLES), ids=lambda p: "/".join(p.parts[-4:-1:2]))
 def test_rows_of_examples_equal_the_references(file):
-    assert found_in(file) == list(by_reference(file))
+    assert rows_in_order(file) == list(by_reference(file))
 
 
 # Made-up segments -----------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def test_rows_of_any_records_equal_the_references(tmp_path_factory, made):
     with pytest.MonkeyPatch.context() as patch:
         for least in (2, 1 << 60):
             patch.setattr(pieces, "MIN_RUN", least)
-            assert found_in(file) == expected
+            assert rows_in_order(file) == expected
 
 
 def around(folder, bad):
@@ -191,7 +191,7 @@ MANY_MEMBERS = (
     + struct.pack(">q", -1) + struct.pack(">i", TWO_GIB)
 )  # fmt: skip
 LONG = batch(10, GOOD)
-LIARS = {
+FALSE_SIZES = {
     "a batch": (
         LONG[:8] + struct.pack(">i", TWO_GIB) + LONG[12:],
         "truncated: the batch has 2147483659 bytes",
@@ -211,11 +211,11 @@ LIARS = {
 }
 
 
-@pytest.mark.parametrize("what", LIARS)
+@pytest.mark.parametrize("what", FALSE_SIZES)
 def test_a_claim_of_two_gib_is_quarantined_without_allocating_it(tmp_path, what):
-    bad, reason = LIARS[what]
+    bad, reason = FALSE_SIZES[what]
     file = around(tmp_path, bad)
-    rows_of(file)  # what is made once is made
+    rows_of(file)  # fills caches before memory is measured
     before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
 
     pa.set_memory_pool(pool)
