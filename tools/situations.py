@@ -38,24 +38,25 @@ generates this page; each diagram shows the answers of the coordinator model.
     .venv/bin/regroup scenario diagram --era 0.10 examples/situations/15-new-member-first.json
 
 The command draws any scenario, and the trace of a real broker (`--trace FILE`). Situations 36 to 40
-have no written requests: the client model runs the consumers, and notes over a consumer show its
-rebalance listener ([examples/consumers](../examples/consumers)).
+list no requests: the client model runs the consumers, and notes over a consumer show its rebalance
+listener ([examples/consumers](../examples/consumers)).
 
-How to read them: a, b and c are consumers; a2 is a's second member id. Times are virtual. Notes
-show the group's state and generation when they change, and the delayed join: who creates it, which
-members it waits for, who completes it. A heartbeat and its answer share an arrow. "Same protocols"
-means the same assignors with the same metadata. In most scenarios clients join as before Kafka 2.2,
-without a required member id (2, 3 and 7 show required ids). Many scenarios begin with a alone in
-generation 1: without the initial delay the first member is answered at once.
+How to read the diagrams: `a`, `b` and `c` are consumers; `a2` is the second member id of `a`. Times
+are virtual. Notes show the group's state and generation when they change, and the delayed join: who
+creates it, which members it waits for, who completes it. A heartbeat and its answer share an arrow.
+"Same protocols" means the same assignors with the same metadata. In most scenarios clients join as
+before Kafka 2.2, without a required member id (2, 3 and 7 show required ids). Many scenarios begin
+with `a` alone in generation 1: without the initial delay the first member is answered at once.
 
 Who creates the delayed join (10 to 15 and 19), in every era:
 
-- The request or timer that moves the group to PreparingRebalance creates it; later joins are added.
+- The request or timer that moves the group to PreparingRebalance creates the delayed join; later
+  joins are added.
 - From then on every join waits until the delayed join is complete.
 - A follower that joins with unchanged protocols before the leader or a new member does is answered
   at once with the current generation.
-- A follower that joins with changed protocols creates one; so does a leader that joins a Stable
-  group, with any protocols.
+- A follower that joins with changed protocols creates a delayed join. A leader that joins a Stable
+  group creates one with any protocols.
 - A repeated join or sync of a waiting member replaces the first, which is never answered
   (7, 8, 20).
 
