@@ -89,7 +89,7 @@ def _member_counts(members: DataFrame) -> DataFrame:
 
 
 def _departures(timeline: DataFrame) -> DataFrame:
-    """By log: departures before the generation's join barrier, and replaced instances."""
+    """Departures before each generation's join barrier, and replaced instances, by the log."""
     backwards = Window.partitionBy(*INCARNATION_KEY).orderBy(F.desc("seq"))
     after = backwards.rowsBetween(Window.unboundedPreceding, -1)
     # A replacement belongs to the first record or join barrier with the new member id.

@@ -110,8 +110,8 @@ def concurrent_members(members: DataFrame) -> DataFrame:
     """Generations in which a client has several processes: CLIENT_KEY, generation, ``since`` (its
     date).
 
-    A dead dynamic member does not survive a rebalance, so two retained members are two processes.
-    One retained member and one that joined may be a restart.
+    A rebalance removes a dynamic member whose process has ended, so two retained members are two
+    processes.  One retained member and one that joined may be a restart.
     """
     retained = members.where("change = 'retained' AND instance_id IS NULL")
     counted = retained.groupBy(*CLIENT_KEY, "generation").agg(
@@ -209,8 +209,8 @@ def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
 
 
 def by_instance() -> WindowSpec:
-    """The successive members of an instance id.  Each member without one has a window partition of
-    its own: together they would be as large as the incarnation."""
+    """The successive members of an instance id.  Each member without an instance id has a window
+    partition of its own: one partition for all of them would be as large as the incarnation."""
     alone = F.when(F.col("instance_id").isNull(), F.col("member_id"))
     return Window.partitionBy(*INCARNATION_KEY, "instance_id", alone)
 

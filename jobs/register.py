@@ -62,7 +62,9 @@ def register_in(spark: SparkSession, options: RegisterOptions) -> Iterator[list[
     lake = Lake(spark, options.lake, cluster_id="")
     tables = lake.existing_tables()
     if not tables:
-        raise UsageError(f"--lake {options.lake}: it has no tables; run `regroup nightly` first")
+        raise UsageError(
+            f"--lake {options.lake}: the lake has no tables; run `regroup nightly` first"
+        )
     before = spark.catalog.currentDatabase()
     comment = _literal(f"Kafka consumer-group rebalances: the lake at {options.lake}")
     spark.sql(f"CREATE DATABASE IF NOT EXISTS {options.database} COMMENT {comment}")

@@ -30,7 +30,7 @@ IS_REMOVAL = (
 )
 
 # A record has the time at which its append began, a log line the time at which it was written.  A
-# generation number that falls by one within this time is in the wrong order, no new incarnation.
+# generation number that falls by one within this time is out of order, not a new incarnation.
 REORDERED_MS = 100
 # kafka.coordinator.group.GroupCoordinator (3.0-4.0) logs a departure after its consequences, in the
 # same call.
@@ -93,7 +93,7 @@ def _record_events(group_metadata: DataFrame) -> DataFrame:
     )
     # A record without a time follows the previous record of its log.
     order_ms = F.last("timed_ms", ignorenulls=True).over(so_far)
-    # Only the members' ids: with all their fields Spark would sort most of the table's bytes.
+    # Keep only the members' ids: with all fields, Spark would sort most of the table's bytes.
     timed = group_metadata.withColumns(
         {"members": F.col("members.member_id"), "timed_ms": timed_ms}
     )
@@ -133,8 +133,8 @@ def _with_all_columns(events: DataFrame) -> DataFrame:
 
 
 def _with_incarnation(events: DataFrame) -> DataFrame:
-    """An incarnation ends with a deletion.  If the deletion is missing from log and records, the
-    next incarnation shows by its lower generation number.
+    """An incarnation ends with a deletion.  If the deletion is missing from log and records, a
+    lower generation number begins the next incarnation.
     """
     history = Window.partitionBy(*GROUP_KEY).orderBy("seq")
     before = history.rowsBetween(Window.unboundedPreceding, -1)

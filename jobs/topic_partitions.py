@@ -51,7 +51,7 @@ def read_file(path: str) -> list[Count]:
     except UnicodeDecodeError:
         raise UsageError(f"--file {path}: not UTF-8") from None
     if not counts:
-        raise UsageError(f"--file {path}: it has no topic")
+        raise UsageError(f"--file {path}: the file has no topic")
     return counts
 
 

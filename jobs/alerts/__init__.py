@@ -2,8 +2,8 @@
 
 "Now" is the last time in the lake (of an event, a record or a commit), not the clock: a lake that
 is filled once a night is judged as of that night.  The checks look back over a window, one hour by
-default.  An alert belongs to the window if its problem lasted into it, even if it began earlier (at
-most 7 days before).
+default.  An alert belongs to the window if its problem lasted into the window, even if it began
+earlier (at most 7 days before).
 
 storm          many rebalances in a row, with short pauses between them
 stuck          a group that stays in PreparingRebalance or CompletingRebalance

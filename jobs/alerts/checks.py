@@ -61,8 +61,8 @@ STORM = """
     GROUP BY cluster_id, group_id, run, now, window_start, pause_s, storm_rebalances
     HAVING COUNT(*) >= storm_rebalances AND MAX(ended) > window_start"""
 
-# A phase ends with the next phase, with the next rebalance, or with the group's deletion.  It lasts
-# if none of these is in the lake before now.
+# A phase ends with the next phase, with the next rebalance, or with the group's deletion.  The
+# phase lasts if none of these events is in the lake before now.
 STUCK = """
     SELECT cluster_id, group_id, NULL AS process, since AS first_time, until AS last_time,
         CAST(FLOOR(EPOCH(until - since)) AS BIGINT) AS value, stuck_s AS threshold, phase AS detail

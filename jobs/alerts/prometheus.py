@@ -24,7 +24,7 @@ def write(path: str, alerts: Sequence[Alert], windows: Sequence[AlertWindow]) ->
     """Replace the file in one step, because the collector may read it at any time.  UsageError if
     it cannot be written."""
     target = Path(path)
-    # Not *.prom: the collector reads every such file.
+    # The name must not match *.prom: the collector reads every such file.
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         unfinished.write_text(text(alerts, windows), encoding="utf-8")

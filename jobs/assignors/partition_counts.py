@@ -116,7 +116,8 @@ def counts_from_entries(entries: Iterable[Row | Mapping[str, Any]]) -> Partition
 def topic_counts_of_groups(
     group_metadata: DataFrame, topic_partitions: DataFrame, seen_partitions: DataFrame
 ) -> DataFrame:
-    """One row per group: ``topic_counts`` has the entries of the topics that it subscribed to.
+    """One row per group: ``topic_counts`` has the entries of the topics that the group subscribed
+    to.
 
     A cluster has many topics, a group few, so each group gets its own entries only.
     """

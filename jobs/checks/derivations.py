@@ -89,7 +89,7 @@ DERIVATIONS = [
         FROM group_events e ANTI JOIN pending USING (cluster_id, event_date)
         LEFT JOIN broker_log_events b ON b.cluster_id = e.cluster_id
             AND b.file_id = e.file_id AND b.position = e.position AND b.broker_id = e.broker_id
-        -- A line about a static member names no group; neighbouring lines tell which one it is.
+        -- A line about a static member names no group; neighboring lines name the group.
         WHERE e.source = 'broker_log' AND (b.group_id IS NOT NULL OR b.groups IS NOT NULL
             OR b.event IS DISTINCT FROM e.event)""",
     ),

@@ -1,7 +1,7 @@
 """Files that the wheel contains beside its code: default configurations and the demo's incidents.
 
-In a checkout they are conf/ and examples/ at the root; setup.py copies them into the wheel, below
-jobs/packaged/.
+In a checkout these files are in conf/ and examples/ at the root; setup.py copies them into the
+wheel, below jobs/packaged/.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def fail(message: str, code: int = 2) -> NoReturn:
 def fail_unexpected(error: Exception) -> NoReturn:
     """Print the exception's class and first line on stderr, and exit with 1.
 
-    With REGROUP_TRACE in the environment, print its traceback before.
+    With REGROUP_TRACE in the environment, print its traceback first.
     """
     trace = "".join(traceback.format_exception(error))
     summary = f"{type(error).__name__}: {_first_line(str(error))}"

@@ -1,10 +1,10 @@
 """The Spark engine: its sessions and its jars.
 
 The jobs are DataFrame functions, and a session is the only thing that they need from the engine.
-Settings come from three places; a later one wins: conf/*.toml (size of the machine, credentials),
-the settings that the jobs need (Delta's extension and catalog, UTC, Arrow), and the command line of
-spark-submit.  Delta and the Kafka connector are jars that Spark's pip package lacks: `regroup jars`
-fetches exactly the listed ones, unless the configuration names others.
+Settings come from three places; a later one has priority: conf/*.toml (size of the machine,
+credentials), the settings that the jobs need (Delta's extension and catalog, UTC, Arrow), and the
+command line of spark-submit.  Delta and the Kafka connector are jars that Spark's pip package
+lacks: `regroup jars` fetches exactly the listed ones, unless the configuration names others.
 
 session  builds the session, here only
 jars     the listed jars, and how they are fetched

@@ -31,7 +31,7 @@ def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
     """A session with Delta.  UsageError if Delta's jars are missing.
 
     The configuration names the jars (``spark.jars.packages``, as in conf/cluster.toml), else they
-    come from the folder of `regroup jars`.  Under spark-submit, its settings win over ``config``.
+    come from the folder of `regroup jars`.  Settings of spark-submit have priority over ``config``.
     """
     # Workers must be the interpreter that has the project's packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -61,7 +61,7 @@ def _standalone(config: Config) -> dict[str, str]:
 
 
 def _jars() -> list[str]:
-    """The jars of `regroup jars`.  UsageError if neither they nor Spark's own folder have Delta."""
+    """The jars of `regroup jars`.  UsageError if neither these nor Spark's own jars have Delta."""
     folder = jars_folder()
     spark_home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
     if not any(any(place.glob("*delta-spark_*.jar")) for place in (folder, spark_home / "jars")):

@@ -1,9 +1,9 @@
 """A run for some dates: the groups active on them, and how far into their past the run reads.
 
-A run for the dates D to E covers the groups that have an event on these dates.  It reads each
-group's rows from its context generation on, including rows after E if there are any, and may change
-those from its open generation on; older rows are settled.  The newest row of ``group_days`` before
-D names both generations (see `jobs.lake`).
+A run for the dates D to E covers the groups that have an event on these dates.  The run reads each
+group's rows from the group's context generation on, including rows after E, and may change the rows
+from the open generation on; older rows are settled.  The newest row of ``group_days`` before D
+names both generations (see `jobs.lake`).
 """
 
 from __future__ import annotations

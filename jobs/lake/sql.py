@@ -187,7 +187,7 @@ def _register(
         f"read_parquet([{listed}], union_by_name = true, hive_partitioning = {bool(partitioned)}"
     )
     source += f", hive_types = {{{hive}}})" if hive else ")"
-    # Without a zone in its type, as DuckDB needs an extension to print one; the values are UTC.
+    # The type has no zone, because DuckDB needs an extension to print one; the values are UTC.
     columns = [
         f"{name}::TIMESTAMP AS {name}" if type_ == "TIMESTAMP" else name
         for name, type_ in types.items()

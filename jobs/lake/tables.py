@@ -1,7 +1,6 @@
 """Delta tables through Spark: paths, schemas, reads, writes, locks and table history.
 
-Together with the modules beside it this is the only code that knows where tables lie and how Delta
-changes them.
+Only this package depends on the paths of tables and on how Delta changes tables.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ class Lake:
     def lock(self, work: str) -> Iterator[None]:
         """Hold the lake's lock for this kind of work; other processes wait for it.
 
-        Only in a local folder: object stores have no locks.
+        Does nothing in an object store, which has no locks.
         """
         if "://" in self.root:
             yield
@@ -106,8 +105,8 @@ class Lake:
             yield
 
     def derivation_lock(self) -> AbstractContextManager[None]:
-        """Held while tables are derived: rows depend on earlier dates, so runs of one cluster are
-        serialised."""
+        """The lock for deriving tables: rows depend on earlier dates, so runs of one cluster are
+        serialized."""
         return self.lock(f"derive {self.cluster_id}")
 
     # Reading
@@ -234,7 +233,7 @@ class Lake:
         ]
         if not files:
             return []
-        # Only additions: a date whose files were merely removed is one that retention deleted.
+        # Reads additions only: a date with removed files only is one that retention deleted.
         added = "add STRUCT<dataChange: BOOLEAN, partitionValues: MAP<STRING, STRING>>"
         values = F.col("add.partitionValues")
         try:
@@ -292,7 +291,7 @@ class Lake:
     def vacuum(self, table: str, hours: int) -> int:
         """Delete files that no version of the last ``hours`` needs; returns how many."""
         conf = self.spark.conf
-        # Without this, VACUUM refuses retention below its default of 168 hours.
+        # Without this setting, VACUUM refuses retention below its default of 168 hours.
         conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
         conf.set("spark.databricks.delta.vacuum.logging.enabled", "true")
         # VACUUM lists folders in this many tasks, by default 10,000, however few folders exist.

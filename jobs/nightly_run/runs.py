@@ -38,7 +38,7 @@ WRITES = {
 
 @dataclass
 class Run:
-    """One run over a cluster's tables.  ``options``: its options by name, none of them secret."""
+    """One run over a cluster's tables.  ``options``: by name, without secrets."""
 
     lake: Lake
     options: dict[str, str]
@@ -61,7 +61,7 @@ class Run:
                 with whole_run.timed():
                     yield
             except BaseException:
-                # The error that ended the run matters more than one from writing its rows.
+                # Raise the error that ended the run, not one from writing the run's rows.
                 with suppress(Exception):
                     self._write([*progress.steps[before:], whole_run])
                 raise

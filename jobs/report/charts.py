@@ -1,6 +1,6 @@
-"""The overview's charts: Vega-Lite by Altair, drawn in the page by the library's own JavaScript.
+"""The overview's charts in Vega-Lite, built with Altair; Vega's JavaScript draws them in the page.
 
-Their data (data sets `trend` and `groups`), colors and fonts come from the page.
+The charts' data (data sets `trend` and `groups`), colors and fonts come from the page.
 """
 
 from __future__ import annotations

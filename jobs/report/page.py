@@ -1,8 +1,9 @@
 """The page: one HTML file that contains its data, styles and scripts, and loads nothing.
 
-Group ids, client ids and reasons are texts of any client.  The page has them once, as JSON with
-escaped `<`, so that no text can end the script element; the scripts show them as text only.  The
-content security policy names each script by its hash, and forbids other scripts and the network.
+Group ids, client ids and reasons are texts of any client.  The page has these texts once, as JSON
+with escaped `<`, so that no text can end the script element; the scripts show them as text only.
+The content security policy names each script by its hash, and forbids other scripts and the
+network.
 """
 
 from __future__ import annotations

@@ -234,7 +234,7 @@ ADVICE = """
     FROM advice a JOIN scope USING (cluster_id) WHERE a.group_id IN $ids
     ORDER BY a.group_id, a.setting"""
 
-# process_lives has its own names for processes; the member ids connect a life with a lane.
+# process_lives has its own names for processes; the member ids connect a process life with a lane.
 LIVES = """
     SELECT (SELECT MIN(p.process) FROM processes p
             WHERE p.group_id = l.group_id AND LIST_CONTAINS(l.member_ids, p.member_id)) AS process,

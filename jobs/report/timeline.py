@@ -111,7 +111,7 @@ def _steps(rows: GroupRows, base_ms: int) -> list[list[int]]:
 
 
 def _lives(rows: GroupRows, places: Mapping[str, int], base_ms: int) -> list[Json] | None:
-    """The lives of processes that have a lane."""
+    """The process lives of the lanes."""
     if rows.lives is None:
         return None
     return [

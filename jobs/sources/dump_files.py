@@ -29,7 +29,7 @@ _DAMAGE = (EOFError, OSError, zlib.error)
 
 
 def json_columns(file: str) -> Columns:
-    """By the names in the first SAMPLE lines, because writers may omit null fields."""
+    """The columns by the names in the first SAMPLE lines, because writers may omit null fields."""
     names: set[Path] = set()
     for _, line in islice(_lines(file), SAMPLE):
         record = _parsed(line)

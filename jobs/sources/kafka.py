@@ -145,7 +145,7 @@ class TopicReader:
         query = (
             self._spark.readStream.format("kafka")
             .options(**self._kafka.options(self._kafka.isolation))
-            # Not `subscribe`: its consumer joins a group, and so writes to this topic.
+            # With `subscribe`, the consumer would join a group, and so write to this topic.
             .option("assign", json.dumps({TOPIC: sorted(self.ranges.begin)}))
             .option("startingOffsets", "earliest")
             .option("failOnDataLoss", str(not self.deleted).lower())

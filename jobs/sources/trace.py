@@ -42,7 +42,7 @@ EVENT_FIELDS = {
 TRACE_NAMES = {"group_id": "group", "step": "to", "member_id": "member"}
 # The last three occur in traces of real brokers only.
 EVENTS = ("start", "response", "record", "state", "log", "no_response", "skipped")
-# With the base classes of pyarrow's errors and of BadRecord.
+# These include the base classes of pyarrow's errors and of BadRecord.
 _WRONG = (ValueError, TypeError, RecursionError, OverflowError)
 
 # One row is an event, an unreadable line, or (last of each file) the file's counts.

@@ -1,8 +1,8 @@
 """`regroup what-if`: predict a group's rebalances under other settings, from a lake's evidence.
 
 The prediction itself is coordinator_core.whatif.  This package reads its input and prints the
-result.  The evidence is read as for a replay (jobs.replay.group_rows); in addition, the last commit
-of each departed member, because auto-commits show until when its process ran.
+result.  The evidence is read as for a replay (jobs.replay.group_rows); this package also reads the
+last commit of each departed member, because auto-commits show until when a process ran.
 
 One group is read with DuckDB, without a JVM; jobs.what_if_sweep predicts all groups by Spark into
 the tables process_lives, what_if and advice.

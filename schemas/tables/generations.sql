@@ -10,7 +10,7 @@ event_date          DATE      NOT NULL COMMENT 'UTC date of the first event of t
 preparing_time      TIMESTAMP          COMMENT 'the group entered PreparingRebalance (log)',
 joined_time         TIMESTAMP          COMMENT 'all members had joined: CompletingRebalance, or Empty without members (log, or the record''s state timestamp)',
 stable_time         TIMESTAMP          COMMENT 'the leader sent the assignment: Stable (log, or the record''s time)',
-ended_time          TIMESTAMP          COMMENT 'the next rebalance began or the group was deleted; null if neither has happened or neither is in the log',
+ended_time          TIMESTAMP          COMMENT 'the next rebalance began or the group was deleted; null if neither has happened or been logged',
 protocol            STRING             COMMENT 'assignor chosen by the members'' votes',
 protocol_type       STRING             COMMENT 'consumer, connect, ...',
 leader              STRING             COMMENT 'member id of the leader',

@@ -15,7 +15,7 @@ WITH lines AS (
 turns AS (
     SELECT cluster_id, topic_partition, broker_id, event, end_time AS change_time, duration_ms AS load_ms
     FROM lines
-    -- Only the first line of an unload.
+    -- Keep only the first line of an unload.
     WHERE event = 'PARTITION_LOAD' OR previous_event IS DISTINCT FROM event
 ),
 changes AS (

@@ -159,7 +159,7 @@ CAUSES = {
         ],
         [(2, "LEAVE", "unsubscribed", "a", "client-a", "/10.0.0.1")],
     ),
-    "a leave beyond max.poll.interval.ms shows by the client's reason": (
+    "the client's reason shows a leave beyond max.poll.interval.ms": (
         [
             left(9, 1, "a", client_reason="poll timeout", client_cause="POLL_TIMEOUT"),
             start(10, 1, "LEAVE", "a"),

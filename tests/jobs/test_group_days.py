@@ -13,7 +13,7 @@ def day(number):
 
 
 def event(number, kind="RECORD", of=1):
-    """At noon of the date."""
+    """A timeline row at noon of the date."""
     at_ms = int(datetime(2026, 10, number, 12, tzinfo=UTC).timestamp() * 1000)
     return INCARNATION | {
         "event_date": day(number), "event_time": at_ms, "seq": at_ms * SEQ_PER_MS, "event": kind,

@@ -116,5 +116,5 @@ def test_wrong_options_are_refused(tmp_path, lake, database, message):
 
 
 def test_a_folder_without_tables_is_refused(spark, tmp_path):
-    with pytest.raises(UsageError, match="it has no tables; run `regroup nightly` first"):
+    with pytest.raises(UsageError, match="the lake has no tables; run `regroup nightly` first"):
         list(register_in(spark, RegisterOptions(str(tmp_path))))

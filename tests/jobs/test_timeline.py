@@ -80,7 +80,7 @@ CASES = {
             ("RECORD", 2, 1, 1, 2),
         ],
     ),
-    "a deletion without evidence shows by a lower generation": (
+    "a lower generation shows a deletion without evidence": (
         [],
         [stored(10, 7), stored(90_000, 1), stored(95_000, 2)],
         [("RECORD", 1, 7, 7, 8), ("RECORD", 2, 1, 1, 2), ("RECORD", 2, 2, 2, 3)],

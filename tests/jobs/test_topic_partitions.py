@@ -86,7 +86,7 @@ def test_a_missing_empty_or_binary_file_is_refused(tmp_path):
 
     for file, message in (
         (missing, "No such file or directory; give a readable file"),
-        (empty, "it has no topic"),
+        (empty, "the file has no topic"),
         (binary, "not UTF-8"),
     ):
         with pytest.raises(UsageError) as error:

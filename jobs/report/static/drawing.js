@@ -208,7 +208,7 @@ function drawOutages(pen, lane, top) {
   }
 }
 
-/** Under a cooperative protocol, a member consumes the partitions that it keeps. */
+/** Under a cooperative protocol, a member keeps consuming retained partitions. */
 function keepsConsuming(before, spell, generations) {
   return Boolean(before) && before.at === spell.at - 1 && !before.left && before.assigned >= 0 &&
     generations[before.at].is_cooperative && generations[spell.at].is_cooperative;
