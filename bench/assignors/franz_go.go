@@ -1,4 +1,4 @@
-// Times franz-go's balancers: SECONDS ASSIGNOR FILE. Built inside its module, for the sticky balancer is internal.
+// Times franz-go's balancers: SECONDS ASSIGNOR FILE. Built inside its module, because the sticky balancer is internal.
 package main
 
 import (
@@ -89,7 +89,7 @@ func classic(name string, read group, counts map[string]int32) func() {
 	}
 }
 
-// Milliseconds of each run: at least three, fewer when one takes long.
+// Milliseconds of each run: at least three runs, fewer if these take more than 8 s.
 func measure(prepare func() func(), seconds float64) []float64 {
 	var times []float64
 	spent := 0.0

@@ -11,7 +11,7 @@ import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.coordinator.group.generated.GroupMetadataValue;
 
 /**
- * Kafka's own reader of group metadata values, timed.
+ * Times Kafka's own reader of group metadata values.
  *
  * Arguments: a file of values, each after its length; the number of passes; "members" to also
  * read subscriptions and assignments. Prints the number of members and the thread's CPU
@@ -66,7 +66,7 @@ public final class KafkaReader {
                     .partitions().size();
             }
         }
-        if (partitions < 0) throw new AssertionError();  // so that it is not for nothing
+        if (partitions < 0) throw new AssertionError();  // uses the result, so that the JIT compiler keeps the loop
         return members;
     }
 }

@@ -17,9 +17,9 @@ import java.util.Map;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Without arguments: cases on stdin, answers on stdout, one a line, with the subscription bytes that client assignors
- * read. "time SECONDS ASSIGNOR FILE": the median milliseconds of the assignor, warm, to lists by name; and as it gives its
- * answer, which with the coordinator's assignors is sets by topic id.
+ * Without arguments: reads cases from stdin and writes answers to stdout, one per line, with the subscription bytes that
+ * client assignors read. "time SECONDS ASSIGNOR FILE": prints the median milliseconds of the warm assignor, to lists by
+ * name and to its own result, which for the coordinator's assignors is sets by topic id.
  */
 public final class Main {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -38,20 +38,20 @@ public final class Main {
         var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line; (line = lines.readLine()) != null; ) {
             JsonNode read = JSON.readTree(line);
-            OUT.println(JSON.writeValueAsString(answer(Given.read(read, read.get("assignor").asText()))));
+            OUT.println(JSON.writeValueAsString(answer(Case.read(read, read.get("assignor").asText()))));
             OUT.flush();
         }
     }
 
-    private static Map<String, Object> answer(Given given) {
+    private static Map<String, Object> answer(Case groupCase) {
         Map<String, Object> row = new LinkedHashMap<>();
-        row.put("case", given.name());
+        row.put("case", groupCase.name());
         try {
-            Map<String, List<TopicPartition>> first = run(given, "subscriptions", row);
+            Map<String, List<TopicPartition>> first = run(groupCase, "subscriptions", row);
             row.put("assignment", pairs(first));
-            if (given.rounds() > 1 && given.assignor().equals("cooperative-sticky")) {
-                row.put("rejoin", given.members().stream().anyMatch(m -> !first.get(m.id()).containsAll(m.owned())));
-                row.put("assignment2", pairs(run(given.rejoining(first), "subscriptions2", row)));
+            if (groupCase.rounds() > 1 && groupCase.assignor().equals("cooperative-sticky")) {
+                row.put("rejoin", groupCase.members().stream().anyMatch(m -> !first.get(m.id()).containsAll(m.owned())));
+                row.put("assignment2", pairs(run(groupCase.rejoining(first), "subscriptions2", row)));
             }
         } catch (RuntimeException thrown) {
             row.keySet().removeAll(List.of("assignment", "rejoin", "assignment2"));
@@ -60,15 +60,15 @@ public final class Main {
         return row;
     }
 
-    private static Map<String, List<TopicPartition>> run(Given given, String field, Map<String, Object> row) {
-        Assigning assigning = Assigning.of(given);
-        if (assigning instanceof OnTheLeader leader) {
+    private static Map<String, List<TopicPartition>> run(Case groupCase, String field, Map<String, Object> row) {
+        AssignorRun run = AssignorRun.of(groupCase);
+        if (run instanceof ClientAssignorRun leader) {
             Map<String, String> sent = new LinkedHashMap<>();
             leader.sent.forEach((id, bytes) -> sent.put(id, Base64.getEncoder().encodeToString(bytes)));
             row.put(field, sent);
         }
-        assigning.run();
-        return assigning.result();
+        run.run();
+        return run.result();
     }
 
     private static Map<String, Object> pairs(Map<String, List<TopicPartition>> lists) {
@@ -79,13 +79,13 @@ public final class Main {
     }
 
     private static Map<String, Object> timed(double seconds, String assignor, Path file) throws Exception {
-        Given given = Given.read(JSON.readTree(Files.readString(file)), assignor);
-        measured(given, seconds, true);
-        double toLists = median(measured(given, seconds, true));
-        boolean onTheServer = Assigning.of(given) instanceof OnTheServer;
+        Case groupCase = Case.read(JSON.readTree(Files.readString(file)), assignor);
+        measured(groupCase, seconds, true);
+        double toLists = median(measured(groupCase, seconds, true));
+        boolean byTopicId = AssignorRun.of(groupCase) instanceof CoordinatorAssignorRun;
         return Map.of(
                 "median_ms", toLists,
-                "as_given_ms", onTheServer ? median(measured(given, seconds, false)) : toLists);
+                "as_returned_ms", byTopicId ? median(measured(groupCase, seconds, false)) : toLists);
     }
 
     private static double median(double[] times) {
@@ -93,15 +93,15 @@ public final class Main {
         return times[times.length / 2];
     }
 
-    /** Milliseconds of each run: at least three, fewer when one takes long. */
-    private static double[] measured(Given given, double seconds, boolean toLists) {
+    /** Milliseconds of each run: at least three runs, fewer if these take more than 8 s. */
+    private static double[] measured(Case groupCase, double seconds, boolean toLists) {
         List<Double> times = new ArrayList<>();
         double spent = 0;
         while (spent < 8 && times.size() < 5000 && (times.size() < 3 || spent < seconds)) {
-            Assigning assigning = Assigning.of(given);
+            AssignorRun run = AssignorRun.of(groupCase);
             long start = System.nanoTime();
-            assigning.run();
-            if (toLists) assigning.toLists();
+            run.run();
+            if (toLists) run.toLists();
             double took = (System.nanoTime() - start) / 1e9;
             times.add(took * 1e3);
             spent += took;

@@ -13,7 +13,7 @@ import java.util.Map;
  * Member ids that depend only on group, client and number, in place of the coordinator's random ones.
  *
  * ORDERED: the n-th id (from 1) of a group spreads to n in a hash map, so that Java's and Scala's maps of up to 15
- * members iterate in the order in which the ids were made. SCATTERED: in the order of random ids.
+ * members iterate in the order in which the ids were created. SCATTERED: in the order of random ids.
  */
 public final class MemberIds {
     enum Style { ORDERED, SCATTERED }
@@ -35,7 +35,7 @@ public final class MemberIds {
         made.clear();
     }
 
-    /** All ids since the start, in the order in which they were made. */
+    /** All ids since the start, in the order of their creation. */
     static List<String> made() {
         return made;
     }

@@ -9,7 +9,7 @@ import java.util.Set;
 
 /** Plays one scenario: timers due at a step's time first, then the step, then timers it set for the same time. */
 final class Player {
-    /** Up to this many groups, all are checked after each step; above, only those of the step or of a transition. */
+    /** Up to this many groups, all groups are checked after each step; above, only the groups of the step or of a transition. */
     private static final int FEW_GROUPS = 64;
 
     private final JsonNode scenario;

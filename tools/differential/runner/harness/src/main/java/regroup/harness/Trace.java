@@ -32,7 +32,7 @@ public final class Trace {
         stateAtRequest.put(step.id(), state);
     }
 
-    /** A response to which the caller adds the fields of its kind before the next event. */
+    /** A response; before the next event, the caller adds the fields of its kind. */
     public ObjectNode response(Step step, String error) {
         if (Tally.isOn()) Tally.count("answers", step.op() + " in " + stateAtRequest.remove(step.id()) + ": " + error);
         return event("response").put("to", step.id()).put("op", step.op()).put("error", error);

@@ -3,7 +3,7 @@ package regroup.harness;
 import java.util.PriorityQueue;
 import java.util.function.BooleanSupplier;
 
-/** Time that passes only on request; timers of one deadline fire in the order in which they were set. */
+/** Time that passes only on request; timers with the same deadline fire in the order in which they were set. */
 public final class VirtualClock {
     private record Alarm(long deadlineMs, long serial, BooleanSupplier wanted, Runnable action) implements Comparable<Alarm> {
         @Override

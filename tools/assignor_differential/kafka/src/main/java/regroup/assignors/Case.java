@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.TopicPartition;
 
-/** One case as its line says it; topics and members keep the order of the line. */
-record Given(
+/** One case, read from its line; topics and members keep the order of the line. */
+record Case(
         String name,
         String assignor,
         boolean hashed,
@@ -16,10 +16,10 @@ record Given(
         Map<String, Topic> topics,
         List<Consumer> members) {
 
-    /** Racks of the replicas, a list per partition, or null. */
+    /** Racks of the replicas, one list per partition, or null. */
     record Topic(int partitions, List<List<String>> racks) {}
 
-    /** Version is that of the subscription; a generation of null was never told one. */
+    /** version is that of the subscription; generation is null if the consumer never had one. */
     record Consumer(
             String id,
             String instanceId,
@@ -29,7 +29,7 @@ record Given(
             Integer generation,
             short version) {}
 
-    static Given read(JsonNode line, String assignor) {
+    static Case read(JsonNode line, String assignor) {
         boolean server = assignor.equals("uniform") || assignor.equals("server-range");
         Map<String, Topic> topics = new LinkedHashMap<>();
         line.get("topics").fields().forEachRemaining(entry -> topics.put(
@@ -37,7 +37,7 @@ record Given(
                 new Topic(entry.getValue().get("partitions").asInt(), racks(entry.getValue().path("racks")))));
         List<Consumer> members = new ArrayList<>();
         line.get("members").forEach(member -> members.add(consumer(member)));
-        return new Given(
+        return new Case(
                 line.get("case").asText(),
                 assignor,
                 line.path("map_order").asText(server ? "given" : "hash").equals("hash"),
@@ -78,14 +78,14 @@ record Given(
         return node.isTextual() ? node.asText() : null;
     }
 
-    /** Everybody joins again, one generation on, with what the first round gave. */
-    Given rejoining(Map<String, List<TopicPartition>> given) {
+    /** The case of the next generation: all members rejoin and own the first round's assignment. */
+    Case rejoining(Map<String, List<TopicPartition>> assigned) {
         int generation = members.stream()
                 .filter(m -> m.generation() != null).mapToInt(Consumer::generation).max().orElse(0);
         List<Consumer> again = members.stream()
-                .map(m -> new Consumer(m.id(), m.instanceId(), m.rack(), m.topics(), given.get(m.id()),
+                .map(m -> new Consumer(m.id(), m.instanceId(), m.rack(), m.topics(), assigned.get(m.id()),
                         Math.max(generation, 0) + 1, m.version()))
                 .toList();
-        return new Given(name, assignor, hashed, rounds, topics, again);
+        return new Case(name, assignor, hashed, rounds, topics, again);
     }
 }

@@ -23,9 +23,9 @@ import org.apache.kafka.coordinator.group.modern.Assignment;
 import org.apache.kafka.coordinator.group.modern.GroupSpecImpl;
 import org.apache.kafka.coordinator.group.modern.MemberSubscriptionAndAssignmentImpl;
 
-/** The coordinator's assignors. The case's k-th topic has the id (0, k), so that ids sort as the case has them. */
-final class OnTheServer implements Assigning, SubscribedTopicDescriber {
-    private final Given given;
+/** Runs a coordinator's assignor. The case's k-th topic has the id (0, k), so ids sort in the order of the case. */
+final class CoordinatorAssignorRun implements AssignorRun, SubscribedTopicDescriber {
+    private final Case groupCase;
     private final List<String> names;
     private final Map<String, Uuid> ids = new HashMap<>();
     private final Map<Uuid, Integer> sizes = new HashMap<>();
@@ -35,20 +35,20 @@ final class OnTheServer implements Assigning, SubscribedTopicDescriber {
     private Map<String, MemberAssignment> assignments;
     private Map<String, List<TopicPartition>> lists;
 
-    OnTheServer(Given given) {
-        this.given = given;
-        assignor = given.assignor().equals("uniform") ? new UniformAssignor() : new RangeAssignor();
-        names = new ArrayList<>(given.topics().keySet());
+    CoordinatorAssignorRun(Case groupCase) {
+        this.groupCase = groupCase;
+        assignor = groupCase.assignor().equals("uniform") ? new UniformAssignor() : new RangeAssignor();
+        names = new ArrayList<>(groupCase.topics().keySet());
         for (String name : names) {
             ids.put(name, new Uuid(0, ids.size() + 1));
             nameOf.put(ids.get(name), name);
-            sizes.put(ids.get(name), given.topics().get(name).partitions());
+            sizes.put(ids.get(name), groupCase.topics().get(name).partitions());
         }
         Map<String, MemberSubscriptionAndAssignmentImpl> members =
-                given.hashed() ? new HashMap<>() : new LinkedHashMap<>();
+                groupCase.hashed() ? new HashMap<>() : new LinkedHashMap<>();
         Map<Uuid, Map<Integer, String>> owners = new HashMap<>();
         Set<Set<Uuid>> subscriptions = new HashSet<>();
-        for (Given.Consumer member : given.members()) {
+        for (Case.Consumer member : groupCase.members()) {
             Set<Uuid> subscribed = new LinkedHashSet<>();
             member.topics().forEach(topic ->
                     subscribed.add(ids.computeIfAbsent(topic, t -> new Uuid(1, ids.size() + 1))));
@@ -57,18 +57,18 @@ final class OnTheServer implements Assigning, SubscribedTopicDescriber {
                     Optional.ofNullable(member.rack()),
                     Optional.ofNullable(member.instanceId()),
                     subscribed,
-                    new Assignment(Collections.unmodifiableMap(stillThere(member, owners)))));
+                    new Assignment(Collections.unmodifiableMap(existingPartitions(member, owners)))));
         }
         SubscriptionType type =
                 subscriptions.size() <= 1 ? SubscriptionType.HOMOGENEOUS : SubscriptionType.HETEROGENEOUS;
         spec = new GroupSpecImpl(members, type, owners);
     }
 
-    /** The coordinator drops what no longer exists before it calls its assignor. */
-    private Map<Uuid, Set<Integer>> stillThere(Given.Consumer member, Map<Uuid, Map<Integer, String>> owners) {
+    /** The member's owned partitions that exist; the coordinator drops others before it calls its assignor. */
+    private Map<Uuid, Set<Integer>> existingPartitions(Case.Consumer member, Map<Uuid, Map<Integer, String>> owners) {
         Map<Uuid, Set<Integer>> owned = new LinkedHashMap<>();
         for (TopicPartition tp : member.owned()) {
-            Given.Topic topic = given.topics().get(tp.topic());
+            Case.Topic topic = groupCase.topics().get(tp.topic());
             if (topic == null || tp.partition() >= topic.partitions()) continue;
             Uuid id = ids.get(tp.topic());
             owned.computeIfAbsent(id, t -> new LinkedHashSet<>()).add(tp.partition());
@@ -82,7 +82,7 @@ final class OnTheServer implements Assigning, SubscribedTopicDescriber {
         assignments = assignor.assign(spec, this).members();
     }
 
-    /** In the sets' own order, which costs less than the sorted one of result(). */
+    /** Keeps the order of the sets, which costs less than the sorted order of result(). */
     @Override
     public void toLists() {
         lists = new HashMap<>();
@@ -99,7 +99,7 @@ final class OnTheServer implements Assigning, SubscribedTopicDescriber {
     @Override
     public Map<String, List<TopicPartition>> result() {
         Map<String, List<TopicPartition>> lists = new LinkedHashMap<>();
-        for (Given.Consumer member : given.members()) {
+        for (Case.Consumer member : groupCase.members()) {
             List<TopicPartition> list = new ArrayList<>();
             MemberAssignment assignment = assignments.get(member.id());
             for (String name : assignment == null ? List.<String>of() : names) {

@@ -24,23 +24,23 @@ import org.apache.kafka.common.Node;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 
-/** The client assignors, the way a leading consumer uses them: subscriptions come as bytes. */
-final class OnTheLeader implements Assigning {
-    /** What each member sends, before the leader reads it. */
+/** Runs a client assignor as a group's leader does: with subscriptions decoded from bytes. */
+final class ClientAssignorRun implements AssignorRun {
+    /** The subscription bytes that each member sends. */
     final Map<String, byte[]> sent = new LinkedHashMap<>();
 
-    private final Given given;
+    private final Case groupCase;
     private final ConsumerPartitionAssignor assignor;
     private final Cluster cluster;
     private final GroupSubscription group;
     private Map<String, Assignment> assignments;
 
-    OnTheLeader(Given given) {
-        this.given = given;
-        assignor = fresh();
+    ClientAssignorRun(Case groupCase) {
+        this.groupCase = groupCase;
+        assignor = newAssignor();
         cluster = cluster();
-        Map<String, Subscription> read = given.hashed() ? new HashMap<>() : new LinkedHashMap<>();
-        for (Given.Consumer member : given.members()) {
+        Map<String, Subscription> read = groupCase.hashed() ? new HashMap<>() : new LinkedHashMap<>();
+        for (Case.Consumer member : groupCase.members()) {
             ByteBuffer bytes = ConsumerProtocol.serializeSubscription(subscription(member), member.version());
             byte[] copy = new byte[bytes.remaining()];
             bytes.duplicate().get(copy);
@@ -60,23 +60,23 @@ final class OnTheLeader implements Assigning {
     @Override
     public Map<String, List<TopicPartition>> result() {
         Map<String, List<TopicPartition>> lists = new LinkedHashMap<>();
-        given.members().forEach(m -> lists.put(m.id(), assignments.get(m.id()).partitions()));
+        groupCase.members().forEach(m -> lists.put(m.id(), assignments.get(m.id()).partitions()));
         return lists;
     }
 
-    private ConsumerPartitionAssignor fresh() {
-        return switch (given.assignor()) {
+    private ConsumerPartitionAssignor newAssignor() {
+        return switch (groupCase.assignor()) {
             case "range" -> new RangeAssignor();
             case "roundrobin" -> new RoundRobinAssignor();
             case "sticky" -> new StickyAssignor();
             case "cooperative-sticky" -> new CooperativeStickyAssignor();
-            default -> throw new IllegalArgumentException(given.assignor());
+            default -> throw new IllegalArgumentException(groupCase.assignor());
         };
     }
 
-    /** A consumer that was given something remembers it through onAssignment; an eager one owns nothing else. */
-    private Subscription subscription(Given.Consumer member) {
-        boolean sticky = given.assignor().equals("sticky");
+    /** Owned partitions of eager sticky members are only in the user data, which onAssignment sets. */
+    private Subscription subscription(Case.Consumer member) {
+        boolean sticky = groupCase.assignor().equals("sticky");
         int generation = member.generation() == null ? -1 : member.generation();
         return new Subscription(
                 member.topics(),
@@ -86,18 +86,18 @@ final class OnTheLeader implements Assigning {
                 Optional.ofNullable(member.rack()));
     }
 
-    private ByteBuffer userData(Given.Consumer member, boolean sticky) {
+    private ByteBuffer userData(Case.Consumer member, boolean sticky) {
         if (member.generation() == null) {
             return sticky && !member.owned().isEmpty() ? withoutGeneration(member.owned()) : null;
         }
-        ConsumerPartitionAssignor itsOwn = fresh();
-        itsOwn.onAssignment(
+        ConsumerPartitionAssignor memberAssignor = newAssignor();
+        memberAssignor.onAssignment(
                 new Assignment(member.owned()),
                 new ConsumerGroupMetadata("group", member.generation(), member.id(), Optional.empty()));
-        return itsOwn.subscriptionUserData(new HashSet<>(member.topics()));
+        return memberAssignor.subscriptionUserData(new HashSet<>(member.topics()));
     }
 
-    /** Sticky's user data before 2.3: an array of (topic, array of partitions) and nothing behind it. */
+    /** Sticky's user data before 2.3: an array of (topic, array of partitions) without a generation. */
     private static ByteBuffer withoutGeneration(List<TopicPartition> owned) {
         Map<String, List<Integer>> grouped = new LinkedHashMap<>();
         for (TopicPartition tp : owned) {
@@ -116,7 +116,7 @@ final class OnTheLeader implements Assigning {
     private Cluster cluster() {
         Map<String, Node> brokers = new HashMap<>();
         List<PartitionInfo> infos = new ArrayList<>();
-        given.topics().forEach((name, topic) -> {
+        groupCase.topics().forEach((name, topic) -> {
             for (int partition = 0; partition < topic.partitions(); partition++) {
                 Node[] replicas = topic.racks() == null
                         ? new Node[] {Node.noNode()}
