@@ -50,7 +50,7 @@ class _Flow:
             for _ in range(unowned if ranks else 0):
                 least = min(ranks, key=self._load.__getitem__)
                 self._add(least, (topic, None), 1)
-        # Outweighs all moves together: balance comes first.
+        # One unit of balance outweighs all moves together: balance comes first.
         self._balance_weight = 2 * topics.total + 2
 
     def _add(self, rank: int, kind: PartitionKind, count: int) -> None:

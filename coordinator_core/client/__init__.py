@@ -20,7 +20,7 @@ or member id: others may own the partitions already, and their offsets cannot be
 
 Java and librdkafka.  In the Java client everything but heartbeats happens inside ``poll``; a second
 thread sends heartbeats (KIP-62) and leaves the group if the application does not poll within
-max.poll.interval.ms.  In librdkafka a thread of its own joins, syncs, commits and sends heartbeats;
+max.poll.interval.ms.  In librdkafka the main thread joins, syncs, commits and sends heartbeats;
 ``poll`` only runs the callbacks.
 
 Errors.  Every library reacts to each pair of request and error in a fixed way: retry, find the

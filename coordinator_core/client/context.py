@@ -35,7 +35,7 @@ class InFlight(NamedTuple):
     """A request without a response yet.
 
     ``node`` None: any broker.  ``sent_as``: the member's generation when it was sent.
-    ``attachment``: belongs to the sender.
+    ``attachment``: data that only the sender uses.
     """
 
     request: ClientRequest
@@ -47,7 +47,7 @@ class InFlight(NamedTuple):
 
 
 class ClientContext:
-    """One consumer's state; without any rule of a library."""
+    """One consumer's state, independent of the client library."""
 
     def __init__(
         self,

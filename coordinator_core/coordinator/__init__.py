@@ -5,9 +5,9 @@ partition of the internal topic `__consumer_offsets` (by the hash of the group i
 that leads this partition is the group's coordinator.  The log of the partition is the coordinator's
 only durable state: it appends the group's members with their assignments, and committed offsets,
 and answers a request that depends on such a record only once the append has succeeded.  When
-another broker takes over the partition, it loads the log and continues; what no record holds is
-lost, and clients start it again.  A compacted log is enough: the last record per key counts, and a
-record without a value (a tombstone) removes its key.
+another broker takes over the partition, it loads the log and continues; state that no record
+holds is lost, and clients have to join or send requests again.  A compacted log is enough: the last
+record per key counts, and a record without a value (a tombstone) removes its key.
 
 ``Coordinator`` is such a coordinator without I/O.  It takes requests, the outcomes of its appends,
 and time; it returns effects (answers, appends, events) for the caller to perform:

@@ -105,16 +105,16 @@ class Era:
     accepts_any_protocol_until_chosen: bool  # KIP-559: while the group has no protocol
 
     # Members and rebalances.
-    checks_join_after_any_join: bool  # even after a refused one
+    checks_join_after_any_join: bool  # even after a refused join
     logs_reasons: bool  # from 2.1 on: the start of a rebalance has a reason
     logs_leave_last: bool  # from 3.0 on: after the rebalance that the leave causes
     takes_new_timeouts: bool  # KAFKA-14009: a rejoin changes the member's timeouts
     skips_assignment: bool  # KIP-814
-    leaving_pending_may_be_static: bool  # else such a leave fails
+    leaving_pending_may_be_static: bool  # if false, such a leave fails
     static_return_ends_first_join: bool  # the replaced member no longer counts as new
     failed_replacement_restores_protocols: bool  # of a static member whose record failed
     starts_sessions_before_shrinking: bool  # when a loaded group exceeds group.max.size
-    extends_every_initial_delay: bool  # by new members; else only in generation 0
+    extends_every_initial_delay: bool  # by new members; if false, only in generation 0
     times_out_first_joins: bool  # KAFKA-7610
     ends_sessions_of_dropped: bool  # KAFKA-7196: of members that did not rejoin
     has_pending_sync: bool  # KAFKA-12890: removes members that never sync

@@ -258,7 +258,7 @@ ERA_0_9 = replace(
 
 
 def of_0_9_0(era: Era) -> Era:
-    """0.9.0: as 0.10.0, but for the keys in the maps of its requests."""
+    """0.9.0: like 0.10.0, except for the keys in the maps of its requests."""
     return replace(era, commit_order=scala_maps.scala_211_order_of_case_classes)
 
 

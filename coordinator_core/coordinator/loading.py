@@ -2,7 +2,7 @@
 
 A coordinator that becomes responsible for a partition reads its log and continues where the
 previous coordinator stopped: groups as their last record has them, and the latest offsets.  State
-that no record holds (pending members, a rebalance in progress) is lost; clients start it again.
+that no record holds (pending members, a rebalance in progress) is lost; clients join again.
 """
 
 from __future__ import annotations

@@ -82,11 +82,11 @@ class TimingWheel:
         start = deadline_ms - deadline_ms % _SPANS[level]
         bucket = self._buckets[level].get(start)
         if bucket is None:
-            # Not a dict, which finds its first key only after passing all removed ones.
+            # A dict would pass all removed keys to find its first key.
             bucket = self._buckets[level][start] = OrderedDict()
             heappush(self._starts, (start, -level))
         elif bucket and level == 0 and timer.order < next(reversed(bucket)).order:
-            self._mixed.add(start)  # it came down from an upper wheel
+            self._mixed.add(start)  # the timer moved down from an upper wheel
         bucket[timer] = None
         timer._bucket = bucket
 

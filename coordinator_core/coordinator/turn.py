@@ -94,7 +94,7 @@ class Turn:
         self.now_ms = 0
         self.effects: list[Effect] = []
         self.appends = 0
-        self.in_flight: dict[int, tuple[Shard, int]] = {}  # append id -> shard, append of it
+        self.in_flight: dict[int, tuple[Shard, int]] = {}  # append id -> shard, number in the shard
         self.own_append: int | None = None  # the append of this turn
         self.timers = era.timers(self)
 

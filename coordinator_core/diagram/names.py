@@ -61,7 +61,7 @@ class Names:
 
 
 def _numbered(owners: Mapping[str, str], made: Sequence[str]) -> dict[str, str]:
-    """A participant's first member id has its name, the second a 2 behind it, and so on."""
+    """Short names of member ids: a participant's name, then the name with 2, 3, ... appended."""
     place = {member_id: at for at, member_id in enumerate(made)}
     count: dict[str, int] = {}
     names = {}

@@ -4,7 +4,7 @@ Brokers leave two kinds of evidence of a group.  The `__consumer_offsets` topic 
 for each generation whose leader synced: generation, protocol, leader, members with subscriptions
 and assignments, and the time at which the join completed.  The log (server.log) has a line for
 most changes: rebalance started and why, member joined, left or expired, join completed, assignment
-received.  Neither has the requests themselves.
+received.  Neither contains the requests themselves.
 
 The replay works in four steps:
 
@@ -23,10 +23,10 @@ With a log, departures, expiries and new members have their own lines; the rejoi
 inferred from the next record and lie between the start of the rebalance and the end of the join.
 Followers' syncs are never logged: all followers are assumed to sync unless they are removed for not
 syncing.  With records alone, a member of the previous record that is missing from the next one is
-taken to leave (an expiry looks the same), a new one joins, the others rejoin; if the members do not
-change, the leader is assumed to have requested the rebalance.  Generations superseded before their
-leader synced leave no record.  With a log alone (no records) the lines still give the members that
-join, leave and expire; subscriptions and assignments are unknown and stay empty.
+assumed to leave (an expiry looks the same), a new one joins, the others rejoin; if the members do
+not change, the leader is assumed to have requested the rebalance.  Generations superseded before
+their leader synced leave no record.  With a log alone (no records) the lines still give the members
+that join, leave and expire; subscriptions and assignments are unknown and stay empty.
 
 Also inferred: the broker's era (from the wordings of its log and the versions of its records), its
 group.initial.rebalance.delay.ms, and the timeouts and protocols of members.

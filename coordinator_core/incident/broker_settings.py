@@ -69,7 +69,7 @@ def infer_initial_delay(
 ) -> InferredDelay:
     """group.initial.rebalance.delay.ms, by how long a new group waited for its members.
 
-    Kafka's default where it explains the wait, too, or where no first rebalance is logged.
+    Returns Kafka's default if it explains the wait, or if no first rebalance is logged.
     """
     for generations, members in incarnations:
         for evidence in generations:

@@ -33,7 +33,8 @@ from coordinator_core.protocol.messages import (
     SyncGroup,
 )
 
-_LOGGED_EARLY_MS = 50  # a session renewed before its line was logged would end too early here
+# A session renewed before its line was logged would expire too early in the engine.
+_LOGGED_EARLY_MS = 50
 # Carries changed metadata of a member whose metadata are the same in all recorded protocols.
 _UNSEEN_PROTOCOL = "(in no record)"
 

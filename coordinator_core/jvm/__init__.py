@@ -1,8 +1,8 @@
 """Iteration orders of the JVM's hash maps, which Kafka's answers and records depend on.
 
 Kafka keeps members, partitions and groups in hash maps and iterates over them when it writes a
-record, answers a join, picks a new leader, counts votes or expires offsets.  Nothing in the
-protocol fixes these orders, but brokers show them in every byte they write, and Kafka's assignors
+record, answers a join, picks a new leader, counts votes or expires offsets.  The protocol does
+not define these orders, but a broker's records and answers depend on them, and Kafka's assignors
 break ties by them.  An order follows from three things: the hash code of the key, the shape of the
 table (capacity, and how a bin or trie node orders its keys), and the history of insertions and
 removals, because tables grow and never shrink.

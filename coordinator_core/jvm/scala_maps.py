@@ -173,7 +173,7 @@ def scala_212_order_of_group_by(keys: Iterable[str]) -> list[str]:
 
 
 def scala_212_order_of_joined(member_ids: list[str]) -> list[str]:
-    """Up to 2.2 the leader was sent a copy of the members' map, made immutable."""
+    """Up to 2.2 the leader received an immutable copy of the members' map."""
     copied = list(Scala212Keys(member_ids))
     if len(copied) <= _SMALL_MAP:
         return copied
@@ -199,13 +199,13 @@ def scala_213_order_of_map(
 def scala_213_order_of_commit(
     partitions: list[TopicPartition], built_from: int
 ) -> list[TopicPartition]:
-    """A mutable HashMap of topic id partitions (with the zero id), made immutable."""
+    """A mutable HashMap of topic id partitions (with the zero id), converted to immutable."""
     hashed = [(topic_id_partition_hash(each), each) for each in partitions]
     return _table_then_map(hashed, built_from)
 
 
 def scala_213_order_of_offsets(partitions: list[TopicPartition]) -> list[TopicPartition]:
-    """A mutable HashMap of topic partitions, made immutable."""
+    """A mutable HashMap of topic partitions, converted to immutable."""
     hashed = [(topic_partition_hash(each), each) for each in partitions]
     return _table_then_map(hashed, len(hashed))
 
@@ -235,7 +235,7 @@ def scala_212_order_of_map(
 def scala_212_order_of_request(
     partitions: list[TopicPartition], built_from: int
 ) -> list[TopicPartition]:
-    """Up to 2.1 a request held a Java HashMap of partitions, which was made a Scala map."""
+    """Up to 2.1 a request had a Java HashMap of partitions, converted to a Scala map."""
     bins = {each: spread(topic_partition_hash(each)) & 15 for each in partitions}
     return scala_212_order_of_map(sorted(bins, key=bins.__getitem__), built_from)
 

@@ -18,7 +18,7 @@ time.  Each start and end is a `TimeEstimate`: the most likely time and the inte
 Processes.  Memberships belong to the same process if they share the instance id (static members),
 else the client id and host.  Where several processes share both, a new member continues the process
 that departed last.  Of the remaining processes, one that ends and one that starts within a minute
-are taken for the same process under a new name, as the pods of a Deployment are.  Each rule has a
+are assumed to be one process under a new name, as with the pods of a Deployment.  Each rule has a
 confidence from 0 to 1 (docs/what-if.md lists them).
 
 Process lives.  A process that leaves and joins again starts a new life.  Exception: a slow poll.

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from coordinator_core.lives.processes import RESTART_MS, ConsumerProcess, ProcessLife
 
 # A restart belongs to the same deployment as the previous restart if it begins within this time
-# after that one completed.  A deployment restarts three processes, or all of two.
+# after the previous restart completed.  A deployment restarts at least three processes, or both of
+# two.
 DEPLOY_GAP_MS = 120_000
 _MIN_DEPLOYED = 3
 # A process is flapping if it is killed or exceeds max.poll.interval.ms this often within an hour.

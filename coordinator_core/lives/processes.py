@@ -11,10 +11,10 @@ from coordinator_core.incident.stimuli import Basis
 from coordinator_core.lives.memberships import Departure, Membership, TimeEstimate
 from coordinator_core.log_lines.reasons import client_cause_of
 
-# A process that is back within this time was restarted.
+# A process that starts again within this time was restarted.
 RESTART_MS = 60_000
 # A consumer that exceeds max.poll.interval.ms leaves as if it were closed, unless it gives a reason
-# (KIP-800).  Without one, a slow poll shows in the commits: none since the last poll, within an
+# (KIP-800).  Without a reason, the commits show a slow poll: they end with the last poll, within an
 # auto-commit interval (auto.commit.interval.ms, 5 s) and a heartbeat.
 COMMIT_SLACK_MS = 6_000
 _SAME_MOMENT_MS = 100
@@ -94,7 +94,7 @@ def identify_processes(
 
 @dataclass
 class _Candidate:
-    """Memberships taken for one process, and the confidence that they are."""
+    """Memberships assumed to be one process, and the confidence of this assumption."""
 
     memberships: list[Membership] = field(default_factory=list)
     confidence: float = 1.0
@@ -273,14 +273,14 @@ class _LifeReader:
         latest_ms = min(ended.at_ms + self._heartbeat_ms, ended.latest_ms)
         contact_ms, since_ms = ended.at_ms, membership.waited_since_ms
         if since_ms is not None and contact_ms - since_ms > self._heartbeat_ms:
-            contact_ms = since_ms  # more likely it died during the long wait than right after it
+            contact_ms = since_ms  # more likely the process died during the long wait than after it
         committed_ms = self._commits.get(membership.member_id) or 0
         earliest_ms = min(max(contact_ms, committed_ms), latest_ms)
         is_back_early = following is not None and following.began.at_ms < ended.latest_ms
         if following is not None:
             latest_ms = max(min(latest_ms, following.began.at_ms), earliest_ms)
         at_ms = (earliest_ms + latest_ms) // 2
-        # A process that is back later may have been frozen: the evidence is the same.
+        # A process that returns later may have been frozen: the evidence is the same.
         return TimeEstimate(at_ms, earliest_ms, latest_ms), 0.95 if is_back_early else 0.7
 
     def _slow_poll(self, membership: Membership, following: Membership | None) -> SlowPoll | None:
@@ -299,7 +299,7 @@ class _LifeReader:
         committed_ms = self._commits.get(membership.member_id)
         no_commit_ms = 0 if committed_ms is None else ended.at_ms - committed_ms
         if membership.departure is Departure.REPLACED:
-            # Its heartbeats went on, or its session would have expired.
+            # The process kept sending heartbeats, otherwise its session would have expired.
             longest_ms = max(poll_ms, membership.member.session_timeout_ms + COMMIT_SLACK_MS)
             if committed_ms is None or following is None or no_commit_ms < longest_ms:
                 return None

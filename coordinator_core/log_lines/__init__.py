@@ -3,7 +3,7 @@
 The lines are the only evidence of many events: why a rebalance started, which member expired, which
 join was superseded.  Their wordings are not an interface.  They differ between the two coordinators
 (Scala up to 4.0, Java from 4.0 on), they change from version to version, and layouts, container
-wrappers and terminals change what stands around them.
+wrappers and terminals change the text around them.
 
 Wordings as data.  schemas/log_lines has every wording of Kafka 0.9 to 4.4 as a text with
 placeholders, its coordinator, versions, level, logger, and the event it stands for:

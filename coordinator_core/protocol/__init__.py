@@ -14,7 +14,7 @@ completes, a sync when the leader's assignment is in the log.
 
 The coordinator's work on one request, timer or finished append is a list of effects (``Respond``,
 ``Append``, ``Event``), to be performed in their order.  An error that a client may receive is a
-value of ``Errors``; an exception is a bug of ours (``CoordinatorBug``), or Kafka's own
+value of ``Errors``; an exception is a bug of the engine (``CoordinatorBug``), or Kafka's own
 IllegalStateException (``UnexpectedState``).
 
 messages  requests, responses and effects

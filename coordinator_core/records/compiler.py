@@ -241,7 +241,8 @@ def _with_tags_read(read_plain: Reader, tagged: Tagged) -> Reader:
 
 def _read_tags(data: bytes, position: int, tagged: Tagged, value: dict[str, Any]) -> int:
     count, position = read_varint(data, position)
-    for _ in range(count):  # a wrong count ends with the bytes: each tag takes one at least
+    # Each tag takes at least one byte, so a count that is too high fails at the end of the bytes.
+    for _ in range(count):
         tag, position = read_varint(data, position)
         size, position = read_varint(data, position)
         end = position + size

@@ -40,7 +40,7 @@ _COMMIT_VERSION = 8
 _DESCRIBE_VERSION = 5
 
 # Differences between traces that come from the programs that drove Kafka's classes.
-_OWN_ANSWER_LAST = frozenset({"3.9"})  # its adapter gives the step's own answer last
+_OWN_ANSWER_LAST = frozenset({"3.9"})  # its adapter prints the step's own answer last
 _BY_TOPIC = frozenset({"3.9", "4.1"})  # driven by requests, which group partitions by topic
 
 

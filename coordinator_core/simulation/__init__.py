@@ -27,7 +27,7 @@ Modules, in the order in which they build on each other:
 - ``random_draws``: random numbers by seed and purpose.
 - ``event_queue``: the virtual clock.
 - ``spec_values``, ``spec``, ``plans``: a spec file's values, the fleet that they describe, and the
-  actions that a group's plans amount to.  ``random_fleets``: specs drawn from a seed, for tests.
+  actions that a group's plans expand to.  ``random_fleets``: specs drawn from a seed, for tests.
 - ``outputs``: record batches, log lines, trace lines, truth lines.
 - ``channels``, ``message_delivery``: connections, delays, loss; requests and responses in transit.
 - ``offsets_partition``, ``broker``: a partition of `__consumer_offsets`; a broker with its
@@ -37,7 +37,7 @@ Modules, in the order in which they build on each other:
 - ``simulated_group``, ``cluster_view``: a group's state, and the cluster as its parts see it.
 - ``faults``, ``idle_time``, ``cluster``: broker faults, skipping, and the whole cluster.
 
-``fleet_of`` reads a spec, ``simulate`` runs it.  Neither reads a file, a clock or an environment.
+``fleet_of`` reads a spec, ``simulate`` runs it.  They use no files, clocks or environment.
 """
 
 from coordinator_core.simulation.cluster import SimulatedCluster, simulate

@@ -164,7 +164,7 @@ class SimulatedBroker:
     def _acknowledge(self, append: Append, error: Errors, now_ms: int) -> None:
         waiting = self._in_flight.get(append.partition, [])
         if (append, error) not in waiting:
-            return  # another broker leads the partition by now
+            return  # another broker leads the partition now
         waiting.remove((append, error))
         self._catch_up(now_ms)
         self._perform(self.coordinator.appended(append, error, now_ms), now_ms)

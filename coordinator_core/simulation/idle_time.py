@@ -29,7 +29,7 @@ class IdleSkipper:
         self.skipped_ms = 0
 
     def consider(self, group: SimulatedGroup, now_ms: int) -> None:
-        """Skip the group's idle time from now on, if it has any."""
+        """Skip the idle time that begins now, if the group is idle."""
         if group.open or now_ms < group.idle_not_before_ms:
             return
         running = [process for process in group.processes if process.consumer is not None]
@@ -45,7 +45,7 @@ class IdleSkipper:
     def _idle_until(
         self, group: SimulatedGroup, running: list[SimulatedProcess], now_ms: int
     ) -> int | None:
-        """When something else than a heartbeat may happen; None if the group is not idle now."""
+        """When anything other than a heartbeat may happen; None if the group is not idle now."""
         fault_ms = self._next_fault_ms(now_ms)
         if fault_ms is None:
             return None

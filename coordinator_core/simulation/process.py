@@ -133,7 +133,7 @@ class SimulatedProcess:
         self._schedule(until_ms, lambda at_ms: self._thaw(at_ms) if life == self.life else None)
 
     def be_slow(self, now_ms: int, until_ms: int) -> None:
-        """Keep the application away from poll until then."""
+        """The application does not poll until ``until_ms``."""
         consumer = self.consumer
         if consumer is None or self.is_away or self._is_frozen(now_ms, self.be_slow):
             return

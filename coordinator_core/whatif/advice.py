@@ -30,7 +30,7 @@ _NOTHING = Figures(0, 0, 0, 0)
 
 
 def advise(baseline: Baseline, unchanged: Prediction, changed: Sequence[Prediction]) -> Advice:
-    """The prediction to follow; only savings that every seed shows count."""
+    """The change to recommend; only savings that every seed shows count."""
     now = unchanged.median
     savings = [(each, _share(unchanged, each)) for each in changed if _is_sure(unchanged, each)]
     best = max((share for _, share in savings), default=0.0)
@@ -61,7 +61,7 @@ def _share(unchanged: Prediction, changed: Prediction) -> float:
 
 
 def _is_sure(unchanged: Prediction, changed: Prediction) -> bool:
-    """Whether its worst seed is better than the unchanged settings' best seed."""
+    """Whether the worst seed of ``changed`` is better than the best seed of ``unchanged``."""
     return (
         changed.maximum.unavailable_partition_ms < unchanged.minimum.unavailable_partition_ms
         and changed.median.not_stable_ms <= unchanged.median.not_stable_ms

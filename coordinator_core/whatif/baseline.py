@@ -18,7 +18,7 @@ _HEARTBEAT_MS = 3000
 _MIN_SAMPLES = 4
 _USUAL_HEARTBEATS_MS = (1000, 3000, 5000, 10_000, 15_000, 20_000, 30_000)
 _SLACK_MS = 500
-# metadata.max.age.ms; the short one where new partitions started a rebalance.
+# metadata.max.age.ms; the short value if new partitions started a rebalance.
 _METADATA_MAX_AGE_MS, _SHORT_METADATA_MAX_AGE_MS = 300_000, 10_000
 _REJOINS = ("LEADER_REJOIN", "METADATA_CHANGE")
 # A join with one of these events may have waited for a departed member.

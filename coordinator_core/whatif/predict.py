@@ -20,12 +20,12 @@ from coordinator_core.whatif.settings import SettingsChange
 SEEDS = 5
 # From the start of a consumer to its first JoinGroup: it first requests metadata and coordinator.
 _START_TO_JOIN_MS = 30
-# Processes that run at the begin of the evaluated period are started this long before it.
+# Processes that run at the start of the evaluated period are started this long before it.
 _WARM_UP_MS = 60_000
 # Heartbeats of real clients are later than their interval, because threads wake up late.  The first
 # seed uses the usual delay, the others draw one: delays add up between rebalances.
 _HEARTBEAT_DELAY_MS, _HEARTBEAT_DELAYS_MS = 14, (10, 18)
-# The commits themselves do not matter, so they are rare; the commit before a revocation does.
+# Rare, because only the commit before a revocation affects the figures.
 _COMMIT_INTERVAL_MS = 300_000
 
 

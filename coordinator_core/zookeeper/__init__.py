@@ -8,8 +8,9 @@ persistent offset node under /consumers/GROUP/offsets.
 Rebalance.  There is no leader and no coordinator: every consumer watches the list of consumers and
 the topics, and rebalances by itself whenever a watch fires.  It stops fetching, deletes its own
 owner nodes, reads the whole group, computes its own share with a deterministic assignor, and
-creates its owner nodes.  If another consumer still holds one of them, it releases all of them,
-waits ``rebalance.backoff.ms`` and starts over, up to ``rebalance.max.retries`` times.
+creates its owner nodes.  If another consumer still holds one of these nodes, the consumer releases
+all its nodes, waits ``rebalance.backoff.ms`` and starts over, at most ``rebalance.max.retries``
+times.
 
 Herd effect.  One change wakes all m members, and each of them reads all m registrations: m² reads,
 plus writes for every partition.
@@ -19,8 +20,8 @@ that lags.  A consumer that is cut off from ZooKeeper, but not from the brokers,
 fetching after its session has expired, while others consume its partitions.  Nothing rejects its
 commits.  The coordinator solved this with generations: see ``coordinator_core.coordinator``.
 
-Neither effect is written into the model; both follow from the rules, and ``bench/herd`` measures
-them.
+The model has no code for these two effects; both follow from the rules, and ``bench/herd``
+measures them.
 
 Modules, bottom up:
 

@@ -1,7 +1,7 @@
-"""A consumer's rebalance: release all partitions, read the whole group, claim the own share.
+"""A consumer's rebalance: release all partitions, read the whole group, claim its own share.
 
 Every consumer rebalances by itself after every change, without waiting for the others.  A consumer
-that is too early finds an owner node of the previous owner, releases its claims and sleeps.
+that still finds an owner node of the previous owner releases its claims and sleeps.
 Source: ZookeeperConsumerConnector of 0.8.2, syncedRebalance and the functions that it calls.
 """
 

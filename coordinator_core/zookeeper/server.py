@@ -83,7 +83,7 @@ class ZooKeeperServer:
         self._watches = Watches()
         self._connections: dict[Watcher, ServerConnection] = {}
         self._sessions = Sessions(tick_ms)  # used by the leader only
-        self._touched: dict[int, None] = {}  # sessions that a follower has yet to report
+        self._touched: dict[int, None] = {}  # sessions that this follower will report
         self._deadline_ms: int | None = None
         self._sends: list[SendMessage] = []
 
@@ -256,7 +256,7 @@ class ZooKeeperServer:
             if self._deadline_ms is None:
                 self._deadline_ms = self._sessions.next_tick_ms(now_ms)
         elif self._sessions.timeout_ms(session_id) is None:
-            return  # the session has expired: its server closes the connection instead of a reply
+            return  # the session has expired: its server closes the connection and sends no reply
         elif isinstance(write.op, CloseSession):
             self._sessions.close(session_id)
         else:

@@ -3,7 +3,7 @@
 Source: AbstractStickyAssignor.GeneralAssignmentBuilder. Kafka checks before each partition
 whether the assignment is balanced, in a pass over all members and topics. As long as members hold
 only partitions that they subscribe to, that check is equivalent to "no shared partition can
-move", so it is left out here: seconds instead of hours for large groups, with the same result.
+move", so this code skips the check: seconds instead of hours for large groups, same result.
 An older owner that no longer subscribes may still get a partition back; from then on this code
 checks the balance as Kafka does.
 """
@@ -64,15 +64,15 @@ class Balancing:
             self._lists[:] = before
 
     def _surely_helped(self, before: Sequence[Sequence[int]]) -> bool:
-        """Whether the score is lower; always true after moves to members with at least two less."""
+        """Whether the score is lower: always if each taker had at least two partitions fewer."""
         if not (self.older_owner or self.astray):
             if not self._moves.went_back:
                 return True
-            self._note_fixed_members()  # the same before and after
+            self._note_fixed_members()  # the same members before and after the moves
         return self._score(self._load) < self._score(list(map(len, before)))
 
     def _note_fixed_members(self) -> None:
-        """Finds members with all partitions of their topics, none of which is shared."""
+        """Finds members that have all partitions of their topics and no shared topic."""
         self._most = [0] * len(self._members)
         for topic, ranks in enumerate(self._subscribers):
             for rank in ranks:

@@ -32,7 +32,7 @@ class EqualGroup:
         self._given_up: dict[int, int] = {}
         self._assigned: list[tuple[int, int]] = []
         self.lists = [codes.copy() for codes in claims.lists]
-        if claims.twice:  # here a third, newer claim does not keep the partition
+        if claims.twice:  # with equal subscriptions even a third, newer claim is dropped
             self.lists = [[c for c in codes if c not in claims.twice] for codes in self.lists]
         if racks.used:
             self._drop_outside_racks()

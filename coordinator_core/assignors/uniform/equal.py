@@ -24,8 +24,8 @@ def assign(topics: Topics, members: Sequence[Member]) -> Assignment:
     unfilled: list[tuple[list[int], int]] = []
     for left, mine in zip(range(len(members), 0, -1), lists, strict=True):
         room = share - len(mine)
-        # A member without need of it leaves the extra partition to later members, if these
-        # outnumber the extras.
+        # A member that owns at most its share leaves the extra partition to later members, as
+        # long as more members than extra partitions are left.
         if extras and (room < 0 or left <= extras):
             room += 1
             extras -= 1

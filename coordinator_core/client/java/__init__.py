@@ -1,4 +1,4 @@
-"""The Java client's consumer; kafka-python's works alike.
+"""The Java client's consumer; kafka-python's works in the same way.
 
 Two threads share one member.  The application's thread does everything inside poll: find the
 coordinator, rejoin, commit, fetch offsets.  The heartbeat thread sends heartbeats and leaves the

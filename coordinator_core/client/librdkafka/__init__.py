@@ -1,9 +1,9 @@
 """librdkafka's consumer.
 
 Its main thread joins, syncs, commits and sends heartbeats, whether or not the application polls;
-poll only runs rebalance callbacks and reports errors.  So a rebalance waits for the next poll when
-a callback has to run, and the group waits with it.  Source: rdkafka_cgrp.c and rdkafka_assignment.c
-of 2.x.
+poll only runs rebalance callbacks and reports errors.  So when a callback has to run, the member's
+rebalance waits for the next poll, and so does the group.  Source: rdkafka_cgrp.c and
+rdkafka_assignment.c of 2.x.
 
 - ``consumer``: the main thread and its timers.
 - ``states``: join states and the member states that they map to.

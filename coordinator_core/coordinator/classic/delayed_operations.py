@@ -1,7 +1,7 @@
 """Timers up to 3.9: delayed operations in purgatories, as the Scala coordinator keeps them.
 
-An operation holds on to its group, even one that was removed meanwhile, and completes when its
-condition holds.
+An operation keeps a reference to its group, even if the group was removed meanwhile, and completes
+when its condition holds.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class DelayedHeartbeat(_GroupOperation):
 class DeadlineHeartbeat(_GroupOperation):
     """Up to 2.2: waits for a request of the member later than the one that set the deadline.
 
-    The operation holds on to the member: one that was removed meanwhile may expire a second time.
+    The operation keeps a reference to the member: a removed member may expire a second time.
     """
 
     __slots__ = ("member", "session_deadline_ms")

@@ -67,7 +67,7 @@ class ClassicMember:
     def is_alive(self) -> bool:
         """Whether the session need not expire: while it awaits an answer, a member sends nothing.
 
-        A member in its first join may be gone, so its wait does not count.
+        A member in its first join may have stopped, so its wait does not count.
         """
         if self.is_new:
             return self.heartbeat_satisfied

@@ -120,7 +120,7 @@ class SessionTimer(_GroupTimer):
 
 
 def _awaits_answer(member: ClassicMember) -> bool:
-    """A member that waits for an answer sends no heartbeats; one in its first join may be gone."""
+    """Waiting members send no heartbeats; a member in its first join may have stopped."""
     awaits = member.awaiting_join is not None or member.awaiting_sync is not None
     return awaits and not member.is_new
 

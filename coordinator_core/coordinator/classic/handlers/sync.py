@@ -55,7 +55,7 @@ def park_renewing(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
 
 
 def store(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
-    """Park the leader's own sync too: all are answered once the record is in the log."""
+    """The leader's sync waits, too: all syncs are answered once the record is in the log."""
     park(turn, group, request)
     _store(turn, group, request)
 
