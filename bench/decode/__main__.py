@@ -116,10 +116,10 @@ def job(records: int) -> None:
             bronze = spark.read.parquet(path)
             rows = bronze.where(F.col("key_type") == type_).withColumn("outcome", F.lit("plain"))
             untouched = rows.select(*carried, "key", "value")
-            same = untouched.mapInArrow(passed_on, untouched.schema)
+            same = untouched.mapInArrow(passed_through, untouched.schema)
             runs = {"untouched": same, "decoded": decoded(bronze)}
             took = {
-                run: min(seconds(lambda frame=frame: to_nowhere(frame)) for _ in range(3))
+                run: min(seconds(lambda frame=frame: discard(frame)) for _ in range(3))
                 for run, frame in runs.items()
             }
             ratio = took["decoded"] / took["untouched"]
@@ -128,11 +128,11 @@ def job(records: int) -> None:
     spark.stop()
 
 
-def passed_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def passed_through(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return iter(batches)
 
 
-def to_nowhere(frame) -> None:  # type: ignore[no-untyped-def]
+def discard(frame) -> None:  # type: ignore[no-untyped-def]
     frame.write.format("noop").mode("overwrite").save()
 
 

@@ -101,7 +101,7 @@ def _commands(what: str, scenarios: list[Scenario], era: str) -> Compared:
                 "--out", engine_dir, scenario_dir,
             )
         )  # fmt: skip
-        _all_there(kafka_dir, engine_dir)
+        _check_same_names(kafka_dir, engine_dir)
     return Compared(what, _steps(scenarios), kafka, engine)
 
 
@@ -109,7 +109,7 @@ def _run(*command: object) -> None:
     subprocess.run([str(part) for part in command], check=True, stderr=subprocess.DEVNULL)
 
 
-def _all_there(kafka_dir: Path, engine_dir: Path) -> None:
+def _check_same_names(kafka_dir: Path, engine_dir: Path) -> None:
     if {path.name for path in kafka_dir.iterdir()} != {path.name for path in engine_dir.iterdir()}:
         raise RuntimeError("the two commands did not write the same traces")
 

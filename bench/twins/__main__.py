@@ -91,7 +91,7 @@ def show(lake: str, truths: dict[str, Truth], seeds: int) -> None:
                 predicted[variant] = (answer.predicted[0] if settings else answer.model).median
             for variant, outcome in predicted.items():
                 true = truths[version][f"{group}-{variant}"]
-                cells = " | ".join(f"{a} / {b}{_apart(a, b)}" for a, b in _shown(outcome, true))
+                cells = " | ".join(f"{a} / {b}{_deviation(a, b)}" for a, b in _shown(outcome, true))
                 print(f"| {group} | {variant} | {version} | {cells} |")
             ranked.append(_ranks(group, version, predicted, truths[version]))
     print()
@@ -105,7 +105,7 @@ def _shown(outcome: Figures, true: Figures) -> list[tuple[str, str]]:
     ]
 
 
-def _apart(predicted: str, true: str) -> str:
+def _deviation(predicted: str, true: str) -> str:
     share = (float(predicted) - float(true)) / float(true) if float(true) else 0.0
     return f" ({share:+.0%})" if abs(share) >= 0.005 else ""
 

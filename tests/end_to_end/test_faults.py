@@ -223,7 +223,7 @@ def copy(demo, tmp_path):
         ("the table dropped", "generations"),
         ("a row deleted", "group_metadata"),
         ("a row doubled", "group_events"),
-        ("a column less", "generation_members"),
+        ("a column dropped", "generation_members"),
     ],
 )
 def test_a_damaged_table_is_found(copy, damage_kind, table):

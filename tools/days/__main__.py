@@ -97,7 +97,7 @@ class Nights:
         while number < count:
             day = days[number]
             if number == at["at once"]:
-                self._at_once(day, days[number + 1])
+                self._concurrently(day, days[number + 1])
                 number += 2
                 continue
             self.month.land(
@@ -121,7 +121,7 @@ class Nights:
         self.month_folder.run(date=str(day))
         self.disturbances.append(f"{day} {why}")
 
-    def _at_once(self, *days: date) -> None:
+    def _concurrently(self, *days: date) -> None:
         for day in days:
             self.month.land(self.month_folder.source, day)
         began = [self.month_folder.start(day) for day in days]

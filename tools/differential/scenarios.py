@@ -1,8 +1,8 @@
-"""Random scenarios: consumers, operators who describe and delete groups, and a saboteur.
+"""Random scenarios: consumers, operators who describe and delete groups, and a repeater of requests.
 
-A scenario is made without playing it. Each actor is a coroutine that sends requests and yields how
-long to sleep; an agenda wakes the actors in order of time. Consumers share an estimate of their
-group's state, which is good enough to bring it into every state and wrong often enough to send
+A scenario is generated without playing it. Each actor is a coroutine that sends requests and yields
+how long to sleep; an agenda wakes the actors in order of time. Consumers share an estimate of their
+group's state. It is good enough to bring the group into every state, and wrong often enough to send
 unexpected requests. Many steps are at or next to the deadlines of timers.
 The same seed and index give the same scenario.
 """
@@ -176,7 +176,7 @@ class _RandomGroup:
         self.partitions = 3 if rng.random() < 0.85 else 12
         world.start(self._arrivals(), rng.choice([0, 0, 7, 1000]))
         world.start(self._operator(), rng.choice([0, 500, 4000, 15000]))
-        world.start(self._saboteur(), rng.choice([100, 3000, 8000]))
+        world.start(self._repeater(), rng.choice([100, 3000, 8000]))
 
     def _arrivals(self) -> Actor:
         rng = self.world.rng
@@ -276,7 +276,7 @@ class _RandomGroup:
             chosen = self.world.rng.sample(rows, self.world.rng.randrange(1, len(rows) + 1))
             self.world.send("leave", self.name, members=chosen)
 
-    def _saboteur(self) -> Actor:
+    def _repeater(self) -> Actor:
         """Repeat requests of other actors, late and changed."""
         world, rng = self.world, self.world.rng
         while True:
@@ -286,13 +286,13 @@ class _RandomGroup:
                 step = rng.choice(sent[-12:])
                 fields = {k: v for k, v in step.items() if k not in ("at_ms", "id", "op", "group")}
                 for _ in range(rng.choice([0, 1, 1, 2])):
-                    fields = self._spoiled(fields)
+                    fields = self._with_one_change(fields)
                 if fields.get("member") == "" and step["op"] == "join":
                     self.ids_left -= 1
                 group = "" if rng.random() < 0.03 else self.name
                 world.send(step["op"], group, **fields)
 
-    def _spoiled(self, fields: dict[str, Any]) -> dict[str, Any]:
+    def _with_one_change(self, fields: dict[str, Any]) -> dict[str, Any]:
         """The fields with one of them changed."""
         rng = self.world.rng
         field = rng.choice(sorted(fields))

@@ -24,7 +24,7 @@ import typer
 
 from jobs.checks.check import broken_laws
 from tools.faults import lakes, runs
-from tools.faults.runs import CLEAR, LOST, SAME, Undisturbed
+from tools.faults.runs import CLEAR, LOST, SAME, RunWithoutFault
 
 INCIDENT = Path(__file__).resolve().parents[2] / "examples" / "mixed-clients-4.1.2"
 COLUMNS = ("fault", "tries", SAME, CLEAR, LOST)
@@ -35,32 +35,34 @@ CHANGED = [
     ("rebalance_latency", "join_ms"), ("rebalance_causes", "cause"),
 ]  # fmt: skip
 
-Campaign = Callable[[Undisturbed, Path, int, random.Random], Iterator[str]]
+Campaign = Callable[[RunWithoutFault, Path, int, random.Random], Iterator[str]]
 
 
 def damages(
-    undisturbed: Undisturbed, folder: Path, tries: int, chance: random.Random
+    without_fault: RunWithoutFault, folder: Path, tries: int, chance: random.Random
 ) -> Iterator[str]:
     """Each kind of damage to each table that has rows."""
-    tables = [table for table, rows in undisturbed.tables.items() if rows]
-    for how, plant in lakes.DAMAGES.items():
+    tables = [table for table, rows in without_fault.tables.items() if rows]
+    for how, damage in lakes.DAMAGES.items():
         for table in tables:
-            yield _check(undisturbed, folder, f"{how}: {table}", partial(_planted, plant, table))
+            yield _check(without_fault, folder, f"{how}: {table}", partial(_damage, damage, table))
     for table, column in CHANGED:
         yield _check(
-            undisturbed, folder, f"a value changed: {table}.{column}",
+            without_fault, folder, f"a value changed: {table}.{column}",
             partial(lakes.value_changed, table=table, column=column),
         )  # fmt: skip
 
 
-def _planted(plant: Callable[[str, str], None], table: str, lake: str) -> None:
-    plant(lake, table)
+def _damage(damage: Callable[[str, str], None], table: str, lake: str) -> None:
+    damage(lake, table)
 
 
-def _check(undisturbed: Undisturbed, folder: Path, fault: str, plant: Callable[[str], None]) -> str:
-    copy = Path(shutil.copytree(undisturbed.lake, folder / "damaged"))
+def _check(
+    without_fault: RunWithoutFault, folder: Path, fault: str, damage: Callable[[str], None]
+) -> str:
+    copy = Path(shutil.copytree(without_fault.lake, folder / "damaged"))
     try:
-        plant(str(copy))
+        damage(str(copy))
         is_found = bool(broken_laws(str(copy))[1])
     finally:
         shutil.rmtree(copy)
@@ -95,7 +97,7 @@ def main(
 
 
 def campaign(kinds: list[str], tries: int | None, seed: int, incident: Path, folder: Path) -> int:
-    undisturbed = Undisturbed(incident, folder)
+    without_fault = RunWithoutFault(incident, folder)
     print(f"seed {seed}, {incident.name}, {os.cpu_count()} processors")
     print("{:<40}{:>7}{:>13}{:>13}{:>6}".format(*COLUMNS))
     lost: list[str] = []
@@ -105,7 +107,7 @@ def campaign(kinds: list[str], tries: int | None, seed: int, incident: Path, fol
             print(f"{about:<40} skipped: mounting a small file system needs root")
             continue
         chance = random.Random(f"{seed} {kind}")
-        verdicts = list(act(undisturbed, folder / kind, tries or usual_tries, chance))
+        verdicts = list(act(without_fault, folder / kind, tries or usual_tries, chance))
         counts = Counter(verdict.split(":")[0] for verdict in verdicts)
         print(f"{about:<40}{len(verdicts):>7}{counts[SAME]:>13}{counts[CLEAR]:>13}{counts[LOST]:>6}",
               flush=True)  # fmt: skip

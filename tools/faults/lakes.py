@@ -65,7 +65,7 @@ def rows_doubled(lake: str, table: str) -> None:
     _rewritten(lake, table, lambda rows: pa.concat_tables([rows, rows.slice(0, 1)]))
 
 
-def column_less(lake: str, table: str) -> None:
+def column_dropped(lake: str, table: str) -> None:
     """Drop the last column, as if an older version had written the table."""
     _rewritten(lake, table, lambda rows: rows.drop_columns(rows.column_names[-1]))
 
@@ -108,5 +108,5 @@ DAMAGES: dict[str, Callable[[str, str], None]] = {
     "the table dropped": table_dropped,
     "a row deleted": rows_deleted,
     "a row doubled": rows_doubled,
-    "a column less": column_less,
+    "a column dropped": column_dropped,
 }

@@ -79,12 +79,12 @@ def nightly(incident: Path, lake: Path, *more: str) -> list[str]:
     ]
 
 
-class Undisturbed:
+class RunWithoutFault:
     """The same run without a fault: its tables, and when its steps ran."""
 
     def __init__(self, incident: Path, folder: Path) -> None:
         self.incident = incident
-        self.lake = folder / "undisturbed"
+        self.lake = folder / "without_fault"
         self.run = NightlyProcess(nightly(incident, self.lake))
         if self.run.wait():
             raise SystemExit("\n".join(self.run.lines))
@@ -111,38 +111,38 @@ class Undisturbed:
 
 
 def kills(
-    undisturbed: Undisturbed, folder: Path, tries: int, chance: random.Random
+    without_fault: RunWithoutFault, folder: Path, tries: int, chance: random.Random
 ) -> Iterator[str]:
     """SIGKILL at a random moment of a random step, several times in a row, then run normally."""
     for first in range(0, tries, KILLS_PER_LAKE):
         lake = folder / f"killed-{first}"
         kill_count = min(KILLS_PER_LAKE, tries - first)
         for _ in range(kill_count):
-            step, at = undisturbed.moment(chance)
-            run = NightlyProcess(nightly(undisturbed.incident, lake, "--recompute-all"))
+            step, at = without_fault.moment(chance)
+            run = NightlyProcess(nightly(without_fault.incident, lake, "--recompute-all"))
             time.sleep(max(0.0, at - (time.monotonic() - run.began)))
             run.kill()
             print(f"  killed at {at:.1f} s, in {step}", file=sys.stderr)
             if lake.is_dir():
                 tables_of(str(lake))  # raises if one cannot be read
-        verdict = undisturbed.verdict(lake)
+        verdict = without_fault.verdict(lake)
         yield from [verdict] * kill_count
 
 
 def worker_kills(
-    undisturbed: Undisturbed, folder: Path, tries: int, chance: random.Random
+    without_fault: RunWithoutFault, folder: Path, tries: int, chance: random.Random
 ) -> Iterator[str]:
     """Kill one Python worker of a running stage."""
     for number in range(tries):
         lake = folder / f"worker-{number}"
-        run = NightlyProcess(nightly(undisturbed.incident, lake))
+        run = NightlyProcess(nightly(without_fault.incident, lake))
         if _kill_one(run.process.pid, "pyspark.daemon", chance):
             print("  a Python worker killed", file=sys.stderr)
-        yield _after(undisturbed, run, lake)
+        yield _after(without_fault, run, lake)
 
 
 def executor_kills(
-    undisturbed: Undisturbed, folder: Path, tries: int, chance: random.Random
+    without_fault: RunWithoutFault, folder: Path, tries: int, chance: random.Random
 ) -> Iterator[str]:
     """Kill one of two executors of a standalone cluster."""
     with tempfile.TemporaryDirectory(prefix="regroup-cluster-") as work:
@@ -151,21 +151,21 @@ def executor_kills(
             for number in range(tries):
                 lake = folder / f"executor-{number}"
                 command, environment = submit_line(
-                    master, package, Path(work), arguments(undisturbed.incident, lake)
+                    master, package, Path(work), arguments(without_fault.incident, lake)
                 )
                 run = NightlyProcess(command, environment)
                 if _kill_one(os.getpid(), "CoarseGrainedExecutorBackend", chance):
                     print("  an executor killed", file=sys.stderr)
-                yield _after(undisturbed, run, lake)
+                yield _after(without_fault, run, lake)
 
 
-def _after(undisturbed: Undisturbed, run: NightlyProcess, lake: Path) -> str:
+def _after(without_fault: RunWithoutFault, run: NightlyProcess, lake: Path) -> str:
     """The run continued, or failed with one line on stderr and the next run completes the lake."""
     if run.wait() == 0:
-        return undisturbed.compared(lake)
+        return without_fault.compared(lake)
     if len(run.messages) != 1:
         return f"{LOST}: {len(run.messages)} lines"
-    verdict = undisturbed.verdict(lake)
+    verdict = without_fault.verdict(lake)
     return CLEAR if verdict == SAME else verdict
 
 
@@ -207,14 +207,14 @@ def _command(pid: int) -> str:
 
 
 def full_disks(
-    undisturbed: Undisturbed, folder: Path, tries: int, chance: random.Random
+    without_fault: RunWithoutFault, folder: Path, tries: int, chance: random.Random
 ) -> Iterator[str]:
     """Run on a file system with room for a part of the lake, then with room for all of it."""
-    needed = sum(file.stat().st_size for file in undisturbed.lake.rglob("*") if file.is_file())
+    needed = sum(file.stat().st_size for file in without_fault.lake.rglob("*") if file.is_file())
     for number in range(tries):
         room = int(needed * (0.1 + 0.8 * chance.random()))
         with mounted(folder / f"disk-{number}", room) as (disk, enlarge):
-            run = NightlyProcess(nightly(undisturbed.incident, disk / "lake"))
+            run = NightlyProcess(nightly(without_fault.incident, disk / "lake"))
             code = run.wait()
             print(f"  {room} of {needed} bytes: exit {code}: {run.messages}", file=sys.stderr)
             if code != 1 or len(run.messages) != 1 or "make room" not in run.messages[0]:
@@ -223,7 +223,7 @@ def full_disks(
             if (disk / "lake").is_dir():
                 tables_of(str(disk / "lake"))
             enlarge()
-            verdict = undisturbed.verdict(disk / "lake")
+            verdict = without_fault.verdict(disk / "lake")
             yield CLEAR if verdict == SAME else verdict
 
 
