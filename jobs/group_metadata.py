@@ -36,8 +36,8 @@ def group_metadata(offsets_records: DataFrame) -> DataFrame:
 
 
 def members_with(*fields: str) -> Column:
-    """A record's members with these fields only: Spark then does not read the others, of which the
-    subscription and assignment bytes are most of the table."""
+    """A record's members with these fields only: Spark then does not read the other fields, such as
+    the subscription and assignment bytes, which are most of the table."""
     return F.arrays_zip(*(F.col(f"members.{field}").alias(field) for field in fields))
 
 

@@ -244,7 +244,7 @@ def run(lake: Lake, inputs: Inputs) -> None:
 
 
 def _run_kafka(lake: Lake, kafka: Kafka) -> None:
-    """All dates, as the next run continues where this one stopped."""
+    """Reads all dates, as the next run continues where this one stopped."""
     reader = TopicReader(lake.spark, kafka, _checkpoint(lake))
     if reader.deleted:
         _store(lake, "quarantine", quarantined_gaps(lake, reader.deleted))

@@ -20,7 +20,7 @@ from schemas import table_partitioning
 
 # Delta's default: a reader's snapshot or a transaction may be this old.
 VACUUM_HOURS = 168
-# A group's next incarnation continues from its last row, however old.
+# A group's next incarnation continues from the group's last row, at any age.
 KEPT_FOREVER = {"group_days"}
 COLUMNS = ["table", "oldest_kept", "rows_removed", "files_before", "files_after", "files_deleted"]
 

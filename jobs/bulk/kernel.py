@@ -1,7 +1,7 @@
 """The compiled loops of bulk decoding.
 
 ``walk`` runs a program over the rows and writes positions of fields; the other functions copy
-fields from the bytes to Arrow's buffers.  All are in this one file because numba's cache of
+fields from the bytes to Arrow's buffers.  All loops are in this one file because numba's cache of
 machine code is only invalidated by changes of the file with the compiled function.
 
 Bytes are read and written in words, so arrays have PADDING bytes after their end.

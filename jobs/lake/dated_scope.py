@@ -261,8 +261,8 @@ class DatedScope:
         return small, True
 
     def _touched(self, days: DataFrame) -> DataFrame:
-        """One row per group with an event on the run's dates, or on the day after if that was
-        computed already: commits and transactions of these dates reach into it."""
+        """One row per group with an event on the run's dates, or on the next day if that day was
+        computed already: its rows depend on commits and transactions of these dates."""
         events = [self.lake.read(table).where(self._dated()) for table in EVENT_TABLES]
         after = days.where(F.col("event_date") == F.lit(self.last + _DAY))
         timeless = F.col("event_date") == F.lit(TIMELESS)

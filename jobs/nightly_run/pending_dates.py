@@ -62,8 +62,8 @@ def pending(lake: Lake) -> Pending:
 
 
 def _successful_runs(lake: Lake) -> list[Row]:
-    """Newest first; runs before one of another version are left out, as that version may compute
-    other rows."""
+    """The newest successful runs, newest first, back to a run of another version, which is left
+    out, because another version may compute other rows."""
     done = lake.read("runs").where("bronze_versions IS NOT NULL AND outcome = 'done'")
     rows = done.orderBy(F.desc("started_at")).select(
         "first_date", "last_date", "bronze_versions", "own_versions", "versions"

@@ -27,8 +27,8 @@ MIN_SIZE = OVERHEAD + message_set.MIN_LENGTH
 PAGE = 4096
 RUN_BYTES = 2 << 20
 FIRST_SCAN_BYTES, SCAN_BYTES = 1 << 10, 1 << 20
-INITIAL_CREDIT = 64 << 20  # bytes that failed checksums may cost ...
-CREDIT_PER_BYTE = 16  # ... plus this many per byte passed
+INITIAL_CREDIT = 64 << 20  # bytes that failed checksums may read, plus CREDIT_PER_BYTE
+CREDIT_PER_BYTE = 16  # per byte passed
 
 _BATCH = Struct(">qi4xbI2xi")  # the fields that `_record_batches` checks
 _UINT32 = Struct(">I")
@@ -67,7 +67,7 @@ def frames(view: memoryview) -> Iterator[Frame | Gap]:
 
 
 def runs(view: memoryview) -> Iterator[Run | Gap]:
-    """The same in runs of about RUN_BYTES."""
+    """Like `frames`, but with frames joined to runs of about RUN_BYTES."""
     return _in_order(Framer(view).runs())
 
 

@@ -1,4 +1,4 @@
--- rebalance_latency: one row per rebalance: its duration, in its join phase and its sync phase.
+-- rebalance_latency: one row per rebalance: the duration of its join phase and of its sync phase.
 -- Key: (cluster_id, group_id, incarnation, generation)
 -- Partitioned by: (cluster_id, event_date)
 -- Written by: jobs.rebalance_latency

@@ -1,4 +1,4 @@
--- q10_each_rebalance: the cost of each rebalance, in partition downtime and duplicates: sum over any span of time.
+-- q10_each_rebalance: the cost of each rebalance, in partition downtime and duplicates, which can be summed over any span of time.
 WITH stopped AS (
     SELECT
         cluster_id, group_id, incarnation, generation,

@@ -68,7 +68,7 @@ function drawLegend() {
     swatch.style.background = `var(--${name})`;
     return element("li", {}, swatch, words);
   });
-  items.push(element("li", {}, "half a band: it consumes the partitions that it keeps (cooperative)"));
+  items.push(element("li", {}, "half a band: the process keeps consuming retained partitions (cooperative)"));
   items.push(element("li", {}, "red line above a band: slow poll, or process ended before its member was removed"));
   items.push(element("li", {}, "full mark: trigger of the rebalance; outline: contributing cause"));
   items.push(element("li", {}, "gray line: group loaded, unloaded, deleted, or a failed write"));
