@@ -46,7 +46,7 @@ def _apply_offset(
     if group is None and value is None:
         return
     if group is None:
-        has_groups = turn.era.has_empty_state  # KAFKA-2720: offsets alone made no group
+        has_groups = turn.era.has_empty_state  # KAFKA-2720: offsets alone did not create a group
         group = turn.new_group(group_id) if has_groups else turn.make_group(group_id)
     if value is not None:
         expire_ms = value.get("expire_timestamp", _NO_TIME)

@@ -79,7 +79,7 @@ class Scala212Partitions(ScalaPartitions):
 
     __slots__ = ("_table",)
 
-    copies = 2  # one by filter, one by map
+    copies = 2  # Kafka copies the map in filter and in map
 
     def __init__(self) -> None:
         super().__init__()

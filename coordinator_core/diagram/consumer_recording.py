@@ -80,13 +80,13 @@ def record_consumers(script: Line, era: Era, member_ids: MemberIds) -> Recording
 
     Raises KeyError, TypeError or ValueError for an invalid script.
     """
-    world = _ConsumerRun(script, era, member_ids)
-    world.run(script["until_ms"])
+    consumer_run = _ConsumerRun(script, era, member_ids)
+    consumer_run.run(script["until_ms"])
     return Recording(
         title_of(script, era),
-        world.steps,
-        tuple(world.entries),
-        tuple(world.made_ids),
+        consumer_run.steps,
+        tuple(consumer_run.entries),
+        tuple(consumer_run.made_ids),
         True,
         timeouts_of(era),
         {state.value: name for state, name in era.state_names.items()},
@@ -163,15 +163,15 @@ class _ConsumerRun:
         config = ConsumerConfig(group_id=GROUP, client_id=client_id, name=name, **fields)
         self.consumers[name] = Consumer(config, LIBRARIES[settings["library"]])
         self.connections[name] = _Connection()
-        self._did(name, self.consumers[name].subscribe(self.partitions, self.now_ms))
+        self._perform_of(name, self.consumers[name].subscribe(self.partitions, self.now_ms))
         self._call(name, "poll")
 
     def _call(self, name: str, method: str, *args: Any) -> None:
         """Call a method of the consumer, if it still runs."""
         if name in self.consumers:
-            self._did(name, getattr(self.consumers[name], method)(*args, self.now_ms))
+            self._perform_of(name, getattr(self.consumers[name], method)(*args, self.now_ms))
 
-    def _did(self, name: str, effects: list[ClientEffect]) -> None:
+    def _perform_of(self, name: str, effects: list[ClientEffect]) -> None:
         for effect in effects:
             if isinstance(effect, Send):
                 self._later(partial(self._arrive, name, effect.request))

@@ -22,7 +22,7 @@ from coordinator_core.diagram.words import Requests, answer, op_name, record, se
 from coordinator_core.protocol.messages import Event
 
 LONG_MS = 1000  # the shortest pause that gets a row
-_FOLDED = frozenset({"Heartbeat", "DescribeGroups", "OffsetFetch"})  # they change nothing
+_FOLDED = frozenset({"Heartbeat", "DescribeGroups", "OffsetFetch"})  # requests that change nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,18 +21,18 @@ def _lines(diagram: Diagram) -> Iterator[str]:
     yield "sequenceDiagram"
     for name, participant in ids.items():
         yield f"    participant {participant} as {_escaped(name)}"
-    all_of_them = f"p0,p{len(ids) - 1}"
+    first_to_last = f"p0,p{len(ids) - 1}"
     for row in diagram.rows:
-        yield f"    {_statement(row, ids, all_of_them)}"
+        yield f"    {_statement(row, ids, first_to_last)}"
 
 
-def _statement(row: Row, ids: dict[str, str], all_of_them: str) -> str:
+def _statement(row: Row, ids: dict[str, str], first_to_last: str) -> str:
     if isinstance(row, Arrow):
         arrow = "-->>" if row.is_answer else "->>"
         return f"{ids[row.source]}{arrow}{ids[row.target]}: {_timed(row)}"
     if isinstance(row, Note):
         return f"Note over {ids[row.over]}: {_timed(row)}"
-    return f"Note over {all_of_them}: {seconds(row.ms)} later"
+    return f"Note over {first_to_last}: {seconds(row.ms)} later"
 
 
 def _timed(row: Arrow | Note) -> str:

@@ -115,7 +115,7 @@ def _letters(step_id: str) -> str:
 
 
 def _columns(participants: Mapping[str, str], recording: Recording) -> tuple[str, ...]:
-    silent = {id_ for id_, step in recording.steps.items() if step["op"] in ("wait", "fault")}
-    shown = dict.fromkeys(name for id_, name in participants.items() if id_ not in silent)
+    unshown = {id_ for id_, step in recording.steps.items() if step["op"] in ("wait", "fault")}
+    shown = dict.fromkeys(name for id_, name in participants.items() if id_ not in unshown)
     ordered = sorted(shown, key=lambda name: name == ADMIN)
     return (*ordered, COORDINATOR, LOG)

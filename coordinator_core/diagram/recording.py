@@ -80,4 +80,4 @@ class Recording(NamedTuple):
     member_ids: tuple[str, ...]
     has_engine_events: bool
     timeouts: tuple[str, ...]
-    state_names: Mapping[str, str]  # by present name: the era's own
+    state_names: Mapping[str, str]  # the newest era's name -> this era's name

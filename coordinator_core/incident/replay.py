@@ -141,7 +141,7 @@ class _IncarnationReplay:
             self.incarnation.group_id, self.era, self.config, self.members, last_contacts
         )
         replayed = []
-        needs_state = first > 0 or _begins_in_the_middle(selected)
+        needs_state = first > 0 or _misses_earlier_generations(selected)
         for each in explained:
             if not needs_state:
                 replayed += self._replay_generation(driver, each)
@@ -188,6 +188,6 @@ class _IncarnationReplay:
         return key, record.value(record.state_timestamp_ms)
 
 
-def _begins_in_the_middle(generations: list[GenerationEvidence]) -> bool:
-    """Whether earlier generations are missing: compacted, or their log was deleted."""
+def _misses_earlier_generations(generations: list[GenerationEvidence]) -> bool:
+    """Whether earlier generations are missing, because of compaction or a deleted log."""
     return next((each.generation for each in generations if each.generation > 0), 1) > 1

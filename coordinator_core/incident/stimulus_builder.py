@@ -78,7 +78,7 @@ class StimulusBuilder:
         """Add a join without a line of its own, at the latest when the join completed.
 
         ``place``: the member's place among the new ones; ``at_once``: right after it received its
-        id, as all new members do but the one that completes the join.
+        id, like all new members except the one that completes the join.
         """
         last_ms = min(self.joined_ms, line.at_ms)
         earliest_ms = self.pending_ms.get(member_id, self.start.at_ms)
@@ -117,8 +117,8 @@ class StimulusBuilder:
         for member_id in [*followers, leader]:
             # SyncGroup renews the session: a member with an earlier last contact sent none.
             between_ms = (self.joined_ms + at_ms) / 2
-            is_silent = self.later.last_contact_ms.get(member_id, at_ms) < between_ms
-            if member_id in never_synced or (is_silent and member_id != leader):
+            sent_none = self.later.last_contact_ms.get(member_id, at_ms) < between_ms
+            if member_id in never_synced or (sent_none and member_id != leader):
                 continue
             is_leader = member_id == leader
             self.stimuli.append(

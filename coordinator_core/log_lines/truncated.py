@@ -56,7 +56,7 @@ def _read_truncated(template: Template, message: str) -> tuple[int, Fields] | No
 def _complete_fields(texts: dict[str, str], broken_field: str) -> Fields:
     fragment = texts.pop(_FRAGMENT, "")
     if broken_field == "reason":
-        texts["reason"] = f"{fragment}…"  # marks it as incomplete
+        texts["reason"] = f"{fragment}…"  # marks the reason as incomplete
     elif broken_field == "member_id" and _WHOLE_MEMBER.fullmatch(fragment):
         texts["member_id"] = fragment
     kinds = {name: KINDS.get(name, PLAIN) for name in texts}

@@ -101,7 +101,7 @@ class DeleteGroup(NamedTuple):
 
 
 class ListGroups(NamedTuple):
-    """``states``: names in any case; empty for all states."""
+    """``states``: case-insensitive names; empty for all states."""
 
     request_id: str
     states: tuple[str, ...] = ()

@@ -59,6 +59,6 @@ class Misfit(Exception):
 
     def inside(self, name: str) -> Misfit:
         """Prepends the struct field or array element (``[3]``) that holds ``path``."""
-        joint = "" if self.path == "" or self.path.startswith("[") else "."
-        self.path = f"{name}{joint}{self.path}"
+        separator = "" if self.path == "" or self.path.startswith("[") else "."
+        self.path = f"{name}{separator}{self.path}"
         return self

@@ -36,7 +36,7 @@ from coordinator_core.simulation.simulated_group import SimulatedGroup
 from coordinator_core.simulation.spec import Fleet, GroupSpec, Script
 from coordinator_core.simulation.tracing import TraceRecorder
 
-_MAX_PROCESSES = 1_000_000  # per group: process numbers of a group start at a multiple of it
+_MAX_PROCESSES = 1_000_000  # per group: process numbers of a group start at a multiple of this
 _OFFSET_COMMIT = b"\x00\x01"
 _GROUP_RECORD = b"\x00\x02"
 
@@ -90,7 +90,7 @@ class SimulatedCluster:
         self.outputs: list[Output] = []
         self.partitions = [OffsetsPartition(n, 1 + n % spec.brokers) for n in range(count)]
         self.selected = partitions if partitions is not None else frozenset(range(count))
-        # Once per broker, also where every partition is simulated by a task of its own.
+        # Once per broker, even if a separate task simulates each partition.
         self.logs_broker_events = 0 in self.selected
         self.brokers = {
             n: SimulatedBroker(n, spec.config, ERAS[spec.era], self._member_id, self)

@@ -75,7 +75,7 @@ class GroupTruth:
             handler(self, event, group, now_ms)
 
     def _prepares(self, event: Event, group: ClassicGroup | None, now_ms: int) -> None:
-        self._begin_incarnation_if_reborn()
+        self._begin_incarnation_if_recreated()
         number = event.generation + 1
         if self._current is not None and self._current.number == number:
             # The previous coordinator completed the join and failed before it stored the
@@ -104,7 +104,7 @@ class GroupTruth:
         self._current.empty = event.kind == "GROUP_EMPTY"
 
     def _begin(self, number: int) -> None:
-        self._begin_incarnation_if_reborn()
+        self._begin_incarnation_if_recreated()
         current = (
             self._next if self._next and self._next.number == number else GenerationTruth(number)
         )
@@ -144,7 +144,7 @@ class GroupTruth:
     def _loads(self, event: Event, group: ClassicGroup | None, now_ms: int) -> None:
         self._is_unloading = False
 
-    def _begin_incarnation_if_reborn(self) -> None:
+    def _begin_incarnation_if_recreated(self) -> None:
         if self._died:
             self.incarnation += 1
             self._died = False

@@ -21,7 +21,7 @@ class ActionKind(Enum):
     STOP = "stop"  # the application closes its consumer
     KILL = "kill"
     FREEZE = "freeze"  # nothing runs: garbage collection, a paused container
-    SLOW = "slow"  # the application does not poll; the consumer's own thread runs
+    SLOW = "slow"  # the application does not poll; the consumer's background thread runs
     CUT = "cut"  # messages in both directions arrive when the cut has ended
 
 

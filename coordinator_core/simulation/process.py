@@ -27,7 +27,7 @@ from coordinator_core.simulation.plans import Action, ActionKind, ProcessSpec
 from coordinator_core.simulation.random_draws import fraction, key_of, mixed
 from coordinator_core.simulation.spec import GroupSpec, Network
 
-_JITTER = 1 << 40  # keeps these draws apart from those by time in ms
+_JITTER = 1 << 40  # separates these draws from draws by time in ms
 _COMMIT = "offset commit"
 Callback = Callable[[int], None]
 
@@ -132,19 +132,19 @@ class SimulatedProcess:
         life = self.life
         self._schedule(until_ms, lambda at_ms: self._thaw(at_ms) if life == self.life else None)
 
-    def be_slow(self, now_ms: int, until_ms: int) -> None:
+    def stop_polling(self, now_ms: int, until_ms: int) -> None:
         """The application does not poll until ``until_ms``."""
         consumer = self.consumer
-        if consumer is None or self.is_away or self._is_frozen(now_ms, self.be_slow):
+        if consumer is None or self.is_away or self._is_frozen(now_ms, self.stop_polling):
             return
         self.is_away = True
         self._perform(consumer.process(now_ms), now_ms)
-        self._later(until_ms, self._come_back)
+        self._later(until_ms, self._poll_again)
 
     def cut(self, now_ms: int, until_ms: int) -> None:
         self.cut_until_ms = max(self.cut_until_ms, until_ms)
 
-    def _come_back(self, now_ms: int) -> None:
+    def _poll_again(self, now_ms: int) -> None:
         self.is_away = False
         if self.consumer is not None and not self.consumer.is_closed:
             self._perform(self.consumer.poll(now_ms), now_ms)
@@ -294,6 +294,6 @@ _ACTIONS: dict[ActionKind, Callable[[SimulatedProcess, int, int], None]] = {
     ActionKind.STOP: SimulatedProcess.stop,
     ActionKind.KILL: SimulatedProcess.kill,
     ActionKind.FREEZE: SimulatedProcess.freeze,
-    ActionKind.SLOW: SimulatedProcess.be_slow,
+    ActionKind.SLOW: SimulatedProcess.stop_polling,
     ActionKind.CUT: SimulatedProcess.cut,
 }

@@ -371,10 +371,10 @@ def test_every_named_scenario_can_be_drawn():
             diagram = draw(recording)
 
             assert malformed(as_mermaid(diagram)) == []
-            assert off_the_lifeline(as_text(diagram)) == []
+            assert lines_without_lifeline(as_text(diagram)) == []
 
 
-def off_the_lifeline(text):
+def lines_without_lifeline(text):
     """Lines without the coordinator's lifeline under its name."""
     _, _, head, *lines = text.splitlines()
     place = head.index("coordinator") + len("coordinator") // 2

@@ -245,7 +245,7 @@ class GroupMachine(RuleBasedStateMachine):
         for name, count in group.supported.items():
             voters = [m for m in group.members.values() if name in dict(m.protocols)]
             assert count == len(voters)
-        if self.era != "2.5":  # 2.5 forgets the instance id of a join that it refuses for size
+        if self.era != "2.5":  # 2.5 drops the instance id of a join that it refuses: group.max.size
             static = {m.instance_id: m.member_id for m in group.members.values() if m.instance_id}
             assert group.static_members == static
         assert not set(group.pending) & set(group.members)

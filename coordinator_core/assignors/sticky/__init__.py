@@ -7,7 +7,7 @@ Both compute an assignment in the same way (Kafka's AbstractStickyAssignor):
    neither.
 2. Equal subscriptions (``equal``).  Quotas are known at once: ``low = total // members``, and
    ``total % members`` members get one more.  Members keep claims up to their quota; free
-   partitions go round the members below it.
+   partitions are assigned in turn to the members below their quota.
 3. Different subscriptions (``unequal``).  Members keep all claims; free partitions go to the
    least loaded subscriber, topics with few subscribers first.  Then ``balancing`` moves
    partitions from loaded to less loaded members until a pass changes nothing.  ``moves`` prefers

@@ -60,10 +60,10 @@ class Balancing:
         before = [codes.copy() for codes in self._lists] if undo else []
         if new_first:
             self._reassign(new_first)
-        if self._reassign(shared) and undo and not self._surely_helped(before):
+        if self._reassign(shared) and undo and not self._lowered_score(before):
             self._lists[:] = before
 
-    def _surely_helped(self, before: Sequence[Sequence[int]]) -> bool:
+    def _lowered_score(self, before: Sequence[Sequence[int]]) -> bool:
         """Whether the score is lower: always if each taker had at least two partitions fewer."""
         if not (self.older_owner or self.astray):
             if not self._moves.went_back:

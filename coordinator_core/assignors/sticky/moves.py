@@ -15,7 +15,7 @@ from coordinator_core.jvm.java_maps import table_capacity
 
 
 class _HashSet:
-    """The iteration order of a ``HashSet<TopicPartition>``, as far as its first element."""
+    """A ``HashSet<TopicPartition>``: which element its iteration yields first."""
 
     __slots__ = ("_max_size", "codes")
 

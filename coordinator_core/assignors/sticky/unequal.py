@@ -38,7 +38,7 @@ class UnequalGroup:
         self._unclaimed = claims.unclaimed
         gave_up = self._give_up(claims)
         if claims.beyond:
-            self._set_doubles_aside(claims)
+            self._recode_doubles(claims)
         if gave_up or claims.twice or self.second_copies:
             self._unclaimed = topics.all_codes.difference(*self.lists)
         was_empty = not any(self.lists)
@@ -70,7 +70,7 @@ class UnequalGroup:
         ]
         return sum(map(len, self.lists)) < before
 
-    def _set_doubles_aside(self, claims: Claims) -> None:
+    def _recode_doubles(self, claims: Claims) -> None:
         """Recodes kept partitions that Kafka assigns again because of a nonexistent one.
 
         Kafka merges the sorted kept and existing partitions; a kept one that does not exist stops

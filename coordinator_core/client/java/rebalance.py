@@ -96,13 +96,13 @@ class Rebalance:
         yield from self.commits.commit_all(start_ms + member.rebalance_timeout_ms)
         member.needs_join_prepare = False
         if member.has_no_generation and context.library.has_lost and context.owned:
-            yield from self._let_go("lost", context.owned)
+            yield from self._give_up("lost", context.owned)
         elif self._revokes_all():
-            yield from self._let_go("revoked", context.owned)
+            yield from self._give_up("revoked", context.owned)
         elif member.is_cooperative and not member.has_no_generation:
             unsubscribed = [each for each in context.owned if each[0] not in context.topics]
             if unsubscribed:
-                yield from self._let_go("revoked", unsubscribed)
+                yield from self._give_up("revoked", unsubscribed)
         self.metadata.assigned = None
         self.metadata.group_topics = frozenset()
         context.measure("join-prepare", start_ms)
@@ -116,7 +116,7 @@ class Rebalance:
             return True
         return library.revokes_on_first_join and member.joined_topics is None
 
-    def _let_go(self, kind: str, partitions: Collection[TopicPartition]) -> Thread:
+    def _give_up(self, kind: str, partitions: Collection[TopicPartition]) -> Thread:
         """Call the listener; the partitions are owned until it returns."""
         revoked = set(partitions)
         yield from call_listener(self.member, kind, revoked)

@@ -255,8 +255,8 @@ class JavaResponses:
             self._reset(sent, error, reaction)
 
     def _reset(self, sent: InFlight, error: Errors, reaction: Reaction) -> None:
-        is_fenced_beat = reaction is Reaction.FENCED and isinstance(sent.request, Heartbeat)
-        if reaction in (Reaction.RESET, Reaction.RENEW) or is_fenced_beat:
+        is_fenced_heartbeat = reaction is Reaction.FENCED and isinstance(sent.request, Heartbeat)
+        if reaction in (Reaction.RESET, Reaction.RENEW) or is_fenced_heartbeat:
             api = API_NAMES[type(sent.request)]
             reason = f"encountered {error.name} from {api} response"
             self.member.reset_and_rejoin(reason, keeps_member_id=reaction is Reaction.RESET)

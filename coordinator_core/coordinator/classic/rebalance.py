@@ -61,7 +61,7 @@ def complete_join(turn: Turn, group: ClassicGroup) -> None:
         turn.event("NOBODY_REJOINED", group)
         turn.timers.start_join(group, False)
     elif not group.members and not turn.era.has_empty_state:
-        bury(turn, group)
+        end_empty_group(turn, group)
     else:
         _next_generation(turn, group)
 
@@ -260,7 +260,7 @@ def remove_unsynced(turn: Turn, group: ClassicGroup, subject: None) -> None:
     prepare(turn, group, {"cause": "SYNC_TIMEOUT", "members": late})
 
 
-def bury(turn: Turn, group: ClassicGroup) -> None:
+def end_empty_group(turn: Turn, group: ClassicGroup) -> None:
     """Before KAFKA-2720 a group died with its last member."""
     turn.move(group, GroupState.DEAD)
     turn.remove_group(group)

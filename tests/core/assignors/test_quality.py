@@ -55,9 +55,9 @@ def test_imbalance_sums_the_differences_of_all_pairs():
         ({"a": "t0 t1", "b": "t2 t3"}, {"a": "t0 t1", "b": "t2 t3"}, 0, 4, 0, 0, 0, 0, 1.0),
         # a first assignment
         ({}, {"a": "t0 t1", "b": "t2 t3"}, 0, 0, 4, 0, 0, 0, None),
-        # c left: its two are orphans
+        # c left: its two partitions are orphaned
         ({"a": "t0", "b": "t1", "c": "t2 t3"}, {"a": "t0 t2", "b": "t1 t3"}, 2, 2, 0, 2, 0, 2, 1.0),
-        # b joined: two have to move, and three did
+        # b joined: two partitions must move, three moved
         ({"a": "t0 t1 t2 t3"}, {"a": "t3", "b": "t0 t1 t2"}, 3, 1, 0, 0, 0, 2, 0.25),
         # a first cooperative round: two partitions are withheld until a has revoked them
         ({"a": "t0 t1 t2 t3"}, {"a": "t0 t1", "b": ""}, 0, 2, 0, 0, 2, 2, 0.5),

@@ -7,7 +7,7 @@ def joined(member_id, topics, *owned):
     return Member(member_id, tuple(topics), owned, 1, 1)
 
 
-def test_lists_are_sorted_whatever_was_owned_first():
+def test_lists_are_sorted_for_any_order_of_owned_partitions():
     alone = joined("m", "a", ("a", (1,)))
 
     assignment = ASSIGNORS["uniform"](Topics({"a": 2}), [alone])

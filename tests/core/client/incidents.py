@@ -12,7 +12,8 @@ from coordinator_core.assignors import CLIENT_ASSIGNORS
 from coordinator_core.client import LIBRARIES, Consumer, ConsumerConfig
 from tests.core.client.harness import ClientHarness
 
-TIMERS_LATE_MS = 14  # real heartbeats are late (median 21, quartiles 7 and 32), and that adds up
+# Real heartbeats are late (median 21 ms, quartiles 7 and 32 ms), and these delays add up.
+TIMERS_LATE_MS = 14
 DATA = Path(__file__).parents[2] / "data" / "clients" / "incidents.jsonl.gz"
 
 

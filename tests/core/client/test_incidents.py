@@ -11,21 +11,22 @@ from tests.core.client.incidents import incidents, play
 
 INCIDENTS = incidents()
 
-# The number of equal lives where some differ, and the race that had another outcome.
+# The number of equal lives, for groups in which some lives differ.  Each comment names the race
+# that ended differently in the real group than in the model.
 RACES = {
-    # analytics-6 joins 60 ms after the others have begun to rejoin, in time for them but not here
+    # analytics-6 joined 60 ms after the others began to rejoin: in time, in the model too late
     "mixed-3.9.1/analytics-cooperative": 5,
-    # at shutdown, two leaves 0.4 s apart: heartbeats in between reported the first one
+    # at shutdown two members left 0.4 s apart: heartbeats in between reported the first leave
     "mixed-3.9.1/reports-java": 2,
-    # a leave was read 4 ms after the leader's sync, not before: an additional generation
+    # the broker read a leave 4 ms after, not before, the leader's sync: one more generation
     "twins-3.9.1/orders-cooperative": 4,
-    # a new member's first heartbeat came 25 ms later, after the others' rejoin: no wait of 3 s
+    # a new member sent its first heartbeat 25 ms later, after the others rejoined: no 3 s wait
     "twins-3.9.1/clicks-cooperative": 9,
-    # clicks-8 joined 40 ms after the last rejoin, not before it: one more rebalance
+    # clicks-8 joined 40 ms after, not before, the last rejoin: one more rebalance
     "twins-3.9.1/clicks-static": 16,
-    # invoices-2 joined within the initial delay, which began 50 ms later than here: a slow JVM
+    # invoices-2 joined within the initial delay, which a slow JVM started 50 ms later
     "twins-3.9.1/invoices-cooperative": 0,
-    # invoices-1 joined after, not before, the others' follow-up had ended
+    # invoices-1 joined after, not before, the end of the others' follow-up rebalance
     "twins-4.1.2/invoices-cooperative": 8,
 }
 

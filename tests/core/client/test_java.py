@@ -142,9 +142,9 @@ def test_a_cooperative_member_revokes_unsubscribed_topics_before_it_joins():
     harness.do("a", harness.consumers["a"].subscribe(["payments"], harness.now_ms))
     harness.run(2000)
 
-    paid = (("payments", 0), ("payments", 1))
+    payments = (("payments", 0), ("payments", 1))
     assert harness.calls("a")[1:] == [("revoked", ALL[:2]), ("assigned", ())]
-    assert harness.consumers["a"].owned == paid
+    assert harness.consumers["a"].owned == payments
     assert reasons(harness, "a")[-1] == "subscription has changed"
 
 

@@ -16,7 +16,7 @@ from jobs.decode.command import decode as decode_segments
 
 START_MS = 1_795_161_600_000
 ROOT = Path(__file__).parents[3]
-DEATHS = {"GROUP_DEAD", "ADMIN_DELETE"}
+DELETIONS = {"GROUP_DEAD", "ADMIN_DELETE"}
 FIELDS = (
     "event", "generation", "member_id", "instance_id", "old_member_id", "step", "reason",
     "client_reason", "cause", "member_count", "members",
@@ -43,7 +43,7 @@ class IncidentRows:
         row = {name: getattr(event, name) for name in FIELDS} | {
             "event_seq": seq,
             "at_ms": read.local_ms if at_ms is None else at_ms,
-            "incarnation": self._life(event.group_id, ends=event.event in DEATHS),
+            "incarnation": self._incarnation(event.group_id, ends=event.event in DELETIONS),
             "broker_id": broker_id,
             "file_id": "log",
             "position": seq,
@@ -62,7 +62,7 @@ class IncidentRows:
             "topic_partition": f"__consumer_offsets-{partition}",
             "log_offset": offset,
             "at_ms": at_ms,
-            "incarnation": self._life(group_id, ends=value is None),
+            "incarnation": self._incarnation(group_id, ends=value is None),
             "tombstone": value is None,
         }
         if value is not None:
@@ -82,7 +82,7 @@ class IncidentRows:
         }
         self.commits.setdefault(record.key["group"], []).append(row)
 
-    def _life(self, group_id, ends):
+    def _incarnation(self, group_id, ends):
         if group_id in self._deleted and not ends:
             self._deleted.discard(group_id)
             self._incarnations[group_id] = self._incarnations.get(group_id, 1) + 1

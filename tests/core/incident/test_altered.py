@@ -28,9 +28,9 @@ def without_follower(row):
     return without(followers[-1], row)
 
 
-def with_a_ghost(row):
-    ghost = row["members"][0] | {"member_id": f"ghost-{'0' * 36}", "instance_id": None}
-    return row | {"members": [*row["members"], ghost]}
+def with_unknown_member(row):
+    unknown = row["members"][0] | {"member_id": f"unknown-{'0' * 36}", "instance_id": None}
+    return row | {"members": [*row["members"], unknown]}
 
 
 def another_order(row):
@@ -43,7 +43,7 @@ ALTERATIONS = {
     "another leader": another_leader,
     "no leader among the members": lambda row: without(row["leader"], row),
     "a follower is missing": without_follower,
-    "a member that never existed": with_a_ghost,
+    "a member that never existed": with_unknown_member,
     "members in another order": another_order,
     "another protocol": lambda row: row | {"protocol": "altered"},
     "another generation": lambda row: row | {"generation": row["generation"] + 1},

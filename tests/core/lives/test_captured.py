@@ -32,7 +32,7 @@ SCRIPTS = {
 GROUPS = ["base", "cooperative", "session", "delay"]
 SLOW_MS = 35_000
 # Delay until the coordinator receives a request: a signal is sent up to 140 ms late, a JVM needs
-# seconds to start, and a consumer that closes or rejoins during a rebalance waits for its end.
+# seconds to start, and a consumer that closes or rejoins during a rebalance waits until it ends.
 UP_MS = {"orders": 500, "clicks": 500, "invoices": 6000}
 CLOSED_MS = {"cooperative": 5500, "session": 4500}
 EARLY_MS = 20
@@ -68,7 +68,7 @@ def dynamic(version):
 
 
 @pytest.mark.parametrize(("version", "group", "evidence"), dynamic("3.9.1") + dynamic("4.1.2"))
-def test_processes_lived_as_the_script_says(version, group, evidence):
+def test_inferred_lives_equal_the_script(version, group, evidence):
     family, variant = group.split("-")
     began_ms = truth_of_twins(version)[group]["t0_wall_ms"]
     closed_ms = CLOSED_MS.get(variant, 500)
@@ -131,7 +131,7 @@ def test_life_kinds(version):
 
 
 @pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
-def test_clients_of_every_kind(version):
+def test_life_kinds_with_every_client_library(version):
     evidence = of_example(version)
 
     def kinds_and_slow(group):

@@ -1,4 +1,4 @@
-"""Which memberships are one process, and its lives: on made-up memberships."""
+"""Memberships grouped by process, and the lives of each process; with constructed memberships."""
 
 import pytest
 
@@ -61,7 +61,7 @@ def test_another_host_at_the_same_time_is_another_process():
     }
 
 
-def test_of_several_with_one_name_the_last_one_that_left_continues():
+def test_a_new_member_continues_the_process_that_departed_last():
     lives = lived(
         [
             membership("a", 0, 150_000),
@@ -124,7 +124,7 @@ def test_a_process_that_is_back_before_its_expiry_had_ended_by_then():
     (process,) = identify_processes(memberships, heartbeat_ms=HEARTBEAT)
 
     assert process.lives[0].ended == TimeEstimate(100_500, 100_000, 101_000)
-    assert process.lives[0].confidence == 0.95  # if it is back later, it may have been frozen
+    assert process.lives[0].confidence == 0.95  # a process that returns later may have been frozen
 
 
 def test_a_process_ended_after_its_last_commit():

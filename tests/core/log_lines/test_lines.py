@@ -11,28 +11,28 @@ from coordinator_core.log_lines.calendar import date_of, day_ms, printed
 MESSAGE = "Stabilized group g generation 7 (__consumer_offsets-3) with 2 members"
 BARE = f"[GroupCoordinator 1]: {MESSAGE}"
 LOGGER = "kafka.coordinator.group.GroupCoordinator"
-NINE = 1_704_164_645_678  # 2024-01-02 03:04:05,678 in the broker's zone
+LOCAL_MS = 1_704_164_645_678  # 2024-01-02 03:04:05,678 in the broker's zone
 
 # line, local_ms, utc offset, level, logger
 SHAPES = [
-    (f"[2024-01-02 03:04:05,678] INFO {BARE} ({LOGGER})", NINE, None, "INFO", LOGGER),
-    (f"[2024-01-02 03:04:05.678] INFO {BARE} ({LOGGER}:66)", NINE, None, "INFO", LOGGER),
-    (f"2024-01-02 03:04:05,678 INFO {BARE} ({LOGGER})", NINE, None, "INFO", LOGGER),
-    (f"2024-01-02 03:04:05,678 INFO  {BARE} ({LOGGER}) [executor-6]", NINE, None, "INFO", LOGGER),
-    (f"2024-01-02 03:04:05,678 INFO {LOGGER}: {BARE}", NINE, None, "INFO", LOGGER),
-    (f"2024-01-02 03:04:05,678 [executor-6] INFO {LOGGER} - {BARE}", NINE, None, "INFO", LOGGER),
-    (f"2024-01-02 03:04:05,678 INFO [executor-6] GroupCoordinator:66 - {BARE}", NINE, None, "INFO", None),
-    (f"2024-01-02 03:04:05,678 {BARE}", NINE, None, None, None),
-    (f"[2024-01-02 03:04:05,678] INFO {BARE}", NINE, None, "INFO", None),
-    (f"[2024-01-02 03:04:05,678] INFO {BARE} (kafka.coordinator.gr", NINE, None, "INFO", None),
+    (f"[2024-01-02 03:04:05,678] INFO {BARE} ({LOGGER})", LOCAL_MS, None, "INFO", LOGGER),
+    (f"[2024-01-02 03:04:05.678] INFO {BARE} ({LOGGER}:66)", LOCAL_MS, None, "INFO", LOGGER),
+    (f"2024-01-02 03:04:05,678 INFO {BARE} ({LOGGER})", LOCAL_MS, None, "INFO", LOGGER),
+    (f"2024-01-02 03:04:05,678 INFO  {BARE} ({LOGGER}) [executor-6]", LOCAL_MS, None, "INFO", LOGGER),
+    (f"2024-01-02 03:04:05,678 INFO {LOGGER}: {BARE}", LOCAL_MS, None, "INFO", LOGGER),
+    (f"2024-01-02 03:04:05,678 [executor-6] INFO {LOGGER} - {BARE}", LOCAL_MS, None, "INFO", LOGGER),
+    (f"2024-01-02 03:04:05,678 INFO [executor-6] GroupCoordinator:66 - {BARE}", LOCAL_MS, None, "INFO", None),
+    (f"2024-01-02 03:04:05,678 {BARE}", LOCAL_MS, None, None, None),
+    (f"[2024-01-02 03:04:05,678] INFO {BARE}", LOCAL_MS, None, "INFO", None),
+    (f"[2024-01-02 03:04:05,678] INFO {BARE} (kafka.coordinator.gr", LOCAL_MS, None, "INFO", None),
     (f"INFO {BARE} ({LOGGER})", None, None, "INFO", LOGGER),
     (BARE, None, None, None, None),
-    (f"kafka_1  | [2024-01-02 03:04:05,678] INFO {BARE} ({LOGGER})", NINE, None, "INFO", LOGGER),
-    (f"Jan  2 03:04:06 host kafka[12]: [2024-01-02 03:04:05,678] INFO {BARE} ({LOGGER})", NINE, None, "INFO", LOGGER),
-    (f"2024-01-02T01:04:05.9Z stdout F [2024-01-02 03:04:05,678] INFO {BARE} ({LOGGER})", NINE, None, "INFO", LOGGER),
-    (f"2024-01-02T03:04:05.678901234Z stdout F INFO {BARE} ({LOGGER})", NINE, 0, "INFO", LOGGER),
-    (f"2024-01-02T03:04:05.678+02:00 INFO {BARE} ({LOGGER})", NINE, 120, "INFO", LOGGER),
-    (f"2024-01-02T03:04:05.678-0330 INFO {BARE} ({LOGGER})", NINE, -210, "INFO", LOGGER),
+    (f"kafka_1  | [2024-01-02 03:04:05,678] INFO {BARE} ({LOGGER})", LOCAL_MS, None, "INFO", LOGGER),
+    (f"Jan  2 03:04:06 host kafka[12]: [2024-01-02 03:04:05,678] INFO {BARE} ({LOGGER})", LOCAL_MS, None, "INFO", LOGGER),
+    (f"2024-01-02T01:04:05.9Z stdout F [2024-01-02 03:04:05,678] INFO {BARE} ({LOGGER})", LOCAL_MS, None, "INFO", LOGGER),
+    (f"2024-01-02T03:04:05.678901234Z stdout F INFO {BARE} ({LOGGER})", LOCAL_MS, 0, "INFO", LOGGER),
+    (f"2024-01-02T03:04:05.678+02:00 INFO {BARE} ({LOGGER})", LOCAL_MS, 120, "INFO", LOGGER),
+    (f"2024-01-02T03:04:05.678-0330 INFO {BARE} ({LOGGER})", LOCAL_MS, -210, "INFO", LOGGER),
     (f"[2024-13-02 03:04:05,678] INFO {BARE} ({LOGGER})", None, None, "INFO", LOGGER),
 ]  # fmt: skip
 
@@ -116,4 +116,4 @@ def test_an_invalid_date(date):
 
 
 def test_a_date_as_log4j_prints_it():
-    assert printed(NINE) == "2024-01-02 03:04:05,678"
+    assert printed(LOCAL_MS) == "2024-01-02 03:04:05,678"

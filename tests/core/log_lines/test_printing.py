@@ -5,7 +5,7 @@ import pytest
 
 from coordinator_core.log_lines import parse_line, render_line, render_message, render_reason
 
-NOON = 1_714_564_800_005  # 2024-05-01 12:00:00,005
+LOCAL_MS = 1_714_564_800_005  # 2024-05-01 12:00:00,005
 OFFSETS_3 = "__consumer_offsets-3"
 GIVEN = {"broker_id": 1, "topic_partition": OFFSETS_3, "group_id": "g", "generation": 7}
 SCALA_09 = "(kafka.coordinator.GroupCoordinator)"
@@ -29,10 +29,10 @@ def test_the_start_of_a_rebalance_in_each_era(era, message):
     fields = GIVEN | {"state": "PreparingRebalance", "cause": "MEMBER_NEW", "member_id": "m"}
 
     assert render_message("REBALANCE_START", era, **fields) == message
-    line = render_line("REBALANCE_START", era, local_ms=NOON, **fields)
+    line = render_line("REBALANCE_START", era, local_ms=LOCAL_MS, **fields)
     assert line == f"[2024-05-01 12:00:00,005] INFO {message}"
     back = parse_line(line)
-    assert (back.local_ms, back.broker_id) == (NOON, 1)
+    assert (back.local_ms, back.broker_id) == (LOCAL_MS, 1)
     assert (back.event.group_id, back.event.generation) == ("g", 7)
     assert back.event.cause == ("unknown" if era in ("0.9", "0.10", "2.0") else "MEMBER_NEW")
 
@@ -75,7 +75,7 @@ LEFTS = [
 
 @pytest.mark.parametrize(("era", "message"), LEFTS, ids=[era for era, _ in LEFTS])
 def test_a_member_leaves(era, message):
-    line = render_line("LEFT", era, local_ms=NOON, client_reason="bye", **GIVEN, **MEMBER)
+    line = render_line("LEFT", era, local_ms=LOCAL_MS, client_reason="bye", **GIVEN, **MEMBER)
 
     assert (line is None) if message is None else (f" {message} (" in line)
 
@@ -84,7 +84,7 @@ def test_a_member_leaves(era, message):
     ("event", "era"), [("HEARTBEAT_EXPIRED", "0.10"), ("GROUP_DEAD", "4.1"), ("STATIC_NEW", "2.0")]
 )
 def test_no_line_for_events_that_an_era_does_not_log_at_info(event, era):
-    assert render_line(event, era, local_ms=NOON, member_id="m", **GIVEN) is None
+    assert render_line(event, era, local_ms=LOCAL_MS, member_id="m", **GIVEN) is None
 
 
 def test_step_selects_among_the_lines_of_an_event():

@@ -152,7 +152,7 @@ def test_members_as_a_scala_set_a_java_list_or_a_java_map(printed, expected):
 
 
 # versions    version  holds
-HOLDS = """
+VERSION_CASES = """
 2.1-4.0      2.1.0    yes
 2.1-4.0      4.0.1    yes
 2.1-4.0      4.1.0    no
@@ -166,7 +166,7 @@ HOLDS = """
 """
 
 
-@pytest.mark.parametrize("line", list(filter(None, HOLDS.splitlines())))
+@pytest.mark.parametrize("line", list(filter(None, VERSION_CASES.splitlines())))
 def test_versions_include_both_ends(line):
     versions, version, holds = line.split()
     assert holds_in(versions, version) is (holds == "yes")

@@ -137,19 +137,19 @@ def test_group_max_size_lockout(played):
 
 
 def test_coordinator_failover_storm(played):
-    """Without faults the deployment has nine generations per group.  With them no rebalance
+    """Without faults the deployment has nine generations per group.  With faults no rebalance
     completes for a minute and a half, and each attempt to join creates a member id.
     """
-    fleet, calm = (
+    fleet, without_faults = (
         played("coordinator-failover-storm"),
         played("coordinator-failover-storm", faults=[]),
     )
 
     assert sum("Finished loading" in line for line in fleet.lines) == 5 + 45 * 5 + 10
-    assert calm.total("generations") == 4 * 9
+    assert without_faults.total("generations") == 4 * 9
     assert fleet.total("generations") == 4 * 2
-    assert fleet.total("member_ids") > 10 * calm.total("member_ids")
-    assert fleet.total("unowned_partition_ms") > 50 * calm.total("unowned_partition_ms")
+    assert fleet.total("member_ids") > 10 * without_faults.total("member_ids")
+    assert fleet.total("unowned_partition_ms") > 50 * without_faults.total("unowned_partition_ms")
 
 
 def test_thundering_start_with_initial_delay(played):

@@ -14,7 +14,7 @@ def test_from_the_first_owner_on():
     assert time.unowned_ms == 50
 
 
-def test_one_of_two_owners_ends():
+def test_a_partition_stays_owned_when_one_of_two_owners_ends():
     time = owned_within(0, 1000)
     time.assigned("one", A, 0)
     time.assigned("two", A, 100)

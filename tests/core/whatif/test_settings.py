@@ -48,6 +48,6 @@ def test_the_initial_delay_may_be_zero():
     assert SettingsChange.of(["initial_rebalance_delay_ms=0"]).initial_rebalance_delay_ms == 0
 
 
-def test_the_grid_is_twelve_changes():
+def test_the_grid_has_twelve_changes():
     assert len(set(GRID)) == 12
     assert UNCHANGED not in GRID

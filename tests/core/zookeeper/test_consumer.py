@@ -57,7 +57,7 @@ def test_the_first_consumer_registers_and_claims_all_partitions(make_group):
 
 
 def test_the_operations_of_a_rebalance_in_order(make_group):
-    """It reads every broker twice, every consumer, and every partition that it will own."""
+    """a reads every broker twice, every consumer, and every partition that it will own."""
     group = make_group({"t": 1})
     group.start("a")
     group.run_for(1000)
@@ -370,7 +370,7 @@ def test_a_session_that_expires_before_the_first_listener_causes_no_rebalance(ma
 
 def test_after_two_expiries_in_a_row_a_consumer_misses_all_changes(make_group):
     """KAFKA-1387: the consumer registers after the first expiry.  After the second one it waits
-    until that node, which its own live session owns, is deleted; meanwhile it handles no watch.
+    until its node, which its own live session owns, is deleted; meanwhile it handles no watch.
     """
     group = make_group({"t": 2})
     group.start("c")

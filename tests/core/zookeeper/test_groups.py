@@ -99,8 +99,8 @@ def test_a_run_depends_on_its_seed_only(make_group):
 def test_herd_effect_a_new_member_makes_every_member_read_all_members(
     make_group, members, notifications, attempts, reads
 ):
-    """With one partition claims do not conflict: each member reads 11 nodes and all members, the
-    new member one more, and the owner an offset.
+    """With one partition, claims do not conflict.  Each member reads 11 nodes and the registration
+    of every member; the new member reads one more node, the owner also reads an offset.
     """
     group = make_group({"t": 1})
     for n in range(members):
@@ -119,7 +119,7 @@ def test_herd_effect_a_new_member_makes_every_member_read_all_members(
 
 
 def test_split_brain_a_consumer_cut_off_from_zookeeper_fetches_anothers_partitions(make_group):
-    """Its session expires at 15,000 ms, and it learns of that at 30,054 ms, after reconnecting."""
+    """The session of a expires at 15,000 ms; a reconnects and learns of the expiry at 30,054 ms."""
     group = make_group({"t": 2})
     group.start("a")
     group.start("b")
