@@ -54,7 +54,7 @@ def test_imports_stay_in_their_layer(package):
 
 
 def test_only_the_lake_imports_delta_for_spark():
-    """Another engine can then stand behind the methods of Lake."""
+    """So another engine can implement the methods of Lake."""
     importing = {
         path.relative_to(ROOT / "jobs").parts[0]
         for path in sources("jobs")

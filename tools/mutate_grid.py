@@ -49,7 +49,7 @@ class KafkaTrace(NamedTuple):
 
 
 def mutants(era: Era) -> Iterator[Mutant]:
-    """Each reachable cell, with each other reaction of its row and with none."""
+    """Every change of a reachable cell to another reaction of its row, or to none."""
     for input_, row in era.grid.items():
         others = dict.fromkeys([nothing, *row.values()])
         for state, was in row.items():

@@ -66,7 +66,7 @@ def read(lake: str, cluster_id: str, play: Path) -> None:
 
 
 def truth_of(incident: Path) -> Truth:
-    """By group, within the counted period."""
+    """Counted figures by group, within the counted period."""
     groups: dict[str, Any] = {}
     for play in PLAYS.values():
         groups |= json.loads((incident / play / "truth.json").read_text())["groups"]
@@ -111,9 +111,7 @@ def _deviation(predicted: str, true: str) -> str:
 
 
 def _ranks(group: str, version: str, predicted: Truth, truth: Truth) -> str:
-    """Variants in the wrong order of unavailable partition time; those within a twentieth of each
-    other have no order.
-    """
+    """Pairs of variants in the wrong order of partition downtime, unless they are within 5 %."""
     wrong = []
     for one in predicted:
         for other in predicted:

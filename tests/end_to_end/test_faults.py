@@ -25,8 +25,8 @@ from tools.faults import lakes as damage
 INCIDENT = INCIDENTS["kafka-4.1"]
 SEGMENT = INCIDENT / "segments" / "__consumer_offsets-2" / "00000000000000000000.log"
 SEED = 7
-SOUND = 0
-PARTITIONS = dict(enumerate(faults.SEGMENTS, start=SOUND + 1))
+UNDAMAGED = 0
+PARTITIONS = dict(enumerate(faults.SEGMENTS, start=UNDAMAGED + 1))
 TOPIC = "__consumer_offsets"
 WITHOUT_BATCH = ["a flipped bit", "a batch of 2 GiB"]
 ADDED = ["an array of 2**31 - 1", "a key of 2 GiB"]
@@ -39,8 +39,8 @@ def folder(tmp_path_factory):
     data = SEGMENT.read_bytes()
     for partition, name in PARTITIONS.items():
         put(root / f"{TOPIC}-{partition}" / "0.log", faults.SEGMENTS[name](data, chance()))
-    put(root / f"{TOPIC}-{SOUND}" / "0.log", data)
-    put(root / "backup" / f"{TOPIC}-{SOUND}" / "1.log", data)
+    put(root / f"{TOPIC}-{UNDAMAGED}" / "0.log", data)
+    put(root / "backup" / f"{TOPIC}-{UNDAMAGED}" / "1.log", data)
     put(root / "orders-0" / "0.log", data)
     for name in ("sound", *faults.LOGS):
         # Logs are identified by their first line.
@@ -138,12 +138,12 @@ def test_only_the_damaged_batch_is_lost(ingested, folder, fault):
 
     ((position, offset, length, data, reason),) = quarantined(ingested, partition_of(fault))
     kept = records(ingested, partition_of(fault))
-    lost = set(records(ingested, SOUND)) - set(kept)
+    lost = set(records(ingested, UNDAMAGED)) - set(kept)
 
     assert (position, offset, length) == (first, -1, end - first)
     assert data == damaged[first:end]
     assert reason
-    assert set(kept) < set(records(ingested, SOUND))
+    assert set(kept) < set(records(ingested, UNDAMAGED))
     assert max(lost)[0] - min(lost)[0] == len(lost) - 1
 
 
@@ -152,7 +152,7 @@ def test_a_truncated_segment_is_read_up_to_the_cut(ingested, folder):
     damaged = (folder / f"{TOPIC}-{partition}" / "0.log").read_bytes()
     first, _ = faults.some_batch(SEGMENT.read_bytes(), chance())
 
-    kept, sound = records(ingested, partition), records(ingested, SOUND)
+    kept, sound = records(ingested, partition), records(ingested, UNDAMAGED)
     ((position, _, length, data, _),) = quarantined(ingested, partition)
 
     assert 0 < len(kept) < len(sound)
@@ -164,7 +164,7 @@ def test_a_truncated_segment_is_read_up_to_the_cut(ingested, folder):
 def test_batches_with_impossible_lengths_are_quarantined(ingested, fault):
     end = SEGMENT.stat().st_size
 
-    assert records(ingested, partition_of(fault)) == records(ingested, SOUND)
+    assert records(ingested, partition_of(fault)) == records(ingested, UNDAMAGED)
     assert [row[0] for row in quarantined(ingested, partition_of(fault))] == [end]
 
 

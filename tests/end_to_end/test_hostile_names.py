@@ -22,7 +22,7 @@ from jobs.nightly import NightlyOptions, nightly
 from jobs.segments.writer import record_batch
 
 DAY_MS = 1_795_219_200_000
-MOST = 2**15 - 1  # maximum length of a string in bytes
+MAX_NAME_BYTES = 2**15 - 1  # maximum length of a string in bytes
 NAMES = [
     "",
     " ",
@@ -41,8 +41,8 @@ NAMES = [
     "null",
     "-1",
     "\U0001f600 \u0130\u0131\ufb01",
-    "x" * MOST,
-    "\u00e9" * (MOST // 2),
+    "x" * MAX_NAME_BYTES,
+    "\u00e9" * (MAX_NAME_BYTES // 2),
 ]
 MEMBERS = 2
 
@@ -86,7 +86,7 @@ def group(name, subscription, generation, at):
 
 def cut(text):
     """The last characters, up to the maximum length of a string."""
-    while len(text.encode()) > MOST:
+    while len(text.encode()) > MAX_NAME_BYTES:
         text = text[1:]
     return text
 

@@ -60,7 +60,7 @@ def test_a_command_without_spark_ends_at_once(tmp_path):
     os.mkfifo(pipe)
     command = [*REGROUP, "assign", "--file", pipe]
     reading = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    with open(pipe, "w"):  # returns once the command has opened it, too
+    with open(pipe, "w"):  # returns after the command has opened the pipe
         reading.send_signal(signal.SIGINT)
         _, stderr = reading.communicate()
 

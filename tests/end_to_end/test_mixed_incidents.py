@@ -1,7 +1,7 @@
 """Two real incidents of one script: its restarts, crashes and slow polls are found, and no others.
 
 What the script did (seconds after its start): billing-1 to billing-6 restarted one after the other
-(40 on), inventory-pod-1 to -4 too (71 on), analytics-2 and audit-1 slow beyond their
+(40 on), inventory-pod-1 to -4 too (71 on), analytics-2 and audit-1 exceeded their
 max.poll.interval.ms (90), billing-3, inventory-2 and reports-1 killed (122) and back (150),
 analytics-5, -6 and reports-3 added (163), orders grown to 16 partitions (178), a second process
 under inventory-pod-1 (195), billing-6, billing-5, analytics-6 and audit-2 stopped (207 on), then
@@ -12,7 +12,7 @@ import pytest
 
 from jobs.checks.check import broken_laws
 
-# group  generation  role  cause  story  who
+# group  generation  role  cause  story  member
 ON_3_9 = """
 analytics-cooperative   1  trigger      MEMBER_NEW       start         analytics-1
 analytics-cooperative   1  contributing MEMBER_NEW       start         analytics-2

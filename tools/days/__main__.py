@@ -41,7 +41,7 @@ from tools.days.history import DAYS, History, history
 CLUSTER = "c"
 JOBS_WITH_DATES = [table for table in table_names() if "event_date" in table_partitioning(table)]
 # The night of each disturbance, as a fraction of all nights.
-LATE, LATE_COMES, TWICE, AT_ONCE, KILLED, SETTLED = 0.1, 0.25, 0.3, 0.4, 0.6, 0.65
+LATE, LATE_FILES, TWICE, AT_ONCE, KILLED, SETTLED = 0.1, 0.25, 0.3, 0.4, 0.6, 0.65
 SETTLED_DAYS = 4
 
 
@@ -108,7 +108,7 @@ class Nights:
             self.seconds.append(self.month_folder.run(date=str(day)))
             if number == at["twice"]:
                 self._again(day, "run twice")
-            if number == at["late comes"]:
+            if number == at["late files"]:
                 late = days[at["late"]]
                 self.month.land(self.month_folder.source, late, late=True)
                 self._again(late, f"run again on {day}, with the late files")
@@ -131,17 +131,17 @@ class Nights:
         self.disturbances.append(f"{days[0]} and {days[1]} run at the same time by two processes")
 
     def _killed(self, day: date) -> None:
-        """Kill a run once a random step has ended, while other steps are running."""
+        """Kill a run after a random step, while other steps are running."""
         last = self.chance.choice(JOBS[:-1])
         run = self.month_folder.start(day)
         for line in run.stderr or ():
             if line.startswith(f"{last} "):
                 break
         else:
-            raise SystemExit(f"the run to be killed ended by itself: {run.wait()}")
+            raise SystemExit(f"the run ended before it was killed: {run.wait()}")
         os.killpg(run.pid, signal.SIGKILL)
         run.wait()
-        self.disturbances.append(f"{day} killed once {last} was written, and run again")
+        self.disturbances.append(f"{day} killed after {last} was written, and run again")
 
     def _delete_sources(self, day: date) -> None:
         """Delete this day's files that have no data of a later day."""
@@ -157,7 +157,7 @@ def settled_is_not_read(month_folder: MonthFolder, last: date) -> tuple[str, lis
     """Delete the data files of all dates that the last night does not read, and run it again.
 
     Returns a sentence and the tables whose rows of the other dates differ.  ``group_days`` stays,
-    as it says which dates are read.
+    because it determines which dates are read.
     """
     lake = Lake(build_session(load_config(None)), str(month_folder.lake), CLUSTER)
     read = DatedScope(lake, last, last).touched.dates
@@ -188,7 +188,7 @@ def _on_dates(lake: Path, days: set[date]) -> dict[str, list[str]]:
 
 
 _EVENTS = {
-    "late": LATE, "late comes": LATE_COMES, "twice": TWICE,
+    "late": LATE, "late files": LATE_FILES, "twice": TWICE,
     "at once": AT_ONCE, "killed": KILLED, "settled": SETTLED,
 }  # fmt: skip
 

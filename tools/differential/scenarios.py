@@ -1,4 +1,4 @@
-"""Random scenarios: consumers, operators who describe and delete groups, and a repeater of requests.
+"""Random scenarios: consumers, operators who describe and delete groups, and a request repeater.
 
 A scenario is generated without playing it. Each actor is a coroutine that sends requests and yields
 how long to sleep; an agenda wakes the actors in order of time. Consumers share an estimate of their
