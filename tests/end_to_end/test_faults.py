@@ -42,14 +42,14 @@ def folder(tmp_path_factory):
     put(root / f"{TOPIC}-{UNDAMAGED}" / "0.log", data)
     put(root / "backup" / f"{TOPIC}-{UNDAMAGED}" / "1.log", data)
     put(root / "orders-0" / "0.log", data)
-    for name in ("sound", *faults.LOGS):
+    for name in ("undamaged", *faults.LOGS):
         # Logs are identified by their first line.
         log = f"[2026-11-21 00:40:00,000] INFO {name} (kafka.Kafka$)\n".encode() + log_bytes()
         damaged = faults.LOGS[name](log, chance()) if name in faults.LOGS else log
         put(root / "logs" / f"{name}.log", damaged)
     put(
-        root / "logs" / "rolled" / "sound.log.gz",
-        gzip.compress((root / "logs" / "sound.log").read_bytes()),
+        root / "logs" / "rolled" / "undamaged.log.gz",
+        gzip.compress((root / "logs" / "undamaged.log").read_bytes()),
     )
     return root
 
@@ -152,11 +152,11 @@ def test_a_truncated_segment_is_read_up_to_the_cut(ingested, folder):
     damaged = (folder / f"{TOPIC}-{partition}" / "0.log").read_bytes()
     first, _ = faults.some_batch(SEGMENT.read_bytes(), chance())
 
-    kept, sound = records(ingested, partition), records(ingested, UNDAMAGED)
+    kept, undamaged = records(ingested, partition), records(ingested, UNDAMAGED)
     ((position, _, length, data, _),) = quarantined(ingested, partition)
 
-    assert 0 < len(kept) < len(sound)
-    assert kept == sound[: len(kept)]
+    assert 0 < len(kept) < len(undamaged)
+    assert kept == undamaged[: len(kept)]
     assert (position, length, data) == (first, len(damaged) - first, damaged[first:])
 
 
@@ -175,17 +175,17 @@ def test_an_empty_segment_has_no_records(ingested):
 
 
 def test_a_log_in_utf_16_has_the_same_lines(ingested):
-    assert len(lines(ingested, "sound")) > 100
-    assert lines(ingested, "UTF-16") == lines(ingested, "sound")
+    assert len(lines(ingested, "undamaged")) > 100
+    assert lines(ingested, "UTF-16") == lines(ingested, "undamaged")
 
 
 def test_a_truncated_log_is_read_up_to_the_cut(ingested):
-    sound, kept = lines(ingested, "sound"), lines(ingested, "cut off in a line")
+    undamaged, kept = lines(ingested, "undamaged"), lines(ingested, "cut off in a line")
 
-    lost = set(sound) - set(kept)
+    lost = set(undamaged) - set(kept)
 
     assert len(kept) > 100
-    assert set(kept) < set(sound)
+    assert set(kept) < set(undamaged)
     assert min(time for time, _ in lost) >= max(time for time, _ in kept)
 
 
@@ -193,8 +193,8 @@ def test_a_clock_set_back_loses_no_line(ingested):
     def messages(log):
         return sorted(line[25:] for _, line in lines(ingested, log))
 
-    assert messages("clock set back") == messages("sound")
-    assert lines(ingested, "clock set back") != lines(ingested, "sound")
+    assert messages("clock set back") == messages("undamaged")
+    assert lines(ingested, "clock set back") != lines(ingested, "undamaged")
 
 
 def test_an_encrypted_log_is_quarantined(ingested):
