@@ -9,7 +9,7 @@ DEMO := .demo
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-fast lint format package clean jars
 
-help:  ## this list; `make -C tools` and `make -C bench` list theirs
+help:  ## this list; `make -C tools` and `make -C bench` list the other targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: $(READY) jars  ## create .venv with regroup, and fetch the jars that Spark needs into .jars
@@ -39,13 +39,14 @@ demo: setup  ## run nightly on two real incidents, into the lake .demo/lake, and
 test: setup $(BROKER_JARS)  ## all tests, with Spark and a Kafka broker
 	@$(BIN)/python -m pytest -q -rs -n 2 --dist loadfile
 
-test-fast: setup  ## the tests that need neither Spark nor a broker: a minute or two
+test-fast: setup  ## the tests that need neither Spark nor a broker: within a minute on two cores
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not spark and not broker and not slow"
 
-lint: setup  ## check with ruff and mypy
+lint: setup  ## check with ruff, mypy and the list of ruled-out words
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/python -m tools.language
 
 format: setup  ## rewrite the sources in the project's format
 	@$(BIN)/ruff check --fix .

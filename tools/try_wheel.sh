@@ -39,6 +39,8 @@ run 0 "jars already in" regroup jars
 run 0 "$REGROUP_JARS" regroup doctor --conf regroup.toml --format json
 run 0 "conf/large.toml" regroup doctor --conf conf/large.toml --format json
 run 0 "inventory-static" regroup demo --lake lake
+incident=$(python -c 'from jobs.command_line.packaged_files import EXAMPLES; print(EXAMPLES)')/mixed-clients-3.9.1
+run 0 "0 new records" regroup nightly $lake --segments "$incident/segments" --broker-log "$incident/server.log"
 run 0 "reports-java" regroup sql --lake lake "SELECT * FROM q01_most_rebalanced_groups"
 run 0 "" regroup check --lake lake
 run 0 "bytes" regroup report $lake --out report.html

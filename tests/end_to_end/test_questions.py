@@ -27,7 +27,7 @@ from jobs.nightly_run.demo import STORY
 from jobs.register import RegisterOptions, register_in
 from jobs.report import queries
 from jobs.report.lake import ReportLake
-from jobs.report.window import Window
+from jobs.report.window import ReportWindow
 from jobs.what_if import command as what_if
 from schemas import table_names, view_columns, view_names
 
@@ -196,7 +196,7 @@ def _run_of(words, printed, start):
 
 @pytest.mark.parametrize(
     ("command", "shown"),
-    list(_commands("README.md", "docs/investigate.md")),
+    list(_commands("README.md", "docs/coordinator.md", "docs/investigate.md")),
 )
 def test_a_command_prints_the_output_below_it(reader, command, shown):
     """Three dots stand for omitted lines.  Stories of replay, and diagrams below the names of their
@@ -243,7 +243,7 @@ def test_the_three_figures_of_partition_downtime(reader):
         "SELECT group_id, SUM(unavailable_partition_ms) FROM q10_each_rebalance "
         f"WHERE cluster_id = '{cluster}' GROUP BY group_id ORDER BY group_id",
     )[1]
-    overview = ReportLake(lake, cluster, None, Window()).rows(queries.OVERVIEW).dicts()
+    overview = ReportLake(lake, cluster, None, ReportWindow()).rows(queries.OVERVIEW).dicts()
     by_report = {row["group_id"]: row["unavailable_ms"] for row in overview}
     by_what_if = {
         group: what_if.evaluate(
