@@ -33,7 +33,7 @@ _EVENTS = {
     "PENDING_EXPIRED": "{who} did not join with its id in time, removed",
     "DROPPED_NOT_REJOINED": "{members} did not rejoin in time, removed",
     "LEADER_REPLACED": "leader {who} did not rejoin in time: {new_leader} leads",
-    "LEADER_LOST": "leader {who} did not rejoin in time, nor did any other member",
+    "LEADER_LOST": "leader {who} and all other members did not rejoin in time",
     "NOBODY_REJOINED": "no member rejoined in time: the wait starts again",
     "EMPTY_ASSIGNMENTS": "the leader assigned nothing to {members}",
     "SYNC_TIMEOUT": "{members} did not sync in time, removed",
@@ -126,7 +126,7 @@ class Notes:
             return "join complete"
         if self._rebalance_started and self._by:
             return f"{self._by} creates the delayed join and completes it at once"
-        return f"{self._by or 'its own timer'} completes the delayed join"
+        return f"{self._by or 'the join timer'} completes the delayed join"
 
     def _named(self, fields: Mapping[str, object]) -> dict[str, str]:
         """The names that templates use, from an event's fields."""

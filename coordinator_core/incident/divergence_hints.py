@@ -10,7 +10,7 @@ _FROM_RECORDS_ALONE = {
     "record": "earlier generations left no record, so their requests are assumed",
 }
 _BY_DIFFERENCE = {
-    "commit": "another client than the partition's owner committed, or the group was rebalancing",
+    "commit": "a client other than the partition's owner committed, or the group was rebalancing",
     "what happened": "no log line or record shows a member that joined, left or delayed the join",
     "time": "the broker's timer fired late, its clock was changed, or another timeout applied",
     "leader": "the join that made this member the leader is not logged, or the record was altered",

@@ -37,7 +37,7 @@ _CAUSES = {
     "LEAVE": "{who} leaves",
     "LEADER_REJOIN": "leader {who} rejoins",
     "METADATA_CHANGE": "{who} rejoins with changed metadata",
-    "STATIC_UPDATE": "static member {who} is back with changed metadata",
+    "STATIC_UPDATE": "static member {who} returns with changed metadata",
     "SYNC_TIMEOUT": "{who} sent no SyncGroup in time",
     "STORE_ERROR": "the assignment could not be stored",
     "OVER_CAPACITY": "the group exceeds group.max.size",

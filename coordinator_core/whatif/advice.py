@@ -35,7 +35,7 @@ def advise(baseline: Baseline, unchanged: Prediction, changed: Sequence[Predicti
     savings = [(each, _share(unchanged, each)) for each in changed if _is_sure(unchanged, each)]
     best = max((share for _, share in savings), default=0.0)
     if best < _MIN_SHARE:
-        text = "nothing to gain: no setting tried saves a tenth of the partition downtime"
+        text = "nothing to gain: no change saves 10% or more of the partition downtime"
         if now.unavailable_partition_ms == 0:
             text = "nothing to gain: all partitions always had an owner"
         return Advice(None, _NOTHING, 0.0, text + _fewer_rebalances(now, changed))

@@ -196,7 +196,7 @@ def test_new_members_extend_an_initial_delayed_join():
         "a's JoinGroup creates the initial delayed join, which waits until 3 s",
         "the initial delayed join still waits until 3 s",
         "new members joined: the initial delayed join is extended until 6 s",
-        "CompletingRebalance, generation 1: its own timer completes the delayed join",
+        "CompletingRebalance, generation 1: the join timer completes the delayed join",
     ]
 
 
@@ -208,7 +208,7 @@ def test_a_delayed_join_completes_without_a_member_that_did_not_rejoin():
     assert notes(drawn(*steps, *more))[-3:] == [
         "a's JoinGroup creates the delayed join, which waits for b, at most until 10.004 s",
         "b did not rejoin in time, removed",
-        "CompletingRebalance, generation 3: its own timer completes the delayed join",
+        "CompletingRebalance, generation 3: the join timer completes the delayed join",
     ]
 
 

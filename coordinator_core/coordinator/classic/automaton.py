@@ -52,7 +52,7 @@ GRID_4_1: Grid = {
     Input.REJOIN_CHANGED_LEADER:   row(never,                          join.rejoin_in_rebalance,       join.rejoin_changed,            join.rejoin_of_leader,          never),
     Input.REJOIN_CHANGED_FOLLOWER: row(never,                          join.rejoin_in_rebalance,       join.rejoin_changed,            join.rejoin_changed,            never),
     Input.SYNC_LEADER:             row(never,                          sync.refuse,                    sync.store,                     sync.resend,                    never),
-    Input.SYNC_FOLLOWER:           row(never,                          sync.refuse,                    sync.park,                      sync.resend,                    never),
+    Input.SYNC_FOLLOWER:           row(never,                          sync.refuse,                    sync.wait,                      sync.resend,                    never),
     Input.ASSIGNMENT_STORED:       row(nothing,                        nothing,                        sync.become_stable,             nothing,                        nothing),
     Input.ASSIGNMENT_NOT_STORED:   row(nothing,                        nothing,                        sync.rebalance_again,           nothing,                        nothing),
     Input.SYNC_EXPIRED:            row(nothing,                        nothing,                        remove_unsynced,                remove_unsynced,                nothing),
@@ -69,7 +69,7 @@ GRID_4_1: Grid = {
 # The Scala coordinator; KIP-848 replaced it by one in Java.
 GRID_3_9: Grid = {**GRID_4_1,
     Input.SYNC_LEADER:             row(never,                          sync.refuse,                    sync.store,                     sync.resend_renewing,           never),
-    Input.SYNC_FOLLOWER:           row(never,                          sync.refuse,                    sync.park,                      sync.resend_renewing,           never),
+    Input.SYNC_FOLLOWER:           row(never,                          sync.refuse,                    sync.wait,                      sync.resend_renewing,           never),
     Input.MEMBER_FAILED:           row(nothing,                        check_join,                     prepare,                        prepare,                        nothing),
     Input.PENDING_MEMBER_LEFT:     row(nothing,                        check_join,                     nothing,                        nothing,                        nothing),
     Input.PENDING_MEMBER_FAILED:   row(nothing,                        check_join,                     nothing,                        nothing,                        nothing),
@@ -98,7 +98,7 @@ GRID_2_0: Grid = {**GRID_2_5,
 # the session.
 GRID_0_9: Grid = {**GRID_2_0,
     Input.SYNC_LEADER:             row(never,                          sync.refuse,                    sync.store_renewing,            sync.resend_renewing,           never),
-    Input.SYNC_FOLLOWER:           row(never,                          sync.refuse,                    sync.park_renewing,             sync.resend_renewing,           never),
+    Input.SYNC_FOLLOWER:           row(never,                          sync.refuse,                    sync.wait_renewing,             sync.resend_renewing,           never),
     Input.HEARTBEAT:               row(never,                          never,                          never,                          heartbeat.keep_alive,           never),
 }
 # fmt: on

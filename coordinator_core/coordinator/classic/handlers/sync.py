@@ -41,27 +41,27 @@ def refuse(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
     turn.respond(request.request_id, SyncResponse(Errors.REBALANCE_IN_PROGRESS))
 
 
-def park(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
+def wait(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
     """Wait for the leader; a repeated sync replaces the first, which is never answered."""
     group.members[request.member_id].awaiting_sync = request.request_id
     _synced(turn, group, request)
 
 
-def park_renewing(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
+def wait_renewing(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
     """0.9: the sync renews the session, so no timer is left behind."""
-    park(turn, group, request)
+    wait(turn, group, request)
     member = group.members[request.member_id]
     turn.timers.renew_session(group, member, member.session_timeout_ms)
 
 
 def store(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
     """The leader's sync waits, too: all syncs are answered once the record is in the log."""
-    park(turn, group, request)
+    wait(turn, group, request)
     _store(turn, group, request)
 
 
 def store_renewing(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
-    park_renewing(turn, group, request)
+    wait_renewing(turn, group, request)
     _store(turn, group, request)
 
 
