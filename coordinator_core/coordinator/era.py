@@ -23,7 +23,7 @@ from coordinator_core.protocol.messages import (
     TopicPartition,
 )
 
-if TYPE_CHECKING:  # types only: a Turn holds its era, an era the functions that take a Turn
+if TYPE_CHECKING:  # types only: Turn and Era refer to each other
     from coordinator_core.coordinator.classic.group import ClassicGroup
     from coordinator_core.coordinator.classic.timers import Timers
     from coordinator_core.coordinator.turn import Turn

@@ -20,10 +20,10 @@ _LETTERS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
 
 class Names:
-    """A participant has the letters of the step in which it first joined as its name.
+    """A participant's name is the letters of the step in which it first joined.
 
     A later join with its member id, or without one in a step of the same letters, is by the same
-    participant: a process that restarted or lost its id.  Its second member id is a2.
+    participant: a process that restarted or lost its id.  The second member id of a is a2.
     """
 
     def __init__(self, recording: Recording) -> None:

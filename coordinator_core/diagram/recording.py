@@ -42,7 +42,8 @@ class GroupEvent(NamedTuple):
 class DelayedJoinStatus(NamedTuple):
     """A delayed join was created, or still waits after a join or with fewer members missing.
 
-    ``is_longer``: its time ran out and it waits again: an initial one because new members joined.
+    ``is_longer``: the join's time ran out and it waits again; an initial join waits again because
+    new members joined.
     ``awaited``: ids of the members that have yet to join; empty if ``is_initial``.
     """
 

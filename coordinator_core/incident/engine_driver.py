@@ -134,7 +134,7 @@ class EngineDriver:
         if group is None or until_ms <= at_ms or (due_ms is not None and due_ms <= at_ms):
             return
         last_heartbeats = {}
-        # Of two members with the same last contact, the first to expire sent it first.
+        # Of two members with the same last contact, the member that expired first sent first.
         for member_id in sorted(group.members, key=lambda each: self._order.get(each, -1)):
             member = group.members[member_id]
             is_waiting = member.awaiting_join is not None or member.awaiting_sync is not None

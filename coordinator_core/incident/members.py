@@ -101,7 +101,7 @@ def _preferences(records: tuple[GroupRecord, ...]) -> dict[str, list[str]]:
 
     A protocol wins a vote if all members of the generation also support another protocol.
     Protocols are ordered by votes won, then by the number of generations that chose them; a
-    protocol chosen in one generation only comes last.
+    protocol that only one generation chose comes last.
     """
     generations = _generations(records)
     seen = _supported(records, generations)

@@ -140,7 +140,7 @@ def _ended_ms(membership: Membership) -> int:
 
 
 def _merge_renamed(candidates: list[_Candidate]) -> None:
-    """Merge a process that ended for good with one that started within a minute of it."""
+    """Merge a process that never returned with one that started within a minute of its end."""
     ended = [
         each
         for each in candidates

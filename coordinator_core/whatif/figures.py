@@ -29,7 +29,7 @@ class Prediction(NamedTuple):
 
     @property
     def median(self) -> Figures:
-        """Of each figure, as minimum and maximum."""
+        """The median of each figure; ``minimum`` and ``maximum`` are also per figure."""
         return Figures(*(sorted(figures)[len(figures) // 2] for figures in self._figures()))
 
     @property

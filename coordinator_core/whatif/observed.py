@@ -30,7 +30,7 @@ _REVOKE, _ASSIGN = range(2)  # the order within one millisecond
 
 
 class _OwnershipChange(NamedTuple):
-    """A member is assigned these partitions, or revokes all but these."""
+    """A member is assigned these partitions, or revokes all other partitions."""
 
     at_ms: int
     order: int

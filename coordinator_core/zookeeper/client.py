@@ -104,7 +104,7 @@ class ZooKeeperClient:
         return self._xid
 
     def close(self) -> None:
-        """Close the connection for good: no more pings, no reconnect."""
+        """Close the connection permanently: no more pings, no reconnect."""
         self._is_closed = True
         self._send(ClientDisconnect(self._connection))
 

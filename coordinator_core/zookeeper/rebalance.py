@@ -58,7 +58,7 @@ def _attempts(state: ConsumerState) -> Steps[bool]:
 
 
 def _rebalance(state: ConsumerState) -> Steps[bool]:
-    """One attempt; False if a node was missing or in the way, since the group is changing."""
+    """One attempt; False if a node was missing or already existed: the group is changing."""
     config = state.config
     for broker in (yield from children(paths.BROKER_IDS)):
         if (yield from read(f"{paths.BROKER_IDS}/{broker}")) is None:

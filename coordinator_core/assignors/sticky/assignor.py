@@ -30,7 +30,7 @@ def assign(topics: Topics, members: Sequence[Member], hashed: bool = True) -> As
 def assign_cooperative(
     topics: Topics, members: Sequence[Member], hashed: bool = True
 ) -> Assignment:
-    """Source: CooperativeStickyAssignor (KIP-429): withholds partitions to be revoked first."""
+    """Withholds partitions to be revoked first.  Source: CooperativeStickyAssignor (KIP-429)."""
     return _assign(topics, members, hashed, cooperative=True)
 
 

@@ -1,4 +1,4 @@
-"""Choice of the partition to move: one of the same topic that earlier moved in the opposite way.
+"""Chooses the partition to move: one of the same topic that earlier moved the opposite way.
 
 Moving a partition back to its owner instead of a further one keeps assignments sticky.
 Source: AbstractStickyAssignor.PartitionMovements.

@@ -48,7 +48,7 @@ class Commits:
                 self.context.raise_(commit.error, f"offset commit: {exception_name(commit.error)}")
 
     def commit_all(self, deadline_ms: int) -> Thread:
-        """Commit and wait until it succeeds, fails for good, or the deadline passes."""
+        """Commit and wait until it succeeds, fails permanently, or the deadline passes."""
         if not self.context.config.enable_auto_commit or not self.context.positions:
             return
         while self.context.now_ms < deadline_ms:

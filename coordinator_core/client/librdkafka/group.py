@@ -93,7 +93,7 @@ class LibrdkafkaGroup:
             context.send(request, None, context.config.request_timeout_ms)
 
     def fail(self, error: Errors) -> None:
-        """Fail for good: no more callbacks or requests."""
+        """Fail permanently: no more callbacks or requests."""
         self.fatal = error
         self.context.move(MemberState.UNJOINED, error.name)
         self.queue.append(ConsumerError(error, f"Fatal consumer error: {error.name}", True))
@@ -166,7 +166,7 @@ class LibrdkafkaGroup:
         self._delegate(RebalanceCallback(False, tuple(sorted(partitions))), rejoins=rejoins)
 
     def _delegate(self, call: RebalanceCallback, *, rejoins: bool = False) -> None:
-        """Queue a callback for the application; after a fatal error give up without one."""
+        """Queue a callback for the application; after a fatal error, give up without a callback."""
         self.rejoins_afterwards = rejoins
         if self.fatal is not None:
             self.partitions.give_up(self.context.owned, commits=False)

@@ -179,7 +179,7 @@ class ClassicGroup:
         member.awaiting_join = awaiting_join
 
     def rename(self, member: ClassicMember, new_member_id: str) -> None:
-        """Give a static member a new id; leadership goes with it."""
+        """Give a static member a new id; if it led, it leads under the new id."""
         old_member_id = member.member_id
         self._take(old_member_id)
         member.member_id = new_member_id

@@ -39,7 +39,7 @@ def apply_group(turn: Turn, group_id: str, value: Mapping[str, Any] | None) -> N
 
 
 def _member(group: ClassicGroup, fields: Mapping[str, Any]) -> ClassicMember:
-    """A member as recorded; of the protocols it supports, the record holds the chosen one only."""
+    """A member as recorded; the record has only the chosen one of its protocols."""
     timeout_ms = fields.get("rebalance_timeout", _NO_TIME)
     return ClassicMember(
         fields["member_id"],

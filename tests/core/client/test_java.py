@@ -392,7 +392,7 @@ def test_close_waits_for_the_current_listener_call():
     assert harness.log[-1][2] == Closed()
 
 
-def test_unsubscribe_leaves_the_group_for_good():
+def test_unsubscribe_leaves_the_group_permanently():
     harness = harness_of("a", to_ms=1000)
     harness.call("a", "unsubscribe")
     harness.run(9000)

@@ -34,7 +34,8 @@ def _no_such_group(turn: Turn, request: OffsetCommit) -> Errors:
 def _simple_group(turn: Turn, request: OffsetCommit) -> ClassicGroup:
     """A group without members, for the offsets of a simple consumer."""
     if not turn.era.has_empty_state:
-        return turn.make_group(request.group_id)  # KAFKA-2720: such offsets had no group
+        # KAFKA-2720: the offsets of a simple consumer had no group.
+        return turn.make_group(request.group_id)
     group = turn.new_group(request.group_id)
     turn.event("SIMPLE_GROUP", group)
     return group
