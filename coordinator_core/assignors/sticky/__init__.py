@@ -20,7 +20,7 @@ next rebalance assigns it (KIP-429).  Both are rack-aware since 3.5 (KIP-881).
 Some results depend on bugs and on HashMap orders of Kafka's implementation; the code follows
 them, and the errors in ``assignors.model`` name what Kafka throws.
 
-Partitions are codes of ``Topics``, members ranks by member id.
+Partitions are codes of ``Topics``, members are ranks in the order of member ids.
 
 - assignor:   the two assignors; orders of Kafka's maps
 - claims:     owned partitions after conflicts are settled

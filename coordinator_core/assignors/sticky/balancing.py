@@ -159,7 +159,8 @@ class Balancing:
         return True
 
     def _balanced(self) -> bool:
-        """Kafka's check, which assumes that a member with enough partitions has its topics' own."""
+        """Whether loads differ by at most 1, as Kafka checks: members that hold the most partitions
+        they can get do not count as short."""
         loads = [load for rank, load in enumerate(self._load) if rank not in self._fixed]
         if max(loads) - min(loads) <= 1:
             return True
