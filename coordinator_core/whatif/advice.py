@@ -17,7 +17,7 @@ _SHARE_OF_BEST = 0.85
 
 class Advice(NamedTuple):
     """``change`` None: nothing to gain.  ``saved``: the model under unchanged settings minus the
-    prediction; ``share``: of the unavailable partition time, 0 to 1.
+    prediction.  ``share``: the share of the partition downtime that the change saves, 0 to 1.
     """
 
     change: SettingsChange | None

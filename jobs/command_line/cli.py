@@ -436,7 +436,7 @@ def demo(
 
 @app.command()
 def jars() -> None:
-    """Fetch the jars that Spark needs.  Delta Lake and the Kafka connector, from Maven Central."""
+    """Fetch the jars that Spark needs.  Delta and the Kafka connector, from the Maven registry."""
     from jobs.engine.jars import fetch_spark_jars
 
     with spinner("jars"):

@@ -124,7 +124,7 @@ def read_records(header: Header, data: bytes) -> Columns:
             keys.append(key)
             values.append(value)
     except IndexError:
-        raise BadBatch("the records end in the middle of one") from None
+        raise BadBatch("the last record is cut off") from None
     if position != len(data):
         raise BadBatch(f"{len(data) - position} bytes after the last record")
     if header.attributes & LOG_APPEND:
