@@ -26,9 +26,6 @@ process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller_port}
 controller.listener.names=CONTROLLER
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 inter.broker.listener.name=PLAINTEXT
 log.dirs={data}
 auto.create.topics.enable=false
@@ -46,6 +43,17 @@ log.cleaner.dedupe.buffer.size=16777216
 log.retention.check.interval.ms=500
 log.initial.task.delay.ms=500
 """
+# A second listener for clients, with TLS and a login.
+SECURED = """
+listeners=PLAINTEXT://127.0.0.1:{port},SECURED://127.0.0.1:{secured_port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},SECURED://127.0.0.1:{secured_port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SECURED:SASL_SSL,CONTROLLER:PLAINTEXT
+listener.name.secured.sasl.enabled.mechanisms=PLAIN
+listener.name.secured.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_regroup="secret";
+listener.name.secured.ssl.keystore.type=PKCS12
+listener.name.secured.ssl.keystore.location=broker.p12
+listener.name.secured.ssl.keystore.password=changeit
+"""  # noqa: E501
 LOG4J = """
 status=error
 appender.f.type=File
@@ -61,17 +69,24 @@ rootLogger.appenderRef.f.ref=F
 class Broker:
     """``bootstrap``: host and port for clients.  ``data``: folder of the topics' segment files.
     ``log``: its server.log.  RuntimeError with the end of the broker's output if it does not
-    start."""
+    start.
+
+    ``secured_bootstrap``: the same for clients with TLS and SASL/PLAIN, user regroup, password
+    secret; ``certificate``: the PEM file that they trust.
+    """
 
     def __init__(self, folder: Path, offsets_partitions: int = 3) -> None:
-        port, controller_port = _free_ports(2)
+        port, secured_port, controller_port = _free_ports(3)
         self.bootstrap = f"127.0.0.1:{port}"
+        self.secured_bootstrap = f"127.0.0.1:{secured_port}"
+        self.certificate = folder / "broker.pem"
         self.data = folder / "data"
         self.log = folder / "server.log"
         self._folder, self._port = folder, port
         self._process: subprocess.Popen[bytes] | None = None
-        self._properties = PROPERTIES.format(
+        self._properties = (PROPERTIES + SECURED).format(
             port=port,
+            secured_port=secured_port,
             controller_port=controller_port,
             data=self.data,
             offsets_partitions=offsets_partitions,
@@ -83,6 +98,7 @@ class Broker:
         self._folder.mkdir(parents=True, exist_ok=True)
         (self._folder / "server.properties").write_text(self._properties)
         (self._folder / "log4j2.properties").write_text(LOG4J.format(log=self.log))
+        self._create_key_and_certificate()
         # A cluster id must not begin with a dash, or it would be parsed as an option.
         cluster = "R" + urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
         format_ = ["format", "--cluster-id", cluster, "--config", "server.properties"]
@@ -120,6 +136,24 @@ class Broker:
         with open(self._output(), "ab") as out:
             return subprocess.Popen(
                 command, cwd=self._folder, stdout=out, stderr=out, stdin=subprocess.DEVNULL
+            )
+
+    def _create_key_and_certificate(self) -> None:
+        store = ["-keystore", "broker.p12", "-storepass", "changeit", "-alias", "broker"]
+        generate = [
+            "-genkeypair",
+            "-keyalg",
+            "RSA",
+            "-storetype",
+            "PKCS12",
+            "-dname",
+            "CN=localhost",
+        ]
+        export = ["-exportcert", "-rfc", "-file", self.certificate.name]
+        keytool = shutil.which("keytool", path=_java_path()) or "keytool"
+        for action in ([*generate, "-ext", "san=ip:127.0.0.1"], export):
+            subprocess.run(
+                [keytool, *action, *store], cwd=self._folder, check=True, capture_output=True
             )
 
     def _output(self) -> Path:

@@ -47,6 +47,45 @@ def test_a_broker_with_a_group(broker, with_a_group):
     )
 
 
+def secured(broker, **changed):
+    """[kafka] for the broker's listener with TLS and a login, with some settings changed."""
+    login = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    settings = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": f'{login} username="regroup" password="secret";',
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(broker.certificate),
+    }
+    return Config(kafka=settings | {name.replace("_", "."): v for name, v in changed.items()})
+
+
+def test_a_broker_with_tls_and_a_login(broker, with_a_group):
+    [result] = brokers.check_brokers(broker.secured_bootstrap, secured(broker))
+
+    assert (result.severity, result.text) == (
+        "ok",
+        f"{broker.secured_bootstrap} answers, __consumer_offsets has 3 partitions on 1 broker",
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({"sasl_jaas_config": 'x required username="regroup" password="wrong";'}, "SASL"),
+        ({"ssl_truststore_location": "/nowhere.pem"}, "ssl.ca.location failed"),
+        ({"security_protocol": "SASL_PLAINTEXT"}, "does not speak Kafka's protocol over"),
+    ],
+    ids=["wrong password", "no truststore", "no TLS"],
+)
+def test_a_refused_login_is_one_line_that_names_the_cause(broker, changed, text):
+    [result] = brokers.check_brokers(broker.secured_bootstrap, secured(broker, **changed))
+
+    assert result.severity == "failure"
+    assert text in result.text
+    assert "\n" not in result.text
+
+
 @pytest.mark.parametrize(
     ("zone", "severity", "text"),
     [
