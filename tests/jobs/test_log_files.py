@@ -9,6 +9,8 @@ import pytest
 
 from jobs.sources.log_files import LogCounts, LogEntry, Unreadable, read_log
 
+pytestmark = pytest.mark.slow
+
 LOGGER = "kafka.coordinator.group.GroupCoordinator"
 OTHER = (
     "[2024-01-02 03:04:05,000] INFO [Partition t-0 broker=1] Log loaded (kafka.cluster.Partition)"

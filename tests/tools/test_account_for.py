@@ -2,7 +2,11 @@
 
 import shutil
 
+import pytest
+
 from tools.account_for import account
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_examples_are_accounted_for(pytestconfig):

@@ -8,6 +8,8 @@ from jobs.report.page import page
 from jobs.report.window import ReportWindow
 from tests.jobs.report.planted import HOSTILE, cause, events, generation, member, members, tables
 
+pytestmark = pytest.mark.slow
+
 SECOND = 1000
 GROUP = "billing"
 

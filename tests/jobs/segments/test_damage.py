@@ -173,7 +173,7 @@ RECORD = b"\x10\x00\x00\x00\x02k\x02v\x00"  # 8 bytes: key k, value v, no header
         (0,            1,   b"\x12" + RECORD[1:],                   "a record of 9 bytes in a"),
         (0,            1,   b"\x10\x00\x00\x00\x20k\x02v\x00",      "a key or value of 16 bytes"),
         (0,            1,   b"\x10\x00\x00\x00\x02k\x00v\x00",      "59 record headers in 1"),
-        (0,            1,   b"\x10\x00" + b"\xff" * 7,              "the records end in the"),
+        (0,            1,   b"\x10\x00" + b"\xff" * 7,              "the last record is cut"),
         (0,            2,   b"\x04\x00\x00" + b"\xff" * 12,         "a variable-length integer of"),
         (5,            1,   RECORD,                                 "unknown compression codec 5"),
         (1,            1,   RECORD,                                 "gzip:"),
