@@ -3,7 +3,7 @@
 import pytest
 
 # Fixtures that start a Spark session or a broker, in this process or in a command's.
-SPARK_FIXTURES = {"spark", "demo"}
+SPARK_FIXTURES = {"spark", "demo", "ingested"}
 BROKER_FIXTURES = {"broker"}
 
 

@@ -70,6 +70,7 @@ def tables(root):
     }
 
 
+@pytest.mark.spark
 def test_parallel_runs_by_date_give_the_same_tables_as_one_run(incident, tmp_path):
     first, last = DAYS
     run(tmp_path / "together", incident, first=first, last=last)

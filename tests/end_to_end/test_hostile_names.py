@@ -104,7 +104,7 @@ def segment(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def lake(segment, tmp_path_factory):
+def ingested(segment, tmp_path_factory):
     root = str(tmp_path_factory.mktemp("lake"))
     nightly(NightlyOptions(root, "c'luster", segments=str(segment.parent)), load_config(None))
     return root
@@ -130,28 +130,28 @@ def printed(*command):
         "metadata FROM committed_offsets WHERE topic = group_id",
     ],
 )
-def test_every_name_is_an_ordinary_row(lake, columns):
-    names = [name for (name,) in query(lake, f"SELECT DISTINCT {columns}")[1]]
+def test_every_name_is_an_ordinary_row(ingested, columns):
+    names = [name for (name,) in query(ingested, f"SELECT DISTINCT {columns}")[1]]
 
     assert sorted(names) == sorted(NAMES)
 
 
-def test_the_lake_is_valid_and_its_quarantine_empty(lake):
-    assert broken_laws(lake)[1] == []
-    assert query(lake, "SELECT SUM(quarantined) FROM ingested_files")[1] == [(0,)]
+def test_the_lake_is_valid_and_its_quarantine_empty(ingested):
+    assert broken_laws(ingested)[1] == []
+    assert query(ingested, "SELECT SUM(quarantined) FROM ingested_files")[1] == [(0,)]
 
 
-def test_control_characters_are_escaped(lake):
-    out = printed("sql", "--lake", lake, "SELECT group_id, leader FROM generations")
+def test_control_characters_are_escaped(ingested):
+    out = printed("sql", "--lake", ingested, "SELECT group_id, leader FROM generations")
 
     assert "DROP TABLE" in out
     assert not [c for c in out if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160)]
     assert "\u202e" not in out
 
 
-def test_json_has_the_unchanged_names(lake):
+def test_json_has_the_unchanged_names(ingested):
     sql = "SELECT DISTINCT group_id FROM generations"
-    out = printed("sql", "--lake", lake, "--format", "json", sql)
+    out = printed("sql", "--lake", ingested, "--format", "json", sql)
 
     assert sorted(row["group_id"] for row in json.loads(out)) == sorted(NAMES)
 

@@ -37,6 +37,7 @@ def _nice():
     os.nice(10)
 
 
+@pytest.mark.spark
 def test_an_interrupted_run_leaves_no_damage(running, tmp_path):
     os.killpg(running.pid, signal.SIGINT)
     _, stderr = running.communicate()

@@ -68,6 +68,7 @@ def broker_files(tmp_path, version):
     return tmp_path
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
 def test_tables_have_the_counted_figures(broker_files, version):
     lake = IncidentLake(str(broker_files / "lake"))
