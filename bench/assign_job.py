@@ -37,8 +37,8 @@ from jobs.assignors.rerun import Rerun
 from jobs.command_line.config import load_config
 from jobs.command_line.packaged_files import CONF
 from jobs.engine.session import build_session
+from jobs.lake.opening import open_lake
 from jobs.lake.scope import AllDates
-from jobs.lake.tables import Lake
 
 TOPICS, PARTITIONS = 5, 10
 OWN = "cooperative-sticky"
@@ -133,7 +133,7 @@ def in_spark(path: str, folder: str, options: Options, results: Any) -> None:
     start = time.perf_counter()
     frames = 1 + total // FRAME
     rows = rerun(in_chunks(generations), options.assignors, frames)
-    store(AllDates(Lake(spark, folder, "bench")), rows, frames)
+    store(AllDates(open_lake(spark, folder, "bench")), rows, frames)
     results.put((total, time.perf_counter() - start))
 
 

@@ -17,7 +17,6 @@ without memory, from its own result, which is the same for any cut.
 from __future__ import annotations
 
 import pyarrow as pa
-from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -31,6 +30,7 @@ from jobs.assignors.partition_counts import (
     topic_counts_of_groups,
 )
 from jobs.assignors.rerun import ASSIGNED_LISTS, GENERATION_COLUMNS, NAME_LISTS, SCHEMA, Rerun
+from jobs.engine.keeping import kept
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
 
@@ -58,7 +58,8 @@ def recorded(
     record_events = timeline.where("event = 'RECORD' AND event_generation IS NOT NULL").select(
         *RECORD_KEY, "incarnation", "seq"
     )
-    readable = F.forall("members.subscribed_topics", lambda topics: topics.isNotNull())
+    # Not by a lambda: the embedded engine cannot push one down to a table.
+    readable = F.size(F.array_compact("members.subscribed_topics")) == F.size("members")
     in_order = Window.partitionBy(*GENERATION_KEY).orderBy("seq")
     all_records = in_order.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     records = (
@@ -149,15 +150,12 @@ def assignments(results: DataFrame) -> DataFrame:
 
 
 def store(scope: RunScope, results: DataFrame, frames: int) -> None:
-    results.persist(StorageLevel.DISK_ONLY)
-    try:
-        results.count()  # computes frame by frame with all tasks, before few tasks write
+    with kept(results) as rows:
+        rows.count()  # computes frame by frame with all tasks, before few tasks write
         writers = max(scope.lake.parallelism, frames // FRAMES_PER_WRITER)
-        coalesced = results.coalesce(writers)
+        coalesced = rows.coalesce(writers)
         scope.replace("assignor_quality", quality(coalesced))
         scope.replace("assignments", assignments(coalesced), where=f"assignor <> '{ACTUAL}'")
-    finally:
-        results.unpersist()
 
 
 def run(scope: RunScope, assignors: tuple[str, ...] = tuple(ASSIGNORS)) -> None:

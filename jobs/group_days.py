@@ -14,6 +14,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.assignments import ACTUAL
+from jobs.engine.keeping import computed
+from jobs.engine.union import union_of
 from jobs.generation_members import concurrent_members
 from jobs.group_events import SEQ_PER_MS
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, PARTITION_KEY
@@ -41,9 +43,9 @@ def group_days(
 ) -> DataFrame:
     """``carried``: the entries of the previous date's lists by column, see `RunScope.carried`."""
     # Small results that all branches below use: the checkpoints truncate their plans.
-    days = _with_positions(_dates(timeline), _generations(timeline)).localCheckpoint()
+    days = computed(_with_positions(_dates(timeline), _generations(timeline)))
     recorded = _recorded(generations)
-    contexts = _contexts(days, recorded).localCheckpoint()
+    contexts = computed(_contexts(days, recorded))
     lists = {
         "unowned_partitions": _unowned(contexts, recorded, assignments, carried),
         "shared_clients": _shared_clients(contexts, generation_members, carried),
@@ -96,9 +98,11 @@ def _with_positions(dates: DataFrame, generations: DataFrame) -> DataFrame:
     its ``previous``.
     """
     recorded = generations.where("record_seq IS NOT NULL")
-    marks = dates.unionByName(
-        _marks(recorded, "record_seq", "recorded"), allowMissingColumns=True
-    ).unionByName(_marks(generations, "seq", "logged"), allowMissingColumns=True)
+    marks = union_of(
+        dates,
+        _marks(recorded, "record_seq", "recorded"),
+        _marks(generations, "seq", "logged"),
+    )
     so_far = (
         Window.partitionBy(*GROUP_KEY)
         .orderBy("at", "event_date")

@@ -11,15 +11,13 @@ writes  offsets_records     one row per record of `__consumer_offsets`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.engine.keeping import kept
 from jobs.lake.tables import Lake, schema_of
 from jobs.sources import broker_log, raw_records, segments, trace
 from jobs.sources.dump import Dump
@@ -216,16 +214,17 @@ def quarantined_gaps(lake: Lake, gaps: list[DeletedOffsets]) -> DataFrame:
 
 
 def run(lake: Lake, inputs: Inputs) -> None:
+    """Counts are written last: a file is in ingested_files only once its rows are stored."""
     if inputs.kafka:
         _run_kafka(lake, inputs.kafka)
     if inputs.dump:
         rows = raw_records.record_rows(inputs.dump.rows(lake.spark), inputs.dates)
-        with _kept(rows):
+        with kept(rows) as rows:
             _store_records(lake, rows, DUMP)
             lake.upsert("ingested_files", dump_files(rows, lake.cluster_id))
     if inputs.segments:
         rows = segments.read_segments(lake.spark, inputs.segments, inputs.dates)
-        with _kept(rows):
+        with kept(rows) as rows:
             _store_records(lake, rows, SEGMENTS)
             _store_counts(lake, segment_files(rows, lake.cluster_id))
     if inputs.traces:
@@ -234,7 +233,7 @@ def run(lake: Lake, inputs: Inputs) -> None:
         rows = broker_log.read_broker_logs(
             lake.spark, inputs.broker_logs, inputs.log_timezone, inputs.dates
         )
-        with _kept(rows):
+        with kept(rows) as rows:
             _store_lines(lake, broker_log_events(rows, lake.cluster_id))
             bad = quarantined_lines(
                 rows, lake.cluster_id, "broker_log", file="file_id", reason="reason_unreadable"
@@ -251,13 +250,13 @@ def _run_kafka(lake: Lake, kafka: Kafka) -> None:
 
     def store(records: DataFrame, start: Offsets, end: Offsets) -> Offsets:
         rows = raw_records.record_rows(records, DateRange())
-        with _kept(rows):
+        with kept(rows) as rows:
             arrived = {int(p): n for p, n in rows.groupBy(_partition()).count().collect()}
             hidden = [p for p in end if end[p] - start[p] > arrived.get(p, 0)]
             if hidden and kafka.isolation == COMMITTED:
                 ranges = ({p: offsets[p] for p in hidden} for offsets in (start, end))
                 aborted = _aborted(reader.uncommitted(*ranges), rows)
-                with _kept(aborted):
+                with kept(aborted) as aborted:
                     _store_batch(lake, rows.unionByName(aborted))
             else:
                 _store_batch(lake, rows)
@@ -294,24 +293,11 @@ def _partition() -> Column:
 
 def _run_traces(lake: Lake, files: list[str]) -> None:
     rows = trace.read_traces(lake.spark, files)
-    with _kept(rows):
+    with kept(rows) as rows:
         _store(lake, "trace_events", trace_events(rows, lake.cluster_id))
         bad = quarantined_lines(rows, lake.cluster_id, "trace", file="trace_id", reason="reason")
         _store(lake, "quarantine", bad)
         _store_counts(lake, trace_files(rows, lake.cluster_id))
-
-
-@contextmanager
-def _kept(rows: DataFrame) -> Iterator[None]:
-    """Keep the rows on disk while three tables are written from them.
-
-    Counts are written last: a file is in ingested_files only once its rows are stored.
-    """
-    rows.persist(StorageLevel.DISK_ONLY)
-    try:
-        yield
-    finally:
-        rows.unpersist()
 
 
 def _store_records(lake: Lake, rows: DataFrame, source: str) -> None:

@@ -15,6 +15,7 @@ from jobs.command_line.config import Config
 from jobs.console.errors import UsageError
 from jobs.console.spinner import spinner
 from jobs.engine.session import build_session
+from jobs.lake.opening import open_lake
 from jobs.lake.tables import Lake
 from schemas import table_partitioning
 
@@ -54,7 +55,7 @@ def maintain(
     """Rows of COLUMNS, one per existing table."""
     options.check()
     oldest = options.oldest_kept(today or datetime.now(UTC).date())
-    lake = Lake(build_session(config), options.lake, cluster_id="")
+    lake = open_lake(build_session(config), options.lake, cluster_id="")
     with spinner("maintain"):
         return [
             _maintain_table(lake, table, oldest if is_dated(table) else None, options.vacuum_hours)

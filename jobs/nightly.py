@@ -12,8 +12,8 @@ from jobs.command_line.arguments import date_range
 from jobs.command_line.config import Config, valid_timezone
 from jobs.console.errors import UsageError
 from jobs.engine.session import build_session
+from jobs.lake.opening import open_lake
 from jobs.lake.scope import scope_of
-from jobs.lake.tables import Lake
 from jobs.nightly_run.pending_dates import pending
 from jobs.nightly_run.pipeline import Progress, run_all
 from jobs.nightly_run.runs import Run, summary
@@ -85,7 +85,7 @@ def _files(pattern: str | None, option: str, name_like: str) -> list[str]:
 def nightly(options: NightlyOptions, config: Config, progress: Progress | None = None) -> None:
     progress = progress or Progress()
     inputs = inputs_of(options, config)
-    lake = Lake(build_session(config), options.lake, options.cluster_id)
+    lake = open_lake(build_session(config), options.lake, options.cluster_id)
     run = Run(lake, options.by_name(), inputs.dates.first, inputs.dates.last)
     with run.recorded(progress):
         if inputs:

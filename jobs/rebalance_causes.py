@@ -11,6 +11,8 @@ from pyspark.sql import functions as F
 
 from coordinator_core.lives.processes import COMMIT_SLACK_MS, RESTART_MS
 from jobs.assignments import ACTUAL
+from jobs.engine.keeping import computed
+from jobs.engine.union import union_of
 from jobs.generation_members import by_instance
 from jobs.lake.keys import (
     GENERATION_KEY,
@@ -59,11 +61,8 @@ def rebalance_causes(
     causes = members.unionByName(_other_triggers(generations, members))
     seen = _seen_before(generations, generation_members, gone_processes)
     # A small result that all branches below use: the checkpoint truncates its plan.
-    named = (
-        _with_process(causes, generation_members)
-        .join(seen, on=[*GENERATION_KEY, "member_id"], how="left")
-        .localCheckpoint()
-    )
+    with_process = _with_process(causes, generation_members)
+    named = computed(with_process.join(seen, on=[*GENERATION_KEY, "member_id"], how="left"))
     slow = _slow_before_leaving(named, assignments, committed_offsets)
     examined = named.join(slow, on=MEMBER_KEY, how="left").join(
         _fenced_after_replacement(timeline), on=[*INCARNATION_KEY, "replaces"], how="left"
@@ -110,10 +109,8 @@ def _seen_before(
         *GENERATION_KEY, "member_id", "event_date", "process", "record_no", "until"
     )
     if gone_processes is not None:
-        rows = rows.unionByName(
-            gone_processes.select(*GROUP_KEY, "process", "until", F.lit(0).alias("record_no")),
-            allowMissingColumns=True,
-        )
+        gone = gone_processes.select(*GROUP_KEY, "process", "until", F.lit(0).alias("record_no"))
+        rows = union_of(rows, gone)
     earlier = Window.partitionBy(*GROUP_KEY, "process").orderBy("record_no")
     last = F.max("until").over(earlier.rangeBetween(Window.unboundedPreceding, -1))
     remembered = F.datediff("event_date", last) <= REMEMBERED_DAYS

@@ -19,7 +19,7 @@ from jobs.command_line.arguments import require_lake
 from jobs.command_line.config import Config
 from jobs.console.errors import UsageError
 from jobs.engine.session import build_session
-from jobs.lake.tables import Lake
+from jobs.lake.opening import open_lake
 from schemas import (
     table_about,
     table_names,
@@ -59,7 +59,7 @@ def register(options: RegisterOptions, config: Config) -> list[list[Any]]:
 
 
 def register_in(spark: SparkSession, options: RegisterOptions) -> Iterator[list[Any]]:
-    lake = Lake(spark, options.lake, cluster_id="")
+    lake = open_lake(spark, options.lake, cluster_id="")
     tables = lake.existing_tables()
     if not tables:
         raise UsageError(

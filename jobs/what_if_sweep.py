@@ -43,6 +43,7 @@ from jobs.command_line.arguments import open_existing_lake
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
+from jobs.engine.keeping import kept
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake, schema_of
 from jobs.replay.group_rows import LAST_COMMIT, Row, cogrouped_rows, quoted
@@ -233,13 +234,10 @@ def _time(at_ms: int) -> datetime:
 
 def run(lake: Lake, changes: tuple[SettingsChange, ...] = GRID, seeds: int = SEEDS) -> None:
     tables = {name: lake.read(name) for name in READS}
-    predictions = what_if(tables, changes, seeds).persist()
-    try:
+    with kept(what_if(tables, changes, seeds)) as predictions:
         for table in WRITES:
             rows = predictions.select(F.explode(table).alias("row")).select("row.*")
             lake.replace(table, rows)
-    finally:
-        predictions.unpersist()
 
 
 def run_all(

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 THIRD_PARTY = {
     "altair", "confluent_kafka", "cramjam", "crc32c", "delta", "deltalake", "duckdb", "fastavro",
-    "llvmlite", "numba", "numpy", "pandas", "py4j", "pyarrow", "pyspark", "rich", "typer",
+    "llvmlite", "numba", "numpy", "pandas", "py4j", "pyarrow", "pysail", "pyspark", "rich", "typer",
     "vl_convert",
 }  # fmt: skip
 MAY_IMPORT = {

@@ -192,7 +192,7 @@ def ingest(megabytes: int, partitions: int = 4) -> None:
     from jobs import ingest as job
     from jobs.command_line.config import load_config
     from jobs.engine.session import build_session
-    from jobs.lake.tables import Lake
+    from jobs.lake.opening import open_lake
 
     spark = build_session(load_config(str(ROOT / "conf/large.toml")))
     with tempfile.TemporaryDirectory() as folder:
@@ -203,7 +203,7 @@ def ingest(megabytes: int, partitions: int = 4) -> None:
             files.append(place / f"{0:020}.log")
             with files[-1].open("wb") as out:
                 out.writelines(segment((megabytes << 20) // partitions, "none"))
-        lake = Lake(spark, f"{folder}/lake", "c")
+        lake = open_lake(spark, f"{folder}/lake", "c")
         inputs = job.Inputs(segments=[str(file) for file in files])
         took = seconds(lambda: job.run(lake, inputs))
         size = sum(file.stat().st_size for file in files) / 1e6

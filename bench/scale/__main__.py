@@ -28,8 +28,8 @@ from bench.scale.bronze import CLUSTER, write_bronze
 from jobs.command_line.config import load_config
 from jobs.command_line.packaged_files import CONF
 from jobs.engine.session import build_session
+from jobs.lake.opening import open_lake
 from jobs.lake.scope import AllDates
-from jobs.lake.tables import Lake
 from jobs.nightly_run.pipeline import JOBS, job
 
 SKEWED = " skewed"
@@ -50,7 +50,7 @@ def only_bronze(root: str, scale: float, *, skewed: bool) -> None:
 def run_one(root: str, jobs: list[str]) -> None:
     """Run the jobs in this process and print one JSON line per job: name, wall-clock and CPU
     seconds, MiB of the JVM and of the workers."""
-    scope = AllDates(Lake(build_session(load_config(str(CONF / "large.toml"))), root, CLUSTER))
+    scope = AllDates(open_lake(build_session(load_config(str(CONF / "large.toml"))), root, CLUSTER))
     for name in jobs:
         with ProcessTreeWatch(os.getpid()) as watch:
             began = time.monotonic()

@@ -20,7 +20,7 @@ import typer
 from coordinator_core.simulation import BrokerLogLine, SimulatedCluster, WrittenBatch
 from jobs.command_line.config import load_config
 from jobs.engine.session import build_session
-from jobs.lake.tables import Lake
+from jobs.lake.opening import open_lake
 from jobs.simulate.into_lake import run, with_group_count
 from jobs.simulate.spec_file import SimulationSpec, read_spec
 
@@ -58,7 +58,7 @@ def _spark(spec: SimulationSpec) -> tuple[int, float, float]:
         session = build_session(load_config(None))
         session.range(1).count()
         start = time.monotonic()
-        counts = run(Lake(session, folder, "day"), spec, spec.fleet.seed)
+        counts = run(open_lake(session, folder, "day"), spec, spec.fleet.seed)
         took = time.monotonic() - start
         session.stop()
         _end_jvm()

@@ -23,9 +23,9 @@ from coordinator_core.whatif import GRID
 from jobs import incident_replay, what_if_sweep
 from jobs.command_line.config import load_config
 from jobs.engine.session import build_session
+from jobs.lake.opening import open_lake
 from jobs.lake.scope import AllDates
 from jobs.lake.sql import query
-from jobs.lake.tables import Lake
 from jobs.nightly_run.pipeline import Progress, run_all
 from jobs.simulate.into_lake import run as simulate
 from jobs.simulate.into_lake import with_group_count
@@ -55,7 +55,7 @@ def main(
     session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")
     session.conf.set("spark.sql.shuffle.partitions", TASKS)
     with tempfile.TemporaryDirectory() as folder:
-        lake = Lake(session, folder, "sim")
+        lake = open_lake(session, folder, "sim")
         measured("simulate", lambda: simulate(lake, enlarged, spec.fleet.seed))
         measured("nightly jobs", lambda: run_all(AllDates(lake), Progress()))
         measured("replay", lambda: incident_replay.run(lake))

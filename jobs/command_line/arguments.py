@@ -8,6 +8,7 @@ from pathlib import Path
 from jobs.command_line.config import load_config
 from jobs.console.errors import UsageError
 from jobs.engine.session import build_session
+from jobs.lake.opening import open_lake
 from jobs.lake.tables import Lake
 from jobs.sources.rows import DateRange
 
@@ -22,7 +23,7 @@ def open_existing_lake(root: str, cluster_id: str, conf: str | None) -> Lake:
     """An existing lake, with a Spark session of the configuration."""
     config = load_config(conf)
     require_lake(root)
-    return Lake(build_session(config), root, cluster_id)
+    return open_lake(build_session(config), root, cluster_id)
 
 
 def date_range(day: str | None, first: str | None, last: str | None) -> DateRange:

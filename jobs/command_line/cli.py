@@ -129,7 +129,7 @@ def ingest(
     from jobs import ingest as ingest_job
     from jobs.command_line.config import load_config
     from jobs.engine.session import build_session
-    from jobs.lake.tables import Lake
+    from jobs.lake.opening import open_lake
     from jobs.nightly import NightlyOptions, inputs_of
 
     config = load_config(conf)
@@ -148,7 +148,7 @@ def ingest(
         raise UsageError(
             "nothing to ingest: give --segments, --kafka, --dump, --broker-log or --trace"
         )
-    ingest_job.run(Lake(build_session(config), lake, cluster_id), inputs)
+    ingest_job.run(open_lake(build_session(config), lake, cluster_id), inputs)
 
 
 def _add_job(name: str) -> None:
@@ -191,11 +191,11 @@ def topic_partitions(
     """Record the partition counts of topics.  Each line is topic,partitions[,since]."""
     from jobs.command_line.config import load_config
     from jobs.engine.session import build_session
-    from jobs.lake.tables import Lake
+    from jobs.lake.opening import open_lake
     from jobs.topic_partitions import read_file, run
 
     counts = read_file(file)
-    run(Lake(build_session(load_config(conf)), lake, cluster_id), counts)
+    run(open_lake(build_session(load_config(conf)), lake, cluster_id), counts)
 
 
 @app.command()

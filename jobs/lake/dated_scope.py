@@ -15,10 +15,10 @@ from datetime import date, timedelta
 from functools import cached_property
 from threading import RLock
 
-from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.engine.keeping import computed_in_one_partition, keep, kept, release
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.tables import Lake, conform, dates_in
 from schemas import table_key, table_partitioning
@@ -92,8 +92,8 @@ class DatedScope:
 
     def _cache(self, table: str, rows: DataFrame) -> DataFrame:
         if self.touched.is_small:
-            return _in_one_partition(rows)
-        return rows.persist(StorageLevel.MEMORY_AND_DISK) if table in CACHED else rows
+            return computed_in_one_partition(rows)
+        return keep(rows) if table in CACHED else rows
 
     def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
         return self.lake.read(table).where(self._dated(before, after))
@@ -155,7 +155,7 @@ class DatedScope:
         The table's new content is the computed rows that are open and the stored ones that are not.
         """
         is_small = self.touched.is_small
-        new = _in_one_partition(computed) if is_small else computed
+        new = computed_in_one_partition(computed) if is_small else computed
         rows = new.withColumn("is_computed", F.lit(True)).unionByName(
             stored.withColumn("is_computed", F.lit(False))
         )
@@ -165,13 +165,10 @@ class DatedScope:
             *rows.columns, is_open.alias("is_open")
         )
         if is_small:
-            yield _in_one_partition(both)
+            yield computed_in_one_partition(both)
             return
-        both.persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            yield both
-        finally:
-            both.unpersist()
+        with kept(both) as rows:
+            yield rows
 
     def _is_open(self, columns: list[str]) -> Column:
         if "open_seq" in columns or "mode" in columns:
@@ -188,7 +185,7 @@ class DatedScope:
         with self._lock:
             cached = self._cached.pop(table, None)
         if cached is not None and not self.touched.is_small:
-            cached.unpersist()
+            release(cached)
 
     def replace_days(self, table: str, df: DataFrame, *, after: int = 0) -> None:
         where = self._dated(0, after)
@@ -200,7 +197,7 @@ class DatedScope:
         changed = (
             df.alias("n").join(stored, on=key, how="left").where(f"is_stored IS NULL OR {if_}")
         )
-        self.lake.upsert(table, _in_one_partition(changed.select("n.*")), if_=if_)
+        self.lake.upsert(table, computed_in_one_partition(changed.select("n.*")), if_=if_)
 
     def update_day_before(self, table: str, df: DataFrame, column: str) -> None:
         day_before = self.first - _DAY
@@ -221,11 +218,9 @@ class DatedScope:
         """Computed once, when a job first reads or writes; EVENT_TABLES must be written by then."""
         days = self.lake.read("group_days")
         touched = self._touched(days)
-        days_of_touched = days.join(F.broadcast(touched), on=GROUP_KEY, how="inner").persist(
-            StorageLevel.MEMORY_AND_DISK
-        )
+        days_of_touched = keep(days.join(F.broadcast(touched), on=GROUP_KEY, how="inner"))
         positions = self._positions(days_of_touched, touched)
-        groups = _in_one_partition(touched.join(positions, on=GROUP_KEY, how="left"))
+        groups = computed_in_one_partition(touched.join(positions, on=GROUP_KEY, how="left"))
         later = F.col("event_date") > F.lit(self.last)
         in_context = F.coalesce(F.col("event_date") >= F.col("past.context_date"), F.lit(True))
         active = days_of_touched.select(*GROUP_KEY, "event_date").join(
@@ -238,9 +233,9 @@ class DatedScope:
             F.broadcast(position_days), on=[*GROUP_KEY, "event_date"], how="left_semi"
         )
         result = TouchedGroups(
-            groups, dates, _in_one_partition(last_days), *self._events(groups, dates)
+            groups, dates, computed_in_one_partition(last_days), *self._events(groups, dates)
         )
-        days_of_touched.unpersist()
+        release(days_of_touched)
         return result
 
     def _events(
@@ -248,16 +243,14 @@ class DatedScope:
     ) -> tuple[dict[str, DataFrame], bool]:
         """The groups' rows of EVENT_TABLES, and whether they are at most MANY_ROWS."""
         rows = {
-            name: _in_context(_on_dates(dates, self.lake.read(name)), groups).persist(
-                StorageLevel.MEMORY_AND_DISK
-            )
+            name: keep(_in_context(_on_dates(dates, self.lake.read(name)), groups))
             for name in EVENT_TABLES
         }
         if sum(df.count() for df in rows.values()) > MANY_ROWS:
             return rows, False
-        small = {name: _in_one_partition(df) for name, df in rows.items()}
+        small = {name: computed_in_one_partition(df) for name, df in rows.items()}
         for df in rows.values():
-            df.unpersist()
+            release(df)
         return small, True
 
     def _touched(self, days: DataFrame) -> DataFrame:
@@ -323,12 +316,6 @@ def _in_context(rows: DataFrame, groups: DataFrame) -> DataFrame:
     """The rows of these groups, from their context generation on."""
     of_groups = rows.join(F.broadcast(groups), on=GROUP_KEY, how="inner")
     return of_groups.where(_is_in_context(rows.columns)).select(*rows.columns)
-
-
-def _in_one_partition(rows: DataFrame) -> DataFrame:
-    """The rows, computed now, in one partition: later steps are one task without exchanges, and
-    their plans do not repeat how the rows were made."""
-    return rows.coalesce(1).localCheckpoint()
 
 
 def _differing_dates(rows: DataFrame) -> frozenset[date]:

@@ -1,4 +1,4 @@
-"""Delta tables through Spark: paths, schemas, reads, writes, locks and table history.
+"""Delta tables: paths, schemas, reads, writes, locks and table history, whatever the engine.
 
 Only this package depends on the paths of tables and on how Delta changes tables.
 """
@@ -8,66 +8,53 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar
 
-from delta.exceptions import (
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    ConcurrentTransactionException,
-    ConcurrentWriteException,
-    DeltaConcurrentModificationException,
-    MetadataChangedException,
-    ProtocolChangedException,
-)
-from delta.tables import DeltaMergeBuilder, DeltaTable
-from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from jobs.console.errors import RunFailed
+from jobs.lake.column_types import struct_type
+from jobs.lake.commit_log import CommitLog, LogFolder
 from jobs.lake.compatibility import unknown_column, wrong_type
-from schemas import table_ddl, table_key, table_names, table_partitioning
+from schemas import table_key, table_names, table_partitioning
+from schemas.columns import columns
 
 # How often a write is attempted when other runs commit to the same table meanwhile.
 ATTEMPTS = 5
 _EPOCH = datetime(1970, 1, 1)
-# Listed one by one: in Python the first one is not a base class of the others.
-CONFLICTS = (
-    DeltaConcurrentModificationException,
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    ConcurrentTransactionException,
-    ConcurrentWriteException,
-    MetadataChangedException,
-    ProtocolChangedException,
-)
-_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-# Newest commits of a table that are searched for a label; a run makes a few commits per table.
-_COMMITS_SEARCHED = 100
-# `numOutputRows` of a merge also counts the rows that it only copied.
-_MERGE_METRICS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
-_WRITE_METRICS = ("numOutputRows",)
-
-
-Clauses = Callable[[DeltaMergeBuilder], DeltaMergeBuilder]
 
 
 @dataclass(frozen=True)
-class Lake:
+class Changes:
+    """What a merge does with the new rows ``n`` and the stored rows ``t``.
+
+    ``update``: the columns to overwrite in stored rows with the same key, where the SQL condition
+    ``update_if`` holds; None: all columns; empty: none.  ``insert``: whether rows with new keys are
+    added.
+    """
+
+    update: tuple[str, ...] | None = ()
+    update_if: str | None = None
+    insert: bool = True
+
+
+@dataclass(frozen=True)
+class Lake(ABC):
     """The tables below one folder, as one cluster's runs see them.
 
     Every table begins with ``cluster_id``; `read` and all writes touch this cluster's rows only.
-    `delete_rows`, `compact` and `vacuum` are maintenance and cover all clusters.
+    `delete_rows`, `compact` and `vacuum` are maintenance and cover all clusters.  SQL conditions
+    are in the dialect that all engines share.
     """
 
     spark: SparkSession
@@ -75,6 +62,10 @@ class Lake:
     cluster_id: str
     # Asking Delta is slow, and a table that exists is never dropped.
     _existing: set[str] = field(default_factory=set, compare=False, repr=False, kw_only=True)
+    # Tables that this run has found to have all columns.
+    _complete: set[str] = field(default_factory=set, compare=False, repr=False, kw_only=True)
+    # What another run's commit to the same table raises, if the write must be tried again.
+    conflicts: ClassVar[tuple[type[Exception], ...]] = ()
 
     def path(self, table: str) -> str:
         """The table's folder or URI; a local path is absolute, as Delta requires."""
@@ -82,12 +73,13 @@ class Lake:
         return f"{root.rstrip('/')}/{table}"
 
     @property
+    @abstractmethod
     def parallelism(self) -> int:
         """How many tasks the engine runs at once."""
-        return self.spark.sparkContext.defaultParallelism
 
+    @abstractmethod
     def cancel_jobs(self) -> None:
-        self.spark.sparkContext.cancelAllJobs()
+        """Cancel what the engine is running, so that waiting threads end with an error."""
 
     @contextmanager
     def lock(self, work: str) -> Iterator[None]:
@@ -113,7 +105,7 @@ class Lake:
 
     def has(self, table: str) -> bool:
         """Whether the table was ever written."""
-        if table not in self._existing and DeltaTable.isDeltaTable(self.spark, self.path(table)):
+        if table not in self._existing and self._is_written(table):
             self._existing.add(table)
         return table in self._existing
 
@@ -124,11 +116,13 @@ class Lake:
         """This cluster's rows; an empty frame of the table's schema if it was never written."""
         if not self.has(table):
             return self.frame(table, [])
-        rows = self.spark.read.format("delta").load(self.path(table))
-        missing = self._missing_columns(rows.schema, table)
-        complete = rows.withColumns({f.name: F.lit(None).cast(f.dataType) for f in missing})
-        own = complete.where(F.col("cluster_id") == self.cluster_id)
-        return own.select(*schema_of(table).names)
+        rows = self._stored(table)
+        missing = [] if table in self._complete else self._missing_columns(rows.schema, table)
+        nulls = {column.name: F.lit(None).cast(column.dataType) for column in missing}
+        own = rows.where(F.col("cluster_id") == self.cluster_id)
+        return own.select(
+            *(nulls.get(name, F.col(name)).alias(name) for name in schema_of(table).names)
+        )
 
     def frame(self, table: str, rows: Iterable[Any]) -> DataFrame:
         """``rows``, with a value per column of the table, as a frame of the table's schema."""
@@ -146,9 +140,9 @@ class Lake:
             is_new = not self.has(table)
             if is_new:
                 self._create(table)
-                conform(df, table).write.format("delta").mode("append").save(self.path(table))
+                self._append(table, conform(df, table))
         if not is_new:
-            self._merge(table, df, lambda merge: merge.whenNotMatchedInsertAll(), timed_by)
+            self._merge(table, df, Changes(), timed_by)
 
     def upsert(
         self, table: str, df: DataFrame, *, if_: str | None = None, timed_by: str | None = None
@@ -158,171 +152,101 @@ class Lake:
         `insert_new`.
         """
         self._create(table)
-        self._merge(
-            table,
-            df,
-            lambda merge: merge.whenMatchedUpdateAll(if_).whenNotMatchedInsertAll(),
-            timed_by,
-        )
+        self._merge(table, df, Changes(update=None, update_if=if_), timed_by)
 
     def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
         """Replace this cluster's rows that meet ``where`` by ``df``, in one transaction.
 
-        AnalysisException if a row of ``df`` does not meet it.
+        An error of the engine if a row of ``df`` does not meet it.
         """
         self._create(table)
-        rows = conform(df, table).write.format("delta").mode("overwrite")
-        own = f"cluster_id = {_literal(self.cluster_id)} AND ({where})"
-        retry_on_conflict(lambda: rows.option("replaceWhere", own).save(self.path(table)))
+        own = f"cluster_id = {literal(self.cluster_id)} AND ({where})"
+        self._replace(table, conform(df, table), own)
 
     def update_column(
         self, table: str, df: DataFrame, column: str, *, day: date, key: list[str]
     ) -> None:
         """Set ``column`` of this date's rows that have a key of ``df`` to the value in ``df``."""
-        self._execute(
-            table,
-            df,
-            lambda merge: merge.whenMatchedUpdate(set={column: f"n.{column}"}),
-            [day],
-            key,
-        )
+        on = self._same_key(key, [day])
+        self._execute_merge(table, df, on, Changes(update=(column,), insert=False))
 
     def _merge(
-        self, table: str, df: DataFrame, clauses: Clauses, timed_by: str | None = None
+        self, table: str, df: DataFrame, changes: Changes, timed_by: str | None = None
     ) -> None:
         """Merge by key, reading only the dates and times of the table that ``df`` may match."""
         is_dated = "event_date" in table_partitioning(table)
         dates, times = _dates_and_times(df, timed_by) if is_dated else (None, [])
         if dates == [] or (dates is None and df.isEmpty()):
             return  # merging an empty frame takes as long as merging a full one
-        self._execute(table, conform(df, table), clauses, dates, table_key(table), times)
+        on = self._same_key(table_key(table), dates, times)
+        self._execute_merge(table, conform(df, table), on, changes)
 
-    def _execute(
-        self,
-        table: str,
-        rows: DataFrame,
-        clauses: Clauses,
-        dates: list[date] | None,
-        key: list[str],
-        times: Iterable[str] = (),
-    ) -> None:
-        # Literals for the target's cluster, dates and times let Delta skip the other files.
-        on = [f"t.cluster_id = {_literal(self.cluster_id)}", *times]
+    def _same_key(self, key: list[str], dates: list[date] | None, times: Iterable[str] = ()) -> str:
+        """The merge's condition.  Literals for the stored rows' cluster, dates and times let Delta
+        skip the other files."""
+        on = [f"t.cluster_id = {literal(self.cluster_id)}", *times]
         on += [] if dates is None else [f"t.event_date IN {dates_in(dates)}"]
-        on += [f"t.{column} <=> n.{column}" for column in key]
+        return " AND ".join([*on, *(f"t.{column} <=> n.{column}" for column in key)])
 
-        def merge() -> None:
-            target = self._delta(table).alias("t")
-            clauses(target.merge(rows.alias("n"), " AND ".join(on))).execute()
-
-        retry_on_conflict(merge)
+    def retry_on_conflict(self, act: Callable[[], object]) -> None:
+        """Call ``act``, again if another run committed to the same table meanwhile."""
+        for attempts_left in reversed(range(ATTEMPTS)):
+            try:
+                act()
+                return
+            except self.conflicts:
+                if not attempts_left:
+                    raise
 
     # History
 
     def version(self, table: str) -> int:
         """The table's newest version."""
-        return int(self._last_commit(table).version)
+        return self._log(table).versions()[-1]
 
     def commits(self, table: str, *, after: int, up_to: int) -> list[tuple[int, date]] | None:
-        """(version, event_date) of each version in (``after``, ``up_to``] that added rows of this
-        cluster on this date; None if the log no longer goes back to ``after``.
-        """
-        files = [
-            f"{self.path(table)}/_delta_log/{version:020}.json"
-            for version in range(after + 1, up_to + 1)
-        ]
-        if not files:
-            return []
-        # Reads additions only: a date with removed files only is one that retention deleted.
-        added = "add STRUCT<dataChange: BOOLEAN, partitionValues: MAP<STRING, STRING>>"
-        values = F.col("add.partitionValues")
-        try:
-            commits = (
-                self.spark.read.schema(added)
-                .json(files)
-                .where(F.col("add.dataChange") & (values["cluster_id"] == self.cluster_id))
-                .select(
-                    F.substring_index("_metadata.file_name", ".", 1).cast("long").alias("version"),
-                    F.to_date(values["event_date"]).alias("day"),
-                )
-                .distinct()
-            )
-            return [(row.version, row.day) for row in commits.collect()]
-        except AnalysisException:  # no such file
-            return None
-
-    @contextmanager
-    def labelled(self, label: str) -> Iterator[None]:
-        """Store ``label`` in every commit that is made meanwhile; `rows_written` finds them."""
-        self.spark.conf.set(_USER_METADATA, label)
-        try:
-            yield
-        except BaseException:
-            with suppress(Exception):  # keep the first error if the engine has died
-                self.spark.conf.unset(_USER_METADATA)
-            raise
-        self.spark.conf.unset(_USER_METADATA)
+        """See `CommitLog.days_with_new_rows`."""
+        return self._log(table).days_with_new_rows(self.cluster_id, after=after, up_to=up_to)
 
     def rows_written(self, table: str, label: str) -> int | None:
         """Rows that the newest commits with this label wrote; None without such a commit."""
-        if not self.has(table):
-            return None
-        history = self._delta(table).history(_COMMITS_SEARCHED)
-        own = history.where(F.col("userMetadata") == label).select("operationMetrics")
-        commits = [row.operationMetrics or {} for row in own.collect()]
-        return sum(map(_rows_written, commits)) if commits else None
+        return self._log(table).rows_written(label) if self.has(table) else None
+
+    @abstractmethod
+    def labelled(self, label: str) -> AbstractContextManager[None]:
+        """Store ``label`` in every commit that is made meanwhile; `rows_written` finds them."""
 
     # Maintenance
 
+    @abstractmethod
     def delete_rows(self, table: str, where: str) -> int:
         """Delete all clusters' rows that meet ``where``; returns how many there were."""
-        before = self.version(table)
-        retry_on_conflict(lambda: self._delta(table).delete(where))
-        if self.version(table) == before:  # nothing matched, so Delta did not commit
-            return 0
-        return self._last_metric(table, "numDeletedRows")
 
+    @abstractmethod
     def compact(self, table: str) -> tuple[int, int]:
         """Combine small files; returns the number of files before and after."""
-        before = self._file_count(table)
-        retry_on_conflict(lambda: self._delta(table).optimize().executeCompaction())
-        return before, self._file_count(table)
 
+    @abstractmethod
     def vacuum(self, table: str, hours: int) -> int:
         """Delete files that no version of the last ``hours`` needs; returns how many."""
-        conf = self.spark.conf
-        # Without this setting, VACUUM refuses retention below its default of 168 hours.
-        conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-        conf.set("spark.databricks.delta.vacuum.logging.enabled", "true")
-        # VACUUM lists folders in this many tasks, by default 10,000, however few folders exist.
-        parallelism = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
-        conf.set(parallelism, str(self.parallelism))
-        self._delta(table).vacuum(hours)
-        return self._last_metric(table, "numDeletedFiles")
-
-    def _file_count(self, table: str) -> int:
-        return int(self._delta(table).detail().select("numFiles").collect()[0][0])
-
-    def _last_metric(self, table: str, name: str) -> int:
-        return int(self._last_commit(table).operationMetrics.get(name, 0))
-
-    def _last_commit(self, table: str) -> Row:
-        return self._delta(table).history(1).select("version", "operationMetrics").collect()[0]
-
-    def _delta(self, table: str) -> DeltaTable:
-        return DeltaTable.forPath(self.spark, self.path(table))
 
     # Creating tables, and adding columns to tables of older versions
 
     def _create(self, table: str) -> None:
         if self.has(table):
-            self._add_missing_columns(table)
+            self._complete_columns(table)
             return
         with self.lock("create"):
             self._remove_empty_log(table)
-            builder = DeltaTable.createIfNotExists(self.spark).location(self.path(table))
-            columns = builder.addColumns(schema_of(table))
-            columns.partitionedBy(*table_partitioning(table)).execute()
+            self._create_empty(table)
+
+    def _complete_columns(self, table: str) -> None:
+        """Add the columns that a table of an older version lacks; its rows have null there."""
+        if table in self._complete:
+            return
+        if missing := self._missing_columns(self._stored(table).schema, table):
+            self._add_columns(table, missing)
+        self._complete.add(table)
 
     def _remove_empty_log(self, table: str) -> None:
         """Remove a log folder without commits, left by a killed run: Delta can neither read nor
@@ -331,24 +255,12 @@ class Lake:
         if "://" not in self.root and log.is_dir() and not any(log.glob("*.json")):
             shutil.rmtree(log)
 
-    def _add_missing_columns(self, table: str) -> None:
-        """Add the columns that a table of an older version lacks; its rows have null there."""
-        path = self.path(table).replace("`", "``")
-        stored = self.spark.read.format("delta").load(self.path(table)).schema
-        added = [
-            f"`{field.name}` {field.dataType.simpleString()}"
-            f" COMMENT {_literal(field.metadata['comment'])}"
-            for field in self._missing_columns(stored, table)
-        ]
-        if added:
-            self.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({', '.join(added)})")
-
     def _missing_columns(self, stored: StructType, table: str) -> list[StructField]:
         """Columns of schemas/ that the stored table lacks.
 
         RunFailed if the table has a column of another type, or one that schemas/ does not have.
         """
-        expected = {column.name: column for column in schema_of(table)}
+        expected = {column.name: column for column in schema_with_comments(table)}
         for column in stored:
             if column.name not in expected:
                 raise RunFailed(unknown_column(self.path(table), column.name))
@@ -358,16 +270,36 @@ class Lake:
                 raise RunFailed(wrong_type(self.path(table), column.name, stored_type, type_))
         return [column for name, column in expected.items() if name not in stored.names]
 
+    # What each engine does its own way
 
-def retry_on_conflict(act: Callable[[], object]) -> None:
-    """Call ``act``, again if another run committed to the same table meanwhile."""
-    for attempts_left in reversed(range(ATTEMPTS)):
-        try:
-            act()
-            return
-        except CONFLICTS:
-            if not attempts_left:
-                raise
+    @abstractmethod
+    def _is_written(self, table: str) -> bool: ...
+
+    @abstractmethod
+    def _stored(self, table: str) -> DataFrame:
+        """All clusters' rows, with the columns that the table has."""
+
+    @abstractmethod
+    def _append(self, table: str, rows: DataFrame) -> None: ...
+
+    @abstractmethod
+    def _replace(self, table: str, rows: DataFrame, where: str) -> None: ...
+
+    @abstractmethod
+    def _execute_merge(self, table: str, rows: DataFrame, on: str, changes: Changes) -> None: ...
+
+    @abstractmethod
+    def _create_empty(self, table: str) -> None:
+        """Create the table unless another run just did."""
+
+    @abstractmethod
+    def _add_columns(self, table: str, columns: list[StructField]) -> None: ...
+
+    @abstractmethod
+    def _log_folder(self, table: str) -> LogFolder: ...
+
+    def _log(self, table: str) -> CommitLog:
+        return CommitLog(self._log_folder(table))
 
 
 def dates_in(dates: Iterable[date]) -> str:
@@ -400,14 +332,15 @@ def _timestamp(micros: int) -> str:
     return f"TIMESTAMP'{_EPOCH + timedelta(microseconds=micros)}Z'"
 
 
-def _rows_written(metrics: dict[str, str]) -> int:
-    names = _MERGE_METRICS if _MERGE_METRICS[0] in metrics else _WRITE_METRICS
-    return sum(int(metrics.get(name, 0)) for name in names)
+@cache
+def schema_of(table: str) -> StructType:
+    return struct_type(columns(table))
 
 
 @cache
-def schema_of(table: str) -> StructType:
-    return cast(StructType, StructType.fromDDL(table_ddl(table)))
+def schema_with_comments(table: str) -> StructType:
+    """The schema that a table is created with."""
+    return struct_type(columns(table), with_comments=True)
 
 
 def conform(df: DataFrame, table: str) -> DataFrame:
@@ -420,5 +353,6 @@ def conform(df: DataFrame, table: str) -> DataFrame:
     return df.select(*schema.names).to(schema)  # `to` alone would fill a missing column with nulls
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """An SQL string."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.group_ops import PandasCogroupedOps
 
 from jobs.console.errors import UsageError
+from jobs.engine.union import union_of
 from jobs.lake.sql import query
 
 Row = dict[str, Any]
@@ -140,7 +141,7 @@ def cogrouped_rows(
             "cluster_id", "group_id", "member_id", F.lit(LAST_COMMIT).alias("event"),
             _ms("committed"),
         )  # fmt: skip
-        left = left.unionByName(of_members, allowMissingColumns=True)
+        left = union_of(left, of_members)
     right = records.select(*keys, *_RECORD, "offset_version", _ms("append_time"))
     return left.groupBy("cluster_id", "group_id").cogroup(right.groupBy("cluster_id", "group_id"))
 

@@ -42,7 +42,7 @@ def simulate_into(
     """Simulate the spec with ``groups`` groups into the lake's bronze tables; returns a summary."""
     from jobs.command_line.config import load_config
     from jobs.engine.session import build_session
-    from jobs.lake.tables import Lake
+    from jobs.lake.opening import open_lake
     from jobs.simulate.into_lake import run, with_group_count
 
     if groups is not None and groups < 1:
@@ -50,7 +50,7 @@ def simulate_into(
     spec, config = read_spec(path), load_config(conf)
     if groups is not None:
         spec = replace(spec, fleet=with_group_count(spec.fleet, groups))
-    tables = Lake(build_session(config), lake, cluster_id)
+    tables = open_lake(build_session(config), lake, cluster_id)
     with spinner("simulate"):
         counts = run(tables, spec, spec.fleet.seed if seed is None else seed)
     return f"{counts.groups} groups: {counts.records} records, {counts.lines} log lines written"

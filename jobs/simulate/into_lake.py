@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from coordinator_core.simulation import Fleet
 from jobs import ingest
+from jobs.engine.keeping import kept
 from jobs.lake.tables import Lake
 from jobs.simulate.output_files import write
 from jobs.simulate.spec_file import SimulationSpec
@@ -60,9 +60,7 @@ def with_group_count(fleet: Fleet, groups: int) -> Fleet:
 
 def run(lake: Lake, spec: SimulationSpec, seed: int) -> Counts:
     """Simulate the fleet into the lake; existing rows stay as they are."""
-    rows = simulated_rows(lake, spec, seed)
-    rows.persist(StorageLevel.DISK_ONLY)
-    try:
+    with kept(simulated_rows(lake, spec, seed)) as rows:
         of_segments = rows.where("of_segment IS NOT NULL").select("of_segment.*")
         of_logs = rows.where("of_log IS NOT NULL").select("of_log.*")
         cluster_id = lake.cluster_id
@@ -72,8 +70,6 @@ def run(lake: Lake, spec: SimulationSpec, seed: int) -> Counts:
         lake.insert_new("ingested_files", ingest.log_files(of_logs, cluster_id))
         kinds = F.coalesce("of_segment.kind", "of_log.kind")
         counts = {row[0]: row[1] for row in rows.groupBy(kinds).count().collect()}
-    finally:
-        rows.unpersist()
     return Counts(len(spec.fleet.groups), counts.get("record", 0), counts.get("event", 0))
 
 

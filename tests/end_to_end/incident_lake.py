@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from jobs import ingest
 from jobs.command_line.config import load_config
 from jobs.engine.session import build_session
+from jobs.lake.opening import open_lake
 from jobs.lake.scope import AllDates
 from jobs.lake.sql import query
-from jobs.lake.tables import Lake
 from jobs.nightly import NightlyOptions, inputs_of, nightly
 from jobs.nightly_run.pipeline import Progress, run_all
 
@@ -26,7 +26,7 @@ class IncidentLake:
         if jobs is None:
             nightly(options, config)
             return
-        lake = Lake(build_session(config), self.root, cluster_id)
+        lake = open_lake(build_session(config), self.root, cluster_id)
         ingest.run(lake, inputs_of(options, config))
         run_all(AllDates(lake), Progress(), jobs)
 

@@ -15,8 +15,8 @@ from jobs import ingest
 from jobs.checks.check import broken_laws
 from jobs.command_line.config import load_config
 from jobs.engine.session import build_session
+from jobs.lake.opening import open_lake
 from jobs.lake.sql import query
-from jobs.lake.tables import Lake
 from jobs.nightly import NightlyOptions, inputs_of, nightly
 from jobs.nightly_run.demo import INCIDENTS
 from tools.faults import inputs as faults
@@ -74,7 +74,7 @@ def ingested(folder, tmp_path_factory):
     options = NightlyOptions(root, "c", segments=str(folder), broker_log=str(folder / "logs"))
     config = load_config(None)
     inputs = inputs_of(options, config)
-    lake = Lake(build_session(config), root, "c")
+    lake = open_lake(build_session(config), root, "c")
     ingest.run(lake, inputs)
     before = damage.tables_of(root)
     reverse = replace(inputs, segments=inputs.segments[::-1], broker_logs=inputs.broker_logs[::-1])

@@ -17,8 +17,8 @@ from jobs.command_line.config import load_config
 from jobs.committed_offsets import with_outcome
 from jobs.console.errors import RunFailed
 from jobs.engine.session import build_session
+from jobs.lake.opening import open_lake
 from jobs.lake.sql import query
-from jobs.lake.tables import Lake
 from jobs.nightly import NightlyOptions, inputs_of
 from jobs.segments import read_segment
 from jobs.sources import kafka
@@ -49,13 +49,13 @@ def spark():
 
 @pytest.fixture
 def lake(spark, tmp_path):
-    return Lake(spark, str(tmp_path / "lake"), "c")
+    return open_lake(spark, str(tmp_path / "lake"), "c")
 
 
 @pytest.fixture(scope="module")
 def kept_lake(spark, tmp_path_factory):
     """One lake for several tests; each continues where the previous test ended."""
-    return Lake(spark, str(tmp_path_factory.mktemp("kept") / "lake"), "c")
+    return open_lake(spark, str(tmp_path_factory.mktemp("kept") / "lake"), "c")
 
 
 class Clients:
@@ -209,7 +209,7 @@ def test_every_record_is_read_once(broker, clients, kept_lake, tmp_path):
     ]
     assert of_transactions == [(7, "plain"), (8, "aborted")]
 
-    by_segments = Lake(lake.spark, str(tmp_path / "by segments"), "c")
+    by_segments = open_lake(lake.spark, str(tmp_path / "by segments"), "c")
     run_segments(by_segments, broker)
     assert rows(lake, f"SELECT {RECORD} FROM offsets_records ORDER BY log_offset") == rows(
         by_segments,

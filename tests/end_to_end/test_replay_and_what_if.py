@@ -6,7 +6,7 @@ from coordinator_core.whatif import SettingsChange
 from jobs import incident_replay, what_if_sweep
 from jobs.command_line.config import load_config
 from jobs.engine.session import build_session
-from jobs.lake.tables import Lake
+from jobs.lake.opening import open_lake
 from jobs.replay.command import ReplayOptions, replay_group
 from jobs.what_if import command as what_if
 
@@ -31,7 +31,7 @@ def lake_copy(demo, tmp_path_factory):
 
 @pytest.mark.parametrize(("cluster", "era", "groups"), INCIDENTS)
 def test_every_generation_is_reproduced(lake_copy, cluster, era, groups):
-    incident_replay.run(Lake(build_session(load_config(None)), lake_copy.root, cluster))
+    incident_replay.run(open_lake(build_session(load_config(None)), lake_copy.root, cluster))
 
     expected = [(group, count, count, "both", era) for group, count in groups.items()]
     assert lake_copy.rows(COUNTS.format(cluster=cluster)) == expected
@@ -49,7 +49,7 @@ LIVES = """
 
 def test_the_sweep_has_the_figures_of_the_command_and_the_process_lives(lake_copy):
     cluster = "kafka-3.9"
-    lake = Lake(build_session(load_config(None)), lake_copy.root, cluster)
+    lake = open_lake(build_session(load_config(None)), lake_copy.root, cluster)
 
     what_if_sweep.run(lake, (SettingsChange(membership="static"),), seeds=1)
 

@@ -14,7 +14,8 @@ from pyspark.sql.types import TimestampType
 from jobs.command_line import cli
 from jobs.command_line.config import Config, load_config
 from jobs.engine.session import build_session
-from jobs.lake.tables import Lake, schema_of
+from jobs.lake.opening import open_lake
+from jobs.lake.tables import schema_of
 from schemas import table_partitioning
 
 # Required columns that do not matter to most rules.
@@ -140,7 +141,7 @@ def by_group():
 
 @pytest.fixture
 def lake(spark, tmp_path):
-    return Lake(spark, str(tmp_path / "lake"), "c")
+    return open_lake(spark, str(tmp_path / "lake"), "c")
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
+from jobs.lake.opening import open_lake
 from jobs.lake.scope import scope_of
-from jobs.lake.tables import Lake
 
 MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)
 
@@ -21,7 +21,7 @@ def rows(tables, table, *columns):
 
 def test_a_table_whose_creation_was_killed_is_created(spark, root, tmp_path, frame):
     (tmp_path / "lake" / "churn" / "_delta_log").mkdir(parents=True)
-    lake = Lake(spark, root, "c")
+    lake = open_lake(spark, root, "c")
 
     assert not lake.has("churn")
     assert lake.read("churn").isEmpty()
@@ -60,7 +60,7 @@ def scope(spark, root, write_lake, request, monkeypatch):
             ],
         },
     )  # fmt: skip
-    return scope_of(Lake(spark, root, "c"), TUESDAY, TUESDAY)
+    return scope_of(open_lake(spark, root, "c"), TUESDAY, TUESDAY)
 
 
 def test_open_rows_are_replaced_and_settled_rows_stay(scope, frame):
@@ -92,7 +92,9 @@ def test_a_date_without_a_differing_row_is_not_written(scope, frame):
 
 
 def test_later_dates_are_those_stored_after_the_run(scope, spark, root):
-    monday = scope_of(Lake(spark, root, "c"), date(2026, 11, 14), date(2026, 11, 15)).later_dates()
+    monday = scope_of(
+        open_lake(spark, root, "c"), date(2026, 11, 14), date(2026, 11, 15)
+    ).later_dates()
 
     assert (monday.first, monday.last) == (MONDAY, MONDAY)
     assert scope.later_dates() is None

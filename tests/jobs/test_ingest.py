@@ -11,7 +11,7 @@ import pytest
 from coordinator_core.records import encode_key, encode_value
 from jobs.checks.check import broken_laws
 from jobs.ingest import Inputs, run
-from jobs.lake.tables import Lake
+from jobs.lake.opening import open_lake
 from jobs.sources.rows import DateRange
 
 DAY_BEFORE, DAY = date(2026, 11, 20), date(2026, 11, 21)
@@ -82,7 +82,7 @@ def folder(tmp_path_factory):
 def runs(spark, folder, tmp_path_factory):
     """The tables after three runs: for one date; for all dates, with a longer log; in another
     time zone of the brokers."""
-    lake = Lake(spark, str(tmp_path_factory.mktemp("lake")), "c")
+    lake = open_lake(spark, str(tmp_path_factory.mktemp("lake")), "c")
     segments = sorted(str(path) for path in folder.rglob("0.log"))
     logs = [str(folder / "server.log"), str(folder / "server.log.1.gz")]
     states = []

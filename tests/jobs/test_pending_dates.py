@@ -6,7 +6,7 @@ import pytest
 from delta.tables import DeltaTable
 
 from jobs import __version__
-from jobs.lake.tables import Lake
+from jobs.lake.opening import open_lake
 from jobs.nightly_run.pending_dates import Pending, pending
 
 MONDAY, TUESDAY, WEDNESDAY = date(2026, 11, 16), date(2026, 11, 17), date(2026, 11, 18)
@@ -35,7 +35,7 @@ def run(covered, *, at=1, outcome="done", version=__version__, day=None, own=Non
 @pytest.fixture
 def lake(spark, tmp_path, write_lake):
     write_lake(tmp_path, {"offsets_records": [record(0, MONDAY)]})
-    return Lake(spark, str(tmp_path), "c")
+    return open_lake(spark, str(tmp_path), "c")
 
 
 @pytest.fixture

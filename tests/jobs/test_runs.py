@@ -6,8 +6,8 @@ from datetime import date
 import pytest
 
 from jobs import __version__
+from jobs.lake.opening import open_lake
 from jobs.lake.sql import query
-from jobs.lake.tables import Lake
 from jobs.nightly_run.pipeline import Progress
 from jobs.nightly_run.runs import Run, summary
 
@@ -16,7 +16,7 @@ DAY = date(2026, 11, 21)
 
 @pytest.fixture
 def run(spark, tmp_path):
-    return Run(Lake(spark, str(tmp_path), "c"), {"segments": "/kafka"}, DAY, DAY)
+    return Run(open_lake(spark, str(tmp_path), "c"), {"segments": "/kafka"}, DAY, DAY)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from jobs import ingest
 from jobs.checks.check import broken_laws
 from jobs.console.errors import UsageError
 from jobs.decode.command import decode
-from jobs.lake.tables import Lake
+from jobs.lake.opening import open_lake
 from jobs.segments.reader import read_segment
 from jobs.segments.writer import SegmentWriter, record_batch
 from jobs.simulate import into_lake as simulate_lake
@@ -249,7 +249,7 @@ def test_simulating_into_a_lake_equals_ingesting_the_files(spark, tmp_path):
     values = random_fleet(4, minutes=5, faults=False)
     spec = SimulationSpec(simulate_lake.with_group_count(fleet_of(values), 5), START_MS)
     write(spec, tmp_path / "out", 1)
-    by_files, direct = (Lake(spark, str(tmp_path / name), "c") for name in ("files", "direct"))
+    by_files, direct = (open_lake(spark, str(tmp_path / name), "c") for name in ("files", "direct"))
 
     counts = simulate_lake.run(direct, spec, 1)
     ingest.run(

@@ -6,8 +6,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from jobs.console.errors import UsageError
+from jobs.lake.opening import open_lake
 from jobs.lake.sql import query
-from jobs.lake.tables import Lake
 from schemas import table_names, view_columns, view_dependencies, view_names, views_in_order
 
 
@@ -153,7 +153,7 @@ def test_columns_are_in_the_tables_order(lake):
 def test_clusters_of_any_name(spark, frame, tmp_path):
     names = ["123", "50% new", "a/b", "o'neil", "ü"]
     rows = [{"cluster_id": name, "group_id": "g", "generation": 1} for name in names]
-    Lake(spark, str(tmp_path), "c").insert_new("churn", frame("churn", rows))
+    open_lake(spark, str(tmp_path), "c").insert_new("churn", frame("churn", rows))
 
     _, rows_read = query(
         str(tmp_path), "SELECT cluster_id, group_id FROM churn ORDER BY cluster_id"

@@ -10,7 +10,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from jobs.console.errors import RunFailed
-from jobs.lake.tables import Lake, conform, schema_of
+from jobs.lake.opening import open_lake
+from jobs.lake.tables import conform, schema_of, schema_with_comments
 from schemas import table_key, table_names, table_partitioning
 
 ODD = "o'neil\\s"
@@ -22,7 +23,7 @@ def pairs(df, *columns):
 
 @pytest.mark.parametrize("table", table_names())
 def test_a_table_begins_with_its_cluster_and_describes_every_column(spark, table):
-    schema = schema_of(table)
+    schema = schema_with_comments(table)
 
     assert schema.names[0] == "cluster_id"
     assert [field.name for field in schema if not field.metadata.get("comment")] == []
@@ -68,7 +69,7 @@ def counted(generation, moved, cluster="c"):
 
 
 def test_replace_replaces_this_clusters_rows_only(spark, tmp_path, frame):
-    odd = {name: Lake(spark, str(tmp_path), name) for name in (ODD, "a/b")}
+    odd = {name: open_lake(spark, str(tmp_path), name) for name in (ODD, "a/b")}
     for cluster, lake in odd.items():
         lake.replace("churn", frame("churn", [counted(1, 1, cluster), counted(2, 1, cluster)]))
     odd[ODD].replace("churn", frame("churn", [counted(3, 9, ODD)]))
@@ -88,7 +89,7 @@ def unreadable(position, reason, cluster="c"):
 
 
 def test_insert_new_leaves_existing_rows(spark, tmp_path, frame):
-    own, other = (Lake(spark, str(tmp_path), name) for name in ("c", "d"))
+    own, other = (open_lake(spark, str(tmp_path), name) for name in ("c", "d"))
     other.insert_new("quarantine", frame("quarantine", [unreadable(1, "other's", "d")]))
     own.insert_new("quarantine", frame("quarantine", [unreadable(1, "first")]))
 
@@ -218,7 +219,7 @@ def test_replace_with_a_condition_leaves_the_other_rows(lake, frame):
 
 def test_the_lakes_folder_may_be_relative(spark, frame, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    lake = Lake(spark, ".hidden/lake", "c")
+    lake = open_lake(spark, ".hidden/lake", "c")
 
     lake.replace("generations", frame("generations", [{"group_id": "g", "generation": 1}]))
 

@@ -30,8 +30,8 @@ from jobs.checks.check import broken_laws
 from jobs.command_line.config import load_config
 from jobs.engine.session import build_session
 from jobs.lake.dated_scope import DatedScope
+from jobs.lake.opening import open_lake
 from jobs.lake.sql import query
-from jobs.lake.tables import Lake
 from jobs.nightly import NightlyOptions
 from jobs.nightly_run.pipeline import JOBS
 from schemas import table_names, table_partitioning
@@ -159,7 +159,7 @@ def settled_is_not_read(month_folder: MonthFolder, last: date) -> tuple[str, lis
     Returns a sentence and the tables whose rows of the other dates differ.  ``group_days`` stays,
     because it determines which dates are read.
     """
-    lake = Lake(build_session(load_config(None)), str(month_folder.lake), CLUSTER)
+    lake = open_lake(build_session(load_config(None)), str(month_folder.lake), CLUSTER)
     read = DatedScope(lake, last, last).touched.dates
     needed = {day for date_read in read for day in (date_read, date_read - timedelta(days=1))}
     before = _on_dates(month_folder.lake, needed)

@@ -1,0 +1,65 @@
+"""The embedded engine: Sail runs the same PySpark job functions in this process, without a JVM.
+
+Sail speaks Spark Connect's protocol on a loopback port.  While `SPARK_CONNECT_MODE` is set,
+PySpark's functions build Connect's columns: a process uses one engine at a time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, cast
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+if TYPE_CHECKING:
+    from pysail.spark import SparkConnectServer
+
+SPARK_CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
+SETTINGS = {"spark.sql.session.timeZone": "UTC"}
+
+
+def embedded_session() -> SparkSession:
+    """A session of this process's embedded engine, which is started on the first call."""
+    os.environ[SPARK_CONNECT_MODE] = "1"
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+    host, port = _server().listening_address
+    session = ConnectSession.builder.remote(f"sc://{host}:{port}").getOrCreate()
+    for name, value in SETTINGS.items():
+        session.conf.set(name, value)
+    return cast(SparkSession, session)
+
+
+@cache
+def _server() -> SparkConnectServer:
+    os.environ.setdefault("RUST_LOG", "error")
+    from pysail.spark import SparkConnectServer
+
+    server = SparkConnectServer(ip="127.0.0.1", port=0)
+    server.start(background=True)
+    return server
+
+
+def is_embedded(session: SparkSession) -> bool:
+    return "connect" in type(session).__module__
+
+
+def batches_of(rows: DataFrame) -> pa.RecordBatchReader:
+    """The rows of a frame of the embedded engine, as they arrive."""
+    from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    frame = cast(ConnectFrame, rows)
+    schema = to_arrow_schema(frame.schema, timezone="UTC")
+    client = frame._session.client
+    parts = client.to_table_as_iterator(frame._plan.to_proto(client), frame._plan.observations)
+    tables = (part for part in parts if isinstance(part, pa.Table))
+    return pa.RecordBatchReader.from_batches(schema, _batches(tables, schema))
+
+
+def _batches(tables: Iterator[pa.Table], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for table in tables:
+        yield from table.cast(schema).to_batches()

@@ -1,0 +1,69 @@
+"""Rows that several plans use, computed once: Spark keeps them in its storage, the embedded engine,
+which has none, in temporary Parquet files.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from uuid import uuid4
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+
+from jobs.engine.embedded import is_embedded
+
+
+def keep(rows: DataFrame, level: StorageLevel = StorageLevel.MEMORY_AND_DISK) -> DataFrame:
+    """The same rows, which later plans read instead of computing them again; see `release`."""
+    return _in_files(rows) if is_embedded(rows.sparkSession) else rows.persist(level)
+
+
+def release(rows: DataFrame) -> None:
+    """Free Spark's storage of a frame that `keep` returned; files go with the last use of them."""
+    if not is_embedded(rows.sparkSession):
+        rows.unpersist()
+
+
+@contextmanager
+def kept(rows: DataFrame, level: StorageLevel = StorageLevel.DISK_ONLY) -> Iterator[DataFrame]:
+    """`keep` the rows while several tables are written from them."""
+    same = keep(rows, level)
+    try:
+        yield same
+    finally:
+        release(same)
+
+
+def computed(rows: DataFrame) -> DataFrame:
+    """The same rows, computed now: later plans do not repeat how they were made."""
+    return _in_files(rows) if is_embedded(rows.sparkSession) else rows.localCheckpoint()
+
+
+def computed_in_one_partition(rows: DataFrame) -> DataFrame:
+    """`computed`, in one partition: later steps on few rows are one task without exchanges."""
+    return computed(rows if is_embedded(rows.sparkSession) else rows.coalesce(1))
+
+
+def _in_files(rows: DataFrame) -> DataFrame:
+    folder = _scratch() / uuid4().hex
+    rows.write.parquet(str(folder))
+    schema = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in rows.schema)
+    read = rows.sparkSession.read.schema(schema).parquet(str(folder))
+    # The plans of all frames made from this one refer to its plan.
+    weakref.finalize(read._plan, shutil.rmtree, folder, ignore_errors=True)
+    return read
+
+
+@cache
+def _scratch() -> Path:
+    """A folder of this process, deleted when it ends."""
+    folder = tempfile.mkdtemp(prefix="regroup-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)

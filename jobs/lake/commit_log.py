@@ -1,0 +1,107 @@
+"""A table's commits, read from the JSON files of its Delta log: versions, labels, row counts.
+
+Both engines read the log with this module.  Reading it takes no job of the engine, and Spark and
+delta-rs write the same actions, except for the names of their metrics.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Protocol
+
+from pyarrow import fs
+
+from jobs.sources.files import open_file
+
+# Newest commits of a table that are searched for a label; a run makes a few commits per table.
+_COMMITS_SEARCHED = 100
+# Rows that a commit changed: of a merge and of a write, by Spark and by delta-rs.
+# `numOutputRows` of a merge also counts the rows that it only copied.
+_METRICS = (
+    ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted"),
+    ("num_target_rows_inserted", "num_target_rows_updated", "num_target_rows_deleted"),
+    ("numOutputRows",),
+    ("num_added_rows",),
+)
+
+
+class LogFolder(Protocol):
+    """The files of a ``_delta_log`` folder, wherever it is."""
+
+    def names(self) -> list[str]:
+        """File names; an empty list if there is no such folder."""
+
+    def text(self, name: str) -> str:
+        """The content of a file, which is UTF-8."""
+
+
+@dataclass(frozen=True)
+class FileLogFolder:
+    """A log folder at a local path or a URI of pyarrow's file systems."""
+
+    path: str
+
+    def names(self) -> list[str]:
+        files, folder = fs.FileSystem.from_uri(self.path)
+        entries = files.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+        return [str(entry.base_name) for entry in entries]
+
+    def text(self, name: str) -> str:
+        with open_file(f"{self.path}/{name}") as file:
+            return file.read().decode()
+
+
+@dataclass(frozen=True)
+class CommitLog:
+    """The commits of one table, as of the call."""
+
+    folder: LogFolder
+
+    def versions(self) -> list[int]:
+        """The versions whose commits the log still has, oldest first."""
+        stems = (name.removesuffix(".json") for name in self.folder.names() if ".json" in name)
+        return sorted(int(stem) for stem in stems if stem.isdigit())
+
+    def days_with_new_rows(
+        self, cluster_id: str, *, after: int, up_to: int
+    ) -> list[tuple[int, date]] | None:
+        """(version, event_date) of each version in (``after``, ``up_to``] that added rows of this
+        cluster on this date; None if the log no longer goes back to ``after``.
+        """
+        wanted = range(after + 1, up_to + 1)
+        if not set(wanted) <= set(self.versions()):
+            return None
+        return [(version, day) for version in wanted for day in self._days(version, cluster_id)]
+
+    def _days(self, version: int, cluster_id: str) -> list[date]:
+        # Additions only: a date with removed files only is one that retention deleted.
+        added = (action["add"] for action in self._actions(version) if "add" in action)
+        values = [add["partitionValues"] for add in added if add["dataChange"]]
+        own = {value["event_date"] for value in values if value["cluster_id"] == cluster_id}
+        return sorted(map(date.fromisoformat, own))
+
+    def rows_written(self, label: str) -> int | None:
+        """Rows that the newest commits with this label changed; None without such a commit."""
+        newest = self.versions()[-_COMMITS_SEARCHED:]
+        infos = (action.get("commitInfo") for v in newest for action in self._actions(v))
+        own = [info for info in infos if info and info.get("userMetadata") == label]
+        return sum(map(_rows_changed, own)) if own else None
+
+    def metric(self, version: int, *names: str) -> int:
+        """The first of these metrics that the commit has; 0 without any of them."""
+        infos = (action.get("commitInfo") for action in self._actions(version))
+        metrics = [info.get("operationMetrics") or {} for info in infos if info]
+        return next((int(each[name]) for each in metrics for name in names if name in each), 0)
+
+    def _actions(self, version: int) -> Iterator[dict[str, Any]]:
+        text = self.folder.text(f"{version:020}.json")
+        return (json.loads(line) for line in text.splitlines() if line.strip())
+
+
+def _rows_changed(info: dict[str, Any]) -> int:
+    metrics = info.get("operationMetrics") or {}
+    names = next((names for names in _METRICS if names[0] in metrics), ())
+    return sum(int(metrics.get(name, 0)) for name in names)

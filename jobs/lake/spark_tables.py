@@ -1,0 +1,175 @@
+"""Delta tables through Spark and delta-spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from delta.exceptions import (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+    ConcurrentWriteException,
+    DeltaConcurrentModificationException,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
+from delta.tables import DeltaMergeBuilder, DeltaTable
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.types import StructField
+
+from jobs.lake.commit_log import FileLogFolder, LogFolder
+from jobs.lake.tables import Changes, Lake, literal, schema_with_comments
+from schemas import table_partitioning
+
+_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+
+
+@dataclass(frozen=True)
+class SparkLake(Lake):
+    # Listed one by one: in Python the first one is not a base class of the others.
+    conflicts: ClassVar[tuple[type[Exception], ...]] = (
+        DeltaConcurrentModificationException,
+        ConcurrentAppendException,
+        ConcurrentDeleteDeleteException,
+        ConcurrentDeleteReadException,
+        ConcurrentTransactionException,
+        ConcurrentWriteException,
+        MetadataChangedException,
+        ProtocolChangedException,
+    )
+
+    @property
+    def parallelism(self) -> int:
+        return self.spark.sparkContext.defaultParallelism
+
+    def cancel_jobs(self) -> None:
+        self.spark.sparkContext.cancelAllJobs()
+
+    @contextmanager
+    def labelled(self, label: str) -> Iterator[None]:
+        self.spark.conf.set(_USER_METADATA, label)
+        try:
+            yield
+        except BaseException:
+            with suppress(Exception):  # keep the first error if the engine has died
+                self.spark.conf.unset(_USER_METADATA)
+            raise
+        self.spark.conf.unset(_USER_METADATA)
+
+    # Maintenance
+
+    def delete_rows(self, table: str, where: str) -> int:
+        before = self.version(table)
+        self.retry_on_conflict(lambda: self._delta(table).delete(where))
+        after = self.version(table)
+        if after == before:  # nothing matched, so Delta did not commit
+            return 0
+        return self._log(table).metric(after, "numDeletedRows")
+
+    def compact(self, table: str) -> tuple[int, int]:
+        before = self._file_count(table)
+        self.retry_on_conflict(lambda: self._delta(table).optimize().executeCompaction())
+        return before, self._file_count(table)
+
+    def vacuum(self, table: str, hours: int) -> int:
+        conf = self.spark.conf
+        # Without this setting, VACUUM refuses retention below its default of 168 hours.
+        conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+        conf.set("spark.databricks.delta.vacuum.logging.enabled", "true")
+        # VACUUM lists folders in this many tasks, by default 10,000, however few folders exist.
+        parallelism = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+        conf.set(parallelism, str(self.parallelism))
+        self._delta(table).vacuum(hours)
+        return self._log(table).metric(self.version(table), "numDeletedFiles")
+
+    def _file_count(self, table: str) -> int:
+        return int(self._delta(table).detail().select("numFiles").collect()[0][0])
+
+    # What each engine does its own way
+
+    def _is_written(self, table: str) -> bool:
+        return bool(DeltaTable.isDeltaTable(self.spark, self.path(table)))
+
+    def _stored(self, table: str) -> DataFrame:
+        return self.spark.read.format("delta").load(self.path(table))
+
+    def _append(self, table: str, rows: DataFrame) -> None:
+        rows.write.format("delta").mode("append").save(self.path(table))
+
+    def _replace(self, table: str, rows: DataFrame, where: str) -> None:
+        writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", where)
+        self.retry_on_conflict(lambda: writer.save(self.path(table)))
+
+    def _execute_merge(self, table: str, rows: DataFrame, on: str, changes: Changes) -> None:
+        def merge() -> None:
+            target = self._delta(table).alias("t")
+            _with_clauses(target.merge(rows.alias("n"), on), changes).execute()
+
+        self.retry_on_conflict(merge)
+
+    def _create_empty(self, table: str) -> None:
+        builder = DeltaTable.createIfNotExists(self.spark).location(self.path(table))
+        columns = builder.addColumns(schema_with_comments(table))
+        columns.partitionedBy(*table_partitioning(table)).execute()
+
+    def _add_columns(self, table: str, columns: list[StructField]) -> None:
+        path = self.path(table).replace("`", "``")
+        added = ", ".join(
+            f"`{column.name}` {column.dataType.simpleString()}"
+            f" COMMENT {literal(column.metadata['comment'])}"
+            for column in columns
+        )
+        self.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({added})")
+
+    def _log_folder(self, table: str) -> LogFolder:
+        if "://" in self.root:
+            return HadoopLogFolder(self.spark, f"{self.path(table)}/_delta_log")
+        return FileLogFolder(f"{self.path(table)}/_delta_log")
+
+    def _delta(self, table: str) -> DeltaTable:
+        return DeltaTable.forPath(self.spark, self.path(table))
+
+
+def _with_clauses(merge: DeltaMergeBuilder, changes: Changes) -> DeltaMergeBuilder:
+    if changes.update is None:
+        merge = merge.whenMatchedUpdateAll(changes.update_if)
+    elif changes.update:
+        values: dict[str, str | Column] = {column: f"n.{column}" for column in changes.update}
+        merge = merge.whenMatchedUpdate(changes.update_if, values)
+    return merge.whenNotMatchedInsertAll() if changes.insert else merge
+
+
+@dataclass(frozen=True)
+class HadoopLogFolder:
+    """A log folder in any file system that Spark can reach, with Spark's own credentials."""
+
+    spark: SparkSession
+    uri: str
+
+    def names(self) -> list[str]:
+        folder, files = self._path(self.uri), self._files()
+        if not files.exists(folder):
+            return []
+        return [str(status.getPath().getName()) for status in files.listStatus(folder)]
+
+    def text(self, name: str) -> str:
+        stream = self._files().open(self._path(f"{self.uri}/{name}"))
+        try:
+            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def _files(self) -> Any:
+        hadoop = self.spark.sparkContext._jsc.hadoopConfiguration()
+        return self._path(self.uri).getFileSystem(hadoop)
+
+    def _path(self, uri: str) -> Any:
+        return self._jvm.org.apache.hadoop.fs.Path(uri)
+
+    @property
+    def _jvm(self) -> Any:
+        return self.spark.sparkContext._jvm
