@@ -1,7 +1,8 @@
-"""One Spark session for all tests, and tables from rows with only the columns under test."""
+"""A session per engine for all tests, and tables from rows with only the columns under test."""
 
 import sys
 from datetime import UTC, date, datetime
+from functools import cache
 
 import pyarrow as pa
 import pytest
@@ -13,6 +14,7 @@ from pyspark.sql.types import TimestampType
 
 from jobs.command_line import cli
 from jobs.command_line.config import Config, load_config
+from jobs.engine.embedded import embedded_session
 from jobs.engine.session import build_session
 from jobs.lake.opening import open_lake
 from jobs.lake.tables import schema_of
@@ -69,18 +71,28 @@ REQUIRED = {
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory):
-    settings = {
-        "spark.master": "local[1]",
-        "spark.sql.shuffle.partitions": "1",
-        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-    }
-    session = build_session(Config(load_config(None).spark | settings))
-    yield session
-    session.stop()
+def sessions(tmp_path_factory):
+    """``sessions(engine)``: one session per engine, started when it is first needed."""
+
+    @cache
+    def session(engine):
+        if engine == "embedded":
+            return embedded_session()
+        warehouse = str(tmp_path_factory.mktemp("warehouse"))
+        settings = {"spark.master": "local[1]", "spark.sql.shuffle.partitions": "1"}
+        settings["spark.sql.warehouse.dir"] = warehouse
+        return build_session(Config(load_config(None).spark | settings))
+
+    return session
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
+def spark(sessions, engine):
+    """The session of the engine."""
+    return sessions(engine)
+
+
+@pytest.fixture(scope="module")
 def frame(spark):
     """``frame(table, rows)``: dicts as a table's DataFrame; times are ms since the epoch."""
 
@@ -92,8 +104,8 @@ def frame(spark):
 
 
 @pytest.fixture(scope="session")
-def write_lake(spark):
-    """``write_lake(root, {table: rows})``: Delta tables of such dicts, written without Spark."""
+def write_lake():
+    """``write_lake(root, {table: rows})``: Delta tables of such dicts, written by delta-rs."""
 
     def write(root, tables):
         for table, rows in tables.items():

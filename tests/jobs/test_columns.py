@@ -38,7 +38,7 @@ def test_maps_and_quotes():
 
 
 @pytest.mark.parametrize("table", table_names())
-def test_columns_are_those_that_spark_reads(spark, table):
+def test_columns_are_those_of_the_tables_schema(table):
     parsed = columns(table)
 
     assert [column.name for column in parsed] == table_columns(table)

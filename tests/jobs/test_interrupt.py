@@ -11,6 +11,7 @@ import pytest
 
 from jobs.console import interrupt
 from jobs.console.interrupt import Interrupted, follows_interrupt
+from tests.engines import spark_only
 
 SLOW_CLEANUP = """
 import time
@@ -83,6 +84,7 @@ def interrupted_in_a_call(spark):
     spark.sparkContext._jvm.java.lang.Thread.sleep(1000)
 
 
+@spark_only("calls of the JVM")
 def test_after_ctrl_c_in_a_call_the_next_calls_succeed(spark, ctrl_c):
     """Runs 100 times: a former bug occurred once in 15 times."""
     for _ in range(100):

@@ -5,6 +5,9 @@ import pytest
 from jobs.console.errors import UsageError
 from jobs.register import RegisterOptions, create_view, register_in
 from schemas import table_names, view_names
+from tests.engines import spark_only
+
+in_metastore = spark_only("Spark's metastore")
 
 
 def planted(write_lake, root, outcomes):
@@ -28,6 +31,7 @@ def database(spark):
     spark.sql("DROP DATABASE IF EXISTS registered CASCADE")
 
 
+@in_metastore
 def test_existing_tables_and_the_views_over_them_are_registered(
     spark, write_lake, database, tmp_path
 ):
@@ -51,6 +55,7 @@ def test_existing_tables_and_the_views_over_them_are_registered(
     assert spark.table(f"{database}.q02_each_rebalance").count() == 2
 
 
+@in_metastore
 def test_registering_another_lake_replaces_the_first(spark, write_lake, database, tmp_path):
     first = planted(write_lake, tmp_path / "first", ["stable"])
     second = planted(write_lake, tmp_path / "second lake, 'new'", ["stable", "empty", "stable"])
@@ -64,6 +69,7 @@ def test_registering_another_lake_replaces_the_first(spark, write_lake, database
     assert ["generations", "table", True, ""] in again
 
 
+@in_metastore
 def test_tables_that_the_new_lake_lacks_are_removed(spark, write_lake, database, tmp_path):
     first = planted(write_lake, tmp_path / "first", ["stable"])
     second = write_lake(
@@ -78,6 +84,7 @@ def test_tables_that_the_new_lake_lacks_are_removed(spark, write_lake, database,
     assert names == {"generations", "generation_gaps"}
 
 
+@in_metastore
 def test_the_current_database_of_the_session_stays(spark, write_lake, database, tmp_path):
     root = planted(write_lake, tmp_path / "lake", ["stable"])
 
@@ -86,6 +93,7 @@ def test_the_current_database_of_the_session_stays(spark, write_lake, database, 
     assert spark.catalog.currentDatabase() == "default"
 
 
+@in_metastore
 def test_a_table_of_another_program_stays(spark, write_lake, database, tmp_path):
     root = planted(write_lake, tmp_path / "lake", ["stable"])
     spark.sql(f"CREATE DATABASE {database}")
@@ -115,6 +123,7 @@ def test_wrong_options_are_refused(tmp_path, lake, database, message):
         RegisterOptions(f"{tmp_path}/{lake}", database).check()
 
 
+@in_metastore
 def test_a_folder_without_tables_is_refused(spark, tmp_path):
     with pytest.raises(UsageError, match="the lake has no tables; run `regroup nightly` first"):
         list(register_in(spark, RegisterOptions(str(tmp_path))))
