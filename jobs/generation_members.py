@@ -122,14 +122,18 @@ def concurrent_members(members: DataFrame) -> DataFrame:
 
 def _one_row_per_generation(members: DataFrame) -> DataFrame:
     """A static replacement writes a second record of the generation: the members of both count."""
-    in_order = Window.partitionBy(*MEMBER_KEY, "generation").orderBy("seq")
-    # Partitioned by member already here: Spark would shuffle by generation, then again by member.
+    # One window partition per member: partitions of a single row cost more than their rows.
+    in_order = Window.partitionBy(*MEMBER_KEY).orderBy("generation", "seq")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    is_first = ~F.lag("generation").over(in_order).eqNullSafe(F.col("generation"))
     return (
-        members.repartition(*MEMBER_KEY)
-        .withColumn("change", F.first("change").over(in_order))
-        .withColumn("event_date", F.first("event_date").over(in_order))
-        .withColumn("next_seq", F.lead("seq").over(in_order))
-        .where("next_seq IS NULL")
+        members.withColumn("is_first", is_first)
+        .withColumn("first", F.when(F.col("is_first"), F.struct("change", "event_date")))
+        .withColumn("first", F.last("first", ignorenulls=True).over(so_far))
+        .withColumn("next_generation", F.lead("generation").over(in_order))
+        .where("NOT next_generation <=> generation")
+        .withColumns({"change": F.col("first.change"), "event_date": F.col("first.event_date")})
+        .drop("is_first", "first", "next_generation")
     )
 
 
