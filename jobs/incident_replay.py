@@ -19,6 +19,7 @@ from coordinator_core.incident import GroupReplay, incarnations, replay
 from coordinator_core.incident.divergence_hints import likely_reason
 from coordinator_core.incident.stimuli import Basis
 from jobs.command_line.arguments import open_existing_lake
+from jobs.command_line.config import Config
 from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
 from jobs.lake.sql import query
@@ -61,12 +62,12 @@ def run(lake: Lake) -> None:
     lake.replace("incident_replay", incident_replay(*map(lake.read, READS)))
 
 
-def run_all(lake: str, cluster_id: str, conf: str | None, format: Format) -> int:
+def run_all(lake: str, cluster_id: str, config: Config, format: Format) -> int:
     """Replay all groups of a cluster into the table, and print each group's counts.
 
     Returns the exit code: 1 if a generation diverged.
     """
-    opened_lake = open_existing_lake(lake, cluster_id, conf)
+    opened_lake = open_existing_lake(lake, cluster_id, config)
     with spinner("incident_replay"):
         run(opened_lake)
     columns, rows = query(lake, _COUNTS.format(cluster=quoted(cluster_id)))

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from jobs.command_line.arguments import require_lake
+from jobs.command_line.arguments import open_existing_lake, require_lake
 from jobs.command_line.config import Config
 from jobs.console.errors import UsageError
 from jobs.console.spinner import spinner
-from jobs.engine.session import build_session
-from jobs.lake.opening import open_lake
 from jobs.lake.tables import Lake
 from schemas import table_partitioning
 
@@ -55,7 +53,7 @@ def maintain(
     """Rows of COLUMNS, one per existing table."""
     options.check()
     oldest = options.oldest_kept(today or datetime.now(UTC).date())
-    lake = open_lake(build_session(config), options.lake, cluster_id="")
+    lake = open_existing_lake(options.lake, cluster_id="", config=config)
     with spinner("maintain"):
         return [
             _maintain_table(lake, table, oldest if is_dated(table) else None, options.vacuum_hours)

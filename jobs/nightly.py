@@ -8,12 +8,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from jobs import ingest
-from jobs.command_line.arguments import date_range
+from jobs.command_line.arguments import date_range, workload_of_lake
 from jobs.command_line.config import Config, valid_timezone
 from jobs.console.errors import UsageError
-from jobs.engine.session import build_session
+from jobs.engine.choice import Workload, bytes_of
+from jobs.engine.session import open_session
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import scope_of
+from jobs.lake.tables import Lake
 from jobs.nightly_run.pending_dates import pending
 from jobs.nightly_run.pipeline import Progress, run_all
 from jobs.nightly_run.runs import Run, summary
@@ -82,10 +84,37 @@ def _files(pattern: str | None, option: str, name_like: str) -> list[str]:
     return list_files(pattern, option, name_like=name_like) if pattern else []
 
 
+def workload(options: NightlyOptions, inputs: ingest.Inputs) -> Workload:
+    """The work of a run: its input files, and the lake if every date is computed."""
+    files = [*inputs.segments, *inputs.broker_logs, *inputs.traces, *_dump_files(inputs.dump)]
+    of_lake = workload_of_lake(options.lake)
+    stored_bytes = of_lake.input_bytes if options.recompute_all else 0
+    return Workload(bytes_of(files) + stored_bytes, _spark_only(options) or of_lake.spark_only)
+
+
+def _dump_files(dump: Dump | None) -> list[str]:
+    if dump is None:
+        return []
+    return [dump.delta] if dump.delta else [file for files in dump.files.values() for file in files]
+
+
+def _spark_only(options: NightlyOptions) -> str | None:
+    """The first source that only Spark can read, as the subject of a message."""
+    if options.kafka:
+        return "--kafka"
+    return "--dump" if options.dump else None
+
+
+def open_lake_of(options: NightlyOptions, inputs: ingest.Inputs, config: Config) -> Lake:
+    """The lake of a run, with a session of the engine that its work and configuration require."""
+    session = open_session(config, workload(options, inputs))
+    return open_lake(session, options.lake, options.cluster_id)
+
+
 def nightly(options: NightlyOptions, config: Config, progress: Progress | None = None) -> None:
     progress = progress or Progress()
     inputs = inputs_of(options, config)
-    lake = open_lake(build_session(config), options.lake, options.cluster_id)
+    lake = open_lake_of(options, inputs, config)
     run = Run(lake, options.by_name(), inputs.dates.first, inputs.dates.last)
     with run.recorded(progress):
         if inputs:

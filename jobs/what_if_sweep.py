@@ -40,6 +40,7 @@ from coordinator_core.whatif import (
     predict_each,
 )
 from jobs.command_line.arguments import open_existing_lake
+from jobs.command_line.config import Config
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
@@ -245,7 +246,7 @@ def run_all(
     cluster_id: str,
     combinations: tuple[str, ...],
     seeds: int,
-    conf: str | None,
+    config: Config,
     format: Format,
 ) -> None:
     """Predict all groups of a cluster into the tables, and print each group's advice."""
@@ -255,7 +256,7 @@ def run_all(
         raise UsageError(f"--set {error}") from None
     if seeds < 1:
         raise UsageError(f"--seeds {seeds}: must be at least 1")
-    opened_lake = open_existing_lake(lake, cluster_id, conf)
+    opened_lake = open_existing_lake(lake, cluster_id, config)
     with spinner("what-if-sweep"):
         run(opened_lake, changes, seeds)
     sql = f"""SELECT group_id, setting, ROUND(100 * share_saved) AS percent_saved, sentence

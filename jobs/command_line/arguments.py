@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
-from jobs.command_line.config import load_config
+from jobs.command_line.config import Config
 from jobs.console.errors import UsageError
-from jobs.engine.session import build_session
+from jobs.engine.choice import Workload, bytes_of, lake_only_for_spark
+from jobs.engine.session import open_session
 from jobs.lake.opening import open_lake
 from jobs.lake.tables import Lake
+from jobs.nightly_run.coverage import BRONZE
 from jobs.sources.rows import DateRange
 
 
@@ -19,11 +21,22 @@ def require_lake(root: str) -> None:
         raise UsageError(f"--lake {root}: no such folder; `regroup nightly` creates one")
 
 
-def open_existing_lake(root: str, cluster_id: str, conf: str | None) -> Lake:
-    """An existing lake, with a Spark session of the configuration."""
-    config = load_config(conf)
+def open_existing_lake(root: str, cluster_id: str, config: Config) -> Lake:
+    """An existing lake, with a session of the engine that its size and configuration require."""
     require_lake(root)
-    return open_lake(build_session(config), root, cluster_id)
+    return open_new_or_existing_lake(root, cluster_id, config)
+
+
+def open_new_or_existing_lake(root: str, cluster_id: str, config: Config) -> Lake:
+    """As `open_existing_lake`, for commands that may create the lake."""
+    return open_lake(open_session(config, workload_of_lake(root)), root, cluster_id)
+
+
+def workload_of_lake(root: str) -> Workload:
+    """The work of a command that computes from the bronze tables."""
+    spark_only = lake_only_for_spark(root)
+    bronze = () if spark_only else (f"{root.rstrip('/')}/{table}" for table in BRONZE)
+    return Workload(bytes_of(bronze), spark_only)
 
 
 def date_range(day: str | None, first: str | None, last: str | None) -> DateRange:

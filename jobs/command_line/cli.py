@@ -22,6 +22,7 @@ from jobs.command_line.options import (
     ConfOption,
     DateOption,
     DumpOption,
+    EngineOption,
     FormatOption,
     FromOption,
     FromTimeOption,
@@ -87,6 +88,7 @@ def nightly(
         bool, typer.Option("--recompute-all", help="Recompute every date, even without new input.")
     ] = False,
     anew: Annotated[bool, typer.Option("--anew", hidden=True)] = False,
+    engine: EngineOption = None,
     conf: ConfOption = None,
 ) -> None:
     """Read new input and compute all tables.  Runs ingest and all jobs in order."""
@@ -110,7 +112,7 @@ def nightly(
         last=last,
         recompute_all=recompute_all or anew,
     )
-    run(options, load_config(conf))
+    run(options, load_config(conf, engine))
 
 
 @app.command()
@@ -123,16 +125,15 @@ def ingest(
     broker_log: BrokerLogOption = None,
     trace: TraceOption = None,
     log_timezone: LogTimezoneOption = None,
+    engine: EngineOption = None,
     conf: ConfOption = None,
 ) -> None:
     """Read input into the bronze tables.  Computes no other table."""
     from jobs import ingest as ingest_job
     from jobs.command_line.config import load_config
-    from jobs.engine.session import build_session
-    from jobs.lake.opening import open_lake
-    from jobs.nightly import NightlyOptions, inputs_of
+    from jobs.nightly import NightlyOptions, inputs_of, open_lake_of
 
-    config = load_config(conf)
+    config = load_config(conf, engine)
     options = NightlyOptions(
         lake=lake,
         cluster_id=cluster_id,
@@ -148,7 +149,7 @@ def ingest(
         raise UsageError(
             "nothing to ingest: give --segments, --kafka, --dump, --broker-log or --trace"
         )
-    ingest_job.run(open_lake(build_session(config), lake, cluster_id), inputs)
+    ingest_job.run(open_lake_of(options, inputs, config), inputs)
 
 
 def _add_job(name: str) -> None:
@@ -158,13 +159,15 @@ def _add_job(name: str) -> None:
         date: DateOption = None,
         first: FromOption = None,
         last: ToOption = None,
+        engine: EngineOption = None,
         conf: ConfOption = None,
     ) -> None:
         from jobs.command_line.arguments import date_range, open_existing_lake
+        from jobs.command_line.config import load_config
         from jobs.lake.scope import scope_of
 
         dates = date_range(date, first, last)
-        existing = open_existing_lake(lake, cluster_id, conf)
+        existing = open_existing_lake(lake, cluster_id, load_config(conf, engine))
         if name in JOBS:
             run_all(scope_of(existing, dates.first, dates.last), Progress(), [name])
         else:
@@ -186,16 +189,16 @@ def topic_partitions(
     file: Annotated[
         str, typer.Option(help="Output of kafka-topics.sh --describe, CSV or JSON Lines.")
     ],
+    engine: EngineOption = None,
     conf: ConfOption = None,
 ) -> None:
     """Record the partition counts of topics.  Each line is topic,partitions[,since]."""
+    from jobs.command_line.arguments import open_new_or_existing_lake
     from jobs.command_line.config import load_config
-    from jobs.engine.session import build_session
-    from jobs.lake.opening import open_lake
     from jobs.topic_partitions import read_file, run
 
     counts = read_file(file)
-    run(open_lake(build_session(load_config(conf)), lake, cluster_id), counts)
+    run(open_new_or_existing_lake(lake, cluster_id, load_config(conf, engine)), counts)
 
 
 @app.command()
@@ -247,6 +250,7 @@ def maintain(
     vacuum_hours: Annotated[
         int, typer.Option(help="Keep unreferenced files for this many hours.")
     ] = 168,
+    engine: EngineOption = None,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
@@ -255,7 +259,7 @@ def maintain(
     from jobs.maintain import COLUMNS, MaintainOptions
     from jobs.maintain import maintain as run
 
-    rows = run(MaintainOptions(lake, keep_days, vacuum_hours), load_config(conf))
+    rows = run(MaintainOptions(lake, keep_days, vacuum_hours), load_config(conf, engine))
     print_rows(COLUMNS, rows, format)
 
 
@@ -302,7 +306,7 @@ def simulate(
     ] = None,
     lake: Annotated[
         str | None,
-        typer.Option("--lake", help="Lake to write bronze tables to, by Spark."),
+        typer.Option("--lake", help="Lake to write bronze tables to."),
     ] = None,
     cluster_id: Annotated[
         str | None, typer.Option(help="Name of the cluster (with --lake).")
@@ -311,6 +315,7 @@ def simulate(
         int | None, typer.Option(help="Number of groups, of the spec's kinds (with --lake).")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed; default: the spec's.")] = None,
+    engine: EngineOption = None,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
@@ -322,7 +327,10 @@ def simulate(
         print_rows(job.COLUMNS, rows, format)
         print(job.totals(rows), file=sys.stderr)
     elif lake is not None and cluster_id and out is None:
-        print(job.simulate_into(lake, cluster_id, spec, seed, groups, conf), file=sys.stderr)
+        from jobs.command_line.config import load_config
+
+        config = load_config(conf, engine)
+        print(job.simulate_into(lake, cluster_id, spec, seed, groups, config), file=sys.stderr)
     else:
         raise UsageError("give --out, or --lake and --cluster-id (and --groups)")
 
@@ -340,10 +348,12 @@ def replay(
     era: Annotated[
         str | None, typer.Option(help="Kafka era; default: detected from log and records.")
     ] = None,
+    engine: EngineOption = None,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Replay an incident in the coordinator model.  Exit 1 if a generation diverges."""
+    from jobs.command_line.config import load_config
     from jobs.incident_replay import run_all as replay_all
     from jobs.replay import command
 
@@ -352,7 +362,7 @@ def replay(
         raise typer.Exit(command.run_one(options, format))
     if first or last or era:
         raise UsageError("--from, --to and --era: give --group, too")
-    raise typer.Exit(replay_all(lake, cluster_id, conf, format))
+    raise typer.Exit(replay_all(lake, cluster_id, load_config(conf, engine), format))
 
 
 @app.command("what-if")
@@ -402,13 +412,16 @@ def what_if_sweep(
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Number of runs per combination.")] = 3,
+    engine: EngineOption = None,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Predict all groups with many settings.  Writes process_lives, what_if and advice."""
+    from jobs.command_line.config import load_config
     from jobs.what_if_sweep import run_all as sweep_all
 
-    sweep_all(lake, cluster_id, tuple(set_ or ()), seeds, conf, format)
+    config = load_config(conf, engine)
+    sweep_all(lake, cluster_id, tuple(set_ or ()), seeds, config, format)
 
 
 @app.command()

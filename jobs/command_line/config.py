@@ -1,9 +1,10 @@
-"""Read the configuration: a TOML file with sections [spark], [logs], [kafka] and [alerts]."""
+"""Read the configuration: a TOML file with sections [spark], [logs], [kafka] and [alerts], and
+settings outside of sections."""
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -11,8 +12,17 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from jobs.alerts.settings import AlertSettings, read_settings
 from jobs.command_line.packaged_files import configuration_file
 from jobs.console.errors import UsageError
+from jobs.engine.choice import EMBEDDED_LIMIT_MIB, Engine
 
-SECTIONS = {"spark": dict, "logs": dict, "kafka": dict, "alerts": dict, "log_level": str}
+SECTIONS = {
+    "spark": dict,
+    "logs": dict,
+    "kafka": dict,
+    "alerts": dict,
+    "log_level": str,
+    "engine": str,
+    "embedded_limit_mib": int,
+}
 # Regroup sets these per run.
 RESERVED = {
     "auto.offset.reset",
@@ -33,7 +43,8 @@ class Config:
     ``spark``: Spark settings by name.  ``log_timezone``: time zone of the brokers' log lines.
     ``kafka``: settings of Kafka's consumers (mostly security), and maxOffsetsPerTrigger and
     minPartitions of Spark's Kafka source; they may hold passwords and are never printed.
-    ``alerts``: thresholds of `regroup alerts`.
+    ``alerts``: thresholds of `regroup alerts`.  ``engine``: which engine runs the jobs.
+    ``embedded_limit_mib``: for more MiB of input, `auto` uses Spark.
     """
 
     spark: dict[str, str] = field(default_factory=dict)
@@ -41,10 +52,20 @@ class Config:
     kafka: dict[str, str] = field(default_factory=dict, repr=False)
     log_level: str = "ERROR"
     alerts: AlertSettings = field(default_factory=AlertSettings)
+    engine: Engine = Engine.AUTO
+    embedded_limit_mib: int = EMBEDDED_LIMIT_MIB
 
 
-def load_config(path: str | None) -> Config:
-    """Read ``path`` (default conf/local.toml); an unknown setting is a UsageError."""
+def load_config(path: str | None, engine: Engine | None = None) -> Config:
+    """Read ``path`` (default conf/local.toml); an unknown setting is a UsageError.
+
+    ``engine``: instead of the file's.
+    """
+    config = _config_of(path)
+    return replace(config, engine=engine) if engine else config
+
+
+def _config_of(path: str | None) -> Config:
     file = configuration_file(path)
     try:
         settings = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -64,7 +85,21 @@ def load_config(path: str | None) -> Config:
         kafka=_kafka(_texts(settings.get("kafka", {})), file),
         log_level=settings.get("log_level", "ERROR"),
         alerts=read_settings(settings.get("alerts", {}), f"--conf {file}:"),
+        engine=_engine(settings.get("engine", Engine.AUTO), file),
+        embedded_limit_mib=_size_mib(settings.get("embedded_limit_mib", EMBEDDED_LIMIT_MIB), file),
     )
+
+
+def _engine(name: str, file: Path) -> Engine:
+    if name not in [*Engine]:
+        raise UsageError(f"--conf {file}: engine must be {', '.join(Engine)}, not {name!r}")
+    return Engine(name)
+
+
+def _size_mib(size: int, file: Path) -> int:
+    if isinstance(size, bool) or size < 0:
+        raise UsageError(f"--conf {file}: embedded_limit_mib must be 0 or more, not {size!r}")
+    return size
 
 
 def _kafka(settings: dict[str, str], file: Path) -> dict[str, str]:

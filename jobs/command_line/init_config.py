@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import Any
 
 from jobs.alerts.settings import AlertSettings, Thresholds
-from jobs.command_line.config import ISOLATION_LEVELS
+from jobs.command_line.config import ISOLATION_LEVELS, Config
 from jobs.command_line.packaged_files import CONF
 from jobs.console.errors import UsageError
 from jobs.sources.kafka import DEFAULTS
@@ -19,6 +19,8 @@ HEAD = """\
 # Without them: Spark's own defaults in [spark], log_level "ERROR", and these values elsewhere.
 """
 LOG_LEVEL = 'log level of Spark on stderr: "OFF" (a failure is one line), "ERROR", "WARN", "INFO"'
+ENGINE = 'what runs the jobs: "auto", "embedded" (no Java) or "spark"; see --engine'
+EMBEDDED_LIMIT = "MiB of input; above, auto uses Spark"
 TIMEZONE = "time zone of log lines that name none, such as Europe/Berlin; see --log-timezone"
 SPARK = {
     "spark.master": 'where jobs run: "local[*]" (this machine, all cores) or a cluster\'s URL',
@@ -75,7 +77,9 @@ def text(name: str) -> str:
     local = tomllib.loads((CONF / "local.toml").read_text(encoding="utf-8"))
     parts = [
         HEAD.format(name=name),
-        _setting("log_level", local["log_level"], LOG_LEVEL),
+        _setting("log_level", local["log_level"], LOG_LEVEL)
+        + _setting("engine", Config.engine, ENGINE)
+        + _setting("embedded_limit_mib", Config.embedded_limit_mib, EMBEDDED_LIMIT),
         "[logs]\n" + _setting("timezone", local["logs"]["timezone"], TIMEZONE),
         "[spark]\n" + "".join(_spark(local["spark"])),
         "[kafka]\n" + KAFKA + _kafka(),

@@ -7,11 +7,20 @@ from typing import Annotated
 import typer
 
 from jobs.console.printing import Format
+from jobs.engine.choice import Engine
 
 LakeOption = Annotated[str, typer.Option("--lake", help="Folder or URI of the Delta tables.")]
 ClusterOption = Annotated[str, typer.Option("--cluster-id", help="Name of the Kafka cluster.")]
 ConfOption = Annotated[
     str | None, typer.Option("--conf", help="TOML file with settings (default: conf/local.toml).")
+]
+EngineOption = Annotated[
+    Engine | None,
+    typer.Option(
+        "--engine",
+        envvar="REGROUP_ENGINE",
+        help="Engine of the jobs; auto uses Spark for clusters and large input (default: auto).",
+    ),
 ]
 SegmentsOption = Annotated[
     str | None, typer.Option(help="__consumer_offsets segment files: path, folder, glob or URI.")

@@ -1,4 +1,4 @@
-"""Builds Spark sessions, here only: Delta, UTC, and the settings of conf/."""
+"""Opens the session of a command's engine, and builds Spark's: Delta, UTC, settings of conf/."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from jobs.command_line.config import Config
 from jobs.command_line.packaged_files import CONF
 from jobs.console.errors import UsageError
 from jobs.console.interrupt import handle_ctrl_c_in_spark
+from jobs.engine.choice import JAR_SETTINGS, Engine, Workload, choose, is_submitted
+from jobs.engine.embedded import SPARK_CONNECT_MODE, embedded_session
 from jobs.engine.jars import jars_folder
 
-# Settings that bring Delta's jars without `regroup jars`.
-JAR_SETTINGS = {"spark.jars", "spark.jars.packages"}
 # Settings that the jobs need; the configuration cannot change them.
 REQUIRED = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -27,15 +27,22 @@ REQUIRED = {
 }
 
 
+def open_session(config: Config, workload: Workload) -> SparkSession:
+    """A session of the engine that `choose` returns; see there for errors."""
+    is_spark = choose(config, workload) is Engine.SPARK
+    return build_session(config) if is_spark else embedded_session()
+
+
 def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
-    """A session with Delta.  UsageError if Delta's jars are missing.
+    """A Spark session with Delta.  UsageError if Delta's jars are missing.
 
     The configuration names the jars (``spark.jars.packages``, as in conf/cluster.toml), else they
     come from the folder of `regroup jars`.  Settings of spark-submit have priority over ``config``.
     """
+    os.environ.pop(SPARK_CONNECT_MODE, None)  # of an embedded session in this process
     # Workers must be the interpreter that has the project's packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    submitted = is_submitted()
     settings = {**config.spark, **REQUIRED} if submitted else _standalone(config)
     submit_conf = SparkConf()
     builder = SparkSession.builder.appName(app_name)

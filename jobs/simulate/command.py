@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jobs.console.errors import UsageError
 from jobs.console.spinner import spinner
 from jobs.simulate.output_files import COLUMNS, write
 from jobs.simulate.spec_file import read_spec
+
+if TYPE_CHECKING:
+    from jobs.command_line.config import Config
 
 __all__ = ["COLUMNS", "simulate", "simulate_into", "totals"]
 
@@ -37,20 +40,18 @@ def simulate_into(
     path: str,
     seed: int | None,
     groups: int | None,
-    conf: str | None,
+    config: Config,
 ) -> str:
     """Simulate the spec with ``groups`` groups into the lake's bronze tables; returns a summary."""
-    from jobs.command_line.config import load_config
-    from jobs.engine.session import build_session
-    from jobs.lake.opening import open_lake
+    from jobs.command_line.arguments import open_new_or_existing_lake
     from jobs.simulate.into_lake import run, with_group_count
 
     if groups is not None and groups < 1:
         raise UsageError(f"--groups {groups}: must be at least 1")
-    spec, config = read_spec(path), load_config(conf)
+    spec = read_spec(path)
     if groups is not None:
         spec = replace(spec, fleet=with_group_count(spec.fleet, groups))
-    tables = open_lake(build_session(config), lake, cluster_id)
+    tables = open_new_or_existing_lake(lake, cluster_id, config)
     with spinner("simulate"):
         counts = run(tables, spec, spec.fleet.seed if seed is None else seed)
     return f"{counts.groups} groups: {counts.records} records, {counts.lines} log lines written"

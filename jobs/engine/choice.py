@@ -1,0 +1,136 @@
+"""Chooses the engine of a command: Spark, or the embedded engine, which needs no Java.
+
+``auto``, the default, chooses Spark under spark-submit, where the configuration names a cluster's
+master, for what only Spark can do, and above a size of input.  docs/engines.md explains the choice.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobs.console.errors import UsageError
+from jobs.engine.jars import jars_folder
+
+if TYPE_CHECKING:
+    from jobs.command_line.config import Config
+
+MIB = 1 << 20
+# `auto` uses Spark for more input than this.
+EMBEDDED_LIMIT_MIB = 2048
+# Stores in which both the embedded engine and delta-rs can read and write a lake.
+EMBEDDED_STORES = {"file", "s3", "gs", "abfs", "abfss"}
+INSTALL_JAVA = "install Java 17 (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"
+# Settings that bring Delta's jars without `regroup jars`.
+JAR_SETTINGS = {"spark.jars", "spark.jars.packages"}
+
+
+class Engine(StrEnum):
+    AUTO = "auto"
+    EMBEDDED = "embedded"
+    SPARK = "spark"
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What the choice depends on: the bytes of input, and what only Spark can do, as the subject
+    of a message such as "--kafka"; None: nothing."""
+
+    input_bytes: int
+    spark_only: str | None = None
+
+
+def choose(config: Config, workload: Workload) -> Engine:
+    """EMBEDDED or SPARK; prints a line if the input is too large for the embedded engine.
+
+    UsageError if the command needs Spark, and Java is missing or the embedded engine was requested.
+    """
+    if config.engine is Engine.EMBEDDED and workload.spark_only:
+        raise UsageError(f"--engine embedded: {workload.spark_only} needs --engine spark")
+    if config.engine is Engine.EMBEDDED:
+        return _embedded(config, workload)
+    if is_submitted():
+        return Engine.SPARK
+    reason = _reason_for_spark(config, workload)
+    if reason:
+        if java_program() is None:
+            raise UsageError(f"{reason} needs Spark, and there is no Java: {INSTALL_JAVA}")
+        return Engine.SPARK
+    is_large = workload.input_bytes > config.embedded_limit_mib * MIB
+    return Engine.SPARK if is_large and _has_spark(config) else _embedded(config, workload)
+
+
+def is_submitted() -> bool:
+    """Whether this process runs under spark-submit."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def java_program() -> str | None:
+    """The java that Spark would start: the one of JAVA_HOME, else the first on the path."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which(f"{home}/bin/java" if home else "java")
+
+
+def _reason_for_spark(config: Config, workload: Workload) -> str | None:
+    """Why the command needs Spark, as the subject of a message; None if it does not."""
+    master = config.spark.get("spark.master", "local")
+    if config.engine is Engine.SPARK:
+        return "--engine spark"
+    return workload.spark_only if master.startswith("local") else f"spark.master = {master}"
+
+
+def _has_spark(config: Config) -> bool:
+    """Whether Java and Delta's jars are there."""
+    has_jars = JAR_SETTINGS & config.spark.keys() or any(jars_folder().glob("*delta-spark_*.jar"))
+    return java_program() is not None and bool(has_jars)
+
+
+def _embedded(config: Config, workload: Workload) -> Engine:
+    size_mib = workload.input_bytes // MIB
+    if size_mib > config.embedded_limit_mib:
+        print(
+            f"regroup: {size_mib:,} MiB of input are above embedded_limit_mib = "
+            f"{config.embedded_limit_mib:,}: the embedded engine continues, but use Spark for such "
+            "sizes (--engine spark, with Java and `regroup jars`)",
+            file=sys.stderr,
+        )
+    return Engine.EMBEDDED
+
+
+def lake_only_for_spark(root: str) -> str | None:
+    """A lake in a store that the embedded engine cannot use, as the subject of a message."""
+    scheme, separator, _ = root.partition("://")
+    return f"--lake {root}" if separator and scheme not in EMBEDDED_STORES else None
+
+
+def bytes_of(paths: Iterable[str]) -> int:
+    """The size of the files at these paths, and of all files below folders; 0 for what is missing.
+
+    A path with :// is asked of its store.
+    """
+    return sum(map(_stored_bytes, paths))
+
+
+def _stored_bytes(path: str) -> int:
+    if "://" in path:
+        return _bytes_in_store(path)
+    here = Path(path)
+    files = here.rglob("*") if here.is_dir() else [here]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def _bytes_in_store(uri: str) -> int:
+    from pyarrow import fs
+
+    store, path = fs.FileSystem.from_uri(uri)
+    info = store.get_file_info(path)
+    if info.type == fs.FileType.File:
+        return int(info.size)
+    below = store.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
+    return sum(each.size or 0 for each in below)
