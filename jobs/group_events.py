@@ -82,7 +82,9 @@ def _about_static_members(lines: DataFrame) -> DataFrame:
     by_instance = F.when(F.col("event") == "STATIC_FENCED", last_named.over(of_instance))
     by_neighbor = F.when(F.col("event") == "STATIC_NO_REBALANCE", last_named.over(in_file))
     traced = static.withColumn("origin", F.coalesce(by_instance, by_neighbor))
-    unnamed = traced.where("group_id IS NULL AND datediff(event_date, origin.event_date) <= 1")
+    # The embedded engine reads fields of a null struct that `when` made, so check it for null.
+    recent = "origin IS NOT NULL AND datediff(event_date, origin.event_date) <= 1"
+    unnamed = traced.where(f"group_id IS NULL AND {recent}")
     return unnamed.withColumn("group_id", F.col("origin.group_id")).drop("origin")
 
 

@@ -24,7 +24,7 @@ from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake, schema_of
-from jobs.replay.group_rows import Row, cogrouped_rows, quoted
+from jobs.replay.group_rows import Row, evidence_by_group, quoted, unpacked
 
 READS = ("timeline", "group_events", "group_metadata", "committed_offsets")
 
@@ -40,20 +40,19 @@ def incident_replay(
     Commits are not replayed: there are many, and they start no generation.
     """
     schema = schema_of("incident_replay")
-    both = cogrouped_rows(timeline, group_events, group_metadata, committed_offsets)
-    return both.applyInArrow(_replay_of_group(to_arrow_schema(schema)), schema)
+    grouped = evidence_by_group(timeline, group_events, group_metadata, committed_offsets)
+    return grouped.applyInArrow(_replay_of_group(to_arrow_schema(schema)), schema)
 
 
-def _replay_of_group(schema: pa.Schema) -> Callable[[pa.Table, pa.Table], pa.Table]:
+def _replay_of_group(schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
     """Replays one group; ``schema`` comes from the driver, as workers have no SparkSession."""
 
-    def replayed(events: pa.Table, records: pa.Table) -> pa.Table:
-        event_rows, record_rows = events.to_pylist(), records.to_pylist()
-        first = next(iter(event_rows or record_rows))
+    def replayed(evidence: pa.Table) -> pa.Table:
+        keys, event_rows, record_rows = unpacked(evidence)
         versions = {row["offset_version"] for row in record_rows} - {None}
-        group = incarnations(first["group_id"], event_rows, record_rows)
+        group = incarnations(keys["group_id"], event_rows, record_rows)
         result = replay(group, offset_versions=versions)
-        return pa.Table.from_pylist(rows_of(first["cluster_id"], result), schema)
+        return pa.Table.from_pylist(rows_of(keys["cluster_id"], result), schema)
 
     return replayed
 

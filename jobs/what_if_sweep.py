@@ -47,7 +47,7 @@ from jobs.console.spinner import spinner
 from jobs.engine.keeping import kept
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake, schema_of
-from jobs.replay.group_rows import LAST_COMMIT, Row, cogrouped_rows, quoted
+from jobs.replay.group_rows import LAST_COMMIT, Row, evidence_by_group, quoted, unpacked
 from jobs.what_if.last_commits import last_commits_sql
 
 READS = (
@@ -67,7 +67,7 @@ def what_if(
     tables: dict[str, DataFrame], changes: tuple[SettingsChange, ...] = GRID, seeds: int = SEEDS
 ) -> DataFrame:
     """One row per group, with a column per table of WRITES: an array of the group's rows."""
-    both = cogrouped_rows(
+    grouped = evidence_by_group(
         tables["timeline"],
         tables["group_events"],
         tables["group_metadata"],
@@ -83,20 +83,13 @@ def what_if(
         [StructField(name, ArrayType(schema_of(name)), nullable=False) for name in WRITES]
     )
     arrow_schema = to_arrow_schema(schema, timezone="UTC")
-    return both.applyInArrow(_predict_group(arrow_schema, until_ms, changes, seeds), schema)
+    return grouped.applyInArrow(_predict_group(arrow_schema, until_ms, changes, seeds), schema)
 
 
 def _last_commits(tables: dict[str, DataFrame]) -> DataFrame:
-    """The query refers to tables by name: create temporary views for it, and drop them again."""
     spark = tables["assignments"].sparkSession
-    names = ("generations", "generation_members", "assignments", "committed_offsets")
-    for name in names:
-        tables[name].createOrReplaceTempView(name)
-    try:
-        return spark.sql(last_commits_sql())
-    finally:
-        for name in names:
-            spark.catalog.dropTempView(name)
+    frames: dict[str, Any] = {**tables}
+    return spark.sql(last_commits_sql(table="{{{}}}".format), **frames)
 
 
 def _last_ms(table: DataFrame, time: str) -> int:
@@ -106,13 +99,11 @@ def _last_ms(table: DataFrame, time: str) -> int:
 
 def _predict_group(
     schema: pa.Schema, until_ms: int, changes: tuple[SettingsChange, ...], seeds: int
-) -> Callable[[pa.Table, pa.Table], pa.Table]:
+) -> Callable[[pa.Table], pa.Table]:
     """Predicts one group; ``schema`` comes from the driver, as workers have no SparkSession."""
 
-    def predicted(events: pa.Table, records: pa.Table) -> pa.Table:
-        event_rows, record_rows = events.to_pylist(), records.to_pylist()
-        first = next(iter(event_rows or record_rows))
-        keys = {"cluster_id": first["cluster_id"], "group_id": first["group_id"]}
+    def predicted(evidence: pa.Table) -> pa.Table:
+        keys, event_rows, record_rows = unpacked(evidence)
         row = _rows_of_group(keys, event_rows, record_rows, until_ms, changes, seeds)
         return pa.Table.from_pylist([row], schema)
 

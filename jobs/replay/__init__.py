@@ -8,10 +8,10 @@ records) have no incarnation; `timeline` has the incarnation of each event and r
 joined with it.  `committed_offsets` gives the value version of commits, which helps to infer the
 broker's era, and the commits to replay.
 
-One group is read with DuckDB, without a JVM, and its commits are replayed, too.  All groups are
-replayed by Spark (jobs.incident_replay): a cogroup of events and records per group, so that a task
-has the whole history of a group, without the commits, which are many.
+One group is read with DuckDB, and its commits are replayed, too.  All groups are replayed by a job
+(jobs.incident_replay): events and records are grouped, so that a task has the whole history of a
+group, without the commits, which are many.
 
-- group_rows: rows of one group, or of all groups as a Spark cogroup
+- group_rows: rows of one group, or of all groups as a grouped DataFrame
 - command:    `regroup replay` of one group: story, verdicts, divergences
 """

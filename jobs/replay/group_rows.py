@@ -1,6 +1,6 @@
 """A group's evidence from the lake: rows of its events, records and commits, with incarnation.
 
-For one group without a JVM, for all groups as a Spark cogroup.
+For one group by DuckDB, for all groups as a grouped DataFrame.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, GroupedData
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.group_ops import PandasCogroupedOps
 
 from jobs.console.errors import UsageError
 from jobs.engine.union import union_of
@@ -18,9 +18,10 @@ from jobs.lake.sql import query
 
 Row = dict[str, Any]
 FOREVER_MS = 1 << 62
-# An event that ``cogrouped_rows`` adds: the last commit of a departed member.
+# An event that ``evidence_by_group`` adds: the last commit of a departed member.
 LAST_COMMIT = "LAST_COMMIT"
 
+_KEYS = ["cluster_id", "group_id"]
 _EVENT = (
     "event_seq", "event", "generation", "member_id", "instance_id", "old_member_id", "step",
     "reason", "client_reason", "cause", "member_count", "members", "broker_id", "file_id",
@@ -109,41 +110,53 @@ def moment_ms(option: str, text: str | None, *, is_end: bool) -> int:
     return int(moment.timestamp() * 1000)
 
 
-def cogrouped_rows(
+def evidence_by_group(
     timeline: DataFrame,
     group_events: DataFrame,
     group_metadata: DataFrame,
     committed_offsets: DataFrame,
     last_commits: DataFrame | None = None,
-) -> PandasCogroupedOps:
-    """Events and records, cogrouped by cluster and group.
+) -> GroupedData:
+    """One row per event and record, grouped by cluster and group; see `unpacked`.
 
-    Records have ``offset_version``, the value version of the group's commits.  ``last_commits``
+    Not a cogroup: the embedded engine has none of columns with nulls.  Records have
+    ``offset_version``, the value version of the group's commits.  ``last_commits``
     (jobs.what_if.last_commits) are added to the events.
     """
     position = ["cluster_id", "group_id", "topic_partition", "log_offset"]
-    # The alias is needed: both sides of a cogroup must not share a column of the same origin.
-    incarnation = F.col("incarnation").alias("incarnation")
     of_events = timeline.where("log_offset IS NULL").select(
-        "cluster_id", "group_id", F.col("seq").alias("event_seq"), incarnation
+        "cluster_id", "group_id", F.col("seq").alias("event_seq"), "incarnation"
     )
-    of_records = timeline.where("log_offset IS NOT NULL").select(*position, incarnation)
+    of_records = timeline.where("log_offset IS NOT NULL").select(*position, "incarnation")
     events = group_events.join(of_events, on=["cluster_id", "group_id", "event_seq"], how="inner")
     records = group_metadata.join(of_records, on=position, how="inner")
     versions = committed_offsets.groupBy("cluster_id", "group_id").agg(
         F.max("value_version").alias("offset_version")
     )
     records = records.join(versions, on=["cluster_id", "group_id"], how="left")
-    keys = ("cluster_id", "group_id", "incarnation")
-    left = events.select(*keys, *_EVENT, _ms("event_time"))
+    of_group = events.select(*_KEYS, "incarnation", *_EVENT, _ms("event_time"))
     if last_commits is not None:
         of_members = last_commits.select(
             "cluster_id", "group_id", "member_id", F.lit(LAST_COMMIT).alias("event"),
             _ms("committed"),
         )  # fmt: skip
-        left = union_of(left, of_members)
-    right = records.select(*keys, *_RECORD, "offset_version", _ms("append_time"))
-    return left.groupBy("cluster_id", "group_id").cogroup(right.groupBy("cluster_id", "group_id"))
+        of_group = union_of(of_group, of_members)
+    recorded = records.select(*_KEYS, "incarnation", *_RECORD, "offset_version", _ms("append_time"))
+    return union_of(_packed(of_group, "event"), _packed(recorded, "record")).groupBy(*_KEYS)
+
+
+def _packed(rows: DataFrame, name: str) -> DataFrame:
+    return rows.select(*_KEYS, F.struct(*rows.columns).alias(name))
+
+
+def unpacked(evidence: pa.Table) -> tuple[Row, list[Row], list[Row]]:
+    """Cluster and group, events and records of one group of `evidence_by_group`."""
+    events, records = (
+        [row for row in evidence[name].to_pylist() if row is not None]
+        for name in ("event", "record")
+    )
+    (keys,) = evidence.select(_KEYS).slice(0, 1).to_pylist()
+    return keys, events, records
 
 
 def _ms(time: str) -> Column:

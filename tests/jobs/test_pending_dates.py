@@ -3,7 +3,6 @@
 from datetime import date
 
 import pytest
-from delta.tables import DeltaTable
 
 from jobs import __version__
 from jobs.lake.opening import open_lake
@@ -82,7 +81,7 @@ def test_compaction_leaves_nothing_pending(lake, write_lake, add):
     add("offsets_records", record(1, MONDAY))
     write_lake(lake.root, {"runs": [run({"offsets_records": 1})]})
 
-    DeltaTable.forPath(lake.spark, lake.path("offsets_records")).optimize().executeCompaction()
+    lake.compact("offsets_records")
 
     assert pending(lake).versions == {"offsets_records": 2}
     assert pending(lake).dates == frozenset()
@@ -92,7 +91,7 @@ def test_a_deleted_date_is_not_pending(lake, write_lake, add):
     add("offsets_records", record(1, TUESDAY))
     write_lake(lake.root, {"runs": [run({"offsets_records": 1})]})
 
-    DeltaTable.forPath(lake.spark, lake.path("offsets_records")).delete(f"event_date < '{TUESDAY}'")
+    lake.delete_rows("offsets_records", f"event_date < '{TUESDAY}'")
 
     assert pending(lake).dates == frozenset()
 
