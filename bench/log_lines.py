@@ -1,16 +1,26 @@
-"""Lines of broker logs into rows, in one process: coordinator lines, and lines of other loggers.
+"""A broker's log into rows in one process: coordinator lines, lines of other loggers, and both.
 
     python -m bench.log_lines [--mebibytes 32]
 
-The input is the server.log of an incident of examples/, its coordinator lines and its other lines
-repeated into one file each.  Rates are per second of CPU time, the median of three passes.
+The inputs repeat the server.log of an incident of examples/: its coordinator lines; its other
+lines; and a mixed log with one coordinator line after every 49 others.  That is a broker whose
+groups rebalance now and then; in the incident itself one line in five is the coordinator's.  A
+list of settings stays with its line.
+
+Rates are per second of CPU time, each the median of passes that take turns.  The peer is `grep -c`
+for the two words that the reader searches: a ceiling for any reader that looks at every byte.
 """
 
 from __future__ import annotations
 
+import os
+import resource
 import statistics
+import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterable
+from itertools import chain, cycle, islice
 from pathlib import Path
 from typing import Annotated
 
@@ -20,36 +30,82 @@ from jobs.sources.broker_log import log_rows
 from jobs.sources.rows import DateRange
 
 LOG = Path(__file__).parents[1] / "examples" / "mixed-clients-3.9.1" / "server.log"
-COORDINATOR = "GroupCoordinator"
-PASSES = 3
+COORDINATOR = b"(kafka.coordinator.group."
+WORDS = r"oordinator\|Metadata"
+OTHERS_PER_COORDINATOR_LINE = 49
+PASSES = 5
 
 
-def lines_per_second(path: str, lines: int) -> float:
+def entries() -> list[bytes]:
+    """The lines of the log, each with the indented lines that belong to it."""
+    lines = LOG.read_bytes().splitlines(keepends=True)
+    starts = [n for n, line in enumerate(lines) if line.startswith(b"[")]
+    ends = [*starts[1:], len(lines)]
+    return [b"".join(lines[start:end]) for start, end in zip(starts, ends, strict=True)]
+
+
+def inputs(size: int) -> dict[str, bytes]:
+    """The three logs by name, of at least ``size`` bytes each."""
+    coordinator = [entry for entry in entries() if COORDINATOR in entry]
+    others = [entry for entry in entries() if COORDINATOR not in entry]
+    other, one = cycle(others), cycle(coordinator)
+    mixed = chain.from_iterable(
+        chain(islice(other, OTHERS_PER_COORDINATOR_LINE), islice(one, 1)) for _ in cycle([None])
+    )
+    return {
+        "coordinator lines": _first(cycle(coordinator), size),
+        "other lines": _first(cycle(others), size),
+        "mixed, 1 in 50": _first(mixed, size),
+    }
+
+
+def _first(lines: Iterable[bytes], size: int) -> bytes:
+    text = bytearray()
+    for line in lines:
+        text += line
+        if len(text) >= size:
+            break
+    return bytes(text)
+
+
+def read_rows(path: str) -> float:
+    """Seconds of CPU time."""
     began = time.process_time()
     for _ in log_rows(path, "UTC", DateRange(None, None)):
         pass
-    return lines / (time.process_time() - began)
+    return time.process_time() - began
+
+
+def grep(path: str) -> float:
+    """Seconds of CPU time of `grep -c` for the coordinator's words."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    bytewise = {**os.environ, "LC_ALL": "C"}
+    # Into a pipe: grep stops at the first match if nobody reads the count.
+    subprocess.run(["grep", "-c", WORDS, path], capture_output=True, env=bytewise, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def seconds(path: str, measures: Iterable[Callable[[str], float]]) -> list[float]:
+    """The median of each measure; the measures take turns."""
+    passes = [[measure(path) for measure in measures] for _ in range(PASSES)]
+    return [statistics.median(of_measure) for of_measure in zip(*passes, strict=True)]
 
 
 def main(
-    mebibytes: Annotated[int, typer.Option(help="Size of each of the two inputs.")] = 32,
+    mebibytes: Annotated[int, typer.Option(help="Size of each input.")] = 32,
 ) -> None:
-    """Print lines and MB per second of CPU time for both kinds of lines."""
-    lines = LOG.read_text(encoding="utf-8").splitlines(keepends=True)
-    kinds = {
-        "coordinator lines": [line for line in lines if COORDINATOR in line],
-        "other lines": [line for line in lines if COORDINATOR not in line],
-    }
-    for name, once in kinds.items():
-        text = "".join(once)
-        repeats = max(1, (mebibytes << 20) // len(text.encode()))
-        with tempfile.NamedTemporaryFile("w", suffix=".log", encoding="utf-8") as file:
-            file.write(text * repeats)
+    """Print lines and MB per second of CPU time for the three logs, and the peer's."""
+    for name, text in inputs(mebibytes << 20).items():
+        with tempfile.NamedTemporaryFile("wb", suffix=".log") as file:
+            file.write(text)
             file.flush()
-            count = len(once) * repeats
-            rate = statistics.median(lines_per_second(file.name, count) for _ in range(PASSES))
-            megabytes = len(text.encode()) / len(once) * rate / 1e6
-            print(f"{name}: {rate:,.0f} per second of CPU time, {megabytes:.1f} MB/s")
+            rows, peer = seconds(file.name, (read_rows, grep))
+            lines, megabytes = text.count(b"\n"), len(text) / 1e6
+            print(
+                f"{name}: {lines / rows:,.0f} per second of CPU time, {megabytes / rows:.1f} MB/s; "
+                f"grep {megabytes / peer:,.0f} MB/s"
+            )
 
 
 if __name__ == "__main__":

@@ -7,13 +7,19 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from coordinator_core.log_lines.calendar import day_ms
-from coordinator_core.log_lines.messages import PREFIX, ParsedEvent, parse_message
+from coordinator_core.log_lines.messages import (
+    PREFIX,
+    ParsedEvent,
+    parse_bare_message,
+    parse_prefix,
+    prefix_of,
+)
 
 _DAY = r"\d{4}-\d\d-\d\d"
 _TIME = r"\d\d:\d\d:\d\d"
 _ZONE = r"(Z|[+-]\d\d:?\d\d)?"
 _LEVEL = r"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)"
-_PLAIN = re.compile(rf"\[({_DAY}) ({_TIME}),(\d{{3}})\] {_LEVEL} ")
+_PLAIN = re.compile(rf"\[({_DAY} {_TIME}),(\d{{3}})\] {_LEVEL} ")
 _DATE = re.compile(rf"(?<![\d-])({_DAY})[ T]({_TIME})(?:[.,](\d{{1,9}}))? ?{_ZONE}")
 _DATED = re.compile(
     rf"{_DATE.pattern}\]?(?:[ :|-]|std(?:out|err) [FP] |\[(?!\d{{4}}-)[^\]]*\] )+"
@@ -64,12 +70,15 @@ def parse_head(line: str) -> LineHead | None:
     """Date and level of a line, skipping text before them; None if the line has neither."""
     match = _PLAIN.match(line)
     if match:
-        day, time, fraction, level = match.groups()
-        return LineHead(_local_ms(day, time, fraction), None, level, match.end())
+        date, fraction, level = match.groups()
+        seconds_ms = _seconds_ms(date)
+        local_ms = None if seconds_ms is None else seconds_ms + int(fraction)
+        return LineHead(local_ms, None, level, match.end())
     match = _DATED.search(line)
     if match:
         day, time, fraction, zone, level = match.groups()
-        return LineHead(_local_ms(day, time, fraction), _offset_minutes(zone), level, match.end())
+        local_ms = _local_ms(f"{day} {time}", fraction)
+        return LineHead(local_ms, _offset_minutes(zone), level, match.end())
     match = _UNDATED.search(line)
     if match:
         return LineHead(None, None, match[1], match.end())
@@ -92,24 +101,27 @@ def parse_line(line: str) -> LogLine | None:
     logger, message = _split_logger(line[head.end :])
     if logger is not None and not is_coordinator_logger(logger):
         return None
-    prefix = PREFIX.match(message)
-    event = parse_message(message, may_be_truncated=logger is None and prefix is not None)
+    prefix = parse_prefix(message)
+    bare = message[prefix.end :] if prefix else message
+    may_be_truncated = logger is None and prefix is not None
+    event = parse_bare_message(bare, may_be_truncated=may_be_truncated)
     if event is None and prefix is None:
-        prefix = PREFIX.search(message[:_FARTHEST_PREFIX])  # after a thread or a class
-        event = parse_message(message[prefix.start() :], may_be_truncated=True) if prefix else None
+        prefix = prefix_of(PREFIX.search(message[:_FARTHEST_PREFIX]))  # after a thread or a class
+        if prefix is not None:
+            bare = message[prefix.end :]
+            event = parse_bare_message(bare, may_be_truncated=True)
     if _is_another_coordinators(message) or (
         logger is None and prefix is None and _is_vague(event)
     ):
         return None
-    broker_id, partition = _prefix_parts(prefix)
     return LogLine(
         head.local_ms,
         head.utc_offset_minutes,
         head.level,
         logger,
-        broker_id,
-        partition or (event.topic_partition if event else None),
-        message[prefix.end() :] if prefix else message,
+        prefix.broker_id if prefix else None,
+        (prefix and prefix.topic_partition) or (event.topic_partition if event else None),
+        bare,
         event,
     )
 
@@ -133,7 +145,8 @@ def _bare_head(line: str) -> LineHead | None:
     if dated is None:
         return LineHead(None, None, None, prefix.start())
     day, time, fraction, zone = dated.groups()
-    return LineHead(_local_ms(day, time, fraction), _offset_minutes(zone), None, prefix.start())
+    local_ms = _local_ms(f"{day} {time}", fraction)
+    return LineHead(local_ms, _offset_minutes(zone), None, prefix.start())
 
 
 def _split_logger(rest: str) -> tuple[str | None, str]:
@@ -156,23 +169,16 @@ def _is_class(text: str) -> bool:
     return "." in text and re.fullmatch(r"[\w.$]+", text) is not None
 
 
-def _prefix_parts(prefix: re.Match[str] | None) -> tuple[int | None, str | None]:
-    if prefix is None:
-        return None, None
-    broker_id = next((int(digits) for digits in prefix.group(1, 2, 5, 6) if digits), None)
-    return broker_id, f"{prefix[3]}-{prefix[4]}" if prefix[3] else None
-
-
-def _local_ms(day: str, time: str, fraction: str | None) -> int | None:
-    seconds_ms = _seconds_ms(day, time)
+def _local_ms(date: str, fraction: str | None) -> int | None:
+    seconds_ms = _seconds_ms(date)
     return None if seconds_ms is None else seconds_ms + int((fraction or "0").ljust(3, "0")[:3])
 
 
 @lru_cache(maxsize=256)
-def _seconds_ms(day: str, time: str) -> int | None:
-    """Cached, as neighboring lines share their second.  None for an invalid date (month 13)."""
-    year, month, day_of_month = map(int, day.split("-"))
-    hour, minute, second = map(int, time.split(":"))
+def _seconds_ms(date: str) -> int | None:
+    """Of ``2024-05-01 10:00:00``, or None (month 13); cached, as neighboring lines share it."""
+    year, month, day_of_month = map(int, date[:10].split("-"))
+    hour, minute, second = map(int, date[11:].split(":"))
     try:
         midnight = day_ms(year, month, day_of_month)
     except ValueError:

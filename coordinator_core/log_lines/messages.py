@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from coordinator_core.log_lines.reasons import UNKNOWN_CAUSE, client_cause_of, parse_reason
@@ -72,7 +73,12 @@ class ParsedEvent(NamedTuple):
     epoch: int | None = None  # leader epoch of the offsets partition, or epoch of a KIP-848 group
 
 
-_FIELDS = frozenset(ParsedEvent._fields)
+_PLACES = {name: place for place, name in enumerate(ParsedEvent._fields)}
+_NO_FIELDS = ParsedEvent("")[1:]
+_REASON_FIELDS = ("member_id", "instance_id", "members", "error", "client_reason")
+_STEP, _PROTOCOL = _PLACES["step"], _PLACES["protocol"]
+_CAUSE, _CLIENT_CAUSE = _PLACES["cause"], _PLACES["client_cause"]
+_CLIENT_REASON = _PLACES["client_reason"]
 
 
 def parse_message(message: str, *, may_be_truncated: bool = False) -> ParsedEvent | None:
@@ -80,34 +86,75 @@ def parse_message(message: str, *, may_be_truncated: bool = False) -> ParsedEven
 
     ``may_be_truncated``: also read a truncated message, if only one event can begin with it.
     """
-    prefix = PREFIX.match(message)
-    bare = message[prefix.end() :] if prefix else message
+    prefix = parse_prefix(message)
+    bare = message[prefix.end :] if prefix else message
+    return parse_bare_message(bare, may_be_truncated=may_be_truncated)
+
+
+def parse_bare_message(bare: str, *, may_be_truncated: bool) -> ParsedEvent | None:
+    """`parse_message` of a message without its prefix."""
     match = line_index().find(bare)
     if match is None and may_be_truncated:
         match = find_truncated(line_index().beginning_like(bare), bare)
     return None if match is None else _event(*match)
 
 
+class Prefix(NamedTuple):
+    """What a message's prefix names; ``end``: where the message continues."""
+
+    broker_id: int | None
+    topic_partition: str | None
+    end: int
+
+
+def parse_prefix(message: str) -> Prefix | None:
+    """The prefix that a message begins with, if any."""
+    if not message.startswith("["):
+        return None
+    # Neighboring lines share their prefix, which ends after its bracket and at most two characters.
+    common = _common_prefix(message[: message.find("]") + 3])
+    return common or prefix_of(PREFIX.match(message))
+
+
+def prefix_of(match: re.Match[str] | None) -> Prefix | None:
+    """A match of PREFIX as a Prefix."""
+    if match is None:
+        return None
+    broker_id = next((int(digits) for digits in match.group(1, 2, 5, 6) if digits), None)
+    return Prefix(broker_id, f"{match[3]}-{match[4]}" if match[3] else None, match.end())
+
+
+@lru_cache(maxsize=1024)
+def _common_prefix(beginning: str) -> Prefix | None:
+    return prefix_of(PREFIX.match(beginning))
+
+
 def _event(wording: Wording, values: Fields) -> ParsedEvent:
-    fields: dict[str, Any] = {name: value for name, value in values.items() if name in _FIELDS}
+    fields: list[Any] = [wording.event, *_NO_FIELDS]
+    for name, value in values.items():
+        if name in _PLACES:
+            fields[_PLACES[name]] = value
     if wording.step is not None:
-        fields["step"] = wording.step
+        fields[_STEP] = wording.step
     if wording.protocol is not None:
-        fields["protocol"] = wording.protocol
+        fields[_PROTOCOL] = wording.protocol
     if wording.cause is not None:
-        fields["cause"] = wording.cause
-    if "reason" in fields:
-        _add_reason(fields)
+        fields[_CAUSE] = wording.cause
+    if "reason" in values:
+        _add_reason(fields, wording, values)
     elif wording.event == "REBALANCE_START":
-        fields["cause"] = UNKNOWN_CAUSE
-    elif "client_reason" in fields:
-        fields["client_cause"] = client_cause_of(fields["client_reason"])
-    return ParsedEvent(wording.event, **fields)
+        fields[_CAUSE] = UNKNOWN_CAUSE
+    elif "client_reason" in values:
+        fields[_CLIENT_CAUSE] = client_cause_of(fields[_CLIENT_REASON])
+    return ParsedEvent._make(fields)
 
 
-def _add_reason(fields: dict[str, Any]) -> None:
+def _add_reason(fields: list[Any], wording: Wording, values: Fields) -> None:
     """Add the fields of the reason that the line itself does not have."""
-    reason = parse_reason(fields["reason"])
-    for name in ("cause", "member_id", "instance_id", "members", "error", "client_reason"):
-        fields.setdefault(name, getattr(reason, name))
-    fields["client_cause"] = reason.client_cause
+    reason = parse_reason(str(values["reason"]))
+    for name in _REASON_FIELDS:
+        if name not in values:
+            fields[_PLACES[name]] = getattr(reason, name)
+    if wording.cause is None:
+        fields[_CAUSE] = reason.cause
+    fields[_CLIENT_CAUSE] = reason.client_cause

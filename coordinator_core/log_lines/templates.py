@@ -180,11 +180,6 @@ class Template:
         return tuple(_PLACEHOLDER.split(self.text))
 
     @cached_property
-    def anchor(self) -> str:
-        """The longest of the fixed words: a message without it cannot match."""
-        return max(self.pieces[::2], key=len)
-
-    @cached_property
     def fixed_length(self) -> int:
         return sum(map(len, self.pieces[::2]))
 
@@ -198,21 +193,27 @@ class Template:
         return re.compile("".join(parts))
 
     @cached_property
-    def _readers(self) -> tuple[tuple[str, str, Callable[[str], object]], ...]:
+    def _read_names(self) -> tuple[str, ...]:
+        """The field of each group of the pattern."""
         names = dict.fromkeys(name for name in self.pieces[1::2] if name != "_")
-        return tuple(
-            (name, KINDS.get(name, PLAIN).field or name, KINDS.get(name, PLAIN).read)
-            for name in names
-        )
+        return tuple(KINDS.get(name, PLAIN).field or name for name in names)
+
+    @cached_property
+    def _readers(self) -> tuple[tuple[str, Callable[[str], object]], ...]:
+        """The fields that are not read as they are printed."""
+        kinds = {name: KINDS.get(name, PLAIN) for name in self.pieces[1::2] if name != "_"}
+        read = {kind.field or name: kind.read for name, kind in kinds.items()}
+        return tuple((field, reader) for field, reader in read.items() if reader is not str)
 
     def read(self, message: str) -> Fields | None:
         """The fields of a message; None if the whole message does not match."""
-        if self.anchor not in message:
-            return None
         match = self._regex.fullmatch(message)
         if match is None:
             return None
-        return {field: read(match[name]) for name, field, read in self._readers}
+        fields: Fields = dict(zip(self._read_names, match.groups(), strict=True))
+        for name, read in self._readers:
+            fields[name] = read(str(fields[name]))
+        return fields
 
     @cached_property
     def fields(self) -> frozenset[str]:

@@ -10,8 +10,9 @@ from functools import cache
 import schemas.log_lines as data
 from coordinator_core.log_lines.templates import Fields, Template, holds_in
 
-# Every wording starts with this many fixed characters, or with a placeholder.
+# Wordings are indexed by this many fixed characters at both ends.
 _KEY_LENGTH = 5
+_BRACKET = "] "
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Wording:
 
 
 class WordingIndex:
-    """Wordings by their first characters, the most specific first."""
+    """Wordings by fixed characters that a message must have, the most specific first."""
 
     def __init__(self, wordings: Iterable[Wording]) -> None:
         self._by_start: dict[str, list[Wording]] = defaultdict(list)
@@ -40,6 +41,11 @@ class WordingIndex:
                 seen.add(wording.template.text)
                 start = wording.template.pieces[0][:_KEY_LENGTH]
                 self._by_start[start if len(start) == _KEY_LENGTH else ""].append(wording)
+        beginning_freely = self._by_start.pop("", [])
+        self._others = _Alike(beginning_freely)
+        self._alike = {
+            start: _Alike([*alike, *beginning_freely]) for start, alike in self._by_start.items()
+        }
 
     def beginning_like(self, message: str) -> list[Wording]:
         """The wordings with the same first characters as the message."""
@@ -47,12 +53,79 @@ class WordingIndex:
 
     def find(self, message: str) -> tuple[Wording, Fields] | None:
         """The wording that fits the whole message, and the message's fields."""
-        for start in (message[:_KEY_LENGTH], ""):
-            for wording in self._by_start.get(start, ()):
+        alike = self._alike.get(message[:_KEY_LENGTH], self._others)
+        for anchor, wording in alike.candidates(message):
+            if anchor in message:
                 fields = wording.template.read(message)
                 if fields is not None:
                     return wording, fields
         return None
+
+
+_Candidates = tuple[tuple[str, Wording], ...]  # with words that the message must contain
+
+
+class _Alike:
+    """Wordings with the same first characters, by characters further on."""
+
+    def __init__(self, wordings: list[Wording]) -> None:
+        words = [_words_of(wording.template) for wording in wordings]
+        self._by_end = _ByEnd(wordings)
+        self._by_words = {
+            key: _ByEnd([w for w, its in zip(wordings, words, strict=True) if its in ("", key)])
+            for key in {"", *words}
+        }
+
+    def candidates(self, message: str) -> _Candidates:
+        """All wordings that may fit the message, in their order."""
+        by_end = self._by_end
+        if message.startswith("[") and message.count(_BRACKET) == 1:
+            by_end = self._by_words.get(_words_after_bracket(message), self._by_words[""])
+        return by_end.with_end.get(message[-_KEY_LENGTH:], by_end.with_others)
+
+
+class _ByEnd:
+    """Wordings by a message's last characters, in their order."""
+
+    def __init__(self, wordings: list[Wording]) -> None:
+        ends = {wording.template.pieces[-1][-_KEY_LENGTH:] for wording in wordings}
+        self.with_end = {
+            end: _candidates([w for w in wordings if _may_end(w.template.pieces[-1], end)])
+            for end in ends
+            if len(end) == _KEY_LENGTH
+        }
+        self.with_others = _candidates([w for w in wordings if _may_end(w.template.pieces[-1])])
+
+
+def _candidates(wordings: list[Wording]) -> _Candidates:
+    texts = [wording.template.text for wording in wordings]
+    return tuple((_most_distinctive(wording.template, texts), wording) for wording in wordings)
+
+
+def _most_distinctive(template: Template, texts: list[str]) -> str:
+    """The fixed words that the fewest of these texts have, the longest of them."""
+    return min(
+        template.pieces[::2], key=lambda words: (sum(words in t for t in texts), -len(words))
+    )
+
+
+def _may_end(last_words: str, end: str | None = None) -> bool:
+    """Whether a message with this ``end``, or with an end of no wording, may fit the last words."""
+    if len(last_words) < _KEY_LENGTH:
+        return end is None or end.endswith(last_words)
+    return end is not None and last_words.endswith(end)
+
+
+def _words_of(template: Template) -> str:
+    """The words that must follow a message's only bracket; "" if it may be any words."""
+    fixed = [piece for piece in template.pieces[::2] if _BRACKET in piece]
+    is_only = len(fixed) == 1 and fixed[0].count(_BRACKET) == 1
+    words = _words_after_bracket(fixed[0]) if is_only else ""
+    return words if len(words) == _KEY_LENGTH else ""
+
+
+def _words_after_bracket(message: str) -> str:
+    return message.partition(_BRACKET)[2][:_KEY_LENGTH]
 
 
 def _wording(entry: Mapping[str, str], coordinator: str, event: str) -> Wording:

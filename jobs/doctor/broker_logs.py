@@ -16,7 +16,8 @@ from jobs.console.errors import UsageError
 from jobs.doctor.results import CheckResult, failure, ok, warning
 from jobs.sources.broker_log import FILES_LIKE
 from jobs.sources.files import list_files, open_file
-from jobs.sources.log_files import Blocks, LogCounts, LogEntry, Unreadable, read_log
+from jobs.sources.log_bytes import Blocks
+from jobs.sources.log_files import LogCounts, LogEntry, Unreadable, read_log
 
 CHECK = "broker log"
 MOST_FILES = 5

@@ -19,6 +19,7 @@ cluster, or as an export.  All become rows of the same columns, with these rules
   quiet cluster.
 
 Workers read whole files, one task per file, and return Arrow batches; the jobs never see files.
+A large plain log is read in ranges of bytes, one task per range, with the same rows.
 
 Modules
     files           find and open input files: paths, globs, folders, URIs
@@ -30,6 +31,8 @@ Modules
     dump_files      JSON Lines and Avro dumps, row by row
     raw_records     records of `kafka` and `dump` as rows of `segments`
     broker_log      server.log files -> events of group coordinators
-    log_files       a log file's bytes -> parsed lines: gzip, encodings, container prefixes, clocks
+    log_files       a log file, or a range of it -> parsed lines, stack traces, clocks, counts
+    log_bytes       a log file's bytes: gzip, encodings, whole lines, ranges for tasks of their own
+    log_layouts     what is around a log line: prefixes of containers, JSON, colors
     trace           traces of scenarios, JSON Lines
 """

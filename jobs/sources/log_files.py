@@ -1,51 +1,52 @@
 """Broker log files (gzip, any encoding, with container prefixes) -> entries, in file order.
 
 Reads a stream of bytes, without Spark.
+
+Most lines of a broker's log are of other loggers.  The reader searches each chunk of bytes for the
+next line that has a word of the coordinator or is not in Kafka's own layout, parses that line, and
+only counts the lines up to it.
+
+A large file can be read in ranges by several tasks, with the same items.  A range has the lines
+that begin in it; the lines that belong to its last entry may begin after it.  What an entry takes
+from earlier lines (a date, the second pass of a repeated hour) is looked up from the start of the
+file when an entry needs it.
 """
 
 from __future__ import annotations
 
-import codecs
-import contextlib
-import json
 import re
-import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import BinaryIO, NamedTuple
 from zoneinfo import ZoneInfo
 
 from coordinator_core.log_lines import LogLine, parse_line
+from coordinator_core.log_lines.lines import is_coordinator_logger
+from jobs.sources.log_bytes import WHOLE_FILE, Blocks, ByteRange, chunks_of_lines, lines_before
+from jobs.sources.log_layouts import PLAIN_HEAD, has_head, may_have_date, unwrapped
 
-_BLOCK_BYTES = 1 << 20
-_GZIP_MAGIC = b"\x1f\x8b"
 _MOST_WRAPS = 3
-_FARTHEST_HEAD = 200
 _STEP_BACK_MS = 30 * 60 * 1000
 
 # Every coordinator line has one of these words in its prefix, logger or message.
 _COORDINATOR_WORDS = (b"oordinator", b"Metadata")
-_PLAIN_HEAD = re.compile(rb"\[\d{4}-")
-_ANY_HEAD = re.compile(
-    rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
-    rb"|^(?:[\d/:., -]+ )?\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
-    rb"|^\s*\[(?:GroupCoordinator|GroupMetadataManager|Group Metadata Manager)[ \]]|^\s*\{"
+_BEFORE_OTHER_HEAD = re.compile(rb"\n(?!\[\d{4}-)")
+_DEFAULT_LAYOUT = re.compile(
+    rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
 )
+# Stack frames and listed settings: what follows the indent cannot be a head.
+_INDENTED_LINES = re.compile(
+    rb"(?:[\t ][\t \d/:.,-]{0,40}+(?:[^\s\d/:.,\-\[{TDIWEF\x1b][^\n\x1b]*+)?+\n)++"
+)
+_CLASS = re.compile(rb"[\w$]*\.[\w.$]*")
 _TRACE_LINE = re.compile(
     rb"\s|$|Caused by: |Suppressed: |\.\.\. \d+ |[\w.$]+(?:Exception|Error|Throwable)\b"
 )
-# Prefixes of docker compose, journald and container runtimes.
-_WRAPPER = re.compile(
-    rb"[\w.-]+ *\| ?"
-    rb"|(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))"
-    rb" (?:std(?:out|err) [FP] |\S+ [\w.-]+(?:\[\d+\])?: )"
-)
-_COLOR = re.compile(rb"\x1b\[[0-9;]*[A-Za-z]")
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
+class LogEntry(NamedTuple):
     """One parsed coordinator line.
 
     ``position``: offset of the line's first byte in the uncompressed stream.  ``time_ms``: UTC; a
@@ -55,7 +56,7 @@ class LogEntry:
 
     file: str
     position: int
-    line_number: int  # from 1
+    line_number: int  # from 1, within the range
     time_ms: int | None
     line: LogLine
     text: str  # the decoded line without its end, and the lines that it was wrapped into
@@ -75,7 +76,7 @@ class Unreadable:
 
 @dataclass(slots=True)
 class LogCounts:
-    """The last item of a file: lines == events + unreadable + skipped + continuations."""
+    """The last item of a range: lines == events + unreadable + skipped + continuations."""
 
     file: str
     lines: int = 0
@@ -86,140 +87,68 @@ class LogCounts:
 
 
 def read_log(
-    stream: BinaryIO, *, file: str, timezone: str
+    stream: BinaryIO, *, file: str, timezone: str, within: ByteRange = WHOLE_FILE
 ) -> Iterator[LogEntry | Unreadable | LogCounts]:
     """Entries and unreadable lines in file order, then one LogCounts.
 
     ``stream`` may be gzip (detected by its first bytes); a damaged one is read up to the damage.
     ``timezone``: IANA name of the broker's wall clock, for dates without a zone.  A local time that
     occurs twice (end of summer time) is the first of the two until the file's dates step back, then
-    the second; a skipped local time has the offset before the change.  Raises
+    the second; a skipped local time has the offset before the change.  ``within``: one of
+    `byte_ranges`; the items and counts of all ranges are those of the file.  Raises
     zoneinfo.ZoneInfoNotFoundError.
     """
-    reader = _Reader(file, WallClock(timezone))
-    blocks = Blocks(stream)
-    for number, (position, raw) in enumerate(_lines(blocks), start=1):
-        item = reader.take(number, position, raw)
-        if item is not None:
-            yield item
-    last = reader.flush(breaks_off=not blocks.ends_in_newline)
-    if last is not None:
-        yield last
-    if reader.is_binary:
+
+    def before(position: int) -> _Reader:
+        """A reader that has read the file up to a line."""
+        here, reader = stream.tell(), _Reader(file, timezone)
+        for _ in _items(reader, Blocks(stream), ByteRange(0, position)):
+            pass
+        stream.seek(here)
+        return reader
+
+    reader = _Reader(file, timezone, before if within.start else None)
+    # A range begins with its first line: at the start, or after a newline from the byte before on.
+    blocks = Blocks(stream, max(0, within.start - 1))
+    yield from _items(reader, blocks, within)
+    if within.start == 0 and _is_binary(reader, stream, within):
         yield reader.damage("not text: encrypted, or an unknown compression", 0)
     elif blocks.damage is not None:
         yield reader.damage(blocks.damage, blocks.position)
     yield reader.counts
 
 
-class Blocks:
-    """A stream's bytes, uncompressed; ``damage`` is set if the stream turns out to be damaged."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self.position = 0
-        self.ends_in_newline = True
-        self.damage: str | None = None
-
-    def __iter__(self) -> Iterator[bytes]:
-        first = self._stream.read(_BLOCK_BYTES)
-        blocks = self._inflated(first) if first[:2] == _GZIP_MAGIC else self._following(first)
-        for block in blocks:
-            self.position += len(block)
-            self.ends_in_newline = block[-2:].rstrip(b"\0").endswith(b"\n")
-            yield block
-
-    def _following(self, block: bytes) -> Iterator[bytes]:
-        while block:
-            yield block
-            block = self._stream.read(_BLOCK_BYTES)
-
-    def _inflated(self, first: bytes) -> Iterator[bytes]:
-        """All gzip members in order, in blocks of at most _BLOCK_BYTES."""
-        gzip, within_member = zlib.decompressobj(31), False
-        for packed in self._following(first):
-            while packed:
-                before, within_member = gzip.copy(), True
-                try:
-                    block = gzip.decompress(packed, _BLOCK_BYTES)
-                except zlib.error as error:
-                    self.damage = f"gzip stream damaged: {error}"
-                    yield _up_to_damage(before, packed)
-                    return
-                yield block
-                packed = gzip.unconsumed_tail
-                if gzip.eof:
-                    packed = gzip.unused_data.lstrip(b"\0")  # tar and tapes pad with zeros
-                    gzip, within_member = zlib.decompressobj(31), False
-        if within_member:
-            self.damage = "gzip stream ends early"
+def _items(reader: _Reader, blocks: Blocks, within: ByteRange) -> Iterator[LogEntry | Unreadable]:
+    """Entries and unreadable lines of a range, reading on to complete the last."""
+    for position, chunk in chunks_of_lines(blocks, within_line=within.start > 0):
+        size = len(chunk) if within.end is None else lines_before(chunk, within.end - position)
+        yield from reader.take(position, chunk[:size])
+        if size == len(chunk):
+            continue
+        last = reader.complete(chunk[size:])
+        if last is not None:
+            yield last
+        if not reader.is_pending:
+            return
+    last = reader.flush(breaks_off=not blocks.ends_in_newline)
+    if last is not None:
+        yield last
 
 
-def _up_to_damage(gzip: Any, packed: bytes) -> bytes:
-    """The bytes before the damage, one by one, because a failing call returns none."""
-    out = []
-    with contextlib.suppress(zlib.error):
-        for byte in packed:
-            out.append(gzip.decompress(bytes((byte,))))
-    return b"".join(out)
+def _is_binary(reader: _Reader, stream: BinaryIO, within: ByteRange) -> bool:
+    """Whether no line of the file is a coordinator's, and most lines are not UTF-8.
 
-
-def _lines(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Position of each line's first byte in the stream, and the line as UTF-8 without its end."""
-    source = iter(blocks)
-    first = next(source, b"")
-    encoding, skip = _encoding(first)
-    following = _chain(first[skip:], source)
-    if encoding == "utf-8":
-        yield from _utf8_lines(following, skip)
-    else:
-        yield from _utf16_lines(following, skip, encoding)
-
-
-def _encoding(first: bytes) -> tuple[str, int]:
-    """Encoding of a text and the length of its byte order mark."""
-    if first.startswith(codecs.BOM_UTF8):
-        return "utf-8", 3
-    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
-        if first.startswith(mark):
-            return encoding, 2
-    sample = first[:1000]
-    if sample[1::2].count(0) > len(sample) // 4:
-        return "utf-16-le", 0
-    if sample[::2].count(0) > len(sample) // 4:
-        return "utf-16-be", 0
-    return "utf-8", 0
-
-
-def _chain(first: bytes, source: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from source
-
-
-def _utf8_lines(blocks: Iterable[bytes], position: int) -> Iterator[tuple[int, bytes]]:
-    rest = b""
-    for block in blocks:
-        *lines, rest = (rest + block).split(b"\n")
-        for line in lines:
-            yield position, line
-            position += len(line) + 1
-    if rest:
-        yield position, rest
-
-
-def _utf16_lines(
-    blocks: Iterable[bytes], position: int, encoding: str
-) -> Iterator[tuple[int, bytes]]:
-    decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
-    rest = ""
-    for block in blocks:
-        *lines, rest = (rest + decoder.decode(block)).split("\n")
-        for line in lines:
-            yield position, line.encode("utf-8", "replace")
-            position += len(line.encode(encoding, "replace")) + 2
-    rest += decoder.decode(b"", final=True)
-    if rest:
-        yield position, rest.encode("utf-8", "replace")
+    If the first range has no entry, the file is read up to its first entry.
+    """
+    if reader.counts.events:
+        return False
+    if within.end is None:
+        return reader.is_binary
+    whole = _Reader(reader.counts.file, "UTC")
+    for item in _items(whole, Blocks(stream), WHOLE_FILE):
+        if isinstance(item, LogEntry):
+            return False
+    return whole.is_binary
 
 
 class WallClock:
@@ -239,6 +168,10 @@ class WallClock:
         self._latest_ms = max(self._latest_ms, local_ms)
         return local_ms - self._offset_ms(local_ms, self._second_pass)
 
+    def depends_on_order(self, local_ms: int) -> bool:
+        """Whether the time occurs twice or not at all, so that earlier dates decide."""
+        return self._offset_ms(local_ms, 0) != self._offset_ms(local_ms, 1)
+
     def _offset_ms(self, local_ms: int, fold: int) -> int:
         quarter = local_ms // 900_000  # zones change on quarters of an hour
         if (quarter, fold) not in self._offsets:
@@ -254,20 +187,24 @@ class WallClock:
         return int(offset.total_seconds() * 1000)
 
 
-@dataclass(slots=True)
 class _Pending:
     """A line that may be a coordinator's, and the lines without a head after it."""
 
-    number: int
-    position: int
-    raw: bytes
-    text: str  # without wrapper
-    following: list[str] = field(default_factory=list)
-    is_trace: list[bool] = field(default_factory=list)  # False: perhaps a wrapped part of the line
+    __slots__ = ("beyond", "following", "is_trace", "number", "position", "raw", "text")
+
+    def __init__(self, number: int, position: int, raw: bytes, text: str) -> None:
+        self.number = number
+        self.position = position
+        self.raw = raw
+        self.text = text  # without wrapper
+        self.following: list[str] = []
+        self.is_trace: list[bool] = []  # False: perhaps a wrapped part of the line
+        self.beyond = 0  # following lines of the next range, which counts them
 
     def full_text(self, wraps: int) -> str:
         """The line, and the next ``wraps`` lines that it was wrapped into."""
-        return "\n".join([_text(self.raw), *self.following[:wraps]])
+        first = self.text if PLAIN_HEAD.match(self.raw) else text_of(self.raw)
+        return "\n".join([first, *self.following[:wraps]]) if wraps else first
 
     def trace(self, wraps: int) -> str | None:
         lines = zip(self.following[wraps:], self.is_trace[wraps:], strict=True)
@@ -275,11 +212,15 @@ class _Pending:
 
 
 class _Reader:
-    """Counts each line of a file once: as event, unreadable, skipped or continuation."""
+    """Counts each line of a range once: as event, unreadable, skipped or continuation."""
 
-    def __init__(self, file: str, clock: WallClock) -> None:
+    def __init__(
+        self, file: str, timezone: str, before: Callable[[int], _Reader] | None = None
+    ) -> None:
+        """``before``: reads the file up to a position; None from the start of the file on."""
         self.counts = LogCounts(file)
-        self._clock = clock
+        self._clock = WallClock(timezone)
+        self._before = before
         self._pending: _Pending | None = None
         self._had_head = False
         self._had_logger = False
@@ -291,20 +232,106 @@ class _Reader:
         """Whether no line is a coordinator's, and most lines are not UTF-8."""
         return not self.counts.events and 2 * self._unreadable_text > self.counts.lines
 
-    def take(self, number: int, position: int, raw: bytes) -> LogEntry | Unreadable | None:
-        """Takes the next line; returns the previous pending line, if this line completes it."""
-        self.counts.lines += 1
-        if _PLAIN_HEAD.match(raw):
-            body = raw
+    @property
+    def is_pending(self) -> bool:
+        """Whether the next line may belong to the last entry."""
+        return self._pending is not None
+
+    def take(self, position: int, chunk: bytes) -> Iterator[LogEntry | Unreadable]:
+        """Items that are complete with the lines of a chunk; ``position``: of its first byte."""
+        size, at = len(chunk), 0
+        first_word = second_word = -1
+        other_head = _other_layout_from(chunk, 0)
+        while at < size:
+            if first_word < at:
+                first_word = _find(chunk, _COORDINATOR_WORDS[0], at)
+            if second_word < at:
+                second_word = _find(chunk, _COORDINATOR_WORDS[1], at)
+            word = min(first_word, second_word)
+            start = other_head if other_head <= word else max(at, chunk.rfind(b"\n", at, word) + 1)
+            if self._pending is not None and other_head > at:
+                completed = self.flush()
+                if completed is not None:
+                    yield completed
+            if start > at:
+                breaks_off = start == size and not chunk.endswith(b"\n")
+                self._skip(chunk.count(b"\n", at, start) + breaks_off)
+                if start == size:
+                    return
+            end = _find(chunk, b"\n", start)
+            if start == other_head and self._pending is None:
+                at = self._skip_indented(chunk, start)
+                if at > start:
+                    other_head = _other_layout_from(chunk, at)
+                    continue
+            raw, at = chunk[start:end], end + 1
+            self.counts.lines += 1
+            if start == other_head:
+                other_head = _other_layout_from(chunk, at)
+                item = self._other_layout(position + start, raw)
+            else:
+                is_complete = at < size and other_head > at
+                item = self._plain(position + start, raw, is_complete=is_complete)
+            if item is not None:
+                yield item
+
+    def complete(self, chunk: bytes) -> LogEntry | Unreadable | None:
+        """The pending line as an item, if the next range's first lines complete it."""
+        at = 0
+        while self._pending is not None and at < len(chunk):
+            end = _find(chunk, b"\n", at)
+            raw, at = chunk[at:end], end + 1
+            body = unwrapped(raw)
+            if PLAIN_HEAD.match(raw) or has_head(body):
+                return self.flush()
+            self._pending.beyond += self._attach(self._pending, body)
+        return None
+
+    def _skip(self, lines: int) -> None:
+        """Lines of other loggers, in Kafka's own layout."""
+        self._had_head = True
+        self.counts.lines += lines
+        self.counts.skipped += lines
+
+    def _skip_indented(self, chunk: bytes, start: int) -> int:
+        """Counts the indented lines of another logger; returns where the next line begins."""
+        indented = _INDENTED_LINES.match(chunk, start)
+        if indented is None or may_have_date(indented[0]):
+            return start
+        if not self.counts.events and not _is_utf8(indented[0]):
+            return start
+        lines = chunk.count(b"\n", start, indented.end())
+        self.counts.lines += lines
+        if self._had_head:
+            self.counts.continuations += lines
         else:
-            body = _unwrapped(raw)
-            if not _ANY_HEAD.search(body, 0, _FARTHEST_HEAD):
-                self._follow(body)
-                return None
-        completed = self.flush() if self._pending else None
+            self.counts.skipped += lines
+        return indented.end()
+
+    def _plain(
+        self, position: int, raw: bytes, *, is_complete: bool
+    ) -> LogEntry | Unreadable | None:
+        """A line in Kafka's own layout; ``is_complete``: no line follows that may belong to it."""
+        self._had_head = True
+        if _is_of_other_logger(raw):
+            self.counts.skipped += 1
+            return None
+        pending = _Pending(self.counts.lines, position, raw, text_of(raw))
+        if is_complete:
+            return self._item(pending, parse_line(pending.text))
+        self._pending = pending
+        return None
+
+    def _other_layout(self, position: int, raw: bytes) -> LogEntry | Unreadable | None:
+        """A line with a prefix, a bare one, or one without a head; may complete the pending one."""
+        body = unwrapped(raw)
+        if not has_head(body):
+            self._follow(body)
+            return None
+        completed = self.flush()
         self._had_head = True
         if _COORDINATOR_WORDS[0] in body or _COORDINATOR_WORDS[1] in body:
-            self._pending = _Pending(number, position, raw, _text(body))
+            self._pending = _Pending(self.counts.lines, position, raw, text_of(body))
         else:
             self.counts.skipped += 1
         return completed
@@ -313,15 +340,21 @@ class _Reader:
         """A line without a head: a part of the pending line, or skipped."""
         if not self.counts.events and not _is_utf8(body):
             self._unreadable_text += 1
-        is_trace = self._had_head and _TRACE_LINE.match(body) is not None
-        pending = self._pending
-        if pending and (is_trace or len(pending.following) < _MOST_WRAPS):
-            pending.following.append(_text(body))
-            pending.is_trace.append(is_trace)
-        elif is_trace:
+        if self._pending is not None and self._attach(self._pending, body):
+            return
+        if self._had_head and _TRACE_LINE.match(body):
             self.counts.continuations += 1
         else:
             self.counts.skipped += 1
+
+    def _attach(self, pending: _Pending, body: bytes) -> bool:
+        """Whether the line may be a part of the pending one."""
+        is_trace = _TRACE_LINE.match(body) is not None
+        if not is_trace and len(pending.following) >= _MOST_WRAPS:
+            return False
+        pending.following.append(text_of(body))
+        pending.is_trace.append(is_trace)
+        return True
 
     def flush(self, *, breaks_off: bool = False) -> LogEntry | Unreadable | None:
         """The pending line as an item; None if it is not a coordinator's.
@@ -332,35 +365,71 @@ class _Reader:
         if pending is None:
             return None
         line, wraps = _joined(pending)
-        rest = pending.is_trace[wraps:]
-        self.counts.continuations += wraps + sum(rest)
-        self.counts.skipped += len(rest) - sum(rest)
+        if pending.following:
+            self._count_following(pending, wraps)
+        is_broken = breaks_off and not pending.following
+        return self._item(pending, line, wraps, is_broken=is_broken)
+
+    def _item(
+        self, pending: _Pending, line: LogLine | None, wraps: int = 0, *, is_broken: bool = False
+    ) -> LogEntry | Unreadable | None:
         if line is None:
             self.counts.skipped += 1
             return None
         if line.event is None:
             reason = f"unknown wording of {line.logger or 'a coordinator'}"
             return self._unreadable(pending, reason)
-        if breaks_off and not pending.following and self._had_logger and line.logger is None:
+        if is_broken and line.logger is None and self._is_with_loggers(pending.position):
             return self._unreadable(pending, "line breaks off at the end of the file")
         self._had_logger = self._had_logger or line.logger is not None
         return self._entry(pending, line, wraps)
 
+    def _is_with_loggers(self, position: int) -> bool:
+        """Whether an entry before a position names its logger."""
+        if not self._had_logger:
+            self._look_back(position)
+        return self._had_logger
+
+    def _count_following(self, pending: _Pending, wraps: int) -> None:
+        own = len(pending.following) - pending.beyond
+        traces = sum(pending.is_trace[wraps:own])
+        self.counts.continuations += min(wraps, own) + traces
+        self.counts.skipped += max(0, own - wraps) - traces
+
     def _entry(self, pending: _Pending, line: LogLine, wraps: int) -> LogEntry:
         self.counts.events += 1
-        if line.local_ms is not None and line.utc_offset_minutes is not None:
-            self._time_ms = line.local_ms - line.utc_offset_minutes * 60_000
-        elif line.local_ms is not None:
-            self._time_ms = self._clock.utc_ms(line.local_ms)
         return LogEntry(
             self.counts.file,
             pending.position,
             pending.number,
-            self._time_ms,
+            self._utc_ms(line, pending.position),
             line,
             pending.full_text(wraps),
             pending.trace(wraps) if pending.following else None,
         )
+
+    def _utc_ms(self, line: LogLine, position: int) -> int | None:
+        """The line's time, which becomes that of the next lines without a date."""
+        local_ms = line.local_ms
+        if local_ms is None:
+            if self._time_ms is None:
+                self._look_back(position)
+        elif line.utc_offset_minutes is not None:
+            self._time_ms = local_ms - line.utc_offset_minutes * 60_000
+        else:
+            if self._before is not None and self._clock.depends_on_order(local_ms):
+                self._look_back(position)
+            self._time_ms = self._clock.utc_ms(local_ms)
+        return self._time_ms
+
+    def _look_back(self, position: int) -> None:
+        """Take over what the lines before a position decide; from then on this reader decides."""
+        if self._before is None:
+            return
+        past, self._before = self._before(position), None
+        self._clock = past._clock
+        self._time_ms = past._time_ms
+        self._had_logger = self._had_logger or past._had_logger
 
     def _unreadable(self, pending: _Pending, reason: str) -> Unreadable:
         self.counts.unreadable += 1
@@ -371,6 +440,35 @@ class _Reader:
         self.counts.lines += 1
         self.counts.unreadable += 1
         return Unreadable(self.counts.file, position, self.counts.lines, damage, b"")
+
+
+def _find(chunk: bytes, word: bytes, at: int) -> int:
+    """The next occurrence from ``at`` on, or the end of the chunk."""
+    position = chunk.find(word, at)
+    return len(chunk) if position < 0 else position
+
+
+def _other_layout_from(chunk: bytes, at: int) -> int:
+    """The next line from ``at`` on that is not in Kafka's own layout, or the end of the chunk."""
+    if at == 0 and not PLAIN_HEAD.match(chunk):
+        return 0
+    before = _BEFORE_OTHER_HEAD.search(chunk, max(0, at - 1))
+    return len(chunk) if before is None else before.end()
+
+
+def _is_of_other_logger(raw: bytes) -> bool:
+    """Whether a line in Kafka's own layout ends in the name of a class that is no coordinator's."""
+    line = raw.rstrip(b"\r")
+    opening = line.rfind(b" (")
+    if opening < 0 or not line.endswith(b")") or not _is_other_class(line[opening + 2 : -1]):
+        return False
+    head = _DEFAULT_LAYOUT.match(line)
+    return head is not None and head.end() <= opening
+
+
+@lru_cache(maxsize=1024)
+def _is_other_class(name: bytes) -> bool:
+    return _CLASS.fullmatch(name) is not None and not is_coordinator_logger(name.decode())
 
 
 def _joined(pending: _Pending) -> tuple[LogLine | None, int]:
@@ -386,58 +484,6 @@ def _joined(pending: _Pending) -> tuple[LogLine | None, int]:
     return line, 0
 
 
-def _unwrapped(raw: bytes) -> bytes:
-    body = _COLOR.sub(b"", raw)
-    wrapper = _WRAPPER.match(body)
-    if wrapper and not _dated_by_wrapper_alone(body, wrapper.end()):
-        body = body[wrapper.end() :]
-    if body.startswith(b"{"):
-        return _from_json(body)
-    return body
-
-
-def _dated_by_wrapper_alone(body: bytes, end: int) -> bool:
-    """Whether the prefix has the line's only date and must be kept."""
-    return body[:1].isdigit() and not re.search(rb"\d\d:\d\d:\d\d", body[end : end + 40])
-
-
-_MESSAGES = ("message", "log", "msg", "MESSAGE")
-_LEVELS = ("level", "severity", "log.level", "levelname")
-_LOGGERS = ("logger", "loggerName", "logger_name", "log.logger", "class", "category")
-_DATES = ("timestamp", "@timestamp", "time", "ts", "date", "timeMillis")
-
-
-def _from_json(body: bytes) -> bytes:
-    """A JSON object's message as a line, with the object's date, level and logger where missing."""
-    try:
-        record = json.loads(body)
-    except ValueError:
-        return body
-    message = _first(record, _MESSAGES)
-    if not isinstance(message, str):
-        return body
-    line = message.rstrip("\r\n")
-    if not _ANY_HEAD.search(line.encode()[:200]) or line.startswith("[Group"):
-        date, level = _json_date(_first(record, _DATES)), _first(record, _LEVELS)
-        logger = _first(record, _LOGGERS)
-        line = f"[{date}] {level or 'INFO'} {line}" if date else f"{level or 'INFO'} {line}"
-        line = f"{line} ({logger})" if logger else line
-    return line.encode()
-
-
-def _first(record: Any, names: Iterable[str]) -> Any:
-    return next(
-        (record[name] for name in names if isinstance(record, dict) and name in record), None
-    )
-
-
-def _json_date(value: Any) -> str | None:
-    if isinstance(value, int | float):
-        seconds = value / 1000 if value > 1e11 else value
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return value if isinstance(value, str) else None
-
-
 def _is_utf8(body: bytes) -> bool:
     try:
         body.decode("utf-8")
@@ -446,7 +492,7 @@ def _is_utf8(body: bytes) -> bool:
     return True
 
 
-def _text(body: bytes) -> str:
+def text_of(body: bytes) -> str:
     """The line as text; bytes that are not UTF-8 are read as Latin-1, which keeps every byte."""
     try:
         text = body.decode("utf-8")

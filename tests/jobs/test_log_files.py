@@ -68,6 +68,13 @@ def test_a_binary_file_is_unreadable_not_a_quiet_log():
     assert counts.lines == counts.skipped + 1
 
 
+def test_indented_lines_may_be_binary_too():
+    _, unreadable, counts = read(b"\t\xff\n" * 3 + b"\ttext\n" * 2)
+
+    assert [line.reason[:8] for line in unreadable] == ["not text"]
+    assert counts == LogCounts("server.log", lines=6, unreadable=1, skipped=5)
+
+
 def test_an_empty_file():
     assert read(b"") == ([], [], LogCounts("server.log"))
 
@@ -194,6 +201,49 @@ def test_json_with_its_own_date_level_and_logger():
     assert entries[0].time_ms == 1_704_164_645_678
     assert (entries[0].line.level, entries[0].line.logger) == ("INFO", LOGGER)
     assert entries[0].line.event.generation == 7
+
+
+def test_half_a_character_in_json_is_replaced():
+    line = stabilized(7).replace("group g ", r"group g\ud800 ")
+
+    entries, _, _ = read(f'{{"message": "{line}"}}'.encode())
+
+    assert entries[0].line.event.group_id == "g?"
+
+
+@pytest.mark.parametrize("time", ["1e300", "-1e300", "Infinity", "NaN"])
+def test_json_with_an_impossible_time_has_no_date(time):
+    bare = stabilized(7).partition("] INFO ")[2]
+
+    entries, _, _ = read(f'{{"time": {time}, "message": "{bare}"}}'.encode())
+
+    assert [e.time_ms for e in entries] == [None]
+
+
+def test_lines_of_other_loggers_with_the_coordinators_words_are_skipped():
+    lines = [
+        "[2024-01-02 03:04:05,678] INFO [TransactionCoordinator id=1] Starting up. "
+        "(kafka.coordinator.transaction.TransactionCoordinator)",
+        "[2024-01-02 03:04:05,678] INFO Metadata of a group (kafka.server.KafkaApis)\r",
+        "[2024-01-02 03:04:05,678] INFO Metadata of a topic",
+    ]
+
+    entries, unreadable, counts = read("\n".join([*lines, stabilized(7)]).encode())
+
+    assert generations(entries) == [7]
+    assert not unreadable
+    assert counts == LogCounts("server.log", lines=4, events=1, skipped=3)
+
+
+def test_indented_lines_belong_to_the_line_before_them():
+    settings = ["\tadvertised.listeners = null", " group.id = 1-2", "\t", "\t... 5 more"]
+    heads = ["\tat 2024-01-02 03:04:05 a head", "  {", " - INFO a head", "\tafter a head"]
+
+    _, _, before = read("\n".join([*settings, OTHER]).encode())
+    _, _, after = read("\n".join([OTHER, *settings, *heads]).encode())
+
+    assert before == LogCounts("server.log", lines=5, skipped=5)
+    assert after == LogCounts("server.log", lines=9, skipped=4, continuations=5)
 
 
 TRACE = """\
