@@ -12,7 +12,7 @@ from jobs.alerts.settings import AlertSettings, Thresholds
 from jobs.command_line.config import ISOLATION_LEVELS, Config
 from jobs.command_line.packaged_files import CONF
 from jobs.console.errors import UsageError
-from jobs.sources.kafka import DEFAULTS
+from jobs.sources.kafka import OFFSETS_PER_SLICE, SLICE_SETTING
 
 HEAD = """\
 # Settings of Regroup with their defaults: `regroup nightly --conf {name} ...`.
@@ -108,8 +108,7 @@ def _kafka() -> str:
         ISOLATION_LEVELS[0],
         f"or {ISOLATION_LEVELS[1]}, if a transaction hangs",
     )
-    [(name, value)] = DEFAULTS.items()
-    limit = _setting(name, int(value), "Spark's Kafka source: maximum number of records per batch")
+    limit = _setting(SLICE_SETTING, OFFSETS_PER_SLICE, "maximum number of records per batch")
     lines = (level + limit).splitlines()
     return "".join(f"{line if line.startswith('#') else f'# {line}'}\n" for line in lines)
 

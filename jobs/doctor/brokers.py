@@ -16,11 +16,11 @@ from jobs.doctor.kafka_client import (
     NoAnswer,
     Problem,
     address_text,
-    client_settings,
     request_metadata,
 )
 from jobs.doctor.results import CheckResult, failure, ok, warning
 from jobs.sources.kafka import Kafka
+from jobs.sources.kafka_settings import client_settings
 from jobs.sources.segments import TOPIC
 
 REMEDIES = {

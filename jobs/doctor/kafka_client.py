@@ -1,15 +1,11 @@
-"""Ask a Kafka broker for its metadata, as librdkafka sees it with the settings of [kafka].
-
-The configuration has the names of Kafka's Java clients, because Spark uses these.  librdkafka has
-the same names for most settings; `client_settings` translates the others.
-"""
+"""Ask a Kafka broker for its metadata, as librdkafka sees it with the settings of [kafka]."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
@@ -23,13 +19,6 @@ Address = tuple[str, int]
 ANSWER_LIMIT_S = 5.0
 RETRY_LIMIT_S = 1.0  # a host name may have several addresses: one that refuses decides nothing yet
 ATTEMPT_S = 0.2
-SAME_NAME = (
-    "client.dns.lookup",
-    "sasl.mechanism",
-    "security.protocol",
-    "ssl.cipher.suites",
-    "ssl.key.password",
-)
 FIXED: dict[str, Any] = {
     "allow.auto.create.topics": False,
     "client.id": "regroup-doctor",
@@ -38,7 +27,6 @@ FIXED: dict[str, Any] = {
     "reconnect.backoff.ms": 500,  # few logins with a wrong password: accounts may get locked
 }
 _ALL_DOWN = KafkaError._ALL_BROKERS_DOWN
-_JAAS_OPTION = re.compile(r'(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]+))')
 _IN_STATE = re.compile(r" \(after \d+ms in state (\w+)[^)]*\)$")
 _BROKER = re.compile(r"^\S+/\w+: ")
 _FAILED = re.compile(r"^(?:Connect to \S+ failed|Failed to resolve '[^']*'): ")
@@ -68,79 +56,6 @@ class BrokerMetadata:
     brokers: dict[int, Address]
     error: str | None
     leaders: dict[int, int]
-
-
-@dataclass
-class ClientSettings:
-    """``values``: settings for librdkafka, which may hold passwords.  ``untranslatable``: settings
-    that librdkafka has no equivalent for."""
-
-    values: dict[str, str] = field(default_factory=dict, repr=False)
-    untranslatable: list[str] = field(default_factory=list)
-
-
-def client_settings(java: Mapping[str, str]) -> ClientSettings:
-    """Security settings of a Java client, translated for librdkafka; all other settings are left
-    out.
-
-    Source: librdkafka's CONFIGURATION.md; Kafka's SslConfigs, SaslConfigs.
-    """
-    client = ClientSettings({name: java[name] for name in SAME_NAME if name in java})
-    protocol = java.get("security.protocol", "PLAINTEXT").upper()
-    if protocol.endswith("SSL"):
-        _translate_truststore(java, client)
-        _translate_keystore(java, client)
-        if "ssl.endpoint.identification.algorithm" in java:  # Java: empty for no check
-            algorithm = java["ssl.endpoint.identification.algorithm"] or "none"
-            client.values["ssl.endpoint.identification.algorithm"] = algorithm
-    if protocol.startswith("SASL"):
-        _translate_login(java, client)
-    return client
-
-
-def _translate_truststore(java: Mapping[str, str], client: ClientSettings) -> None:
-    """librdkafka reads trusted certificates as PEM only."""
-    store_type = java.get("ssl.truststore.type", "JKS").upper()
-    if "ssl.truststore.certificates" in java:
-        client.values["ssl.ca.pem"] = java["ssl.truststore.certificates"]
-    elif "ssl.truststore.location" in java and store_type == "PEM":
-        client.values["ssl.ca.location"] = java["ssl.truststore.location"]
-    elif "ssl.truststore.location" in java:
-        client.untranslatable.append(f"ssl.truststore.location ({store_type})")
-
-
-def _translate_keystore(java: Mapping[str, str], client: ClientSettings) -> None:
-    """A PEM keystore holds key and certificate in one file; PKCS12 has the same names."""
-    store_type = java.get("ssl.keystore.type", "JKS").upper()
-    if "ssl.keystore.certificate.chain" in java:
-        client.values["ssl.certificate.pem"] = java["ssl.keystore.certificate.chain"]
-        client.values["ssl.key.pem"] = java.get("ssl.keystore.key", "")
-    elif "ssl.keystore.location" not in java:
-        return
-    elif store_type == "PEM":
-        client.values["ssl.certificate.location"] = java["ssl.keystore.location"]
-        client.values["ssl.key.location"] = java["ssl.keystore.location"]
-    elif store_type == "PKCS12":
-        names = ("ssl.keystore.location", "ssl.keystore.password")
-        client.values |= {name: java[name] for name in names if name in java}
-    else:
-        client.untranslatable.append(f"ssl.keystore.location ({store_type})")
-
-
-def _translate_login(java: Mapping[str, str], client: ClientSettings) -> None:
-    mechanism = java.get("sasl.mechanism", "GSSAPI")
-    if mechanism != "PLAIN" and not mechanism.startswith("SCRAM-"):
-        client.untranslatable.append(f"sasl.mechanism ({mechanism})")
-        return
-    options = {
-        name: re.sub(r"\\(.)", r"\1", quoted) or bare
-        for name, quoted, bare in _JAAS_OPTION.findall(java.get("sasl.jaas.config", ""))
-    }
-    if not {"username", "password"} <= options.keys():
-        client.untranslatable.append("sasl.jaas.config (no username and password)")
-        return
-    client.values["sasl.username"] = options["username"]
-    client.values["sasl.password"] = options["password"]
 
 
 def request_metadata(address: Address, settings: Mapping[str, str]) -> BrokerMetadata | NoAnswer:

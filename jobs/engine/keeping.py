@@ -8,14 +8,18 @@ import atexit
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 from jobs.engine.embedded import is_embedded
 
@@ -51,11 +55,27 @@ def computed_in_one_partition(rows: DataFrame) -> DataFrame:
     return computed(rows if is_embedded(rows.sparkSession) else rows.coalesce(1))
 
 
+def frame_of_batches(
+    session: SparkSession, batches: Iterable[pa.RecordBatch], schema: pa.Schema
+) -> DataFrame:
+    """The rows of all batches as a frame of the embedded engine; holds one batch at a time."""
+    folder = _scratch() / uuid4().hex
+    folder.mkdir()
+    with pq.ParquetWriter(folder / "0.parquet", schema) as file:
+        for batch in batches:
+            file.write_batch(batch)
+    return _frame_of_files(session, folder, from_arrow_schema(schema))
+
+
 def _in_files(rows: DataFrame) -> DataFrame:
     folder = _scratch() / uuid4().hex
     rows.write.parquet(str(folder))
-    schema = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in rows.schema)
-    read = rows.sparkSession.read.schema(schema).parquet(str(folder))
+    return _frame_of_files(rows.sparkSession, folder, rows.schema)
+
+
+def _frame_of_files(session: SparkSession, folder: Path, schema: StructType) -> DataFrame:
+    columns = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in schema)
+    read = session.read.schema(columns).parquet(str(folder))
     # The plans of all frames made from this one refer to its plan.
     weakref.finalize(read._plan, shutil.rmtree, folder, ignore_errors=True)
     return read

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import ClassVar
+from datetime import date
+from typing import Any, ClassVar
 
-from deltalake import CommitProperties, DeltaTable, write_deltalake
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, QueryBuilder, write_deltalake
 from deltalake.exceptions import CommitFailedError
 from deltalake.schema import Schema
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from jobs.engine.embedded import batches_of
 from jobs.lake.commit_log import FileLogFolder, LogFolder
-from jobs.lake.tables import Changes, Lake, schema_with_comments
-from schemas import table_partitioning
+from jobs.lake.new_rows import first_per_key, range_of, split_by_stored
+from jobs.lake.tables import (
+    Changes,
+    Lake,
+    schema_of,
+    schema_with_comments,
+    times_between,
+    with_neighbors,
+)
+from schemas import table_key, table_partitioning
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,64 @@ class EmbeddedLake(Lake):
         labels = {"userMetadata": self._labels[-1]} if self._labels else {}
         return CommitProperties(custom_metadata=labels)
 
+    def frame(self, table: str, rows: Iterable[Any]) -> DataFrame:
+        # Nullable, as stored rows are: a cogroup has nulls for the side without the group.
+        fields = [StructField(field.name, field.dataType) for field in schema_of(table)]
+        local = self.spark.createDataFrame(list(rows), StructType(fields))
+        # The nested types of local rows have metadata, which a cast to the same type removes.
+        types = {field.name: field.dataType.simpleString() for field in fields}
+        return local.select(*(F.col(name).cast(type_).alias(name) for name, type_ in types.items()))
+
+    # Writing rows that are in Arrow
+
+    def add_new(
+        self,
+        table: str,
+        rows: pa.Table,
+        *,
+        replaces: str | None = None,
+        timed_by: str | None = None,
+    ) -> None:
+        """Add the rows whose key the table does not have, in one commit.
+
+        ``replaces``: a column; a row whose stored row has another value there replaces that row.
+        ``timed_by``: see `insert_new`.  Holds the keys of some of the stored rows of these dates.
+        """
+        key = table_key(table)
+        rows = first_per_key(rows, key)
+        with self.fill_lock(table):
+            self._create(table)
+            if not rows.num_rows:
+                return
+            stored = self._stored_keys(table, rows, replaces, timed_by)
+            new, changed = split_by_stored(rows, key, stored, replaces)
+            if new.num_rows:
+                self._append_batches(table, new)
+            if changed.num_rows:
+                on = self._same_key(key, _dates_near(changed))
+                changes = Changes(update=None, update_if=f"NOT t.{replaces} <=> n.{replaces}")
+                self._merge_batches(table, changed.to_reader, on, changes)
+
+    def _stored_keys(
+        self, table: str, rows: pa.Table, further: str | None, timed_by: str | None
+    ) -> pa.RecordBatchReader:
+        """Keys, and column ``further``, of the stored rows whose key may be among those of rows."""
+        key = table_key(table)
+        where = [self._same_key([], _dates_near(rows), _times(rows, timed_by))]
+        where += [self._is_between(name, *range_of(rows.column(name))) for name in key[1:]]
+        columns = ", ".join(dict.fromkeys([*key, *([further] if further else [])]))
+        query = f"SELECT {columns} FROM t WHERE {' AND '.join(where)}"
+        reader = QueryBuilder().register("t", self._delta(table)).execute(query)
+        return pa.RecordBatchReader.from_stream(reader)
+
+    def _is_between(self, column: str, first: str | int, last: str | int) -> str:
+        """The condition by which files are skipped, for a key's column."""
+        low, high = (str(x) if isinstance(x, int) else self._literal(x) for x in (first, last))
+        return f"t.{column} >= {low} AND t.{column} <= {high}"
+
+    def _append_batches(self, table: str, rows: pa.Table | pa.RecordBatchReader) -> None:
+        write_deltalake(self.path(table), rows, mode="append", commit_properties=self._commit())
+
     # Maintenance
 
     def delete_rows(self, table: str, where: str) -> int:
@@ -67,6 +136,10 @@ class EmbeddedLake(Lake):
 
     # What each engine does its own way
 
+    @staticmethod
+    def _literal(text: str) -> str:
+        return _quoted(text)
+
     def _is_written(self, table: str) -> bool:
         return DeltaTable.is_deltatable(self.path(table))
 
@@ -78,9 +151,7 @@ class EmbeddedLake(Lake):
         return self.spark.read.schema(schema).format("delta").load(self.path(table))
 
     def _append(self, table: str, rows: DataFrame) -> None:
-        write_deltalake(
-            self.path(table), batches_of(rows), mode="append", commit_properties=self._commit()
-        )
+        self._append_batches(table, batches_of(rows))
 
     def _replace(self, table: str, rows: DataFrame, where: str) -> None:
         self.retry_on_conflict(
@@ -94,9 +165,14 @@ class EmbeddedLake(Lake):
         )
 
     def _execute_merge(self, table: str, rows: DataFrame, on: str, changes: Changes) -> None:
+        self._merge_batches(table, lambda: batches_of(rows), on, changes)
+
+    def _merge_batches(
+        self, table: str, batches: Callable[[], pa.RecordBatchReader], on: str, changes: Changes
+    ) -> None:
         def merge() -> None:
             merger = self._delta(table).merge(
-                batches_of(rows),
+                batches(),
                 on,
                 source_alias="n",
                 target_alias="t",
@@ -131,6 +207,24 @@ class EmbeddedLake(Lake):
 
     def _delta(self, table: str) -> DeltaTable:
         return DeltaTable(self.path(table))
+
+
+def _dates_near(rows: pa.Table) -> list[date] | None:
+    """Dates of stored rows that may have a key of these rows; None if rows have no date."""
+    if "event_date" not in rows.schema.names:
+        return None
+    return with_neighbors(rows.column("event_date").unique().to_pylist())
+
+
+def _times(rows: pa.Table, timed_by: str | None) -> list[str]:
+    if timed_by is None:
+        return []
+    return [times_between(timed_by, *range_of(rows.column(timed_by).cast(pa.int64())))]
+
+
+def _quoted(text: str) -> str:
+    """A string in the SQL of DataFusion, which has no escapes."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _delta_schema(schema: StructType) -> Schema:

@@ -22,7 +22,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructField
 
 from jobs.lake.commit_log import FileLogFolder, LogFolder
-from jobs.lake.tables import Changes, Lake, literal, schema_with_comments
+from jobs.lake.tables import Changes, Lake, schema_with_comments
 from schemas import table_partitioning
 
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
@@ -91,6 +91,10 @@ class SparkLake(Lake):
 
     # What each engine does its own way
 
+    @staticmethod
+    def _literal(text: str) -> str:
+        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
     def _is_written(self, table: str) -> bool:
         return bool(DeltaTable.isDeltaTable(self.spark, self.path(table)))
 
@@ -120,7 +124,7 @@ class SparkLake(Lake):
         path = self.path(table).replace("`", "``")
         added = ", ".join(
             f"`{column.name}` {column.dataType.simpleString()}"
-            f" COMMENT {literal(column.metadata['comment'])}"
+            f" COMMENT {self._literal(column.metadata['comment'])}"
             for column in columns
         )
         self.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({added})")

@@ -101,6 +101,11 @@ class Lake(ABC):
         serialized."""
         return self.lock(f"derive {self.cluster_id}")
 
+    def fill_lock(self, table: str) -> AbstractContextManager[None]:
+        """The lock for adding this cluster's rows by key: an engine may append rows whose keys it
+        did not find, which no transaction checks."""
+        return self.lock(f"fill {table} {self.cluster_id}")
+
     # Reading
 
     def has(self, table: str) -> bool:
@@ -136,13 +141,12 @@ class Lake(ABC):
         ``timed_by``: a time column that depends on the key alone; only files whose times overlap
         those of ``df`` are read.
         """
-        with self.lock(f"fill {table}"):
-            is_new = not self.has(table)
-            if is_new:
+        with self.fill_lock(table):
+            if self.has(table):
+                self._merge(table, df, Changes(), timed_by)
+            else:
                 self._create(table)
                 self._append(table, conform(df, table))
-        if not is_new:
-            self._merge(table, df, Changes(), timed_by)
 
     def upsert(
         self, table: str, df: DataFrame, *, if_: str | None = None, timed_by: str | None = None
@@ -151,8 +155,9 @@ class Lake(ABC):
         holds: SQL over ``t``, the stored row, and ``n``, the new one.  ``timed_by``: see
         `insert_new`.
         """
-        self._create(table)
-        self._merge(table, df, Changes(update=None, update_if=if_), timed_by)
+        with self.fill_lock(table):
+            self._create(table)
+            self._merge(table, df, Changes(update=None, update_if=if_), timed_by)
 
     def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
         """Replace this cluster's rows that meet ``where`` by ``df``, in one transaction.
@@ -160,7 +165,7 @@ class Lake(ABC):
         An error of the engine if a row of ``df`` does not meet it.
         """
         self._create(table)
-        own = f"cluster_id = {literal(self.cluster_id)} AND ({where})"
+        own = f"cluster_id = {self._literal(self.cluster_id)} AND ({where})"
         self._replace(table, conform(df, table), own)
 
     def update_column(
@@ -184,7 +189,7 @@ class Lake(ABC):
     def _same_key(self, key: list[str], dates: list[date] | None, times: Iterable[str] = ()) -> str:
         """The merge's condition.  Literals for the stored rows' cluster, dates and times let Delta
         skip the other files."""
-        on = [f"t.cluster_id = {literal(self.cluster_id)}", *times]
+        on = [f"t.cluster_id = {self._literal(self.cluster_id)}", *times]
         on += [] if dates is None else [f"t.event_date IN {dates_in(dates)}"]
         return " AND ".join([*on, *(f"t.{column} <=> n.{column}" for column in key)])
 
@@ -272,6 +277,11 @@ class Lake(ABC):
 
     # What each engine does its own way
 
+    @staticmethod
+    @abstractmethod
+    def _literal(text: str) -> str:
+        """An SQL string in the conditions that `_replace` and `_execute_merge` take."""
+
     @abstractmethod
     def _is_written(self, table: str) -> bool: ...
 
@@ -316,15 +326,27 @@ def _dates_and_times(df: DataFrame, timed_by: str | None) -> tuple[list[date], l
     time = F.lit(None).cast("timestamp") if timed_by is None else F.col(timed_by)
     ends = [F.unix_micros(f(time)).alias(name) for f, name in ((F.min, "first"), (F.max, "last"))]
     days = df.groupBy("event_date").agg(*ends).collect()
-    dates = {row.event_date + timedelta(days=by) for row in days for by in (-1, 0, 1)}
+    dates = with_neighbors(row.event_date for row in days)
     if timed_by is None:
-        return sorted(dates), []
-    times = [f"t.{timed_by} IS NULL"]
-    if timed := [row for row in days if row.first is not None]:
-        first, last = min(row.first for row in timed), max(row.last for row in timed)
-        between = f"{_timestamp(first)} AND t.{timed_by} <= {_timestamp(last)}"
-        times.append(f"t.{timed_by} >= {between}")
-    return sorted(dates), [f"({' OR '.join(times)})"]
+        return dates, []
+    timed = [row for row in days if row.first is not None]
+    first = min((row.first for row in timed), default=None)
+    return dates, [times_between(timed_by, first, max((row.last for row in timed), default=None))]
+
+
+def with_neighbors(dates: Iterable[date]) -> list[date]:
+    """The dates and the dates beside them, sorted."""
+    return sorted({day + timedelta(days=by) for day in dates for by in (-1, 0, 1)})
+
+
+def times_between(column: str, first: int | None, last: int | None) -> str:
+    """The condition that a stored row's time is null or between these, in microseconds since the
+    epoch; None for both: it is null."""
+    times = [f"t.{column} IS NULL"]
+    if first is not None and last is not None:
+        between = f"{_timestamp(first)} AND t.{column} <= {_timestamp(last)}"
+        times.append(f"t.{column} >= {between}")
+    return f"({' OR '.join(times)})"
 
 
 def _timestamp(micros: int) -> str:
@@ -351,8 +373,3 @@ def conform(df: DataFrame, table: str) -> DataFrame:
     """
     schema = StructType([StructField(f.name, f.dataType) for f in schema_of(table)])
     return df.select(*schema.names).to(schema)  # `to` alone would fill a missing column with nulls
-
-
-def literal(text: str) -> str:
-    """An SQL string."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -21,7 +21,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from coordinator_core.simulation import Fleet
-from jobs import ingest
+from jobs.bronze import counts
+from jobs.bronze.table_rows import LOG_EVENTS, SEGMENTS, records
 from jobs.engine.keeping import kept
 from jobs.lake.tables import Lake
 from jobs.simulate.output_files import write
@@ -64,13 +65,14 @@ def run(lake: Lake, spec: SimulationSpec, seed: int) -> Counts:
         of_segments = rows.where("of_segment IS NOT NULL").select("of_segment.*")
         of_logs = rows.where("of_log IS NOT NULL").select("of_log.*")
         cluster_id = lake.cluster_id
-        lake.insert_new("offsets_records", ingest.offsets_records(of_segments, cluster_id))
-        lake.insert_new("broker_log_events", ingest.broker_log_events(of_logs, cluster_id))
-        lake.insert_new("ingested_files", ingest.segment_files(of_segments, cluster_id))
-        lake.insert_new("ingested_files", ingest.log_files(of_logs, cluster_id))
+        of_topic = records(SEGMENTS).frame(of_segments, cluster_id)
+        lake.insert_new("offsets_records", of_topic)
+        lake.insert_new("broker_log_events", LOG_EVENTS.frame(of_logs, cluster_id))
+        lake.insert_new("ingested_files", counts.segment_files(of_segments, cluster_id))
+        lake.insert_new("ingested_files", counts.log_files(of_logs, cluster_id))
         kinds = F.coalesce("of_segment.kind", "of_log.kind")
-        counts = {row[0]: row[1] for row in rows.groupBy(kinds).count().collect()}
-    return Counts(len(spec.fleet.groups), counts.get("record", 0), counts.get("event", 0))
+        of_kind = {row[0]: row[1] for row in rows.groupBy(kinds).count().collect()}
+    return Counts(len(spec.fleet.groups), of_kind.get("record", 0), of_kind.get("event", 0))
 
 
 def simulated_rows(lake: Lake, spec: SimulationSpec, seed: int) -> DataFrame:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +17,6 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from jobs.console.errors import UsageError
@@ -29,6 +29,7 @@ from jobs.sources.dump_files import (
     json_columns,
     json_rows,
 )
+from jobs.sources.dump_tables import all_raw_rows, delta_batches, parquet_batches
 from jobs.sources.files import list_files, open_file
 from jobs.sources.raw_records import RAW
 from jobs.sources.rows import RowBuffer, rows_of_files
@@ -67,20 +68,28 @@ class Dump:
         self.files[format_, tuple(sorted(columns.items()))].append(file)
 
     def rows(self, spark: SparkSession) -> DataFrame:
-        """RAW of all records."""
+        """RAW of all records, by Spark's tasks."""
         if self.delta:
             table = spark.read.format("delta").load(self.delta)
-            return _tabular(table, self._columns, _content_hash_without_offset)
+            return _tabular(table, self._columns, F.lit(None).cast("long"))
         frames = [
-            _parquet(spark, files, dict(columns))
+            _tabular(spark.read.parquet(*files), dict(columns), F.col("_metadata.row_index"))
             if format_ == "parquet"
             else _read_by_python(spark, files, format_, dict(columns))
             for (format_, columns), files in self.files.items()
         ]
-        rows = frames[0]
-        for frame in frames[1:]:
-            rows = rows.unionByName(frame)
-        return rows
+        return reduce(DataFrame.unionByName, frames)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """RAW of all records, read in this process."""
+        if self.delta:
+            yield from delta_batches(self.delta, self._columns)
+        for (format_, columns), files in self.files.items():
+            for file in files:
+                if format_ == "parquet":
+                    yield from parquet_batches(file, dict(columns))
+                else:
+                    yield from file_rows(file, format_, dict(columns))
 
 
 def _columns(format_: str, file: str) -> Columns:
@@ -126,47 +135,16 @@ def _delta_names(root: str) -> Iterator[tuple[str, ...]]:
         yield from ((field.name, inner.name) for inner in getattr(field.type, "fields", ()))
 
 
-def _parquet(spark: SparkSession, files: list[str], columns: Columns) -> DataFrame:
-    return _tabular(spark.read.parquet(*files), columns, lambda _: F.col("_metadata.row_index"))
-
-
-def _content_hash_without_offset(fields: Mapping[str, Column]) -> Column:
-    """A position for rows without a valid offset: Delta has no row numbers, so a content hash."""
-    content = F.pmod(F.xxhash64(*fields.values()), F.lit(1 << 62))
-    return F.when(fields["offset"].try_cast("long") >= 0, -1).otherwise(content)
-
-
-def _tabular(
-    df: DataFrame, columns: Columns, position: Callable[[Mapping[str, Column]], Column]
-) -> DataFrame:
-    fields = {name: _field(df, path) for name, path in columns.items()}
-    times = _time_ms(fields["timestamp"], _type(df, columns["timestamp"]))
-    keys, values = (_binary(fields[n], _type(df, columns[n])) for n in ("key", "value"))
-    partition, offset = (fields[n].try_cast("long") for n in ("partition", "offset"))
-    reasons = F.coalesce(
-        _unless(partition.between(0, (1 << 31) - 1), "partition", fields["partition"]),
-        _unless(offset >= 0, "offset", fields["offset"]),
-        _unless(times.isNotNull() | fields["timestamp"].isNull(), "timestamp", fields["timestamp"]),
-        F.when(fields["key"].isNotNull() & keys.isNull(), "key is not base64"),
-        F.when(fields["value"].isNotNull() & values.isNull(), "value is not base64"),
+def _tabular(df: DataFrame, columns: Columns, row_index: Column) -> DataFrame:
+    """RAW of a frame whose rows have Spark's `_metadata`."""
+    fields = {name: _field(df, path).alias(name) for name, path in columns.items()}
+    selected = df.select(
+        *fields.values(),
+        "_metadata.file_path",
+        "_metadata.file_size",
+        row_index.alias("row_index"),
     )
-    path = F.col("_metadata.file_path")
-    row = {
-        "file": _local(path),
-        "bytes": F.col("_metadata.file_size"),
-        "position": position(fields),
-        "topic": fields["topic"].cast("string") if "topic" in fields else F.lit(None),
-        "partition": F.when(partition.between(0, (1 << 31) - 1), partition),
-        "log_offset": F.when(offset >= 0, offset),
-        "time_ms": times,
-        "key": keys,
-        "value": values,
-        "aborted": F.lit(None),
-        "reason": reasons,
-        "unread_bytes": F.lit(None),
-    }
-    types = {field.name: field.dataType for field in from_arrow_schema(RAW)}
-    return df.select(*(value.cast(types[name]).alias(name) for name, value in row.items()))
+    return selected.mapInArrow(all_raw_rows, from_arrow_schema(RAW))
 
 
 def _field(df: DataFrame, path: tuple[str, ...]) -> Column:
@@ -174,39 +152,6 @@ def _field(df: DataFrame, path: tuple[str, ...]) -> Column:
     for name in path[1:]:
         column = column.getField(name)
     return column
-
-
-def _type(df: DataFrame, path: tuple[str, ...]) -> T.DataType:
-    data_type: Any = df.schema
-    for name in path:
-        data_type = data_type[name].dataType
-    return data_type  # type: ignore[no-any-return]  # indexing a StructType is untyped
-
-
-def _time_ms(time: Column, data_type: T.DataType) -> Column:
-    if isinstance(data_type, T.TimestampType | T.TimestampNTZType):
-        return F.unix_millis(time.cast("timestamp"))
-    number = time.try_cast("long")
-    if isinstance(data_type, T.StringType):
-        return F.coalesce(number, F.unix_millis(time.try_cast("timestamp")))
-    return number
-
-
-def _binary(field: Column, data_type: T.DataType) -> Column:
-    if isinstance(data_type, T.BinaryType):
-        return field
-    return F.try_to_binary(field.cast("string"), F.lit("base64"))
-
-
-def _unless(is_valid: Column, name: str, field: Column) -> Column:
-    shown = F.coalesce(F.left(field.cast("string"), F.lit(80)), F.lit("None"))
-    return F.when(~F.coalesce(is_valid, F.lit(False)), F.concat(F.lit(f"{name} "), shown))
-
-
-def _local(uri: Column) -> Column:
-    """The path as in other tables: local files without scheme and percent-encoding."""
-    path = F.url_decode(F.replace(uri, F.lit("+"), F.lit("%2B")))
-    return F.when(uri.startswith("file:"), F.regexp_replace(path, "^file:/+", "/")).otherwise(uri)
 
 
 def _read_by_python(

@@ -165,11 +165,18 @@ def _time_ms(field: Any) -> int | None:
 def _bytes(field: Any, name: str) -> bytes | None:
     if field is None or isinstance(field, bytes):
         return field
+    data = decoded_base64(field)
+    if data is None:
+        raise ValueError(f"{name} is not base64")
+    return data
+
+
+def decoded_base64(text: Any) -> bytes | None:
+    """None for anything but base64.  Spark's base64() and MIME break it into lines."""
     try:
-        # Spark's base64() and MIME break it into lines.
-        return base64.b64decode("".join(field.split()), validate=True)
+        return base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, AttributeError, TypeError, ValueError):
-        raise ValueError(f"{name} is not base64") from None
+        return None
 
 
 def _shown(field: Any) -> str:

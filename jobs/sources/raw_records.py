@@ -1,4 +1,4 @@
-"""Records of a consumer or a dump, as rows of the source `segments`.
+"""Records of a consumer or a dump, as rows of the bronze tables.
 
 Such records lack what a segment's batches have: message format, byte position, transaction.
 """
@@ -6,16 +6,17 @@ Such records lack what a segment's batches have: message format, byte position, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from jobs.bulk.unreadable import unreadable_records
 from jobs.sources.rows import DateRange
-from jobs.sources.segments import LAST_TIME_MS, TOPIC
+from jobs.sources.segments import TOPIC, are_in, days_of, key_types, times_of
 
 # topic: null means __consumer_offsets.  aborted: part of an aborted transaction.  unread_bytes:
 # length of unreadable bytes between records, null for a record.
@@ -35,41 +36,92 @@ RAW = pa.schema(
         ("unread_bytes", pa.int64()),
     ]
 )
+# One row per input: `record`, `quarantined`, `skipped` (another topic) or `other date`.
+ROWS = pa.schema(
+    [
+        ("kind", pa.string()),
+        ("file", pa.string()),
+        ("position", pa.int64()),
+        ("topic_partition", pa.string()),
+        ("log_offset", pa.int64()),
+        ("append_time", pa.timestamp("us", tz="UTC")),
+        ("event_date", pa.date32()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("key_type", pa.int32()),
+        ("magic", pa.int32()),
+        ("is_transactional", pa.bool_()),
+        ("producer_id", pa.int64()),
+        ("control", pa.string()),
+        ("reason", pa.string()),
+        ("length", pa.int64()),
+        ("unread_bytes", pa.int64()),
+        ("bytes", pa.int64()),
+    ]
+)
+COUNTED = (
+    "kind",
+    "file",
+    "topic_partition",
+    "log_offset",
+    "position",
+    "event_date",
+    "unread_bytes",
+    "bytes",
+)
 NO_MAGIC, NO_PRODUCER = -1, -1
 
 
-def record_rows(raw: DataFrame, dates: DateRange) -> DataFrame:
-    """Rows of RAW (further columns allowed) in the columns of the bronze tables, one row per input:
-    `record`, `quarantined`, `skipped` (another topic) or `other date`."""
-    return with_reasons(raw).select(
-        _kind(dates).alias("kind"),
-        "file",
-        "position",
-        _topic_partition().alias("topic_partition"),
-        F.coalesce("log_offset", F.lit(-1)).cast("long").alias("log_offset"),
-        _append_time().alias("append_time"),
-        _event_date().alias("event_date"),
-        "key",
-        "value",
-        F.conv(F.hex(F.substring("key", 1, 2)), 16, 10).cast("int").alias("key_type"),
-        F.lit(NO_MAGIC).alias("magic"),
-        _is_aborted().alias("is_transactional"),
-        F.lit(NO_PRODUCER).cast("long").alias("producer_id"),
-        F.when(_is_aborted(), "ABORT").alias("control"),
-        "reason",
-        F.coalesce("unread_bytes", _length("key") + _length("value")).cast("long").alias("length"),
-        "unread_bytes",
-        "bytes",
-    )
+def record_frame(raw: DataFrame, dates: DateRange) -> DataFrame:
+    """ROWS of a frame of RAW, by Spark's workers."""
+    return raw.mapInArrow(partial(_all_record_rows, dates=dates), from_arrow_schema(ROWS))
 
 
-def with_reasons(raw: DataFrame) -> DataFrame:
-    """Fills in ``reason`` for records that cannot be decoded."""
-    return raw.mapInArrow(_with_reasons, StructType(raw.schema.fields))
+def _all_record_rows(
+    batches: Iterable[pa.RecordBatch], dates: DateRange
+) -> Iterator[pa.RecordBatch]:
+    return (record_rows(batch, dates) for batch in batches)
+
+
+def record_rows(raw: pa.RecordBatch, dates: DateRange) -> pa.RecordBatch:
+    """ROWS of a batch of RAW."""
+    is_of_topic = pc.fill_null(pc.equal(raw.column("topic"), TOPIC), True)
+    times = times_of(pc.fill_null(raw.column("time_ms"), -1))
+    days = days_of(times)
+    reasons = _reasons(raw, is_of_topic)
+    kinds = _kinds(is_of_topic, reasons, are_in(dates, days))
+    is_aborted = pc.fill_null(raw.column("aborted"), False)
+    partition = raw.column("partition").cast(pa.string())
+    log = pc.if_else(is_of_topic, pc.binary_join_element_wise(TOPIC, partition, "-"), None)
+    values = {
+        "kind": kinds,
+        "topic_partition": log,
+        "log_offset": pc.fill_null(raw.column("log_offset"), -1),
+        "append_time": times,
+        "event_date": days.cast(pa.int32()).cast(pa.date32()),
+        "key_type": _key_types_of_records(raw.column("key"), kinds),
+        "magic": pa.repeat(NO_MAGIC, raw.num_rows),
+        "is_transactional": is_aborted,
+        "producer_id": pa.repeat(NO_PRODUCER, raw.num_rows),
+        "control": pc.if_else(is_aborted, "ABORT", None),
+        "reason": reasons,
+        "length": pc.coalesce(
+            raw.column("unread_bytes"), pc.add(_length(raw, "key"), _length(raw, "value"))
+        ),
+    }
+    unchanged = {name: raw.column(name) for name in RAW.names if name in ROWS.names}
+    columns = unchanged | values
+    arrays = [columns[column.name].cast(column.type) for column in ROWS]
+    return pa.RecordBatch.from_arrays(arrays, schema=ROWS)
+
+
+def counted(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The columns from which `counts` are computed."""
+    return rows.select(list(COUNTED))
 
 
 def counts(rows: DataFrame, size: Callable[[str], Column] = F.max) -> DataFrame:
-    """Aggregates `record_rows` per file and log to the columns of ingested_files.
+    """Aggregates ROWS per file and log to the columns of ingested_files.
 
     ``skipped`` counts records of other topics and duplicates within a file.  ``size`` aggregates
     its rows' ``bytes`` to the file's size.
@@ -101,64 +153,32 @@ def counts(rows: DataFrame, size: Callable[[str], Column] = F.max) -> DataFrame:
     )
 
 
-def _with_reasons(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        reasons = batch.column("reason").to_pylist()
-        undecided = pc.and_(batch.column("reason").is_null(), _of_topic(batch.column("topic")))
-        rows = pc.indices_nonzero(undecided)
-        keys, values = batch.column("key").take(rows), batch.column("value").take(rows)
-        for index, reason in unreadable_records(keys, values).items():
-            reasons[rows[index].as_py()] = reason
-        column = batch.schema.get_field_index("reason")
-        yield batch.set_column(column, batch.schema.field(column), pa.array(reasons, pa.string()))
+def _reasons(raw: pa.RecordBatch, is_of_topic: pa.BooleanArray) -> pa.StringArray:
+    """The rows' reasons, and those of records that cannot be decoded."""
+    reasons = raw.column("reason").to_pylist()
+    undecided = pc.and_(raw.column("reason").is_null(), is_of_topic)
+    rows = pc.indices_nonzero(undecided)
+    keys, values = raw.column("key").take(rows), raw.column("value").take(rows)
+    for index, reason in unreadable_records(keys, values).items():
+        reasons[rows[index].as_py()] = reason
+    return pa.array(reasons, pa.string())
 
 
-def _of_topic(topics: pa.Array) -> pa.BooleanArray:
-    return pc.fill_null(pc.equal(topics, TOPIC), True)
+def _kinds(
+    is_of_topic: pa.BooleanArray, reasons: pa.StringArray, is_in: pa.BooleanArray
+) -> pa.StringArray:
+    readable = pc.if_else(is_in, "record", "other date")
+    of_topic = pc.if_else(reasons.is_valid(), "quarantined", readable)
+    return pc.if_else(is_of_topic, of_topic, "skipped")
 
 
-def _kind(dates: DateRange) -> Column:
-    return (
-        F.when(_is_other_topic(), "skipped")
-        .when(F.col("reason").isNotNull(), "quarantined")
-        .when(_is_in(dates), "record")
-        .otherwise("other date")
-    )
+def _key_types_of_records(keys: pa.BinaryArray, kinds: pa.StringArray) -> pa.Int32Array:
+    is_record = pc.equal(kinds, "record")
+    return pc.if_else(is_record, key_types(keys), None)
 
 
-def _is_other_topic() -> Column:
-    return F.coalesce(F.col("topic") != TOPIC, F.lit(False))
-
-
-def _topic_partition() -> Column:
-    """Null, by ``concat``, if the partition is null."""
-    return F.when(~_is_other_topic(), F.concat(F.lit(f"{TOPIC}-"), "partition"))
-
-
-def _is_in(dates: DateRange) -> Column:
-    is_in = F.lit(True)
-    if dates.first is not None:
-        is_in &= _event_date() >= F.lit(dates.first)
-    if dates.last is not None:
-        is_in &= _event_date() <= F.lit(dates.last)
-    return is_in | (_event_date() == F.lit("1970-01-01").cast("date"))
-
-
-def _append_time() -> Column:
-    is_time = F.col("time_ms").between(0, LAST_TIME_MS)
-    return F.when(is_time, F.timestamp_millis("time_ms"))
-
-
-def _event_date() -> Column:
-    return F.coalesce(F.to_date(_append_time()), F.lit("1970-01-01").cast("date"))
-
-
-def _is_aborted() -> Column:
-    return F.coalesce("aborted", F.lit(False))
-
-
-def _length(column: str) -> Column:
-    return F.coalesce(F.length(column), F.lit(0))
+def _length(raw: pa.RecordBatch, column: str) -> pa.Int64Array:
+    return pc.fill_null(pc.binary_length(raw.column(column)), 0).cast(pa.int64())
 
 
 def _if_offset() -> Column:

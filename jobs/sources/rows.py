@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -15,6 +16,30 @@ ROWS_PER_BATCH = 10_000
 MOST_TASKS = 10_000
 _DAY_MS = 86_400_000
 _EPOCH = date(1970, 1, 1)
+
+
+def _read_by_the_other_engine(_: SparkSession) -> NoReturn:
+    raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class SourceRows:
+    """The rows of one source, in ``schema``.
+
+    ``counted``: the rows and columns from which the source's counts are computed.  ``frame``: the
+    rows by Spark's tasks.  ``batches``: the same rows, read in this process; the session has
+    settings.  A client of one engine has only one of these.
+    """
+
+    schema: pa.Schema
+    counted: Callable[[pa.RecordBatch], pa.RecordBatch]
+    frame: Callable[[SparkSession], DataFrame] = _read_by_the_other_engine
+    batches: Callable[[SparkSession], Iterator[pa.RecordBatch]] = _read_by_the_other_engine
+
+
+def counts_of_files(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows in which a source counts what it read."""
+    return rows.filter(pc.equal(rows.column("kind"), "file"))
 
 
 def rows_of_files(

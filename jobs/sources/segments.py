@@ -22,7 +22,7 @@ from jobs.segments import Quarantined, partition_of
 from jobs.segments.arrow_records import arrow_records
 from jobs.segments.compression import MAX_INFLATED
 from jobs.sources.files import open_file
-from jobs.sources.rows import DateRange, RowBuffer, rows_of_files
+from jobs.sources.rows import DateRange, RowBuffer, SourceRows, counts_of_files, rows_of_files
 
 TOPIC = "__consumer_offsets"
 FILES_LIKE = "*.log"
@@ -58,10 +58,29 @@ ROWS = pa.schema(
 )
 
 
+def segments_source(files: list[str], dates: DateRange) -> SourceRows:
+    """ROWS of all ``files``."""
+    return SourceRows(
+        ROWS,
+        counts_of_files,
+        lambda spark: read_segments(spark, files, dates),
+        lambda session: _batches(files, dates, _max_inflated(session)),
+    )
+
+
 def read_segments(spark: SparkSession, files: list[str], dates: DateRange) -> DataFrame:
     """ROWS of all ``files``, one task per file."""
-    max_inflated = int(spark.conf.get(MAX_INFLATED_SETTING, None) or MAX_INFLATED)
+    max_inflated = _max_inflated(spark)
     return rows_of_files(spark, files, lambda file: segment_rows(file, dates, max_inflated), ROWS)
+
+
+def _batches(files: list[str], dates: DateRange, max_inflated: int) -> Iterator[pa.RecordBatch]:
+    for file in files:
+        yield from segment_rows(file, dates, max_inflated)
+
+
+def _max_inflated(session: SparkSession) -> int:
+    return int(session.conf.get(MAX_INFLATED_SETTING, None) or MAX_INFLATED)
 
 
 def segment_rows(
@@ -103,8 +122,8 @@ def _rows(records: pa.RecordBatch, counts: _Counts, dates: DateRange) -> pa.Reco
     is_data = records.column("control").is_null()
     reasons = _reasons(records, is_data)
     is_bad = reasons.is_valid()
-    times = _times(records.column("time_ms"))
-    days = _days(times)
+    times = times_of(records.column("time_ms"))
+    days = days_of(times)
     counts.see(records.column("log_offset"), days.filter(pc.invert(is_bad)), reasons)
     is_plain = pc.and_not(is_data, is_bad)
     columns = {name: records.column(name) for name in records.schema.names if name in _AS_READ}
@@ -112,7 +131,7 @@ def _rows(records: pa.RecordBatch, counts: _Counts, dates: DateRange) -> pa.Reco
     columns |= {
         "kind": pc.if_else(is_bad, "quarantined", "record"),
         "append_time": times,
-        "key_type": pc.if_else(is_plain, _key_types(records.column("key")), None),
+        "key_type": pc.if_else(is_plain, key_types(records.column("key")), None),
         "reason": reasons,
         "length": pc.if_else(is_bad, _lengths(records), None),
     }
@@ -123,7 +142,7 @@ def _rows(records: pa.RecordBatch, counts: _Counts, dates: DateRange) -> pa.Reco
         for field in ROWS
     ]
     rows = pa.RecordBatch.from_arrays(arrays, schema=ROWS)
-    return rows.filter(pc.or_(is_bad, _are_in(dates, days)))
+    return rows.filter(pc.or_(is_bad, are_in(dates, days)))
 
 
 _OF_FILE = ("file", "topic_partition")
@@ -141,22 +160,22 @@ def _reasons(records: pa.RecordBatch, is_data: pa.BooleanArray) -> pa.StringArra
     return pa.array(reasons, pa.string())
 
 
-def _times(times_ms: pa.Int64Array) -> pa.TimestampArray:
+def times_of(times_ms: pa.Int64Array) -> pa.TimestampArray:
     is_time = pc.and_(pc.greater_equal(times_ms, 0), pc.less_equal(times_ms, LAST_TIME_MS))
     return pc.multiply(pc.if_else(is_time, times_ms, None), 1000).cast(pa.timestamp("us", "UTC"))
 
 
-def _days(times: pa.TimestampArray) -> pa.Int32Array:
+def days_of(times: pa.TimestampArray) -> pa.Int32Array:
     """Days since the epoch in UTC; 0 without a time."""
     return pc.fill_null(times.cast(pa.date32()).cast(pa.int32()), 0)
 
 
-def _are_in(dates: DateRange, days: pa.Int32Array) -> pa.BooleanArray:
+def are_in(dates: DateRange, days: pa.Int32Array) -> pa.BooleanArray:
     included = [day for day in days.unique().to_pylist() if dates.has(day)]
     return pc.is_in(days, pa.array(included, pa.int32()))
 
 
-def _key_types(keys: pa.BinaryArray) -> pa.Int32Array:
+def key_types(keys: pa.BinaryArray) -> pa.Int32Array:
     """The keys' first two bytes as a number; readable keys have at least two."""
     return number_array(ByteRows(keys).headers())
 

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from coordinator_core.records import decode
 from jobs.sources.files import open_file
-from jobs.sources.rows import RowBuffer, rows_of_files
+from jobs.sources.rows import RowBuffer, SourceRows, counts_of_files, rows_of_files
 
 FILES_LIKE = "*.jsonl"
 LINE_LIMIT = 64 << 20
@@ -63,6 +64,16 @@ ROWS = pa.schema(
         ("skipped", pa.int64()),
     ]
 )
+
+
+def traces_source(files: list[str]) -> SourceRows:
+    """ROWS of all ``files``."""
+    return SourceRows(
+        ROWS,
+        counts_of_files,
+        lambda spark: read_traces(spark, files),
+        lambda _: chain.from_iterable(map(trace_rows, files)),
+    )
 
 
 def read_traces(spark: SparkSession, files: list[str]) -> DataFrame:

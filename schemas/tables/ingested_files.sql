@@ -13,4 +13,5 @@ skipped          BIGINT    NOT NULL COMMENT 'skipped inputs: lines that are not 
 unreadable_bytes BIGINT    NOT NULL COMMENT 'bytes that are not part of a record batch (in quarantine, not among the inputs)',
 topic_partition  STRING             COMMENT 'log that the records belong to',
 first_offset     BIGINT             COMMENT 'first record offset in the file',
-last_offset      BIGINT             COMMENT 'last record offset in the file'
+last_offset      BIGINT             COMMENT 'last record offset in the file',
+next_offset      BIGINT             COMMENT 'offset from which the next run reads (kafka)'

@@ -11,17 +11,19 @@ from deltalake import DeltaTable
 
 from coordinator_core.records import decode
 from jobs import ingest
+from jobs.bronze import counts, kafka_topic
 from jobs.checks.check import broken_laws
 from jobs.command_line import cli
 from jobs.command_line.config import load_config
 from jobs.committed_offsets import with_outcome
 from jobs.console.errors import RunFailed
+from jobs.engine.embedded import embedded_session
 from jobs.engine.session import build_session
 from jobs.lake.opening import open_lake
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, inputs_of
 from jobs.segments import read_segment
-from jobs.sources import kafka
+from tests.engines import spark_only
 from tools import kafka_broker
 
 LOG = "__consumer_offsets-0"  # the only partition
@@ -30,7 +32,7 @@ RECORD = "topic_partition, log_offset, event_date, append_time, key, value, key_
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory):
+def broker(engine, tmp_path_factory):
     with kafka_broker.Broker(tmp_path_factory.mktemp("broker"), offsets_partitions=1) as broker:
         yield broker
 
@@ -43,8 +45,9 @@ def clients(broker):
 
 
 @pytest.fixture(scope="module")
-def spark():
-    return build_session(load_config(None))
+def spark(engine):
+    """The session of the engine."""
+    return embedded_session() if engine == "embedded" else build_session(load_config(None))
 
 
 @pytest.fixture
@@ -231,7 +234,7 @@ def test_the_next_run_completes_a_run_that_was_killed_before_counting(
     lake = kept_lake
     clients.join("a")
     with monkeypatch.context() as patched:
-        patched.setattr(ingest, "kafka_logs", die)
+        patched.setattr(counts, "kafka_logs", die)
         with pytest.raises(RuntimeError, match="killed"):
             run(lake, broker)
     clients.commit("a", 0)
@@ -281,21 +284,20 @@ def test_records_deleted_before_they_were_read_are_quarantined_as_a_gap(broker, 
 
 
 def test_zero_rows_of_a_log_with_records_is_an_error(broker, clients, lake, monkeypatch):
-    """Spark's Kafka source does so with its default offset reader."""
-    lake.spark.conf.set(kafka.OLD_OFFSET_READER, "false")
-    monkeypatch.setattr(kafka, "OLD_OFFSET_READER", "spark.regroup.unheard")
+    monkeypatch.setattr(kafka_topic, "_store_slice", lambda *_: {})
 
-    with pytest.raises(RunFailed, match="the broker has records up to offset"):
+    with pytest.raises(RunFailed, match=r"the broker has records between offsets .* none arrived"):
         run(lake, broker)
 
 
 def test_a_log_shorter_than_the_last_read_offset_is_an_error(broker, clients, lake, monkeypatch):
-    monkeypatch.setattr(kafka.TopicReader, "_progress", lambda _: {0: 1_000_000})
+    monkeypatch.setattr(kafka_topic, "stored_offsets", lambda _: {0: 1_000_000})
 
     with pytest.raises(RunFailed, match="read up to offset 1000000, the broker has"):
         run(lake, broker)
 
 
+@spark_only("the other engine's client words it differently")
 def test_an_unreachable_broker_is_one_line_and_exit_1(spark, tmp_path, monkeypatch, capsys):
     conf = tmp_path / "conf.toml"
     conf.write_text('[kafka]\n"default.api.timeout.ms" = 500\n"sasl.jaas.config" = "secret"\n')

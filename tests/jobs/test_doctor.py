@@ -27,6 +27,7 @@ from jobs.console.printing import Format
 from jobs.doctor import broker_logs, brokers, kafka_client, lakes, machine, spark
 from jobs.doctor.kafka_client import BrokerMetadata
 from jobs.doctor.results import failure, ok, warning
+from jobs.sources.kafka_settings import client_settings
 from jobs.sources.segments import TOPIC
 
 
@@ -669,7 +670,7 @@ def test_with_untranslatable_settings_only_the_port_is_checked(broker):
     ],
 )
 def test_java_settings_for_librdkafka(java, librdkafka):
-    client = kafka_client.client_settings(java)
+    client = client_settings(java)
 
     assert (client.values, client.untranslatable) == (librdkafka, [])
 
@@ -699,11 +700,11 @@ def test_java_settings_for_librdkafka(java, librdkafka):
     ids=["JKS", "PKCS12 truststore", "Kerberos", "no JAAS"],
 )
 def test_java_settings_without_an_equivalent(java, untranslatable):
-    assert kafka_client.client_settings(java).untranslatable == untranslatable
+    assert client_settings(java).untranslatable == untranslatable
 
 
 def test_client_settings_do_not_show_passwords():
-    client = kafka_client.client_settings({"security.protocol": "SASL_SSL", **PLAIN})
+    client = client_settings({"security.protocol": "SASL_SSL", **PLAIN})
 
     assert "secret" not in repr(client)
 

@@ -3,7 +3,9 @@
 import pytest
 
 from jobs.console.errors import UsageError
-from jobs.sources.kafka import Kafka
+from jobs.sources.kafka import Kafka, slices
+from jobs.sources.kafka_client import ClientTopic
+from jobs.sources.kafka_settings import reader_settings
 
 SETTINGS = {
     "security.protocol": "SASL_SSL",
@@ -13,12 +15,12 @@ SETTINGS = {
 
 
 def test_spark_gets_its_options_and_prefixed_consumer_settings():
-    assert Kafka("a:1,b:2", SETTINGS).options("read_committed") == {
-        "maxOffsetsPerTrigger": "10",
+    assert Kafka("a:1,b:2", SETTINGS | {"minPartitions": "9"}).options("read_committed") == {
         "kafka.security.protocol": "SASL_SSL",
         "kafka.sasl.jaas.config": "password=hidden",
         "kafka.bootstrap.servers": "a:1,b:2",
         "kafka.isolation.level": "read_committed",
+        "minPartitions": "9",
     }
 
 
@@ -29,6 +31,70 @@ def test_the_plain_consumer_gets_the_same_settings():
         "bootstrap.servers": "a:1",
         "isolation.level": "read_uncommitted",
     }
+
+
+def test_a_slice_has_a_share_of_every_partition():
+    start, end = {0: 100, 1: 0, 2: 7}, {0: 130, 1: 10, 2: 7}
+
+    assert list(slices(start, end, limit=20)) == [
+        ({0: 100, 1: 0}, {0: 115, 1: 5}),
+        ({0: 115, 1: 5}, {0: 130, 1: 10}),
+    ]
+    assert list(slices(end, end, limit=20)) == []
+
+
+def test_a_slice_is_limited_by_the_setting():
+    assert Kafka("a:1", SETTINGS).offsets_per_slice == 10
+    assert Kafka("a:1").offsets_per_slice == 5_000_000
+
+
+LOGIN = {
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": 'x required username="u" password="p";',
+}
+OF_LOGIN = {
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "PLAIN",
+    "sasl.username": "u",
+    "sasl.password": "p",
+}
+
+
+@pytest.mark.parametrize(
+    ("java", "librdkafka"),
+    [
+        (LOGIN, OF_LOGIN),
+        (LOGIN | {"fetch.max.wait.ms": "5", "fetch.min.bytes": "1"},
+         OF_LOGIN | {"fetch.wait.max.ms": "5", "fetch.min.bytes": "1"}),
+        (LOGIN | {"max.poll.records": "5", "minPartitions": "9"}, OF_LOGIN),
+        (OF_LOGIN | {"ssl.ca.location": "ca.pem"}, OF_LOGIN | {"ssl.ca.location": "ca.pem"}),
+        (LOGIN | {"ssl.truststore.type": "PEM", "ssl.truststore.location": "ca.pem"},
+         OF_LOGIN | {"ssl.ca.location": "ca.pem"}),
+    ],
+    ids=["a login", "other names", "without effect", "librdkafka's own names", "a PEM store"],
+)  # fmt: skip
+def test_settings_of_java_in_librdkafka(java, librdkafka):
+    assert reader_settings(java) == librdkafka
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"security.protocol": "SSL", "ssl.truststore.location": "a.jks"},
+         r"ssl.truststore.location \(JKS\)"),
+        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"},
+         r"sasl.mechanism \(OAUTHBEARER\)"),
+        ({"interceptor.classes": "a.B"}, 'No such configuration property: "interceptor.classes"'),
+        ({"fetch.min.bytes": "many"}, 'Invalid value for configuration property "fetch.min.bytes"'),
+    ],
+    ids=["a Java store", "a mechanism", "a setting that librdkafka lacks", "a wrong value"],
+)  # fmt: skip
+def test_a_setting_that_librdkafka_does_not_accept_is_named(settings, name):
+    with pytest.raises(UsageError, match=rf"^\[kafka\] {name}.*use --engine spark$") as raised:
+        ClientTopic(Kafka("127.0.0.1:1", settings))
+
+    assert "\n" not in str(raised.value)
 
 
 def test_passwords_are_not_shown():

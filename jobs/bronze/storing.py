@@ -1,0 +1,114 @@
+"""Write a source's rows to their tables, and return what the source counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, cast
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.bronze.table_rows import (
+    DUMP,
+    KAFKA,
+    SEGMENTS,
+    TableRows,
+    arrow_schema,
+    records,
+    unreadable_records,
+)
+from jobs.engine.embedded import is_embedded
+from jobs.engine.keeping import frame_of_batches, kept
+from jobs.lake.tables import Lake
+from jobs.sources.rows import SourceRows
+
+if TYPE_CHECKING:
+    from jobs.lake.embedded_tables import EmbeddedLake
+
+# Rows that are held in memory per table, and written in one commit, by the embedded engine.
+CHUNK_BYTES = 128 << 20
+
+
+@contextmanager
+def stored(lake: Lake, source: SourceRows, tables: Sequence[TableRows]) -> Iterator[DataFrame]:
+    """Store the rows of all ``tables``; returns the rows that the source's counts are computed
+    from (Spark: all rows)."""
+    if is_embedded(lake.spark):
+        yield _stored_in_chunks(cast("EmbeddedLake", lake), source, tables)
+        return
+    with kept(source.frame(lake.spark)) as rows:
+        for each in tables:
+            _store_frame(lake, each, rows)
+        yield rows
+
+
+def _store_frame(lake: Lake, table: TableRows, rows: DataFrame) -> None:
+    # Two files may have the same record or line, with the same key.
+    new = table.frame(rows, lake.cluster_id).dropDuplicates(table.key)
+    if table.replaces and lake.has(table.table):
+        is_other = f"NOT t.{table.replaces} <=> n.{table.replaces}"
+        lake.upsert(table.table, new, if_=is_other, timed_by=table.timed_by)
+    else:
+        lake.insert_new(table.table, new, timed_by=table.timed_by)
+
+
+def _stored_in_chunks(
+    lake: EmbeddedLake, source: SourceRows, tables: Sequence[TableRows]
+) -> DataFrame:
+    chunks = [_Chunks(lake, table) for table in tables]
+
+    def counted() -> Iterator[pa.RecordBatch]:
+        for rows in source.batches(lake.spark):
+            for each in chunks:
+                each.add(rows)
+            yield source.counted(rows)
+        for each in chunks:
+            each.write()
+
+    schema = source.counted(pa.RecordBatch.from_pylist([], source.schema)).schema
+    return frame_of_batches(lake.spark, counted(), schema)
+
+
+class _Chunks:
+    """Rows of one table, written whenever there are CHUNK_BYTES of them."""
+
+    def __init__(self, lake: EmbeddedLake, table: TableRows) -> None:
+        self._lake, self._table = lake, table
+        self._held: list[pa.RecordBatch] = []
+        self._bytes = 0
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        batch = self._table.batch(rows, self._lake.cluster_id)
+        if not batch.num_rows:
+            return
+        self._held.append(batch)
+        self._bytes += batch.nbytes
+        if self._bytes >= CHUNK_BYTES:
+            self.write()
+
+    def write(self) -> None:
+        held, self._held, self._bytes = self._held, [], 0
+        self._lake.add_new(
+            self._table.table,
+            pa.Table.from_batches(held, arrow_schema(self._table.table)),
+            replaces=self._table.replaces,
+            timed_by=self._table.timed_by,
+        )
+
+
+def record_tables(lake: Lake, source: str) -> list[TableRows]:
+    """The tables of a source's records, and how to store them beside other sources' records."""
+    # A record has the same time from every broker; an exporter may round it or change its zone.
+    time = None if source == DUMP or _holds_any(lake, DUMP) else "append_time"
+    # A segment has more details of a record than a consumer or an export.
+    is_richer = source == SEGMENTS and (time is None or _holds_any(lake, KAFKA))
+    replaces = "source" if is_richer else None
+    return [records(source, replaces=replaces, timed_by=time), unreadable_records(source)]
+
+
+def _holds_any(lake: Lake, source: str) -> bool:
+    """Whether the table has records from ``source``, also of a run that was killed before it wrote
+    its counts.  Delta skips files by their minimum and maximum source."""
+    return not lake.read("offsets_records").where(F.col("source") == source).isEmpty()
