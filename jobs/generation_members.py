@@ -87,41 +87,50 @@ def _with_process(members: DataFrame, shared_clients: DataFrame | None) -> DataF
     """A client id and host are one process until the first date on which two of their members are
     in a group at the same time; from this date on, each member id is a process.
     """
-    shared = _shared_clients(concurrent_members(members))
+    since: Column = F.min("concurrent_since").over(Window.partitionBy(*CLIENT_KEY))
+    rows = members.withColumn("concurrent_since", _concurrent_since()).withColumn("since", since)
     if shared_clients is not None:
         earlier = shared_clients.withColumnRenamed("context_incarnation", "incarnation")
-        shared = _shared_clients(shared.unionByName(earlier))
+        first = earlier.groupBy(*CLIENT_KEY).agg(F.min("since").alias("earlier_since"))
+        rows = rows.join(F.broadcast(first), on=CLIENT_KEY, how="left").withColumn(
+            "since", F.least("since", "earlier_since")
+        )
     process = (
         F.when(F.col("instance_id").isNotNull(), F.col("instance_id"))
         .when(F.col("since") <= F.col("event_date"), F.col("member_id"))
         .otherwise(F.concat("client_id", F.lit("@"), F.ltrim(F.col("client_host"), F.lit("/"))))
     )
-    return members.join(F.broadcast(shared), on=CLIENT_KEY, how="left").withColumn(
-        "process", process
-    )
-
-
-def _shared_clients(dated_clients: DataFrame) -> DataFrame:
-    """Each client of several processes once: CLIENT_KEY, and the first date, ``since``."""
-    return dated_clients.groupBy(*CLIENT_KEY).agg(F.min("since").alias("since"))
+    return rows.withColumn("process", process)
 
 
 def concurrent_members(members: DataFrame) -> DataFrame:
     """Generations in which a client has several processes: CLIENT_KEY, generation, ``since`` (its
     date).
+    """
+    concurrent = members.withColumn("since", _concurrent_since()).where("since IS NOT NULL")
+    return concurrent.select(*CLIENT_KEY, "generation", "since")
+
+
+def _concurrent_since() -> Column:
+    """The date of the generation, in rows after the first of a client's retained members in it.
 
     A rebalance removes a dynamic member whose process has ended, so two retained members are two
     processes.  One retained member and one that joined may be a restart.
     """
-    retained = members.where("change = 'retained' AND instance_id IS NULL")
-    counted = retained.groupBy(*CLIENT_KEY, "generation").agg(
-        F.count("*").alias("count"), F.min("event_date").alias("since")
+    is_retained = (F.col("change") == "retained") & F.col("instance_id").isNull()
+    client = Window.partitionBy(*CLIENT_KEY).orderBy(
+        "generation", F.desc(is_retained), "event_date", "member_id"
     )
-    return counted.where("count > 1").drop("count")
+    previous_generation = F.lag(F.when(is_retained, F.col("generation"))).over(client)
+    is_second = is_retained & previous_generation.eqNullSafe(F.col("generation"))
+    return F.when(is_second, F.lag("event_date").over(client))
 
 
 def _one_row_per_generation(members: DataFrame) -> DataFrame:
-    """A static replacement writes a second record of the generation: the members of both count."""
+    """A static replacement writes a second record of the generation: the members of both count.
+
+    ``is_final``: it is the last generation that the member was in.
+    """
     # One window partition per member: partitions of a single row cost more than their rows.
     in_order = Window.partitionBy(*MEMBER_KEY).orderBy("generation", "seq")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -132,7 +141,13 @@ def _one_row_per_generation(members: DataFrame) -> DataFrame:
         .withColumn("first", F.last("first", ignorenulls=True).over(so_far))
         .withColumn("next_generation", F.lead("generation").over(in_order))
         .where("NOT next_generation <=> generation")
-        .withColumns({"change": F.col("first.change"), "event_date": F.col("first.event_date")})
+        .withColumns(
+            {
+                "change": F.col("first.change"),
+                "event_date": F.col("first.event_date"),
+                "is_final": F.col("next_generation").isNull(),
+            }
+        )
         .drop("is_first", "first", "next_generation")
     )
 
@@ -171,9 +186,7 @@ def _left_how() -> Column:
 
 def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
     """Each departure in the row of the last generation that the member was in."""
-    history = Window.partitionBy(*MEMBER_KEY).orderBy("generation")
-    is_final = F.lead("generation").over(history).isNull()
-    departed = members.withColumn("is_final", is_final).join(departures, on=MEMBER_KEY, how="left")
+    departed = members.join(departures, on=MEMBER_KEY, how="left")
 
     def if_final(column: str) -> Column:
         return F.when(F.col("is_final"), F.col(column))
