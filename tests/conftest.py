@@ -2,29 +2,31 @@
 
 import pytest
 
-from jobs.engine.embedded import SPARK_CONNECT_MODE
-from tests.engines import SPARK
+from jobs.command_line.config import load_config
+from jobs.engine.choice import Engine
+from tests.engines import ENGINES, restored_mode, using
 
 
-@pytest.fixture(scope="module", params=[SPARK, "embedded"])
+@pytest.fixture(scope="module", params=ENGINES)
 def engine(request):
-    """The engine's name.  Meanwhile PySpark's functions build columns of this engine; the sessions
-    of both stay alive."""
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "embedded":
-            patch.setenv(SPARK_CONNECT_MODE, "1")
-        else:
-            patch.delenv(SPARK_CONNECT_MODE, raising=False)
+    """The engine's name, while PySpark's functions build its columns."""
+    with using(request.param):
         yield request.param
 
 
-# Fixtures of tests/end_to_end that start a Spark session, in this process or in a command's.
-SPARK_FIXTURES = {"spark", "demo", "ingested"}
+@pytest.fixture(scope="module")
+def config(engine):
+    """The default configuration, with this engine."""
+    return load_config(None, Engine(engine))
+
+
+@pytest.fixture(autouse=True)
+def _same_engine_after_the_test():
+    with restored_mode():
+        yield
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if SPARK_FIXTURES & set(item.fixturenames) and "engine" not in item.fixturenames:
-            item.add_marker(pytest.mark.spark)
         if "broker" in item.fixturenames:
             item.add_marker(pytest.mark.broker)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pysail.spark import SparkConnectServer
 
 SPARK_CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
+# Threads that start runs at the same time share one server.
+_STARTING = Lock()
 SETTINGS = {"spark.sql.session.timeZone": "UTC"}
 
 
@@ -26,7 +29,8 @@ def embedded_session() -> SparkSession:
     os.environ[SPARK_CONNECT_MODE] = "1"
     from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-    host, port = _server().listening_address
+    with _STARTING:
+        host, port = _server().listening_address
     session = ConnectSession.builder.remote(f"sc://{host}:{port}").getOrCreate()
     for name, value in SETTINGS.items():
         session.conf.set(name, value)

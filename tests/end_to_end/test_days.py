@@ -1,21 +1,25 @@
-"""The same input gives the same tables: in one run, or in two parallel runs by date."""
+"""The same input gives the same tables: in one run, or in two runs by date, by either engine."""
 
 import re
 import struct
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 import crc32c
 import pytest
 
-from jobs.checks.check import pending_dates
+from jobs.checks.check import broken_laws, pending_dates
 from jobs.command_line.config import load_config
-from jobs.lake.sql import open_lake, query
-from jobs.nightly import NightlyOptions, nightly
+from jobs.engine.choice import Engine
+from jobs.lake.sql import open_lake
+from jobs.maintain import MaintainOptions, maintain
 from jobs.nightly_run.coverage import BRONZE
 from jobs.nightly_run.demo import INCIDENTS
-from schemas import table_names
+from tests.end_to_end.incident_lake import IncidentLake
+from tests.engines import using
+from tools.faults.lakes import tables_of
 
 # The incident began at 00:46 UTC; moved back by this time, it spans midnight.
 EARLIER = timedelta(minutes=48, seconds=30)
@@ -57,30 +61,72 @@ def incident(tmp_path_factory):
     return target
 
 
-def run(root, incident, **dates):
-    sources = {"segments": str(incident / "segments"), "broker_log": str(incident / "server.log")}
-    nightly(NightlyOptions(str(root), "c", **sources, **dates), load_config(None))
+def run(root, engine, incident, **dates):
+    lake = IncidentLake(str(root), engine)
+    lake.run("c", incident / "segments", incident / "server.log", **dates)
 
 
-def tables(root):
-    return {
-        table: sorted(map(repr, query(str(root), f"SELECT * FROM {table}")[1]))
-        for table in set(table_names()) - {"runs"}  # differs by design
-        if (Path(root) / table).is_dir()
-    }
+@pytest.fixture(scope="module")
+def together(incident, tmp_path_factory):
+    """``together(engine)``: the tables of one run over both dates."""
+
+    @cache
+    def of(engine):
+        root = str(tmp_path_factory.mktemp("together"))
+        first, last = DAYS
+        run(root, engine, incident, first=first, last=last)
+        return tables_of(root)
+
+    return of
+
+
+def is_complete(root):
+    return pending_dates(root, open_lake(root, " ".join(["runs", *BRONZE]))) == []
+
+
+def test_parallel_runs_by_date_give_the_same_tables_as_one_run(
+    engine, incident, together, tmp_path
+):
+    root = str(tmp_path)
+    with ThreadPoolExecutor() as at_once:
+        list(at_once.map(lambda day: run(root, engine, incident, date=day), DAYS))
+
+    expected = together(engine)
+    assert {row.count("2026, 11, 20") > 0 for row in expected["generations"]} == {True, False}
+    for table, rows in tables_of(root).items():
+        assert rows == expected[table], table
+    assert is_complete(root)
 
 
 @pytest.mark.spark
-def test_parallel_runs_by_date_give_the_same_tables_as_one_run(incident, tmp_path):
-    first, last = DAYS
-    run(tmp_path / "together", incident, first=first, last=last)
-    together = tables(tmp_path / "together")
-    with ThreadPoolExecutor() as at_once:
-        list(at_once.map(lambda day: run(tmp_path / "by day", incident, date=day), DAYS))
-    by_day = tables(tmp_path / "by day")
+def test_both_engines_give_the_same_tables(together):
+    in_spark = together("spark")
 
-    assert {row.count("2026, 11, 20") > 0 for row in together["generations"]} == {True, False}
-    for table in together:
-        assert by_day[table] == together[table], table
-    lake = str(tmp_path / "by day")
-    assert pending_dates(lake, open_lake(lake, " ".join(["runs", *BRONZE]))) == []
+    assert in_spark.keys() == together("embedded").keys()
+    for table, rows in together("embedded").items():
+        assert rows == in_spark[table], table
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("engines", [("spark", "embedded"), ("embedded", "spark")], ids=str)
+def test_an_engine_continues_and_maintains_the_other_engines_lake(
+    engines, incident, together, tmp_path
+):
+    root, (first, second) = str(tmp_path), engines
+    run(root, first, incident, date=DAYS[0])
+    run(root, second, incident, date=DAYS[1])
+
+    for table, rows in tables_of(root).items():
+        assert rows == together("embedded")[table], table
+    assert broken_laws(root)[1] == []
+
+    for engine in engines:  # Each maintains files of both.
+        options = MaintainOptions(root, keep_days=1, vacuum_hours=0)
+        with using(engine):
+            maintain(options, load_config(None, Engine(engine)), date.fromisoformat(DAYS[1]))
+
+    kept = tables_of(root)
+    dated = [row for row in together("embedded")["generations"] if "2026, 11, 21" in row]
+    assert len(kept["generations"]) == len(dated) > 0
+    assert broken_laws(root)[1] == []
+    assert is_complete(root)

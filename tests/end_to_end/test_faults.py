@@ -13,11 +13,8 @@ import pytest
 
 from jobs import ingest
 from jobs.checks.check import broken_laws
-from jobs.command_line.config import load_config
-from jobs.engine.session import build_session
-from jobs.lake.opening import open_lake
 from jobs.lake.sql import query
-from jobs.nightly import NightlyOptions, inputs_of, nightly
+from jobs.nightly import NightlyOptions, inputs_of, nightly, open_lake_of
 from jobs.nightly_run.demo import INCIDENTS
 from tools.faults import inputs as faults
 from tools.faults import lakes as damage
@@ -68,13 +65,12 @@ def chance():
 
 
 @pytest.fixture(scope="module")
-def ingested(folder, tmp_path_factory):
+def ingested(folder, config, tmp_path_factory):
     """The lake with all inputs, and its tables before they were read again in reverse order."""
     root = str(tmp_path_factory.mktemp("lake"))
     options = NightlyOptions(root, "c", segments=str(folder), broker_log=str(folder / "logs"))
-    config = load_config(None)
     inputs = inputs_of(options, config)
-    lake = open_lake(build_session(config), root, "c")
+    lake = open_lake_of(options, inputs, config)
     ingest.run(lake, inputs)
     before = damage.tables_of(root)
     reverse = replace(inputs, segments=inputs.segments[::-1], broker_logs=inputs.broker_logs[::-1])
@@ -255,12 +251,12 @@ def test_a_changed_value_is_found(copy, table, column):
 # Killed runs ---------------------------------------------------------------------------------
 
 
-def test_a_killed_run_that_is_started_again_gives_the_same_tables(demo, tmp_path):
+def test_a_killed_run_that_is_started_again_gives_the_same_tables(demo, config, tmp_path):
     sources = {
         "segments": str(INCIDENT / "segments"),
         "broker_log": str(INCIDENT / "server.log"),
     }
-    where = ["--lake", str(tmp_path), "--cluster-id", CLUSTER]
+    where = ["--lake", str(tmp_path), "--cluster-id", CLUSTER, "--engine", config.engine]
     source_options = ["--segments", sources["segments"], "--broker-log", sources["broker_log"]]
     run = subprocess.Popen(
         [sys.executable, "-m", "jobs.command_line.cli", "nightly", *where, *source_options],
@@ -274,7 +270,7 @@ def test_a_killed_run_that_is_started_again_gives_the_same_tables(demo, tmp_path
         os.killpg(run.pid, signal.SIGKILL)  # the JVM and its workers too
         run.wait()
     readable = query(str(tmp_path), "SELECT COUNT(*) FROM offsets_records")[1]
-    nightly(NightlyOptions(str(tmp_path), CLUSTER, **sources), load_config(None))
+    nightly(NightlyOptions(str(tmp_path), CLUSTER, **sources), config)
 
     assert readable[0][0] > 0
     assert broken_laws(str(tmp_path))[1] == []

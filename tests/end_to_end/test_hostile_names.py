@@ -16,7 +16,6 @@ from coordinator_core.records import (
     encode_value,
 )
 from jobs.checks.check import broken_laws
-from jobs.command_line.config import load_config
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, nightly
 from jobs.segments.writer import record_batch
@@ -45,6 +44,7 @@ NAMES = [
     "\u00e9" * (MAX_NAME_BYTES // 2),
 ]
 MEMBERS = 2
+CLUSTER = "a/b\\c 'ü' \"100%\""
 
 
 def records():
@@ -104,9 +104,9 @@ def segment(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def ingested(segment, tmp_path_factory):
+def ingested(segment, config, tmp_path_factory):
     root = str(tmp_path_factory.mktemp("lake"))
-    nightly(NightlyOptions(root, "c'luster", segments=str(segment.parent)), load_config(None))
+    nightly(NightlyOptions(root, CLUSTER, segments=str(segment.parent)), config)
     return root
 
 

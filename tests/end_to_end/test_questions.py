@@ -18,7 +18,6 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from jobs.command_line.config import load_config
 from jobs.console.printing import Format, print_rows
 from jobs.engine.session import build_session
 from jobs.lake.sql import query
@@ -30,10 +29,12 @@ from jobs.report.lake import ReportLake
 from jobs.report.window import ReportWindow
 from jobs.what_if import command as what_if
 from schemas import table_names, view_columns, view_names
+from tests.engines import spark_only
 
 ROOT = Path(__file__).parents[2]
 QUESTIONS = Path(__file__).with_name("questions.txt").read_text(encoding="utf-8")
 DATABASE = "questions"
+in_metastore = spark_only("Spark's metastore")
 
 
 def _cases():
@@ -56,7 +57,7 @@ SPAN = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def lake(demo, tmp_path_factory):
     """The lake of `make demo`, and what-if rows of one group."""
     lake = demo.copy(tmp_path_factory.mktemp("questions"))
@@ -82,10 +83,10 @@ def _write(root, table, rows):
     write_deltalake(f"{root}/{table}", data, partition_by=["cluster_id"])
 
 
-@pytest.fixture(scope="session")
-def spark(lake):
+@pytest.fixture(scope="module")
+def spark(lake, config):
     """A session in whose catalog the lake is registered, and each table read once."""
-    session = build_session(load_config(None))
+    session = build_session(config)
     list(register_in(session, RegisterOptions(lake.root, DATABASE)))
     for name in table_names():
         if session.catalog.tableExists(f"{DATABASE}.{name}"):
@@ -123,6 +124,7 @@ def _comparable(rows):
     )
 
 
+@in_metastore
 @pytest.mark.parametrize("view", view_names())
 def test_spark_and_duckdb_give_the_same_results(lake, spark, view):
     in_spark = spark.table(f"{DATABASE}.{view}")
@@ -131,6 +133,7 @@ def test_spark_and_duckdb_give_the_same_results(lake, spark, view):
     assert _comparable(in_spark.collect()) == _comparable(lake.rows(f"SELECT * FROM {view}"))
 
 
+@in_metastore
 def test_comments_are_in_the_catalog(spark):
     columns = {
         column.name: column for column in spark.catalog.listColumns(f"{DATABASE}.q07_storms")
@@ -145,7 +148,7 @@ def test_comments_are_in_the_catalog(spark):
     assert table.description.startswith("one row per generation: members and partitions that")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def reader(demo, tmp_path_factory):
     """A folder like a checkout after `make demo`."""
     folder = tmp_path_factory.mktemp("reader")

@@ -1,12 +1,10 @@
-"""Replay and prediction of two real incidents from a lake: all groups by Spark, and one by one."""
+"""Replay and prediction of two real incidents from a lake: all groups by a job, and one by one."""
 
 import pytest
 
 from coordinator_core.whatif import SettingsChange
 from jobs import incident_replay, what_if_sweep
-from jobs.command_line.config import load_config
-from jobs.engine.session import build_session
-from jobs.lake.opening import open_lake
+from jobs.command_line.arguments import open_existing_lake
 from jobs.replay.command import ReplayOptions, replay_group
 from jobs.what_if import command as what_if
 
@@ -30,8 +28,8 @@ def lake_copy(demo, tmp_path_factory):
 
 
 @pytest.mark.parametrize(("cluster", "era", "groups"), INCIDENTS)
-def test_every_generation_is_reproduced(lake_copy, cluster, era, groups):
-    incident_replay.run(open_lake(build_session(load_config(None)), lake_copy.root, cluster))
+def test_every_generation_is_reproduced(config, lake_copy, cluster, era, groups):
+    incident_replay.run(open_existing_lake(lake_copy.root, cluster, config))
 
     expected = [(group, count, count, "both", era) for group, count in groups.items()]
     assert lake_copy.rows(COUNTS.format(cluster=cluster)) == expected
@@ -47,9 +45,9 @@ LIVES = """
     ORDER BY process, life"""
 
 
-def test_the_sweep_has_the_figures_of_the_command_and_the_process_lives(lake_copy):
+def test_the_sweep_has_the_figures_of_the_command_and_the_process_lives(config, lake_copy):
     cluster = "kafka-3.9"
-    lake = open_lake(build_session(load_config(None)), lake_copy.root, cluster)
+    lake = open_existing_lake(lake_copy.root, cluster, config)
 
     what_if_sweep.run(lake, (SettingsChange(membership="static"),), seeds=1)
 

@@ -7,12 +7,15 @@ the logs of clients and brokers during the runs; the tables must have the same n
 import json
 import shutil
 import tarfile
+from functools import cache
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from jobs.nightly_run.pipeline import JOBS
 from tests.end_to_end.incident_lake import IncidentLake
+from tools.faults.lakes import tables_of
 
 TWINS = Path(__file__).parents[1] / "data" / "twins"
 # The broker of each run: its segments, its log.
@@ -21,10 +24,8 @@ BROKERS = [
     ("segments-delay", "server-delay.log"),
     ("play2/segments", "play2/server.log"),
 ]
+VERSIONS = ["3.9.1", "4.1.2"]
 TRUTHS = ("truth.json", "play2/truth.json")
-# The compared figures do not depend on these jobs.
-NOT_COUNTED = {"committed_offsets", "rebalance_causes", "group_days", "assign_partitions"}
-
 # Rebalances that ended in the period are counted; time not Stable is clipped to the period.
 COUNTS = """
     SELECT
@@ -51,32 +52,49 @@ MEANING = [
 EVER = (0, 1 << 50)
 
 
-@pytest.fixture
-def broker_files(tmp_path, version):
-    """The brokers of all runs as one cluster.  They share no group, so it suffices to renumber
-    their partitions of __consumer_offsets.
+@pytest.fixture(scope="module")
+def broker_files(tmp_path_factory):
+    """``broker_files(version)``: the brokers of all runs as one cluster.  They share no group, so
+    it suffices to renumber their partitions of __consumer_offsets.
     """
-    with tarfile.open(TWINS / f"rolling-deploy-and-crash-{version}.tar.gz") as archive:
-        archive.extractall(tmp_path / "plays", filter="data")
-    number = 0
-    for broker, (segments, log) in enumerate(BROKERS):
-        for partition in sorted((tmp_path / "plays" / segments).iterdir()):
-            shutil.copytree(partition, tmp_path / "segments" / f"__consumer_offsets-{number}")
-            number += 1
-        (tmp_path / "logs").mkdir(exist_ok=True)
-        shutil.copy(tmp_path / "plays" / log, tmp_path / "logs" / f"server-{broker}.log")
-    return tmp_path
+
+    @cache
+    def unpacked(version):
+        folder = tmp_path_factory.mktemp(version)
+        with tarfile.open(TWINS / f"rolling-deploy-and-crash-{version}.tar.gz") as archive:
+            archive.extractall(folder / "plays", filter="data")
+        (folder / "logs").mkdir()
+        numbers = count()
+        for broker, (segments, log) in enumerate(BROKERS):
+            for partition in sorted((folder / "plays" / segments).iterdir()):
+                name = f"__consumer_offsets-{next(numbers)}"
+                shutil.copytree(partition, folder / "segments" / name)
+            shutil.copy(folder / "plays" / log, folder / "logs" / f"server-{broker}.log")
+        return folder
+
+    return unpacked
 
 
-@pytest.mark.spark
-@pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
-def test_tables_have_the_counted_figures(broker_files, version):
-    lake = IncidentLake(str(broker_files / "lake"))
-    counted = [job for job in JOBS if job not in NOT_COUNTED]
-    lake.run(version, broker_files / "segments", broker_files / "logs", jobs=counted)
+@pytest.fixture(scope="module")
+def lake_of(broker_files):
+    """``lake_of(version, engine)``: its lake."""
+
+    @cache
+    def written(version, engine):
+        folder = broker_files(version)
+        lake = IncidentLake(str(folder / f"lake-{engine}"), engine)
+        lake.run(version, folder / "segments", folder / "logs")
+        return lake
+
+    return written
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_tables_have_the_counted_figures(broker_files, lake_of, engine, version):
+    lake = lake_of(version, engine)
 
     for truth in TRUTHS:
-        truths = json.loads((broker_files / "plays" / truth).read_text())
+        truths = json.loads((broker_files(version) / "plays" / truth).read_text())
         window = (truths["t0_wall_ms"], truths["t0_wall_ms"] + truths["window_ms"])
         assert truths["groups"]
         for name, counted_figures in truths["groups"].items():
@@ -88,3 +106,14 @@ def test_tables_have_the_counted_figures(broker_files, version):
                 assert not_stable_ms == pytest.approx(
                     counted_figures[span]["not_stable_ms"], rel=0.01
                 ), name
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("version", VERSIONS)
+def test_both_engines_give_the_same_tables(lake_of, version):
+    in_spark = tables_of(lake_of(version, "spark").root)
+    embedded = tables_of(lake_of(version, "embedded").root)
+
+    assert {"offsets_records", *JOBS} - {"assign_partitions"} <= in_spark.keys() == embedded.keys()
+    for table, rows in in_spark.items():
+        assert embedded[table] == rows, table

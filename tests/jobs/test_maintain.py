@@ -34,8 +34,8 @@ def by_table(rows):
     return {row[0]: dict(zip(COLUMNS[1:], row[1:], strict=True)) for row in rows}
 
 
-def test_small_files_of_a_date_are_combined_and_deleted(spark, lake, tmp_path):
-    rows = by_table(maintain(MaintainOptions(lake, vacuum_hours=0), Config(), TODAY))
+def test_small_files_of_a_date_are_combined_and_deleted(config, lake, tmp_path):
+    rows = by_table(maintain(MaintainOptions(lake, vacuum_hours=0), config, TODAY))
 
     assert rows == {
         "churn": {
@@ -50,34 +50,34 @@ def test_small_files_of_a_date_are_combined_and_deleted(spark, lake, tmp_path):
     assert generations(lake) == [1, 2, 3, 4, 5, 6]
 
 
-def test_old_dates_are_deleted_and_rows_without_a_time_stay(spark, lake):
-    rows = by_table(maintain(MaintainOptions(lake, keep_days=1), Config(), TODAY))
+def test_old_dates_are_deleted_and_rows_without_a_time_stay(config, lake):
+    rows = by_table(maintain(MaintainOptions(lake, keep_days=1), config, TODAY))
 
     assert (rows["churn"]["oldest_kept"], rows["churn"]["rows_removed"]) == (YESTERDAY, 1)
     assert generations(lake) == [2, 3, 4, 5, 6]
 
 
-def test_rows_removed_by_an_earlier_call_are_not_counted_again(spark, lake):
-    maintain(MaintainOptions(lake, keep_days=1), Config(), TODAY)
+def test_rows_removed_by_an_earlier_call_are_not_counted_again(config, lake):
+    maintain(MaintainOptions(lake, keep_days=1), config, TODAY)
 
-    rows = by_table(maintain(MaintainOptions(lake, keep_days=1), Config(), TODAY))
+    rows = by_table(maintain(MaintainOptions(lake, keep_days=1), config, TODAY))
 
     assert rows["churn"]["rows_removed"] == 0
 
 
-def test_group_days_is_never_deleted(spark, tmp_path, write_lake):
+def test_group_days_is_never_deleted(config, tmp_path, write_lake):
     write_lake(tmp_path, {"group_days": [{"group_id": "g", "event_date": OLD}]})
 
-    rows = by_table(maintain(MaintainOptions(str(tmp_path), keep_days=1), Config(), TODAY))
+    rows = by_table(maintain(MaintainOptions(str(tmp_path), keep_days=1), config, TODAY))
 
     assert rows["group_days"]["rows_removed"] == 0
     assert query(str(tmp_path), "SELECT event_date FROM group_days")[1] == [(OLD,)]
 
 
-def test_files_of_recent_versions_stay(spark, lake):
+def test_files_of_recent_versions_stay(config, lake):
     before = DeltaTable(f"{lake}/churn").version()
 
-    rows = by_table(maintain(MaintainOptions(lake), Config(), TODAY))
+    rows = by_table(maintain(MaintainOptions(lake), config, TODAY))
 
     assert rows["churn"]["files_deleted"] == 0
     was = DeltaTable(f"{lake}/churn", version=before).to_pyarrow_table()
