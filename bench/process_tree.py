@@ -1,12 +1,13 @@
-"""Memory and CPU time of the descendants of a process, from Linux's /proc.
+"""Memory and CPU time of a process and of its descendants, from Linux's /proc.
 
-Memory is proportional (PSS): pages that forked workers share count once.
+Memory of descendants is proportional (PSS): pages that forked workers share count once.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,20 @@ class ResourceUse:
 
     mib: float = 0.0
     cpu_s: float = 0.0
+
+
+class OwnWatch:
+    """Context manager that measures this process without its descendants; result in ``used``."""
+
+    def __enter__(self) -> OwnWatch:
+        (PROC / "self" / "clear_refs").write_text("5")  # resets VmHWM, the maximum of its memory
+        self._before = time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        lines = _read(PROC / "self" / "status").splitlines()
+        mib = next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
+        self.used = ResourceUse(mib, time.process_time() - self._before)
 
 
 class ProcessTreeWatch:
