@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from coordinator_core.log_lines.reasons import UNKNOWN_CAUSE, client_cause_of, parse_reason
-from coordinator_core.log_lines.templates import Fields
+from coordinator_core.log_lines.templates import Template
 from coordinator_core.log_lines.truncated import find_truncated
 from coordinator_core.log_lines.wordings import Wording, line_index
 
@@ -74,11 +75,11 @@ class ParsedEvent(NamedTuple):
 
 
 _PLACES = {name: place for place, name in enumerate(ParsedEvent._fields)}
-_NO_FIELDS = ParsedEvent("")[1:]
+_NO_FIELDS = (*ParsedEvent("")[1:], None)  # and a place for what is not a field
 _REASON_FIELDS = ("member_id", "instance_id", "members", "error", "client_reason")
 _STEP, _PROTOCOL = _PLACES["step"], _PLACES["protocol"]
 _CAUSE, _CLIENT_CAUSE = _PLACES["cause"], _PLACES["client_cause"]
-_CLIENT_REASON = _PLACES["client_reason"]
+_REASON, _CLIENT_REASON = _PLACES["reason"], _PLACES["client_reason"]
 
 
 def parse_message(message: str, *, may_be_truncated: bool = False) -> ParsedEvent | None:
@@ -94,9 +95,16 @@ def parse_message(message: str, *, may_be_truncated: bool = False) -> ParsedEven
 def parse_bare_message(bare: str, *, may_be_truncated: bool) -> ParsedEvent | None:
     """`parse_message` of a message without its prefix."""
     match = line_index().find(bare)
-    if match is None and may_be_truncated:
-        match = find_truncated(line_index().beginning_like(bare), bare)
-    return None if match is None else _event(*match)
+    if match is not None:
+        wording, values = match
+        return _event(wording, _of_template(wording.template.text), values)
+    if not may_be_truncated:
+        return None
+    truncated = find_truncated(line_index().beginning_like(bare), bare)
+    if truncated is None:
+        return None
+    wording, fields = truncated
+    return _event(wording, _FieldPlaces.of(fields), fields.values())
 
 
 class Prefix(NamedTuple):
@@ -129,31 +137,49 @@ def _common_prefix(beginning: str) -> Prefix | None:
     return prefix_of(PREFIX.match(beginning))
 
 
-def _event(wording: Wording, values: Fields) -> ParsedEvent:
+class _FieldPlaces(NamedTuple):
+    """Names of values, and their places in ParsedEvent or (not a field of it) after its end."""
+
+    names: tuple[str, ...]
+    places: tuple[int, ...]
+
+    @staticmethod
+    def of(names: Iterable[str]) -> _FieldPlaces:
+        named = tuple(names)
+        return _FieldPlaces(named, tuple(_PLACES.get(name, len(_PLACES)) for name in named))
+
+
+@lru_cache(maxsize=1024)
+def _of_template(text: str) -> _FieldPlaces:
+    return _FieldPlaces.of(Template(text).group_fields)
+
+
+def _event(wording: Wording, fields_read: _FieldPlaces, values: Iterable[object]) -> ParsedEvent:
+    names, places = fields_read
     fields: list[Any] = [wording.event, *_NO_FIELDS]
-    for name, value in values.items():
-        if name in _PLACES:
-            fields[_PLACES[name]] = value
+    for place, value in zip(places, values, strict=True):
+        fields[place] = value
     if wording.step is not None:
         fields[_STEP] = wording.step
     if wording.protocol is not None:
         fields[_PROTOCOL] = wording.protocol
     if wording.cause is not None:
         fields[_CAUSE] = wording.cause
-    if "reason" in values:
-        _add_reason(fields, wording, values)
+    if "reason" in names:
+        _add_reason(fields, wording, names)
     elif wording.event == "REBALANCE_START":
         fields[_CAUSE] = UNKNOWN_CAUSE
-    elif "client_reason" in values:
+    elif "client_reason" in names:
         fields[_CLIENT_CAUSE] = client_cause_of(fields[_CLIENT_REASON])
+    fields.pop()
     return ParsedEvent._make(fields)
 
 
-def _add_reason(fields: list[Any], wording: Wording, values: Fields) -> None:
+def _add_reason(fields: list[Any], wording: Wording, names: tuple[str, ...]) -> None:
     """Add the fields of the reason that the line itself does not have."""
-    reason = parse_reason(str(values["reason"]))
+    reason = parse_reason(fields[_REASON])
     for name in _REASON_FIELDS:
-        if name not in values:
+        if name not in names:
             fields[_PLACES[name]] = getattr(reason, name)
     if wording.cause is None:
         fields[_CAUSE] = reason.cause

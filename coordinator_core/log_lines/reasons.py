@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from coordinator_core.log_lines.templates import Fields
 from coordinator_core.log_lines.truncated import find_truncated
-from coordinator_core.log_lines.wordings import client_reason_index, reason_index
+from coordinator_core.log_lines.wordings import Wording, client_reason_index, reason_index
 
 # Also for a rebalance before 2.1, whose line has no reason.
 UNKNOWN_CAUSE = "unknown"
@@ -39,11 +40,14 @@ def parse_reason(reason: str) -> ParsedReason:
     A truncated reason is classified if only one cause can begin with it.
     """
     match = reason_index().find(reason)
-    if match is None:
-        match = find_truncated(reason_index().beginning_like(reason), reason)
-    if match is None:
-        return ParsedReason(UNKNOWN_CAUSE)
-    wording, values = match
+    if match is not None:
+        wording, values = match
+        return _reason(wording, dict(zip(wording.template.group_fields, values, strict=True)))
+    truncated = find_truncated(reason_index().beginning_like(reason), reason)
+    return ParsedReason(UNKNOWN_CAUSE) if truncated is None else _reason(*truncated)
+
+
+def _reason(wording: Wording, values: Fields) -> ParsedReason:
     fields: dict[str, Any] = {name: value for name, value in values.items() if name in _FIELDS}
     client_cause = client_cause_of(fields.get("client_reason"))
     return ParsedReason(wording.cause or UNKNOWN_CAUSE, client_cause=client_cause, **fields)

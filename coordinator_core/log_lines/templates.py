@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 Fields = dict[str, object]
 
@@ -193,27 +194,27 @@ class Template:
         return re.compile("".join(parts))
 
     @cached_property
-    def _read_names(self) -> tuple[str, ...]:
-        """The field of each group of the pattern."""
+    def group_fields(self) -> tuple[str, ...]:
+        """The fields that `read` returns, in its order."""
         names = dict.fromkeys(name for name in self.pieces[1::2] if name != "_")
         return tuple(KINDS.get(name, PLAIN).field or name for name in names)
 
     @cached_property
-    def _readers(self) -> tuple[tuple[str, Callable[[str], object]], ...]:
-        """The fields that are not read as they are printed."""
-        kinds = {name: KINDS.get(name, PLAIN) for name in self.pieces[1::2] if name != "_"}
-        read = {kind.field or name: kind.read for name, kind in kinds.items()}
-        return tuple((field, reader) for field, reader in read.items() if reader is not str)
+    def _readers(self) -> tuple[tuple[int, Callable[[str], object]], ...]:
+        """The places in `group_fields` of what is not read as it is printed."""
+        names = dict.fromkeys(name for name in self.pieces[1::2] if name != "_")
+        readers = enumerate(KINDS.get(name, PLAIN).read for name in names)
+        return tuple((place, read) for place, read in readers if read is not str)
 
-    def read(self, message: str) -> Fields | None:
-        """The fields of a message; None if the whole message does not match."""
+    def read(self, message: str) -> list[Any] | None:
+        """The values of `group_fields`; None if the whole message does not match."""
         match = self._regex.fullmatch(message)
         if match is None:
             return None
-        fields: Fields = dict(zip(self._read_names, match.groups(), strict=True))
-        for name, read in self._readers:
-            fields[name] = read(str(fields[name]))
-        return fields
+        values = list(match.groups())
+        for place, read in self._readers:
+            values[place] = read(values[place])
+        return values
 
     @cached_property
     def fields(self) -> frozenset[str]:

@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import schemas.log_lines as data
-from coordinator_core.log_lines.templates import Fields, Template, holds_in
+from coordinator_core.log_lines.templates import Template, holds_in
 
 # Wordings are indexed by this many fixed characters at both ends.
 _KEY_LENGTH = 5
@@ -51,14 +52,14 @@ class WordingIndex:
         """The wordings with the same first characters as the message."""
         return self._by_start.get(message[:_KEY_LENGTH], [])
 
-    def find(self, message: str) -> tuple[Wording, Fields] | None:
-        """The wording that fits the whole message, and the message's fields."""
+    def find(self, message: str) -> tuple[Wording, list[Any]] | None:
+        """The wording that fits the whole message, and the values of its template's groups."""
         alike = self._alike.get(message[:_KEY_LENGTH], self._others)
         for anchor, wording in alike.candidates(message):
             if anchor in message:
-                fields = wording.template.read(message)
-                if fields is not None:
-                    return wording, fields
+                values = wording.template.read(message)
+                if values is not None:
+                    return wording, values
         return None
 
 

@@ -183,6 +183,8 @@ class _Log:
         # Events before the first line that names the broker.
         self._waiting: list[Row] = []
         self._time_ms: int | None = None
+        self._day: int | None = None
+        self._is_wanted = False  # of the day
         self._kept_by_date: Counter[int] = Counter()
         self._undated = 0
 
@@ -214,7 +216,9 @@ class _Log:
             return
         day = day_of(self._time_ms)
         self._kept_by_date[day] += 1
-        if not self._dates.has(day):
+        if day != self._day:
+            self._day, self._is_wanted = day, self._dates.has(day)
+        if not self._is_wanted:
             return
         broker_id = entry.line.broker_id
         if broker_id is not None and broker_id != self._broker_id:
