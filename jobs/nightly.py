@@ -5,6 +5,7 @@ spark-submit jobs/nightly.py --lake URI --cluster-id ID --segments GLOB --broker
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, dataclass
 
 from jobs import ingest
@@ -24,6 +25,9 @@ from jobs.sources import broker_log, segments, trace
 from jobs.sources.dump import Dump
 from jobs.sources.files import list_files
 from jobs.sources.kafka import Kafka
+from jobs.sources.kafka_settings import client_settings
+
+GIVE_A_SOURCE = "give --segments, --kafka, --dump, --broker-log or --trace"
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,15 @@ class NightlyOptions:
         """The options that are set, by name."""
         return {name: str(value) for name, value in asdict(self).items() if value}
 
+    def require_source(self) -> None:
+        """UsageError without a source; --recompute-all computes from the bronze tables."""
+        sources = (self.segments, self.kafka, self.dump, self.broker_log, self.trace)
+        if not any(sources) and not self.recompute_all:
+            raise UsageError(f"no source: {GIVE_A_SOURCE}")
+
 
 def inputs_of(options: NightlyOptions, config: Config) -> ingest.Inputs:
-    """Check the options before Spark starts; UsageError names the first that is wrong."""
+    """Check the options before an engine starts; UsageError names the first that is wrong."""
     if not options.cluster_id:
         raise UsageError("--cluster-id must not be empty")
     return ingest.Inputs(
@@ -89,7 +99,7 @@ def workload(options: NightlyOptions, inputs: ingest.Inputs) -> Workload:
     files = [*inputs.segments, *inputs.broker_logs, *inputs.traces, *_dump_files(inputs.dump)]
     of_lake = workload_of_lake(options.lake)
     stored_bytes = of_lake.input_bytes if options.recompute_all else 0
-    return Workload(bytes_of(files) + stored_bytes, _spark_only(options) or of_lake.spark_only)
+    return Workload(bytes_of(files) + stored_bytes, _spark_only(inputs) or of_lake.spark_only)
 
 
 def _dump_files(dump: Dump | None) -> list[str]:
@@ -98,11 +108,12 @@ def _dump_files(dump: Dump | None) -> list[str]:
     return [dump.delta] if dump.delta else [file for files in dump.files.values() for file in files]
 
 
-def _spark_only(options: NightlyOptions) -> str | None:
-    """The first source that only Spark can read, as the subject of a message."""
-    if options.kafka:
-        return "--kafka"
-    return "--dump" if options.dump else None
+def _spark_only(inputs: ingest.Inputs) -> str | None:
+    """What only Spark's Kafka client can do, as the subject of a message."""
+    if inputs.kafka is None:
+        return None
+    untranslatable = client_settings(inputs.kafka.settings).untranslatable
+    return f"--kafka with {untranslatable[0]}" if untranslatable else None
 
 
 def open_lake_of(options: NightlyOptions, inputs: ingest.Inputs, config: Config) -> Lake:
@@ -112,16 +123,33 @@ def open_lake_of(options: NightlyOptions, inputs: ingest.Inputs, config: Config)
 
 
 def nightly(options: NightlyOptions, config: Config, progress: Progress | None = None) -> None:
-    progress = progress or Progress()
+    _nightly(options, config, inputs_of(options, config), progress or Progress())
+
+
+def nightly_command(options: NightlyOptions, config: Config) -> None:
+    """`nightly` of the command line: UsageError without a source."""
     inputs = inputs_of(options, config)
-    lake = open_lake_of(options, inputs, config)
+    options.require_source()
+    _nightly(options, config, inputs, Progress())
+
+
+def _nightly(
+    options: NightlyOptions, config: Config, inputs: ingest.Inputs, progress: Progress
+) -> None:
+    began = time.monotonic()
+    run = run_jobs(open_lake_of(options, inputs, config), options, inputs, progress)
+    progress.total(time.monotonic() - began)
+    progress.say(summary(run))
+
+
+def run_jobs(lake: Lake, options: NightlyOptions, inputs: ingest.Inputs, progress: Progress) -> Run:
+    """Ingest and derive, recorded in `runs`; returns the run with the rows that it wrote."""
     run = Run(lake, options.by_name(), inputs.dates.first, inputs.dates.last)
     with run.recorded(progress):
         if inputs:
             progress.step("ingest", lambda: ingest.run(lake, inputs))
         _derive(run, progress, recompute_all=options.recompute_all)
-    progress.total()
-    progress.say(summary(run))
+    return run
 
 
 def _derive(run: Run, progress: Progress, *, recompute_all: bool) -> None:

@@ -36,6 +36,7 @@ from jobs.command_line.options import (
 )
 from jobs.command_line.scenario_commands import scenario
 from jobs.command_line.sections import CommandsBySection
+from jobs.console.engine_messages import separate_stderr
 from jobs.console.errors import RunFailed, UsageError, fail, fail_unexpected
 from jobs.console.interrupt import CODE as INTERRUPTED
 from jobs.console.interrupt import follows_interrupt, handle_ctrl_c
@@ -93,8 +94,7 @@ def nightly(
 ) -> None:
     """Read new input and compute all tables.  Runs ingest and all jobs in order."""
     from jobs.command_line.config import load_config
-    from jobs.nightly import NightlyOptions
-    from jobs.nightly import nightly as run
+    from jobs.nightly import NightlyOptions, nightly_command
 
     if anew:
         print("regroup: --anew is now --recompute-all", file=sys.stderr)
@@ -112,7 +112,7 @@ def nightly(
         last=last,
         recompute_all=recompute_all or anew,
     )
-    run(options, load_config(conf, engine))
+    nightly_command(options, load_config(conf, engine))
 
 
 @app.command()
@@ -145,10 +145,7 @@ def ingest(
         log_timezone=log_timezone,
     )
     inputs = inputs_of(options, config)
-    if not inputs:
-        raise UsageError(
-            "nothing to ingest: give --segments, --kafka, --dump, --broker-log or --trace"
-        )
+    options.require_source()
     ingest_job.run(open_lake_of(options, inputs, config), inputs)
 
 
@@ -444,7 +441,7 @@ def demo(
     """Run nightly on two packaged incidents.  Prints every rebalance and its causes."""
     from jobs.nightly_run.demo import demo as run
 
-    run(lake)
+    raise typer.Exit(run(lake))
 
 
 @app.command()
@@ -555,9 +552,9 @@ def main(command: str | None = None) -> None:
     Exit code: 0 done, 1 the answer is no or the run failed, 2 wrong argument or configuration, 130
     Ctrl-C.  An error is one line on stderr.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # not every terminal can show every character
-            stream.reconfigure(errors="backslashreplace")
+    if isinstance(sys.stdout, TextIOWrapper):  # not every terminal can show every character
+        sys.stdout.reconfigure(errors="backslashreplace")
+    separate_stderr()
     handle_ctrl_c()
     try:
         sys.exit(_run([command] if command else []))

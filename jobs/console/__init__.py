@@ -13,13 +13,14 @@ A table is as wide as its content in a file or a pipe, and folded to the width o
 Progress is one line per finished step in a log; a terminal also shows the running steps, with
 their time.
 
-Spark runs in a JVM, and a first Ctrl-C must cancel its jobs before Python can go on; a second one
-ends the process at once (``interrupt``).
+A first Ctrl-C cancels the engine's jobs before Python can go on; a second one ends the process at
+once (``interrupt``).
 
-errors         UsageError, RunFailed, and how they are printed
-interrupt      Ctrl-C, with and without Spark
-printing       rows as a table, JSON or CSV; escapes
-table          layout of a table
-running_steps  running steps on a terminal
-spinner        one running command on a terminal
+errors           UsageError, RunFailed, and how they are printed
+engine_messages  keeps messages of the embedded engine's native code away from stderr
+interrupt        Ctrl-C and SIGTERM, with and without an engine
+printing         rows as a table, JSON or CSV; escapes
+table            layout of a table
+running_steps    running steps on a terminal
+spinner          one running command on a terminal
 """

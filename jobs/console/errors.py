@@ -14,9 +14,11 @@ TRACE = "REGROUP_TRACE"  # environment variable: with any value, failures print 
 
 # A part of the traceback, at any depth of causes, and the remedy.
 _REMEDIES = {
-    "No space left on device": "the disk is full: free space for the lake and for Spark's"
-    " temporary files (spark.local.dir), and start the same run again",
+    "No space left on device": "the disk is full: free space for the lake and for temporary files"
+    " (Spark: spark.local.dir, embedded engine: TMPDIR), and start the same run again",
     "Disk quota exceeded": "the disk quota is used up: free space, and start the same run again",
+    "Resources exhausted": "the embedded engine ran out of memory: use Spark (--engine spark), and"
+    " start the same run again",
     "java.lang.OutOfMemoryError": "Spark ran out of memory: give it more (spark.driver.memory,"
     " spark.executor.memory), and start the same run again",
     "UNABLE_TO_ACQUIRE_MEMORY": "a Spark task cannot sort its rows in its share of memory: use more"

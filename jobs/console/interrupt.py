@@ -1,4 +1,4 @@
-"""Ctrl-C: one line at once, and an orderly exit, also while Spark runs."""
+"""Ctrl-C: one line at once, and an orderly exit, also while an engine runs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CODE = 130  # as in shells: 128 + the signal's number
-WHILE_SPARK_RUNS = (
-    "interrupted, cancelling Spark's jobs (Ctrl-C again: exit at once); written tables stay valid, "
+WHILE_JOBS_RUN = (
+    "interrupted, cancelling jobs (Ctrl-C again: exit at once); written tables stay valid, "
     "and the same command computes the rest"
 )
 _CANCEL_LIMIT_S = 5
@@ -25,6 +26,10 @@ _SHOW_CURSOR = b"\x1b[?25h"  # progress hides it
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C, after its message was printed."""
+
+
+class Terminated(Interrupted):
+    """SIGTERM, after its message was printed."""
 
 
 def follows_interrupt(error: BaseException | None) -> bool:
@@ -39,9 +44,17 @@ def handle_ctrl_c() -> None:
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
         _print_once("interrupted")
-        raise Interrupted
+        raise _error_of(number)
 
     signal.signal(signal.SIGINT, end)
+
+
+def handle_sigterm() -> None:
+    """From now on, SIGTERM does what Ctrl-C does, but raises Terminated.
+
+    Call it again when the handler of Ctrl-C changes, as it does with an engine's session.
+    """
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
 
 
 def handle_ctrl_c_in_spark(session: SparkSession) -> None:
@@ -49,25 +62,51 @@ def handle_ctrl_c_in_spark(session: SparkSession) -> None:
 
     Replaces PySpark's own handler, after which its parts print many stack traces.
     """
+
+    def leave() -> None:
+        logging.disable()  # py4j logs the call that is abandoned here
+        _in_thread(lambda: _cancel(session))
+        _leave_call(session)
+
+    _handle(leave)
+
+
+def handle_ctrl_c_in_embedded(session: SparkSession) -> None:
+    """From now on, Ctrl-C also cancels the embedded engine's queries.
+
+    Replaces the engine's own handler, which stops its server.
+    """
+    _handle(lambda: _in_thread(session.interruptAll))
+
+
+def _handle(leave: Callable[[], None]) -> None:
+    """On Ctrl-C print a line, call ``leave`` and raise Interrupted."""
     if threading.current_thread() is not threading.main_thread():
         return  # signals are the main thread's
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
-        _print_once(WHILE_SPARK_RUNS)
-        logging.disable()  # py4j logs the call that is abandoned here
-        # This thread may be in a call to the JVM; another thread has its own connection.
-        canceller = threading.Thread(target=_cancel, args=[session], daemon=True)
-        canceller.start()
-        canceller.join(_CANCEL_LIMIT_S)
-        _leave_call(session)
-        raise Interrupted
+        _print_once(WHILE_JOBS_RUN)
+        leave()
+        raise _error_of(number)
 
     signal.signal(signal.SIGINT, end)
 
 
+def _in_thread(cancel: Callable[[], object]) -> None:
+    """The main thread may be in a call of the engine; another thread has its own connection."""
+    canceller = threading.Thread(target=cancel, daemon=True)
+    canceller.start()
+    canceller.join(_CANCEL_LIMIT_S)
+
+
+def _error_of(number: int) -> Interrupted:
+    return Terminated() if number == signal.SIGTERM else Interrupted()
+
+
 def _print_once(message: str) -> None:
-    # A second Ctrl-C prints nothing and exits: Spark cannot cancel a query while planning it.
+    # A second signal prints nothing and exits: Spark cannot cancel a query while planning it.
     signal.signal(signal.SIGINT, _exit_now)
+    signal.signal(signal.SIGTERM, _exit_now)
     print(f"regroup: {message}", file=sys.stderr, flush=True)
 
 

@@ -62,8 +62,9 @@ def choose(config: Config, workload: Workload) -> Engine:
         if java_program() is None:
             raise UsageError(f"{reason} needs Spark, and there is no Java: {INSTALL_JAVA}")
         return Engine.SPARK
-    is_large = workload.input_bytes > config.embedded_limit_mib * MIB
-    return Engine.SPARK if is_large and _has_spark(config) else _embedded(config, workload)
+    if workload.input_bytes > config.embedded_limit_mib * MIB and not missing_for_spark(config):
+        return Engine.SPARK
+    return _embedded(config, workload)
 
 
 def is_submitted() -> bool:
@@ -85,10 +86,13 @@ def _reason_for_spark(config: Config, workload: Workload) -> str | None:
     return workload.spark_only if master.startswith("local") else f"spark.master = {master}"
 
 
-def _has_spark(config: Config) -> bool:
-    """Whether Java and Delta's jars are there."""
-    has_jars = JAR_SETTINGS & config.spark.keys() or any(jars_folder().glob("*delta-spark_*.jar"))
-    return java_program() is not None and bool(has_jars)
+def missing_for_spark(config: Config) -> str | None:
+    """What Spark needs on this machine and is not there, with the remedy; None if all is there."""
+    if java_program() is None:
+        return f"no Java: {INSTALL_JAVA}"
+    if JAR_SETTINGS & config.spark.keys() or any(jars_folder().glob("*delta-spark_*.jar")):
+        return None
+    return "no jars of Delta Lake: run `regroup jars`"
 
 
 def _embedded(config: Config, workload: Workload) -> Engine:

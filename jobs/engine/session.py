@@ -12,8 +12,9 @@ from pyspark.sql import SparkSession
 
 from jobs.command_line.config import Config
 from jobs.command_line.packaged_files import CONF
+from jobs.console.engine_messages import silence
 from jobs.console.errors import UsageError
-from jobs.console.interrupt import handle_ctrl_c_in_spark
+from jobs.console.interrupt import handle_ctrl_c_in_embedded, handle_ctrl_c_in_spark
 from jobs.engine.choice import JAR_SETTINGS, Engine, Workload, choose, is_submitted
 from jobs.engine.embedded import SPARK_CONNECT_MODE, embedded_session
 from jobs.engine.jars import jars_folder
@@ -29,8 +30,12 @@ REQUIRED = {
 
 def open_session(config: Config, workload: Workload) -> SparkSession:
     """A session of the engine that `choose` returns; see there for errors."""
-    is_spark = choose(config, workload) is Engine.SPARK
-    return build_session(config) if is_spark else embedded_session()
+    if choose(config, workload) is Engine.SPARK:
+        return build_session(config)
+    silence()
+    session = embedded_session()
+    handle_ctrl_c_in_embedded(session)
+    return session
 
 
 def build_session(config: Config, app_name: str = "regroup") -> SparkSession:

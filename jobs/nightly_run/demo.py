@@ -1,22 +1,34 @@
-"""`regroup demo`: the nightly run on two packaged incidents, then each rebalance and its causes.
+"""`regroup demo`: nightly on two packaged incidents, then each rebalance and its causes.
 
 reads   examples/mixed-clients-3.9.1 and -4.1.2: segments and server.log of real brokers
 writes  every table of a lake of its own
+
+The first incident runs on the embedded engine, the second on Spark, into the same lake.  Each run
+is a process of its own, as a process uses one engine.
 """
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 from jobs.command_line.config import load_config
 from jobs.command_line.packaged_files import EXAMPLES
 from jobs.console.printing import print_rows
+from jobs.engine.choice import Engine, missing_for_spark
 from jobs.lake.sql import query
-from jobs.nightly import NightlyOptions, nightly
-from jobs.nightly_run.pipeline import Progress
 
 INCIDENTS = {
     "kafka-3.9": EXAMPLES / "mixed-clients-3.9.1",
     "kafka-4.1": EXAMPLES / "mixed-clients-4.1.2",
 }
+ENGINES = {"kafka-3.9": Engine.EMBEDDED, "kafka-4.1": Engine.SPARK}
+REGROUP = [sys.executable, "-P", "-m", "jobs.command_line.cli"]
 
 GROUPS = """
     SELECT group_id AS "group", generations, rebalances, aborted_rebalances AS aborted,
@@ -48,20 +60,49 @@ One row per cause. The first row of a rebalance names its trigger and has its fi
 other causes before its join completed; (generation) and = mark causes that led to no rebalance."""
 
 
-def demo(lake: str) -> None:
-    progress = Progress()
+def demo(lake: str) -> int:
+    """The exit code: that of the first run that fails, else 0."""
+    engines = ENGINES
+    if missing := missing_for_spark(load_config(None)):
+        _say(f"no Spark ({missing}): the embedded engine runs both incidents")
+        engines = dict.fromkeys(INCIDENTS, Engine.EMBEDDED)
+    times = []
     for cluster, incident in INCIDENTS.items():
-        options = NightlyOptions(
-            lake,
-            cluster,
-            segments=str(incident / "segments"),
-            broker_log=str(incident / "server.log"),
-        )
-        nightly(options, load_config(None), progress)
+        engine = engines[cluster]
+        _say(f"nightly on {cluster}, engine {engine}:")
+        began = time.monotonic()
+        if code := _nightly(lake, cluster, incident, engine):
+            return code
+        times.append((cluster, engine, round(time.monotonic() - began, 1)))
+        _say("")
     print(LEGEND)
     for cluster, incident in INCIDENTS.items():
         _print_incident(lake, cluster, incident.name)
+    print_rows(["cluster", "engine", "seconds"], times, title="nightly, with the engine's start")
     print(f'Next: regroup sql --lake {lake} "SELECT * FROM q03_causes"')
+    return 0
+
+
+def _nightly(lake: str, cluster: str, incident: Path, engine: Engine) -> int:
+    """Run nightly in a process of its own; returns its exit code."""
+    inputs = ["--segments", f"{incident}/segments", "--broker-log", f"{incident}/server.log"]
+    where = ["--lake", lake, "--cluster-id", cluster, "--engine", engine]
+    with _left_to_the_child(signal.SIGINT):
+        return subprocess.run([*REGROUP, "nightly", *where, *inputs]).returncode
+
+
+@contextmanager
+def _left_to_the_child(number: signal.Signals) -> Iterator[None]:
+    """A terminal sends Ctrl-C to both processes; the child prints a line and exits."""
+    before = signal.signal(number, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _print_incident(lake: str, cluster: str, name: str) -> None:

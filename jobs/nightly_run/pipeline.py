@@ -36,7 +36,7 @@ JOBS = [
 ]
 # Planning and committing keep one driver thread per job busy, on any cluster.
 AT_ONCE = 2
-CANCEL_INTERVAL_S = 0.2
+CANCEL_INTERVAL_S = 0.1
 
 
 def job(name: str) -> ModuleType:
@@ -74,7 +74,6 @@ class Progress:
         self.steps: list[Step] = []
         self._out = out or sys.stderr
         self._live = _live(self._out) if self._out.isatty() else None
-        self._started = time.monotonic()
         self._lock = threading.Lock()
 
     def step(self, name: str, act: Callable[[], None]) -> None:
@@ -84,8 +83,8 @@ class Progress:
             act()
         self._print_duration(name, step.seconds)
 
-    def total(self) -> None:
-        self._print_duration("total", time.monotonic() - self._started)
+    def total(self, seconds: float) -> None:
+        self._print_duration("total", seconds)
 
     def say(self, text: str) -> None:
         if self._live:

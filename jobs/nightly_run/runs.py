@@ -17,10 +17,12 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from jobs import __version__
 from jobs.console.printing import printable
+from jobs.engine.embedded import is_embedded
 from jobs.lake.tables import Lake, schema_of
 from jobs.nightly_run.coverage import BRONZE
 from jobs.nightly_run.pipeline import Progress, Step
@@ -92,7 +94,7 @@ class Run:
             row |= {
                 "options": self.options,
                 "rows_written": self.written,
-                "versions": versions(),
+                "versions": versions(self.lake.spark),
                 "bronze_versions": self.bronze_versions,
                 "own_versions": self.own_versions,
             }
@@ -145,10 +147,16 @@ def _groups_line(rows: list[Any]) -> str:
     return f"{counts}; {unstable_s:,.1f} s not stable, {maximum}"
 
 
-def versions() -> dict[str, str]:
+def versions(session: SparkSession) -> dict[str, str]:
+    """The engine's name, and the versions of Regroup and of what the engine consists of."""
+    if is_embedded(session):
+        engine, parts = "embedded", {"sail": "pysail", "deltalake": "deltalake"}
+    else:
+        engine, parts = "spark", {"delta": "delta-spark"}
     return {
         "regroup": __version__,
+        "engine": engine,
         "spark": version("pyspark"),
-        "delta": version("delta-spark"),
+        **{name: version(package) for name, package in parts.items()},
         "python": platform.python_version(),
     }

@@ -13,6 +13,6 @@ first_date       DATE               COMMENT 'first UTC date of the run; null if 
 last_date        DATE               COMMENT 'last UTC date of the run; null if unbounded',
 options          MAP<STRING, STRING> COMMENT 'options of the run, with its sources (nightly row only)',
 rows_written     MAP<STRING, BIGINT> COMMENT 'rows inserted, changed or replaced by table; for ingest the new rows',
-versions         MAP<STRING, STRING> COMMENT 'versions of regroup, spark, delta and python (nightly row only)',
+versions         MAP<STRING, STRING> COMMENT 'name of the engine; versions of regroup, of the packages of the engine and of python (nightly row only)',
 bronze_versions  MAP<STRING, BIGINT> COMMENT 'versions of the bronze tables up to which all dates are computed (nightly row only)',
 own_versions     MAP<STRING, BIGINT> COMMENT 'versions of the bronze tables up to which the dates of the run are computed (nightly row only)'

@@ -44,7 +44,7 @@ def test_an_interrupted_run_leaves_no_damage(running, tmp_path):
 
     lines = [line for line in stderr.splitlines() if not line.endswith(" s")]  # finished steps
     assert lines == [
-        "regroup: interrupted, cancelling Spark's jobs (Ctrl-C again: exit at once); written "
+        "regroup: interrupted, cancelling jobs (Ctrl-C again: exit at once); written "
         "tables stay valid, and the same command computes the rest"
     ]
     assert running.returncode == 130

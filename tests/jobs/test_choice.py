@@ -107,6 +107,26 @@ def test_too_much_input_for_the_embedded_engine_is_one_line(machine, capsys, eng
 
 
 @pytest.mark.parametrize(
+    ("settings", "spark_only"),
+    [
+        ({}, None),
+        ({"security.protocol": "SSL", "ssl.truststore.type": "PEM",
+          "ssl.truststore.location": "ca.pem"}, None),
+        ({"security.protocol": "SSL", "ssl.truststore.location": "ca.jks"},
+         "--kafka with ssl.truststore.location (JKS)"),
+        ({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "GSSAPI"},
+         "--kafka with sasl.mechanism (GSSAPI)"),
+    ],
+)  # fmt: skip
+def test_settings_of_kafka_that_only_sparks_client_has(settings, spark_only):
+    options = NightlyOptions(lake="lake", cluster_id="c", kafka="broker:9092")
+
+    work = workload(options, inputs_of(options, Config(kafka=settings)))
+
+    assert work == Workload(0, spark_only)
+
+
+@pytest.mark.parametrize(
     ("root", "reason"),
     [
         ("lake", None),

@@ -61,7 +61,9 @@ INGEST = ["ingest", "--lake", "lake", "--cluster-id", "c"]
         ([*NIGHTLY, "--date", "today"], "--date today: not a date"),
         ([*NIGHTLY, "--from", "2026-11-21"], "--from and --to: give both ends"),
         ([*NIGHTLY, "--conf", "/nowhere.toml"], "--conf /nowhere.toml: No such file"),
-        (INGEST, "nothing to ingest: give --segments, --kafka, --dump, --broker-log or --trace"),
+        (NIGHTLY, "no source: give --segments, --kafka, --dump, --broker-log or --trace"),
+        ([*NIGHTLY, "--date", "2026-11-21"], "no source: give --segments"),
+        (INGEST, "no source: give --segments, --kafka, --dump, --broker-log or --trace"),
         ([*INGEST, "--segments", "/nowhere"], "--segments /nowhere: no such file"),
         (["churn", "--lake", "lake"], "Missing option '--cluster-id'."),
         (["churn", "--lake", "l", "--cluster-id", "c", "--conf", "/no.toml"], "--conf /no.toml"),
@@ -84,7 +86,9 @@ def test_version(regroup):
 
 def test_the_former_name_of_recompute_all_prints_a_notice(regroup, monkeypatch):
     taken = []
-    monkeypatch.setattr("jobs.nightly.nightly", lambda options, config: taken.append(options))
+    monkeypatch.setattr(
+        "jobs.nightly.nightly_command", lambda options, config: taken.append(options)
+    )
 
     assert regroup(*NIGHTLY, "--anew") == (0, "", "regroup: --anew is now --recompute-all\n")
     assert regroup(*NIGHTLY, "--recompute-all") == (0, "", "")

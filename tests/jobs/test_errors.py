@@ -33,8 +33,8 @@ MESSAGES = {
     ),
     "a full disk, at any depth of causes": (
         RuntimeError(NESTED_CAUSE),
-        "regroup: the disk is full: free space for the lake and for Spark's temporary files"
-        " (spark.local.dir), and start the same run again (RuntimeError:"
+        "regroup: the disk is full: free space for the lake and for temporary files"
+        " (Spark: spark.local.dir, embedded engine: TMPDIR), and start the same run again (RuntimeError:"
         " org.apache.spark.SparkException: Job aborted.)" + HINT,
     ),
     "a task that sorts more than fits into its memory": (
