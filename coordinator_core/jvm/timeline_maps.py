@@ -34,6 +34,9 @@ class TimelineKeys(Generic[_K]):
         slots = self._slots
         return iter([key for slot in sorted(slots) for key in reversed(slots[slot])])
 
+    def __contains__(self, key: _K) -> bool:
+        return key in self._slots.get(self._slot(key), ())
+
     def add(self, key: _K) -> None:
         if (self._size + 1) * LOAD_FACTOR > self._capacity:
             self._double()

@@ -132,15 +132,19 @@ class Application:
 
     def _find_coordinator(self) -> Thread:
         attempts = 0
-        while self.context.coordinator is None:
+        while self._lacks_coordinator():
             self.member.find_coordinator()
             yield Wait(lambda: not self.context.waits_for(FindCoordinator))
             if (fatal := self.member.fatal_find) is not None:
                 self.member.fatal_find = None
                 raise Thrown(fatal, exception_name(fatal))
-            if self.context.coordinator is None:
+            if self._lacks_coordinator():
                 yield self._backoff(attempts)
                 attempts += 1
+
+    def _lacks_coordinator(self) -> bool:
+        # mypy, and so mypyc, takes an attribute compared with None for None beyond a yield.
+        return self.context.coordinator is None
 
     def _fetch_positions(self) -> Thread:
         """Fetch committed offsets; stop if a rebalance is needed."""

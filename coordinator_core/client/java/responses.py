@@ -13,7 +13,6 @@ from coordinator_core.client.java.metadata import ClusterMetadata
 from coordinator_core.client.messages import (
     ClientResponse,
     FindCoordinator,
-    FindCoordinatorResponse,
     MemberState,
     Metadata,
     MetadataResponse,
@@ -22,7 +21,6 @@ from coordinator_core.client.reactions import JAVA, Reaction, error_of, reaction
 from coordinator_core.client.subscription import assign, topics_of
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
-    FetchResponse,
     Heartbeat,
     JoinGroup,
     JoinResponse,
@@ -30,7 +28,6 @@ from coordinator_core.protocol.messages import (
     OffsetCommit,
     OffsetFetch,
     SyncGroup,
-    SyncResponse,
 )
 from coordinator_core.records import BadRecord
 
@@ -64,7 +61,10 @@ class JavaResponses:
         }
 
     def take(self, sent: InFlight, response: ClientResponse | None) -> None:
-        """Handle a response; None: the connection was lost or the request timed out."""
+        """Handle a response; None: the connection was lost or the request timed out.
+
+        Handlers get None and BareError, too; the reaction says whether there is a real response.
+        """
         request = sent.request
         if isinstance(request, Metadata):
             self.metadata.answered(
@@ -78,7 +78,7 @@ class JavaResponses:
         self.handlers[type(request)](sent, response, error, reaction_to(JAVA, request, error))
 
     def _on_find_coordinator(
-        self, sent: InFlight, response: FindCoordinatorResponse, error: Errors, reaction: Reaction
+        self, sent: InFlight, response: Any, error: Errors, reaction: Reaction
     ) -> None:
         if reaction is Reaction.RAISE:
             self.member.fatal_find = error
@@ -88,9 +88,7 @@ class JavaResponses:
         self.context.coordinator = response.node
         self.heartbeat.reset_session()
 
-    def _on_join(
-        self, sent: InFlight, response: JoinResponse, error: Errors, reaction: Reaction
-    ) -> None:
+    def _on_join(self, sent: InFlight, response: Any, error: Errors, reaction: Reaction) -> None:
         context, member, join = self.context, self.member, sent.attachment
         if reaction is Reaction.GO_ON:
             context.metrics.joins += 1
@@ -170,9 +168,7 @@ class JavaResponses:
         )
         context.send(request, context.coordinator, context.config.request_timeout_ms, join)
 
-    def _on_sync(
-        self, sent: InFlight, response: SyncResponse, error: Errors, reaction: Reaction
-    ) -> None:
+    def _on_sync(self, sent: InFlight, response: Any, error: Errors, reaction: Reaction) -> None:
         context, member, join = self.context, self.member, sent.attachment
         if reaction is not Reaction.GO_ON:
             self._reset_if(sent, error, reaction)
@@ -230,9 +226,7 @@ class JavaResponses:
             self._reset(sent, error, reaction)
         commit.end(error, reaction)
 
-    def _on_fetch(
-        self, sent: InFlight, response: FetchResponse, error: Errors, reaction: Reaction
-    ) -> None:
+    def _on_fetch(self, sent: InFlight, response: Any, error: Errors, reaction: Reaction) -> None:
         fetch, requested = sent.attachment
         if reaction is Reaction.GO_ON:
             self.context.measure("offset-fetch", sent.sent_ms, f"{len(requested)} partitions")

@@ -14,7 +14,6 @@ from coordinator_core.client.librdkafka.states import WAIT_CALL, ConsumerError, 
 from coordinator_core.client.messages import (
     ClientResponse,
     FindCoordinator,
-    FindCoordinatorResponse,
     Metadata,
     MetadataResponse,
 )
@@ -29,7 +28,6 @@ from coordinator_core.protocol.messages import (
     OffsetCommit,
     OffsetFetch,
     SyncGroup,
-    SyncResponse,
 )
 from coordinator_core.records import BadRecord
 
@@ -55,7 +53,10 @@ class LibrdkafkaResponses:
         }
 
     def take(self, sent: InFlight, response: ClientResponse | None) -> None:
-        """Handle a response; None: the connection was lost or the request timed out."""
+        """Handle a response; None: the connection was lost or the request timed out.
+
+        Handlers get None and BareError, too; the reaction says whether there is a real response.
+        """
         context = self.context
         if isinstance(sent.request, Metadata):
             self._on_metadata(sent, response)
@@ -67,7 +68,7 @@ class LibrdkafkaResponses:
         self.handlers[type(sent.request)](sent, response, error, reaction)
 
     def _on_find_coordinator(
-        self, sent: InFlight, response: FindCoordinatorResponse, error: Errors, reaction: Reaction
+        self, sent: InFlight, response: Any, error: Errors, reaction: Reaction
     ) -> None:
         if reaction is Reaction.GO_ON:
             self.context.measure("find-coordinator", sent.sent_ms)
@@ -113,9 +114,7 @@ class LibrdkafkaResponses:
         else:
             group.rejoin(reason)
 
-    def _on_join(
-        self, sent: InFlight, response: JoinResponse, error: Errors, reaction: Reaction
-    ) -> None:
+    def _on_join(self, sent: InFlight, response: Any, error: Errors, reaction: Reaction) -> None:
         group, context = self.group, self.context
         group.waits_for_answer = False
         if group.is_terminating or group.join_state is not JoinState.WAIT_JOIN:
@@ -133,7 +132,7 @@ class LibrdkafkaResponses:
         else:
             self._sync({})
 
-    def _join_failed(self, response: JoinResponse, error: Errors, reaction: Reaction) -> None:
+    def _join_failed(self, response: Any, error: Errors, reaction: Reaction) -> None:
         group, context = self.group, self.context
         context.metrics.failed_rebalances += 1
         group.join_interval.backoff_ms = JOIN_BACKOFF_MS
@@ -197,9 +196,7 @@ class LibrdkafkaResponses:
         group.move(JoinState.WAIT_SYNC)
         context.send(request, context.coordinator, context.session_timeout_ms + SYNC_GRACE_MS)
 
-    def _on_sync(
-        self, sent: InFlight, response: SyncResponse, error: Errors, reaction: Reaction
-    ) -> None:
+    def _on_sync(self, sent: InFlight, response: Any, error: Errors, reaction: Reaction) -> None:
         group, context = self.group, self.context
         group.waits_for_answer = False
         if group.join_state is not JoinState.WAIT_SYNC:
