@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from coordinator_core.assignors import AssignorError, Topics
@@ -104,7 +105,7 @@ def topics_of(joined: JoinResponse) -> tuple[str, ...]:
     """All topics of the group, sorted, from the leader's JoinGroup response.  Raises BadRecord."""
     topics: set[str] = set()
     for _, _, metadata in joined.members:
-        topics.update(decode_subscription(metadata).topics)
+        topics.update(_subscription(metadata).topics)
     return tuple(sorted(topics))
 
 
@@ -135,9 +136,14 @@ def _user_data(context: ClientContext, joined: JoinResponse) -> Mapping[str, byt
     """librdkafka returns each member's own user data; other libraries write null or empty data."""
     if not context.library.is_librdkafka:
         return {member_id: context.library.empty_user_data for member_id, _, _ in joined.members}
-    return {id_: decode_subscription(data).user_data for id_, _, data in joined.members}
+    return {id_: _subscription(data).user_data for id_, _, data in joined.members}
 
 
+# Simulated members send and get the same bytes again and again, above all in what-if.
+_subscription = lru_cache(maxsize=4096)(decode_subscription)
+
+
+@lru_cache(maxsize=4096)
 def assigned(data: bytes) -> tuple[TopicPartition, ...]:
     """The partitions of an assignment in the order of the bytes.  Raises BadRecord."""
     lists = decode_assignment(data).partitions

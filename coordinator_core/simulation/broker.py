@@ -40,6 +40,7 @@ class BrokerEnvironment(Protocol):
     load_ms: int
     key: int
     logs_broker_events: bool
+    writes_logs: bool
 
     def partition_of(self, group_id: str) -> int: ...
     def append_error(self, broker: SimulatedBroker, append: Append, now_ms: int) -> Errors: ...
@@ -133,6 +134,8 @@ class SimulatedBroker:
 
     def _log_event(self, event: Event, now_ms: int) -> None:
         self._environment.happened(self, event, now_ms)
+        if not self._environment.writes_logs:
+            return
         partitions = self._config.offsets_topic_partitions
         text = line_of(
             event, self.era, local_ms=now_ms, broker_id=self.broker_id, partitions=partitions
@@ -263,6 +266,8 @@ class SimulatedBroker:
     def _print(
         self, event: str, now_ms: int, partition: int | None = None, **fields: object
     ) -> None:
+        if not self._environment.writes_logs:
+            return
         fields = fields | {"broker_id": self.broker_id}
         if partition is not None:
             fields["topic_partition"] = f"{_TOPIC}-{partition}"

@@ -48,12 +48,14 @@ def simulate(
     seed: int | None = None,
     skips_idle: bool = True,
     traces: bool = True,
+    log_lines: bool = True,
     partitions: frozenset[int] | None = None,
 ) -> Iterator[Output]:
     """Outputs in order of time.  ``start_ms``: ms since the epoch.
 
     ``skips_idle`` False simulates every heartbeat; the outputs are the same.  ``partitions``: only
     groups of these partitions of `__consumer_offsets`; their outputs do not depend on the others.
+    ``traces``, ``log_lines`` False: without these outputs.
     """
     cluster = SimulatedCluster(
         fleet,
@@ -61,6 +63,7 @@ def simulate(
         fleet.seed if seed is None else seed,
         skips_idle=skips_idle,
         traces=traces,
+        log_lines=log_lines,
         partitions=partitions,
     )
     yield from cluster.run()
@@ -75,6 +78,7 @@ class SimulatedCluster:
         *,
         skips_idle: bool = True,
         traces: bool = True,
+        log_lines: bool = True,
         partitions: frozenset[int] | None = None,
     ) -> None:
         spec = fleet.cluster
@@ -90,6 +94,7 @@ class SimulatedCluster:
         self.outputs: list[Output] = []
         self.partitions = [OffsetsPartition(n, 1 + n % spec.brokers) for n in range(count)]
         self.selected = partitions if partitions is not None else frozenset(range(count))
+        self.writes_logs = log_lines
         # Once per broker, even if a separate task simulates each partition.
         self.logs_broker_events = 0 in self.selected
         self.brokers = {

@@ -55,7 +55,7 @@ def _simulated(baseline: Baseline, change: SettingsChange, seed: int) -> Figures
     start_ms = baseline.from_ms - _lead_ms(baseline)
     fleet = fleet_of(baseline, change, start_ms, seed)
     counter = _FigureCounter(baseline)
-    for output in simulate(fleet, start_ms, seed=seed, traces=False):
+    for output in simulate(fleet, start_ms, seed=seed, traces=False, log_lines=False):
         if type(output) is TruthLine:
             counter.take(output.truth)
     return counter.figures()
@@ -163,9 +163,10 @@ def _script(baseline: Baseline, change: SettingsChange, start_ms: int, seed: int
             hosts[name] = life.client_host
             times = _DrawnTimes(seed, process.name, number)
             actions += _actions(life, name, start_ms, baseline.to_ms, times)
-    first = {action.process: action.at_ms for action in sorted(actions, reverse=True)}
+    in_time = sorted(actions, key=lambda action: action.at_ms)
+    first = {action.process: action.at_ms for action in reversed(in_time)}
     in_order = sorted(specs.values(), key=lambda spec: first.get(spec.name, 0))
-    return Script(tuple(in_order), tuple(sorted(actions, key=lambda a: a.at_ms)), {}, hosts)
+    return Script(tuple(in_order), tuple(in_time), {}, hosts)
 
 
 class _DrawnTimes:
