@@ -22,16 +22,24 @@ SPARK_CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
 # Threads that start runs at the same time share one server.
 _STARTING = Lock()
 SETTINGS = {"spark.sql.session.timeZone": "UTC"}
+# Results are not compressed on the loopback interface: gzip takes more time than all the rest of a
+# transfer.  Bit 0 is the algorithm "identity".
+CHANNEL_OPTIONS = {"grpc.compression_enabled_algorithms_bitset": 1}
 
 
 def embedded_session() -> SparkSession:
     """A session of this process's embedded engine, which is started on the first call."""
     os.environ[SPARK_CONNECT_MODE] = "1"
+    from pyspark.sql.connect.client import DefaultChannelBuilder
     from pyspark.sql.connect.session import SparkSession as ConnectSession
 
     with _STARTING:
         host, port = _server().listening_address
-    session = ConnectSession.builder.remote(f"sc://{host}:{port}").getOrCreate()
+    channel = DefaultChannelBuilder(f"sc://{host}:{port}")
+    for option, number in CHANNEL_OPTIONS.items():
+        channel.setChannelOption(option, number)
+    session = ConnectSession.builder.channelBuilder(channel).getOrCreate()
+    session.client.set_retry_policies([])  # a server in this process does not come back
     for name, value in SETTINGS.items():
         session.conf.set(name, value)
     return cast(SparkSession, session)
