@@ -52,8 +52,8 @@ format: setup  ## rewrite the sources in the project's format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-package: setup  ## build the wheel, build/regroup-VERSION-py3-none-any.whl, and build/regroup.zip for spark-submit
-	@$(BIN)/python -m tools.package build
+package: setup  ## build the wheel and build/regroup.zip for spark-submit; PURE=1: no compiled modules
+	@$(BIN)/python -m tools.package build $(if $(PURE),--pure)
 
 clean:  ## delete the demo's lake, packages and caches; .venv and .jars stay
 	@rm -rf $(DEMO) build/lib build/*.whl build/regroup.zip .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse

@@ -1,10 +1,14 @@
-"""Copies the files of jobs/command_line/packaged_files.py into the wheel; all else is in
-pyproject.toml."""
+"""Compiles modules, and copies the files of jobs/command_line/packaged_files.py into the wheel; all
+else is in pyproject.toml.
+"""
 
+import os
 import shutil
+import sys
+import tomllib
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Extension, setup
 from setuptools.command.build_py import build_py
 
 PACKAGED = ("conf", "examples/mixed-clients-3.9.1", "examples/mixed-clients-4.1.2")
@@ -20,4 +24,22 @@ class BuildWithPackagedFiles(build_py):
             shutil.copytree(folder, target, dirs_exist_ok=True)
 
 
-setup(cmdclass={"build_py": BuildWithPackagedFiles})
+def compiled_modules() -> list[Extension]:
+    """The extensions of a wheel, if REGROUP_COMPILE=1; a checkout never has compiled modules."""
+    if os.environ.get("REGROUP_COMPILE") != "1" or "bdist_wheel" not in sys.argv:
+        return []
+    from mypyc.build import mypycify
+
+    extensions = mypycify(_paths(), opt_level="1", debug_level="0", group_name="coordinator_core")
+    for extension in extensions:
+        extension.extra_compile_args += ["-w"]  # warnings take three quarters of the time
+    return extensions
+
+
+def _paths() -> list[str]:
+    settings = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["tool"]["regroup"]
+    compiled = {str(path) for pattern in settings["compiled"] for path in Path().glob(pattern)}
+    return sorted(compiled - set(settings["interpreted"]))
+
+
+setup(cmdclass={"build_py": BuildWithPackagedFiles}, ext_modules=compiled_modules())
