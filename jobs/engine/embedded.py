@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, cast
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from jobs.engine.scratch import scratch_folder
+
 if TYPE_CHECKING:
     from pysail.spark import SparkConnectServer
 
@@ -48,6 +50,7 @@ def embedded_session() -> SparkSession:
 @cache
 def _server() -> SparkConnectServer:
     os.environ.setdefault("RUST_LOG", "error")
+    os.environ["TMPDIR"] = str(scratch_folder())  # for rows that Sail and delta-rs spill
     from pysail.spark import SparkConnectServer
 
     server = SparkConnectServer(ip="127.0.0.1", port=0)

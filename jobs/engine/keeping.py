@@ -4,13 +4,10 @@ which has none, in temporary Parquet files.
 
 from __future__ import annotations
 
-import atexit
 import shutil
-import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
@@ -22,6 +19,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from jobs.engine.embedded import is_embedded
+from jobs.engine.scratch import scratch_folder
 
 
 def keep(rows: DataFrame, level: StorageLevel = StorageLevel.MEMORY_AND_DISK) -> DataFrame:
@@ -59,7 +57,7 @@ def frame_of_batches(
     session: SparkSession, batches: Iterable[pa.RecordBatch], schema: pa.Schema
 ) -> DataFrame:
     """The rows of all batches as a frame of the embedded engine; holds one batch at a time."""
-    folder = _scratch() / uuid4().hex
+    folder = scratch_folder() / uuid4().hex
     folder.mkdir()
     with pq.ParquetWriter(folder / "0.parquet", schema) as file:
         for batch in batches:
@@ -68,7 +66,7 @@ def frame_of_batches(
 
 
 def _in_files(rows: DataFrame) -> DataFrame:
-    folder = _scratch() / uuid4().hex
+    folder = scratch_folder() / uuid4().hex
     rows.write.parquet(str(folder))
     return _frame_of_files(rows.sparkSession, folder, rows.schema)
 
@@ -79,11 +77,3 @@ def _frame_of_files(session: SparkSession, folder: Path, schema: StructType) -> 
     # The plans of all frames made from this one refer to its plan.
     weakref.finalize(read._plan, shutil.rmtree, folder, ignore_errors=True)
     return read
-
-
-@cache
-def _scratch() -> Path:
-    """A folder of this process, deleted when it ends."""
-    folder = tempfile.mkdtemp(prefix="regroup-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
