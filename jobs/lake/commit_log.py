@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Protocol
+from urllib.parse import unquote
 
 from pyarrow import fs
 
@@ -82,6 +83,11 @@ class CommitLog:
         values = [add["partitionValues"] for add in added if add["dataChange"]]
         own = {value["event_date"] for value in values if value["cluster_id"] == cluster_id}
         return sorted(map(date.fromisoformat, own))
+
+    def files_added(self, *, after: int) -> list[str]:
+        """The data files that later commits added, relative to the table's folder."""
+        actions = (action for v in self.versions() if v > after for action in self._actions(v))
+        return [unquote(action["add"]["path"]) for action in actions if "add" in action]
 
     def rows_written(self, label: str) -> int | None:
         """Rows that the newest commits with this label changed; None without such a commit."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from jobs.engine.embedded import batches_of
+from jobs.lake.checksums import checksum_file, write_checksums
 from jobs.lake.commit_log import FileLogFolder, LogFolder
 from jobs.lake.new_rows import first_per_key, range_of, split_by_stored
 from jobs.lake.tables import (
@@ -58,7 +60,7 @@ class EmbeddedLake(Lake):
         return CommitProperties(custom_metadata=labels)
 
     def frame(self, table: str, rows: Iterable[Any]) -> DataFrame:
-        # Nullable, as stored rows are: a cogroup has nulls for the side without the group.
+        # Nullable, as stored rows are.
         fields = [StructField(field.name, field.dataType) for field in schema_of(table)]
         local = self.spark.createDataFrame(list(rows), StructType(fields))
         # The nested types of local rows have metadata, which a cast to the same type removes.
@@ -113,13 +115,27 @@ class EmbeddedLake(Lake):
         return f"t.{column} >= {low} AND t.{column} <= {high}"
 
     def _append_batches(self, table: str, rows: pa.Table | pa.RecordBatchReader) -> None:
-        write_deltalake(self.path(table), rows, mode="append", commit_properties=self._commit())
+        path = self.path(table)
+        self._change(
+            table,
+            lambda: write_deltalake(path, rows, mode="append", commit_properties=self._commit()),
+        )
+
+    def _change(self, table: str, act: Callable[[], object]) -> None:
+        """Call ``act``, again after a conflict, and write the checksums of files that it adds, as
+        Hadoop does for Spark: `regroup check` finds altered bytes by them."""
+        before = self.version(table)
+        self.retry_on_conflict(act)
+        if "://" not in self.root:
+            for name in self._log(table).files_added(after=before):
+                with suppress(FileNotFoundError):  # another run already deleted it
+                    write_checksums(Path(self.path(table), name))
 
     # Maintenance
 
     def delete_rows(self, table: str, where: str) -> int:
         before = self.version(table)
-        self.retry_on_conflict(lambda: self._delta(table).delete(where))
+        self._change(table, lambda: self._delta(table).delete(where))
         after = self.version(table)
         if after == before:
             return 0
@@ -127,12 +143,16 @@ class EmbeddedLake(Lake):
 
     def compact(self, table: str) -> tuple[int, int]:
         before = len(self._delta(table).file_uris())
-        self.retry_on_conflict(lambda: self._delta(table).optimize.compact())
+        self._change(table, lambda: self._delta(table).optimize.compact())
         return before, len(self._delta(table).file_uris())
 
     def vacuum(self, table: str, hours: int) -> int:
         delta = self._delta(table)
-        return len(delta.vacuum(hours, dry_run=False, enforce_retention_duration=False))
+        deleted = delta.vacuum(hours, dry_run=False, enforce_retention_duration=False)
+        if "://" not in self.root:
+            for name in deleted:
+                checksum_file(Path(self.path(table), name)).unlink(missing_ok=True)
+        return len(deleted)
 
     # What each engine does its own way
 
@@ -154,14 +174,15 @@ class EmbeddedLake(Lake):
         self._append_batches(table, batches_of(rows))
 
     def _replace(self, table: str, rows: DataFrame, where: str) -> None:
-        self.retry_on_conflict(
+        self._change(
+            table,
             lambda: write_deltalake(
                 self.path(table),
                 batches_of(rows),
                 mode="overwrite",
                 predicate=where,
                 commit_properties=self._commit(),
-            )
+            ),
         )
 
     def _execute_merge(self, table: str, rows: DataFrame, on: str, changes: Changes) -> None:
@@ -187,7 +208,7 @@ class EmbeddedLake(Lake):
                 merger = merger.when_not_matched_insert_all()
             merger.execute()
 
-        self.retry_on_conflict(merge)
+        self._change(table, merge)
 
     def _create_empty(self, table: str) -> None:
         DeltaTable.create(

@@ -5,8 +5,6 @@ reads   each table's Delta log and every page of its Parquet files
 
 from __future__ import annotations
 
-import struct
-import zlib
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +16,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from jobs.lake.checksums import fails_checksums
 from jobs.lake.compatibility import unknown_column
 from jobs.sources.files import open_file
 from schemas import table_columns, table_names
@@ -76,7 +75,7 @@ def _damage(path: str, written: dict[str, Any]) -> str | None:
             stream.seek(0)
             file = pq.ParquetFile(stream, page_checksum_verification=True)
             rows = sum(batch.num_rows for batch in file.iter_batches())
-        if "://" not in path and _fails_checksum(Path(path)):
+        if "://" not in path and fails_checksums(Path(path)):
             return "bytes that do not match its checksums"
     except FileNotFoundError:
         return "no such file"
@@ -84,23 +83,6 @@ def _damage(path: str, written: dict[str, Any]) -> str | None:
         return _first_line(error)
     expected = written.get("num_records")
     return None if expected in (None, rows) else f"{rows} rows, not {expected}"
-
-
-def _fails_checksum(file: Path) -> bool:
-    """Whether a local file differs from the checksums that Hadoop wrote beside it.
-
-    `.NAME.crc` has four magic bytes, the chunk size and the CRC-32 of each chunk (Hadoop's
-    ChecksumFileSystem).  They cover the whole file; Parquet's own checksums cover its pages only.
-    """
-    checksums = file.with_name(f".{file.name}.crc")
-    if not checksums.is_file():
-        return False
-    stored = checksums.read_bytes()
-    (chunk,) = struct.unpack_from(">i", stored, 4)
-    with file.open("rb") as stream:
-        chunks = iter(lambda: stream.read(chunk), b"")
-        computed = b"".join(struct.pack(">I", zlib.crc32(data)) for data in chunks)
-    return stored[8:] != computed
 
 
 def _first_line(error: Exception) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.lake.tables import schema_of
+from jobs.lake.tables import schema_with_comments
 from schemas import table_columns, table_names
 from schemas.columns import columns
 
@@ -44,5 +44,5 @@ def test_columns_are_those_of_the_tables_schema(table):
     assert [column.name for column in parsed] == table_columns(table)
     assert [(c.name, c.required, c.comment) for c in parsed] == [
         (field.name, not field.nullable, field.metadata.get("comment"))
-        for field in schema_of(table)
+        for field in schema_with_comments(table)
     ]

@@ -12,6 +12,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from jobs.console.errors import RunFailed
 from jobs.engine.embedded import is_embedded
+from jobs.lake.checksums import checksum_file
+from jobs.lake.integrity import damages
 from jobs.lake.opening import open_lake
 from jobs.lake.tables import conform, schema_of, schema_with_comments
 from schemas import table_key, table_names, table_partitioning
@@ -234,3 +236,27 @@ def test_the_lakes_folder_may_be_relative(spark, frame, tmp_path, monkeypatch):
     lake.replace("generations", frame("generations", [{"group_id": "g", "generation": 1}]))
 
     assert (tmp_path / ".hidden" / "lake" / "generations" / "_delta_log").is_dir()
+
+
+def test_an_altered_byte_of_a_data_file_is_found(lake, frame):
+    lake.replace("churn", frame("churn", [counted(1, 1)]))
+    lake.upsert("churn", frame("churn", [counted(2, 1)]))
+    lake.compact("churn")
+    lake.vacuum("churn", 0)
+    (file,) = Path(lake.path("churn")).rglob("part-*.parquet")
+    written = file.read_bytes()
+    assert list(damages(lake.root, "churn")) == []
+
+    for at in range(0, len(written), 100):
+        file.write_bytes(written[:at] + bytes([written[at] ^ 1]) + written[at + 1 :])
+        assert len(list(damages(lake.root, "churn"))) == 1, at
+
+
+def test_vacuum_deletes_the_checksums_of_the_files_that_it_deletes(lake, frame):
+    for generation in (1, 2):
+        lake.replace("churn", frame("churn", [counted(generation, 1)]))
+
+    assert lake.vacuum("churn", 0) == 1
+
+    (file,) = Path(lake.path("churn")).rglob("part-*.parquet")
+    assert [*Path(lake.path("churn")).rglob(".part-*.crc")] == [checksum_file(file)]
