@@ -13,7 +13,8 @@ class ConsumerConfig:
     """Kafka's consumer settings under their own names; times in ms; None: the library's default.
 
     ``name``: prefix of all request ids, unique among all processes.  ``max_poll_interval_ms``: also
-    the rebalance timeout.  ``assignors``: names, in order of preference.
+    the rebalance timeout.  ``assignors``: names, in order of preference.  ``timer_delay_us``: how
+    late librdkafka's timers fire, in microseconds.
     """
 
     group_id: str
@@ -34,6 +35,7 @@ class ConsumerConfig:
     metadata_max_age_ms: int = 300000
     close_timeout_ms: int = 30000
     leave_group_on_close: bool = True
+    timer_delay_us: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

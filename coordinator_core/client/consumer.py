@@ -26,10 +26,12 @@ from coordinator_core.protocol.messages import TopicPartition
 class ClientRules(Protocol):
     """The behavior of a client library: one method per call, and ``settle`` when a timer fires.
 
-    ``own_timers``: names of the timers of heartbeats and of the session.
+    ``own_timers``: names of the timers of heartbeats and of the session; ``commit_timers``: of
+    automatic commits.
     """
 
     own_timers: frozenset[str]
+    commit_timers: frozenset[str]
 
     @property
     def is_idle(self) -> bool: ...
@@ -43,6 +45,7 @@ class ClientRules(Protocol):
     def answered(self, sent: InFlight, response: ClientResponse | None) -> None: ...
     def disconnected(self, node: int) -> None: ...
     def settle(self) -> None: ...
+    def thawed(self) -> None: ...
     def skip_heartbeats(self, to_ms: int) -> int | None: ...
 
 
@@ -163,6 +166,13 @@ class Consumer:
         self._begin(now_ms)
         return effects
 
+    def thawed(self, now_ms: int) -> list[ClientEffect]:
+        """The process was frozen until now: timers that were due meanwhile fire once, now."""
+        effects = self._begin(now_ms)
+        self._rules.thawed()
+        self._fire()
+        return effects
+
     def next_deadline_ms(self) -> int | None:
         return self._context.next_deadline_ms()
 
@@ -219,18 +229,24 @@ class Consumer:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the consumer sends nothing but heartbeats until ``next_other_deadline_ms``."""
+        """Whether the consumer sends nothing but heartbeats, and automatic commits if they are
+        skipped, until ``next_other_deadline_ms``.
+        """
         return self._rules.is_idle
 
-    def next_other_deadline_ms(self) -> int | None:
-        """The earliest timer except those of heartbeats and session; None without one."""
-        others = [
-            at for name, at in self._context.timers.items() if name not in self._rules.own_timers
-        ]
+    def next_other_deadline_ms(self, *, skips_commits: bool = False) -> int | None:
+        """The earliest timer except those of heartbeats and session; None without one.
+
+        ``skips_commits``: except those of automatic commits, too.
+        """
+        rules = self._rules
+        own = rules.own_timers | rules.commit_timers if skips_commits else rules.own_timers
+        others = [at for name, at in self._context.timers.items() if name not in own]
         return min(others, default=None)
 
     def skip_heartbeats(self, to_ms: int) -> int | None:
-        """Treat each heartbeat due before ``to_ms`` as sent when due and answered at once.
+        """Treat each heartbeat and each automatic commit due before ``to_ms`` as sent when due and
+        answered at once.
 
         Call it only while ``is_idle``.  Returns the time of the last heartbeat, None without one.
         """

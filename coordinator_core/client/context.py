@@ -23,6 +23,11 @@ from coordinator_core.protocol.errors import CoordinatorBug, Errors
 from coordinator_core.protocol.messages import TopicPartition
 
 
+def first_due_ms(due_ms: int, interval_ms: int, from_ms: int) -> int:
+    """The first time not before ``from_ms`` of a timer due at ``due_ms`` and every interval."""
+    return due_ms + max(-(-(from_ms - due_ms) // interval_ms), 0) * interval_ms
+
+
 class MemberGeneration(NamedTuple):
     """A member's generation, member id and protocol; -1, "" and None before a join, as in Kafka."""
 

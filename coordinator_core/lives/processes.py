@@ -17,6 +17,8 @@ RESTART_MS = 60_000
 # (KIP-800).  Without a reason, the commits show a slow poll: they end with the last poll, within an
 # auto-commit interval (auto.commit.interval.ms, 5 s) and a heartbeat.
 COMMIT_SLACK_MS = 6_000
+# A client notices at most this much later that max.poll.interval.ms is exceeded.
+POLL_CHECK_MS = 500
 _SAME_MOMENT_MS = 100
 
 
@@ -36,7 +38,9 @@ class ProcessLife:
     """A process from start to end; ``ended`` None: it still runs.
 
     ``predates_evidence``: it started before the evidence begins.  ``killed``: it ended without
-    leaving, as static members do when they are closed, too.  ``confidence``: 0 to 1.
+    leaving, as static members do when they are closed, too.  ``frozen_until``: only if killed, and
+    the next life may be the same process: frozen, or cut off, beyond its session.  ``confidence``:
+    0 to 1.
     """
 
     client_id: str
@@ -52,6 +56,7 @@ class ProcessLife:
     last_generation: int
     confidence: float
     evidence: str
+    frozen_until: TimeEstimate | None = None
 
 
 @dataclass(frozen=True)
@@ -248,6 +253,7 @@ class _LifeReader:
             membership.last_generation,
             min(confidence, of_start, self._candidate.confidence),
             membership.evidence + left,
+            None if slow_poll is not None else _frozen_until(membership, following),
         )
 
     def _ended(
@@ -314,9 +320,22 @@ class _LifeReader:
         if not is_reported and (membership.reason is not None or not stopped_committing):
             return None
         polled_ms = ended.at_ms - poll_ms
-        began = TimeEstimate(polled_ms, polled_ms - self._heartbeat_ms, polled_ms)
+        began = TimeEstimate(polled_ms - POLL_CHECK_MS // 2, polled_ms - POLL_CHECK_MS, polled_ms)
         to = None if following is None else following.began
         return SlowPoll(began, to, 1.0 if is_reported else 0.8, evidence)
+
+
+def _frozen_until(membership: Membership, following: Membership | None) -> TimeEstimate | None:
+    """When the process was back, if it may have been frozen until then: its session expired, and
+    the same client on the same host joined within a minute after.
+    """
+    ended = membership.ended
+    if membership.departure is not Departure.EXPIRED or ended is None or following is None:
+        return None
+    member, other = membership.member, following.member
+    is_same = (member.client_id, member.client_host) == (other.client_id, other.client_host)
+    away_ms = following.began.at_ms - ended.latest_ms
+    return following.began if is_same and 0 <= away_ms <= RESTART_MS else None
 
 
 def _joined(life: ProcessLife, following: ProcessLife) -> ProcessLife:

@@ -49,13 +49,15 @@ def simulate(
     skips_idle: bool = True,
     traces: bool = True,
     log_lines: bool = True,
+    commits: bool = True,
     partitions: frozenset[int] | None = None,
 ) -> Iterator[Output]:
     """Outputs in order of time.  ``start_ms``: ms since the epoch.
 
-    ``skips_idle`` False simulates every heartbeat; the outputs are the same.  ``partitions``: only
-    groups of these partitions of `__consumer_offsets`; their outputs do not depend on the others.
-    ``traces``, ``log_lines`` False: without these outputs.
+    ``skips_idle`` False simulates every heartbeat; the outputs are the same.  ``commits`` False
+    also skips automatic commits of idle groups; only their records are missing.  ``partitions``:
+    only groups of these partitions of `__consumer_offsets`; their outputs do not depend on the
+    others.  ``traces``, ``log_lines`` False: without these outputs.
     """
     cluster = SimulatedCluster(
         fleet,
@@ -64,6 +66,7 @@ def simulate(
         skips_idle=skips_idle,
         traces=traces,
         log_lines=log_lines,
+        commits=commits,
         partitions=partitions,
     )
     yield from cluster.run()
@@ -79,6 +82,7 @@ class SimulatedCluster:
         skips_idle: bool = True,
         traces: bool = True,
         log_lines: bool = True,
+        commits: bool = True,
         partitions: frozenset[int] | None = None,
     ) -> None:
         spec = fleet.cluster
@@ -108,7 +112,10 @@ class SimulatedCluster:
         self._seed = seed
         self.delivery = MessageDelivery(self, self._skip_idle_time)
         self.faults = Faults(self, self.delivery.break_connections)
-        self.idle_skipper = IdleSkipper(self, self.faults.quiet_until) if skips_idle else None
+        self.idle_skipper = None
+        if skips_idle:
+            quiet_until = self.faults.quiet_until
+            self.idle_skipper = IdleSkipper(self, quiet_until, skips_commits=not commits)
         self._populate()
 
     def _skip_idle_time(self, group: SimulatedGroup, now_ms: int) -> None:

@@ -21,10 +21,20 @@ _MIN_SKIPPED = 3  # heartbeats; skipping fewer is not worth the checks
 
 
 class IdleSkipper:
-    """``next_fault_ms(now_ms)``: when the next fault begins, None during a fault."""
+    """``next_fault_ms(now_ms)``: when the next fault begins, None during a fault.
 
-    def __init__(self, cluster: ClusterView, next_fault_ms: Callable[[int], int | None]) -> None:
+    ``skips_commits``: also skip automatic commits, whose records are then missing from the output.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterView,
+        next_fault_ms: Callable[[int], int | None],
+        *,
+        skips_commits: bool,
+    ) -> None:
         self._cluster = cluster
+        self._skips_commits = skips_commits
         self._next_fault_ms = next_fault_ms
         self.skipped_ms = 0
 
@@ -58,7 +68,7 @@ class IdleSkipper:
             away = now_ms < max(process.frozen_until_ms, process.cut_until_ms)
             if away or not consumer.is_idle:
                 return None
-            other_ms = consumer.next_other_deadline_ms()
+            other_ms = consumer.next_other_deadline_ms(skips_commits=self._skips_commits)
             if other_ms is not None:
                 ends.append(other_ms)
         return min(ends)

@@ -107,6 +107,7 @@ class SimulatedProcess:
             enable_auto_commit=commits,
             auto_commit_interval_ms=group.commit_interval_ms or 5000,
             metadata_max_age_ms=group.metadata_max_age_ms,
+            timer_delay_us=group.timer_delay_us,
         )
         self.channels = {}
         self._failure = ""
@@ -155,6 +156,9 @@ class SimulatedProcess:
         inbox, self._inbox = self._inbox, []
         for deliver in inbox:
             deliver(now_ms)
+        if self.consumer is not None:
+            self._consume(now_ms)
+            self._perform(self.consumer.thawed(now_ms), now_ms)
         self.advance(now_ms)
 
     def _is_frozen(self, now_ms: int, action: Callable[[int, int], None]) -> bool:

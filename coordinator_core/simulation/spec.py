@@ -104,7 +104,7 @@ class GroupSpec:
     ``client``: a name of LIBRARIES.  ``static``: each process has a group.instance.id, its name.
     ``commit_interval_ms`` None: no commits.  ``listener_ms``: duration of a listener call.
     ``restart_ms``: time from a failure of the process to its restart; None: no restart.
-    ``script``: replaces ``processes`` and ``plans``.
+    ``script``: replaces ``processes`` and ``plans``.  ``timer_delay_us``: see ConsumerConfig.
     """
 
     name: str
@@ -122,6 +122,7 @@ class GroupSpec:
     restart_ms: int | None
     plans: tuple[Plan, ...]
     script: Script | None = None
+    timer_delay_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)

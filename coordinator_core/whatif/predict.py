@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from coordinator_core.client import LIBRARIES
 from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.lives import ConsumerProcess, ProcessLife, TimeEstimate
 from coordinator_core.simulation import TruthLine, simulate
@@ -15,18 +16,21 @@ from coordinator_core.simulation.spec import ClusterSpec, Fleet, GroupSpec, Netw
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.figures import Figures, Prediction
 from coordinator_core.whatif.ownership import owned_within
-from coordinator_core.whatif.settings import SettingsChange
+from coordinator_core.whatif.settings import ORDINAL, SettingsChange
 
 SEEDS = 5
 # From the start of a consumer to its first JoinGroup: it first requests metadata and coordinator.
 _START_TO_JOIN_MS = 30
+# From the end of a freeze to the JoinGroup with a new member id.
+_THAW_TO_JOIN_MS = 6
 # Processes that run at the start of the evaluated period are started this long before it.
 _WARM_UP_MS = 60_000
 # Heartbeats of real clients are later than their interval, because threads wake up late.  The first
-# seed uses the usual delay, the others draw one: delays add up between rebalances.
-_HEARTBEAT_DELAY_MS, _HEARTBEAT_DELAYS_MS = 14, (10, 18)
-# Rare, because only the commit before a revocation affects the figures.
-_COMMIT_INTERVAL_MS = 300_000
+# seed uses the usual delay, the others draw one, from an idle to a busy machine (measured): delays
+# add up between rebalances.  librdkafka's main thread has six timers between two heartbeats.
+_HEARTBEAT_DELAY_MS, _HEARTBEAT_DELAYS_MS = 4, (2, 10)
+_TIMERS_PER_HEARTBEAT = 6
+_COMMIT_INTERVAL_MS = 5000  # the default of auto.commit.interval.ms
 
 
 def predict(baseline: Baseline, change: SettingsChange, *, seeds: int = SEEDS) -> Prediction:
@@ -43,8 +47,9 @@ def predict_each(
     by_settings: dict[object, Prediction] = {}
     predictions = []
     for change in changes:
-        groups = _groups(baseline, change, baseline.heartbeat_ms)
-        settings = _config(baseline, change), *groups.values()
+        groups = _groups(baseline, change)
+        ids = tuple(_instance_id(process, name, change) for name, process in _named(baseline))
+        settings = _config(baseline, change), ids, *groups.values()
         if settings not in by_settings:
             by_settings[settings] = predict(baseline, change, seeds=seeds)
         predictions.append(by_settings[settings]._replace(change=change))
@@ -55,7 +60,9 @@ def _simulated(baseline: Baseline, change: SettingsChange, seed: int) -> Figures
     start_ms = baseline.from_ms - _lead_ms(baseline)
     fleet = fleet_of(baseline, change, start_ms, seed)
     counter = _FigureCounter(baseline)
-    for output in simulate(fleet, start_ms, seed=seed, traces=False, log_lines=False):
+    for output in simulate(
+        fleet, start_ms, seed=seed, traces=False, log_lines=False, commits=False
+    ):
         if type(output) is TruthLine:
             counter.take(output.truth)
     return counter.figures()
@@ -114,40 +121,60 @@ def _group(baseline: Baseline, change: SettingsChange, start_ms: int, seed: int)
     delay_ms = _HEARTBEAT_DELAY_MS
     if seed > 1:
         delay_ms = between(*_HEARTBEAT_DELAYS_MS, key_of(seed, baseline.group_id))
-    by_process = _groups(baseline, change, baseline.heartbeat_ms + delay_ms)
+    by_process = _groups(baseline, change, delay_ms)
     script = _script(baseline, change, start_ms, seed)
-    own = {spec.name: by_process[spec.instance_of] for spec in script.processes}
+    own = {name: by_process[process.name] for name, process in _named(baseline)}
     return replace(next(iter(own.values())), script=replace(script, own=own))
 
 
-def _groups(baseline: Baseline, change: SettingsChange, heartbeat_ms: int) -> dict[str, GroupSpec]:
+def _named(baseline: Baseline) -> Iterable[tuple[str, ConsumerProcess]]:
+    """The names of each process; a process that was replaced under a new name has several."""
+    names = baseline.clients()
+    for process in baseline.processes:
+        for name in dict.fromkeys(names[life.member_ids[0]] for life in process.lives):
+            yield name, process
+
+
+def _instance_id(process: ConsumerProcess, name: str, change: SettingsChange) -> str:
+    """The group.instance.id of the process under this name, if it is a static member."""
+    if process.instance_id is not None:
+        return process.instance_id
+    return process.name if change.instance_ids == ORDINAL else name
+
+
+def _groups(
+    baseline: Baseline, change: SettingsChange, delay_ms: int = _HEARTBEAT_DELAY_MS
+) -> dict[str, GroupSpec]:
     """By process: the group with the process' own settings."""
-    return {p.name: _group_of(baseline, change, p, heartbeat_ms) for p in baseline.processes}
+    return {p.name: _group_of(baseline, change, p, delay_ms) for p in baseline.processes}
 
 
 def _group_of(
-    baseline: Baseline, change: SettingsChange, process: ConsumerProcess, heartbeat_ms: int
+    baseline: Baseline, change: SettingsChange, process: ConsumerProcess, delay_ms: int
 ) -> GroupSpec:
     member = process.lives[-1].member
     static = process.instance_id is not None
     if change.membership is not None:
         static = change.membership == "static"
     poll_ms = member.rebalance_timeout_ms
+    library = baseline.libraries[process.name]
+    has_timers = LIBRARIES[library].is_librdkafka
     return GroupSpec(
         baseline.group_id,
         baseline.subscriptions[process.name],
         0,
-        baseline.libraries[process.name],
+        library,
         change.assignors or baseline.assignors or None,
         static,
         change.session_timeout_ms or member.session_timeout_ms,
-        heartbeat_ms,
+        baseline.heartbeat_ms + (0 if has_timers else delay_ms),
         change.rebalance_timeout_ms or (poll_ms if poll_ms > 0 else member.session_timeout_ms),
         _COMMIT_INTERVAL_MS,
         baseline.metadata_max_age_ms,
         0,
         None,
         (),
+        timer_delay_us=1000 * delay_ms // _TIMERS_PER_HEARTBEAT if has_timers else 0,
     )
 
 
@@ -159,7 +186,7 @@ def _script(baseline: Baseline, change: SettingsChange, start_ms: int, seed: int
     for process in baseline.processes:
         for number, life in enumerate(process.lives):
             name = names[life.member_ids[0]]
-            specs.setdefault(name, ProcessSpec(name, process.name))
+            specs.setdefault(name, ProcessSpec(name, _instance_id(process, name, change)))
             hosts[name] = life.client_host
             times = _DrawnTimes(seed, process.name, number)
             actions += _actions(life, name, start_ms, baseline.to_ms, times)
@@ -167,6 +194,9 @@ def _script(baseline: Baseline, change: SettingsChange, start_ms: int, seed: int
     first = {action.process: action.at_ms for action in reversed(in_time)}
     in_order = sorted(specs.values(), key=lambda spec: first.get(spec.name, 0))
     return Script(tuple(in_order), tuple(in_time), {}, hosts)
+
+
+_FROZEN = -1  # a draw apart from those by place
 
 
 class _DrawnTimes:
@@ -182,6 +212,11 @@ class _DrawnTimes:
 
     def within(self, length_ms: int, place: int) -> int:
         return between(0, length_ms, self._key, place)
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether the process was frozen, if it may have been: in two of three seeds."""
+        return self._seed == 1 or between(1, 3, self._key, _FROZEN) > 1
 
 
 def _actions(
@@ -204,7 +239,13 @@ def _actions(
         ) - start_ms
         if back_ms > slow_ms:
             yield Action(slow_ms, ActionKind.SLOW, name, back_ms - slow_ms)
-    if ended_ms is not None:
+    if ended_ms is None:
+        return
+    if life.frozen_until is not None and times.is_frozen:
+        # The start of the next life is then ignored.
+        thawed_ms = life.frozen_until.at_ms - _THAW_TO_JOIN_MS - start_ms
+        yield Action(ended_ms, ActionKind.FREEZE, name, max(thawed_ms - ended_ms, 0))
+    else:
         yield Action(ended_ms, ActionKind.KILL if life.killed else ActionKind.STOP, name)
 
 

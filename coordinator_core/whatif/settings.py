@@ -10,6 +10,7 @@ from coordinator_core.coordinator.eras import ERAS
 
 COOPERATIVE = "cooperative-sticky"
 EAGER = "range"
+PROCESS, ORDINAL = "process", "ordinal"
 
 
 class InvalidSetting(ValueError):
@@ -18,9 +19,16 @@ class InvalidSetting(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SettingsChange:
-    """Changed settings; None: unchanged.  Times in ms."""
+    """Changed settings; None: unchanged.  Times in ms.
+
+    ``instance_ids``, only with static membership: where group.instance.id comes from.  ``process``,
+    the default: the process' own name, so a process that replaces another under a new name is a new
+    member, and the other one's partitions wait for the end of its session.  ``ordinal``: a name
+    that lasts, such as that of a StatefulSet's pod.
+    """
 
     membership: str | None = None
+    instance_ids: str | None = None
     protocol: str | None = None
     session_timeout_ms: int | None = None
     rebalance_timeout_ms: int | None = None
@@ -41,6 +49,8 @@ class SettingsChange:
             if name in values:
                 raise InvalidSetting(f"{text}: {name} is given twice")
             values[name] = _value(name, value, text)
+        if "instance_ids" in values and values.get("membership") != "static":
+            raise InvalidSetting(f"instance_ids={values['instance_ids']}: needs membership=static")
         return cls(**values)  # type: ignore[arg-type]  # _value matches each name
 
     def __str__(self) -> str:
@@ -67,6 +77,7 @@ SETTINGS = tuple(field.name for field in fields(SettingsChange))
 UNCHANGED = SettingsChange()
 _COSTS = {
     "membership": 2,
+    "instance_ids": 0,
     "protocol": 2,
     "session_timeout_ms": 1,
     "rebalance_timeout_ms": 1,
@@ -76,6 +87,7 @@ _COSTS = {
 }
 _CHOICES = {
     "membership": ("static", "dynamic"),
+    "instance_ids": (PROCESS, ORDINAL),
     "protocol": ("eager", "cooperative"),
     "assignor": tuple(CLIENT_ASSIGNORS),
     "era": tuple(ERAS),

@@ -59,6 +59,11 @@ class Application:
             self._change_thread()
         self.context.set_timer(TIMER, self.wait.deadline_ms if self.runs else None)
 
+    def wait_for_commit(self) -> None:
+        """Wait for the next automatic commit, after some were skipped."""
+        self.wait = self._wait_for_commit()
+        self.context.set_timer(TIMER, self.wait.deadline_ms)
+
     def unsubscribe(self) -> None:
         self.next_thread = self._unsubscribes()
         self._change_thread()
@@ -87,7 +92,10 @@ class Application:
             except Thrown as thrown:
                 self.context.raise_(thrown.error, thrown.text, thrown.is_fatal)
                 self.is_away = True
-            yield Wait(self._has_work, self.commits.due_ms if self.context.topics else None)
+            yield self._wait_for_commit()
+
+    def _wait_for_commit(self) -> Wait:
+        return Wait(self._has_work, self.commits.due_ms if self.context.topics else None)
 
     def _poll_once(self) -> Thread:
         self._throw_failures()

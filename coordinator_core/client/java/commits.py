@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coordinator_core.client.context import first_due_ms
 from coordinator_core.client.java.member import Future, JavaMember
 from coordinator_core.client.java.threads import Thread, Wait, exception_name
 from coordinator_core.client.messages import MemberState
@@ -25,6 +26,12 @@ class Commits:
     def start_interval(self) -> None:
         if self.context.config.enable_auto_commit:
             self.due_ms = self.context.now_ms + self.context.config.auto_commit_interval_ms
+
+    def skip(self, to_ms: int) -> None:
+        """Treat automatic commits due before ``to_ms`` as successful."""
+        if self.due_ms is not None:
+            interval_ms = self.context.config.auto_commit_interval_ms
+            self.due_ms = first_due_ms(self.due_ms, interval_ms, to_ms)
 
     def serve(self) -> None:
         """Send the automatic commit if it is due, without waiting for the response."""

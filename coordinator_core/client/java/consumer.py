@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from coordinator_core.client.context import ClientContext, InFlight
-from coordinator_core.client.java.application import Application
+from coordinator_core.client.java.application import TIMER, Application
 from coordinator_core.client.java.commits import Commits
 from coordinator_core.client.java.heartbeat import HEARTBEAT, SESSION, HeartbeatThread
 from coordinator_core.client.java.member import JavaMember
@@ -19,6 +19,7 @@ class JavaConsumer:
     """``network``: responses received but not handled, as neither thread serves the network."""
 
     own_timers = frozenset({HEARTBEAT, SESSION})
+    commit_timers = frozenset({TIMER})  # an idle application waits for nothing else
 
     def __init__(self, context: ClientContext) -> None:
         self.context = context
@@ -93,7 +94,12 @@ class JavaConsumer:
             self._note_polling()
             self.heartbeat.serve()
 
+    def thawed(self) -> None:
+        """Nothing: each thread sets its next time when it runs."""
+
     def skip_heartbeats(self, to_ms: int) -> int | None:
+        self.commits.skip(to_ms)
+        self.application.wait_for_commit()
         return self.heartbeat.skip(to_ms)
 
     @property

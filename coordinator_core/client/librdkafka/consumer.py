@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from coordinator_core.client.context import ClientContext, InFlight
+from coordinator_core.client.context import ClientContext, InFlight, first_due_ms
 from coordinator_core.client.librdkafka.group import LibrdkafkaGroup
 from coordinator_core.client.librdkafka.heartbeat import Heartbeats
+from coordinator_core.client.librdkafka.main_loop import WakeTimes
 from coordinator_core.client.librdkafka.responses import LibrdkafkaResponses
 from coordinator_core.client.librdkafka.states import (
     HEARTBEATING,
@@ -21,7 +22,6 @@ from coordinator_core.client.subscription import subscriptions
 from coordinator_core.protocol.messages import JoinGroup
 
 PROTOCOL_TYPE = "consumer"
-POLL_CHECK_MS = 500
 JOIN_GRACE_MS = 3000  # added to the poll interval
 HEARTBEAT, SESSION, POLL_INTERVAL, QUERY = "heartbeat", "session", "poll interval", "query"
 COMMIT, JOIN, TOPICS, RETRY = "auto commit", "join", "topics", "retry"
@@ -29,6 +29,7 @@ COMMIT, JOIN, TOPICS, RETRY = "auto commit", "join", "topics", "retry"
 
 class LibrdkafkaConsumer:
     own_timers = frozenset({HEARTBEAT, SESSION})
+    commit_timers = frozenset({COMMIT})
 
     def __init__(self, context: ClientContext) -> None:
         self.context = context
@@ -37,7 +38,7 @@ class LibrdkafkaConsumer:
         self.responses = LibrdkafkaResponses(self.group, self.heartbeats)
         self.polls = False
         self.away_ms: int | None = None  # when the application stopped polling
-        self.watched_ms: int | None = None  # when the poll interval timer was started
+        self.wakes = WakeTimes(context.config.timer_delay_us)
         self.commit_ms: int | None = None
         self.topics_ms: int | None = None
 
@@ -55,6 +56,7 @@ class LibrdkafkaConsumer:
         group, context = self.group, self.context
         topics, before = context.topics, tuple(sorted(group.subscribed))
         if self.topics_ms is None:
+            self.wakes.began_ms = context.now_ms
             self.topics_ms = context.now_ms + context.config.metadata_max_age_ms
             if context.config.enable_auto_commit:
                 self.commit_ms = context.now_ms + context.config.auto_commit_interval_ms
@@ -81,7 +83,7 @@ class LibrdkafkaConsumer:
             group.rejoin("Subscription modified")
 
     def unsubscribe(self) -> None:
-        self.watched_ms = None
+        self.wakes.watched_ms = None
         self.group.unsubscribe(leaves=True)
         self.settle()
 
@@ -96,7 +98,7 @@ class LibrdkafkaConsumer:
     def listened(self) -> None:
         call = self.group.call
         if call is not None and call.is_assign and self.context.topics:
-            self.watched_ms = self.context.now_ms
+            self.wakes.watched_ms = self.context.now_ms
         self.group.called()
         self.settle()
 
@@ -110,7 +112,7 @@ class LibrdkafkaConsumer:
     def close(self) -> None:
         """Serve waiting callbacks, then leave and wait for the response."""
         group = self.group
-        self.polls, self.away_ms, self.watched_ms = True, None, None
+        self.polls, self.away_ms, self.wakes.watched_ms = True, None, None
         group.is_terminating = True
         group.next_topics = None
         if self.context.topics:
@@ -131,6 +133,9 @@ class LibrdkafkaConsumer:
         if node == self.context.coordinator:
             self.context.coordinator = None
         self.settle()
+
+    def thawed(self) -> None:
+        self.wakes.restart(self.context.now_ms)
 
     # The main thread.
 
@@ -168,8 +173,8 @@ class LibrdkafkaConsumer:
             self.away_ms = context.now_ms
 
     def _serve_group(self) -> None:
+        """As at each wake-up of the main thread: the group first, then the timers that are due."""
         group, context = self.group, self.context
-        self._check_poll_interval()
         if group.join_state is JoinState.STEADY:
             self._check_session()
         if context.coordinator is None:
@@ -179,18 +184,19 @@ class LibrdkafkaConsumer:
                 self._join()
             elif group.join_state in HEARTBEATING:
                 self.heartbeats.serve()
+        self._check_poll_interval()
         self._auto_commit()
         self._refresh_topics()
         if group.partitions.has_retries:
             group.partitions.serve()
 
     def _poll_deadline_ms(self) -> int | None:
-        """The next check of the poll interval at which it is exceeded; checks run every 500 ms."""
-        if self.away_ms is None or self.watched_ms is None:
+        """The next check of the poll interval at which it is exceeded."""
+        wakes = self.wakes
+        if self.away_ms is None or wakes.watched_ms is None:
             return None
         exceeded_ms = self.away_ms + self.context.config.max_poll_interval_ms + 1
-        looks = -(-(exceeded_ms - self.watched_ms) // POLL_CHECK_MS)
-        return self.watched_ms + looks * POLL_CHECK_MS
+        return wakes.first_check_ms(exceeded_ms)
 
     def _check_poll_interval(self) -> None:
         """Leave the group at once; report the error when the application polls again."""
@@ -198,7 +204,7 @@ class LibrdkafkaConsumer:
         if deadline_ms is None or deadline_ms > self.context.now_ms:
             return
         group = self.group
-        self.watched_ms = None
+        self.wakes.watched_ms = None
         group.left_after_poll_timeout = True
         group.queue.append(ConsumerError(None, "Application maximum poll interval exceeded"))
         if self.context.config.instance_id is None:
@@ -274,7 +280,7 @@ class LibrdkafkaConsumer:
         context = self.context
         if self.commit_ms is None or self.commit_ms > context.now_ms:
             return
-        self.commit_ms += context.config.auto_commit_interval_ms
+        self.commit_ms = context.now_ms + context.config.auto_commit_interval_ms
         if self.group.join_state is JoinState.STEADY and not self.group.is_lost:
             self.group.partitions.commit_owned()
 
@@ -296,14 +302,20 @@ class LibrdkafkaConsumer:
         alive = group.fatal is None
         set_timer = context.set_timer
         set_timer(QUERY, None if has_coordinator else self._query_ms())
-        set_timer(SESSION, group.session_ms if alive and state is JoinState.STEADY else None)
+        self._set_when_awake(
+            SESSION, group.session_ms if alive and state is JoinState.STEADY else None
+        )
         set_timer(POLL_INTERVAL, self._poll_deadline_ms())
         joins = alive and has_coordinator and state is JoinState.INIT and self._may_join
-        set_timer(JOIN, group.join_interval.due_ms(now_ms) if joins else None)
-        set_timer(HEARTBEAT, self.heartbeats.due_ms() if alive and has_coordinator else None)
+        self._set_when_awake(JOIN, group.join_interval.due_ms(now_ms) if joins else None)
+        heartbeats = alive and has_coordinator
+        set_timer(HEARTBEAT, self.heartbeats.due_ms(self.wakes) if heartbeats else None)
         set_timer(COMMIT, self.commit_ms)
         set_timer(TOPICS, self.topics_ms if context.topics else None)
         set_timer(RETRY, group.partitions.next_retry_ms() if has_coordinator else None)
+
+    def _set_when_awake(self, name: str, due_ms: int | None) -> None:
+        self.context.set_timer(name, None if due_ms is None else self.wakes.first_ms(due_ms))
 
     @property
     def _may_join(self) -> bool:
@@ -317,6 +329,9 @@ class LibrdkafkaConsumer:
         return self.group.query_interval.due_ms(self.context.now_ms)
 
     def skip_heartbeats(self, to_ms: int) -> int | None:
-        last_ms = self.heartbeats.skip(to_ms)
+        last_ms = self.heartbeats.skip(to_ms, self.wakes)
+        if self.commit_ms is not None:
+            interval_ms = self.context.config.auto_commit_interval_ms
+            self.commit_ms = first_due_ms(self.commit_ms, interval_ms, to_ms)
         self._set_timers()
         return last_ms

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from coordinator_core.client.librdkafka.group import LibrdkafkaGroup
+from coordinator_core.client.librdkafka.main_loop import WakeTimes
 from coordinator_core.client.librdkafka.states import HEARTBEATING, Interval
 from coordinator_core.protocol.messages import Heartbeat
 
@@ -27,24 +28,29 @@ class Heartbeats:
         if due and not self.is_in_flight and not self.group.left_after_poll_timeout:
             self._send()
 
-    def due_ms(self) -> int | None:
+    def due_ms(self, wakes: WakeTimes) -> int | None:
+        """When the next heartbeat is sent; a repeated one does not wait for the main thread."""
         if not self.context.topics or self.group.join_state not in HEARTBEATING:
             return None
-        due_ms = self.interval.due_ms(self.context.now_ms)
+        due_ms = wakes.first_ms(self.interval.due_ms(self.context.now_ms))
         return due_ms if self.again_ms is None else min(due_ms, self.again_ms)
 
     def repeat(self) -> None:
         """Repeat the heartbeat after the backoff."""
         self.again_ms = self.context.now_ms + self.context.config.retry_backoff_ms
 
-    def skip(self, to_ms: int) -> int | None:
+    def skip(self, to_ms: int, wakes: WakeTimes) -> int | None:
         """Treat heartbeats due before ``to_ms`` as answered; returns the time of the last one."""
-        context, due_ms = self.context, self.due_ms()
-        if due_ms is None or due_ms >= to_ms:
+        context, first_ms = self.context, self.due_ms(wakes)
+        if first_ms is None or first_ms >= to_ms:
             return None
-        interval_ms = context.config.heartbeat_interval_ms
-        skipped = (to_ms - 1 - due_ms) // interval_ms + 1
-        last_ms = due_ms + (skipped - 1) * interval_ms
+        interval_ms, last_ms, skipped, step_ms = self.interval.interval_ms, first_ms, 1, 0
+        while (next_ms := wakes.first_ms(last_ms + interval_ms)) < to_ms:
+            count = 1
+            if next_ms - last_ms == step_ms:  # wake times repeat
+                count = (to_ms - 1 - last_ms) // step_ms
+            step_ms = next_ms - last_ms
+            last_ms, skipped = last_ms + count * step_ms, skipped + count
         self.interval.last_ms = last_ms
         self.group.session_ms = last_ms + context.session_timeout_ms
         context.metrics.heartbeats += skipped

@@ -22,8 +22,6 @@ RACES = {
     "twins-3.9.1/orders-cooperative": 4,
     # a new member sent its first heartbeat 25 ms later, after the others rejoined: no 3 s wait
     "twins-3.9.1/clicks-cooperative": 9,
-    # clicks-8 joined 40 ms after, not before, the last rejoin: one more rebalance
-    "twins-3.9.1/clicks-static": 16,
     # invoices-2 joined within the initial delay, which a slow JVM started 50 ms later
     "twins-3.9.1/invoices-cooperative": 0,
     # invoices-1 joined after, not before, the end of the others' follow-up rebalance

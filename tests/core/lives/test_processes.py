@@ -164,7 +164,7 @@ def test_slow_poll(reason, commits, is_slow, confidence):
     assert len(process.lives) == (1 if is_slow else 2)
     if is_slow:
         (slow,) = process.lives[0].slow_polls
-        assert (slow.began.at_ms, slow.to.at_ms, slow.confidence) == (40_000, 130_000, confidence)
+        assert (slow.began.at_ms, slow.to.at_ms, slow.confidence) == (39_750, 130_000, confidence)
         assert process.lives[0].member_ids == ("a", "b")
     else:
         assert process.lives[0].confidence == confidence

@@ -23,7 +23,7 @@ def test_a_protocol_is_an_assignor():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("speed=1", "speed=1: unknown setting; must be one of membership, protocol"),
+        ("speed=1", "speed=1: unknown setting; must be one of membership, instance_ids"),
         ("membership", "membership: membership must be one of static, dynamic"),
         ("membership=maybe", "must be one of static, dynamic"),
         ("assignor=mine", "must be one of range, roundrobin, sticky, cooperative-sticky"),
@@ -32,6 +32,7 @@ def test_a_protocol_is_an_assignor():
         ("session_timeout_ms=-1", "must be a whole number of milliseconds"),
         ("session_timeout_ms=0", "must be 1 to 2147483647"),
         ("rebalance_timeout_ms=99999999999", "must be 1 to 2147483647"),
+        ("instance_ids=ordinal", "instance_ids=ordinal: needs membership=static"),
     ],
 )
 def test_invalid_settings(text, message):

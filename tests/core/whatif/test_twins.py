@@ -35,8 +35,9 @@ VARIANTS = {
 }
 VERSIONS = ("3.9.1", "4.1.2")
 FAMILIES = ("orders", "clicks", "invoices")
-# JVMs took up to five seconds longer to start in the group with this setting than in the other.
-TOO_FAR = {("3.9.1", "invoices", "cooperative"): {"rebalances"}}
+# JVMs took up to five seconds longer to start in the group with this setting than in the other; and
+# invoices-3 was killed, but may as well have been frozen by the evidence.
+TOO_FAR = {("3.9.1", "invoices", "cooperative"): {"rebalances", "unavailable_partition_ms"}}
 
 
 @cache
