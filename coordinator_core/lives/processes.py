@@ -160,7 +160,9 @@ def _merge_renamed(candidates: list[_Candidate]) -> None:
         (abs(new.memberships[0].began.at_ms - _ended_ms(old.memberships[-1])), n, m)
         for n, old in enumerate(ended)
         for m, new in enumerate(started)
-        if old is not new and old.memberships[0].began.at_ms < new.memberships[0].began.at_ms
+        if old is not new
+        and old.memberships[0].began.at_ms < new.memberships[0].began.at_ms
+        and _outlives(new, old)
     )
     successors: set[int] = set()
     successor_of: dict[int, _Candidate] = {}
@@ -173,6 +175,12 @@ def _merge_renamed(candidates: list[_Candidate]) -> None:
     for first in list(candidates):
         if id(first) not in successors:  # a chain is merged into its first process
             _merge_chain(first, successor_of, candidates)
+
+
+def _outlives(new: _Candidate, old: _Candidate) -> bool:
+    """A process that ends before the other one does not replace it: the group scaled out and in."""
+    last = new.memberships[-1]
+    return last.ended is None or _ended_ms(last) > _ended_ms(old.memberships[-1])
 
 
 def _merge_chain(

@@ -27,7 +27,8 @@ groups whose protocol type is "consumer" have a client model; others raise NotAC
 - settings:  `SettingsChange`, parsed from KEY=VALUE, with its cost; `GRID`, the default changes
 - baseline:  `baseline_of`, what the simulation needs to know about a group: process lives, client
              libraries, topics, assignor, heartbeat interval, era
-- predict:   `predict`, `predict_each`: the baseline's process lives under changed settings
+- predict:   `predict`, `predict_each`: the baseline's process lives under changed settings;
+             `instance_ids_of`, `other_instance_ids`: where static members' names come from
 - observed:  the figures from evidence alone
 - ownership: time without an owner within a period
 - figures:   the four figures; `Prediction`, one result per seed
@@ -38,7 +39,12 @@ from coordinator_core.whatif.advice import Advice, advise
 from coordinator_core.whatif.baseline import Baseline, NotAConsumerGroup, baseline_of
 from coordinator_core.whatif.figures import Figures, Prediction
 from coordinator_core.whatif.observed import observed
-from coordinator_core.whatif.predict import predict, predict_each
+from coordinator_core.whatif.predict import (
+    instance_ids_of,
+    other_instance_ids,
+    predict,
+    predict_each,
+)
 from coordinator_core.whatif.settings import (
     GRID,
     SETTINGS,
@@ -60,7 +66,9 @@ __all__ = [
     "SettingsChange",
     "advise",
     "baseline_of",
+    "instance_ids_of",
     "observed",
+    "other_instance_ids",
     "predict",
     "predict_each",
 ]

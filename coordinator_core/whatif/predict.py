@@ -16,7 +16,7 @@ from coordinator_core.simulation.spec import ClusterSpec, Fleet, GroupSpec, Netw
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.figures import Figures, Prediction
 from coordinator_core.whatif.ownership import owned_within
-from coordinator_core.whatif.settings import ORDINAL, SettingsChange
+from coordinator_core.whatif.settings import ORDINAL, PROCESS, SettingsChange
 
 SEEDS = 5
 # From the start of a consumer to its first JoinGroup: it first requests metadata and coordinator.
@@ -140,6 +140,27 @@ def _instance_id(process: ConsumerProcess, name: str, change: SettingsChange) ->
     if process.instance_id is not None:
         return process.instance_id
     return process.name if change.instance_ids == ORDINAL else name
+
+
+def instance_ids_of(baseline: Baseline, change: SettingsChange) -> str | None:
+    """Where the prediction takes instance ids from, ``process`` or ``ordinal``; None if it assumes
+    none: the change does not set static membership, or all members are static already.
+    """
+    if change.membership != "static" or all(p.instance_id for p in baseline.processes):
+        return None
+    return change.instance_ids or PROCESS
+
+
+def other_instance_ids(baseline: Baseline, change: SettingsChange) -> SettingsChange | None:
+    """The same change with the other source of instance ids, if the prediction depends on it: a
+    process was replaced under a new name.
+    """
+    source = instance_ids_of(baseline, change)
+    named = list(_named(baseline))
+    lasts = all(process.instance_id or name == process.name for name, process in named)
+    if source is None or (lasts and len(named) == len(baseline.processes)):
+        return None
+    return replace(change, instance_ids=ORDINAL if source == PROCESS else PROCESS)
 
 
 def _groups(

@@ -17,6 +17,12 @@ from jobs.decode.command import decode as decode_segments
 START_MS = 1_795_161_600_000
 ROOT = Path(__file__).parents[3]
 DELETIONS = {"GROUP_DEAD", "ADMIN_DELETE"}
+ROLLING, FLAPPING = "rolling-deploy-and-crash", "flapping-and-slow-poll"
+SURGE = "surge-freeze-and-autoscale"
+PLAYS = (
+    ("segments", "server.log"), ("segments-delay", "server-delay.log"),
+    ("play2/segments", "play2/server.log"),
+)  # fmt: skip
 FIELDS = (
     "event", "generation", "member_id", "instance_id", "old_member_id", "step", "reason",
     "client_reason", "cause", "member_count", "members",
@@ -122,24 +128,24 @@ def of_example(version):
 
 
 @cache
-def of_twins(version):
-    """Rows of the three runs of a script with real clients, one setting changed per group."""
-    archive = ROOT / "tests" / "data" / "twins" / f"rolling-deploy-and-crash-{version}.tar.gz"
-    plays = ("segments", "server.log"), ("segments-delay", "server-delay.log"), (
-        "play2/segments", "play2/server.log",
-    )  # fmt: skip
-    with TemporaryDirectory() as folder, tarfile.open(archive) as packed:
+def of_twins(version, script=ROLLING):
+    """Rows of the runs of a script with real clients, one setting changed per group."""
+    with TemporaryDirectory() as folder, tarfile.open(_archive(version, script)) as packed:
         packed.extractall(folder, filter="data")
-        return [_of_files(Path(folder, segments), Path(folder, log)) for segments, log in plays]
+        paths = [(Path(folder, segments), Path(folder, log)) for segments, log in PLAYS]
+        return [_of_files(segments, log) for segments, log in paths if log.exists()]
+
+
+def _archive(version, script):
+    return ROOT / "tests" / "data" / "twins" / f"{script}-{version}.tar.gz"
 
 
 @cache
-def truth_of_twins(version):
+def truth_of_twins(version, script=ROLLING):
     """By group: the figures counted during the run; with ``t0_wall_ms``."""
-    archive = ROOT / "tests" / "data" / "twins" / f"rolling-deploy-and-crash-{version}.tar.gz"
     by_group = {}
-    with tarfile.open(archive) as packed:
-        for play in ("./truth.json", "./play2/truth.json"):
+    with tarfile.open(_archive(version, script)) as packed:
+        for play in sorted(name for name in packed.getnames() if name.endswith("truth.json")):
             counted = json.load(packed.extractfile(play))
             for group, truth in counted["groups"].items():
                 by_group[group] = truth | {"t0_wall_ms": counted["t0_wall_ms"]}

@@ -102,6 +102,43 @@ def test_a_pod_that_starts_before_the_previous_one_ends():
     assert lived(surge) == {"pod-x": [(("a",), 120_000, False), (("b",), None, False)]}
 
 
+def test_a_process_that_ends_first_does_not_replace_the_other():
+    """Scaled out at 70 s and in at 83 s; the first process was shut down at 125 s."""
+    scaled = [
+        membership("a", 0, 125_000, client="pod-x"),
+        membership("b", 70_000, 83_000, client="pod-y"),
+    ]
+
+    assert lived(scaled) == {
+        "pod-x": [(("a",), 125_000, False)],
+        "pod-y": [(("b",), 83_000, False)],
+    }
+
+
+@pytest.mark.parametrize(
+    ("back_ms", "host", "frozen_until_ms"),
+    [
+        (41_000, "/10.0.0.1", 41_000),
+        (39_000, "/10.0.0.1", None),  # before the session expired: it was restarted
+        (41_000, "/10.0.0.2", None),
+        (101_000, "/10.0.0.1", None),  # more than a minute after
+    ],
+)
+def test_a_process_back_after_its_session_expired_may_have_been_frozen(
+    back_ms, host, frozen_until_ms
+):
+    memberships = [
+        membership("a", 0, 40_000, Departure.EXPIRED),
+        membership("b", back_ms, host=host),
+    ]
+
+    lives = [life for process in identify_processes(memberships) for life in process.lives]
+
+    assert lives[0].killed
+    frozen_until = lives[0].frozen_until
+    assert (None if frozen_until is None else frozen_until.at_ms) == frozen_until_ms
+
+
 def test_a_process_that_predates_the_evidence_continues_no_other():
     before = membership("b", 30_000, client="pod-y")
     before.predates_evidence = True

@@ -16,11 +16,20 @@ from coordinator_core.whatif import (
     SettingsChange,
     advise,
     baseline_of,
+    instance_ids_of,
     observed,
+    other_instance_ids,
     predict,
     predict_each,
 )
-from tests.core.incident.incident_rows import last_commits, of_twins, truth_of_twins
+from tests.core.incident.incident_rows import (
+    FLAPPING,
+    ROLLING,
+    SURGE,
+    last_commits,
+    of_twins,
+    truth_of_twins,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -36,26 +45,33 @@ VARIANTS = {
 VERSIONS = ("3.9.1", "4.1.2")
 FAMILIES = ("orders", "clicks", "invoices")
 # JVMs took up to five seconds longer to start in the group with this setting than in the other; and
-# invoices-3 was killed, but may as well have been frozen by the evidence.
-TOO_FAR = {("3.9.1", "invoices", "cooperative"): {"rebalances", "unavailable_partition_ms"}}
+# invoices-3 was killed, but may as well have been frozen by the evidence.  In the flapping groups,
+# a freeze of 6 s left no evidence, but changed the phase of heartbeats: 18 rebalances predicted
+# instead of 16, in one of the seeds 16; and by milliseconds two rebalances were one: 17 of 19.
+TOO_FAR = {
+    (ROLLING, "3.9.1", "invoices", "cooperative"): {"rebalances", "unavailable_partition_ms"},
+    (FLAPPING, "4.1.2", "clicks", "cooperative"): {"rebalances"},
+    (FLAPPING, "4.1.2", "orders", "cooperative"): {"rebalances"},
+}
 
 
 @cache
-def baseline(version, family):
+def baseline(version, family, script=ROLLING):
     group = f"{family}-base"
-    (evidence,) = [each for each in of_twins(version) if group in each.groups()]
+    (evidence,) = [each for each in of_twins(version, script) if group in each.groups()]
     evidence_of_group = incarnations(group, evidence.events[group], evidence.records[group])
     commits = last_commits(evidence, group, explain(evidence_of_group))
     return baseline_of(evidence_of_group, last_commit_ms=commits)
 
 
 @cache
-def predicted(version, family, variant):
-    return predict(baseline(version, family), VARIANTS[variant], seeds=SEEDS)
+def predicted(version, family, variant, script=ROLLING):
+    seeds = SEEDS if script == ROLLING else 5
+    return predict(baseline(version, family, script), VARIANTS[variant], seeds=seeds)
 
 
-def truth(version, family, variant):
-    window = truth_of_twins(version)[f"{family}-{variant}"]["window"]
+def truth(version, family, variant, script=ROLLING):
+    window = truth_of_twins(version, script)[f"{family}-{variant}"]["window"]
     return Figures(
         window["rebalances"],
         window["not_stable_ms"],
@@ -64,26 +80,71 @@ def truth(version, family, variant):
     )
 
 
-def variants(family):
-    return [v for v in VARIANTS if f"{family}-{v}" in truth_of_twins("4.1.2")]
+def variants(family, script=ROLLING):
+    return [v for v in VARIANTS if f"{family}-{v}" in truth_of_twins("4.1.2", script)]
 
 
-CASES = [(version, f, v) for version in VERSIONS for f in FAMILIES for v in variants(f)]
+CASES = [
+    (script, version, f, v)
+    for script in (ROLLING, FLAPPING)
+    for version in VERSIONS
+    for f in FAMILIES
+    for v in variants(f, script)
+]
 
 
-@pytest.mark.parametrize(("version", "family", "variant"), CASES)
-def test_predictions_are_near_the_truth(version, family, variant):
-    result = predicted(version, family, variant).median._asdict()
-    true = truth(version, family, variant)._asdict()
-    other = truth(*[v for v in VERSIONS if v != version], family, variant)._asdict()
+@pytest.mark.parametrize(("script", "version", "family", "variant"), CASES)
+def test_predictions_are_near_the_truth(script, version, family, variant):
+    result = predicted(version, family, variant, script).median._asdict()
+    true = truth(version, family, variant, script)._asdict()
+    other = truth(*[v for v in VERSIONS if v != version], family, variant, script)._asdict()
 
     for name, value in true.items():
-        if name in TOO_FAR.get((version, family, variant), ()):
+        if name in TOO_FAR.get((script, version, family, variant), ()):
             continue
         share = 0.1 if name == "rebalances" else 0.25
         minimum = 1 if name == "rebalances" else 0
         bound = max(share * value, minimum, abs(value - other[name]))
         assert abs(result[name] - value) <= bound, name
+
+
+@pytest.mark.parametrize(
+    ("change", "variant"),
+    [
+        ("", "base"),
+        ("membership=static", "static"),
+        ("protocol=cooperative", "cooperative"),
+    ],
+)
+def test_a_surge_deployment_a_freeze_and_autoscaling(change, variant):
+    """Replacements have new names; group.instance.id of the static group is the process name."""
+    prediction = predict(baseline("4.1.2", "g", SURGE), SettingsChange.of(change.split()))
+    result, true = prediction.median, truth("4.1.2", "g", variant, SURGE)
+
+    assert abs(result.rebalances - true.rebalances) <= (2 if variant == "cooperative" else 1)
+    assert list(result[1:]) == pytest.approx(list(true[1:]), rel=0.25)
+
+
+def test_instance_ids_that_last_save_the_expiries_of_a_surge_deployment():
+    change = SettingsChange.of(["membership=static"])
+    group = baseline("4.1.2", "g", SURGE)
+
+    other = other_instance_ids(group, change)
+
+    assert (instance_ids_of(group, change), str(other)) == (
+        "process",
+        "membership=static instance_ids=ordinal",
+    )
+    process, ordinal = predict_each(group, [change, other], seeds=1)
+    assert (process.median.rebalances, ordinal.median.rebalances) == (9, 6)
+
+
+def test_the_source_of_instance_ids_makes_no_difference_where_names_last():
+    change = SettingsChange.of(["membership=static"])
+
+    assert instance_ids_of(baseline("4.1.2", "orders"), change) == "process"
+    assert other_instance_ids(baseline("4.1.2", "orders"), change) is None
+    assert instance_ids_of(baseline("4.1.2", "orders"), UNCHANGED) is None
 
 
 @pytest.mark.parametrize("version", VERSIONS)
