@@ -68,6 +68,12 @@ class ProcessTreeWatch:
             maximum.cpu_s = max(maximum.cpu_s, cpu_s)
 
 
+def cpu_seconds() -> float:
+    """CPU time of this process and its descendants, including those that have ended."""
+    own = sum(os.times()[:4])
+    return own + sum(cpu_s for _, cpu_s in _descendants(os.getpid()).values())
+
+
 def _used_by(root: int) -> dict[str, ResourceUse]:
     """Current use by program name; a parent's CPU time includes its ended children."""
     used: dict[str, ResourceUse] = defaultdict(ResourceUse)

@@ -3,7 +3,7 @@
 `members`: group records in CPU time (without Java's garbage collector), Regroup's as Arrow columns
 and Kafka's as objects, with and without subscriptions and assignments; `job`: the decode jobs and
 a pass through Arrow that changes nothing; `segments`: `regroup decode` and kafka-dump-log with its
-offsets decoder; `ingest`: segments into the lake by Spark.
+offsets decoder; `ingest`: segments into a lake by both engines, and the same again.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import pyspark
 import typer
 
 from bench.decode.inputs import commit_records, group_records, segment
+from bench.process_tree import ProcessTreeWatch
 from jobs.bulk.decoder import chunks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -188,29 +189,31 @@ def segments(megabytes: int) -> None:
             )
 
 
-def ingest(megabytes: int, partitions: int = 4) -> None:
-    from jobs import ingest as job
-    from jobs.command_line.config import load_config
-    from jobs.engine.session import build_session
-    from jobs.lake.opening import open_lake
-
-    spark = build_session(load_config(str(ROOT / "conf/large.toml")))
+def ingest(megabytes: int) -> None:
+    """Each engine in a process of its own, on the same files."""
     with tempfile.TemporaryDirectory() as folder:
-        files = []
-        for number in range(partitions):
-            place = Path(folder, f"__consumer_offsets-{number}")
-            place.mkdir()
-            files.append(place / f"{0:020}.log")
-            with files[-1].open("wb") as out:
-                out.writelines(segment((megabytes << 20) // partitions, "none"))
-        lake = open_lake(spark, f"{folder}/lake", "c")
-        inputs = job.Inputs(segments=[str(file) for file in files])
-        took = seconds(lambda: job.run(lake, inputs))
-        size = sum(file.stat().st_size for file in files) / 1e6
-        records = lake.read("offsets_records").count()
-        print(f"ingest {size:.0f} MB, {records:,} records: {took:.1f} s, {size / took:.1f} MB/s, "
-              f"{records / took:,.0f} records/s")  # fmt: skip
-    spark.stop()
+        size = sum(file.stat().st_size for file in segment_files(Path(folder), megabytes)) / 1e6
+        for engine in ("spark", "embedded"):
+            command = [sys.executable, "-m", "bench.decode.ingest", engine, folder]
+            with ProcessTreeWatch(os.getpid()) as watch:
+                done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
+            mib = sum(used.mib for used in watch.used.values())
+            print(f"ingest {size:.0f} MB, {engine}, peak memory {mib:,.0f} MiB")
+            for run, figures in zip(("first", "again"), done.stdout.splitlines(), strict=True):
+                cpu_s, clock_s, records = map(float, figures.split())
+                print(f"  {run:6}{size / cpu_s:6.1f} MB and {records / cpu_s:8,.0f} records per"
+                      f" second of CPU time, {size / clock_s:5.1f} MB/s", flush=True)  # fmt: skip
+
+
+def segment_files(folder: Path, megabytes: int, partitions: int = 4) -> list[Path]:
+    files = []
+    for number in range(partitions):
+        place = folder / f"__consumer_offsets-{number}"
+        place.mkdir()
+        files.append(place / f"{0:020}.log")
+        with files[-1].open("wb") as out:
+            out.writelines(segment((megabytes << 20) // partitions, "none"))
+    return files
 
 
 def timed(command: list[str]) -> float:

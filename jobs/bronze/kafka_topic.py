@@ -51,8 +51,8 @@ def stored_offsets(lake: Lake) -> Offsets:
     """The next offset per partition; empty before the first run."""
     next_offset = F.coalesce("next_offset", F.col("last_offset") + 1)  # without: an older version
     rows = lake.read(counts.TABLE).where(F.col("source") == KAFKA)
-    found = rows.select(_partition().alias("partition"), next_offset.alias("next")).collect()
-    return {int(row.partition): row.next for row in found}
+    offsets = rows.select(_partition().alias("partition"), next_offset.alias("next")).collect()
+    return {int(row.partition): row.next for row in offsets}
 
 
 def _store_slice(lake: Lake, topic: Topic, start: Offsets, end: Offsets, isolation: str) -> Offsets:

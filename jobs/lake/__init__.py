@@ -32,6 +32,7 @@ in full.  As rows depend on earlier dates, runs of one cluster wait for each oth
 (`Lake.derivation_lock`).
 
 tables         Lake: paths, schemas, reads, writes, locks, table history, maintenance (Spark)
+new_rows       rows in Arrow whose key a table does not have yet
 scope          RunScope, by which jobs read and write: AllDates, or DatedScope from `scope_of`
 dated_scope    DatedScope: a run for some dates, as above
 keys           the column lists of keys

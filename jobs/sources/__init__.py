@@ -18,17 +18,22 @@ cluster, or as an export.  All become rows of the same columns, with these rules
 - A missing input is an error: zero files, or a topic that returns no records, would look like a
   quiet cluster.
 
-Workers read whole files, one task per file, and return Arrow batches; the jobs never see files.
+Sources return Arrow batches: in Spark's workers, one task per file, or in this process (embedded
+engine); the jobs never see files.
 A large plain log is read in ranges of bytes, one task per range, with the same rows.
 
 Modules
     files           find and open input files: paths, globs, folders, URIs
     rows            shared by file sources: one task per file, Arrow batches, dates of a run
     segments        `__consumer_offsets-N/*.log` files -> records, with the package jobs.segments
-    kafka           the topic of a running cluster, by Spark's Kafka source with a checkpoint
+    kafka           the topic of a running cluster: which offsets to read, and whether all arrived
+    kafka_spark     the topic, read by Spark's Kafka source
+    kafka_client    the topic, read by librdkafka
+    kafka_settings  settings of [kafka] for librdkafka
     dump            an export: Parquet, Delta, JSON Lines or Avro
     dump_columns    the columns of a dump, found by their names
     dump_files      JSON Lines and Avro dumps, row by row
+    dump_tables     Parquet and Delta dumps, in columns
     raw_records     records of `kafka` and `dump` as rows of `segments`
     broker_log      server.log files -> events of group coordinators
     log_files       a log file, or a range of it -> parsed lines, stack traces, clocks, counts

@@ -73,10 +73,13 @@ class Dump:
             table = spark.read.format("delta").load(self.delta)
             return _tabular(table, self._columns, F.lit(None).cast("long"))
         frames = [
-            _tabular(spark.read.parquet(*files), dict(columns), F.col("_metadata.row_index"))
-            if format_ == "parquet"
-            else _read_by_python(spark, files, format_, dict(columns))
+            frame
             for (format_, columns), files in self.files.items()
+            for frame in (
+                _parquet(spark, files, dict(columns))
+                if format_ == "parquet"
+                else [_read_by_python(spark, files, format_, dict(columns))]
+            )
         ]
         return reduce(DataFrame.unionByName, frames)
 
@@ -133,6 +136,17 @@ def _delta_names(root: str) -> Iterator[tuple[str, ...]]:
     for field in fields:
         yield (field.name,)
         yield from ((field.name, inner.name) for inner in getattr(field.type, "fields", ()))
+
+
+def _parquet(spark: SparkSession, files: list[str], columns: Columns) -> Iterator[DataFrame]:
+    """RAW per group of files with equal types: Spark reads others as if they had the first's."""
+    of_types: dict[str, list[str]] = defaultdict(list)
+    for file in files:
+        with open_file(file) as stream:
+            of_types[str(pq.read_schema(stream).remove_metadata())].append(file)
+    for group in of_types.values():
+        table = spark.read.parquet(*group)
+        yield _tabular(table, columns, F.col("_metadata.row_index"))
 
 
 def _tabular(df: DataFrame, columns: Columns, row_index: Column) -> DataFrame:
