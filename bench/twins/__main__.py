@@ -14,6 +14,7 @@ import json
 import tarfile
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +26,7 @@ from jobs.nightly import NightlyOptions, nightly
 from jobs.what_if.command import WhatIfOptions, evaluate
 
 TWINS = Path(__file__).parents[2] / "tests" / "data" / "twins"
+SCRIPTS = ("rolling-deploy-and-crash", "flapping-and-slow-poll")
 VERSIONS = ("3.9.1", "4.1.2")
 VARIANTS = {
     "base": (),
@@ -42,20 +44,29 @@ Truth = dict[str, Figures]
 def main(
     seeds: Annotated[int, typer.Option(help="Seeds per prediction.")] = 5,
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        plays = [(version, unpacked(version, Path(folder))) for version in VERSIONS]
-        lake = f"{folder}/lake"
-        for version, incident in plays:
-            for play in sorted(set(PLAYS.values())):
-                read(lake, f"{version} {play}", incident / play)
-        truths = {version: truth_of(incident) for version, incident in plays}
-        began = time.process_time()
-        show(lake, truths, seeds)
-        print(f"\n{time.process_time() - began:.1f} s of CPU time for all predictions")
+    cpu_s = 0.0
+    for script in SCRIPTS:
+        print(f"\n{script}\n")
+        with tempfile.TemporaryDirectory() as folder:
+            cpu_s += compare(script, Path(folder), seeds)
+    print(f"\n{cpu_s:.1f} s of CPU time for all predictions")
 
 
-def unpacked(version: str, folder: Path) -> Path:
-    with tarfile.open(TWINS / f"rolling-deploy-and-crash-{version}.tar.gz") as packed:
+def compare(script: str, folder: Path, seeds: int) -> float:
+    """Print predictions and truth of one script; returns the CPU time of the predictions in s."""
+    plays = [(version, unpacked(script, version, folder)) for version in VERSIONS]
+    lake = f"{folder}/lake"
+    for version, incident in plays:
+        for play in sorted(set(PLAYS.values())):
+            read(lake, f"{version} {play}", incident / play)
+    truths = {version: truth_of(incident) for version, incident in plays}
+    began_s = time.process_time()
+    show(lake, truths, seeds)
+    return time.process_time() - began_s
+
+
+def unpacked(script: str, version: str, folder: Path) -> Path:
+    with tarfile.open(TWINS / f"{script}-{version}.tar.gz") as packed:
         packed.extractall(folder / version, filter="data")
     return folder / version
 
@@ -77,9 +88,11 @@ def truth_of(incident: Path) -> Truth:
 
 
 def show(lake: str, truths: dict[str, Truth], seeds: int) -> None:
+    """Cells marked with ! are out of bounds (see `_bound`)."""
     print("| group | variant | version | rebalances | not Stable, s | moved | no owner, s |")
     print("|---|---|---|---:|---:|---:|---:|")
     ranked = []
+    within: list[bool] = []
     for group, play in PLAYS.items():
         for version in VERSIONS:
             predicted = {}
@@ -90,12 +103,32 @@ def show(lake: str, truths: dict[str, Truth], seeds: int) -> None:
                 answer = evaluate(options)
                 predicted[variant] = (answer.predicted[0] if settings else answer.model).median
             for variant, outcome in predicted.items():
-                true = truths[version][f"{group}-{variant}"]
-                cells = " | ".join(f"{a} / {b}{_deviation(a, b)}" for a, b in _shown(outcome, true))
-                print(f"| {group} | {variant} | {version} | {cells} |")
+                true = [truths[each][f"{group}-{variant}"] for each in (version, *VERSIONS)]
+                cells, inside = _cells(outcome, true)
+                within += inside
+                print(f"| {group} | {variant} | {version} | {' | '.join(cells)} |")
             ranked.append(_ranks(group, version, predicted, truths[version]))
-    print()
+    print(f"\n{sum(within)} of {len(within)} figures within the bounds")
     print("\n".join(ranked))
+
+
+def _cells(outcome: Figures, true: Sequence[Figures]) -> tuple[list[str], list[bool]]:
+    """``true``: of this version, then of all."""
+    inside = [
+        abs(figure - own) <= _bound(name, own, others)
+        for name, figure, own, *others in zip(Figures._fields, outcome, *true, strict=True)
+    ]
+    cells = [
+        f"{a} / {b}{_deviation(a, b)}{'' if is_inside else ' !'}"
+        for (a, b), is_inside in zip(_shown(outcome, true[0]), inside, strict=True)
+    ]
+    return cells, inside
+
+
+def _bound(name: str, true: int, all_true: Sequence[int]) -> float:
+    """A quarter, of rebalances a tenth or one; at least the difference between the versions."""
+    share, least = (0.1, 1) if name == "rebalances" else (0.25, 0)
+    return max(share * true, least, max(all_true) - min(all_true))
 
 
 def _shown(outcome: Figures, true: Figures) -> list[tuple[str, str]]:
