@@ -34,8 +34,8 @@ MESSAGES = {
     "a full disk, at any depth of causes": (
         RuntimeError(NESTED_CAUSE),
         "regroup: the disk is full: free space for the lake and for temporary files"
-        " (Spark: spark.local.dir, embedded engine: TMPDIR), and start the same run again (RuntimeError:"
-        " org.apache.spark.SparkException: Job aborted.)" + HINT,
+        " (Spark: spark.local.dir, embedded engine: TMPDIR), and start the same run again"
+        " (RuntimeError: org.apache.spark.SparkException: Job aborted.)" + HINT,
     ),
     "a task that sorts more than fits into its memory": (
         RuntimeError("o1\n: SparkOutOfMemoryError: [UNABLE_TO_ACQUIRE_MEMORY] 16384 bytes, got 0"),
