@@ -17,7 +17,7 @@ from jobs.command_line import cli
 from jobs.command_line.config import load_config
 from jobs.committed_offsets import with_outcome
 from jobs.console.errors import RunFailed
-from jobs.engine.embedded import embedded_session
+from jobs.engine.embedded import SPARK_CONNECT_MODE, embedded_session
 from jobs.engine.session import build_session
 from jobs.lake.opening import open_lake
 from jobs.lake.sql import query
@@ -297,11 +297,68 @@ def test_a_log_shorter_than_the_last_read_offset_is_an_error(broker, clients, la
         run(lake, broker)
 
 
-@spark_only("the other engine's client words it differently")
-def test_an_unreachable_broker_is_one_line_and_exit_1(spark, tmp_path, monkeypatch, capsys):
+LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+
+
+def secured(broker, password="secret"):
+    """[kafka] for the broker's listener with TLS and a login."""
+    return {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": f'{LOGIN} username="regroup" password="{password}";',
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(broker.certificate),
+    }
+
+
+def test_records_are_read_over_tls_after_a_login(broker, clients, lake):
+    clients.commit("b", 0)
+    request = NightlyOptions(lake.root, lake.cluster_id, kafka=broker.secured_bootstrap)
+    ingest.run(lake, inputs_of(request, replace(load_config(None), kafka=secured(broker))))
+
+    assert landed(lake) == written(broker)
+
+
+def test_a_wrong_password_is_one_line_without_it(broker, lake):
+    settings = secured(broker, "wrong") | {"default.api.timeout.ms": "5000"}
+    request = NightlyOptions(lake.root, lake.cluster_id, kafka=broker.secured_bootstrap)
+    with pytest.raises(RunFailed, match=r"(?i)authentication") as raised:
+        ingest.run(lake, inputs_of(request, replace(load_config(None), kafka=settings)))
+
+    assert "\n" not in str(raised.value)
+    assert "wrong" not in str(raised.value)
+
+
+@spark_only("it runs both engines")
+def test_an_engine_continues_where_the_other_stopped(broker, clients, spark, tmp_path, monkeypatch):
+    lake = open_lake(spark, str(tmp_path), "c")
+    clients.commit("b", 0)
+    run(lake, broker)
+    first = len(landed(lake))
+
+    clients.commit("b", 1)
+    with monkeypatch.context() as patched:
+        patched.setenv(SPARK_CONNECT_MODE, "1")
+        run(open_lake(embedded_session(), lake.root, "c"), broker)
+    second = len(landed(lake))
+    before = commits(lake)
+    run(lake, broker)
+
+    assert first < second
+    assert commits(lake) == before, "Spark has nothing to read"
+    assert landed(lake) == written(broker)
+    [(inputs, next_offset)] = rows(lake, "SELECT inputs, next_offset FROM ingested_files")
+    assert (inputs, next_offset) == (second, written(broker)[-1][0] + 1)
+    assert broken_laws(lake.root)[1] == []
+
+
+UNREACHABLE = {"spark": "TimeoutException: ", "embedded": "127.0.0.1:1/bootstrap: Connect to "}
+
+
+def test_an_unreachable_broker_is_one_line_and_exit_1(engine, tmp_path, monkeypatch, capsys):
     conf = tmp_path / "conf.toml"
     conf.write_text('[kafka]\n"default.api.timeout.ms" = 500\n"sasl.jaas.config" = "secret"\n')
-    lake = ["--lake", str(tmp_path / "lake"), "--cluster-id", "c"]
+    lake = ["--lake", str(tmp_path / "lake"), "--cluster-id", "c", "--engine", engine]
     monkeypatch.setattr(
         "sys.argv", ["regroup", "ingest", *lake, "--kafka", "127.0.0.1:1", "--conf", str(conf)]
     )
@@ -310,6 +367,6 @@ def test_an_unreachable_broker_is_one_line_and_exit_1(spark, tmp_path, monkeypat
 
     error = capsys.readouterr().err
     assert ended.value.code == 1
-    assert error.startswith("regroup: --kafka 127.0.0.1:1: TimeoutException: ")
+    assert error.startswith(f"regroup: --kafka 127.0.0.1:1: {UNREACHABLE[engine]}")
     assert error.count("\n") == 1
     assert "secret" not in error
