@@ -8,12 +8,12 @@ import shutil
 import subprocess
 import tempfile
 from datetime import UTC, datetime
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from jobs.command_line.config import Config, valid_timezone
 from jobs.console.errors import UsageError
 from jobs.doctor.results import CheckResult, failure, ok, warning
+from jobs.engine.free_memory import free_memory
 
 OLDEST_JAVA = 17  # for Spark 4
 GIB = 1 << 30
@@ -57,7 +57,7 @@ def memory(config: Config) -> CheckResult:
     """Check that Spark's heap and Python workers fit into the free memory."""
     cores = _core_count()
     cores_text = f"{cores} core{'s' if cores > 1 else ''}"
-    free = _free_memory()
+    free = free_memory()
     if free is None:
         return ok("memory", f"{cores_text}; cannot determine free memory")
     text = f"{free / GIB:.1f} GiB free, {cores_text}"
@@ -87,31 +87,6 @@ def _core_count() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
         return os.cpu_count() or 1
-
-
-def _free_memory() -> int | None:
-    """Free bytes of the machine, or of the container if it has less."""
-    free = _container_memory()
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                free.append(int(line.split()[1]) * 1024)
-    except OSError:
-        pass
-    return min(free, default=None)
-
-
-def _container_memory() -> list[int]:
-    groups = Path("/sys/fs/cgroup")
-    for limit, used in (
-        (groups / "memory.max", groups / "memory.current"),
-        (groups / "memory/memory.limit_in_bytes", groups / "memory/memory.usage_in_bytes"),
-    ):
-        try:
-            return [max(0, int(limit.read_text()) - int(used.read_text()))]
-        except (OSError, ValueError):  # no such file, or the word "max"
-            continue
-    return []
 
 
 def scratch(config: Config) -> CheckResult:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from jobs.engine.free_memory import free_memory
 from jobs.engine.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -27,6 +28,19 @@ SETTINGS = {"spark.sql.session.timeZone": "UTC"}
 # Results are not compressed on the loopback interface: gzip takes more time than all the rest of a
 # transfer.  Bit 0 is the algorithm "identity".
 CHANNEL_OPTIONS = {"grpc.compression_enabled_algorithms_bitset": 1}
+# Settings of Sail; environment variables of these names have priority.
+SAIL = {
+    # The only Parquet files that Sail writes are temporary (`jobs.engine.keeping`).
+    "SAIL_PARQUET__COMPRESSION": "lz4_raw",
+    "SAIL_PARQUET__DICTIONARY_ENABLED": "false",
+    "SAIL_PARQUET__STATISTICS_ENABLED": "none",
+    # Sorts and aggregations spill to disk when the pool is used up; other operators fail.  The fair
+    # pool is no alternative: it gives each of a plan's many sorts less than a batch needs.
+    "SAIL_RUNTIME__MEMORY_POOL__TYPE": "greedy",
+}
+POOL_SIZE = "SAIL_RUNTIME__MEMORY_POOL__GREEDY__MAX_SIZE"
+# The pool's share of free memory.  Reading, Python and delta-rs use memory outside of the pool.
+POOL_SHARE = 0.5
 
 
 def embedded_session() -> SparkSession:
@@ -50,6 +64,10 @@ def embedded_session() -> SparkSession:
 @cache
 def _server() -> SparkConnectServer:
     os.environ.setdefault("RUST_LOG", "error")
+    free = free_memory()
+    pool = {} if free is None else {POOL_SIZE: str(int(POOL_SHARE * free))}
+    for name, value in (SAIL | pool).items():
+        os.environ.setdefault(name, value)
     os.environ["TMPDIR"] = str(scratch_folder())  # for rows that Sail and delta-rs spill
     from pysail.spark import SparkConnectServer
 

@@ -93,13 +93,13 @@ def test_java_home_without_java(monkeypatch):
     ],
 )
 def test_free_memory_must_hold_the_heap_and_python_workers(monkeypatch, heap, free_gib, severity):
-    monkeypatch.setattr(machine, "_free_memory", lambda: int(free_gib * machine.GIB))
+    monkeypatch.setattr(machine, "free_memory", lambda: int(free_gib * machine.GIB))
 
     assert machine.memory(Config({"spark.driver.memory": heap})).severity == severity
 
 
 def test_on_a_cluster_the_driver_memory_is_not_compared_with_this_machine(monkeypatch):
-    monkeypatch.setattr(machine, "_free_memory", lambda: machine.GIB)
+    monkeypatch.setattr(machine, "free_memory", lambda: machine.GIB)
 
     settings = {"spark.master": "spark://m:7077", "spark.driver.memory": "9g"}
 
