@@ -1,4 +1,4 @@
-"""The folder of a process's temporary files, also of the embedded engine's and delta-rs's own.
+"""The folder of a process's temporary files, also those of the engines and of delta-rs.
 
 A process that ends deletes its folder; the folder of a killed process is deleted by the next one.
 """

@@ -18,6 +18,7 @@ from jobs.console.interrupt import handle_ctrl_c_in_embedded, handle_ctrl_c_in_s
 from jobs.engine.choice import JAR_SETTINGS, Engine, Workload, choose, is_submitted
 from jobs.engine.embedded import SPARK_CONNECT_MODE, embedded_session
 from jobs.engine.jars import jars_folder
+from jobs.engine.scratch import scratch_folder
 
 # Settings that the jobs need; the configuration cannot change them.
 REQUIRED = {
@@ -67,8 +68,11 @@ def _standalone(config: Config) -> dict[str, str]:
     if settings.get("spark.master", "").startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # no server on the network
         quiet = f"-Dlog4j2.configurationFile={CONF / 'log4j2.properties'}"
+        # A killed JVM leaves its temporary files: a later run deletes this folder.
+        temporary = f"-Djava.io.tmpdir={scratch_folder()}"
+        settings.setdefault("spark.local.dir", str(scratch_folder()))
         java_options = settings.get("spark.driver.extraJavaOptions", "")
-        settings["spark.driver.extraJavaOptions"] = f"{java_options} {quiet}".strip()
+        settings["spark.driver.extraJavaOptions"] = f"{temporary} {java_options} {quiet}"
     return settings
 
 
