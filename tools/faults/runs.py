@@ -1,18 +1,19 @@
-"""Nightly runs with faults: killed, a worker or executor killed, disk full."""
+"""Nightly runs with faults: killed, a worker or executor killed, disk full, two at once."""
 
 from __future__ import annotations
 
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +24,10 @@ from tools.standalone_cluster import arguments, standalone_cluster, submit_line
 
 STEP = re.compile(r"^(\w+) +([\d.]+) s")
 KILLS_PER_LAKE = 5  # before a run without a kill
+POLL_S = 0.003
+# Less than the temporary files of a run on either engine.
+TEMPORARY_BYTES = 60_000
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 SAME, CLEAR, LOST = "same tables", "clear error", "lost"
 
 
@@ -33,11 +38,9 @@ class NightlyProcess:
     command: list[str]
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     lines: list[str] = field(default_factory=list)
-    ended_s: dict[str, float] = field(default_factory=dict)  # from the start, by step
-    took_s: dict[str, float] = field(default_factory=dict)
+    ended_cpu_s: dict[str, float] = field(default_factory=dict)  # by step
 
     def __post_init__(self) -> None:
-        self.began = time.monotonic()
         self.process = subprocess.Popen(
             self.command, stderr=subprocess.PIPE, text=True, start_new_session=True,
             env=self.environment,
@@ -49,18 +52,35 @@ class NightlyProcess:
         for line in self.process.stderr or ():
             self.lines.append(line.rstrip())
             if match := STEP.match(line):
-                self.ended_s[match[1]] = time.monotonic() - self.began
-                self.took_s[match[1]] = float(match[2])
+                self.ended_cpu_s[match[1]] = self.cpu_s()
 
     def wait(self) -> int:
         code = self.process.wait()
         self._reader.join()
         return code
 
-    def kill(self) -> None:
-        """Kill the command, its JVM and the Python workers."""
-        os.killpg(self.process.pid, signal.SIGKILL)
+    def kill_when(self, is_time: Callable[[NightlyProcess], bool]) -> bool:
+        """Kill the command, its JVM and the Python workers; False if it ended before."""
+        while self.process.poll() is None:
+            if is_time(self):
+                os.killpg(self.process.pid, signal.SIGKILL)
+                return self.wait() == -signal.SIGKILL
+            time.sleep(POLL_S)
         self.wait()
+        return False
+
+    def cpu_s(self) -> float:
+        """CPU seconds of the command and its JVM so far."""
+        return sum(map(_cpu_s, [self.process.pid, *_children(self.process.pid)]))
+
+    def left_running(self, timeout_s: float = 10) -> bool:
+        """Whether a process of the command's group still runs after this time."""
+        until = time.monotonic() + timeout_s
+        while is_left := any(_is_running_in(self.process.pid, stat) for stat in _stats()):
+            if time.monotonic() > until:
+                break
+            time.sleep(POLL_S)
+        return is_left
 
     @property
     def messages(self) -> list[str]:
@@ -68,81 +88,139 @@ class NightlyProcess:
         return [line for line in self.lines if line.startswith("regroup:")]
 
 
-def nightly(incident: Path, lake: Path, *more: str) -> list[str]:
-    return [
-        sys.executable,
-        "-m",
-        "jobs.command_line.cli",
-        "nightly",
-        *arguments(incident, lake),
-        *more,
-    ]
+def nightly(engine: str, options: Sequence[str]) -> list[str]:
+    command = [sys.executable, "-m", "jobs.command_line.cli", "nightly"]
+    return [*command, "--engine", engine, *options]
 
 
-class RunWithoutFault:
-    """The same run without a fault: its tables, and when its steps ran."""
+class RunsWithoutFault:
+    """The same run without a fault on each engine: its tables, and how long it takes.
 
-    def __init__(self, incident: Path, folder: Path) -> None:
-        self.incident = incident
-        self.lake = folder / "without_fault"
-        self.run = NightlyProcess(nightly(incident, self.lake))
-        if self.run.wait():
-            raise SystemExit("\n".join(self.run.lines))
-        self.tables = tables_of(str(self.lake))
+    All runs, with and without a fault, have their temporary files in one folder.
+    """
 
-    def moment(self, chance: random.Random) -> tuple[str, float]:
-        """A step and a time during it, in seconds since the start of the run."""
-        step = chance.choice([name for name in self.run.ended_s if name != "total"])
-        begins = self.run.ended_s[step] - self.run.took_s[step]
-        return step, begins + chance.random() * self.run.took_s[step]
+    def __init__(self, incident: Path, folder: Path, engines: Sequence[str]) -> None:
+        self.incident, self.engines = incident, engines
+        self.temporary = folder / "temporary"
+        self.temporary.mkdir(parents=True)
+        self.lakes = {engine: folder / f"without-fault-{engine}" for engine in engines}
+        self.cpu_s = {engine: self._run(lake, engine) for engine, lake in self.lakes.items()}
+        self.tables = tables_of(str(self.lakes[engines[0]]))
+        for lake in self.lakes.values():
+            if (verdict := self.compared(lake)) != SAME:
+                raise SystemExit(f"without a fault: {verdict}")
 
-    def verdict(self, lake: Path, *more: str) -> str:
+    def _run(self, lake: Path, engine: str) -> float:
+        """Returns the CPU seconds of the run until its last step ended."""
+        run = self.start(engine, arguments(self.incident, lake))
+        if run.wait():
+            raise SystemExit("\n".join(run.lines))
+        return run.ended_cpu_s["total"]
+
+    def start(
+        self, engine: str, options: Sequence[str], temporary: Path | None = None
+    ) -> NightlyProcess:
+        folder = str(temporary or self.temporary)
+        return NightlyProcess(nightly(engine, options), {**os.environ, "TMPDIR": folder})
+
+    def engines_of(self, number: int) -> tuple[str, str]:
+        """The engine of a run with a fault, and the other one, which completes the run."""
+        count = len(self.engines)
+        return self.engines[number % count], self.engines[(number + 1) % count]
+
+    def verdict(self, lake: Path, engine: str) -> str:
         """Run again without a fault, and compare the tables."""
-        run = NightlyProcess(nightly(self.incident, lake, *more))
+        run = self.start(engine, arguments(self.incident, lake))
         if run.wait():
             return f"{LOST}: {' '.join(run.messages)}"
         return self.compared(lake)
 
-    def compared(self, lake: Path) -> str:
+    def compared(self, lake: Path, clusters: Sequence[str] = ("c",)) -> str:
+        """SAME if each cluster has these tables, no law is violated and no temporary file left."""
         tables = tables_of(str(lake))
-        differing = [t for t in self.tables if tables.get(t) != self.tables[t]]
+        differing = [t for t in self.tables if tables.get(t) != self._rows(t, clusters)]
         broken = broken_laws(str(lake))[1]
-        return SAME if not differing and not broken else f"{LOST}: {differing} {broken[:1]}"
+        left = [file.name for file in self.temporary.iterdir()]
+        is_same = not differing and not broken and not left
+        return SAME if is_same else f"{LOST}: {differing} {broken[:1]} {left}"
+
+    def _rows(self, table: str, clusters: Sequence[str]) -> list[str]:
+        rows = self.tables[table]
+        return sorted(row.replace("('c',", f"('{name}',", 1) for name in clusters for row in rows)
+
+    def moment(
+        self, lake: Path, engine: str, chance: random.Random
+    ) -> tuple[str, Callable[[NightlyProcess], bool]]:
+        """A random moment of a run: after some CPU time, or when a Delta log or the temporary
+        folder gets its nth file."""
+        cpu_s = chance.random() * self.cpu_s[engine]
+        if chance.random() < 0.5:
+            return f"after {cpu_s:.2f} CPU s", lambda run: run.cpu_s() >= cpu_s
+        where, pattern, most = chance.choice(
+            [(lake, "*/_delta_log/*.json", 30), (self.temporary, "**/*", 8)]
+        )
+        until = _count(where, pattern) + chance.randint(1, most)
+        return f"at file {until} of {pattern}", lambda _: _count(where, pattern) >= until
+
+
+def _count(folder: Path, pattern: str) -> int:
+    try:
+        return sum(1 for _ in folder.glob(pattern))
+    except FileNotFoundError:  # a folder deleted meanwhile
+        return 0
 
 
 def kills(
-    without_fault: RunWithoutFault, folder: Path, tries: int, chance: random.Random
+    without_fault: RunsWithoutFault, folder: Path, tries: int, chance: random.Random
 ) -> Iterator[str]:
-    """SIGKILL at a random moment of a random step, several times in a row, then run normally."""
-    for first in range(0, tries, KILLS_PER_LAKE):
+    """SIGKILL at a random moment, several times in a row, then run normally; with two engines, the
+    other engine completes each killed run."""
+    per_lake = 1 if len(without_fault.engines) > 1 else KILLS_PER_LAKE
+    for first in range(0, tries, per_lake):
         lake = folder / f"killed-{first}"
-        kill_count = min(KILLS_PER_LAKE, tries - first)
+        engine, next_engine = without_fault.engines_of(first)
+        kill_count = min(per_lake, tries - first)
         for _ in range(kill_count):
-            step, at = without_fault.moment(chance)
-            run = NightlyProcess(nightly(without_fault.incident, lake, "--recompute-all"))
-            time.sleep(max(0.0, at - (time.monotonic() - run.began)))
-            run.kill()
-            print(f"  killed at {at:.1f} s, in {step}", file=sys.stderr)
+            _kill_once(without_fault, lake, engine, chance)
             if lake.is_dir():
                 tables_of(str(lake))  # raises if one cannot be read
-        verdict = without_fault.verdict(lake)
+        verdict = without_fault.verdict(lake, next_engine)
+        print(f"  completed on {next_engine}: {verdict}", file=sys.stderr)
+        shutil.rmtree(lake)
         yield from [verdict] * kill_count
 
 
+def _kill_once(
+    without_fault: RunsWithoutFault, lake: Path, engine: str, chance: random.Random
+) -> None:
+    """Start runs until one is killed before it ends."""
+    while True:
+        when, is_time = without_fault.moment(lake, engine, chance)
+        options = [*arguments(without_fault.incident, lake), "--recompute-all"]
+        run = without_fault.start(engine, options)
+        is_killed = run.kill_when(is_time)
+        step = next(reversed(run.ended_cpu_s), "no step")
+        print(f"  {engine}: {when}, {step} written: killed {is_killed}", file=sys.stderr)
+        if run.left_running():
+            raise SystemExit("a process of the run is left over")
+        if is_killed:
+            return
+
+
 def worker_kills(
-    without_fault: RunWithoutFault, folder: Path, tries: int, chance: random.Random
+    without_fault: RunsWithoutFault, folder: Path, tries: int, chance: random.Random
 ) -> Iterator[str]:
-    """Kill one Python worker of a running stage."""
+    """Kill one Python worker of a running stage on Spark; the embedded engine has none."""
     for number in range(tries):
         lake = folder / f"worker-{number}"
-        run = NightlyProcess(nightly(without_fault.incident, lake))
+        run = without_fault.start("spark", arguments(without_fault.incident, lake))
         if _kill_one(run.process.pid, "pyspark.daemon", chance):
             print("  a Python worker killed", file=sys.stderr)
         yield _after(without_fault, run, lake)
 
 
 def executor_kills(
-    without_fault: RunWithoutFault, folder: Path, tries: int, chance: random.Random
+    without_fault: RunsWithoutFault, folder: Path, tries: int, chance: random.Random
 ) -> Iterator[str]:
     """Kill one of two executors of a standalone cluster."""
     with tempfile.TemporaryDirectory(prefix="regroup-cluster-") as work:
@@ -159,13 +237,13 @@ def executor_kills(
                 yield _after(without_fault, run, lake)
 
 
-def _after(without_fault: RunWithoutFault, run: NightlyProcess, lake: Path) -> str:
+def _after(without_fault: RunsWithoutFault, run: NightlyProcess, lake: Path) -> str:
     """The run continued, or failed with one line on stderr and the next run completes the lake."""
     if run.wait() == 0:
         return without_fault.compared(lake)
     if len(run.messages) != 1:
         return f"{LOST}: {len(run.messages)} lines"
-    verdict = without_fault.verdict(lake)
+    verdict = without_fault.verdict(lake, "spark")
     return CLEAR if verdict == SAME else verdict
 
 
@@ -183,15 +261,25 @@ def _kill_one(ancestor: int, name: str, chance: random.Random, timeout_s: float 
     return False
 
 
+def _stats() -> Iterator[tuple[int, list[str]]]:
+    """Of all processes: the process id and the fields of its stat after the command's name."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            yield int(stat.parent.name), _fields(stat)
+
+
+def _fields(stat: Path) -> list[str]:
+    return stat.read_text().rsplit(")", 1)[1].split()
+
+
+def _is_running_in(group: int, stat: tuple[int, list[str]]) -> bool:
+    state, _, process_group = stat[1][:3]
+    return int(process_group) == group and state != "Z"  # a zombie has ended
+
+
 def _below(ancestor: int) -> list[int]:
     """Process ids of all descendants."""
-    parents = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rsplit(")", 1)[1].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        parents[int(stat.parent.name)] = int(fields[1])
+    parents = {pid: int(fields[1]) for pid, fields in _stats()}
     descendants, new = set(), {ancestor}
     while new:
         new = {pid for pid, parent in parents.items() if parent in new} - descendants
@@ -207,24 +295,84 @@ def _command(pid: int) -> str:
 
 
 def full_disks(
-    without_fault: RunWithoutFault, folder: Path, tries: int, chance: random.Random
+    without_fault: RunsWithoutFault, folder: Path, tries: int, chance: random.Random
 ) -> Iterator[str]:
     """Run on a file system with room for a part of the lake, then with room for all of it."""
-    needed = sum(file.stat().st_size for file in without_fault.lake.rglob("*") if file.is_file())
     for number in range(tries):
-        room = int(needed * (0.1 + 0.8 * chance.random()))
+        engine, next_engine = without_fault.engines_of(number)
+        room = int(_bytes_below(without_fault.lakes[engine]) * (0.1 + 0.8 * chance.random()))
         with mounted(folder / f"disk-{number}", room) as (disk, enlarge):
-            run = NightlyProcess(nightly(without_fault.incident, disk / "lake"))
-            code = run.wait()
-            print(f"  {room} of {needed} bytes: exit {code}: {run.messages}", file=sys.stderr)
-            if code != 1 or len(run.messages) != 1 or "make room" not in run.messages[0]:
-                yield f"{LOST}: exit {code}, {run.lines[-3:]}"
-                continue
+            options = arguments(without_fault.incident, disk / "lake")
+            run = without_fault.start(engine, options)
+            error = _error_of_full_disk(run, f"{engine}, {room} bytes for the lake")
             if (disk / "lake").is_dir():
                 tables_of(str(disk / "lake"))
             enlarge()
-            verdict = without_fault.verdict(disk / "lake")
+            verdict = error or without_fault.verdict(disk / "lake", next_engine)
             yield CLEAR if verdict == SAME else verdict
+
+
+def full_temporary_folders(
+    without_fault: RunsWithoutFault, folder: Path, tries: int, chance: random.Random
+) -> Iterator[str]:
+    """Run with too little room for temporary files, then with enough."""
+    for number in range(tries):
+        engine, next_engine = without_fault.engines_of(number)
+        room = int(TEMPORARY_BYTES * (0.1 + 0.8 * chance.random()))
+        lake = folder / f"lake-{number}"
+        with mounted(folder / f"temporary-{number}", room) as (disk, _):
+            options = arguments(without_fault.incident, lake)
+            run = without_fault.start(engine, options, temporary=disk)
+            error = _error_of_full_disk(run, f"{engine}, {room} bytes for temporary files")
+        verdict = error or without_fault.verdict(lake, next_engine)
+        yield CLEAR if verdict == SAME else verdict
+
+
+def _error_of_full_disk(run: NightlyProcess, what: str) -> str | None:
+    """The verdict if the run did not fail with exit 1 and one line that names the remedy."""
+    code = run.wait()
+    print(f"  {what}: exit {code}: {run.messages}", file=sys.stderr)
+    if code == 1 and len(run.messages) == 1 and "the disk is full" in run.messages[0]:
+        return None
+    return f"{LOST}: exit {code}, {run.lines[-3:]}"
+
+
+def _bytes_below(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def two_at_once(
+    without_fault: RunsWithoutFault, folder: Path, tries: int, chance: random.Random
+) -> Iterator[str]:
+    """Two runs at once on one lake, of the same cluster and of two clusters in turn."""
+    for number in range(tries):
+        lake = folder / f"at-once-{number}"
+        clusters = ("c", "c") if number % 2 == 0 else ("c", "d")
+        runs = []
+        for engine, cluster in zip(without_fault.engines_of(number // 2), clusters, strict=True):
+            options = [*arguments(without_fault.incident, lake), "--cluster-id", cluster]
+            runs.append(without_fault.start(engine, options))
+            time.sleep(chance.random())
+        failures = [f"{LOST}: {' '.join(run.messages)}" for run in runs if run.wait()]
+        verdict = without_fault.compared(lake, sorted({*clusters}))
+        yield failures[0] if failures else verdict
+
+
+def other_orders(
+    without_fault: RunsWithoutFault, folder: Path, tries: int, chance: random.Random
+) -> Iterator[str]:
+    """The log and the partitions arrive one night each, in a random order."""
+    for number in range(tries):
+        lake = folder / f"order-{number}"
+        partitions = sorted((without_fault.incident / "segments").iterdir())
+        nights = [("--segments", str(each)) for each in partitions]
+        nights.append(("--broker-log", str(without_fault.incident / "server.log")))
+        chance.shuffle(nights)
+        for night, source in enumerate(nights):
+            options = ["--lake", str(lake), "--cluster-id", "c", *source]
+            engine = without_fault.engines_of(number + night)[0]
+            without_fault.start(engine, options).wait()
+        yield without_fault.compared(lake)
 
 
 @contextmanager
@@ -239,3 +387,20 @@ def mounted(folder: Path, size: int) -> Iterator[tuple[Path, Callable[[], None]]
         yield folder, enlarge
     finally:
         subprocess.run(["umount", folder], check=True)
+
+
+def _children(pid: int) -> list[int]:
+    """Process ids of the children of a process, which may have ended."""
+    try:
+        tasks = [*Path(f"/proc/{pid}/task").glob("*/children")]
+        return [int(child) for task in tasks for child in task.read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _cpu_s(pid: int) -> float:
+    try:
+        fields = _fields(Path(f"/proc/{pid}/stat"))
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S  # utime and stime
