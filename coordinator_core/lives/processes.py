@@ -335,7 +335,8 @@ class _LifeReader:
 
 def _frozen_until(membership: Membership, following: Membership | None) -> TimeEstimate | None:
     """When the process was back, if it may have been frozen until then: its session expired, and
-    the same client on the same host joined within a minute after.
+    the same client on the same host joined within another session timeout.  A freeze is rarely as
+    long as two sessions, a restart often is.
     """
     ended = membership.ended
     if membership.departure is not Departure.EXPIRED or ended is None or following is None:
@@ -343,7 +344,7 @@ def _frozen_until(membership: Membership, following: Membership | None) -> TimeE
     member, other = membership.member, following.member
     is_same = (member.client_id, member.client_host) == (other.client_id, other.client_host)
     away_ms = following.began.at_ms - ended.latest_ms
-    return following.began if is_same and 0 <= away_ms <= RESTART_MS else None
+    return following.began if is_same and 0 <= away_ms <= member.session_timeout_ms else None
 
 
 def _joined(life: ProcessLife, following: ProcessLife) -> ProcessLife:

@@ -233,9 +233,8 @@ class _DrawnTimes:
 
     @property
     def is_frozen(self) -> bool:
-        """Whether a process that may have been frozen was: in every third seed.  Logs and records do
-        not tell; in the others it was killed, which is the usual reason."""
-        return self._seed % 3 == 0
+        """Whether a process that may have been frozen was; in every third seed it was killed."""
+        return self._seed % 3 != 0
 
 
 def _actions(
