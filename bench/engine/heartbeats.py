@@ -1,8 +1,15 @@
-"""The cost of one heartbeat for the engine alone: request objects in, effects out, no JSON."""
+"""The cost of one heartbeat for the engine alone: request objects in, effects out, no JSON.
+
+    python -m bench.engine.heartbeats ERA GROUPS MEMBERS
+
+Prints CPU nanoseconds.
+"""
 
 from __future__ import annotations
 
 import time
+
+import typer
 
 from bench.engine.steady import FORMED_MS, INITIAL_DELAY_MS, SESSION_MS
 from coordinator_core.coordinator.coordinator import Coordinator
@@ -75,3 +82,11 @@ def _perform(coordinator: Coordinator, effects: list[Effect], now_ms: int) -> No
     for effect in effects:
         if isinstance(effect, Append):
             _perform(coordinator, coordinator.appended(effect, Errors.NONE, now_ms), now_ms)
+
+
+def main(era: str, groups: int, members: int) -> None:
+    print(f"{ns_each(era, groups, members):.0f}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
