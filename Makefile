@@ -24,7 +24,7 @@ $(READY): requirements.lock pyproject.toml setup.py
 	@touch $@
 
 jars: .jars/.resolved
-.jars/.resolved: jobs/engine/jars.py $(READY)
+.jars/.resolved: jobs/engine/jars.py jobs/engine/class_archive.py $(READY)
 	@{ command -v java >/dev/null || test -x "$${JAVA_HOME:-/nowhere}/bin/java"; } || { echo "Regroup needs Java 17: install a JRE (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME" >&2; exit 1; }
 	@REGROUP_JARS= $(BIN)/regroup jars
 	@touch $@

@@ -11,14 +11,13 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from jobs.command_line.config import Config
-from jobs.command_line.packaged_files import CONF
 from jobs.console.engine_messages import silence
 from jobs.console.errors import UsageError
 from jobs.console.interrupt import handle_ctrl_c_in_embedded, handle_ctrl_c_in_spark
 from jobs.engine.choice import JAR_SETTINGS, Engine, Workload, choose, is_submitted
+from jobs.engine.driver_jvm import driver_settings, is_local, start_jvm
 from jobs.engine.embedded import SPARK_CONNECT_MODE, embedded_session
 from jobs.engine.jars import jars_folder
-from jobs.engine.scratch import scratch_folder
 
 # Settings that the jobs need; the configuration cannot change them.
 REQUIRED = {
@@ -50,6 +49,8 @@ def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     submitted = is_submitted()
     settings = {**config.spark, **REQUIRED} if submitted else _standalone(config)
+    if not submitted and is_local(settings):
+        start_jvm(settings)
     submit_conf = SparkConf()
     builder = SparkSession.builder.appName(app_name)
     for name, value in settings.items():
@@ -63,17 +64,11 @@ def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
 
 def _standalone(config: Config) -> dict[str, str]:
     settings = {**config.spark, **REQUIRED}
-    if not settings.keys() & JAR_SETTINGS and (jars := _jars()):
-        settings["spark.jars"] = ",".join(jars)
-    if settings.get("spark.master", "").startswith("local"):
+    jars = [] if settings.keys() & JAR_SETTINGS else _jars()
+    if is_local(settings):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # no server on the network
-        quiet = f"-Dlog4j2.configurationFile={CONF / 'log4j2.properties'}"
-        # A killed JVM leaves its temporary files: a later run deletes this folder.
-        temporary = f"-Djava.io.tmpdir={scratch_folder()}"
-        settings.setdefault("spark.local.dir", str(scratch_folder()))
-        java_options = settings.get("spark.driver.extraJavaOptions", "")
-        settings["spark.driver.extraJavaOptions"] = f"{temporary} {java_options} {quiet}"
-    return settings
+        return settings | driver_settings(settings, jars, jars_folder())
+    return settings | ({"spark.jars": ",".join(jars)} if jars else {})
 
 
 def _jars() -> list[str]:

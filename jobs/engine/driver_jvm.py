@@ -1,0 +1,79 @@
+"""The JVM of a Spark session on this machine: its class path, class archive and quiet start.
+
+A class archive holds the classes of Java, Spark and Delta in the form that the JVM maps into
+memory; without one, each session reads and verifies some 17,000 classes from their jars.
+`regroup jars` creates it.  The JVM ignores an archive of another Java version or of other jars.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from threading import Thread
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+
+from jobs.command_line.packaged_files import CONF
+from jobs.engine.scratch import scratch_folder
+
+ARCHIVE = "classes.jsa"
+CLASS_PATH = "spark.driver.extraClassPath"
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+# Of the JVM's own messages; an archive that does not fit is a warning.
+_ERRORS_ONLY = ("-Xlog:disable", "-Xlog:all=error:stderr")
+# What Java and Spark print on every start.
+_START_MESSAGES = (
+    b"WARNING: Using incubator modules: ",
+    b"Setting default log level to ",
+    b"To adjust logging level use ",
+)
+
+
+def is_local(settings: Mapping[str, str]) -> bool:
+    """Whether the driver is the only process of the session."""
+    master = settings.get("spark.master", "")
+    return master == "local" or master.startswith("local[")
+
+
+def driver_settings(
+    settings: Mapping[str, str], jars: Iterable[str], folder: Path
+) -> dict[str, str]:
+    """Spark's settings of a local session with these jars; ``folder`` may have an archive.
+
+    On the class path, not in ``spark.jars``: the JVM archives the classes of its own class path.
+    """
+    # A killed JVM leaves its temporary files: a later run deletes this folder.
+    temporary = f"-Djava.io.tmpdir={scratch_folder()}"
+    quiet = f"-Dlog4j2.configurationFile={CONF / 'log4j2.properties'}"
+    archive = folder / ARCHIVE
+    archived = [f"-XX:SharedArchiveFile={archive}"] if archive.is_file() else []
+    options = [temporary, settings.get(JAVA_OPTIONS, ""), quiet, *_ERRORS_ONLY, *archived]
+    paths = [settings.get(CLASS_PATH, ""), *jars]
+    return {
+        "spark.local.dir": settings.get("spark.local.dir", str(scratch_folder())),
+        JAVA_OPTIONS: " ".join(filter(None, options)),
+        CLASS_PATH: os.pathsep.join(filter(None, paths)),
+    }
+
+
+def start_jvm(settings: Mapping[str, str]) -> None:
+    """Start the JVM of the process's sessions unless it runs; on stderr, only errors."""
+    if SparkContext._gateway is not None:
+        return
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    messages, stderr = os.pipe()
+    Thread(target=_print_messages, args=(messages,), daemon=True).start()
+    try:
+        gateway = launch_gateway(conf, {"stderr": stderr})  # type: ignore[no-untyped-call]  # pyspark
+        SparkContext._ensure_initialized(gateway=gateway)
+    finally:
+        os.close(stderr)  # the JVM has its own copy
+
+
+def _print_messages(pipe: int) -> None:
+    with os.fdopen(pipe, "rb") as lines:
+        for line in lines:
+            if not line.startswith(_START_MESSAGES):
+                os.write(2, line)

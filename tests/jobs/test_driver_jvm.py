@@ -1,0 +1,120 @@
+"""The JVM of a Spark session on this machine: its options, its class archive, what it prints."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from jobs.engine import class_archive
+from jobs.engine.driver_jvm import driver_settings, is_local
+
+# master                    the driver is the only process
+MASTERS = [
+    ("local",                True),
+    ("local[*]",             True),
+    ("local[2,4]",           True),
+    ("local-cluster[2,1,1]", False),
+    ("spark://host:7077",    False),
+    ("",                     False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("master", "expected"), MASTERS)
+def test_only_a_local_master_has_no_other_processes(master, expected):
+    assert is_local({"spark.master": master}) is expected
+
+
+def test_settings_of_the_configuration_come_first(tmp_path):
+    configured = {
+        "spark.driver.extraClassPath": "/own.jar",
+        "spark.driver.extraJavaOptions": "-Xss4m",
+    }
+    settings = driver_settings(configured, ["/a.jar", "/b.jar"], tmp_path)
+
+    assert settings["spark.driver.extraClassPath"] == "/own.jar:/a.jar:/b.jar"
+    assert " -Xss4m -Dlog4j2." in settings["spark.driver.extraJavaOptions"]
+    assert "SharedArchiveFile" not in settings["spark.driver.extraJavaOptions"]
+
+
+def test_an_archive_beside_the_jars_is_used(tmp_path):
+    (tmp_path / "classes.jsa").touch()
+
+    options = driver_settings({}, [], tmp_path)["spark.driver.extraJavaOptions"]
+
+    assert f"-XX:SharedArchiveFile={tmp_path}/classes.jsa" in options.split()
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    """A folder with a jar; `java -version` prints the build that the file `java` names."""
+    monkeypatch.setenv("REGROUP_JARS", str(tmp_path))
+    monkeypatch.setattr(class_archive, "java_program", lambda: str(tmp_path / "java"))
+    (tmp_path / "java").write_text("#!/bin/sh\necho build 17.0.15 >&2\n")
+    (tmp_path / "java").chmod(0o755)
+    (tmp_path / "one.jar").write_bytes(b"jar")
+    return tmp_path
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """The paths of the archives that were recorded, each with the content "classes"."""
+    paths = []
+
+    def record(archive):
+        paths.append(archive)
+        archive.write_text("classes")
+
+    monkeypatch.setattr(class_archive, "_record_in_new_process", record)
+    return paths
+
+
+def test_an_archive_is_written_once(folder, recorded):
+    assert class_archive.archive_classes() == f"class archive written into {folder}"
+    assert class_archive.archive_classes() == f"class archive already in {folder}"
+
+    assert (folder / "classes.jsa").read_text() == "classes"
+    assert len(recorded) == 1
+
+
+OUTDATED = {
+    "another Java": lambda folder: (folder / "java").write_text("#!/bin/sh\necho build 21 >&2\n"),
+    "another jar": lambda folder: (folder / "two.jar").write_bytes(b"jar"),
+    "no archive": lambda folder: (folder / "classes.jsa").unlink(),
+}
+
+
+@pytest.mark.parametrize("change", OUTDATED.values(), ids=OUTDATED)
+def test_an_archive_that_does_not_fit_is_written_again(change, folder, recorded):
+    class_archive.archive_classes()
+    change(folder)
+
+    assert class_archive.archive_classes() == f"class archive written into {folder}"
+    assert len(recorded) == 2
+
+
+def test_without_java_there_is_no_archive(folder, monkeypatch):
+    monkeypatch.setattr(class_archive, "java_program", lambda: "/nowhere/java")
+
+    assert class_archive.archive_classes() == (
+        "no class archive, so Spark starts more slowly (FileNotFoundError)"
+    )
+
+
+START = """
+from jobs.command_line.config import load_config
+from jobs.engine.session import build_session
+session = build_session(load_config(None))
+print(session.range(3).count())
+session._jvm.java.lang.System.err.println("an error of the JVM")
+"""
+
+
+@pytest.mark.spark
+def test_a_session_starts_without_messages_and_errors_are_printed():
+    ran = subprocess.run(
+        [sys.executable, "-c", START], capture_output=True, text=True, env=os.environ, check=True
+    )
+
+    assert ran.stdout == "3\n"
+    assert ran.stderr == "an error of the JVM\n"
