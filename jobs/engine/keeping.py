@@ -50,7 +50,12 @@ def computed(rows: DataFrame) -> DataFrame:
 
 def computed_in_one_partition(rows: DataFrame) -> DataFrame:
     """`computed`, in one partition: later steps on few rows are one task without exchanges."""
-    return computed(rows if is_embedded(rows.sparkSession) else rows.coalesce(1))
+    return computed(in_one_partition(rows))
+
+
+def in_one_partition(rows: DataFrame) -> DataFrame:
+    """The same rows in one task of Spark's; the embedded engine has no tasks."""
+    return rows if is_embedded(rows.sparkSession) else rows.coalesce(1)
 
 
 def frame_of_batches(

@@ -18,7 +18,14 @@ from threading import RLock
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.engine.keeping import computed_in_one_partition, keep, kept, release
+from jobs.engine.keeping import (
+    computed,
+    computed_in_one_partition,
+    in_one_partition,
+    keep,
+    kept,
+    release,
+)
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.tables import Lake, conform, dates_in
 from schemas import table_key, table_partitioning
@@ -82,13 +89,25 @@ class DatedScope:
         with self._lock:
             if table not in self._cached:
                 written = self._written.pop(table, None)
-                rows = self._stored_in_context(table) if written is None else written
-                self._cached[table] = self._cache(table, rows)
+                self._cached[table] = (
+                    self._cache(table, self._stored_in_context(table))
+                    if written is None
+                    else written
+                )
             return self._cached[table]
 
     def _stored_in_context(self, table: str) -> DataFrame:
         rows = _on_dates(self.touched.dates, self.lake.read(table))
-        return _in_context(rows, self.touched.groups)
+        joined = self._joined(rows, self.touched.groups, how="inner")
+        return joined.where(_is_in_context(rows.columns)).select(*rows.columns)
+
+    def _joined(
+        self, rows: DataFrame, groups: DataFrame, how: str, on: list[str] = GROUP_KEY
+    ) -> DataFrame:
+        """Few rows are joined in one task, without a job for a broadcast."""
+        if self.touched.is_small:
+            return in_one_partition(rows).join(groups, on=on, how=how)
+        return rows.join(F.broadcast(groups), on=on, how=how)
 
     def _cache(self, table: str, rows: DataFrame) -> DataFrame:
         if self.touched.is_small:
@@ -102,9 +121,7 @@ class DatedScope:
         touched = self.touched
         dates = touched.dates | {day - _DAY for day in touched.dates if day > TIMELESS}
         rows = self.lake.read(table).where(f"event_date IN {dates_in(dates)}")
-        return rows.join(
-            F.broadcast(touched.groups.select(*GROUP_KEY)), on=GROUP_KEY, how="left_semi"
-        )
+        return self._joined(rows, touched.groups.select(*GROUP_KEY), how="left_semi")
 
     def context_positions(self) -> DataFrame:
         return self.touched.groups.select(
@@ -117,9 +134,8 @@ class DatedScope:
             F.col("past.context_incarnation").alias("incarnation"),
             F.col("past.context_generation").alias("generation"),
         )
-        return self.read(table).join(
-            F.broadcast(generations), on=[*GROUP_KEY, "incarnation", "generation"], how="left_semi"
-        )
+        on = [*GROUP_KEY, "incarnation", "generation"]
+        return self._joined(self.read(table), generations, how="left_semi", on=on)
 
     def carried(self, column: str) -> DataFrame:
         entry = F.explode(column).alias("entry")
@@ -136,39 +152,46 @@ class DatedScope:
         row differs; the settled rows of these dates stay."""
         own, others = self._own_dates(), self.touched.dates - self._own_dates()
         stored = _on_dates(others, self.lake.read(table)).where(where)
-        with self._computed_and_stored(conform(df, table), stored) as both:
-            columns = stored.columns
+        is_read_later = table in CACHED
+        rows = self._computed_and_stored(conform(df, table), stored)
+        with self._kept(rows, is_used_twice=bool(others) or is_read_later) as both:
             differing = _differing_dates(_on_dates(others, both)) if others else frozenset[date]()
-            rows = both.where("is_computed = is_open").select(*columns)
+            rows = both.where("is_computed = is_open")
             written = own | differing
             dated = f"event_date IN {dates_in(written)}"
-            new = _on_dates(written, rows)
+            new = _on_dates(written, rows).select(*stored.columns)
             self.lake.replace(table, new, where=f"{dated} AND ({where})")
             self._forget(table)
-            if self.touched.is_small and where == "true":
-                self._written[table] = _in_context(rows, self.touched.groups)
+            if self.touched.is_small and is_read_later:
+                self._written[table] = rows.where("is_in_context").select(*stored.columns)
 
-    @contextmanager
-    def _computed_and_stored(self, computed: DataFrame, stored: DataFrame) -> Iterator[DataFrame]:
-        """Both tables' rows with ``is_computed`` and ``is_open``: of a touched group, and open.
+    def _computed_and_stored(self, new: DataFrame, stored: DataFrame) -> DataFrame:
+        """Both tables' rows with ``is_computed``, ``is_open`` (of a touched group, and open) and
+        ``is_in_context`` (`read` has the row).
 
         The table's new content is the computed rows that are open and the stored ones that are not.
         """
-        is_small = self.touched.is_small
-        new = computed_in_one_partition(computed) if is_small else computed
         rows = new.withColumn("is_computed", F.lit(True)).unionByName(
             stored.withColumn("is_computed", F.lit(False))
         )
+        is_touched = F.col("touched").isNotNull()
         groups = self.touched.groups.withColumn("touched", F.lit(True))
-        is_open = F.col("touched").isNotNull() & self._is_open(computed.columns)
-        both = rows.join(F.broadcast(groups), on=GROUP_KEY, how="left").select(
-            *rows.columns, is_open.alias("is_open")
+        return self._joined(rows, groups, how="left").select(
+            *rows.columns,
+            (is_touched & self._is_open(new.columns)).alias("is_open"),
+            (is_touched & _is_in_context(new.columns)).alias("is_in_context"),
         )
-        if is_small:
-            yield computed_in_one_partition(both)
-            return
-        with kept(both) as rows:
+
+    @contextmanager
+    def _kept(self, rows: DataFrame, *, is_used_twice: bool) -> Iterator[DataFrame]:
+        """The rows, computed once although used twice."""
+        if not is_used_twice:
             yield rows
+        elif self.touched.is_small:
+            yield computed(rows)
+        else:
+            with kept(rows) as same:
+                yield same
 
     def _is_open(self, columns: list[str]) -> Column:
         if "open_seq" in columns or "mode" in columns:
@@ -243,15 +266,16 @@ class DatedScope:
     ) -> tuple[dict[str, DataFrame], bool]:
         """The groups' rows of EVENT_TABLES, and whether they are at most MANY_ROWS."""
         rows = {
-            name: keep(_in_context(_on_dates(dates, self.lake.read(name)), groups))
+            name: _in_context(_on_dates(dates, self.lake.read(name)), groups)
             for name in EVENT_TABLES
         }
-        if sum(df.count() for df in rows.values()) > MANY_ROWS:
-            return rows, False
-        small = {name: computed_in_one_partition(df) for name, df in rows.items()}
-        for df in rows.values():
-            release(df)
-        return small, True
+        few = {
+            name: computed_in_one_partition(df.limit(MANY_ROWS + 1)) for name, df in rows.items()
+        }
+        one, other = (df.select(*GROUP_KEY) for df in few.values())
+        if one.unionByName(other).count() <= MANY_ROWS:
+            return few, True
+        return {name: keep(df) for name, df in rows.items()}, False
 
     def _touched(self, days: DataFrame) -> DataFrame:
         """One row per group with an event on the run's dates, or on the next day if that day was

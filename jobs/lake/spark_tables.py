@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,13 +20,18 @@ from delta.exceptions import (
     ProtocolChangedException,
 )
 from delta.tables import DeltaMergeBuilder, DeltaTable
+from deltalake import DeltaTable as RustTable
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.types import StructField
+from pyspark.sql.types import StructField, StructType
 
 from jobs.lake.commit_log import FileLogFolder, LogFolder
 from jobs.lake.tables import Changes, Lake, schema_with_comments
 from schemas import table_partitioning
 
+# Up to this number, the driver itself looks up files that are named.
+_FEW_FILES = 32
+# Spark expands these characters in the names of files.
+_GLOB = re.compile(r"[*?\[\]{}\\]")
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
@@ -99,7 +106,26 @@ class SparkLake(Lake):
         return bool(DeltaTable.isDeltaTable(self.spark, self.path(table)))
 
     def _stored(self, table: str) -> DataFrame:
-        return self.spark.read.format("delta").load(self.path(table))
+        snapshot = self._small_snapshot(table)
+        if snapshot is None:
+            return self.spark.read.format("delta").load(self.path(table))
+        schema, files = snapshot
+        if not files:
+            return self.spark.createDataFrame([], schema)
+        reader = self.spark.read.schema(schema).option("basePath", self.path(table))
+        return reader.parquet(*files)
+
+    def _small_snapshot(self, table: str) -> tuple[StructType, list[str]] | None:
+        """Schema and files of the newest version of a table of few files in local folders, else
+        None.  Delta lists files by Spark jobs, which take longer than reading a few of them."""
+        path = self.path(table)
+        if "://" in path or _GLOB.search(path):
+            return None
+        delta = RustTable(path)
+        files = delta.file_uris()
+        if len(files) > _FEW_FILES or delta.protocol().min_reader_version > 1:
+            return None
+        return StructType.fromJson(json.loads(delta.schema().to_json())), files
 
     def _append(self, table: str, rows: DataFrame) -> None:
         rows.write.format("delta").mode("append").save(self.path(table))

@@ -148,6 +148,11 @@ class Lake(ABC):
                 self._create(table)
                 self._append(table, conform(df, table))
 
+    def append(self, table: str, df: DataFrame) -> None:
+        """Add rows whose keys the table cannot have yet."""
+        self._create(table)
+        self._append(table, conform(df, table))
+
     def upsert(
         self, table: str, df: DataFrame, *, if_: str | None = None, timed_by: str | None = None
     ) -> None:

@@ -74,7 +74,7 @@ class Run:
         rows = [self._row(step) for step in steps]
         names = schema_of("runs").names
         table = self.lake.frame("runs", ([row.get(name) for name in names] for row in rows))
-        self.lake.insert_new("runs", table)
+        self.lake.append("runs", table)  # no other run has this run's id
 
     def _row(self, step: Step) -> dict[str, Any]:
         names = WRITES.get(step.name, (step.name,))
@@ -119,7 +119,7 @@ def summary(run: Run) -> str:
         F.sum("total_ms").alias("total_ms"),
         F.max("total_ms").alias("longest_ms"),
     )
-    rows = groups.orderBy(F.desc("rebalances"), "group_id").collect()
+    rows = sorted(groups.collect(), key=lambda row: (-row.rebalances, row.group_id))
     lines = [_input_line(run), _groups_line(rows)]
     if rows:
         most = ", ".join(f"{printable(row.group_id)} {row.rebalances}" for row in rows[:3])
