@@ -1,10 +1,11 @@
 """Computes a month date by date and in one run, and compares all tables.
 
-    python -m tools.days [--days N] [--seed S]
+    python -m tools.days [--engine E] [--days N] [--seed S]
 
 The runs by date have what happens in production: files that come late, a date run twice, two dates
 run at the same time by two processes, a run that is killed and started again, source files that are
-deleted once settled.  Exit 1 if a row differs or `regroup check` finds a violation.
+deleted once settled.  With `--engine both`, the engine changes from run to run.  Exit 1 if a row
+differs or `regroup check` finds a violation.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, timedelta
+from itertools import cycle
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,8 +29,9 @@ import typer
 from deltalake import DeltaTable
 
 from jobs.checks.check import broken_laws
-from jobs.command_line.config import load_config
-from jobs.engine.session import build_session
+from jobs.command_line.config import Config, load_config
+from jobs.engine.choice import Engine, Workload
+from jobs.engine.session import open_session
 from jobs.lake.dated_scope import DatedScope
 from jobs.lake.opening import open_lake
 from jobs.lake.sql import query
@@ -37,6 +40,7 @@ from jobs.nightly_run.pipeline import JOBS
 from schemas import table_names, table_partitioning
 from tools.days.comparison import compared, end, run_seconds
 from tools.days.history import DAYS, History, history
+from tools.engines import Engines
 
 CLUSTER = "c"
 JOBS_WITH_DATES = [table for table in table_names() if "event_date" in table_partitioning(table)]
@@ -46,10 +50,15 @@ SETTLED_DAYS = 4
 
 
 class MonthFolder:
-    """A folder with the brokers' files and the lake computed from them."""
+    """A folder with the brokers' files and the lake that these engines compute in turn."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, engines: Sequence[str]) -> None:
         self.source, self.lake = folder / "source", folder / "lake"
+        self._engines = cycle(engines)
+
+    def config(self) -> Config:
+        """The default configuration with the engine of the next run."""
+        return load_config(None, Engine(next(self._engines)))
 
     def options(self, **dates: Any) -> NightlyOptions:
         logs = self.source / "logs"
@@ -59,7 +68,7 @@ class MonthFolder:
         )  # fmt: skip
 
     def run(self, **dates: Any) -> float:
-        return run_seconds(self.options(**dates), load_config(None))
+        return run_seconds(self.options(**dates), self.config())
 
     def start(self, day: date) -> subprocess.Popen[str]:
         """Start the command in a process group of its own."""
@@ -68,6 +77,7 @@ class MonthFolder:
             word for k, v in options_by_name.items() for word in (f"--{k.replace('_', '-')}", v)
         ]
         command = [sys.executable, "-m", "jobs.command_line.cli", "nightly", *options]
+        command += ["--engine", next(self._engines)]
         return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def tables(self) -> dict[str, Counter[str]]:
@@ -159,7 +169,8 @@ def settled_is_not_read(month_folder: MonthFolder, last: date) -> tuple[str, lis
     Returns a sentence and the tables whose rows of the other dates differ.  ``group_days`` stays,
     because it determines which dates are read.
     """
-    lake = open_lake(build_session(load_config(None)), str(month_folder.lake), CLUSTER)
+    session = open_session(month_folder.config(), Workload(0))
+    lake = open_lake(session, str(month_folder.lake), CLUSTER)
     read = DatedScope(lake, last, last).touched.dates
     needed = {day for date_read in read for day in (date_read, date_read - timedelta(days=1))}
     before = _on_dates(month_folder.lake, needed)
@@ -205,6 +216,7 @@ def _folder(kept: str | None) -> Iterator[Path]:
 
 def main(
     days: Annotated[int, typer.Option(help="Number of days.")] = DAYS,
+    engine: Annotated[Engines, typer.Option(help="The engine of the runs.")] = Engines.EMBEDDED,
     seed: Annotated[int, typer.Option(help="Seed of the random kill.")] = 1,
     folder: Annotated[
         str | None, typer.Option(help="Keep sources and lakes in this folder.")
@@ -213,7 +225,12 @@ def main(
     month = history().first(days)
     with _folder(folder) as root:
         once, backfill, nights = (
-            MonthFolder(root / name) for name in ("once", "backfill", "nights")
+            MonthFolder(root / name, engines)
+            for name, engines in (
+                ("once", engine.names()[:1]),
+                ("backfill", engine.names()[-1:]),
+                ("nights", engine.names()),
+            )
         )
         run = Nights(nights, month, random.Random(seed))
         run.all()

@@ -19,7 +19,6 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -27,6 +26,7 @@ from typing import Annotated
 import typer
 
 from jobs.checks.check import broken_laws
+from tools.engines import Engines
 from tools.faults import lakes, runs
 from tools.faults.runs import CLEAR, LOST, SAME, RunsWithoutFault
 
@@ -72,15 +72,6 @@ def _check(lake: Path, folder: Path, fault: str, damage: Callable[[str], None]) 
     if not is_found:
         print(f"  not found: {fault}", file=sys.stderr)
     return CLEAR if is_found else f"{LOST}: {fault}"
-
-
-class Engines(StrEnum):
-    EMBEDDED = "embedded"
-    SPARK = "spark"
-    BOTH = "both"
-
-    def names(self) -> list[str]:
-        return ["embedded", "spark"] if self is Engines.BOTH else [self.value]
 
 
 KINDS: dict[str, tuple[str, int, Campaign]] = {
