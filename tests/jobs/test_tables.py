@@ -42,7 +42,7 @@ def test_conform_orders_and_casts_columns(spark):
         "SELECT 7L AS first_offset, 'c' AS cluster_id, 'segments' AS source, 'f' AS file,"
         " 'p' AS path, 1 AS bytes, 2 AS inputs, map(date'2026-11-21', 1) AS kept_by_date,"
         " 0 AS quarantined, 0 AS skipped, 0 AS unreadable_bytes, 't' AS topic_partition,"
-        " null AS last_offset, 'more' AS extra"
+        " null AS last_offset, null AS next_offset, 'more' AS extra"
     )
 
     conformed = conform(df, "ingested_files")
