@@ -96,13 +96,18 @@ def _files(pattern: str | None, option: str, name_like: str) -> list[str]:
 
 def workload(options: NightlyOptions, inputs: ingest.Inputs) -> Workload:
     """The work of a run: its input files, and the lake if every date is computed."""
-    files = [*inputs.segments, *inputs.broker_logs, *inputs.traces, *_dump_files(inputs.dump)]
     of_lake = workload_of_lake(options.lake)
-    stored_bytes = of_lake.input_bytes if options.recompute_all else 0
-    return Workload(bytes_of(files) + stored_bytes, _spark_only(inputs) or of_lake.spark_only)
+    size = bytes_of(input_files(inputs))
+    size += of_lake.input_bytes if options.recompute_all else 0
+    return Workload(size, _spark_only(inputs) or of_lake.spark_only)
 
 
-def _dump_files(dump: Dump | None) -> list[str]:
+def input_files(inputs: ingest.Inputs) -> list[str]:
+    """All files of a run, and the folder of a dump that is a Delta table."""
+    return [*inputs.segments, *inputs.broker_logs, *inputs.traces, *dump_files(inputs.dump)]
+
+
+def dump_files(dump: Dump | None) -> list[str]:
     if dump is None:
         return []
     return [dump.delta] if dump.delta else [file for files in dump.files.values() for file in files]

@@ -16,7 +16,7 @@ def run(
     """1 if there is an alert, else 0.  ``prometheus``: a file to write the alerts to, too."""
     alerts, windows = find_alerts(options, settings)
     if prometheus is not None:
-        textfile.write(prometheus, alerts, windows)
+        textfile.write(prometheus, textfile.alert_families(alerts, windows))
     if alerts or format is not Format.TABLE:
         print_rows(COLUMNS, alerts, format)
     for window in windows:

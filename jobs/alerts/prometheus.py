@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC
 from pathlib import Path
+from typing import NamedTuple
 
 from jobs.alerts.alerting import AlertWindow
 from jobs.alerts.checks import CHECKS, Alert
@@ -20,31 +21,44 @@ _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\""})
 Sample = tuple[dict[str, str], float]
 
 
-def write(path: str, alerts: Sequence[Alert], windows: Sequence[AlertWindow]) -> None:
+class Family(NamedTuple):
+    """One metric: its name, help, samples by labels, and type."""
+
+    name: str
+    about: str
+    samples: Sequence[Sample]
+    kind: str = "gauge"
+
+
+def write(path: str, families: Iterable[Family]) -> None:
     """Replace the file in one step, because the collector may read it at any time.  UsageError if
     it cannot be written."""
     target = Path(path)
     # The name must not match *.prom: the collector reads every such file.
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        unfinished.write_text(text(alerts, windows), encoding="utf-8")
+        unfinished.write_text(text(families), encoding="utf-8")
         unfinished.replace(target)
     except OSError as error:
         unfinished.unlink(missing_ok=True)
         raise UsageError(f"--prometheus {path}: {error.strerror}; give a file to write") from None
 
 
-def text(alerts: Sequence[Alert], windows: Sequence[AlertWindow]) -> str:
+def text(families: Iterable[Family]) -> str:
+    return "".join(f"{line}\n" for family in families for line in _lines(family))
+
+
+def alert_families(alerts: Sequence[Alert], windows: Sequence[AlertWindow]) -> tuple[Family, ...]:
     clusters = [window.cluster_id for window in windows]
     counts = Counter((alert.cluster_id, alert.alert) for alert in alerts)
-    families = (
-        ("regroup_alert", "1 for each alert that is raised.", _each(alerts, lambda alert: 1)),
-        (
+    return (
+        Family("regroup_alert", "1 for each alert that is raised.", _each(alerts, lambda alert: 1)),
+        Family(
             "regroup_alert_value",
             "Value of an alert: a count; seconds for stuck.",
             _each(alerts, lambda alert: alert.value),
         ),
-        (
+        Family(
             "regroup_alerts",
             "Raised alerts per check; 0 without alerts.",
             [
@@ -53,7 +67,7 @@ def text(alerts: Sequence[Alert], windows: Sequence[AlertWindow]) -> str:
                 for check in CHECKS
             ],
         ),
-        (
+        Family(
             "regroup_alerts_lake_time_seconds",
             "Time that counts as now: the last time in the lake, or --at.",
             [
@@ -62,7 +76,6 @@ def text(alerts: Sequence[Alert], windows: Sequence[AlertWindow]) -> str:
             ],
         ),
     )
-    return "".join(f"{line}\n" for family in families for line in _family(*family))
 
 
 def _each(alerts: Iterable[Alert], value: Callable[[Alert], float]) -> list[Sample]:
@@ -75,9 +88,10 @@ def _each(alerts: Iterable[Alert], value: Callable[[Alert], float]) -> list[Samp
     return [(dict(zip(names, labels, strict=True)), each) for labels, each in by_labels.items()]
 
 
-def _family(name: str, about: str, samples: Iterable[Sample]) -> Iterator[str]:
+def _lines(family: Family) -> Iterator[str]:
+    name, about, samples, kind = family
     yield f"# HELP {name} {about}"
-    yield f"# TYPE {name} gauge"
+    yield f"# TYPE {name} {kind}"
     for labels, value in samples:
         pairs = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
         yield f"{name}{{{pairs}}} {value:.15g}"

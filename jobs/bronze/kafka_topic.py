@@ -47,6 +47,16 @@ def store_topic(lake: Lake, kafka: Kafka) -> None:
         print(f"regroup: {line}", file=sys.stderr)
 
 
+def has_new_offsets(lake: Lake, kafka: Kafka) -> bool:
+    """Whether the topic has readable records that no run has read, or has lost unread ones."""
+    ranges, next_offsets = open_topic(lake.spark, kafka).offset_ranges(), stored_offsets(lake)
+    return any(
+        end > max(ranges.begin[partition], next_offsets.get(partition, 0))
+        or ranges.begin[partition] > next_offsets.get(partition, ranges.begin[partition])
+        for partition, end in ranges.end.items()
+    )
+
+
 def stored_offsets(lake: Lake) -> Offsets:
     """The next offset per partition; empty before the first run."""
     next_offset = F.coalesce("next_offset", F.col("last_offset") + 1)  # without: an older version

@@ -116,6 +116,49 @@ def nightly(
 
 
 @app.command()
+def watch(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    segments: SegmentsOption = None,
+    kafka: KafkaOption = None,
+    dump: DumpOption = None,
+    broker_log: BrokerLogOption = None,
+    trace: TraceOption = None,
+    log_timezone: LogTimezoneOption = None,
+    every: Annotated[
+        str, typer.Option(help="Time from the start of a pass to the next: 90s, 15m, 1h.")
+    ] = "60s",
+    out: Annotated[
+        str | None, typer.Option(help="Also write the page of `report` after each change.")
+    ] = None,
+    prometheus: Annotated[
+        str | None, typer.Option(help="Also write this file for Prometheus' textfile collector.")
+    ] = None,
+    passes: Annotated[
+        int | None, typer.Option(help="End after this number of passes; default: never.", min=1)
+    ] = None,
+    engine: EngineOption = None,
+    conf: ConfOption = None,
+) -> None:
+    """Run nightly and alerts again and again.  Reads what is new; prints a line per pass."""
+    from jobs.command_line.config import load_config
+    from jobs.nightly import NightlyOptions
+    from jobs.nightly_run.watch import Watch, WatchOptions
+
+    options = NightlyOptions(
+        lake=lake,
+        cluster_id=cluster_id,
+        segments=segments,
+        kafka=kafka,
+        dump=dump,
+        broker_log=broker_log,
+        trace=trace,
+        log_timezone=log_timezone,
+    )
+    Watch(WatchOptions(options, every, out, prometheus, passes), load_config(conf, engine)).run()
+
+
+@app.command()
 def ingest(
     lake: LakeOption,
     cluster_id: ClusterOption,

@@ -16,6 +16,7 @@ CASE = r"""'{"case": "two", "assignor": "range", "topics": {"t": {"partitions": 
 
 EXAMPLES = {
     "nightly": f"regroup nightly {INCIDENT}",
+    "watch": f"regroup watch {INCIDENT} \\\n    --every 60s --prometheus regroup.prom",
     "ingest": f"regroup ingest {INCIDENT}",
     **{job: f"regroup {job} {DEMO}" for job in JOBS},
     "incident_replay": f"regroup incident_replay {DEMO}",

@@ -35,6 +35,7 @@ SPARK = {
     "spark.sql.shuffle.partitions": "tasks after a shuffle: number of cores; more for large data",
     "spark.sql.lightweightPlanChangeValidation": "fewer checks of Spark's own plans",
     "spark.sql.constraintPropagation.enabled": "derive filters from filters: slow planning",
+    "spark.sql.autoBroadcastJoinThreshold": "largest table, in files, that is sent to each task",
     "spark.sql.adaptive.enabled": "change plans while running: useful for large data",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "rows per batch for Python workers",
     "spark.databricks.delta.snapshotPartitions": "tasks that read a table's Delta log",

@@ -11,6 +11,7 @@ from jobs.nightly_run.pipeline import JOBS
 SECTIONS = {
     "Commands": [
         "nightly",
+        "watch",
         "ingest",
         "sql",
         "report",

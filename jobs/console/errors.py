@@ -49,14 +49,25 @@ def fail_unexpected(error: Exception) -> NoReturn:
 
     With REGROUP_TRACE in the environment, print its traceback first.
     """
-    trace = "".join(traceback.format_exception(error))
-    summary = f"{type(error).__name__}: {_first_line(str(error))}"
-    remedy = next((remedy for part, remedy in _REMEDIES.items() if part in trace), None)
-    line = f"{remedy} ({summary})" if remedy else summary
+    line = failure_line(error)
     if TRACE in os.environ:
-        print(*map(printable, trace.splitlines()), sep="\n", file=sys.stderr)
+        print(*map(printable, _trace(error).splitlines()), sep="\n", file=sys.stderr)
         fail(line, code=1)
     fail(f"{line}; {TRACE}=1 prints the traceback", code=1)
+
+
+def failure_line(error: Exception) -> str:
+    """The message of UsageError and RunFailed; of others the class, the first line, a remedy."""
+    if isinstance(error, UsageError | RunFailed):
+        return str(error)
+    trace = _trace(error)
+    summary = f"{type(error).__name__}: {_first_line(str(error))}"
+    remedy = next((remedy for part, remedy in _REMEDIES.items() if part in trace), None)
+    return f"{remedy} ({summary})" if remedy else summary
+
+
+def _trace(error: Exception) -> str:
+    return "".join(traceback.format_exception(error))
 
 
 def _first_line(message: str) -> str:

@@ -34,9 +34,14 @@ class Terminated(Interrupted):
 
 def follows_interrupt(error: BaseException | None) -> bool:
     """True for an interrupt, and for errors that follow one: calls of py4j fail after it."""
+    return interrupt_before(error) is not None
+
+
+def interrupt_before(error: BaseException | None) -> Interrupted | None:
+    """The interrupt that an error follows, or is; None for other errors."""
     while error is not None and not isinstance(error, Interrupted):
         error = error.__cause__ or error.__context__
-    return error is not None
+    return error
 
 
 def handle_ctrl_c() -> None:
@@ -107,7 +112,11 @@ def _print_once(message: str) -> None:
     # A second signal prints nothing and exits: Spark cannot cancel a query while planning it.
     signal.signal(signal.SIGINT, _exit_now)
     signal.signal(signal.SIGTERM, _exit_now)
-    print(f"regroup: {message}", file=sys.stderr, flush=True)
+    line = f"regroup: {message}\n"
+    try:
+        print(line, end="", file=sys.stderr, flush=True)
+    except RuntimeError:  # the signal came while this thread was writing to stderr
+        os.write(sys.stderr.fileno(), line.encode())
 
 
 def _exit_now(number: int, frame: FrameType | None) -> NoReturn:

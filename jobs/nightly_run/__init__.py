@@ -28,6 +28,8 @@ pipeline       the jobs, their order, and progress on stderr
 pending_dates  the dates that a run without dates computes
 coverage       the rule which dates are pending, shared with `regroup check`
 runs           table `runs` and the summary on stderr
+watch          `regroup watch`: the nightly run and the alerts in a loop over what is new
+read_files     which input files changed since they were read
 demo           `regroup demo`: the nightly run on two packaged incidents
 
 `jobs.nightly` has the options of the command and puts these parts together.

@@ -33,10 +33,7 @@ def report(options: ReportOptions) -> None:
     window = parse_window(options.first, options.last)
     lake = ReportLake(options.lake, options.cluster_id, options.group_id, window)
     if options.out:
-        from jobs.report.data import page_data
-        from jobs.report.page import page
-
-        _write("--out", options.out, page(page_data(lake, options.cluster_id)))
+        _write("--out", options.out, _page_of(lake, options.cluster_id))
     if options.trace:
         from jobs.report.data import all_timelines
         from jobs.report.trace import trace
@@ -48,6 +45,18 @@ def report(options: ReportOptions) -> None:
         place = (options.lake, options.cluster_id, options.group_id, options.mermaid)
         lines = sequence(*place).split("\n")
         sys.stdout.write("\n".join(map(printable, lines)))  # with names of any client
+
+
+def page_of(lake: str, cluster_id: str) -> str:
+    """The page of all groups of a cluster."""
+    return _page_of(ReportLake(lake, cluster_id, None, parse_window(None, None)), cluster_id)
+
+
+def _page_of(lake: ReportLake, cluster_id: str) -> str:
+    from jobs.report.data import page_data
+    from jobs.report.page import page
+
+    return page(page_data(lake, cluster_id))
 
 
 def _write(option: str, path: str, text: str) -> None:

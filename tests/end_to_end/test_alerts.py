@@ -95,7 +95,7 @@ def test_the_output_in_the_documentation(demo):
 
     alerts, windows = find_alerts(AlertsOptions(demo.root, "kafka-3.9"), AlertSettings())
 
-    assert prometheus.text(alerts, windows) == textfile
+    assert prometheus.text(prometheus.alert_families(alerts, windows)) == textfile
     [row] = table.splitlines()[2:]
     [alert] = alerts
     first_cells = [alert.alert, "kafka-3.9", alert.group_id, f"{alert.first_time:%F}"]

@@ -428,7 +428,7 @@ def test_prometheus_own_parser_reads_what_was_written():
         "process": "",
     }
 
-    samples = families(prometheus.text([ALERT], [WINDOW]))
+    samples = families(prometheus.text(prometheus.alert_families([ALERT], [WINDOW])))
 
     assert samples["regroup_alert"] == [(labels, 1)]
     assert samples["regroup_alert_value"] == [(labels, 12)]
@@ -444,7 +444,7 @@ def test_prometheus_own_parser_reads_what_was_written():
 def test_prometheus_file_in_full():
     alert = ALERT._replace(group_id="billing", process="app-1")
 
-    assert prometheus.text([alert], [WINDOW]) == (
+    assert prometheus.text(prometheus.alert_families([alert], [WINDOW])) == (
         "# HELP regroup_alert 1 for each alert that is raised.\n"
         "# TYPE regroup_alert gauge\n"
         'regroup_alert{alert="storm",cluster_id="prod",group_id="billing",process="app-1"} 1\n'
@@ -469,7 +469,7 @@ def test_prometheus_file_in_full():
 def test_two_storms_of_a_group_are_one_sample():
     later = ALERT._replace(value=20)
 
-    samples = families(prometheus.text([ALERT, later], [WINDOW]))
+    samples = families(prometheus.text(prometheus.alert_families([ALERT, later], [WINDOW])))
 
     assert [value for _, value in samples["regroup_alert_value"]] == [20]
 
@@ -478,7 +478,7 @@ def test_the_file_is_replaced_in_one_step(tmp_path):
     file = tmp_path / "regroup.prom"
     file.write_text("old")
     with open(file) as read_meanwhile:
-        prometheus.write(str(file), [ALERT], [WINDOW])
+        prometheus.write(str(file), prometheus.alert_families([ALERT], [WINDOW]))
 
         assert read_meanwhile.read() == "old"
     assert "regroup_alert{" in file.read_text()
@@ -487,7 +487,7 @@ def test_the_file_is_replaced_in_one_step(tmp_path):
 
 def test_a_file_that_cannot_be_written(tmp_path):
     with pytest.raises(UsageError, match=r"--prometheus .*/none/x\.prom: No such file"):
-        prometheus.write(f"{tmp_path}/none/x.prom", [], [])
+        prometheus.write(f"{tmp_path}/none/x.prom", [])
 
 
 def test_alerts_are_exit_1(plant, regroup, tmp_path):

@@ -18,6 +18,7 @@ from tests.jobs.test_incident_replay import tables
 ROOT = Path(__file__).parents[2]
 NEED_SPARK = [
     "nightly",
+    "watch",
     "ingest",
     *JOBS,
     "topic-partitions",

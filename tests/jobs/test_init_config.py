@@ -49,7 +49,7 @@ def test_every_setting_has_a_comment_above(file):
     lines = file.read_text().splitlines()
     settings = [n for n, line in enumerate(lines) if re.match(r"[\w.\"]+ = ", line)]
 
-    assert len(settings) == 4 + 17 + 7
+    assert len(settings) == 4 + 18 + 7
     assert [lines[n] for n in settings if not re.match(r"# \S", lines[n - 1])] == []
 
 

@@ -1,0 +1,278 @@
+"""`regroup watch`: nightly's work in a loop over what is new: tables, alerts, metrics, a page.
+
+reads   the sources of nightly
+writes  the tables of nightly; the page of --out; metrics for Prometheus' textfile collector
+
+A pass reads the files that changed since they were last read, and the new records of Kafka,
+computes the tables of their dates and checks the alerts.  A pass without news only lists the files
+and asks Kafka for its offsets.  Passes follow each other in one process with one session, so they
+never overlap.  A failed pass is one line; the next one reads the same input again.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from jobs import ingest
+from jobs.alerts import prometheus
+from jobs.alerts.alerting import AlertsOptions, AlertWindow, find_alerts
+from jobs.alerts.checks import Alert
+from jobs.alerts.settings import span_s
+from jobs.bronze.kafka_topic import has_new_offsets
+from jobs.command_line.config import Config
+from jobs.console.errors import UsageError, failure_line
+from jobs.console.interrupt import (
+    Terminated,
+    follows_interrupt,
+    handle_sigterm,
+    interrupt_before,
+)
+from jobs.console.printing import printable
+from jobs.lake.tables import Lake
+from jobs.nightly import NightlyOptions, dump_files, input_files, inputs_of, open_lake_of, run_jobs
+from jobs.nightly_run.pipeline import Progress
+from jobs.nightly_run.read_files import FileState, ReadFiles
+from jobs.report.command import page_of
+
+# The longest wait after failed passes, unless --every is longer.
+LONGEST_WAIT_S = 900
+# Each pass adds small files to these tables; they are combined after so many passes with news.
+APPENDED = ("runs", "offsets_records", "broker_log_events", "trace_events")
+PASSES_PER_COMPACTION = 50
+
+
+@dataclass(frozen=True)
+class WatchOptions:
+    """``every``: time between the starts of two passes, such as 60s.  ``out``: file of the page.
+    ``passes``: how many passes to make; None: until a signal."""
+
+    nightly: NightlyOptions
+    every: str = "60s"
+    out: str | None = None
+    prometheus: str | None = None
+    passes: int | None = None
+
+
+@dataclass
+class Counts:
+    """What the metrics say of the passes so far; times in seconds since the epoch."""
+
+    passes: int = 0
+    failed: int = 0
+    failed_in_a_row: int = 0
+    seconds: float = 0.0
+    succeeded_at: float | None = None
+    newest_event: float | None = None
+    freshness_s: float | None = None
+
+
+@dataclass
+class Watch:
+    """The state of the loop.  ``say`` prints a line; ``wait`` sleeps for so many seconds."""
+
+    options: WatchOptions
+    config: Config
+    say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
+    wait: Callable[[float], None] = time.sleep
+    counts: Counts = field(default_factory=Counts)
+    _lake: Lake | None = None
+    _read: ReadFiles = field(default_factory=ReadFiles)
+    _alerts: list[Alert] = field(default_factory=list)
+    _windows: list[AlertWindow] = field(default_factory=list)
+    _passes_with_news: int = 0
+
+    def run(self) -> None:
+        """Pass after pass, until SIGTERM.  UsageError for options that the first pass refuses."""
+        every_s = span_s(self.options.every, "--every")
+        self.options.nightly.require_source()
+        handle_sigterm()
+        try:
+            self._run(every_s)
+        except BaseException as error:
+            if not isinstance(interrupt_before(error), Terminated):
+                raise
+
+    def _run(self, every_s: int) -> None:
+        for number in self._numbers():
+            began = time.monotonic()
+            self.run_pass(number)
+            if number != self.options.passes:
+                self.wait(max(0.0, began + self._pause_s(every_s) - time.monotonic()))
+
+    def _numbers(self) -> Iterator[int]:
+        number = 0
+        while number != self.options.passes:
+            number += 1
+            yield number
+
+    def _pause_s(self, every_s: int) -> int:
+        """Twice as long with each further failure."""
+        return min(every_s << min(self.counts.failed_in_a_row, 20), max(every_s, LONGEST_WAIT_S))
+
+    def run_pass(self, number: int) -> None:
+        """One pass, its line and its metrics; an error is raised only if no pass can succeed."""
+        began = time.monotonic()
+        try:
+            news = self._pass()
+            self.counts.failed_in_a_row = 0
+            self.counts.succeeded_at = time.time()
+        except Exception as error:
+            if follows_interrupt(error) or (number == 1 and isinstance(error, UsageError)):
+                raise
+            news = self._failure(error)
+        self.counts.passes += 1
+        self.counts.seconds = time.monotonic() - began
+        self.say(f"{_now()} pass {number}: {news}, {self.counts.seconds:.2f} s")
+        try:
+            self._write_metrics()
+        except UsageError as error:
+            if number == 1:
+                raise
+            self.say(f"{_now()} pass {number}: {failure_line(error)}")
+
+    def _failure(self, error: Exception) -> str:
+        self._lake = None  # the session may be the cause: open it again
+        self.counts.failed += 1
+        self.counts.failed_in_a_row += 1
+        return f"failed, {self.counts.failed_in_a_row} in a row: {failure_line(error)}"
+
+    def _pass(self) -> str:
+        """What the pass's line says."""
+        options = self.options.nightly
+        inputs = inputs_of(options, self.config)
+        files = input_files(inputs)
+        changed = self._read.changed(files)
+        lake = self._opened_lake(inputs)
+        new = _changed_inputs(inputs, changed)
+        if new.kafka and not has_new_offsets(lake, new.kafka):
+            new = replace(new, kafka=None)
+        if not new and self.counts.succeeded_at is not None:
+            return "nothing new"
+        text = self._process(lake, new)
+        self._read.remember(changed)
+        self._read.forget_missing(files)
+        return text
+
+    def _opened_lake(self, inputs: ingest.Inputs) -> Lake:
+        if self._lake is None:
+            self._lake = open_lake_of(self.options.nightly, inputs, self.config)
+            handle_sigterm()
+        return self._lake
+
+    def _process(self, lake: Lake, new: ingest.Inputs) -> str:
+        run = run_jobs(lake, self.options.nightly, new, Progress(io.StringIO()))
+        raised_before = {_key(alert) for alert in self._alerts}
+        self._check_alerts(lake)
+        for alert in self._alerts:
+            if _key(alert) not in raised_before:
+                print(_alert_line(alert), flush=True)
+        if self.options.out and self._windows:
+            write_whole(self.options.out, page_of(lake.root, lake.cluster_id))
+        self._passes_with_news += 1
+        if self._passes_with_news % PASSES_PER_COMPACTION == 0:
+            for table in filter(lake.has, APPENDED):
+                lake.compact(table)
+        records, lines = (
+            run.written.get(table, 0) for table in ("offsets_records", "broker_log_events")
+        )
+        alerts = _count(len(self._alerts), "alert")
+        return f"{records:,} new records, {lines:,} new log lines, {alerts}{self._newest_text()}"
+
+    def _check_alerts(self, lake: Lake) -> None:
+        """Of this cluster; the window is empty as long as there is no event."""
+        if not lake.has("timeline"):
+            return
+        alerts, windows = find_alerts(AlertsOptions(lake.root), self.config.alerts)
+        self._alerts = [alert for alert in alerts if alert.cluster_id == lake.cluster_id]
+        self._windows = [each for each in windows if each.cluster_id == lake.cluster_id]
+        for window in self._windows:
+            self.counts.newest_event = window.now.replace(tzinfo=UTC).timestamp()
+            self.counts.freshness_s = time.time() - self.counts.newest_event
+
+    def _newest_text(self) -> str:
+        if self.counts.newest_event is None or self.counts.freshness_s is None:
+            return ""
+        newest = datetime.fromtimestamp(self.counts.newest_event, UTC)
+        return f", newest event {newest:%Y-%m-%d %H:%M:%S} ({self.counts.freshness_s:,.1f} s ago)"
+
+    def _write_metrics(self) -> None:
+        if self.options.prometheus:
+            families = prometheus.alert_families(self._alerts, self._windows)
+            own = pass_families(self.options.nightly.cluster_id, self.counts)
+            prometheus.write(self.options.prometheus, [*families, *own])
+
+
+def _changed_inputs(inputs: ingest.Inputs, changed: dict[str, FileState]) -> ingest.Inputs:
+    """The inputs without files that are not in ``changed``; a dump is one input."""
+    is_new_dump = any(file in changed for file in dump_files(inputs.dump))
+    return replace(
+        inputs,
+        segments=[file for file in inputs.segments if file in changed],
+        broker_logs=[file for file in inputs.broker_logs if file in changed],
+        traces=[file for file in inputs.traces if file in changed],
+        dump=inputs.dump if is_new_dump else None,
+    )
+
+
+def _key(alert: Alert) -> tuple[str, str, str | None, datetime]:
+    return (alert.alert, alert.group_id, alert.process, alert.first_time)
+
+
+def _alert_line(alert: Alert) -> str:
+    process = f" ({alert.process})" if alert.process else ""
+    return printable(
+        f"{alert.first_time:%Y-%m-%d %H:%M:%S} {alert.alert} {alert.group_id}{process}: "
+        f"{alert.message}"
+    )
+
+
+def pass_families(cluster_id: str, counts: Counts) -> Iterator[prometheus.Family]:
+    values: tuple[tuple[str, str, str, float | None], ...] = (
+        ("passes_total", "Passes since the start.", "counter", counts.passes),
+        ("failed_passes_total", "Failed passes since the start.", "counter", counts.failed),
+        ("pass_seconds", "Duration of the last pass.", "gauge", counts.seconds),
+        ("success_time_seconds", "End of the last successful pass.", "gauge", counts.succeeded_at),
+        (
+            "newest_event_time_seconds",
+            "Newest event in the tables.",
+            "gauge",
+            counts.newest_event,
+        ),
+        (
+            "freshness_seconds",
+            "From the newest event to its tables and alerts, in the last pass with new input.",
+            "gauge",
+            counts.freshness_s,
+        ),
+    )
+    for name, about, kind, value in values:
+        samples = [] if value is None else [({"cluster_id": cluster_id}, value)]
+        yield prometheus.Family(f"regroup_watch_{name}", about, samples, kind)
+
+
+def write_whole(path: str, text: str) -> None:
+    """Replace the file in one step: a browser may load it at any time.  UsageError if it cannot be
+    written."""
+    target = Path(path)
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(target)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise UsageError(f"--out {path}: {error.strerror}; give a file to write") from None
+
+
+def _now() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

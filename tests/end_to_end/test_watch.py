@@ -1,0 +1,206 @@
+"""`regroup watch`: files that grow, roll or appear between two passes, faults, signals."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from jobs.checks.check import broken_laws
+from jobs.command_line.config import load_config
+from jobs.console.errors import UsageError
+from jobs.engine.choice import Engine
+from jobs.lake.sql import query
+from jobs.nightly import NightlyOptions
+from jobs.nightly_run.demo import INCIDENTS
+from jobs.nightly_run.watch import Watch, WatchOptions
+
+INCIDENT = INCIDENTS["kafka-3.9"]
+LINES = (INCIDENT / "server.log").read_bytes().splitlines(keepends=True)
+REGROUP = [sys.executable, "-m", "jobs.command_line.cli"]
+COUNTS = "SELECT COUNT(*), COUNT(DISTINCT (group_id, generation)) FROM group_events"
+
+
+@pytest.fixture
+def log(tmp_path):
+    """A server.log with the first lines of the incident."""
+    path = tmp_path / "server.log"
+    path.write_bytes(b"".join(LINES[:780]))
+    return path
+
+
+@pytest.fixture
+def watching(tmp_path, log):
+    """``watching(between, engine)``: makes a pass more than ``between`` has actions, each of which
+    happens between two passes; the watch, its lines and the waits between passes."""
+
+    def run(between, engine=Engine.EMBEDDED, **options):
+        nightly = NightlyOptions(f"{tmp_path}/lake", "c", broker_log=f"{log}*")
+        passes = WatchOptions(nightly, passes=len(between) + 1, **options)
+        lines, waits, actions = [], [], iter(between)
+
+        def wait(seconds):
+            waits.append(round(seconds))
+            next(actions)()
+
+        watch = Watch(passes, load_config(None, engine), say=lines.append, wait=wait)
+        watch.run()
+        return watch, [re.sub(r"^.* pass \d+: |, [\d.]+ s$", "", line) for line in lines], waits
+
+    return run
+
+
+def append(log, lines):
+    with log.open("ab") as file:
+        file.writelines(lines)
+
+
+def nothing():
+    pass
+
+
+def new_lines(line):
+    return int(re.search(r"([\d,]+) new log lines", line)[1])
+
+
+def test_a_growing_and_rolling_log_gives_the_tables_of_one_run(watching, log, tmp_path, engine):
+    def roll():
+        log.rename(log.with_name("server.log.1"))
+        log.write_bytes(b"".join(LINES[900:]))
+
+    watch, lines, _ = watching(
+        [lambda: append(log, LINES[780:900]), nothing, roll, nothing], Engine(engine)
+    )
+
+    assert lines[2] == lines[4] == "nothing new"
+    assert watch.counts.failed == 0
+    assert new_lines(lines[0]) + new_lines(lines[1]) + new_lines(lines[3]) == 235
+    assert broken_laws(f"{tmp_path}/lake")[1] == []
+    once = tmp_path / "once"
+    whole = NightlyOptions(str(once), "c", broker_log=f"{INCIDENT}/server.log")
+    Watch(WatchOptions(whole, passes=1), load_config(None, Engine(engine))).run()
+    assert query(f"{tmp_path}/lake", COUNTS) == query(str(once), COUNTS)
+
+
+def test_a_pass_without_news_writes_nothing(watching, tmp_path):
+    files = []
+
+    def list_lake():
+        files.append(sorted((tmp_path / "lake").rglob("*")))
+
+    _, lines, waits = watching([list_lake, nothing, list_lake])
+
+    assert lines[1:] == ["nothing new"] * 3
+    assert waits == [pytest.approx(60, abs=15), 60, 60]
+    assert files[0] == files[1] != []
+
+
+def test_failed_passes_are_counted_wait_longer_and_lose_nothing(watching, log, tmp_path):
+    def hide():
+        append(log, LINES[780:900])
+        log.rename(tmp_path / "hidden")
+
+    def show():
+        (tmp_path / "hidden").rename(log)
+
+    watch, lines, waits = watching([hide, nothing, show, nothing])
+
+    failure = f"--broker-log {log}*: no such file; give a path, a folder or a quoted glob"
+    assert lines[1] == f"failed, 1 in a row: {failure}"
+    assert lines[2] == f"failed, 2 in a row: {failure}"
+    assert new_lines(lines[3]) > 0
+    assert waits[1:] == [120, 240, pytest.approx(60, abs=15)]
+    assert (watch.counts.passes, watch.counts.failed, watch.counts.failed_in_a_row) == (5, 2, 0)
+
+
+def test_a_failure_after_ingest_is_made_up_for_without_new_input(watching, monkeypatch, tmp_path):
+    """The dates of the failed pass are computed by the next one."""
+    from jobs import churn
+
+    run = churn.run
+    monkeypatch.setattr(churn, "run", lambda scope: 1 / 0)
+
+    _, lines, _ = watching([lambda: monkeypatch.setattr(churn, "run", run)])
+
+    assert lines[0] == "failed, 1 in a row: ZeroDivisionError: division by zero"
+    assert lines[1].startswith("0 new records, 0 new log lines")
+    assert query(f"{tmp_path}/lake", "SELECT COUNT(*) > 0 FROM churn")[1] == [(True,)]
+
+
+def test_alerts_metrics_and_page(watching, tmp_path, capsys):
+    metrics, page = tmp_path / "regroup.prom", tmp_path / "page.html"
+
+    watching([nothing], prometheus=str(metrics), out=str(page))
+
+    raised = capsys.readouterr().out.splitlines()
+    families = {each.name: each for each in text_string_to_metric_families(metrics.read_text())}
+    values = {name: family.samples[0].value for name, family in families.items() if family.samples}
+    assert len(raised) == sum(each.value for each in families["regroup_alerts"].samples)
+    assert families["regroup_watch_passes"].type == "counter"
+    assert (values["regroup_watch_passes"], values["regroup_watch_failed_passes"]) == (2, 0)
+    assert (
+        values["regroup_watch_newest_event_time_seconds"]
+        == values["regroup_alerts_lake_time_seconds"]
+    )
+    assert values["regroup_watch_freshness_seconds"] > 0
+    assert page.read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"every": "soon"}, "--every soon: not a duration"),
+        ({"prometheus": "/nowhere/x.prom"}, "--prometheus /nowhere/x.prom: No such file"),
+        ({"out": "/nowhere/x.html"}, "--out /nowhere/x.html: No such file"),
+    ],
+)
+def test_options_that_no_pass_can_use_end_the_command(watching, options, message):
+    with pytest.raises(UsageError, match=message):
+        watching([], **options)
+
+
+def test_without_a_source(tmp_path):
+    with pytest.raises(UsageError, match="no source: give --segments"):
+        Watch(WatchOptions(NightlyOptions(f"{tmp_path}/lake", "c")), load_config(None)).run()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_ends_the_loop(log, tmp_path, number, code):
+    where = ["--lake", tmp_path / "lake", "--cluster-id", "c", "--engine", "embedded"]
+    process = subprocess.Popen(
+        [*REGROUP, "watch", *where, "--broker-log", log, "--every", "1h"],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: os.nice(10),
+    )
+    assert " pass 1: 0 new records, " in process.stderr.readline()
+
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=60)
+
+    assert re.fullmatch("regroup: interrupted[^\n]*\n", stderr)
+    assert process.returncode == code
+
+
+def test_a_lake_that_is_damaged_meanwhile_fails_the_pass_only(watching, log, tmp_path):
+    saved = tmp_path / "saved"
+
+    def damage():
+        append(log, LINES[780:900])
+        shutil.move(tmp_path / "lake" / "timeline" / "_delta_log", saved)
+        (tmp_path / "lake" / "timeline" / "_delta_log").mkdir()
+        (tmp_path / "lake" / "timeline" / "_delta_log" / f"{0:020}.json").write_text("{")
+
+    def repair():
+        shutil.rmtree(tmp_path / "lake" / "timeline" / "_delta_log")
+        shutil.move(saved, tmp_path / "lake" / "timeline" / "_delta_log")
+
+    watch, lines, _ = watching([damage, repair])
+
+    assert lines[1].startswith("failed, 1 in a row: ")
+    assert lines[2].startswith("0 new records, ")
+    assert watch.counts.failed == 1
