@@ -30,3 +30,5 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "broker" in item.fixturenames:
             item.add_marker(pytest.mark.broker)
+        if "engine" in item.fixturenames and "end_to_end" in item.path.parts:
+            item.add_marker(pytest.mark.slow)

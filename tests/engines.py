@@ -9,6 +9,7 @@ from jobs.engine.embedded import SPARK_CONNECT_MODE
 
 SPARK = pytest.param("spark", marks=pytest.mark.spark)
 ENGINES = [SPARK, "embedded"]
+OTHER = {"spark": "embedded", "embedded": "spark"}
 
 
 def spark_only(reason):

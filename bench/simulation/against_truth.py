@@ -24,7 +24,7 @@ import typer
 
 from coordinator_core.simulation import fleet_of
 from coordinator_core.simulation.random_fleets import random_fleet
-from jobs.command_line.config import load_config
+from jobs.command_line.config import Config, load_config
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, nightly
 from jobs.simulate.output_files import write
@@ -88,7 +88,7 @@ def _generations(file: Path) -> Iterator[tuple[Key, dict[str, Any]]]:
                 )
 
 
-def run_nightly(folder: Path, lake: Path) -> None:
+def run_nightly(folder: Path, lake: Path, config: Config) -> None:
     nightly(
         NightlyOptions(
             str(lake),
@@ -97,7 +97,7 @@ def run_nightly(folder: Path, lake: Path) -> None:
             broker_log=str(folder / "*" / "server*.log"),
             trace=str(folder / "*" / "trace.jsonl"),
         ),
-        load_config(None),
+        config,
     )
 
 
@@ -206,7 +206,7 @@ def main(
         seeds = range(first_seed, first_seed + fleets)
         played = play(seeds, root / "fleets", minutes=minutes, faults=faults)
         simulated = time.monotonic()
-        run_nightly(root / "fleets", root / "lake")
+        run_nightly(root / "fleets", root / "lake", load_config(None))
         read = time.monotonic()
         differing = differences(played, tables(root / "lake"))
     for difference in differing[:40]:

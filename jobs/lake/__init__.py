@@ -31,7 +31,10 @@ dates only if one of their open rows differs.  A group with records that have no
 in full.  As rows depend on earlier dates, runs of one cluster wait for each other
 (`Lake.derivation_lock`).
 
-tables         Lake: paths, schemas, reads, writes, locks, table history, maintenance (Spark)
+tables         Lake: paths, schemas, reads, writes, locks, table history, maintenance
+opening        `open_lake`: spark_tables (Spark) or embedded_tables (Sail and delta-rs)
+commit_log     versions, labels and row counts from the Delta log
+checksums      checksums of data files, as Hadoop writes them for Spark
 new_rows       rows in Arrow whose key a table does not have yet
 scope          RunScope, by which jobs read and write: AllDates, or DatedScope from `scope_of`
 dated_scope    DatedScope: a run for some dates, as above
@@ -41,5 +44,4 @@ integrity      damage of tables: missing or altered files, columns, commits (del
 compatibility  messages about tables that another version wrote
 
 Jobs get a RunScope and never ask which kind it is; only this package imports Delta for Spark.
-Another engine implements the methods of Lake.
 """

@@ -3,13 +3,10 @@
 import shutil
 from dataclasses import dataclass
 
-from jobs import ingest
 from jobs.command_line.config import load_config
 from jobs.engine.choice import Engine
-from jobs.lake.scope import AllDates
 from jobs.lake.sql import query
-from jobs.nightly import NightlyOptions, inputs_of, nightly, open_lake_of
-from jobs.nightly_run.pipeline import Progress, run_all
+from jobs.nightly import NightlyOptions, nightly
 from tests.engines import using
 
 
@@ -18,20 +15,16 @@ class IncidentLake:
     root: str
     engine: str
 
-    def run(self, cluster_id, segments, broker_log, jobs=None, **dates):
-        """Run nightly, or ingest and only these jobs."""
-        options = NightlyOptions(
-            self.root, cluster_id, segments=str(segments), broker_log=str(broker_log), **dates
-        )
-        config = load_config(None, Engine(self.engine))
+    def run(self, cluster_id, segments, broker_log=None, **options):
+        sources = {"segments": str(segments), "broker_log": broker_log and str(broker_log)}
+        self._nightly(NightlyOptions(self.root, cluster_id, **sources, **options))
+
+    def recompute(self, cluster_id):
+        self._nightly(NightlyOptions(self.root, cluster_id, recompute_all=True))
+
+    def _nightly(self, options):
         with using(self.engine):
-            if jobs is None:
-                nightly(options, config)
-                return
-            inputs = inputs_of(options, config)
-            lake = open_lake_of(options, inputs, config)
-            ingest.run(lake, inputs)
-            run_all(AllDates(lake), Progress(), jobs)
+            nightly(options, load_config(None, Engine(self.engine)))
 
     def copy(self, folder):
         return IncidentLake(str(shutil.copytree(self.root, folder / "lake")), self.engine)

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shutil
 import subprocess
 import sys
 
@@ -19,6 +20,9 @@ from jobs.checks.check import broken_laws
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, nightly
 from jobs.segments.writer import record_batch
+from tests.end_to_end.incident_lake import IncidentLake
+from tests.engines import OTHER
+from tools.faults.lakes import tables_of
 
 DAY_MS = 1_795_219_200_000
 MAX_NAME_BYTES = 2**15 - 1  # maximum length of a string in bytes
@@ -139,6 +143,16 @@ def test_every_name_is_an_ordinary_row(ingested, columns):
 def test_the_lake_is_valid_and_its_quarantine_empty(ingested):
     assert broken_laws(ingested)[1] == []
     assert query(ingested, "SELECT SUM(quarantined) FROM ingested_files")[1] == [(0,)]
+
+
+@pytest.mark.spark
+def test_the_other_engine_recomputes_the_same_tables(ingested, engine, tmp_path):
+    copy = shutil.copytree(ingested, tmp_path / "lake")
+
+    IncidentLake(str(copy), OTHER[engine]).recompute(CLUSTER)
+
+    assert tables_of(str(copy)) == tables_of(ingested)
+    assert broken_laws(str(copy))[1] == []
 
 
 def test_control_characters_are_escaped(ingested):

@@ -16,11 +16,12 @@ REGROUP = [sys.executable, "-m", "jobs.command_line.cli"]
 
 
 @pytest.fixture
-def running(tmp_path):
+def running(engine, tmp_path):
     """A nightly run after its ingest, in a process group of its own as on a terminal."""
     incident = INCIDENTS["kafka-4.1"]
     inputs = ["--segments", incident / "segments", "--broker-log", incident / "server.log"]
     command = [*REGROUP, "nightly", "--lake", tmp_path, "--cluster-id", "c", *inputs]
+    command += ["--engine", engine]
     process = subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=_nice
     )
@@ -37,7 +38,6 @@ def _nice():
     os.nice(10)
 
 
-@pytest.mark.spark
 def test_an_interrupted_run_leaves_no_damage(running, tmp_path):
     os.killpg(running.pid, signal.SIGINT)
     _, stderr = running.communicate()

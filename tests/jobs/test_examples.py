@@ -118,6 +118,7 @@ def folder(write_lake, tmp_path_factory):
     return place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", OUTPUTS)
 def test_an_example_works_as_printed(command, folder):
     here = Path(sys.executable).parent

@@ -212,10 +212,11 @@ def test_a_folder_that_is_not_empty_is_refused(small, tmp_path):
 # -- through the pipeline ------------------------------------------------------------------------
 
 
-def test_tables_equal_the_ground_truth(spark, tmp_path):
+@pytest.mark.slow
+def test_tables_equal_the_ground_truth(config, tmp_path):
     """A small run of `python -m bench.simulation.against_truth`."""
     played = play(range(1, 7), tmp_path / "fleets", minutes=6, faults=False)
-    run_nightly(tmp_path / "fleets", tmp_path / "lake")
+    run_nightly(tmp_path / "fleets", tmp_path / "lake", config)
 
     actual = tables(tmp_path / "lake")
 
