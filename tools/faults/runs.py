@@ -101,7 +101,7 @@ class RunsWithoutFault:
 
     def __init__(self, incident: Path, folder: Path, engines: Sequence[str]) -> None:
         self.incident, self.engines = incident, engines
-        self.temporary = folder / "temporary"
+        self.temporary = folder / "temporary-files"
         self.temporary.mkdir(parents=True)
         self.lakes = {engine: folder / f"without-fault-{engine}" for engine in engines}
         self.cpu_s = {engine: self._run(lake, engine) for engine, lake in self.lakes.items()}
