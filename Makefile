@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BROKER_JARS := .jars/broker/.resolved
 DEMO := .demo
+HAS_JAVA := { command -v java >/dev/null || test -x "$${JAVA_HOME:-/nowhere}/bin/java"; }
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-fast lint format package clean jars
@@ -12,7 +13,7 @@ DEMO := .demo
 help:  ## this list; `make -C tools` and `make -C bench` list the other targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: $(READY) jars  ## create .venv with regroup, and fetch the jars that Spark needs into .jars
+setup: $(READY) jars  ## create .venv with regroup; if there is Java, fetch the jars that Spark needs into .jars
 
 $(READY): requirements.lock pyproject.toml setup.py
 	@command -v $(PYTHON) >/dev/null || { echo "Regroup needs Python 3.11: install it (Debian: apt install python3.11 python3.11-venv), or name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -23,9 +24,13 @@ $(READY): requirements.lock pyproject.toml setup.py
 	@$(BIN)/python -c "import jobs.bulk.kernel"  # compiles the decoder once
 	@touch $@
 
-jars: .jars/.resolved
+# Without Java there is only the embedded engine, and no need for Spark's jars.
+jars: $(READY)
+	@if $(HAS_JAVA); then $(MAKE) --no-print-directory .jars/.resolved; \
+	else echo "no Java: only the embedded engine can run; for Spark, install Java 17 (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME" >&2; fi
+
 .jars/.resolved: jobs/engine/jars.py jobs/engine/class_archive.py $(READY)
-	@{ command -v java >/dev/null || test -x "$${JAVA_HOME:-/nowhere}/bin/java"; } || { echo "Regroup needs Java 17: install a JRE (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME" >&2; exit 1; }
+	@$(HAS_JAVA) || { echo "Spark needs Java 17: install a JRE (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME" >&2; exit 1; }
 	@REGROUP_JARS= $(BIN)/regroup jars
 	@touch $@
 
@@ -33,7 +38,7 @@ $(BROKER_JARS): tools/fetch_jars.py .jars/.resolved
 	@$(BIN)/python -m tools.fetch_jars
 	@touch $@
 
-demo: setup  ## run nightly on two real incidents, into the lake .demo/lake, and print the rebalances
+demo: setup  ## run nightly on two real incidents, one per engine, into the lake .demo/lake, and print the rebalances
 	@$(BIN)/regroup demo --lake $(DEMO)/lake
 
 test: setup $(BROKER_JARS)  ## all tests, with Spark and a Kafka broker

@@ -25,7 +25,7 @@ from jobs.sources import broker_log, segments, trace
 from jobs.sources.dump import Dump
 from jobs.sources.files import list_files
 from jobs.sources.kafka import Kafka
-from jobs.sources.kafka_settings import client_settings
+from jobs.sources.kafka_settings import kafka_only_for_spark
 
 GIVE_A_SOURCE = "give --segments, --kafka, --dump, --broker-log or --trace"
 
@@ -97,9 +97,10 @@ def _files(pattern: str | None, option: str, name_like: str) -> list[str]:
 def workload(options: NightlyOptions, inputs: ingest.Inputs) -> Workload:
     """The work of a run: its input files, and the lake if every date is computed."""
     of_lake = workload_of_lake(options.lake)
+    kafka = kafka_only_for_spark(inputs.kafka.settings) if inputs.kafka else None
     size = bytes_of(input_files(inputs))
     size += of_lake.input_bytes if options.recompute_all else 0
-    return Workload(size, _spark_only(inputs) or of_lake.spark_only)
+    return Workload(size, kafka or of_lake.spark_only)
 
 
 def input_files(inputs: ingest.Inputs) -> list[str]:
@@ -111,14 +112,6 @@ def dump_files(dump: Dump | None) -> list[str]:
     if dump is None:
         return []
     return [dump.delta] if dump.delta else [file for files in dump.files.values() for file in files]
-
-
-def _spark_only(inputs: ingest.Inputs) -> str | None:
-    """What only Spark's Kafka client can do, as the subject of a message."""
-    if inputs.kafka is None:
-        return None
-    untranslatable = client_settings(inputs.kafka.settings).untranslatable
-    return f"--kafka with {untranslatable[0]}" if untranslatable else None
 
 
 def open_lake_of(options: NightlyOptions, inputs: ingest.Inputs, config: Config) -> Lake:

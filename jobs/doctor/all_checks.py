@@ -11,8 +11,12 @@ from jobs.doctor import machine, spark
 from jobs.doctor.broker_logs import check_broker_logs
 from jobs.doctor.brokers import check_brokers
 from jobs.doctor.lakes import check_lake
-from jobs.doctor.results import CheckResult, failure, ok
+from jobs.doctor.results import CheckResult, Severity, failure, ok
+from jobs.engine.choice import lake_only_for_spark, reason_for_spark
 from jobs.sources.kafka import Kafka
+from jobs.sources.kafka_settings import kafka_only_for_spark
+
+SPARK_IS_FOR = "--engine spark, register, large input"
 
 
 @dataclass(frozen=True)
@@ -36,10 +40,11 @@ def run_checks(options: DoctorOptions) -> Iterator[CheckResult]:
     if options.kafka is not None:
         Kafka(options.kafka)  # raises UsageError before the first result
     yield settings_result
-    yield machine.java()
+    reason = _reason_for_spark(options, config)
+    yield _for_spark(machine.java(), reason)
     yield from spark.packages()
-    yield from spark.jars(config)
-    yield machine.memory(config)
+    yield from (_for_spark(result, reason) for result in spark.jars(config))
+    yield _for_spark(machine.memory(config), reason)
     yield machine.scratch(config)
     yield machine.time_zone(options.log_timezone or config.log_timezone)
     if options.lake is not None:
@@ -49,6 +54,24 @@ def run_checks(options: DoctorOptions) -> Iterator[CheckResult]:
         yield from check_broker_logs(options.broker_log, timezone)
     if options.kafka is not None:
         yield from check_brokers(options.kafka, config)
+
+
+def _reason_for_spark(options: DoctorOptions, config: Config) -> str | None:
+    """Why a run with these options uses Spark; None if the embedded engine suffices."""
+    lake = lake_only_for_spark(options.lake) if options.lake else None
+    kafka = kafka_only_for_spark(config.kafka) if options.kafka else None
+    return reason_for_spark(config, lake or kafka)
+
+
+def _for_spark(result: CheckResult, reason: str | None) -> CheckResult:
+    """A failure that only Spark would have is a warning if the embedded engine suffices."""
+    if reason or result.severity is not Severity.FAILURE:
+        return result
+    return result._replace(
+        severity=Severity.WARNING,
+        text=f"{result.text}; the embedded engine does not need it",
+        remedy=f"for Spark ({SPARK_IS_FOR}): {result.remedy}",
+    )
 
 
 def _check_settings(conf: str | None) -> tuple[Config, CheckResult]:

@@ -24,7 +24,8 @@ def check_lake(lake: str) -> Iterator[CheckResult]:
         yield warning(
             "lake",
             f"{lake} is an object store; write permission is not checked",
-            "set Spark's credentials (spark.hadoop.* under [spark]); the first run uses them",
+            "set credentials: in the environment (AWS_ACCESS_KEY_ID, ...) for the embedded engine, "
+            "spark.hadoop.* under [spark] for Spark",
         )
     else:
         yield _check_folder(lake)

@@ -55,11 +55,8 @@ def choose(config: Config, workload: Workload) -> Engine:
         raise UsageError(f"--engine embedded: {workload.spark_only} needs --engine spark")
     if config.engine is Engine.EMBEDDED:
         return _embedded(config, workload)
-    if is_submitted():
-        return Engine.SPARK
-    reason = _reason_for_spark(config, workload)
-    if reason:
-        if java_program() is None:
+    if reason := reason_for_spark(config, workload.spark_only):
+        if java_program() is None and not is_submitted():
             raise UsageError(f"{reason} needs Spark, and there is no Java: {INSTALL_JAVA}")
         return Engine.SPARK
     if workload.input_bytes > config.embedded_limit_mib * MIB and not missing_for_spark(config):
@@ -78,12 +75,19 @@ def java_program() -> str | None:
     return shutil.which(f"{home}/bin/java" if home else "java")
 
 
-def _reason_for_spark(config: Config, workload: Workload) -> str | None:
-    """Why the command needs Spark, as the subject of a message; None if it does not."""
+def reason_for_spark(config: Config, spark_only: str | None) -> str | None:
+    """Why a command of any size uses Spark, as the subject of a message; None if it does not.
+
+    ``spark_only``: see Workload.
+    """
     master = config.spark.get("spark.master", "local")
+    if config.engine is Engine.EMBEDDED:
+        return None
     if config.engine is Engine.SPARK:
         return "--engine spark"
-    return workload.spark_only if master.startswith("local") else f"spark.master = {master}"
+    if is_submitted():
+        return "spark-submit"
+    return spark_only if master.startswith("local") else f"spark.master = {master}"
 
 
 def missing_for_spark(config: Config) -> str | None:

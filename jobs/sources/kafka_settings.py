@@ -79,6 +79,12 @@ def client_settings(java: Mapping[str, str]) -> ClientSettings:
     return client
 
 
+def kafka_only_for_spark(java: Mapping[str, str]) -> str | None:
+    """A setting that only Spark's client has, as the subject of a message; None without one."""
+    untranslatable = client_settings(java).untranslatable
+    return f"--kafka with {untranslatable[0]}" if untranslatable else None
+
+
 def _translate_truststore(java: Mapping[str, str], client: ClientSettings) -> None:
     """librdkafka reads trusted certificates as PEM only."""
     store_type = java.get("ssl.truststore.type", "JKS").upper()

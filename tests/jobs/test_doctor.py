@@ -13,6 +13,7 @@ import zipfile
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import islice
 from zoneinfo import ZoneInfo
 
 import confluent_kafka as ck
@@ -712,6 +713,33 @@ def test_client_settings_do_not_show_passwords():
 def test_an_invalid_address_is_an_error_before_the_first_result():
     with pytest.raises(UsageError, match="--kafka nonsense: give HOST:PORT"):
         next(doctor.run_checks(doctor.DoctorOptions(kafka="nonsense")))
+
+
+@pytest.mark.parametrize(
+    ("settings", "lake", "severity"),
+    [
+        ("", None, "warning"),
+        ('engine = "embedded"', None, "warning"),
+        ('engine = "spark"', None, "failure"),
+        ('[spark]\nspark.master = "spark://m:7077"', None, "failure"),
+        ("", "s3a://bucket/lake", "failure"),
+    ],
+)
+def test_no_java_is_a_failure_only_where_spark_is_used(
+    monkeypatch, tmp_path, settings, lake, severity
+):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("REGROUP_JARS", str(tmp_path / "none"))
+    conf = tmp_path / "conf.toml"
+    conf.write_text(settings)
+    checks = doctor.run_checks(doctor.DoctorOptions(conf=str(conf), lake=lake))
+
+    by_name = {result.check: result for result in islice(checks, 5)}
+
+    assert (by_name["java"].severity, by_name["jars"].severity) == (severity, severity)
+    is_warning = severity == "warning"
+    assert by_name["java"].remedy.startswith("for Spark (--engine spark") == is_warning
 
 
 def test_after_invalid_settings_the_other_checks_still_run(tmp_path):
