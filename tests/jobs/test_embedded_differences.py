@@ -46,7 +46,8 @@ def test_a_cogroup_takes_columns_with_nulls(pairs):
 
 def test_a_condition_with_a_lambda_filters_a_stored_table(spark, tmp_path, frame):
     lake = open_lake(spark, str(tmp_path), "c")
-    deletion = {"groups": ["g", "h"], "event": "ADMIN_DELETE", "position": 0}
+    deletion = {"groups": ["g", "h"], "event": "ADMIN_DELETE"}
+    deletion |= {"position": 0, "event_time": 0}
     lake.replace("broker_log_events", frame("broker_log_events", [deletion]))
 
     has_g = F.exists("groups", lambda group: group == "g")
