@@ -35,6 +35,12 @@ _COORDINATOR_LOGGER = re.compile(
     r"(?:.*\.)?coordinator\.(?:group\.[\w.$]+|common\.runtime\.[\w.$]+"
     r"|(?:Group|Member|Delayed|Offset)\w*\$?)"
 )
+# Columns between bars: `date | INFO | [thread] | message | logger (Logging.scala:68)`.
+_BAR = " | "
+_SOURCE_LINE = re.compile(r"\s*\([\w$]+\.(?:scala|java|kt):\d+\)$")
+_LEADING_COLUMN = re.compile(r"\s*(?:\[[^\]]*\]|[\w.$#-]+)\s*")  # a thread or a class
+_FRAME = re.compile(r"^\s*[│┃║]\s*|\s*[│┃║]\s*$|^\|\s+(?=.*\s\|$)|(?<=.)\s+\|$")
+_FRAME_ENDS = ("│", "┃", "║", "|")
 _FARTHEST_PREFIX = 200
 _OTHER_COORDINATOR = ("[ShareCoordinator", "[share-coordinator")
 
@@ -91,17 +97,23 @@ def is_coordinator_logger(logger: str) -> bool:
     return _COORDINATOR_LOGGER.fullmatch(logger) is not None
 
 
+def unframed(line: str) -> str:
+    """A line without the frame of a terminal or table around it."""
+    return _FRAME.sub("", line) if line.rstrip().endswith(_FRAME_ENDS) else line
+
+
 def parse_line(line: str) -> LogLine | None:
     """Parse a line without its line end; None if it is not a coordinator's (another logger, or the
     continuation of a line).
     """
+    line = unframed(line)
     head = parse_head(line) or _bare_head(line)
     if head is None:
         return None
     logger, message = _split_logger(line[head.end :])
-    if logger is not None and not is_coordinator_logger(logger):
-        return None
     prefix = parse_prefix(message)
+    if prefix is None and logger is not None and not is_coordinator_logger(logger):
+        return None
     bare = message[prefix.end :] if prefix else message
     may_be_truncated = logger is None and prefix is not None
     event = parse_bare_message(bare, may_be_truncated=may_be_truncated)
@@ -150,6 +162,10 @@ def _bare_head(line: str) -> LineHead | None:
 
 
 def _split_logger(rest: str) -> tuple[str | None, str]:
+    """The logger, if the line names it, and the message."""
+    if rest.startswith("| "):
+        return _split_columns(rest[2:])
+    rest = _SOURCE_LINE.sub("", rest) if rest.endswith(")") else rest
     if rest.endswith(")"):  # Kafka's default layout
         message, _, logger = rest[:-1].rpartition(" (")
         if _is_class(logger):
@@ -162,6 +178,32 @@ def _split_logger(rest: str) -> tuple[str | None, str]:
         return first[1], rest[first.end() :].rstrip()
     truncated = _LOGGER_TRUNCATED.search(rest)
     return None, (rest[: truncated.start()] if truncated else rest).rstrip()
+
+
+def _split_columns(rest: str) -> tuple[str | None, str]:
+    """Of columns between bars; a group id in the message may have bars of its own."""
+    columns = rest.strip().split(_BAR)
+    start = _message_column(columns)
+    end = len(columns)
+    while end > start + 1 and _is_class(_without_source_line(columns[end - 1])):
+        end -= 1
+    around = map(_without_source_line, columns[:start] + columns[end:])
+    logger = next((column for column in around if _is_class(column)), None)
+    return logger, _BAR.join(columns[start:end]).strip()
+
+
+def _message_column(columns: list[str]) -> int:
+    """The first column with the coordinator's prefix, else the first behind thread and class."""
+    for place, column in enumerate(columns):
+        if PREFIX.match(column):
+            return place
+    last = len(columns) - 1
+    behind = (n for n, column in enumerate(columns) if not _LEADING_COLUMN.fullmatch(column))
+    return min(next(behind, last), last)
+
+
+def _without_source_line(column: str) -> str:
+    return _SOURCE_LINE.sub("", column.strip())
 
 
 @lru_cache(maxsize=1024)

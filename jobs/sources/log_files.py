@@ -23,7 +23,7 @@ from typing import BinaryIO, NamedTuple
 from zoneinfo import ZoneInfo
 
 from coordinator_core.log_lines import LogLine, parse_line
-from coordinator_core.log_lines.lines import is_coordinator_logger
+from coordinator_core.log_lines.lines import is_coordinator_logger, unframed
 from jobs.sources.log_bytes import WHOLE_FILE, Blocks, ByteRange, chunks_of_lines, lines_before
 from jobs.sources.log_layouts import PLAIN_HEAD, has_head, may_have_date, unwrapped
 
@@ -478,7 +478,8 @@ def _joined(pending: _Pending) -> tuple[LogLine | None, int]:
         return line, 0
     for wraps in range(1, min(_MOST_WRAPS, len(pending.following)) + 1):
         for glue in ("", " "):
-            joined = parse_line(glue.join([pending.text, *pending.following[:wraps]]))
+            parts = [pending.text, *pending.following[:wraps]]
+            joined = parse_line(glue.join(map(unframed, parts)))
             if joined is not None and joined.event is not None and joined.logger is not None:
                 return joined, wraps
     return line, 0

@@ -56,6 +56,17 @@ def test_a_plain_file():
     assert counts == LogCounts("server.log", lines=4, events=2, skipped=2)
 
 
+def test_lines_that_a_terminals_frame_wraps():
+    line = stabilized(7)
+    framed = f"│ {line[:75]} │\n│ {line[75:]}   │\n"
+
+    entries, _, counts = read(framed.encode())
+
+    assert generations(entries) == [7]
+    assert entries[0].line.logger == LOGGER
+    assert (counts.lines, counts.continuations) == (2, 1)
+
+
 def test_a_binary_file_is_unreadable_not_a_quiet_log():
     encrypted = bytes(7919 * n % 251 ^ 0x80 for n in range(5000)) + b"\n\xfe\n"
 

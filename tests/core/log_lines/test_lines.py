@@ -33,6 +33,14 @@ SHAPES = [
     (f"2024-01-02T03:04:05.678901234Z stdout F INFO {BARE} ({LOGGER})", LOCAL_MS, 0, "INFO", LOGGER),
     (f"2024-01-02T03:04:05.678+02:00 INFO {BARE} ({LOGGER})", LOCAL_MS, 120, "INFO", LOGGER),
     (f"2024-01-02T03:04:05.678-0330 INFO {BARE} ({LOGGER})", LOCAL_MS, -210, "INFO", LOGGER),
+    (f"2024-01-02 03:04:05,678 | INFO  | [handler-3] | {BARE} | {LOGGER} (Logging.scala:68)", LOCAL_MS, None, "INFO", LOGGER),
+    (f"2024-01-02 03:04:05,678 | INFO  | handler 3 | {LOGGER} | 12 - kafka | {BARE}", LOCAL_MS, None, "INFO", LOGGER),
+    (f"2024-01-02 03:04:05,678 INFO {BARE} ({LOGGER}) (Logging.scala:68)", LOCAL_MS, None, "INFO", LOGGER),
+    (f"2024-01-02 03:04:05,678 INFO {BARE} (Logging.scala:68)", LOCAL_MS, None, "INFO", None),
+    (f"2024-01-02 03:04:05,678 INFO {BARE} (k.c.g.GroupCoordinator)", LOCAL_MS, None, "INFO", "k.c.g.GroupCoordinator"),
+    (f"[2024-01-02 03:04:05,678] INFO {BARE} ({LOGGER}) │", LOCAL_MS, None, "INFO", LOGGER),
+    (f"│ [2024-01-02 03:04:05,678] INFO {BARE} ({LOGGER})   │", LOCAL_MS, None, "INFO", LOGGER),
+    (f"| [2024-01-02 03:04:05,678] INFO {BARE} ({LOGGER}) |", LOCAL_MS, None, "INFO", LOGGER),
     (f"[2024-13-02 03:04:05,678] INFO {BARE} ({LOGGER})", None, None, "INFO", LOGGER),
 ]  # fmt: skip
 
@@ -46,6 +54,38 @@ def test_shape(text, local_ms, offset, level, logger):
     assert (line.broker_id, line.topic_partition) == (1, "__consumer_offsets-3")
     assert line.message.endswith(MESSAGE)
     assert (line.event.event, line.event.group_id) == ("JOIN_COMPLETE", "g")
+
+
+# message between bars -> event, group, generation
+COLUMNS = [
+    ("[GroupCoordinator 2]: Preparing to restabilize group g with old generation 118", "REBALANCE_START", "g", 118),
+    ("[GroupCoordinator 2]: Stabilized group a | b generation 7", "JOIN_COMPLETE", "a | b", 7),
+    ("Loading group metadata for g with generation 7", "LOADED", "g", 7),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "event", "group_id", "generation"), COLUMNS)
+def test_columns_between_bars(message, event, group_id, generation):
+    line = parse_line(
+        f"2018-05-12 10:58:42,561 | INFO | [kafka-request-handler-3] | {message} "
+        "| kafka.coordinator.GroupCoordinator (Logging.scala:68)"
+    )
+
+    assert line.message == message.removeprefix("[GroupCoordinator 2]: ")
+    assert (line.event.event, line.event.group_id, line.event.generation) == (
+        event,
+        group_id,
+        generation,
+    )
+
+
+def test_a_coordinators_line_of_unknown_wording_between_bars_is_kept():
+    line = parse_line(
+        "2018-05-12 10:58:42,561 | WARN | [handler-3] | [GroupCoordinator 2]: It rains "
+        "| kafka.coordinator.GroupCoordinator (Logging.scala:68)"
+    )
+
+    assert (line.broker_id, line.message, line.event) == (2, "It rains", None)
 
 
 # prefix, logger -> broker, partition
@@ -79,6 +119,8 @@ OTHERS = [
     "[2024-01-02 03:04:05,678] INFO Starting up. (kafka.coordinator.transaction.TransactionCoordinator)",
     "[2024-01-02 03:04:05,678] INFO [ShareCoordinator id=1] Starting up. (org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime)",
     "[2024-01-02 03:04:05,678] INFO Starting up.",
+    "2024-01-02 03:04:05,678 | INFO | [handler-3] | Starting up. | kafka.coordinator.transaction.TransactionCoordinator (Logging.scala:68)",
+    "2024-01-02 03:04:05,678 | INFO | [handler-3] | Log loaded | kafka.cluster.Partition (Logging.scala:68)",
     "[2024-01-02 03:04:05,678] INFO [Consumer clientId=c, groupId=g] Request joining group due to: x (org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)",
     "[2024-01-02 03:04:05,678] INFO [Partition __consumer_offsets-28 broker=0] Log loaded (kafka.cluster.Partition)",
     "\tat kafka.coordinator.group.GroupCoordinator.doJoin(GroupCoordinator.scala:66)",
