@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SITUATIONS = ROOT / "examples" / "situations"
 CONSUMERS = ROOT / "examples" / "consumers"
 PAGE = ROOT / "docs" / "situations.md"
-ERAS_IN_ORDER = ("0.9", "0.10", "2.0", "2.5", "3.9", "4.1")
+ERAS_IN_ORDER = ("0.9", "0.10", "2.0", "2.5", "3.9", "4.1", "4.4")
 COMPARED = ("at_ms", "to", "error", "generation", "leader", "member", "assignment", "partitions")
 
 Situation = dict[str, Any]

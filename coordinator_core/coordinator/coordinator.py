@@ -24,9 +24,14 @@ from coordinator_core.coordinator.classic.handlers import (
     sync,
 )
 from coordinator_core.coordinator.classic.timers import JoinWait
+from coordinator_core.coordinator.consumer import requests as consumer_requests
 from coordinator_core.coordinator.era import CoordinatorConfig, Era
 from coordinator_core.coordinator.expiry import CleanUp
+from coordinator_core.coordinator.listing import handle_list
 from coordinator_core.coordinator.loading import load, unload
+from coordinator_core.coordinator.metadata_image import TopicImage
+from coordinator_core.coordinator.modern.group import ModernGroup
+from coordinator_core.coordinator.modern.topics import change_topics
 from coordinator_core.coordinator.offset_fetch import fetch_offsets
 from coordinator_core.coordinator.turn import MemberIds, Turn
 from coordinator_core.protocol.errors import CoordinatorBug, Errors, UnexpectedState
@@ -63,7 +68,17 @@ HANDLERS: Mapping[type[Request], Callable[[Turn, Any], None]] = {
     OffsetFetch: fetch_offsets,
     DescribeGroup: describe.handle,
     DeleteGroup: delete.handle,
-    ListGroups: describe.handle_list,
+    ListGroups: handle_list,
+}
+
+# Requests of consumer, share and streams groups, of eras that have them.
+MODERN_HANDLERS: Mapping[type[Request], Callable[[Turn, Any], None]] = {
+    **consumer_requests.HANDLERS,
+}
+
+# Requests that classic groups have, too: by the type of the group that is there.
+SHARED_HANDLERS: Mapping[str, Mapping[type[Request], Callable[[Turn, Any, Any], None]]] = {
+    "consumer": consumer_requests.SHARED_HANDLERS,
 }
 
 
@@ -92,16 +107,57 @@ class Coordinator:
 
     @property
     def groups(self) -> Mapping[str, ClassicGroup]:
-        """The groups by id; the caller must not change them."""
+        """The classic groups by id; the caller must not change them."""
         return self._turn.groups
+
+    @property
+    def modern_groups(self) -> Mapping[str, ModernGroup]:
+        """The consumer, share and streams groups by id; the caller must not change them."""
+        return self._turn.modern
 
     def handle(self, request: Request, now_ms: int) -> list[Effect]:
         effects = self._begin(now_ms)
         try:
-            HANDLERS[type(request)](self._turn, request)
+            self._handle(request)
         except UnexpectedState:
-            self._turn.respond(request.request_id, _failure(self._turn, request))
+            self._turn.fail(request.request_id, _failure(self._turn, request))
         return effects
+
+    def _handle(self, request: Request) -> None:
+        turn, kind = self._turn, type(request)
+        group = turn.modern.get(request.group_id) if turn.modern else None
+        if kind in MODERN_HANDLERS:
+            if turn.era.modern is None:
+                turn.respond(request.request_id, BareError(Errors.UNSUPPORTED_VERSION))
+            else:
+                MODERN_HANDLERS[kind](turn, request)
+        elif group is not None and kind in SHARED_HANDLERS[group.group_type]:
+            SHARED_HANDLERS[group.group_type][kind](turn, group, request)
+        else:
+            HANDLERS[kind](turn, request)
+
+    def run_background(self, now_ms: int) -> list[Effect] | None:
+        """Do one piece of the work that Kafka gives to background threads; None if there is none.
+
+        Performs what the requests before it began, so do it after their effects.
+        """
+        if not self._turn.background:
+            return None
+        effects = self._begin(now_ms)
+        self._turn.background.pop(0)()
+        return effects
+
+    def change_topics(
+        self, topics: Iterable[TopicImage], deleted: Iterable[str], now_ms: int
+    ) -> list[Effect]:
+        """Take new metadata of the cluster: topics deleted, then created or grown."""
+        effects = self._begin(now_ms)
+        change_topics(self._turn, list(topics), list(deleted))
+        return effects
+
+    def configure_group(self, group_id: str, configs: Mapping[str, str]) -> None:
+        """Replace a group's own configuration; names are Kafka's: consumer.session.timeout.ms."""
+        self._turn.group_configs[group_id] = dict(configs)
 
     def advance(self, now_ms: int) -> list[Effect]:
         """Fire all timers due by ``now_ms``, each at its own deadline."""

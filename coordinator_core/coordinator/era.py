@@ -6,10 +6,11 @@ Functions among the fields are chosen per era where several eras need different 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from coordinator_core.coordinator.classic.states import GroupState, Input
+from coordinator_core.coordinator.modern.settings import DEFAULTS, ModernSettings
 from coordinator_core.coordinator.offsets import PartitionOrder
 from coordinator_core.jvm.java_maps import HashMapKeys
 from coordinator_core.jvm.scala_maps import Scala212Keys
@@ -33,6 +34,8 @@ GroupOrder = HashMapKeys | TimelineKeys[str]
 Reaction = Callable[["Turn", "ClassicGroup", Any], None]
 Grid = Mapping[Input, Mapping[GroupState, Reaction]]
 ErrorMap = Mapping[Errors, Errors]
+Fields = dict[str, Any]
+Replay = Callable[["Turn", Fields, Fields | None], None]  # of a record's key and value
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,20 @@ class CoordinatorConfig:
     offset_metadata_max_bytes: int = 4096
     group_new_member_join_timeout_ms: int = 300000
     offsets_topic_partitions: int = 50
+    modern: ModernSettings = DEFAULTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModernRules:
+    """What differs between eras in consumer, share and streams groups.
+
+    ``first_epoch``: the epoch of a group without records.
+    """
+
+    first_epoch: int
+    has_assignment_interval: bool  # KIP-1263
+    broker_adds_topic_ids: bool  # KIP-848: to commits of all versions, and checks the topics
+    writes_assignment_epochs: bool  # KIP-1251: the epoch at which each partition was assigned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +134,7 @@ class Era:
     extends_every_initial_delay: bool  # by new members; if false, only in generation 0
     times_out_first_joins: bool  # KAFKA-7610
     ends_sessions_of_dropped: bool  # KAFKA-7196: of members that did not rejoin
+    fails_on_malformed_subscriptions: bool  # KAFKA-10497: no join completes with one
     has_pending_sync: bool  # KAFKA-12890: removes members that never sync
     has_initial_delay: bool  # KIP-134
     has_rebalance_timeout: bool  # KIP-62
@@ -127,3 +145,8 @@ class Era:
     offsets_retention_ms: int  # the default: a day until KIP-186, then a week
     offsets_expire_on_their_own: bool  # until KIP-211: after the commit, used or not
     expires_only_when_stable: bool  # KAFKA-13636: offsets of topics without a subscriber
+
+    # Consumer, share and streams groups; None and {} in eras without them.
+    modern: ModernRules | None = None
+    replays: Mapping[str, Replay] = field(default_factory=dict)  # by record type
+    start_timers: Mapping[str, Callable[[Turn, Any], None]] = field(default_factory=dict)  # by type

@@ -15,7 +15,8 @@ from coordinator_core.coordinator.classic.delayed_operations import (
 from coordinator_core.coordinator.classic.handlers import checks, join, leave
 from coordinator_core.coordinator.classic.scheduled_timers import ScheduledTimers
 from coordinator_core.coordinator.classic.states import GroupState
-from coordinator_core.coordinator.era import Era
+from coordinator_core.coordinator.era import Era, ModernRules
+from coordinator_core.coordinator.modern.loading import REPLAYS, START_TIMERS
 from coordinator_core.coordinator.offsets import (
     Scala212Partitions,
     Scala212PartitionsBefore011,
@@ -136,6 +137,7 @@ ERA_4_1 = Era(
     extends_every_initial_delay=True,
     times_out_first_joins=True,
     ends_sessions_of_dropped=True,
+    fails_on_malformed_subscriptions=True,
     has_pending_sync=True,
     has_initial_delay=True,
     has_rebalance_timeout=True,
@@ -144,12 +146,35 @@ ERA_4_1 = Era(
     offsets_retention_ms=7 * _DAY_MS,
     offsets_expire_on_their_own=False,
     expires_only_when_stable=True,
+    modern=ModernRules(
+        first_epoch=0,
+        has_assignment_interval=False,
+        broker_adds_topic_ids=False,
+        writes_assignment_epochs=False,
+    ),
+    replays=REPLAYS,
+    start_timers=START_TIMERS,
+)
+
+# KIP-1263, KIP-1251.
+ERA_4_4 = replace(
+    ERA_4_1,
+    name="4.4",
+    modern=ModernRules(
+        first_epoch=1,
+        has_assignment_interval=True,
+        broker_adds_topic_ids=True,
+        writes_assignment_epochs=True,
+    ),
 )
 
 # The last Scala coordinator.
 ERA_3_9 = replace(
     ERA_4_1,
     name="3.9",
+    modern=None,
+    replays={},
+    start_timers={},
     grid=automaton.GRID_3_9,
     offset_value_version=3,
     member_order=ScalaHashMapKeys,
@@ -195,6 +220,7 @@ ERA_2_5 = replace(
     too_large_stay_pending=True,
     leaving_pending_may_be_static=False,
     expires_only_when_stable=False,
+    fails_on_malformed_subscriptions=False,
     has_pending_sync=False,
 )
 
@@ -263,5 +289,5 @@ def of_0_9_0(era: Era) -> Era:
 
 
 ERAS: Mapping[str, Era] = {
-    era.name: era for era in (ERA_0_9, ERA_0_10, ERA_2_0, ERA_2_5, ERA_3_9, ERA_4_1)
+    era.name: era for era in (ERA_0_9, ERA_0_10, ERA_2_0, ERA_2_5, ERA_3_9, ERA_4_1, ERA_4_4)
 }

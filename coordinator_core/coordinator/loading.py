@@ -25,7 +25,7 @@ def load(turn: Turn, records: Iterable[Record]) -> None:
 
     Skips record types that classic groups do not have.  Raises BadRecord for unreadable bytes.
     """
-    already_loaded = set(turn.groups)
+    already_loaded = {*turn.groups, *turn.modern}
     for key, value in records:
         record = decode(key, value)
         if record.name == "GroupMetadata":
@@ -33,6 +33,12 @@ def load(turn: Turn, records: Iterable[Record]) -> None:
         elif record.name in ("OffsetCommit", "LegacyOffsetCommit"):
             partition = (record.key["topic"], record.key["partition"])
             _apply_offset(turn, record.key["group"], partition, record.value)
+        elif record.name in turn.era.replays:
+            turn.era.replays[record.name](turn, record.key, record.value)
+    turn.reverts.clear()
+    for group_id, modern in sorted(turn.modern.items()):
+        if group_id not in already_loaded:
+            turn.era.start_timers[modern.group_type](turn, modern)
     for group in turn.all_groups():
         if group.group_id not in already_loaded:
             turn.shard_of(group.partition).unwritten.pop(group.group_id, None)

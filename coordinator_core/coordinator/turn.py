@@ -13,6 +13,10 @@ from typing import Any
 from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.era import CoordinatorConfig, Era, GroupOrder
+from coordinator_core.coordinator.metadata_image import NO_TOPICS, MetadataImage
+from coordinator_core.coordinator.modern.group import ModernGroup
+from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.timers import ModernTimers
 from coordinator_core.coordinator.offsets import OffsetStore
 from coordinator_core.coordinator.timing_wheel import TimingWheel
 from coordinator_core.jvm.hash_codes import partition_for
@@ -30,6 +34,7 @@ from coordinator_core.protocol.messages import (
 
 MemberIds = Callable[[str, str], str]  # (group id, client or instance id) -> a new member id
 Appended = Callable[[Errors], None]
+Revert = Callable[[], None]
 
 
 class Shard:
@@ -62,17 +67,24 @@ class Turn:
 
     __slots__ = (
         "appends",
+        "background",
         "config",
         "effects",
         "era",
+        "failed",
         "grid",
+        "group_configs",
         "groups",
+        "image",
         "in_flight",
         "member_ids",
+        "modern",
+        "modern_timers",
         "now_ms",
         "offsets_retention_ms",
         "offsets_without_groups",
         "own_append",
+        "reverts",
         "shards",
         "timers",
         "wheel",
@@ -95,8 +107,16 @@ class Turn:
         self.effects: list[Effect] = []
         self.appends = 0
         self.in_flight: dict[int, tuple[Shard, int]] = {}  # append id -> shard, number in the shard
+        self.failed: set[str] = set()  # requests that the coordinator failed on
         self.own_append: int | None = None  # the append of this turn
         self.timers = era.timers(self)
+        # Consumer, share and streams groups (KIP-848, KIP-932, KIP-1071).
+        self.modern: dict[str, ModernGroup] = {}
+        self.modern_timers = ModernTimers(self.wheel)
+        self.image: MetadataImage = NO_TOPICS
+        self.group_configs: dict[str, dict[str, str]] = {}  # by group id, Kafka's names
+        self.background: list[Callable[[], None]] = []  # work that Kafka gives to other threads
+        self.reverts: list[Revert] = []  # of the records that are replayed now
 
     def begin(self, now_ms: int) -> list[Effect]:
         """Open the next turn; returns the list that its effects go to."""
@@ -169,7 +189,13 @@ class Turn:
         return group
 
     def respond(self, request_id: str, response: Response) -> None:
-        self.effects.append(Respond(request_id, response))
+        if request_id not in self.failed:
+            self.effects.append(Respond(request_id, response))
+
+    def fail(self, request_id: str, response: Response) -> None:
+        """Respond to a request that failed within; if it is parked, it gets no second answer."""
+        self.respond(request_id, response)
+        self.failed.add(request_id)
 
     def answer(
         self,
@@ -200,13 +226,19 @@ class Turn:
 
     def append(self, group: ClassicGroup, records: list[Record], then: Appended) -> None:
         """Write records to the log; ``then`` is called with the error, or NONE."""
+        self.append_to(group.group_id, group.partition, records, then)
+
+    def append_to(
+        self, group_id: str, partition: int, records: list[Record], then: Appended
+    ) -> None:
+        """``append`` to a partition of `__consumer_offsets`."""
         self.appends += 1
         self.own_append = self.appends
-        shard = self.shard_of(group.partition)
+        shard = self.shard_of(partition)
         shard.appends += 1
         shard.in_flight[shard.appends] = [then]
         self.in_flight[self.appends] = shard, shard.appends
-        self.effects.append(Append(self.appends, group.group_id, group.partition, tuple(records)))
+        self.effects.append(Append(self.appends, group_id, partition, tuple(records)))
 
     def appended(self, append_id: int, error: Errors) -> None:
         """End an append: call those that wait for it."""
@@ -228,6 +260,37 @@ class Turn:
                 del shard.unwritten[group_id]
                 if group_id in self.groups:
                     self.discard_group(self.groups[group_id])
+
+    def partition_of(self, group_id: str) -> int:
+        return partition_for(group_id, self.config.offsets_topic_partitions)
+
+    def replayed(self, records: list[GroupRecord]) -> list[Revert]:
+        """Apply records to the groups; returns what undoes that, if done in reverse order."""
+        self.reverts = []
+        for record in records:
+            self.era.replays[record.name](self, record.key, record.value)
+        reverts, self.reverts = self.reverts, []
+        return reverts
+
+    def add_modern(self, group: ModernGroup) -> None:
+        """Register a group while its first record is replayed."""
+        self.modern[group.group_id] = group
+        self.reverts.append(lambda: self._drop_modern(group.group_id))
+
+    def remove_modern(self, group: ModernGroup) -> None:
+        """Remove a group while the tombstone of its last record is replayed."""
+        self._drop_modern(group.group_id)
+        self.reverts.append(lambda: self.modern.__setitem__(group.group_id, group))
+
+    def _drop_modern(self, group_id: str) -> None:
+        self.modern.pop(group_id, None)
+
+    def modern_event(self, kind: str, group_id: str, **fields: Any) -> None:
+        """An event of a consumer, share or streams group, with the fields of its log line."""
+        group = self.modern.get(group_id)
+        state = "" if group is None else group.state_name()
+        epoch = 0 if group is None else group.epoch
+        self.effects.append(Event(kind, group_id, state, epoch, fields))
 
     def event(self, kind: str, group: ClassicGroup, **fields: Any) -> None:
         self.effects.append(

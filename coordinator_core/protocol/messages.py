@@ -79,14 +79,20 @@ class OffsetCommit(NamedTuple):
     instance_id: str | None = None
     version: int = 8
     retention_ms: int = -1
+    topic_ids: Mapping[str, str] = {}  # by name, in the form of records; added by the broker
 
 
 class OffsetFetch(NamedTuple):
-    """``partitions``: None for all partitions with an offset."""
+    """``partitions``: None for all partitions with an offset.
+
+    ``member_id`` and ``member_epoch``: of a consumer group's member (KIP-848), from version 9 on.
+    """
 
     request_id: str
     group_id: str
     partitions: tuple[TopicPartition, ...] | None
+    member_id: str | None = None
+    member_epoch: int = -1
 
 
 class DescribeGroup(NamedTuple):
@@ -108,8 +114,114 @@ class ListGroups(NamedTuple):
     group_id: str = ""
 
 
+TopicRows = tuple[tuple[str, tuple[int, ...]], ...]  # topic id or name, and its partitions
+TaskRows = tuple[tuple[str, str, tuple[int, ...]], ...]  # role, subtopology, its partitions
+
+
+class ConsumerGroupHeartbeat(NamedTuple):
+    """KIP-848.  ``member_epoch``: 0 joins, -1 leaves, -2 a static member leaves for a while.
+
+    None, and a ``rebalance_timeout_ms`` of -1: unchanged.  ``owned``: by topic id.
+    """
+
+    request_id: str
+    group_id: str
+    member_id: str
+    member_epoch: int
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    client_id: str = ""
+    client_host: str = ""
+    topics: tuple[str, ...] | None = None
+    regex: str | None = None
+    assignor: str | None = None
+    owned: TopicRows | None = None
+    version: int = 1
+
+
+class ShareGroupHeartbeat(NamedTuple):
+    """KIP-932; fields as in ConsumerGroupHeartbeat."""
+
+    request_id: str
+    group_id: str
+    member_id: str
+    member_epoch: int
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    topics: tuple[str, ...] | None = None
+    version: int = 1
+
+
+class CopartitionGroup(NamedTuple):
+    """Indexes of topics among a subtopology's source and repartition source topics."""
+
+    source_topics: tuple[int, ...] = ()
+    repartition_source_topics: tuple[int, ...] = ()
+
+
+class Subtopology(NamedTuple):
+    """``repartition_source_topics``, ``changelog_topics``: name and partitions, 0 if open."""
+
+    subtopology_id: str
+    source_topics: tuple[str, ...] = ()
+    repartition_sink_topics: tuple[str, ...] = ()
+    repartition_source_topics: tuple[tuple[str, int], ...] = ()
+    changelog_topics: tuple[tuple[str, int], ...] = ()
+    copartition_groups: tuple[CopartitionGroup, ...] = ()
+
+
+class Topology(NamedTuple):
+    epoch: int
+    subtopologies: tuple[Subtopology, ...] = ()
+
+
+class StreamsGroupHeartbeat(NamedTuple):
+    """KIP-1071; fields as in ConsumerGroupHeartbeat.  ``owned``: tasks by role."""
+
+    request_id: str
+    group_id: str
+    member_id: str
+    member_epoch: int
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    client_id: str = ""
+    client_host: str = ""
+    process_id: str | None = None
+    topology: Topology | None = None
+    client_tags: tuple[tuple[str, str], ...] | None = None
+    endpoint: tuple[str, int] | None = None
+    endpoint_epoch: int = 0
+    shutdown: bool = False
+    owned: TaskRows | None = None
+    version: int = 0
+
+
+class ConsumerGroupDescribe(NamedTuple):
+    request_id: str
+    group_id: str
+
+
+class ShareGroupDescribe(NamedTuple):
+    request_id: str
+    group_id: str
+
+
+class StreamsGroupDescribe(NamedTuple):
+    request_id: str
+    group_id: str
+
+
 Request = (
-    JoinGroup
+    ConsumerGroupHeartbeat
+    | ShareGroupHeartbeat
+    | StreamsGroupHeartbeat
+    | ConsumerGroupDescribe
+    | ShareGroupDescribe
+    | StreamsGroupDescribe
+    | JoinGroup
     | SyncGroup
     | Heartbeat
     | LeaveGroup
@@ -180,9 +292,100 @@ class DeleteResponse(NamedTuple):
 
 
 class ListResponse(NamedTuple):
-    """``groups``: (group id, protocol type, state)."""
+    """``groups``: (group id, protocol type, state, group type)."""
 
-    groups: tuple[tuple[str, str, str], ...]
+    groups: tuple[tuple[str, str, str, str], ...]
+
+
+class MemberHeartbeatResponse(NamedTuple):
+    """The answer to a heartbeat of a consumer or share group member.
+
+    ``assignment``: by topic id; None if it did not change since the last answer.
+    """
+
+    error: Errors
+    member_id: str | None = None
+    member_epoch: int = 0
+    heartbeat_interval_ms: int = 0
+    assignment: TopicRows | None = None
+
+
+class StreamsHeartbeatResponse(NamedTuple):
+    """``status``: codes; ``creatable_topics``: names of internal topics to create."""
+
+    error: Errors
+    member_id: str | None = None
+    member_epoch: int = 0
+    heartbeat_interval_ms: int = 0
+    assignment: TaskRows | None = None
+    status: tuple[int, ...] = ()
+    creatable_topics: tuple[str, ...] = ()
+
+
+class ConsumerMemberDescription(NamedTuple):
+    """``member_type``: 0 classic, 1 consumer.  Assignments by topic name."""
+
+    member_id: str
+    instance_id: str | None
+    rack_id: str | None
+    member_epoch: int
+    client_id: str
+    client_host: str
+    topics: tuple[str, ...]
+    regex: str | None
+    member_type: int
+    assignment: TopicRows
+    target: TopicRows
+
+
+class ConsumerDescribeResponse(NamedTuple):
+    error: Errors
+    state: str = ""
+    epoch: int = 0
+    assignment_epoch: int = 0
+    assignor: str = ""
+    members: tuple[ConsumerMemberDescription, ...] = ()
+
+
+class ShareMemberDescription(NamedTuple):
+    member_id: str
+    rack_id: str | None
+    member_epoch: int
+    client_id: str
+    client_host: str
+    topics: tuple[str, ...]
+    assignment: TopicRows
+
+
+class ShareDescribeResponse(NamedTuple):
+    error: Errors
+    state: str = ""
+    epoch: int = 0
+    assignment_epoch: int = 0
+    assignor: str = ""
+    members: tuple[ShareMemberDescription, ...] = ()
+
+
+class StreamsMemberDescription(NamedTuple):
+    member_id: str
+    instance_id: str | None
+    rack_id: str | None
+    member_epoch: int
+    client_id: str
+    client_host: str
+    topology_epoch: int
+    process_id: str
+    assignment: TaskRows
+    target: TaskRows
+
+
+class StreamsDescribeResponse(NamedTuple):
+    error: Errors
+    state: str = ""
+    epoch: int = 0
+    assignment_epoch: int = 0
+    topology_epoch: int = -1
+    members: tuple[StreamsMemberDescription, ...] = ()
 
 
 class BareError(NamedTuple):
@@ -192,7 +395,12 @@ class BareError(NamedTuple):
 
 
 Response = (
-    BareError
+    MemberHeartbeatResponse
+    | StreamsHeartbeatResponse
+    | ConsumerDescribeResponse
+    | ShareDescribeResponse
+    | StreamsDescribeResponse
+    | BareError
     | JoinResponse
     | SyncResponse
     | HeartbeatResponse

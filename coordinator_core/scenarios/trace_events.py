@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from binascii import b2a_base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -12,13 +12,19 @@ from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
     BareError,
     CommitResponse,
+    ConsumerDescribeResponse,
     DeleteResponse,
     DescribeResponse,
     FetchResponse,
     HeartbeatResponse,
     JoinResponse,
     LeaveResponse,
+    ListResponse,
+    MemberHeartbeatResponse,
     Response,
+    ShareDescribeResponse,
+    StreamsDescribeResponse,
+    StreamsHeartbeatResponse,
     SyncResponse,
 )
 
@@ -34,6 +40,19 @@ def response_event(at_ms: int, to: str, op: str, response: Response) -> dict[str
     """The answer to step ``to``, a request of kind ``op``."""
     event = {"at_ms": at_ms, "event": "response", "to": to, "op": op}
     event.update(_FIELDS[type(response)](response))
+    return event
+
+
+def modern_response_event(
+    at_ms: int, to: str, op: str, response: Response, names: Mapping[str, str]
+) -> dict[str, Json]:
+    """``response_event`` for all group types; ``names``: of topics, by id."""
+    event = {"at_ms": at_ms, "event": "response", "to": to, "op": op}
+    fields = _MODERN_FIELDS.get(type(response))
+    if fields is None:
+        event.update(_FIELDS[type(response)](response))
+    else:
+        event.update(fields(response, names))
     return event
 
 
@@ -124,4 +143,96 @@ _FIELDS: Mapping[type[Response], Callable[[Any], dict[str, Json]]] = {
     HeartbeatResponse: _error_field,
     DeleteResponse: _error_field,
     BareError: _error_field,
+}
+
+
+# -- consumer, share and streams groups
+
+
+def _sorted_rows(rows: Iterable[Any], names: Mapping[str, str]) -> list[Json]:
+    """Rows of topics with names for ids, sorted by name; partitions ascending."""
+    return sorted([[names.get(each[0], each[0]), sorted(each[1])] for each in rows])
+
+
+def _sorted_tasks(rows: Iterable[Any], names: Mapping[str, str]) -> list[Json]:
+    tasks = [[role, subtopology, sorted(numbers)] for role, subtopology, numbers in rows]
+    return sorted(tasks, key=lambda row: (_ROLES.index(row[0]), row[1]))
+
+
+_ROLES = ("active", "standby", "warmup")
+
+
+def _heartbeat_fields(response: Any, names: Mapping[str, str]) -> dict[str, Json]:
+    rows = response.assignment
+    return {
+        "error": response.error.name,
+        "member": response.member_id,
+        "member_epoch": response.member_epoch,
+        "heartbeat_interval_ms": response.heartbeat_interval_ms,
+        "assignment": None if rows is None else _sorted_rows(rows, names),
+    }
+
+
+def _streams_heartbeat_fields(response: Any, names: Mapping[str, str]) -> dict[str, Json]:
+    rows = response.assignment
+    return {
+        "error": response.error.name,
+        "member": response.member_id,
+        "member_epoch": response.member_epoch,
+        "heartbeat_interval_ms": response.heartbeat_interval_ms,
+        "assignment": None if rows is None else _sorted_tasks(rows, names),
+        "status": sorted(response.status),
+        "creatable_topics": sorted(response.creatable_topics),
+    }
+
+
+def _group_fields(response: Any) -> dict[str, Json]:
+    return {
+        "error": response.error.name,
+        "state": response.state,
+        "epoch": response.epoch,
+        "assignment_epoch": response.assignment_epoch,
+    }
+
+
+def _member_fields(member: Any, rows_of: Callable[..., Json]) -> dict[str, Json]:
+    """Fields of a described member under the names of the trace, assignments as sorted rows."""
+    fields: dict[str, Json] = {}
+    for name, value in member._asdict().items():
+        if name in ("assignment", "target"):
+            value = rows_of(value, {})
+        elif name == "topics":
+            value = sorted(value)
+        fields["member" if name == "member_id" else name] = value
+    return fields
+
+
+def _consumer_describe_fields(response: Any, names: Mapping[str, str]) -> dict[str, Json]:
+    members = sorted(response.members)
+    return _group_fields(response) | {
+        "assignor": response.assignor,
+        "members": [_member_fields(member, _sorted_rows) for member in members],
+    }
+
+
+def _streams_describe_fields(response: Any, names: Mapping[str, str]) -> dict[str, Json]:
+    members = sorted(response.members)
+    return _group_fields(response) | {
+        "topology_epoch": response.topology_epoch,
+        "members": [_member_fields(member, _sorted_tasks) for member in members],
+    }
+
+
+def _list_fields(response: Any, names: Mapping[str, str]) -> dict[str, Json]:
+    rows = [[group, kind, state, protocol] for group, protocol, state, kind in response.groups]
+    return {"error": Errors.NONE.name, "groups": sorted(rows)}
+
+
+_MODERN_FIELDS: Mapping[type[Response], Callable[[Any, Mapping[str, str]], dict[str, Json]]] = {
+    MemberHeartbeatResponse: _heartbeat_fields,
+    StreamsHeartbeatResponse: _streams_heartbeat_fields,
+    ConsumerDescribeResponse: _consumer_describe_fields,
+    ShareDescribeResponse: _consumer_describe_fields,
+    StreamsDescribeResponse: _streams_describe_fields,
+    ListResponse: _list_fields,
 }

@@ -23,7 +23,8 @@ from coordinator_core.diagram import (
     record_trace,
 )
 from coordinator_core.diagram.recording import Recording
-from coordinator_core.scenarios.scenario import Trace, derived_ids, given_ids, play
+from coordinator_core.scenarios.all_types import play_scenario
+from coordinator_core.scenarios.scenario import Trace, derived_ids, given_ids
 from jobs.console.errors import UsageError
 
 SCALA_2_12 = "kafka_2.12"  # part of a trace's runner
@@ -117,7 +118,8 @@ def _played(path: Path, era: Era, ids_from: str | None) -> tuple[str, Trace]:
         if ids_from is not None:
             start = _start_of(name, Path(ids_from))
             era, member_ids = _as_built(era, start), given_ids(start["member_ids"])
-        return name, play(scenario, era, member_ids, f"regroup coordinator_core, era {era.name}")
+        runner = f"regroup coordinator_core, era {era.name}"
+        return name, play_scenario(scenario, era, member_ids, runner)
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{path}: invalid scenario: {error!r}") from error
 

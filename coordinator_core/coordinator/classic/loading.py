@@ -35,7 +35,7 @@ def apply_group(turn: Turn, group_id: str, value: Mapping[str, Any] | None) -> N
         _add(group, _member(group, fields))
     is_stable = bool(group.members) or not turn.era.has_empty_state
     group.state = GroupState.STABLE if is_stable else GroupState.EMPTY
-    group.subscribed_topics = subscribed_topics(group)
+    group.subscribed_topics = subscribed_topics(turn.era, group)
 
 
 def _member(group: ClassicGroup, fields: Mapping[str, Any]) -> ClassicMember:

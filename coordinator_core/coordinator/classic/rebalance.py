@@ -9,7 +9,7 @@ from coordinator_core.coordinator.classic.group_records import group_record, gro
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.classic.subscriptions import subscribed_topics
 from coordinator_core.coordinator.turn import Turn
-from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.errors import Errors, UnexpectedState
 from coordinator_core.protocol.messages import JoinResponse, SyncResponse
 
 Cause = dict[str, Any]  # of a rebalance: its class and the fields of its reason, as in log_lines
@@ -115,7 +115,7 @@ def _new_leader_fields(group: ClassicGroup, member: ClassicMember) -> dict[str, 
 def _next_generation(turn: Turn, group: ClassicGroup) -> None:
     group.generation += 1
     group.protocol = turn.era.protocol_of_votes(group.votes()) if group.members else None
-    group.subscribed_topics = subscribed_topics(group)
+    _read_subscriptions(turn, group)
     if group.subscribed_topics is None and group.protocol_type == CONSUMER and group.members:
         fields = {"protocol_type": group.protocol_type, "protocol_name": group.protocol}
         turn.event("SUBSCRIPTION_UNREADABLE", group, **fields)
@@ -129,6 +129,15 @@ def _next_generation(turn: Turn, group: ClassicGroup) -> None:
         turn.event("GROUP_EMPTY", group)
         record = group_record(turn.era, group, {})
         turn.append(group, [record], lambda error: _empty_stored(turn, group, error))
+
+
+def _read_subscriptions(turn: Turn, group: ClassicGroup) -> None:
+    """The topics of the next generation; if that fails, the group stays in its state."""
+    try:
+        group.subscribed_topics = subscribed_topics(turn.era, group)
+    except UnexpectedState:
+        turn.event("STATE", group)  # shows the new generation
+        raise
 
 
 def _empty_stored(turn: Turn, group: ClassicGroup, error: Errors) -> None:

@@ -9,8 +9,6 @@ from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
     DescribeGroup,
     DescribeResponse,
-    ListGroups,
-    ListResponse,
 )
 
 _KIP_1043_DESCRIBE = 6
@@ -80,18 +78,3 @@ def _show(
     state = turn.era.state_names[group.state]
     response = DescribeResponse(Errors.NONE, state, group.protocol_type or "", "", members)
     turn.respond(request.request_id, response)
-
-
-def handle_list(turn: Turn, request: ListGroups) -> None:
-    """All groups in the order of their ids; Kafka's own order is that of a hash map."""
-    states = {state.lower() for state in request.states}
-    names = turn.era.state_names
-    groups = [group for group in map(turn.readable, sorted(turn.groups)) if group is not None]
-    listed = tuple(
-        [
-            (group.group_id, group.protocol_type or "", names[group.state])
-            for group in groups
-            if not states or names[group.state].lower() in states
-        ]
-    )
-    turn.respond(request.request_id, ListResponse(listed))

@@ -1,0 +1,19 @@
+"""What consumer, share and streams groups have in common: the coordinator assigns partitions.
+
+A member of such a group sends one kind of request, a heartbeat with its epoch, its subscription
+when that changes, and what it owns.  The coordinator keeps three numbers.  The group epoch goes up
+when members, subscriptions or topics change.  The assignment epoch is the group epoch for which
+the target assignment was computed.  A member's epoch is that of the target assignment it has
+reached: each member is led to its target by itself, without a barrier for the group.
+
+The state of such a group is what its records say, and nothing else.  A request or timer computes
+records; ``write`` replays them onto the groups and appends them to the log.  A failed append
+reverts them.  Loading a log replays its records in the same way.
+
+group      ``ModernGroup``: what the groups of all three types have
+records    ``GroupRecord``: a record as its key's and value's fields; its bytes
+writing    writes records: replay, append, answer, revert
+loading    the reaction to each type of record
+timers     timers of members that retry when their append fails
+settings   Kafka's configuration of these groups, and of single groups
+"""

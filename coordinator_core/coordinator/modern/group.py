@@ -1,0 +1,70 @@
+"""What consumer, share and streams groups have in common."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from coordinator_core.coordinator.offsets import OffsetStore
+
+NO_DEADLINE = -1
+MemberRow = tuple[str, int, str]  # member id, epoch, state
+
+
+class ModernGroup:
+    """A group of which the coordinator computes the assignment.
+
+    ``epoch``, ``metadata_hash``, ``assignment_epoch``, ``assignment_timestamp_ms``: as written.
+    ``refresh_deadline_ms``: when the hash of the topics is computed again at the latest.
+    """
+
+    __slots__ = (
+        "assignment_epoch",
+        "assignment_timestamp_ms",
+        "epoch",
+        "group_id",
+        "metadata_hash",
+        "offsets",
+        "partition",
+        "refresh_deadline_ms",
+        "refresh_epoch",
+    )
+
+    group_type: ClassVar[str] = ""
+    protocol_type: ClassVar[str] = ""
+
+    def __init__(self, group_id: str, partition: int, offsets: OffsetStore, epoch: int) -> None:
+        self.group_id = group_id
+        self.partition = partition
+        self.offsets = offsets
+        self.epoch = epoch
+        self.metadata_hash = 0
+        self.assignment_epoch = epoch
+        self.assignment_timestamp_ms = 0
+        self.refresh_deadline_ms = 0
+        self.refresh_epoch = 0
+
+    def state_name(self) -> str:
+        raise NotImplementedError
+
+    def member_rows(self) -> list[MemberRow]:
+        """Id, epoch and state of each member, by id."""
+        raise NotImplementedError
+
+    def subscribes_to(self, topic: str) -> bool:
+        """Whether a member subscribes to the topic; its offsets do not expire then."""
+        raise NotImplementedError
+
+    def is_empty(self) -> bool:
+        raise NotImplementedError
+
+    def request_refresh(self) -> None:
+        """A topic of the group changed: compute the hash with the next heartbeat."""
+        self.refresh_deadline_ms = 0
+        self.refresh_epoch = 0
+
+    def needs_refresh(self, now_ms: int) -> bool:
+        return now_ms >= self.refresh_deadline_ms or self.epoch < self.refresh_epoch
+
+    def refreshed(self, deadline_ms: int) -> None:
+        self.refresh_deadline_ms = deadline_ms
+        self.refresh_epoch = self.epoch

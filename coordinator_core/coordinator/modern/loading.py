@@ -1,0 +1,17 @@
+"""How records of consumer, share and streams groups change them, and what starts after loading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from coordinator_core.coordinator.consumer.loading import REPLAYS as CONSUMER_REPLAYS
+from coordinator_core.coordinator.consumer.loading import start_timers as start_consumer_timers
+from coordinator_core.coordinator.era import Replay
+from coordinator_core.coordinator.turn import Turn
+
+# By the name of the record's type, as in coordinator_core.records.
+REPLAYS: Mapping[str, Replay] = {**CONSUMER_REPLAYS}
+
+# By group type: start the timers of a group that was loaded.
+START_TIMERS: Mapping[str, Callable[[Turn, Any], None]] = {"consumer": start_consumer_timers}

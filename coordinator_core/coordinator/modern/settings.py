@@ -1,0 +1,89 @@
+"""Kafka's configuration of consumer, share and streams groups, of the broker and of single groups.
+
+Names are those of Kafka without the prefix group.consumer., group.share. or group.streams.; a
+group's own configuration (GroupConfig) has the prefix consumer., share. or streams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+_MAX_INT = 2147483647
+_INTERNAL = {"bidirectional": (True, True), "upgrade": (True, False), "downgrade": (False, True)}
+
+
+@dataclass(frozen=True, slots=True)
+class TypeSettings:
+    """The settings of one group type; times in ms."""
+
+    session_timeout_ms: int = 45000
+    heartbeat_interval_ms: int = 5000
+    assignment_interval_ms: int = 1000
+    max_size: int = _MAX_INT
+    others: tuple[tuple[str, str], ...] = ()
+
+    def other(self, name: str, default: str) -> str:
+        """A setting by Kafka's name without the prefix."""
+        return dict(self.others).get(name, default)
+
+    def with_kafka(self, values: Mapping[str, str]) -> TypeSettings:
+        """The settings with those of ``values``, by Kafka's names without the prefix."""
+        return replace(
+            self,
+            session_timeout_ms=int(values.get("session.timeout.ms", self.session_timeout_ms)),
+            heartbeat_interval_ms=int(
+                values.get("heartbeat.interval.ms", self.heartbeat_interval_ms)
+            ),
+            assignment_interval_ms=int(
+                values.get("assignment.interval.ms", self.assignment_interval_ms)
+            ),
+            max_size=int(values.get("max.size", self.max_size)),
+            others=tuple(sorted(values.items())),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ModernSettings:
+    """The settings of the three group types, and the migration policy of consumer groups."""
+
+    consumer: TypeSettings = field(default_factory=TypeSettings)
+    share: TypeSettings = field(default_factory=lambda: TypeSettings(max_size=200))
+    streams: TypeSettings = field(default_factory=TypeSettings)
+
+    @property
+    def upgrades_online(self) -> bool:
+        return _INTERNAL.get(self._policy, (False, False))[0]
+
+    @property
+    def downgrades_online(self) -> bool:
+        return _INTERNAL.get(self._policy, (False, False))[1]
+
+    @property
+    def _policy(self) -> str:
+        return self.consumer.other("migration.policy", "bidirectional").lower()
+
+    def of(self, group_type: str) -> TypeSettings:
+        if group_type == "share":
+            return self.share
+        return self.streams if group_type == "streams" else self.consumer
+
+
+DEFAULTS = ModernSettings()
+
+
+def modern_settings(values: Mapping[str, object]) -> ModernSettings:
+    """The settings from Kafka's full names, such as group.consumer.session.timeout.ms."""
+    return ModernSettings(
+        DEFAULTS.consumer.with_kafka(_with_prefix(values, "group.consumer.")),
+        DEFAULTS.share.with_kafka(_with_prefix(values, "group.share.")),
+        DEFAULTS.streams.with_kafka(_with_prefix(values, "group.streams.")),
+    )
+
+
+def _with_prefix(values: Mapping[str, object], prefix: str) -> dict[str, str]:
+    return {
+        name.removeprefix(prefix): str(value)
+        for name, value in values.items()
+        if name.startswith(prefix)
+    }

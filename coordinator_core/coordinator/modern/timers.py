@@ -1,0 +1,56 @@
+"""Timers of consumer, share and streams groups, by key.
+
+A timer's action writes records; if their append fails, the action is done again half a second
+later, unless the key was set or cancelled meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from coordinator_core.coordinator.keyed_timers import KeyedTimer, KeyedTimers
+from coordinator_core.coordinator.timing_wheel import TimingWheel
+
+RETRY_MS = 500
+Failed = Callable[[], None]
+Action = Callable[[Failed], None]  # is given what to call if its append fails
+
+
+class ModernTimers:
+    """``KeyedTimers`` with actions; keys are tuples that begin with the kind of timer."""
+
+    __slots__ = ("_timers",)
+
+    def __init__(self, wheel: TimingWheel) -> None:
+        self._timers = KeyedTimers(wheel)
+
+    def __len__(self) -> int:
+        return len(self._timers)
+
+    def schedule(self, key: Hashable, delay_ms: int, action: Action) -> None:
+        self._timers.schedule(ActionTimer(self, action), key, delay_ms)
+
+    def schedule_if_absent(self, key: Hashable, delay_ms: int, action: Action) -> None:
+        if self._timers.get(key) is None:
+            self.schedule(key, delay_ms, action)
+
+    def is_set(self, key: Hashable) -> bool:
+        return self._timers.get(key) is not None
+
+    def cancel(self, key: Hashable) -> None:
+        self._timers.cancel(key)
+
+
+class ActionTimer(KeyedTimer):
+    __slots__ = ("action", "modern")
+
+    def __init__(self, modern: ModernTimers, action: Action) -> None:
+        super().__init__()
+        self.modern = modern
+        self.action = action
+
+    def fire(self) -> None:
+        self.action(self._retry)
+
+    def _retry(self) -> None:
+        self.modern.schedule_if_absent(self.key, RETRY_MS, self.action)

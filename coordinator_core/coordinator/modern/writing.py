@@ -1,0 +1,44 @@
+"""Writes the records of a request or timer: replay, append, answer; revert after a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.turn import Turn
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import Request, Response
+
+
+def write(
+    turn: Turn,
+    group_id: str,
+    records: list[GroupRecord],
+    on_failure: Callable[[], None] | None = None,
+) -> None:
+    """Replay the records, then append them; if the append fails, revert them and call on_failure.
+
+    Answer requests after this call, by ``answer``.
+    """
+    if not records:
+        return
+    reverts = turn.replayed(records)
+    encoded = [record.encoded() for record in records]
+
+    def appended(error: Errors) -> None:
+        if error is Errors.NONE:
+            return
+        for revert in reversed(reverts):
+            revert()
+        if on_failure is not None:
+            on_failure()
+
+    turn.append_to(group_id, turn.partition_of(group_id), encoded, appended)
+
+
+def answer(
+    turn: Turn, request: Request, response: Response, refusal: Callable[[Errors], Response]
+) -> None:
+    """Answer once all earlier appends have ended; ``refusal`` answers after a failed append."""
+    errors = turn.era.group_store_errors
+    turn.answer(request, response, lambda error: refusal(errors.get(error, error)))
