@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
+from urllib.parse import unquote
 
 from delta.exceptions import (
     ConcurrentAppendException,
@@ -125,6 +126,8 @@ class SparkLake(Lake):
         files = delta.file_uris()
         if len(files) > _FEW_FILES or delta.protocol().min_reader_version > 1:
             return None
+        if not all(unquote(file).isascii() for file in files):
+            return None  # Spark takes each byte of a name's UTF-8 in a path for a character
         return StructType.fromJson(json.loads(delta.schema().to_json())), files
 
     def _append(self, table: str, rows: DataFrame) -> None:

@@ -63,7 +63,8 @@ GROWN = line("21 01:00:00,003", "Stabilized group g generation 3 (__consumer_off
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(engine, tmp_path_factory):
+    """The inputs of one engine's runs; a log grows between the runs."""
     root = tmp_path_factory.mktemp("inputs")
     files = {
         "data/__consumer_offsets-3/0.log": SEGMENT + TAIL,
