@@ -40,5 +40,5 @@ def test_every_scenario_gives_the_trace_of_the_era(era):
 
 
 def test_no_scenario_or_trace_is_missing():
-    assert len(SCENARIOS) == 190
-    assert [len(rows(f"traces-{era}.jsonl.gz")) for era in ("4.1", "3.9", "2.5")] == [190] * 3
+    assert len(SCENARIOS) == 208
+    assert [len(rows(f"traces-{era}.jsonl.gz")) for era in ("4.1", "3.9", "2.5")] == [208] * 3
