@@ -27,6 +27,8 @@ rank in a sorted list, for a member.
 - roundrobin:     roundrobin
 - sticky/:        sticky and cooperative-sticky
 - uniform/:       the coordinator's uniform assignor
+- simple/:        the coordinator's assignor of share groups, of topic ids
+- sticky_tasks/:  the coordinator's assignor of streams groups, of tasks
 - model:          Topics, Member, Assignment, the signature, the errors
 - members:        orders of members; which members subscribe to a topic
 - subscriptions:  owned partitions as consumers send them and as assignors read them

@@ -175,6 +175,12 @@ class PartitionAssignorError(AssignorError):
     kafka_name = "PartitionAssignorException"
 
 
+class NoSuchElement(AssignorError):
+    """The share group assignor gives partitions to members after all are full."""
+
+    kafka_name = "NoSuchElementException"
+
+
 class Endless(AssignorError):
     """Kafka's sticky assignor would move the same partitions in circles and never return."""
 

@@ -19,6 +19,7 @@ assignors                    java.util.HashMap in every version
 
 hash_codes     hash codes of strings and topic partitions; the partition a group belongs to
 java_maps      java.util.HashMap
+hash_tables    java.util.HashMap, HashSet and PriorityQueue of any keys, with values
 scala_maps     Scala 2.11, 2.12 and 2.13: mutable HashMap, immutable Map, and their conversions
 timeline_maps  org.apache.kafka.timeline.TimelineHashMap, which can revert to a snapshot
 strings        String.compareTo

@@ -5,6 +5,7 @@ The partition of a group in `__consumer_offsets` follows from ``String.hashCode`
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode
 from functools import lru_cache
 
 TopicPartition = tuple[str, int]
@@ -74,3 +75,16 @@ def partition_for(group_id: str, partitions: int = 50) -> int:
     ``partitions``: offsets.topic.num.partitions.
     """
     return utils_abs(string_hash(group_id)) % partitions
+
+
+@lru_cache(maxsize=1 << 16)
+def uuid_hash(text: str) -> int:
+    """``Uuid.hashCode`` of a topic id in Kafka's text form, 22 characters of base64."""
+    data = urlsafe_b64decode(text + "==")
+    folded = int.from_bytes(data[:8], "big") ^ int.from_bytes(data[8:], "big")
+    return to_int32(folded >> 32 ^ folded)
+
+
+def record_hash(first: int, second: int) -> int:
+    """The hash code of a Java record with two fields, from theirs."""
+    return to_int32(31 * first + second)

@@ -8,6 +8,7 @@ from typing import Any
 
 from coordinator_core.assignors import ASSIGNORS, AssignorError, Topics
 from coordinator_core.assignors.subscriptions import as_sent
+from tools.assignor_differential.group_cases import GROUP_CASES
 
 Case = dict[str, Any]
 
@@ -21,6 +22,8 @@ WEIGHTS = {
     "uniform": 3,
     "roundrobin": 2,
     "server-range": 1,
+    "simple": 4,
+    "sticky-tasks": 4,
 }
 
 
@@ -28,7 +31,10 @@ def case(seed: int, number: int) -> Case:
     """Returns a case that depends on the seed and the number only."""
     rnd = random.Random(f"{seed}/{number}")
     assignor = rnd.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
-    return _Maker(rnd, assignor).case(f"{seed}-{number}")
+    name = f"{seed}-{number}"
+    if assignor in GROUP_CASES:
+        return GROUP_CASES[assignor](rnd, name)
+    return _Maker(rnd, assignor).case(name)
 
 
 class _Maker:

@@ -14,6 +14,7 @@ import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.apache.kafka.common.TopicPartition;
 
 /**
@@ -38,9 +39,28 @@ public final class Main {
         var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line; (line = lines.readLine()) != null; ) {
             JsonNode read = JSON.readTree(line);
-            OUT.println(JSON.writeValueAsString(answer(Case.read(read, read.get("assignor").asText()))));
+            OUT.println(JSON.writeValueAsString(answer(read)));
             OUT.flush();
         }
+    }
+
+    private static Map<String, Object> answer(JsonNode read) {
+        return switch (read.get("assignor").asText()) {
+            case "simple" -> answer(read, () -> new ShareAssignorRun().answer(read));
+            case "sticky-tasks" -> answer(read, () -> new TaskAssignorRun(TaskCase.read(read)).answer());
+            default -> answer(Case.read(read, read.get("assignor").asText()));
+        };
+    }
+
+    private static Map<String, Object> answer(JsonNode read, Supplier<Map<String, Object>> run) {
+        Map<String, Object> row = new LinkedHashMap<>();
+        row.put("case", read.get("case").asText());
+        try {
+            row.put("assignment", run.get());
+        } catch (RuntimeException thrown) {
+            row.put("error", thrown.getClass().getSimpleName());
+        }
+        return row;
     }
 
     private static Map<String, Object> answer(Case groupCase) {
