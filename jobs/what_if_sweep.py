@@ -25,7 +25,6 @@ from coordinator_core.incident import incarnations
 from coordinator_core.lives import classify_lives, is_flapping
 from coordinator_core.protocol.errors import CoordinatorBug
 from coordinator_core.whatif import (
-    GRID,
     UNCHANGED,
     Advice,
     Baseline,
@@ -36,8 +35,11 @@ from coordinator_core.whatif import (
     SettingsChange,
     advise,
     baseline_of,
+    candidates,
     observed,
     predict_each,
+    refusals,
+    with_both_instance_ids,
 )
 from jobs.command_line.arguments import open_existing_lake
 from jobs.command_line.config import Config
@@ -48,6 +50,7 @@ from jobs.engine.keeping import kept
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake, schema_of
 from jobs.replay.group_rows import LAST_COMMIT, Row, evidence_by_group, quoted, unpacked
+from jobs.what_if.advice_columns import ADVICE_TEXTS
 from jobs.what_if.last_commits import last_commits_sql
 
 READS = (
@@ -64,9 +67,14 @@ SEEDS = 3
 
 
 def what_if(
-    tables: dict[str, DataFrame], changes: tuple[SettingsChange, ...] = GRID, seeds: int = SEEDS
+    tables: dict[str, DataFrame],
+    changes: tuple[SettingsChange, ...] | None = None,
+    seeds: int = SEEDS,
 ) -> DataFrame:
-    """One row per group, with a column per table of WRITES: an array of the group's rows."""
+    """One row per group, with a column per table of WRITES: an array of the group's rows.
+
+    ``changes`` None: the candidates of each group; else those that its brokers and clients accept.
+    """
     grouped = evidence_by_group(
         tables["timeline"],
         tables["group_events"],
@@ -98,7 +106,7 @@ def _last_ms(table: DataFrame, time: str) -> int:
 
 
 def _predict_group(
-    schema: pa.Schema, until_ms: int, changes: tuple[SettingsChange, ...], seeds: int
+    schema: pa.Schema, until_ms: int, changes: tuple[SettingsChange, ...] | None, seeds: int
 ) -> Callable[[pa.Table], pa.Table]:
     """Predicts one group; ``schema`` comes from the driver, as workers have no SparkSession."""
 
@@ -115,7 +123,7 @@ def _rows_of_group(
     event_rows: list[Row],
     record_rows: list[Row],
     until_ms: int,
-    changes: tuple[SettingsChange, ...],
+    changes: tuple[SettingsChange, ...] | None,
     seeds: int,
 ) -> Row:
     """A group that cannot be simulated has no rows but an advice that says why."""
@@ -128,16 +136,28 @@ def _rows_of_group(
             last_commit_ms={row["member_id"]: row["at_ms"] for row in commits},
             until_ms=until_ms,
         )
-        model, *predicted = predict_each(baseline, (UNCHANGED, *changes), seeds=seeds)
+        tried = with_both_instance_ids(baseline, _changes_of(baseline, changes))
+        model, *predicted = predict_each(baseline, (UNCHANGED, *tried), seeds=seeds)
     except (NotAConsumerGroup, CoordinatorBug) as error:
-        none = Advice(None, Figures(0, 0, 0, 0), 0.0, f"no prediction: {error}")
-        return {"process_lives": [], "what_if": [], "advice": [_advice(keys, none, None)]}
+        return {"process_lives": [], "what_if": [], "advice": [keys | _no_advice(error)]}
     period = {"from_time": _time(baseline.from_ms), "to_time": _time(baseline.to_ms)}
+    figures = observed(baseline)
+    advice = _advice(advise(baseline, figures, model, predicted))
     return {
         "process_lives": [keys | row for row in lives_rows(baseline)],
-        "what_if": [keys | row | period for row in figure_rows(baseline, model, predicted)],
-        "advice": [_advice(keys, advise(baseline, model, predicted), period)],
+        "what_if": [
+            keys | row | period for row in figure_rows(baseline, figures, model, predicted)
+        ],
+        "advice": [keys | advice | period],
     }
+
+
+def _changes_of(
+    baseline: Baseline, changes: tuple[SettingsChange, ...] | None
+) -> list[SettingsChange]:
+    if changes is None:
+        return candidates(baseline)
+    return [each for each in changes if not any(refusals(baseline, each))]
 
 
 def lives_rows(baseline: Baseline) -> Iterator[Row]:
@@ -186,11 +206,11 @@ def lives_rows(baseline: Baseline) -> Iterator[Row]:
 
 
 def figure_rows(
-    baseline: Baseline, model: Prediction, predicted: list[Prediction]
+    baseline: Baseline, figures: Figures, model: Prediction, predicted: list[Prediction]
 ) -> Iterator[Row]:
-    """Rows of what_if, without cluster, group and period."""
+    """Rows of what_if, without cluster, group and period; ``figures``: observed."""
     era = baseline.explained.era.name
-    as_observed = Prediction(UNCHANGED, [observed(baseline)])
+    as_observed = Prediction(UNCHANGED, [figures])
     yield {"era": era} | _figures("observed", as_observed) | {"seeds": 0}
     yield {"era": era} | _figures("model", model)
     for each in predicted:
@@ -205,26 +225,30 @@ def _figures(basis: str, each: Prediction) -> Row:
     return row
 
 
-def _advice(keys: Row, advice: Advice, period: Row | None) -> Row:
-    return (
-        keys
-        | {
-            "setting": None if advice.change is None else str(advice.change),
-            "saved_unavailable_partition_ms": advice.saved.unavailable_partition_ms,
-            "saved_not_stable_ms": advice.saved.not_stable_ms,
-            "saved_rebalances": advice.saved.rebalances,
-            "share_saved": advice.share,
-            "sentence": advice.sentence,
-        }
-        | (period or {"from_time": None, "to_time": None})
-    )
+def _advice(advice: Advice) -> Row:
+    return _saved(advice.saved) | {
+        "setting": None if advice.change is None else str(advice.change),
+        "share_saved": advice.share,
+        "sentence": advice.sentence,
+        **{name: getattr(advice, name) for name in ADVICE_TEXTS},
+    }
+
+
+def _no_advice(error: Exception) -> Row:
+    columns: Row = dict.fromkeys(("setting", *ADVICE_TEXTS, "from_time", "to_time"))
+    nothing = _saved(Figures(0, 0, 0, 0))
+    return columns | nothing | {"share_saved": 0.0, "sentence": f"no prediction: {error}"}
+
+
+def _saved(saved: Figures) -> Row:
+    return {f"saved_{name}": value for name, value in saved._asdict().items()}
 
 
 def _time(at_ms: int) -> datetime:
     return datetime.fromtimestamp(at_ms / 1000, UTC)
 
 
-def run(lake: Lake, changes: tuple[SettingsChange, ...] = GRID, seeds: int = SEEDS) -> None:
+def run(lake: Lake, changes: tuple[SettingsChange, ...] | None = None, seeds: int = SEEDS) -> None:
     tables = {name: lake.read(name) for name in READS}
     with kept(what_if(tables, changes, seeds)) as predictions:
         for table in WRITES:
@@ -242,14 +266,14 @@ def run_all(
 ) -> None:
     """Predict all groups of a cluster into the tables, and print each group's advice."""
     try:
-        changes = tuple(SettingsChange.of(text.split()) for text in combinations) or GRID
+        changes = tuple(SettingsChange.of(text.split()) for text in combinations)
     except InvalidSetting as error:
         raise UsageError(f"--set {error}") from None
     if seeds < 1:
         raise UsageError(f"--seeds {seeds}: must be at least 1")
     opened_lake = open_existing_lake(lake, cluster_id, config)
     with spinner("what-if-sweep"):
-        run(opened_lake, changes, seeds)
+        run(opened_lake, changes or None, seeds)
     sql = f"""SELECT group_id, setting, ROUND(100 * share_saved) AS percent_saved, sentence
         FROM advice WHERE cluster_id = {quoted(cluster_id)} ORDER BY
         saved_unavailable_partition_ms DESC, group_id"""

@@ -24,26 +24,34 @@ The group runs alone on one healthy broker of its era: failed appends, moved coo
 competing load are not simulated.  A process restarts when it did, whatever the settings.  Only
 groups whose protocol type is "consumer" have a client model; others raise NotAConsumerGroup.
 
-- settings:  `SettingsChange`, parsed from KEY=VALUE, with its cost; `GRID`, the default changes
-- baseline:  `baseline_of`, what the simulation needs to know about a group: process lives, client
-             libraries, topics, assignor, heartbeat interval, era
-- predict:   `predict`, `predict_each`: the baseline's process lives under changed settings;
-             `instance_ids_of`, `other_instance_ids`: where static members' names come from
-- observed:  the figures from evidence alone
-- ownership: time without an owner within a period
-- figures:   the four figures; `Prediction`, one result per seed
-- advice:    the cheapest change that saves most of the unavailable time
+- settings:      `SettingsChange`, parsed from KEY=VALUE, with its cost; `GRID`, the default changes
+- kafka_names:   Kafka's names of the settings
+- limits:        what a group's brokers and clients would refuse
+- candidates:    the default changes, fitted to a group
+- baseline:      `baseline_of`, what the simulation needs to know about a group: process lives,
+                 client libraries, topics, assignor, heartbeat interval, era
+- predict:       `predict`, `predict_each`: the baseline's process lives under changed settings;
+                 `instance_ids_of`, `other_instance_ids`: where static members' names come from
+- observed:      the figures from evidence alone
+- ownership:     time without an owner within a period
+- figures:       the four figures; `Prediction`, one result per seed
+- advice:        the cheapest change that saves most of the unavailable time, and what was rejected
+- reasons:       why a change helps, what it risks, what its prediction assumes
+- config_blocks: the lines to paste into configurations
 """
 
 from coordinator_core.whatif.advice import Advice, advise
 from coordinator_core.whatif.baseline import Baseline, NotAConsumerGroup, baseline_of
+from coordinator_core.whatif.candidates import candidates
 from coordinator_core.whatif.figures import Figures, Prediction
+from coordinator_core.whatif.limits import check, refusals
 from coordinator_core.whatif.observed import observed
 from coordinator_core.whatif.predict import (
     instance_ids_of,
     other_instance_ids,
     predict,
     predict_each,
+    with_both_instance_ids,
 )
 from coordinator_core.whatif.settings import (
     GRID,
@@ -66,9 +74,13 @@ __all__ = [
     "SettingsChange",
     "advise",
     "baseline_of",
+    "candidates",
+    "check",
     "instance_ids_of",
     "observed",
     "other_instance_ids",
     "predict",
     "predict_each",
+    "refusals",
+    "with_both_instance_ids",
 ]

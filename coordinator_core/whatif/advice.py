@@ -1,58 +1,99 @@
-"""The cheapest change that saves most of a group's unavailable partition time, and why."""
+"""The cheapest change that saves most of a group's partition downtime: why, at what risk, and what
+was rejected.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from coordinator_core.whatif.baseline import Baseline
+from coordinator_core.whatif.config_blocks import broker_properties, client_properties
 from coordinator_core.whatif.figures import Figures, Prediction
-from coordinator_core.whatif.settings import SettingsChange
+from coordinator_core.whatif.kafka_names import listed
+from coordinator_core.whatif.predict import instance_ids_of
+from coordinator_core.whatif.reasons import assumption_of, reasons_of, risks_of
+from coordinator_core.whatif.settings import UNCHANGED, SettingsChange
 
 # The best change must save at least this share of the unavailable partition time ...
 _MIN_SHARE = 0.1
 # ... and a cheaper change is advised if it saves at least this share of what the best one saves.
 _SHARE_OF_BEST = 0.85
+# Without a log, expired sessions look like members that left.
+_MAX_CONFIDENCE_WITHOUT_LOG = 0.5
 
 
-class Advice(NamedTuple):
-    """``change`` None: nothing to gain.  ``saved``: the model under unchanged settings minus the
-    prediction.  ``share``: the share of the partition downtime that the change saves, 0 to 1.
+@dataclass(frozen=True)
+class Advice:
+    """``predicted``: of the advised change, or of the unchanged settings: nothing to gain.
+
+    ``share``: the share of the partition downtime that the change saves, 0 to 1.  ``risk``: what
+    the change costs.  ``rejected``: the alternative, and why not.  ``worse``: the changes that make
+    the partition downtime longer in every seed.  ``confidence``: 0 to 1, as near as the model of
+    the unchanged settings comes to the observed figures.  ``assumption``: where instance ids come
+    from, and what the other source would change.
     """
 
-    change: SettingsChange | None
-    saved: Figures
+    unchanged: Prediction
+    predicted: Prediction
+    observed: Figures
     share: float
     sentence: str
+    client_properties: str | None
+    broker_properties: str | None
+    risk: str | None
+    rejected: str | None
+    worse: str | None
+    instance_ids: str | None
+    assumption: str | None
+    confidence: float
+    confidence_reason: str
+
+    @property
+    def change(self) -> SettingsChange | None:
+        """None: nothing to gain."""
+        return None if self.predicted.change == UNCHANGED else self.predicted.change
+
+    @property
+    def saved(self) -> Figures:
+        """The model under unchanged settings minus the prediction."""
+        pairs = zip(self.unchanged.median, self.predicted.median, strict=True)
+        return Figures(*(before - after for before, after in pairs))
 
 
-_NOTHING = Figures(0, 0, 0, 0)
-
-
-def advise(baseline: Baseline, unchanged: Prediction, changed: Sequence[Prediction]) -> Advice:
+def advise(
+    baseline: Baseline, observed: Figures, unchanged: Prediction, changed: Sequence[Prediction]
+) -> Advice:
     """The change to recommend; only savings that every seed shows count."""
-    now = unchanged.median
+    chosen = _chosen(unchanged, changed)
+    change = chosen.change
+    confidence, reason = _confidence(baseline, observed, unchanged)
+    return Advice(
+        unchanged=unchanged,
+        predicted=chosen,
+        observed=observed,
+        share=_share(unchanged, chosen),
+        sentence=_sentence(baseline, unchanged, chosen),
+        client_properties=client_properties(baseline, change),
+        broker_properties=broker_properties(change),
+        risk=risks_of(baseline, change),
+        rejected=_rejected(unchanged, chosen, changed),
+        worse=worse_changes(unchanged, changed),
+        instance_ids=instance_ids_of(baseline, change),
+        assumption=assumption_of(baseline, chosen, changed),
+        confidence=confidence,
+        confidence_reason=reason,
+    )
+
+
+def _chosen(unchanged: Prediction, changed: Sequence[Prediction]) -> Prediction:
+    """The cheapest of the good changes; ``unchanged`` if none saves enough."""
     savings = [(each, _share(unchanged, each)) for each in changed if _is_sure(unchanged, each)]
     best = max((share for _, share in savings), default=0.0)
     if best < _MIN_SHARE:
-        text = "nothing to gain: no change saves 10% or more of the partition downtime"
-        if now.unavailable_partition_ms == 0:
-            text = "nothing to gain: all partitions always had an owner"
-        return Advice(None, _NOTHING, 0.0, text + _fewer_rebalances(now, changed))
+        return unchanged
     good = [(each, share) for each, share in savings if share >= _SHARE_OF_BEST * best]
-    chosen, share = min(good, key=lambda saving: (saving[0].change.cost, -saving[1]))
-    then = chosen.median
-    saved = Figures(*(before - after for before, after in zip(now, then, strict=True)))
-    return Advice(chosen.change, saved, share, _sentence(baseline, chosen.change, now, then))
-
-
-def _fewer_rebalances(now: Figures, changed: Sequence[Prediction]) -> str:
-    """The change with the fewest rebalances, and what it costs, if it halves their number."""
-    fewest = min(changed, key=lambda each: (each.median.rebalances, each.change.cost), default=None)
-    if fewest is None or fewest.median.rebalances > now.rebalances // 2:
-        return ""
-    then = fewest.median
-    return f"; {fewest.change}: {_rebalances(now, then)}, but {_downtime(now, then)}"
+    return min(good, key=lambda saving: (saving[0].change.cost, -saving[1]))[0]
 
 
 def _share(unchanged: Prediction, changed: Prediction) -> float:
@@ -68,18 +109,105 @@ def _is_sure(unchanged: Prediction, changed: Prediction) -> bool:
     )
 
 
-def _sentence(baseline: Baseline, change: SettingsChange, now: Figures, then: Figures) -> str:
-    reasons = [
-        reason
-        for reason in (_static(baseline, change), _cooperative(change), _timeouts(change))
-        if reason
-    ]
+def _sentence(baseline: Baseline, unchanged: Prediction, chosen: Prediction) -> str:
+    now = unchanged.median
+    if chosen is not unchanged:
+        figures = f"{_rebalances(now, chosen.median)}, {_downtime(now, chosen.median)}"
+        first = f"{chosen.change.in_kafka_names()}: {figures}"
+        return "; ".join([first, *reasons_of(baseline, chosen.change)])
+    if now.unavailable_partition_ms == 0:
+        return "nothing to gain: all partitions always had an owner"
+    return "nothing to gain: no change surely saves 10% or more of the partition downtime"
+
+
+def _rejected(
+    unchanged: Prediction, chosen: Prediction, changed: Sequence[Prediction]
+) -> str | None:
+    """The alternative that saves most rebalances or downtime, and why it is not advised."""
+    without_effect = (unchanged.outcomes, chosen.outcomes)
+    others = [each for each in changed if each.outcomes not in without_effect]
+    better = [each for each in others if _share(unchanged, each) > 0]
+    fewest = min(others, key=_by_rebalances, default=None)
+    if fewest is None:
+        return None
+    halves = fewest.median.rebalances <= unchanged.median.rebalances // 2
+    if not better or (chosen is unchanged and halves):
+        return f"{fewest.change.in_kafka_names()}: {_against(unchanged, fewest, chosen)}"
+    best = min(better, key=_by_downtime)
+    return f"{best.change.in_kafka_names()}: {_against(unchanged, best, chosen)}"
+
+
+def _by_rebalances(each: Prediction) -> tuple[int, int]:
+    return each.median.rebalances, each.change.cost
+
+
+def _by_downtime(each: Prediction) -> tuple[int, int]:
+    return each.median.unavailable_partition_ms, each.change.cost
+
+
+def _against(unchanged: Prediction, other: Prediction, chosen: Prediction) -> str:
+    """The figures of a rejected change, and what speaks against it."""
+    now, then = unchanged.median, other.median
     figures = f"{_rebalances(now, then)}, {_downtime(now, then)}"
-    return "; ".join([f"{change}: {figures}", *reasons])
+    if then.unavailable_partition_ms > now.unavailable_partition_ms:
+        return f"{_rebalances(now, then)}, but {_downtime(now, then)}"
+    if then.not_stable_ms > now.not_stable_ms:
+        return f"{figures}, but {_seconds(then.not_stable_ms)} in rebalances instead of" + (
+            f" {_seconds(now.not_stable_ms)}"
+        )
+    if other.maximum.unavailable_partition_ms >= unchanged.minimum.unavailable_partition_ms:
+        return f"{figures}, but not in every simulation"
+    if _share(unchanged, other) < _MIN_SHARE:
+        return f"{figures}: too little"
+    if then.unavailable_partition_ms >= chosen.median.unavailable_partition_ms:
+        return f"{figures}: saves less"
+    return f"{figures}: saves little more, and takes more to introduce"
+
+
+def worse_changes(unchanged: Prediction, changed: Sequence[Prediction]) -> str | None:
+    """The changes whose best seed has a longer partition downtime than the worst one without."""
+    limit_ms = unchanged.maximum.unavailable_partition_ms
+    worse = [each for each in changed if each.minimum.unavailable_partition_ms > limit_ms]
+    if not worse:
+        return None
+    texts = [
+        f"{each.change.in_kafka_names()} ({_seconds(each.median.unavailable_partition_ms)})"
+        for each in sorted(worse, key=lambda each: each.change.cost)
+    ]
+    now = _seconds(unchanged.median.unavailable_partition_ms)
+    return f"longer partition downtime than {now}: {listed(texts, '; ')}"
+
+
+def _confidence(baseline: Baseline, observed: Figures, unchanged: Prediction) -> tuple[float, str]:
+    """How near the model under unchanged settings comes to the observed figures, and the figures
+    that say so.
+    """
+    model = unchanged.median
+    compared = (
+        (observed.rebalances, model.rebalances),
+        (observed.unavailable_partition_ms, model.unavailable_partition_ms),
+    )
+    nearness = min(min(pair) / max(pair) if max(pair) else 1.0 for pair in compared)
+    reason = (
+        f"the model has {model.rebalances} of {observed.rebalances} observed rebalances and"
+        f" {_seconds(model.unavailable_partition_ms)} of"
+        f" {_seconds(observed.unavailable_partition_ms)} observed partition downtime"
+    )
+    if any(_logged(baseline)):
+        return round(nearness, 2), reason
+    reason += "; without the broker's log, expired sessions look like members that left"
+    return round(min(nearness, _MAX_CONFIDENCE_WITHOUT_LOG), 2), reason
+
+
+def _logged(baseline: Baseline) -> Iterator[bool]:
+    for explained in baseline.explained.incarnations:
+        for generation in explained.generations:
+            yield generation.is_logged
 
 
 def _rebalances(now: Figures, then: Figures) -> str:
-    return f"{then.rebalances} rebalances instead of {now.rebalances}"
+    noun = "rebalance" if then.rebalances == 1 else "rebalances"
+    return f"{then.rebalances} {noun} instead of {now.rebalances}"
 
 
 def _downtime(now: Figures, then: Figures) -> str:
@@ -87,41 +215,6 @@ def _downtime(now: Figures, then: Figures) -> str:
         f"partition downtime {_seconds(then.unavailable_partition_ms)} instead of"
         f" {_seconds(now.unavailable_partition_ms)} (partition-seconds)"
     )
-
-
-def _static(baseline: Baseline, change: SettingsChange) -> str | None:
-    if change.membership != "static":
-        return None
-    downtimes_ms = [
-        life.started.at_ms - previous.ended.at_ms
-        for process in baseline.processes
-        for previous, life in zip(process.lives, process.lives[1:], strict=False)
-        if previous.ended is not None
-    ]
-    session_ms = change.session_timeout_ms or max(
-        life.member.session_timeout_ms for process in baseline.processes for life in process.lives
-    )
-    within = sum(each < session_ms for each in downtimes_ms)
-    return (
-        f"{within} of {len(downtimes_ms)} restarts took less than the session timeout of"
-        f" {_seconds(session_ms)}: static members then keep their partitions without a rebalance"
-    )
-
-
-def _cooperative(change: SettingsChange) -> str | None:
-    if change.protocol != "cooperative":
-        return None
-    return "members revoke only the partitions that move to another member"
-
-
-def _timeouts(change: SettingsChange) -> str | None:
-    if change.rebalance_timeout_ms is not None:
-        return "applications may take longer between polls before they leave the group"
-    if change.initial_rebalance_delay_ms is not None:
-        return "the broker waits longer for members before the first generation"
-    if change.session_timeout_ms is not None and change.membership is None:
-        return "members may send no heartbeat for longer before their session expires"
-    return None
 
 
 def _seconds(ms: int) -> str:

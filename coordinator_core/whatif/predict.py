@@ -163,6 +163,19 @@ def other_instance_ids(baseline: Baseline, change: SettingsChange) -> SettingsCh
     return replace(change, instance_ids=ORDINAL if source == PROCESS else PROCESS)
 
 
+def with_both_instance_ids(
+    baseline: Baseline, changes: Iterable[SettingsChange]
+) -> Iterable[SettingsChange]:
+    """The changes; where the source of instance ids matters, one with each source."""
+    for change in changes:
+        other = other_instance_ids(baseline, change)
+        if other is None:
+            yield change
+        else:
+            yield replace(change, instance_ids=instance_ids_of(baseline, change))
+            yield other
+
+
 def _groups(
     baseline: Baseline, change: SettingsChange, delay_ms: int = _HEARTBEAT_DELAY_MS
 ) -> dict[str, GroupSpec]:

@@ -1,4 +1,7 @@
-"""The settings that a prediction can change, as KEY=VALUE, and the cost of changing them."""
+"""The settings that a prediction can change, as KEY=VALUE, and the cost of changing them.
+
+Each setting has a short name and, but for ``era`` and ``protocol``, Kafka's own name.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass, fields
 
 from coordinator_core.assignors import CLIENT_ASSIGNORS
 from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.whatif.kafka_names import INSTANCE_ID, SETTING_OF, STRATEGY, short_settings
 
 COOPERATIVE = "cooperative-sticky"
 EAGER = "range"
@@ -38,33 +42,54 @@ class SettingsChange:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> SettingsChange:
-        """Parse KEY=VALUE texts such as ``membership=static``.  Raises InvalidSetting."""
+        """Parse KEY=VALUE texts such as ``membership=static`` or ``session.timeout.ms=45000``.
+        Raises InvalidSetting.
+        """
         values: dict[str, str | int] = {}
         for text in texts:
-            name, _, value = text.partition("=")
-            if name not in SETTINGS:
-                raise InvalidSetting(
-                    f"{text}: unknown setting; must be one of {', '.join(SETTINGS)}"
-                )
-            if name in values:
-                raise InvalidSetting(f"{text}: {name} is given twice")
-            values[name] = _value(name, value, text)
+            for name, value in short_settings(text):
+                if name not in SETTINGS:
+                    names = ", ".join([*SETTINGS, *SETTING_OF])
+                    raise InvalidSetting(f"{text}: unknown setting; must be one of {names}")
+                if name in values:
+                    raise InvalidSetting(f"{text}: {name} is given twice")
+                values[name] = _value(name, value, text)
         if "instance_ids" in values and values.get("membership") != "static":
             raise InvalidSetting(f"instance_ids={values['instance_ids']}: needs membership=static")
         return cls(**values)  # type: ignore[arg-type]  # _value matches each name
 
     def __str__(self) -> str:
+        return " ".join(f"{name}={value}" for name, value in self._values()) or "unchanged"
+
+    def in_kafka_names(self) -> str:
+        """The change with Kafka's names of the settings."""
+        names = {short: name for name, short in SETTING_OF.items()}
+        texts = [
+            f"{names.get(name, name)}={value}"
+            for name, value in self._values()
+            if name in _COMMON_NAMES
+        ]
+        if self.membership == "static":
+            source = "a name that lasts" if self.instance_ids == ORDINAL else "process name"
+            texts.insert(0, f"{INSTANCE_ID} ({source})")
+        elif self.membership is not None:
+            texts.insert(0, f"no {INSTANCE_ID}")
+        if self.assignors is not None:
+            texts.append(f"{STRATEGY}={self.assignors[0]}")
+        return ", ".join(texts) or "unchanged"
+
+    def _values(self) -> list[tuple[str, str | int]]:
         values = [(name, getattr(self, name)) for name in SETTINGS]
-        texts = [f"{name}={value}" for name, value in values if value is not None]
-        return " ".join(texts) or "unchanged"
+        return [(name, value) for name, value in values if value is not None]
 
     @property
     def cost(self) -> int:
         """Effort of the change: 1 for a consumer setting; 2 for instance ids of all processes, or
         for another protocol, which takes two deployments; 4 for a setting of all the broker's
-        groups; 8 for another broker version.
+        groups, or for processes whose names last; 8 for another broker version.
         """
-        return sum(_COSTS[name] for name in SETTINGS if getattr(self, name) is not None)
+        costs = sum(_COSTS[name] for name in SETTINGS if getattr(self, name) is not None)
+        return costs + (_LASTING_NAMES_COST if self.instance_ids == ORDINAL else 0)
 
     @property
     def assignors(self) -> tuple[str, ...] | None:
@@ -85,6 +110,9 @@ _COSTS = {
     "assignor": 1,
     "era": 8,
 }
+_LASTING_NAMES_COST = 4
+# Settings that have the same value in Kafka's configuration.
+_COMMON_NAMES = ("session_timeout_ms", "rebalance_timeout_ms", "initial_rebalance_delay_ms", "era")
 _CHOICES = {
     "membership": ("static", "dynamic"),
     "instance_ids": (PROCESS, ORDINAL),

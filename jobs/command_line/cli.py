@@ -415,9 +415,12 @@ def what_if(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Changed setting: membership=static|dynamic, protocol=eager|cooperative, "
-            "session_timeout_ms, rebalance_timeout_ms, initial_rebalance_delay_ms, assignor, era; "
-            "default: try twelve combinations and give advice.",
+            help="Changed setting, by its short name or Kafka's: membership=static|dynamic, "
+            "instance_ids=process|ordinal (both: group.instance.id), protocol=eager|cooperative or "
+            "assignor (partition.assignment.strategy), session_timeout_ms (session.timeout.ms), "
+            "rebalance_timeout_ms (max.poll.interval.ms), initial_rebalance_delay_ms "
+            "(group.initial.rebalance.delay.ms), era; "
+            "default: try up to twelve changes and give advice.",
         ),
     ] = None,
     more: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...")] = None,
@@ -448,7 +451,7 @@ def what_if_sweep(
         typer.Option(
             "--set",
             metavar="'KEY=VALUE ...'",
-            help="A combination to try; repeatable. Default: twelve combinations.",
+            help="A combination to try; repeatable. Default: up to twelve combinations.",
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Number of runs per combination.")] = 3,

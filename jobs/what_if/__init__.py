@@ -7,6 +7,7 @@ last commit of each departed member, because auto-commits show until when a proc
 One group is read with DuckDB, without a JVM; jobs.what_if_sweep predicts all groups by Spark into
 the tables process_lives, what_if and advice.
 
-- command:      `regroup what-if` of one group: observed, model and predicted figures; advice
-- last_commits: SQL for the last commit of each departed member, for Spark and DuckDB
+- command:        `regroup what-if` of one group: observed, model and predicted figures; advice
+- advice_columns: the fields of advice that table and JSON share
+- last_commits:   SQL for the last commit of each departed member, for Spark and DuckDB
 """

@@ -11,7 +11,6 @@ from typing import Any
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident import incarnations
 from coordinator_core.whatif import (
-    GRID,
     UNCHANGED,
     Advice,
     Baseline,
@@ -22,19 +21,27 @@ from coordinator_core.whatif import (
     SettingsChange,
     advise,
     baseline_of,
+    candidates,
+    check,
+    instance_ids_of,
     observed,
     predict_each,
+    with_both_instance_ids,
 )
+from coordinator_core.whatif.advice import worse_changes
+from coordinator_core.whatif.config_blocks import broker_properties, client_properties
+from coordinator_core.whatif.reasons import assumption_of
 from jobs.console.errors import UsageError
-from jobs.console.printing import Format, jsonable, print_rows, time_text
+from jobs.console.printing import Format, jsonable, print_rows, printable, time_text
 from jobs.console.spinner import spinner
 from jobs.replay.group_rows import FOREVER_MS, Row, group_rows, moment_ms, quoted, rows
+from jobs.what_if.advice_columns import ADVICE_TEXTS
 from jobs.what_if.last_commits import last_commits_sql
 
 
 @dataclass(frozen=True)
 class WhatIfOptions:
-    """``settings``: KEY=VALUE; without any, all changes of GRID are tried, and advice is given.
+    """``settings``: KEY=VALUE; without any, the group's candidates are tried, and advice is given.
 
     ``first``, ``last``: time or date in UTC, as given by the user; None: no limit.
     """
@@ -51,6 +58,10 @@ class WhatIfOptions:
 
 @dataclass(frozen=True)
 class WhatIfResult:
+    """``predicted``: per change; if settings were given, one, and where the source of instance ids
+    matters, a second one with the other source.
+    """
+
     baseline: Baseline
     observed: Figures
     model: Prediction
@@ -71,21 +82,25 @@ def run(options: WhatIfOptions, format: Format) -> None:
 
 
 def evaluate(options: WhatIfOptions) -> WhatIfResult:
-    """Predict the changes.  Raises UsageError for an invalid setting, era or time, and for a group
-    that cannot be simulated.
+    """Predict the changes.  Raises UsageError for an invalid setting, era or time, for a value that
+    the group's brokers or clients would refuse, and for a group that cannot be simulated.
     """
-    try:
-        changes = GRID if not options.settings else (SettingsChange.of(options.settings),)
-    except InvalidSetting as error:
-        raise UsageError(f"--set {error}") from None
     if options.era is not None and options.era not in ERAS:
         raise UsageError(f"--era {options.era}: not one of {', '.join(sorted(ERAS))}")
     if options.seeds < 1:
         raise UsageError(f"--seeds {options.seeds}: must be at least 1")
-    baseline = _baseline(options)
-    model, *predicted = predict_each(baseline, (UNCHANGED, *changes), seeds=options.seeds)
-    advice = None if options.settings else advise(baseline, model, predicted)
-    return WhatIfResult(baseline, observed(baseline), model, predicted, advice)
+    try:
+        change = SettingsChange.of(options.settings)
+        baseline = _baseline(options)
+        check(baseline, change)
+    except InvalidSetting as error:
+        raise UsageError(f"--set {error}") from None
+    changes = [change] if options.settings else candidates(baseline)
+    tried = with_both_instance_ids(baseline, changes)
+    model, *predicted = predict_each(baseline, (UNCHANGED, *tried), seeds=options.seeds)
+    figures = observed(baseline)
+    advice = None if options.settings else advise(baseline, figures, model, predicted)
+    return WhatIfResult(baseline, figures, model, predicted, advice)
 
 
 def _baseline(options: WhatIfOptions) -> Baseline:
@@ -136,7 +151,7 @@ def _baseline(options: WhatIfOptions) -> Baseline:
 def as_json(options: WhatIfOptions, result: WhatIfResult) -> Row:
     """``predicted``: one object if settings were given, else a list, one per change of GRID."""
     baseline = result.baseline
-    predicted = [_prediction(each) for each in result.predicted]
+    predicted = [_prediction(baseline, each) for each in result.predicted]
     row: Row = {
         "cluster_id": options.cluster_id,
         "group_id": options.group_id,
@@ -145,22 +160,35 @@ def as_json(options: WhatIfOptions, result: WhatIfResult) -> Row:
         "era": baseline.explained.era.name,
         "processes": len(baseline.processes),
         "observed": result.observed._asdict(),
-        "model": _prediction(result.model),
+        "model": _prediction(baseline, result.model),
         "predicted": predicted[0] if options.settings else predicted,
     }
+    if options.settings:
+        row["other_instance_ids"] = predicted[1] if len(predicted) > 1 else None
+        change = result.predicted[0].change
+        row["client_properties"] = client_properties(baseline, change)
+        row["broker_properties"] = broker_properties(change)
+        row["worse"] = worse_changes(result.model, result.predicted[:1])
     if result.advice is not None:
-        row["advice"] = {
-            "setting": None if result.advice.change is None else str(result.advice.change),
-            "saved": result.advice.saved._asdict(),
-            "share_saved": round(result.advice.share, 3),
-            "sentence": result.advice.sentence,
-        }
+        row["advice"] = _advice(baseline, result.advice)
     return row
 
 
-def _prediction(each: Prediction) -> Row:
+def _advice(baseline: Baseline, advice: Advice) -> Row:
+    return {
+        "setting": None if advice.change is None else str(advice.change),
+        "saved": advice.saved._asdict(),
+        "share_saved": round(advice.share, 3),
+        "sentence": advice.sentence,
+        "predicted": None if advice.change is None else _prediction(baseline, advice.predicted),
+        **{name: getattr(advice, name) for name in ADVICE_TEXTS},
+    }
+
+
+def _prediction(baseline: Baseline, each: Prediction) -> Row:
     return {
         "setting": str(each.change),
+        "instance_ids": instance_ids_of(baseline, each.change),
         **each.median._asdict(),
         "least": each.minimum._asdict(),
         "most": each.maximum._asdict(),
@@ -183,5 +211,52 @@ def _print_summary(result: WhatIfResult) -> None:
         f"{len(baseline.processes)} processes ({libraries}), {time_text(baseline.from_ms)} to"
         f" {time_text(baseline.to_ms)} UTC, era {era.name} ({era.why})"
     )
-    if result.advice is not None:
-        print(f"advice: {result.advice.sentence}")
+    if result.advice is None:
+        _print_change(result)
+    else:
+        _print_advice(result.advice)
+
+
+def _print_change(result: WhatIfResult) -> None:
+    first = result.predicted[0]
+    _print_lines(
+        ("instance ids", assumption_of(result.baseline, first, result.predicted)),
+        ("worse", worse_changes(result.model, [first])),
+    )
+    _print_blocks(client_properties(result.baseline, first.change), broker_properties(first.change))
+
+
+def _print_advice(advice: Advice) -> None:
+    _print_lines(
+        ("advice", advice.sentence),
+        ("range", None if advice.change is None else _range(advice.predicted)),
+        ("risk", advice.risk),
+        ("instance ids", advice.assumption),
+        ("rejected", advice.rejected),
+        ("worse", advice.worse),
+        ("confidence", f"{advice.confidence:.2f}; {advice.confidence_reason}"),
+    )
+    _print_blocks(advice.client_properties, advice.broker_properties)
+
+
+def _range(each: Prediction) -> str:
+    low, high = each.minimum, each.maximum
+    return (
+        f"over {len(each.outcomes)} simulations: {low.rebalances} to {high.rebalances} rebalances,"
+        f" {low.moved_partitions} to {high.moved_partitions} partitions moved, partition downtime"
+        f" {low.unavailable_partition_ms} to {high.unavailable_partition_ms} ms"
+    )
+
+
+def _print_lines(*lines: tuple[str, str | None]) -> None:
+    for name, text in lines:
+        if text is not None:
+            print(printable(f"{name}: {text}"))
+
+
+def _print_blocks(*blocks: str | None) -> None:
+    """Lines to paste, each block after an empty line."""
+    for block in filter(None, blocks):
+        print()
+        for line in block.splitlines():
+            print(printable(line))

@@ -24,6 +24,7 @@ def test_a_protocol_is_an_assignor():
     ("text", "message"),
     [
         ("speed=1", "speed=1: unknown setting; must be one of membership, instance_ids"),
+        ("group.instance.id=a-1", "a-1: instance_ids must be one of process, ordinal"),
         ("membership", "membership: membership must be one of static, dynamic"),
         ("membership=maybe", "must be one of static, dynamic"),
         ("assignor=mine", "must be one of range, roundrobin, sticky, cooperative-sticky"),
@@ -40,9 +41,56 @@ def test_invalid_settings(text, message):
         SettingsChange.of([text])
 
 
-def test_a_setting_given_twice():
+@pytest.mark.parametrize(
+    "texts", [["era=4.1", "era=3.9"], ["session.timeout.ms=9000", "session_timeout_ms=8000"]]
+)
+def test_a_setting_given_twice(texts):
     with pytest.raises(InvalidSetting, match="given twice"):
-        SettingsChange.of(["era=4.1", "era=3.9"])
+        SettingsChange.of(texts)
+
+
+@pytest.mark.parametrize(
+    ("kafka", "short"),
+    [
+        ("session.timeout.ms=45000", "session_timeout_ms=45000"),
+        ("max.poll.interval.ms=600000", "rebalance_timeout_ms=600000"),
+        ("group.initial.rebalance.delay.ms=0", "initial_rebalance_delay_ms=0"),
+        ("group.instance.id=process", "membership=static instance_ids=process"),
+        ("group.instance.id=ordinal", "membership=static instance_ids=ordinal"),
+        ("group.instance.id=", "membership=dynamic"),
+        ("partition.assignment.strategy=cooperative-sticky", "assignor=cooperative-sticky"),
+        (
+            "partition.assignment.strategy=org.apache.kafka.clients.consumer.StickyAssignor",
+            "assignor=sticky",
+        ),
+    ],
+)
+def test_names_of_kafka(kafka, short):
+    assert SettingsChange.of([kafka]) == SettingsChange.of(short.split())
+
+
+def test_printed_with_names_of_kafka():
+    change = SettingsChange.of(
+        [
+            "membership=static",
+            "instance_ids=ordinal",
+            "session_timeout_ms=45000",
+            "protocol=cooperative",
+        ]
+    )
+
+    assert change.in_kafka_names() == (
+        "group.instance.id (a name that lasts), session.timeout.ms=45000,"
+        " partition.assignment.strategy=cooperative-sticky"
+    )
+    assert UNCHANGED.in_kafka_names() == "unchanged"
+
+
+def test_names_that_last_cost_more_than_names_of_processes():
+    process, ordinal = (
+        SettingsChange.of([f"group.instance.id={source}"]) for source in ("process", "ordinal")
+    )
+    assert (process.cost, ordinal.cost) == (2, 6)
 
 
 def test_the_initial_delay_may_be_zero():

@@ -21,7 +21,9 @@ from coordinator_core.whatif import (
     other_instance_ids,
     predict,
     predict_each,
+    with_both_instance_ids,
 )
+from coordinator_core.whatif.reasons import assumption_of
 from tests.core.incident.incident_rows import (
     FLAPPING,
     ROLLING,
@@ -181,24 +183,63 @@ def test_observed(version, family):
 def test_advice(version):
     changed = [predicted(version, "orders", v) for v in VARIANTS if v != "base"]
 
-    result = advise(baseline(version, "orders"), predicted(version, "orders", "base"), changed)
+    group, base = baseline(version, "orders"), predicted(version, "orders", "base")
+    result = advise(group, observed(group), base, changed)
 
     assert str(result.change) == "membership=static"  # a longer session saves little more
     assert result.saved.rebalances == 17
     assert result.share > 0.5
-    assert "4 rebalances instead of 21" in result.sentence
+    assert result.sentence.startswith("group.instance.id (process name): 4 rebalances instead of")
     assert "10 of 12 restarts took less than the session timeout of 10 s" in result.sentence
+    assert result.client_properties == (
+        "# every consumer of group orders-base\n"
+        "# unique per process, and the same after a restart;"
+        " here: orders-1, orders-2, orders-3 and 3 more\n"
+        "group.instance.id=${HOSTNAME}"
+    )
+    assert result.broker_properties is None
+    assert "wait until it is back or its session of 10 s expires" in result.risk
+    assert result.rejected.startswith(
+        "group.instance.id (process name), session.timeout.ms=25000: 1 rebalance instead of 21"
+    )
+    assert result.rejected.endswith("saves little more, and takes more to introduce")
+    assert result.worse.startswith("longer partition downtime than")
+    assert "session.timeout.ms=25000 (" in result.worse
+    assert result.instance_ids == "process"
+    assert "every process kept its name" in result.assumption
+    assert result.confidence > 0.85
+    assert result.confidence_reason.startswith("the model has 21 of 21 observed rebalances")
 
 
 def test_nothing_to_gain():
     base = predicted("4.1.2", "orders", "base")
 
     result = advise(
-        baseline("4.1.2", "orders"), base, [base._replace(change=SettingsChange(era="4.1"))]
+        baseline("4.1.2", "orders"),
+        observed(baseline("4.1.2", "orders")),
+        base,
+        [base._replace(change=SettingsChange(era="4.1"))],
     )
 
-    assert result.change is None
+    assert (result.change, result.saved) == (None, Figures(0, 0, 0, 0))
     assert result.sentence.startswith("nothing to gain")
+    assert (result.client_properties, result.risk, result.rejected) == (None, None, None)
+
+
+def test_the_advice_states_which_instance_ids_were_assumed_and_what_the_others_would_change():
+    group = baseline("4.1.2", "g", SURGE)
+    changes = with_both_instance_ids(group, [SettingsChange.of(["group.instance.id=process"])])
+
+    base, *changed = predict_each(group, [UNCHANGED, *changes], seeds=1)
+    process, ordinal = changed
+
+    assert [each.change.instance_ids for each in changed] == ["process", "ordinal"]
+    assert assumption_of(group, process, changed) == (
+        "assumes group.instance.id = the process' own name; with a name that lasts (a StatefulSet's"
+        " pod): 6 rebalances, partition downtime "
+        f"{ordinal.median.unavailable_partition_ms / 1000:.0f} s"
+    )
+    assert assumption_of(group, base, changed) is None
 
 
 def test_the_same_seeds_give_the_same_prediction():

@@ -1,0 +1,62 @@
+"""Kafka's names of the settings, and the lines to paste into configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+SESSION = "session.timeout.ms"
+POLL = "max.poll.interval.ms"
+INITIAL_DELAY = "group.initial.rebalance.delay.ms"
+STRATEGY = "partition.assignment.strategy"
+INSTANCE_ID = "group.instance.id"
+
+# By Kafka's name: the setting of a change.
+SETTING_OF = {
+    SESSION: "session_timeout_ms",
+    POLL: "rebalance_timeout_ms",
+    INITIAL_DELAY: "initial_rebalance_delay_ms",
+    STRATEGY: "assignor",
+    INSTANCE_ID: "membership",
+}
+_PACKAGE = "org.apache.kafka.clients.consumer."
+_CLASSES = {
+    "range": "RangeAssignor",
+    "roundrobin": "RoundRobinAssignor",
+    "sticky": "StickyAssignor",
+    "cooperative-sticky": "CooperativeStickyAssignor",
+}
+_ASSIGNOR_OF = {class_name: name for name, class_name in _CLASSES.items()}
+
+
+def short_settings(text: str) -> Iterator[tuple[str, str]]:
+    """The name and value of each setting that one KEY=VALUE text changes; unknown names as given.
+
+    ``group.instance.id`` has the source of instance ids as its value, because each process needs a
+    value of its own; without a value, members are dynamic.
+    """
+    name, _, value = text.partition("=")
+    if name == INSTANCE_ID:
+        if value:
+            yield "instance_ids", value
+        yield "membership", "static" if value else "dynamic"
+    elif name == STRATEGY:
+        yield "assignor", _ASSIGNOR_OF.get(value.removeprefix(_PACKAGE), value)
+    else:
+        yield SETTING_OF.get(name, name), value
+
+
+def kind_of(library: str) -> str:
+    """The client of a library of LIBRARIES, without its version: ``Java``, ``librdkafka``, ..."""
+    kind = library.rpartition("-")[0]
+    return "Java" if kind == "java" else kind
+
+
+def strategy(assignors: Iterable[str], kind: str) -> str:
+    """The value of partition.assignment.strategy for this kind of client."""
+    return ",".join(_PACKAGE + _CLASSES[name] if kind == "Java" else name for name in assignors)
+
+
+def listed(names: Sequence[str], separator: str = ", ", at_most: int = 3) -> str:
+    """The first names; then how many more there are."""
+    more = len(names) - at_most
+    return separator.join(names[:at_most]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,128 @@
+"""Why a change helps a group, what it costs or risks, and what its prediction assumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from coordinator_core.whatif.baseline import Baseline
+from coordinator_core.whatif.config_blocks import is_online
+from coordinator_core.whatif.figures import Prediction
+from coordinator_core.whatif.kafka_names import INSTANCE_ID, POLL, kind_of
+from coordinator_core.whatif.predict import instance_ids_of, other_instance_ids
+from coordinator_core.whatif.settings import COOPERATIVE, ORDINAL, PROCESS, SettingsChange
+
+_SOURCES = {
+    PROCESS: "the process' own name",
+    ORDINAL: "a name that lasts (a StatefulSet's pod)",
+}
+
+
+def session_ms_of(baseline: Baseline, change: SettingsChange) -> int:
+    return change.session_timeout_ms or max(
+        life.member.session_timeout_ms for process in baseline.processes for life in process.lives
+    )
+
+
+# -- reasons ---------------------------------------------------------------------------------------
+
+
+def reasons_of(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
+    if change.membership == "static":
+        yield _restarts(baseline, change)
+    if COOPERATIVE in (change.assignors or ()):
+        yield "members revoke only the partitions that move to another member"
+    if change.rebalance_timeout_ms is not None:
+        yield "applications may take longer between polls before they leave the group"
+    if change.initial_rebalance_delay_ms is not None:
+        yield "the broker waits longer for members before the first generation"
+    if change.session_timeout_ms is not None and change.membership is None:
+        yield "members may send no heartbeat for longer before their session expires"
+
+
+def _restarts(baseline: Baseline, change: SettingsChange) -> str:
+    downtimes_ms = [
+        life.started.at_ms - previous.ended.at_ms
+        for process in baseline.processes
+        for previous, life in zip(process.lives, process.lives[1:], strict=False)
+        if previous.ended is not None
+    ]
+    session_ms = session_ms_of(baseline, change)
+    within = sum(each < session_ms for each in downtimes_ms)
+    return (
+        f"{within} of {len(downtimes_ms)} restarts took less than the session timeout of"
+        f" {_seconds(session_ms)}: static members then keep their partitions without a rebalance"
+    )
+
+
+# -- risks -----------------------------------------------------------------------------------------
+
+
+def risks_of(baseline: Baseline, change: SettingsChange) -> str | None:
+    """What the change costs or risks; None for no change."""
+    return "; ".join(_risks(baseline, change)) or None
+
+
+def _risks(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
+    session = _seconds(session_ms_of(baseline, change))
+    if change.membership == "static":
+        yield (
+            f"the partitions of a stopped process wait until it is back or its session of {session}"
+            " expires, at a scale-in too (Admin.removeMembersFromConsumerGroup is faster); two"
+            f" processes with the same {INSTANCE_ID} fence each other"
+        )
+    elif change.session_timeout_ms is not None:
+        yield f"the partitions of a killed or frozen process wait {session}"
+    if change.rebalance_timeout_ms is not None:
+        poll = _seconds(change.rebalance_timeout_ms)
+        yield f"a hung application ({POLL}) and a member that does not rejoin cost up to {poll}"
+    yield from _assignor_risks(baseline, change)
+    if change.initial_rebalance_delay_ms is not None:
+        delay = _seconds(change.initial_rebalance_delay_ms)
+        yield f"every start of an empty group of these brokers waits {delay} or longer"
+    if change.era is not None:
+        yield "another broker version"
+
+
+def _assignor_risks(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
+    after, before = change.assignors, baseline.assignors
+    if after is None or after == before:
+        return
+    kinds = {kind_of(library) for library in baseline.libraries.values()}
+    stopped = sorted(kind for kind in kinds if not is_online(kind, after, before))
+    if stopped:
+        yield f"{', '.join(stopped)} consumers must all be stopped for the change"
+    else:
+        yield "two rolling deployments"
+    if COOPERATIVE in after:
+        yield "partitions that move take two rebalances in a row"
+
+
+# -- assumptions -----------------------------------------------------------------------------------
+
+
+def assumption_of(
+    baseline: Baseline, prediction: Prediction, predictions: Sequence[Prediction]
+) -> str | None:
+    """Where the prediction takes instance ids from, with the figures of the other source if they
+    are among ``predictions``; None: it assumes no instance ids.
+    """
+    source = instance_ids_of(baseline, prediction.change)
+    if source is None:
+        return None
+    text = f"assumes {INSTANCE_ID} = {_SOURCES[source]}"
+    change = other_instance_ids(baseline, prediction.change)
+    if change is None:
+        return f"{text}; every process kept its name, so a name that lasts predicts the same"
+    other = next((each for each in predictions if each.change == change), None)
+    if other is None:
+        return text
+    figures = other.median
+    return (
+        f"{text}; with {_SOURCES[ORDINAL if source == PROCESS else PROCESS]}:"
+        f" {figures.rebalances} rebalances, partition downtime"
+        f" {_seconds(figures.unavailable_partition_ms)}"
+    )
+
+
+def _seconds(ms: int) -> str:
+    return f"{ms / 1000:.0f} s"

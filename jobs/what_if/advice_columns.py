@@ -1,0 +1,13 @@
+"""The fields of Advice that the table and the JSON have under the same names."""
+
+ADVICE_TEXTS = (
+    "client_properties",
+    "broker_properties",
+    "risk",
+    "rejected",
+    "worse",
+    "instance_ids",
+    "assumption",
+    "confidence",
+    "confidence_reason",
+)

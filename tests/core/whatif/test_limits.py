@@ -1,0 +1,207 @@
+"""What brokers and clients refuse, the candidates of a group, and the lines to paste."""
+
+from types import SimpleNamespace
+
+import confluent_kafka
+import pytest
+
+from coordinator_core.incident.evidence import RecordedMember
+from coordinator_core.lives import ConsumerProcess, ProcessLife, SlowPoll, TimeEstimate
+from coordinator_core.whatif import InvalidSetting, SettingsChange, candidates, check, refusals
+from coordinator_core.whatif.config_blocks import broker_properties, client_properties
+from coordinator_core.whatif.reasons import risks_of
+
+LIBRDKAFKA, JAVA, OLD_JAVA = "librdkafka-2", "java-3.9", "java-2.0"
+START = TimeEstimate(0, 0, 0)
+
+
+def group(*libraries, era="3.9", session_ms=10_000, poll_ms=60_000, slow_ms=None):
+    """One process per library; ``slow_ms``: duration of a slow poll of each."""
+    slow_polls = () if slow_ms is None else (SlowPoll(START, TimeEstimate(*[slow_ms] * 3), 1, ""),)
+    member = RecordedMember("m", None, "c", "/h", poll_ms, session_ms, b"", b"")
+    life = ProcessLife(
+        "c", "/h", member, ("m",), START, False, None, False, slow_polls, 1, 1, 1.0, ""
+    )  # fmt: skip
+    processes = [ConsumerProcess(f"p{n}", None, (life,)) for n, _ in enumerate(libraries)]
+    return SimpleNamespace(
+        group_id="g",
+        processes=processes,
+        libraries={p.name: library for p, library in zip(processes, libraries, strict=True)},
+        heartbeat_ms=3000,
+        assignors=("range",),
+        explained=SimpleNamespace(era=SimpleNamespace(name=era)),
+        clients=lambda: {"m": "p0"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("of_group", "change", "message"),
+    [
+        (group(JAVA), "session.timeout.ms=1", "less than group.min.session.timeout.ms (6000)"),
+        (group(JAVA), "session.timeout.ms=5999", "less than group.min.session.timeout.ms (6000)"),
+        (
+            group(JAVA),
+            "session.timeout.ms=1800001",
+            "more than group.max.session.timeout.ms (1800000)",
+        ),
+        (
+            group(JAVA, era="2.0"),
+            "session.timeout.ms=300001",
+            "more than group.max.session.timeout.ms (300000)",
+        ),
+        (
+            group(JAVA, session_ms=2000),
+            "session.timeout.ms=2999",
+            "Java clients require it above heartbeat.interval.ms (3000 in this group)",
+        ),
+        (
+            group(LIBRDKAFKA),
+            "session.timeout.ms=60001",
+            "session.timeout.ms=60001: librdkafka requires max.poll.interval.ms (60000) to be",
+        ),
+        (
+            group(LIBRDKAFKA),
+            "max.poll.interval.ms=9999",
+            "librdkafka requires max.poll.interval.ms (9999) to be",
+        ),
+        (group(LIBRDKAFKA), "max.poll.interval.ms=86400001", "librdkafka's maximum is 86400000"),
+        (
+            group(LIBRDKAFKA),
+            "partition.assignment.strategy=sticky",
+            "librdkafka has range, roundrobin and cooperative-sticky only",
+        ),
+        (group(OLD_JAVA), "group.instance.id=process", "java-2.0 clients have no static members"),
+        (
+            group(OLD_JAVA),
+            "protocol=cooperative",
+            "java-2.0 clients have no cooperative-sticky",
+        ),
+        (
+            group(JAVA, era="2.0"),
+            "group.instance.id=process",
+            "brokers before Kafka 2.3 have no static members",
+        ),
+    ],
+)
+def test_refused(of_group, change, message):
+    with pytest.raises(InvalidSetting) as raised:
+        check(of_group, SettingsChange.of([change]))
+
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("of_group", "change"),
+    [
+        (group(JAVA), "session.timeout.ms=6000"),
+        (group(JAVA), "session.timeout.ms=1800000"),
+        (group(JAVA), "session.timeout.ms=90000"),  # Java allows more than max.poll.interval.ms
+        (group(JAVA, session_ms=4000), "session.timeout.ms=5000"),  # the broker has other limits
+        (group(LIBRDKAFKA), "session.timeout.ms=60000"),
+        (group(LIBRDKAFKA, session_ms=2000), "session.timeout.ms=2999"),
+        (group(JAVA), "partition.assignment.strategy=sticky"),
+        (group(JAVA, LIBRDKAFKA), "group.instance.id=process"),
+    ],
+)
+def test_accepted(of_group, change):
+    check(of_group, SettingsChange.of([change]))
+
+
+def test_candidates_of_librdkafka_include_what_it_requires():
+    """Its longer sessions need longer poll intervals, and it has no sticky assignor."""
+    tried = [str(each) for each in candidates(group(LIBRDKAFKA, poll_ms=15_000))]
+
+    assert len(tried) == 11
+    assert "session_timeout_ms=45000 rebalance_timeout_ms=45000" in tried
+    assert "assignor=sticky" not in tried
+
+
+@pytest.mark.parametrize(
+    ("slow_ms", "poll_ms", "interval"),
+    [(20_000, 15_000, 60_000), (19_000, 15_000, 30_000), (45_000, 60_000, 120_000)],
+)
+def test_the_candidate_poll_interval_is_as_long_as_slow_polls_require(slow_ms, poll_ms, interval):
+    of_group = group(JAVA, poll_ms=poll_ms, slow_ms=slow_ms)
+
+    assert SettingsChange(rebalance_timeout_ms=interval) in candidates(of_group)
+
+
+def test_java_changes_to_cooperative_in_two_deployments():
+    change = SettingsChange.of(["protocol=cooperative"])
+
+    assert client_properties(group(JAVA), change) == (
+        "# every consumer of group g\n"
+        "# first rolling deployment: old and new processes have one assignor in common\n"
+        "partition.assignment.strategy=org.apache.kafka.clients.consumer.CooperativeStickyAssignor,"
+        "org.apache.kafka.clients.consumer.RangeAssignor\n"
+        "# second rolling deployment, after the first has ended:\n"
+        "# partition.assignment.strategy="
+        "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
+    )
+    assert risks_of(group(JAVA), change).startswith("two rolling deployments")
+
+
+def test_librdkafka_stops_for_the_change_to_cooperative():
+    change = SettingsChange.of(["protocol=cooperative"])
+
+    assert client_properties(group(LIBRDKAFKA), change) == (
+        "# every consumer of group g\n"
+        "# librdkafka cannot change to it online: stop all processes first\n"
+        "partition.assignment.strategy=cooperative-sticky"
+    )
+    assert risks_of(group(LIBRDKAFKA), change).startswith(
+        "librdkafka consumers must all be stopped for the change"
+    )
+
+
+def test_static_membership_with_names_that_last():
+    change = SettingsChange.of(["group.instance.id=ordinal", "session.timeout.ms=45000"])
+
+    assert client_properties(group(JAVA), change) == (
+        "# every consumer of group g\n"
+        "# unique per process, and a replacement takes it over: a StatefulSet's pod name\n"
+        "group.instance.id=${HOSTNAME}\n"
+        "session.timeout.ms=45000"
+    )
+
+
+def test_the_initial_delay_is_a_setting_of_the_broker():
+    change = SettingsChange.of(["group.initial.rebalance.delay.ms=6000"])
+
+    assert client_properties(group(JAVA), change) is None
+    assert broker_properties(change) == (
+        "# server.properties of every broker: read at its start only, and for all its groups\n"
+        "group.initial.rebalance.delay.ms=6000"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "properties"),
+    [
+        ("session.timeout.ms=60001", {"session.timeout.ms": 60_001}),
+        ("session.timeout.ms=60000", {"session.timeout.ms": 60_000}),
+        ("max.poll.interval.ms=9999", {"max.poll.interval.ms": 9999}),
+        ("max.poll.interval.ms=86400001", {"max.poll.interval.ms": 86_400_001}),
+        ("assignor=sticky", {"partition.assignment.strategy": "sticky"}),
+        ("assignor=roundrobin", {"partition.assignment.strategy": "roundrobin"}),
+        (
+            "session.timeout.ms=3600001 max.poll.interval.ms=4000000",
+            {"session.timeout.ms": 3_600_001, "max.poll.interval.ms": 4_000_000},
+        ),
+    ],
+)
+def test_librdkafka_itself_refuses_the_same(change, properties):
+    own = {"session.timeout.ms": 10_000, "max.poll.interval.ms": 60_000, "group.id": "g"}
+    # Broker limits do not matter here.
+    refused = [
+        text
+        for text in refusals(group(LIBRDKAFKA), SettingsChange.of(change.split()))
+        if "the broker" not in text
+    ]
+    try:
+        confluent_kafka.Consumer({**own, **properties}).close()
+        accepted = True
+    except confluent_kafka.KafkaException:
+        accepted = False
+
+    assert accepted == (not refused)
