@@ -82,8 +82,8 @@ def replay(
 ) -> dict[str, Any]:
     """Replay one group's incident; return what `regroup replay --format json` prints.
 
-    The keys include ``generations``, ``reproduced`` and ``diverged`` (counts), ``divergences``,
-    ``verdicts`` and ``story`` (lists of objects).
+    The keys include ``generations``, ``reproduced``, ``diverged`` and ``undecided`` (counts),
+    ``divergences``, ``verdicts`` and ``story`` (lists of objects).
     """
     from jobs.console.printing import jsonable
     from jobs.replay.command import ReplayOptions, as_json, replay_group

@@ -1,4 +1,4 @@
-"""Replay every generation of every group through the engine: reproduced, or diverged.
+"""Replay every generation of every group through the engine, and write each one's verdict.
 
 reads   timeline, group_events, group_metadata, committed_offsets
 writes  incident_replay   one row per generation
@@ -77,6 +77,7 @@ def run_all(lake: str, cluster_id: str, config: Config, format: Format) -> int:
 _COUNTS = """
     SELECT group_id, COUNT(*) AS generations,
         COUNT(*) FILTER (WHERE verdict = 'reproduced') AS reproduced,
+        COUNT(*) FILTER (WHERE verdict = 'undecided') AS undecided,
         COUNT(*) FILTER (WHERE verdict = 'diverged') AS diverged
     FROM incident_replay WHERE cluster_id = {cluster} GROUP BY group_id ORDER BY group_id"""
 
@@ -90,7 +91,7 @@ def rows_of(cluster_id: str, result: GroupReplay) -> list[Row]:
             "incarnation": each.incarnation,
             "generation": each.number,
             "event_date": _date(each.explained.evidence.begins_ms),
-            "verdict": "reproduced" if each.is_reproduced else "diverged",
+            "verdict": each.verdict.value,
             "difference": None if divergence is None else str(divergence),
             "differs_at": None if divergence is None else divergence.evidence,
             "likely": likely_reason(each),

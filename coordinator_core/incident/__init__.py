@@ -16,6 +16,7 @@ The replay works in four steps:
     comparison-> log lines, records and times of production against those of the engine
 
 A generation is reproduced if nothing differs, else it diverged; the first difference is reported.
+If no record of the incarnation remains, a difference is no divergence: the verdict is undecided.
 After a divergence the engine is loaded with production's record, as a coordinator that takes over
 the group, so that later generations are judged independently.
 
@@ -26,7 +27,8 @@ syncing.  With records alone, a member of the previous record that is missing fr
 assumed to leave (an expiry looks the same), a new one joins, the others rejoin; if the members do
 not change, the leader is assumed to have requested the rebalance.  Generations superseded before
 their leader synced leave no record.  With a log alone (no records) the lines still give the members
-that join, leave and expire; subscriptions and assignments are unknown and stay empty.
+that join, leave and expire; subscriptions and assignments are unknown and stay empty, timeouts are
+defaults, and no record is compared.
 
 Also inferred: the broker's era (from the wordings of its log and the versions of its records), its
 group.initial.rebalance.delay.ms, and the timeouts and protocols of members.
@@ -51,7 +53,7 @@ group.initial.rebalance.delay.ms, and the timeouts and protocols of members.
 
 from coordinator_core.incident.evidence import Incarnation, incarnations
 from coordinator_core.incident.explanation import ExplainedGroup, ExplainedIncarnation, explain
-from coordinator_core.incident.replay import GroupReplay, ReplayedGeneration, replay
+from coordinator_core.incident.replay import GroupReplay, ReplayedGeneration, Verdict, replay
 
 __all__ = [
     "ExplainedGroup",
@@ -59,6 +61,7 @@ __all__ = [
     "GroupReplay",
     "Incarnation",
     "ReplayedGeneration",
+    "Verdict",
     "explain",
     "incarnations",
     "replay",

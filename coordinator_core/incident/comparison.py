@@ -65,16 +65,21 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    evidence: GenerationEvidence, outputs: Iterable[EngineOutput], era: Era, *, with_times: bool
+    evidence: GenerationEvidence,
+    outputs: Iterable[EngineOutput],
+    era: Era,
+    *,
+    with_times: bool,
+    with_records: bool,
 ) -> Comparison:
-    """``with_times``: compare times, which only a log has."""
+    """``with_times``: compare times, which only a log has; ``with_records``: compare records."""
     outputs = list(outputs)
     divergences = [_refusal(*each.refused) for each in outputs if each.refused is not None]
     late = [0]
     if evidence.start is not None:
         divergences += _compare_lines(evidence, _logged(evidence, outputs, era), late)
-    exact = True
-    if evidence.generation > 0:
+    exact = with_records
+    if with_records and evidence.generation > 0:
         records = [each for each in outputs if each.record is not None and _is_group(each)]
         own = [each for each in records if _value(each)["generation"] == evidence.generation]
         divergences += _compare_records(evidence, own, late if with_times else None)

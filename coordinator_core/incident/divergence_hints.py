@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from coordinator_core.incident.replay import ReplayedGeneration
+from coordinator_core.incident.replay import ReplayedGeneration, Verdict
 
 _FROM_RECORDS_ALONE = {
     "leader": "records do not show which member joined or left first, which decides the leader",
     "members": "a member may have joined and left between two records",
     "record": "earlier generations left no record, so their requests are assumed",
 }
+_FROM_LOG_ALONE = (
+    "evidence too thin: without records, session timeouts, rejoins and metadata are assumed"
+)
 _BY_DIFFERENCE = {
     "commit": "a client other than the partition's owner committed, or the group was rebalancing",
     "what happened": "no log line or record shows a member that joined, left or delayed the join",
@@ -28,6 +31,8 @@ def likely_reason(generation: ReplayedGeneration) -> str | None:
     divergence = generation.comparison.divergence
     if divergence is None:
         return None
+    if generation.verdict is Verdict.UNDECIDED:
+        return _FROM_LOG_ALONE
     if generation.evidence == "records" and divergence.what in _FROM_RECORDS_ALONE:
         return _FROM_RECORDS_ALONE[divergence.what]
     return _BY_DIFFERENCE.get(divergence.what, "the client sent another value in another request")

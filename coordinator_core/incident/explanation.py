@@ -22,6 +22,8 @@ from coordinator_core.incident.members import MemberDirectory
 from coordinator_core.incident.record_inference import RecordInference, before_first_start
 from coordinator_core.incident.stimuli import ExpiredSession, Stimulus, StimulusKind
 
+_EXPIRIES = frozenset({"HEARTBEAT_EXPIRED", "PENDING_EXPIRED"})
+
 
 @dataclass(frozen=True)
 class ExplainedGeneration:
@@ -147,10 +149,10 @@ def _with_commits(
     generations: list[ExplainedGeneration], commits: Iterable[Stimulus]
 ) -> list[ExplainedGeneration]:
     """Each commit in the generation at whose time it was made."""
-    begins_ms = [_begins_ms(each) for each in generations]
+    begins = [(_begins_ms(each), 0 if _begins_with_expiry(each) else 2) for each in generations]
     by_place: dict[int, list[Stimulus]] = {}
     for commit in commits:
-        place = bisect_left(begins_ms, commit.at_ms) - 1
+        place = bisect_left(begins, (commit.at_ms, 1)) - 1
         by_place.setdefault(max(place, 0), []).append(commit)
     return [
         replace(each, stimuli=_in_order(by_place.get(place, []), each.stimuli))
@@ -161,6 +163,11 @@ def _with_commits(
 def _begins_ms(each: ExplainedGeneration) -> int:
     lines = [line.at_ms for line in each.evidence.events[:1]] if each.is_logged else []
     return min([*lines, *(stimulus.at_ms for stimulus in each.stimuli)], default=0)
+
+
+def _begins_with_expiry(each: ExplainedGeneration) -> bool:
+    """Whether a timer begins it: the engine fires timers before the requests of a millisecond."""
+    return each.is_logged and each.evidence.events[0].event in _EXPIRIES
 
 
 def _in_order(commits: list[Stimulus], stimuli: Sequence[Stimulus]) -> list[Stimulus]:

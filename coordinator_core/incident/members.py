@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from coordinator_core.incident.evidence import GroupRecord, Incarnation, RecordedMember
+from coordinator_core.incident.evidence import GroupRecord, Incarnation, LogEvent, RecordedMember
 from coordinator_core.protocol.messages import Protocols
 
 # A broker may log a join after it started to append the record.
 _LOGGED_LATE_MS = 100
+# Of a group without records: brokers accept neither an empty type nor an empty name.
+_ASSUMED_TYPE, _ASSUMED_PROTOCOL = "consumer", "(in no record)"
 _DEFAULT_SESSION_MS, _DEFAULT_REBALANCE_MS = 45_000, 300_000
 
 
@@ -24,8 +26,10 @@ class MemberDirectory:
                 self._seen.setdefault(member.member_id, []).append((record, member))
         self._preferred = _preferences(incarnation.records)
         self.protocol_type = next(
-            (r.protocol_type for r in incarnation.records if r.protocol_type), ""
+            (r.protocol_type for r in incarnation.records if r.protocol_type),
+            _ASSUMED_TYPE,
         )
+        self._longest_session_ms = _longest_session_ms(incarnation.events)
         self._usual = self._most_usual()
 
     def __contains__(self, member_id: str) -> bool:
@@ -46,7 +50,7 @@ class MemberDirectory:
         seen = self._seen.get(member_id)
         if seen is None:
             record = self._near(generation)
-            return ((record.protocol or "", b""),) if record is not None else (("", b""),)
+            return ((_ASSUMED_PROTOCOL if record is None else record.protocol or "", b""),)
         return tuple(
             (name, _metadata(seen, name, generation)) for name in self._preferred[member_id]
         )
@@ -77,9 +81,20 @@ class MemberDirectory:
             for seen in self._seen.values()
             for _, member in seen[-1:]
         )
-        default = ("", _DEFAULT_REBALANCE_MS, _DEFAULT_SESSION_MS)
+        default = ("", _DEFAULT_REBALANCE_MS, self._longest_session_ms)
         host, rebalance_ms, session_ms = kinds.most_common(1)[0][0] if kinds else default
         return RecordedMember("", None, "", host, rebalance_ms, session_ms, b"", b"")
+
+
+def _longest_session_ms(events: tuple[LogEvent, ...]) -> int:
+    """The default session timeout, or less where a session expired sooner after a sync or join."""
+    longest_ms, contact_ms = _DEFAULT_SESSION_MS, None
+    for event in events:
+        if event.event == "HEARTBEAT_EXPIRED" and contact_ms is not None:
+            longest_ms = min(longest_ms, event.at_ms - contact_ms)
+        elif event.event in ("ASSIGNMENT_RECEIVED", "JOIN_COMPLETE"):
+            contact_ms = event.at_ms
+    return max(longest_ms, 1)
 
 
 def client_of(member_id: str) -> str:

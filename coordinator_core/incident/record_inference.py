@@ -59,11 +59,15 @@ class RecordInference:
             for each in self.previous_members
             if each not in self.record.by_id and instances[each] not in taken_over
         ]
-        new = [each for each in self.record.members if each.member_id not in self.previous_members]
         staying = [each for each in self.record.members if each.member_id in self.previous_members]
+        joined = [
+            each for each in self.record.members if each.member_id not in self.previous_members
+        ]
+        new = [each for each in joined if each.instance_id not in taken_over]
+        # A static member that replaces itself starts no rebalance: it did so within one.
+        replacing = [each for each in joined if each.instance_id in taken_over]
         first_ms = at_ms if self.previous_members else at_ms - self._delay(new)
-        if not missing and all(each.instance_id in taken_over for each in new):
-            # A static member that replaces itself starts no rebalance.
+        if not missing and not new:
             self._rejoin(staying[:1], first_ms, changed=True)
         # A new leader joined before the previous leader left.
         joins_first = any(each.member_id == self.record.leader for each in new)
@@ -73,6 +77,7 @@ class RecordInference:
             self._add(StimulusKind.LEAVE, first_ms, member_id, leavers=(member_id,))
         if not joins_first:
             self._join(new, first_ms, at_ms)
+        self._join(replacing, first_ms, at_ms)
         self._rejoin(staying, at_ms)
         self._unrecorded_generations(at_ms)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from coordinator_core.coordinator.era import CoordinatorConfig, Era
 from coordinator_core.coordinator.eras import ERAS
@@ -29,14 +30,23 @@ from coordinator_core.records import encode_key
 _FOREVER_MS = 1 << 62
 
 
+class Verdict(Enum):
+    """UNDECIDED: no record of the incarnation remains, and its log lines alone are not enough."""
+
+    REPRODUCED = "reproduced"
+    DIVERGED = "diverged"
+    UNDECIDED = "undecided"
+
+
 @dataclass(frozen=True)
 class ReplayedGeneration:
-    """One generation's verdict.  ``engine_outputs``: what the engine logged and wrote."""
+    """``engine_outputs``: what the engine logged and wrote."""
 
     incarnation: int
     explained: ExplainedGeneration
     comparison: Comparison
     engine_outputs: Sequence[EngineOutput]
+    verdict: Verdict
 
     @property
     def number(self) -> int:
@@ -44,7 +54,7 @@ class ReplayedGeneration:
 
     @property
     def is_reproduced(self) -> bool:
-        return self.comparison.divergence is None
+        return self.verdict is Verdict.REPRODUCED
 
     @property
     def stimuli(self) -> Sequence[Stimulus]:
@@ -178,14 +188,24 @@ class _IncarnationReplay:
         outputs = driver.outputs[begin:]
         if each.evidence.generation == 0:
             return []
-        comparison = compare(each.evidence, outputs, self.era, with_times=each.is_logged)
+        has_records = bool(self.incarnation.records)
+        comparison = compare(
+            each.evidence, outputs, self.era, with_times=each.is_logged, with_records=has_records
+        )
         if comparison.divergence is not None:
             self._load_state(driver, each.evidence)  # later generations are judged independently
-        return [ReplayedGeneration(self.incarnation.number, each, comparison, outputs)]
+        verdict = _verdict(comparison, has_records=has_records)
+        return [ReplayedGeneration(self.incarnation.number, each, comparison, outputs, verdict)]
 
     def _as_written(self, record: GroupRecord) -> Record:
         key = encode_key("GroupMetadata", {"group": self.incarnation.group_id})
         return key, record.value(record.state_timestamp_ms)
+
+
+def _verdict(comparison: Comparison, *, has_records: bool) -> Verdict:
+    if comparison.divergence is None:
+        return Verdict.REPRODUCED
+    return Verdict.DIVERGED if has_records else Verdict.UNDECIDED
 
 
 def _misses_earlier_generations(generations: list[GenerationEvidence]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from coordinator_core.incident.members import MemberDirectory, client_of
-from coordinator_core.incident.replay import GroupReplay, ReplayedGeneration
+from coordinator_core.incident.replay import GroupReplay, ReplayedGeneration, Verdict
 from coordinator_core.incident.stimuli import StimulusKind
 
 
@@ -67,8 +67,9 @@ class _GenerationStory:
                 yield self._line(event.at_ms, text)
         divergence = self.generation.comparison.divergence
         if divergence is not None:
-            at_ms = self.generation.explained.ends_ms
-            yield self._line(at_ms, f"replay DIVERGES: {divergence}")
+            is_undecided = self.generation.verdict is Verdict.UNDECIDED
+            verdict = "evidence too thin for a verdict" if is_undecided else "replay DIVERGES"
+            yield self._line(self.generation.explained.ends_ms, f"{verdict}: {divergence}")
 
     def _line(self, at_ms: int, text: str) -> StoryLine:
         return StoryLine(at_ms, self.generation.incarnation, self.generation.number, text)

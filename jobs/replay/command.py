@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.incident import GroupReplay, ReplayedGeneration, incarnations, replay
+from coordinator_core.incident import GroupReplay, ReplayedGeneration, Verdict, incarnations, replay
 from coordinator_core.incident.divergence_hints import likely_reason
 from coordinator_core.incident.stimuli import Stimulus
 from coordinator_core.incident.story import story
@@ -44,7 +44,7 @@ def run_one(options: ReplayOptions, format: Format) -> int:
         print_rows(columns, [[row[name] for name in columns] for row in rows], format)
     else:
         _print(result)
-    return 0 if all(each.is_reproduced for each in result.generations) else 1
+    return 1 if _with(result, Verdict.DIVERGED) else 0
 
 
 def replay_group(options: ReplayOptions) -> GroupReplay:
@@ -68,7 +68,7 @@ def replay_group(options: ReplayOptions) -> GroupReplay:
 
 def as_json(cluster_id: str, result: GroupReplay) -> Row:
     """Counts, divergences, inferred broker settings, verdicts, stimuli, story."""
-    diverged = [each for each in result.generations if not each.is_reproduced]
+    diverged, reproduced = _with(result, Verdict.DIVERGED), _with(result, Verdict.REPRODUCED)
     return {
         "cluster_id": cluster_id,
         "group_id": result.group_id,
@@ -77,9 +77,10 @@ def as_json(cluster_id: str, result: GroupReplay) -> Row:
         "initial_rebalance_delay_ms": result.delay.delay_ms,
         "initial_rebalance_delay_by": result.delay.why,
         "generations": len(result.generations),
-        "reproduced": len(result.generations) - len(diverged),
+        "reproduced": len(reproduced),
         "diverged": len(diverged),
-        "exact": sum(each.is_reproduced and each.comparison.exact for each in result.generations),
+        "undecided": len(_with(result, Verdict.UNDECIDED)),
+        "exact": sum(each.comparison.exact for each in reproduced),
         "taken_up": [
             {"incarnation": incarnation, "generation": generation}
             for incarnation, generation in result.resumed_from
@@ -92,6 +93,10 @@ def as_json(cluster_id: str, result: GroupReplay) -> Row:
             for line in story(result)
         ],
     }
+
+
+def _with(result: GroupReplay, verdict: Verdict) -> list[ReplayedGeneration]:
+    return [each for each in result.generations if each.verdict is verdict]
 
 
 def _divergence(each: ReplayedGeneration) -> Row:
@@ -124,12 +129,12 @@ def _stimulus(each: ReplayedGeneration, stimulus: Stimulus) -> Row:
 def _print(result: GroupReplay) -> None:
     lines = [[time_text(line.at_ms), line.generation, line.text] for line in story(result)]
     print_rows(["time", "generation", "event"], lines)
-    diverged = [each for each in result.generations if not each.is_reproduced]
-    if diverged:
+    unequal = [each for each in result.generations if not each.is_reproduced]
+    if unequal:
         columns = ["incarnation", "generation", "difference", "evidence", "likely"]
         rows = [
             [each.incarnation, each.number, str(d), d.evidence, likely_reason(each)]
-            for each in diverged
+            for each in unequal
             if (d := each.comparison.divergence) is not None
         ]
         print_rows(columns, rows)
@@ -138,11 +143,13 @@ def _print(result: GroupReplay) -> None:
 
 def _summary(result: GroupReplay) -> str:
     total = len(result.generations)
-    reproduced = [each for each in result.generations if each.is_reproduced]
+    reproduced, diverged = _with(result, Verdict.REPRODUCED), _with(result, Verdict.DIVERGED)
+    undecided = total - len(reproduced) - len(diverged)
+    thin = f", {undecided} undecided (evidence too thin: no records)" if undecided else ""
     exact = sum(each.comparison.exact for each in reproduced)
     resumed = "".join(f"; starts from the record of generation {g}" for _, g in result.resumed_from)
     return (
         f"{len(reproduced)} of {total} generations reproduced by the coordinator of era"
         f" {result.era.name} ({result.era.why}), {exact} of them byte for byte,"
-        f" {total - len(reproduced)} diverged{resumed}"
+        f" {len(diverged)} diverged{thin}{resumed}"
     )

@@ -60,6 +60,14 @@ def altered(write_lake, tmp_path_factory):
     return write_lake(tmp_path_factory.mktemp("altered"), tables(change=another_leader))
 
 
+@pytest.fixture(scope="module")
+def log_alone(write_lake, tmp_path_factory):
+    rows = tables()
+    rows["group_metadata"] = []
+    rows["timeline"] = [row for row in rows["timeline"] if row["event"] != "RECORD"]
+    return write_lake(tmp_path_factory.mktemp("log-alone"), rows)
+
+
 def test_all_reproduced_is_exit_0(regroup, sound):
     code, out, err = regroup(
         "replay", "--lake", sound, "--cluster-id", "c", "--group", GROUP, "--format", "json"
@@ -74,6 +82,21 @@ def test_all_reproduced_is_exit_0(regroup, sound):
     assert {row["verdict"] for row in output["verdicts"]} == {"reproduced"}
     assert output["story"][-1]["text"] == "no members left: generation 5 is empty"
     assert all(s["evidence"] and s["uncertainty_ms"] >= 0 for s in output["stimuli"])
+
+
+def test_a_log_alone_has_no_divergence_and_is_exit_0(regroup, log_alone):
+    arguments = ("replay", "--lake", log_alone, "--cluster-id", "c", "--group", GROUP)
+
+    code, out, err = regroup(*arguments, "--format", "json")
+    _, text, _ = regroup(*arguments)
+
+    output = json.loads(out)
+    assert (code, err) == (0, "")
+    counts = [output[name] for name in ("generations", "reproduced", "diverged", "undecided")]
+    assert counts == [5, 1, 0, 4]
+    assert output["divergences"] == []
+    assert {row["verdict"] for row in output["verdicts"]} == {"reproduced", "undecided"}
+    assert "0 diverged, 4 undecided (evidence too thin: no records)" in text
 
 
 def test_a_divergence_is_exit_1_and_reported(regroup, altered):

@@ -1,9 +1,12 @@
 """Incidents of real clients and unmodified brokers: every generation is reproduced."""
 
+from collections import Counter
+
 import pytest
 
 from coordinator_core.incident import incarnations, replay
-from tests.core.incident.incident_rows import of_example, of_twins
+from coordinator_core.incident.divergence_hints import likely_reason
+from tests.core.incident.incident_rows import FLAPPING, ROLLING, of_example, of_twins
 
 # group, its number of generations on 3.9.1 and on 4.1.2
 MIXED = """
@@ -28,6 +31,28 @@ TWINS = """
     orders-static+session   1   1
 """
 
+FLAPPING_TWINS = """
+    clicks-base            15  15
+    clicks-cooperative     19  19
+    clicks-static           5   5
+    invoices-base          12  12
+    invoices-cooperative   15  15
+    invoices-static         5   5
+    orders-base            14  14
+    orders-cooperative     20  21
+    orders-session         11  11
+    orders-static           7   7
+    orders-static+session   4   4
+"""
+# group, and generations that its log alone reproduces on 3.9.1 and on 4.1.2
+LOG_ALONE = """
+    analytics-cooperative   5   3
+    audit-python            6   6
+    billing-eager          16  18
+    inventory-static        1   1
+    reports-java            7   6
+"""
+
 
 def rows(table):
     return [
@@ -35,13 +60,13 @@ def rows(table):
     ]
 
 
-def rows_by_group(version):
-    incidents = [of_example(version), *of_twins(version)]
+def rows_by_group(version, script):
+    incidents = [of_example(version), *of_twins(version, script)]
     return {group: each for each in incidents for group in each.groups()}
 
 
-def replayed(version, group, *, with_log):
-    evidence = rows_by_group(version)[group]
+def replayed(version, group, *, with_log, script=ROLLING):
+    evidence = rows_by_group(version, script)[group]
     events = evidence.events[group] if with_log else []
     commits = evidence.commits.get(group, [])
     return replay(incarnations(group, events, evidence.records[group]), committed=commits)
@@ -72,6 +97,37 @@ def test_from_records_alone(version, group, old, new):
         str(each.comparison.divergence) for each in result.generations if not each.is_reproduced
     ] == []
     assert {each.evidence for each in result.generations} == {"records"}
+
+
+@pytest.mark.parametrize("with_log", [True, False], ids=["with log", "records alone"])
+@pytest.mark.parametrize(("group", "old", "new"), rows(FLAPPING_TWINS))
+@pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
+def test_frozen_processes_and_whole_group_restarts(version, group, old, new, with_log):
+    """A commit in the millisecond of an expiry; static members that return during a rebalance."""
+    result = replayed(version, group, with_log=with_log, script=FLAPPING)
+
+    assert [
+        str(each.comparison.divergence) for each in result.generations if not each.is_reproduced
+    ] == []
+    assert result.generations[-1].number == (old if version == "3.9.1" else new)
+
+
+@pytest.mark.parametrize(("group", "old", "new"), rows(LOG_ALONE))
+@pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
+def test_a_log_alone_is_too_thin_for_a_divergence(version, group, old, new):
+    """Without records, timeouts, rejoins and metadata are assumed."""
+    evidence = of_example(version)
+
+    result = replay(incarnations(group, evidence.events[group], []))
+
+    verdicts = Counter(each.verdict.value for each in result.generations)
+    reproduced = old if version == "3.9.1" else new
+    assert verdicts["reproduced"] == reproduced
+    assert verdicts["undecided"] == len(result.generations) - reproduced
+    assert not any(each.comparison.exact for each in result.generations)
+    assert {likely_reason(each) for each in result.generations if not each.is_reproduced} <= {
+        "evidence too thin: without records, session timeouts, rejoins and metadata are assumed"
+    }
 
 
 def test_most_records_are_reproduced_byte_for_byte():
