@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
+from jobs.console.errors import RunFailed
 from jobs.engine.embedded import batches_of
 from jobs.lake.checksums import checksum_file, write_checksums
 from jobs.lake.commit_log import FileLogFolder, LogFolder
@@ -135,7 +136,7 @@ class EmbeddedLake(Lake):
 
     def delete_rows(self, table: str, where: str) -> int:
         before = self.version(table)
-        self._change(table, lambda: self._delta(table).delete(where))
+        self._change(table, lambda: self._changeable(table).delete(where))
         after = self.version(table)
         if after == before:
             return 0
@@ -143,11 +144,11 @@ class EmbeddedLake(Lake):
 
     def compact(self, table: str) -> tuple[int, int]:
         before = len(self._delta(table).file_uris())
-        self._change(table, lambda: self._delta(table).optimize.compact())
+        self._change(table, lambda: self._changeable(table).optimize.compact())
         return before, len(self._delta(table).file_uris())
 
     def vacuum(self, table: str, hours: int) -> int:
-        delta = self._delta(table)
+        delta = self._changeable(table)
         deleted = delta.vacuum(hours, dry_run=False, enforce_retention_duration=False)
         if "://" not in self.root:
             for name in deleted:
@@ -177,7 +178,7 @@ class EmbeddedLake(Lake):
         self._change(
             table,
             lambda: write_deltalake(
-                self.path(table),
+                self._changeable(table),
                 batches_of(rows),
                 mode="overwrite",
                 predicate=where,
@@ -192,7 +193,7 @@ class EmbeddedLake(Lake):
         self, table: str, batches: Callable[[], pa.RecordBatchReader], on: str, changes: Changes
     ) -> None:
         def merge() -> None:
-            merger = self._delta(table).merge(
+            merger = self._changeable(table).merge(
                 batches(),
                 on,
                 source_alias="n",
@@ -225,6 +226,21 @@ class EmbeddedLake(Lake):
 
     def _log_folder(self, table: str) -> LogFolder:
         return FileLogFolder(f"{self.path(table)}/_delta_log")
+
+    def _changeable(self, table: str) -> DeltaTable:
+        """The table, if delta-rs can remove each of its files; else RunFailed.
+
+        Spark writes names that are not ASCII into the log as they are, delta-rs percent-encoded: a
+        file that delta-rs removes from a log that Spark wrote would stay in the table.
+        """
+        delta = self._delta(table)
+        paths = pa.table(delta.get_add_actions())["path"].to_pylist()
+        if all(path.isascii() for path in paths):
+            return delta
+        raise RunFailed(
+            f"table {table} has files that Spark wrote for a cluster whose name is not ASCII, and"
+            " the embedded engine cannot replace them: use --engine spark"
+        )
 
     def _delta(self, table: str) -> DeltaTable:
         return DeltaTable(self.path(table))

@@ -17,11 +17,11 @@ from coordinator_core.records import (
     encode_value,
 )
 from jobs.checks.check import broken_laws
+from jobs.console.errors import RunFailed
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, nightly
 from jobs.segments.writer import record_batch
 from tests.end_to_end.incident_lake import IncidentLake
-from tests.engines import OTHER
 from tools.faults.lakes import tables_of
 
 DAY_MS = 1_795_219_200_000
@@ -146,13 +146,29 @@ def test_the_lake_is_valid_and_its_quarantine_empty(ingested):
 
 
 @pytest.mark.spark
-def test_the_other_engine_recomputes_the_same_tables(ingested, engine, tmp_path):
+def test_spark_recomputes_the_same_tables(ingested, tmp_path):
     copy = shutil.copytree(ingested, tmp_path / "lake")
 
-    IncidentLake(str(copy), OTHER[engine]).recompute(CLUSTER)
+    IncidentLake(str(copy), "spark").recompute(CLUSTER)
 
     assert tables_of(str(copy)) == tables_of(ingested)
     assert broken_laws(str(copy))[1] == []
+
+
+@pytest.mark.spark
+def test_the_embedded_engine_refuses_to_replace_files_of_names_that_are_not_ascii(
+    ingested, engine, tmp_path
+):
+    lake = IncidentLake(str(shutil.copytree(ingested, tmp_path / "lake")), "embedded")
+    before = tables_of(lake.root)
+
+    if engine == "spark":
+        with pytest.raises(RunFailed, match="use --engine spark"):
+            lake.recompute(CLUSTER)
+    else:
+        lake.recompute(CLUSTER)
+
+    assert tables_of(lake.root) == before
 
 
 def test_control_characters_are_escaped(ingested):
