@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.modern.settings import DEFAULTS, ModernSettings
 from coordinator_core.coordinator.offsets import PartitionOrder
+from coordinator_core.coordinator.share.rules import ShareRules
 from coordinator_core.jvm.java_maps import HashMapKeys
 from coordinator_core.jvm.scala_maps import Scala212Keys
 from coordinator_core.jvm.timeline_maps import TimelineKeys
@@ -66,9 +67,19 @@ class ModernRules:
     """
 
     first_epoch: int
-    has_assignment_interval: bool  # KIP-1263
+    has_assignment_interval: bool  # KIP-1263: between two target assignments
     broker_adds_topic_ids: bool  # KIP-848: to commits of all versions, and checks the topics
     writes_assignment_epochs: bool  # KIP-1251: the epoch at which each partition was assigned
+    accepts_commits_of_older_epochs: bool  # KIP-1251: if the member had the partitions by then
+    votes_bump_epoch: bool  # a change of the members' server assignor
+    follows_subscription_at_once: bool  # takes topics away that a member no longer subscribes to
+    empties_target: bool  # the last member to leave takes the assignment epoch along
+    upgrades_unassigned_members: bool  # of a classic group
+    checks_custom_assignors: bool  # does not upgrade groups whose assignments have user data
+    classic_joins_need_migration: bool  # classic members cannot join if migration is disabled
+    names_malformed_subscriptions: bool  # INCONSISTENT_GROUP_PROTOCOL instead of an unknown error
+    downgrades_stale_assignments: bool  # rebalances a downgraded group whose target is old
+    share: ShareRules  # KIP-932
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +112,7 @@ class Era:
     # Work that eras do in different ways.
     timers: Callable[[Turn], Timers]
     leave: Callable[[Turn, LeaveGroup], None]
-    store_offsets: Callable[[Turn, ClassicGroup, OffsetCommit], None]
+    store_offsets: Callable[[Turn, Any, OffsetCommit], None]
     clean_up: Callable[[Turn], None]
 
     # Appends.

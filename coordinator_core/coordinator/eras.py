@@ -23,6 +23,7 @@ from coordinator_core.coordinator.offsets import (
     ScalaPartitions,
     TimelinePartitions,
 )
+from coordinator_core.coordinator.share.rules import SHARE_4_1, SHARE_4_4
 from coordinator_core.jvm import scala_maps
 from coordinator_core.jvm.hash_codes import string_hash
 from coordinator_core.jvm.java_maps import HashMapKeys
@@ -151,6 +152,16 @@ ERA_4_1 = Era(
         has_assignment_interval=False,
         broker_adds_topic_ids=False,
         writes_assignment_epochs=False,
+        accepts_commits_of_older_epochs=False,
+        votes_bump_epoch=False,
+        follows_subscription_at_once=False,
+        empties_target=False,
+        upgrades_unassigned_members=False,
+        checks_custom_assignors=False,
+        classic_joins_need_migration=False,
+        names_malformed_subscriptions=False,
+        downgrades_stale_assignments=False,
+        share=SHARE_4_1,
     ),
     replays=REPLAYS,
     start_timers=START_TIMERS,
@@ -165,6 +176,16 @@ ERA_4_4 = replace(
         has_assignment_interval=True,
         broker_adds_topic_ids=True,
         writes_assignment_epochs=True,
+        accepts_commits_of_older_epochs=True,
+        votes_bump_epoch=True,
+        follows_subscription_at_once=True,
+        empties_target=True,
+        upgrades_unassigned_members=True,
+        checks_custom_assignors=True,
+        classic_joins_need_migration=True,
+        names_malformed_subscriptions=True,
+        downgrades_stale_assignments=True,
+        share=SHARE_4_4,
     ),
 )
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.loading import apply_group, dismiss, start_sessions
+from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.offsets import CommittedOffset
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
@@ -48,7 +50,8 @@ def load(turn: Turn, records: Iterable[Record]) -> None:
 def _apply_offset(
     turn: Turn, group_id: str, partition: tuple[str, int], value: Mapping[str, Any] | None
 ) -> None:
-    group = turn.groups.get(group_id)
+    group: ClassicGroup | ModernGroup | None = turn.groups.get(group_id)
+    group = group or turn.modern.get(group_id)
     if group is None and value is None:
         return
     if group is None:

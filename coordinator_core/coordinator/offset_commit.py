@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.states import GroupState
+from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.offset_records import offset_record
 from coordinator_core.coordinator.offsets import CommittedOffset
 from coordinator_core.coordinator.turn import Turn
@@ -16,7 +17,7 @@ _Offsets = list[tuple[TopicPartition, CommittedOffset]]
 _NEVER_STORED = CommittedOffset(-1, "", -1, None)
 
 
-def store_then_answer(turn: Turn, group: ClassicGroup, request: OffsetCommit) -> None:
+def store_then_answer(turn: Turn, group: ClassicGroup | ModernGroup, request: OffsetCommit) -> None:
     """4.x: records in the order of the request; a failed append fails every partition."""
     too_large, offsets = _split(turn, request)
     if not offsets:
@@ -32,7 +33,8 @@ def store_then_answer(turn: Turn, group: ClassicGroup, request: OffsetCommit) ->
         for partition, committed in offsets:
             group.offsets.put(partition, committed)
 
-    turn.append(group, _records(turn, group, offsets), appended)
+    records = _records(turn, group, offsets)
+    turn.append_to(group.group_id, group.partition, records, appended)
     errors = turn.era.commit_store_errors
     turn.answer(
         request,
@@ -86,6 +88,7 @@ def _split(turn: Turn, request: OffsetCommit) -> tuple[dict[TopicPartition, Erro
             too_large[topic, partition] = Errors.OFFSET_METADATA_TOO_LARGE
         else:
             committed = _committed(turn, request, offset, metadata or "")
+            committed.topic_id = request.topic_ids.get(topic)
             offsets.append(((topic, partition), committed))
     return too_large, offsets
 
@@ -105,7 +108,9 @@ def _committed(turn: Turn, request: OffsetCommit, offset: int, metadata: str) ->
 
 
 def _records(
-    turn: Turn, group: ClassicGroup, offsets: Iterable[tuple[TopicPartition, CommittedOffset]]
+    turn: Turn,
+    group: ClassicGroup | ModernGroup,
+    offsets: Iterable[tuple[TopicPartition, CommittedOffset]],
 ) -> list[Record]:
     era, group_id = turn.era, group.group_id
     return [offset_record(era, group_id, tp, committed) for tp, committed in offsets]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from coordinator_core.coordinator.classic.group import ClassicGroup
+from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.offsets import OffsetStore
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
@@ -11,7 +13,8 @@ _NO_OFFSET = -1
 
 
 def fetch_offsets(turn: Turn, request: OffsetFetch) -> None:
-    group = turn.readable(request.group_id)
+    group: ClassicGroup | ModernGroup | None = turn.readable(request.group_id)
+    group = group or turn.modern.get(request.group_id)
     if group is not None:
         offsets: OffsetStore | None = group.offsets
     else:

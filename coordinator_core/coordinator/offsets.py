@@ -16,7 +16,7 @@ from coordinator_core.protocol.messages import TopicPartition
 
 
 class CommittedOffset:
-    __slots__ = ("commit_timestamp_ms", "expire_timestamp_ms", "metadata", "offset")
+    __slots__ = ("commit_timestamp_ms", "expire_timestamp_ms", "metadata", "offset", "topic_id")
 
     def __init__(
         self, offset: int, metadata: str, commit_timestamp_ms: int, expire_timestamp_ms: int | None
@@ -25,6 +25,7 @@ class CommittedOffset:
         self.metadata = metadata
         self.commit_timestamp_ms = commit_timestamp_ms
         self.expire_timestamp_ms = expire_timestamp_ms  # of OffsetCommit v2-v4 with a retention
+        self.topic_id: str | None = None  # if the commit had one (KIP-848)
 
 
 class PartitionOrder(Protocol):

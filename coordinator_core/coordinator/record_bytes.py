@@ -6,6 +6,7 @@ and version, and a test compares the two.
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode
 from functools import lru_cache
 from struct import Struct
 
@@ -19,6 +20,12 @@ NULL_STRING = b"\xff\xff"
 def string(text: str) -> bytes:
     data = text.encode()
     return int16(len(data)) + data
+
+
+@lru_cache(maxsize=4096)
+def uuid(text: str) -> bytes:
+    """The bytes of a topic id in its text form of 22 characters."""
+    return urlsafe_b64decode(text + "==")
 
 
 def nullable_string(text: str | None) -> bytes:

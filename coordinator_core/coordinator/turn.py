@@ -77,6 +77,7 @@ class Turn:
         "groups",
         "image",
         "in_flight",
+        "kept_offsets",
         "member_ids",
         "modern",
         "modern_timers",
@@ -84,9 +85,11 @@ class Turn:
         "offsets_retention_ms",
         "offsets_without_groups",
         "own_append",
+        "resolving",
         "reverts",
         "shards",
         "timers",
+        "version_with_new_topics",
         "wheel",
     )
 
@@ -117,6 +120,9 @@ class Turn:
         self.group_configs: dict[str, dict[str, str]] = {}  # by group id, Kafka's names
         self.background: list[Callable[[], None]] = []  # work that Kafka gives to other threads
         self.reverts: list[Revert] = []  # of the records that are replayed now
+        self.kept_offsets: dict[str, OffsetStore] = {}  # of groups between two types
+        self.resolving: set[str] = set()  # groups whose regular expressions are being resolved
+        self.version_with_new_topics = -1  # of the image
 
     def begin(self, now_ms: int) -> list[Effect]:
         """Open the next turn; returns the list that its effects go to."""
@@ -158,7 +164,8 @@ class Turn:
     def make_group(self, group_id: str) -> ClassicGroup:
         """A new group that is not registered yet."""
         partition = partition_for(group_id, self.config.offsets_topic_partitions)
-        offsets = OffsetStore(self.era.partition_order())
+        kept = self.kept_offsets.pop(group_id, None)
+        offsets = OffsetStore(self.era.partition_order()) if kept is None else kept
         if not self.era.has_empty_state:  # KAFKA-2720: offsets outlived their group
             offsets = self.offsets_without_groups.setdefault(group_id, offsets)
         return ClassicGroup(group_id, partition, self.now_ms, self.era.member_order(), offsets)
@@ -260,6 +267,53 @@ class Turn:
                 del shard.unwritten[group_id]
                 if group_id in self.groups:
                     self.discard_group(self.groups[group_id])
+
+    def setting_ms(self, group_id: str, group_type: str, name: str) -> int:
+        """A setting of the group, else of its type; ``name``: Kafka's, without the prefix."""
+        own = self.group_configs.get(group_id)
+        if own is not None and f"{group_type}.{name}" in own:
+            return int(own[f"{group_type}.{name}"])
+        settings = self.config.modern.of(group_type)
+        if name == "session.timeout.ms":
+            return settings.session_timeout_ms
+        if name == "heartbeat.interval.ms":
+            return settings.heartbeat_interval_ms
+        return settings.assignment_interval_ms
+
+    def offsets_for(self, group_id: str) -> OffsetStore:
+        """The offsets of the group id, whatever the group's type; a new store if there is none."""
+        group = self.groups.get(group_id) or self.modern.get(group_id)
+        if group is not None:
+            return group.offsets
+        offsets = self.kept_offsets.pop(group_id, None)
+        return OffsetStore(self.era.partition_order()) if offsets is None else offsets
+
+    def keep_offsets(self, group_id: str, offsets: OffsetStore) -> None:
+        """Keep the offsets of a group that is removed, for a group of another type."""
+        if offsets:
+            self.kept_offsets[group_id] = offsets
+
+    def is_simple(self, group: ClassicGroup) -> bool:
+        """Whether the group only holds offsets of a simple consumer: it has no record."""
+        return group.protocol_type is None and not group.members and not group.pending
+
+    def register(self, group: ClassicGroup) -> None:
+        """Add a group that was converted from another type, or whose conversion failed."""
+        self.groups[group.group_id] = group
+        self.shard_of(group.partition).group_order.add(group.group_id)
+
+    def after_appends(self, group_id: str, then: Callable[[], None]) -> None:
+        """Call ``then`` once the shard's appends have succeeded; at once if none is in flight."""
+        in_flight = self.shard_of(self.partition_of(group_id)).in_flight
+        if not in_flight:
+            then()
+            return
+
+        def appended(error: Errors) -> None:
+            if error is Errors.NONE:
+                then()
+
+        in_flight[max(in_flight)].append(appended)
 
     def partition_of(self, group_id: str) -> int:
         return partition_for(group_id, self.config.offsets_topic_partitions)

@@ -208,6 +208,18 @@ def answer_syncs(turn: Turn, group: ClassicGroup, error: Errors) -> None:
             turn.timers.renew_session(group, member, member.session_timeout_ms)
 
 
+def answer_joins_and_syncs(turn: Turn, group: ClassicGroup, error: Errors) -> None:
+    """Fail all joins and syncs that wait; the group is about to change its type."""
+    for member in group.in_order():
+        request_id = group.take_join(member)
+        if request_id is not None:
+            turn.respond(request_id, JoinResponse(error, member_id=member.member_id))
+    for member in group.in_order():
+        if member.awaiting_sync is not None:
+            turn.respond(member.awaiting_sync, SyncResponse(error))
+            member.awaiting_sync = None
+
+
 def forget(turn: Turn, group: ClassicGroup, member_id: str) -> None:
     """Remove every trace of a member or pending member from the group."""
     member = group.remove(member_id)

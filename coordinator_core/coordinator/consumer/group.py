@@ -1,14 +1,231 @@
-"""A consumer group and its members."""
+"""A consumer group and its members: data, and what follows from it."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple
 
-from coordinator_core.coordinator.modern.group import ModernGroup
+from coordinator_core.coordinator.consumer.states import MemberState
+from coordinator_core.coordinator.modern.group import MemberRow, ModernGroup
+from coordinator_core.coordinator.offsets import OffsetStore
+from coordinator_core.jvm.hash_codes import string_hash
+from coordinator_core.jvm.timeline_maps import TimelineKeys
+from coordinator_core.protocol.messages import Protocols
+
+Partitions = Mapping[str, frozenset[int]]  # by topic id
+Owned = Mapping[str, Mapping[int, int]]  # topic id -> partition -> epoch at which it was assigned
+
+LEFT_FOR_A_WHILE = -2  # the epoch of a static member that left and may return
+LEFT = -1
+_FREE = -1
+_UNRESOLVED: frozenset[str] = frozenset()
+
+
+class ClassicMetadata(NamedTuple):
+    """What a member of the classic protocol sent with its JoinGroup."""
+
+    session_timeout_ms: int
+    protocols: Protocols
+
+
+class ConsumerMember(NamedTuple):
+    """One member; every change makes a new value.
+
+    ``previous_epoch``: accepted, too, because the last answer may have been lost.  ``regex``: ""
+    without a regular expression.  ``pending``: to be revoked.  ``classic``: None unless the member
+    uses the classic protocol.
+    """
+
+    member_id: str
+    epoch: int = 0
+    previous_epoch: int = -1
+    state: MemberState = MemberState.STABLE
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    client_id: str = ""
+    client_host: str = ""
+    topics: frozenset[str] = frozenset()
+    regex: str = ""
+    assignor: str | None = None
+    assigned: Owned = MappingProxyType({})
+    pending: Owned = MappingProxyType({})
+    classic: ClassicMetadata | None = None
+
+    def is_reconciled_to(self, epoch: int) -> bool:
+        return self.state is MemberState.STABLE and self.epoch == epoch
+
+
+class ResolvedRegex(NamedTuple):
+    """The topics that a regular expression matched; ``version``: of the metadata image."""
+
+    topics: frozenset[str]
+    version: int
+    timestamp_ms: int
 
 
 class ConsumerGroup(ModernGroup):
-    __slots__ = ()
+    """``members`` and ``targets`` by member id; ``static_members``: member id by instance id."""
+
+    __slots__ = (
+        "_classic_count",
+        "_partition_epochs",
+        "has_partition_metadata",
+        "members",
+        "order",
+        "regexes",
+        "static_members",
+        "targets",
+    )
 
     group_type: ClassVar[str] = "consumer"
     protocol_type: ClassVar[str] = "consumer"
+
+    def __init__(self, group_id: str, partition: int, offsets: OffsetStore, epoch: int) -> None:
+        super().__init__(group_id, partition, offsets, epoch)
+        self.members: dict[str, ConsumerMember] = {}
+        self.order: TimelineKeys[str] = TimelineKeys(string_hash)  # of Kafka's map of members
+        self.static_members: dict[str, str] = {}
+        self.targets: dict[str, Partitions] = {}
+        self.regexes: dict[str, ResolvedRegex] = {}
+        self.has_partition_metadata = False  # a record of type 4, to be removed
+        self._partition_epochs: dict[tuple[str, int], int] = {}
+        self._classic_count = 0
+
+    # -- changes
+
+    def put_member(self, member: ConsumerMember) -> None:
+        """Add the member, or replace the one with its id."""
+        before = self.members.get(member.member_id)
+        if before is not None:
+            self._release(before)
+        else:
+            self.order.add(member.member_id)
+        self.members[member.member_id] = member
+        if member.instance_id is not None:
+            self.static_members[member.instance_id] = member.member_id
+        self._classic_count += member.classic is not None
+        for owned in (member.assigned, member.pending):
+            for topic_id, partitions in owned.items():
+                for partition in partitions:
+                    self._partition_epochs[topic_id, partition] = member.epoch
+
+    def drop_member(self, member_id: str) -> None:
+        member = self.members.pop(member_id)
+        self.order.discard(member_id)
+        self._release(member)
+        instance_id = member.instance_id
+        if instance_id is not None and self.static_members.get(instance_id) == member_id:
+            del self.static_members[instance_id]
+
+    def _release(self, member: ConsumerMember) -> None:
+        self._classic_count -= member.classic is not None
+        for owned in (member.assigned, member.pending):
+            for topic_id, partitions in owned.items():
+                for partition in partitions:
+                    self._partition_epochs.pop((topic_id, partition), None)
+
+    # -- members
+
+    def static_member(self, instance_id: str | None) -> ConsumerMember | None:
+        if instance_id is None:
+            return None
+        member_id = self.static_members.get(instance_id)
+        return None if member_id is None else self.members.get(member_id)
+
+    def target_of(self, member: ConsumerMember) -> Partitions:
+        """The member's target; a static member that returns has that of the member it replaces."""
+        member_id = member.member_id
+        if member.instance_id is not None:
+            member_id = self.static_members.get(member.instance_id, "")
+        return self.targets.get(member_id, {})
+
+    def is_free(self, topic_id: str, partition: int) -> bool:
+        """Whether no member has the partition, not even to be revoked."""
+        return self._partition_epochs.get((topic_id, partition), _FREE) == _FREE
+
+    def waits_for_others(self, member: ConsumerMember) -> bool:
+        """Whether a partition of its target is still with another member."""
+        if member.state is not MemberState.UNRELEASED_PARTITIONS:
+            return False
+        return any(
+            partition not in member.assigned.get(topic_id, {})
+            and not self.is_free(topic_id, partition)
+            for topic_id, partitions in self.targets.get(member.member_id, {}).items()
+            for partition in partitions
+        )
+
+    # -- subscriptions
+
+    def topics_of(self, member: ConsumerMember) -> frozenset[str]:
+        """Names of the topics that the member subscribes to, by name or regular expression."""
+        resolved = self.regexes.get(member.regex) if member.regex else None
+        return member.topics if resolved is None else member.topics | resolved.topics
+
+    def subscribed_topics(self) -> set[str]:
+        topics: set[str] = set()
+        for member in self.members.values():
+            topics |= member.topics
+        for resolved in self.regexes.values():
+            topics |= resolved.topics
+        return topics
+
+    def subscribes_to(self, topic: str) -> bool:
+        return any(topic in member.topics for member in self.members.values()) or any(
+            topic in resolved.topics for resolved in self.regexes.values()
+        )
+
+    def regex_count(self, regex: str) -> int:
+        """How many members subscribe by this regular expression."""
+        return sum([member.regex == regex for member in self.members.values()])
+
+    # -- classic members
+
+    @property
+    def classic_count(self) -> int:
+        """How many members use the classic protocol."""
+        return self._classic_count
+
+    def all_classic_except(self, members: Iterable[ConsumerMember]) -> bool:
+        """Whether all others use the classic protocol."""
+        leaving = list(members)
+        classic = sum([member.classic is not None for member in leaving])
+        return self._classic_count - classic == len(self.members) - len(leaving)
+
+    def supports(self, protocol_type: str, protocols: Protocols) -> bool:
+        """Whether all classic members have one of the protocols."""
+        if protocol_type != self.protocol_type:
+            return False
+        if not self.members:
+            return bool(protocols)
+        return any(self._classic_members_with(name) == self._classic_count for name, _ in protocols)
+
+    def _classic_members_with(self, protocol: str) -> int:
+        return sum(
+            [
+                any(name == protocol for name, _ in member.classic.protocols)
+                for member in self.members.values()
+                if member.classic is not None
+            ]
+        )
+
+    # -- states
+
+    def is_empty(self) -> bool:
+        return not self.members
+
+    def state_name(self) -> str:
+        if not self.members:
+            return "Empty"
+        if self.epoch > self.assignment_epoch:
+            return "Assigning"
+        epoch = self.assignment_epoch
+        is_stable = all([member.is_reconciled_to(epoch) for member in self.members.values()])
+        return "Stable" if is_stable else "Reconciling"
+
+    def member_rows(self) -> list[MemberRow]:
+        return [
+            (member_id, member.epoch, member.state.name)
+            for member_id, member in sorted(self.members.items())
+        ]

@@ -1,20 +1,214 @@
-"""How the records of a consumer group change it."""
+"""How the records of a consumer group change it, and which timers a loaded group starts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from coordinator_core.coordinator.consumer.group import ConsumerGroup
+from coordinator_core.coordinator.consumer.group import (
+    LEFT,
+    ClassicMetadata,
+    ConsumerGroup,
+    ConsumerMember,
+    Owned,
+    ResolvedRegex,
+)
+from coordinator_core.coordinator.consumer.states import MemberState
+from coordinator_core.coordinator.consumer.timers import start_rebalance, start_session
 from coordinator_core.coordinator.era import Fields, Replay
 from coordinator_core.coordinator.turn import Turn
+from coordinator_core.protocol.errors import UnexpectedState
+
+_STATES = {state.value: state for state in MemberState}
 
 
-def replay_group(turn: Turn, key: Fields, value: Fields | None) -> None:
-    """ConsumerGroupMetadata: the group's epoch and the hash of its topics."""
+def _group(turn: Turn, group_id: str, *, creates: bool) -> ConsumerGroup | None:
+    """The group of the record; ``creates``: a record with a value creates it."""
+    group = turn.modern.get(group_id)
+    if isinstance(group, ConsumerGroup):
+        return group
+    if not creates:
+        return None
+    classic = turn.groups.get(group_id)
+    if group is not None or (classic is not None and not turn.is_simple(classic)):
+        raise UnexpectedState(f"{group_id} is not a consumer group")
+    new = new_group(turn, group_id)
+    turn.add_modern(new)
+    return new
+
+
+def new_group(turn: Turn, group_id: str) -> ConsumerGroup:
+    """A group that is not registered yet, with the offsets that the group id has."""
+    assert turn.era.modern is not None
+    partition, offsets = turn.partition_of(group_id), turn.offsets_for(group_id)
+    return ConsumerGroup(group_id, partition, offsets, turn.era.modern.first_epoch)
+
+
+def _replay_group(turn: Turn, key: Fields, value: Fields | None) -> None:
+    group = _group(turn, key["group_id"], creates=value is not None)
+    if group is None:
+        return
+    if value is None:
+        turn.remove_modern(group)
+        return
+    _set(turn, group, "epoch", value["epoch"])
+    _set(turn, group, "metadata_hash", value.get("metadata_hash", 0))
+
+
+def _set(turn: Turn, group: ConsumerGroup, name: str, value: Any) -> None:
+    before = getattr(group, name)
+    setattr(group, name, value)
+    turn.reverts.append(lambda: setattr(group, name, before))
+
+
+def _replay_partition_metadata(turn: Turn, key: Fields, value: Fields | None) -> None:
+    """Written before 4.1 only: the group's topics, now a hash in the group's record."""
+    group = _group(turn, key["group_id"], creates=value is not None)
+    if group is not None:
+        _set(turn, group, "has_partition_metadata", value is not None)
+
+
+def _replay_target(turn: Turn, key: Fields, value: Fields | None) -> None:
+    group = _group(turn, key["group_id"], creates=value is not None)
+    if group is None:
+        return
+    epoch = LEFT if value is None else value["assignment_epoch"]
+    _set(turn, group, "assignment_epoch", epoch)
+    timestamp_ms = 0 if value is None else value.get("assignment_timestamp", 0)
+    _set(turn, group, "assignment_timestamp_ms", timestamp_ms)
+
+
+def _replay_member_target(turn: Turn, key: Fields, value: Fields | None) -> None:
+    group = _group(turn, key["group_id"], creates=value is not None)
+    if group is not None:
+        target = None
+        if value is not None:
+            rows = value["topic_partitions"]
+            target = {row["topic_id"]: frozenset(row["partitions"]) for row in rows}
+        _put(turn, group.targets, key["member_id"], target)
+
+
+def _replay_regex(turn: Turn, key: Fields, value: Fields | None) -> None:
+    group = _group(turn, key["group_id"], creates=value is not None)
+    if group is not None:
+        resolved = None
+        if value is not None:
+            topics = frozenset(value["topics"])
+            resolved = ResolvedRegex(topics, value["version"], value["timestamp"])
+        _put(turn, group.regexes, key["regular_expression"], resolved)
+
+
+def _put(turn: Turn, mapping: dict[str, Any], key: str, value: Any) -> None:
+    """Set or remove the key's value."""
+    before = mapping.get(key)
+    _put_back(mapping, key, value)
+    turn.reverts.append(lambda: _put_back(mapping, key, before))
+
+
+def _put_back(mapping: dict[str, Any], key: str, value: Any) -> None:
+    if value is None:
+        mapping.pop(key, None)
+    else:
+        mapping[key] = value
+
+
+def _replay_member(turn: Turn, key: Fields, value: Fields | None) -> None:
+    group = _group(turn, key["group_id"], creates=value is not None)
+    if group is None:
+        return
+    before = group.members.get(key["member_id"])
+    if value is None:
+        _put_member(turn, group, key["member_id"], before, None)
+        return
+    member = before or ConsumerMember(key["member_id"])
+    classic = value.get("classic_member_metadata")
+    changed = member._replace(
+        instance_id=value["instance_id"],
+        rack_id=value["rack_id"],
+        client_id=value["client_id"],
+        client_host=value["client_host"],
+        topics=frozenset(value["subscribed_topic_names"]),
+        regex=value["subscribed_topic_regex"] or "",
+        rebalance_timeout_ms=value["rebalance_timeout_ms"],
+        assignor=value["server_assignor"],
+        classic=None if classic is None else _classic(classic),
+    )
+    _put_member(turn, group, key["member_id"], before, changed)
+
+
+def _classic(fields: Mapping[str, Any]) -> ClassicMetadata:
+    protocols = [(each["name"], each["metadata"]) for each in fields["supported_protocols"]]
+    return ClassicMetadata(fields["session_timeout_ms"], tuple(protocols))
+
+
+def _replay_current(turn: Turn, key: Fields, value: Fields | None) -> None:
+    group = _group(turn, key["group_id"], creates=value is not None)
+    if group is None:
+        return
+    before = group.members.get(key["member_id"])
+    if value is not None:
+        member = before or ConsumerMember(key["member_id"])
+        epoch = value["member_epoch"]
+        changed = member._replace(
+            epoch=epoch,
+            previous_epoch=value["previous_member_epoch"],
+            state=_STATES[value["state"]],
+            assigned=_owned(value["assigned_partitions"], epoch),
+            pending=_owned(value["partitions_pending_revocation"], epoch),
+        )
+    elif before is not None:
+        changed = before._replace(epoch=LEFT, previous_epoch=LEFT, assigned={}, pending={})
+    else:
+        return
+    _put_member(turn, group, key["member_id"], before, changed)
+
+
+def _owned(rows: list[dict[str, Any]], member_epoch: int) -> Owned:
+    """Partitions with the epochs at which they were assigned, the member's if not written."""
+    owned: dict[str, dict[int, int]] = {}
+    for row in rows:
+        epochs = row.get("assignment_epochs") or [member_epoch] * len(row["partitions"])
+        owned[row["topic_id"]] = dict(zip(row["partitions"], epochs, strict=False))
+    return owned
+
+
+def _put_member(
+    turn: Turn,
+    group: ConsumerGroup,
+    member_id: str,
+    before: ConsumerMember | None,
+    after: ConsumerMember | None,
+) -> None:
+    static = dict(group.static_members)
+    if after is not None:
+        group.put_member(after)
+    elif before is not None:
+        group.drop_member(member_id)
+
+    def revert() -> None:
+        if after is not None:
+            group.drop_member(member_id)
+        if before is not None:
+            group.put_member(before)
+        group.static_members = static
+
+    turn.reverts.append(revert)
 
 
 def start_timers(turn: Turn, group: ConsumerGroup) -> None:
-    """Start the timers of a loaded group."""
+    """Start the sessions of a loaded group, and the waits for members that revoke."""
+    for member in group.members.values():
+        start_session(turn, group.group_id, member.member_id)
+        if member.state is MemberState.UNREVOKED_PARTITIONS:
+            start_rebalance(turn, group.group_id, member)
 
 
-REPLAYS: Mapping[str, Replay] = {"ConsumerGroupMetadata": replay_group}
+REPLAYS: Mapping[str, Replay] = {
+    "ConsumerGroupMetadata": _replay_group,
+    "ConsumerGroupPartitionMetadata": _replay_partition_metadata,
+    "ConsumerGroupMemberMetadata": _replay_member,
+    "ConsumerGroupTargetAssignmentMetadata": _replay_target,
+    "ConsumerGroupTargetAssignmentMember": _replay_member_target,
+    "ConsumerGroupCurrentMemberAssignment": _replay_current,
+    "ConsumerGroupRegularExpression": _replay_regex,
+}

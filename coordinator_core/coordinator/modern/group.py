@@ -65,6 +65,6 @@ class ModernGroup:
     def needs_refresh(self, now_ms: int) -> bool:
         return now_ms >= self.refresh_deadline_ms or self.epoch < self.refresh_epoch
 
-    def refreshed(self, deadline_ms: int) -> None:
+    def refreshed(self, deadline_ms: int, epoch: int) -> None:
         self.refresh_deadline_ms = deadline_ms
-        self.refresh_epoch = self.epoch
+        self.refresh_epoch = epoch

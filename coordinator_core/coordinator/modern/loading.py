@@ -8,10 +8,21 @@ from typing import Any
 from coordinator_core.coordinator.consumer.loading import REPLAYS as CONSUMER_REPLAYS
 from coordinator_core.coordinator.consumer.loading import start_timers as start_consumer_timers
 from coordinator_core.coordinator.era import Replay
+from coordinator_core.coordinator.modern.offsets import (
+    replay_classic_tombstone,
+    replay_offset_tombstone,
+)
+from coordinator_core.coordinator.share.loading import REPLAYS as SHARE_REPLAYS
+from coordinator_core.coordinator.share.loading import start_timers as start_share_timers
 from coordinator_core.coordinator.turn import Turn
 
 # By the name of the record's type, as in coordinator_core.records.
-REPLAYS: Mapping[str, Replay] = {**CONSUMER_REPLAYS}
+REPLAYS: Mapping[str, Replay] = {
+    "OffsetCommit": replay_offset_tombstone,
+    "GroupMetadata": replay_classic_tombstone,
+    **CONSUMER_REPLAYS,
+    **SHARE_REPLAYS,
+}
 
 # By group type: start the timers of a group that was loaded.
-START_TIMERS: Mapping[str, Callable[[Turn, Any], None]] = {"consumer": start_consumer_timers}
+START_TIMERS: Mapping[str, Callable[[Turn, Any], None]] = {"consumer": start_consumer_timers, "share": start_share_timers}

@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.metadata_image import TopicImage
+from coordinator_core.coordinator.modern.group import ModernGroup
+from coordinator_core.coordinator.modern.offsets import offset_tombstones
+from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.writing import write
+from coordinator_core.coordinator.share.initialisation import forget_deleted_topics
 from coordinator_core.coordinator.turn import Turn
 
 
 def change_topics(turn: Turn, topics: list[TopicImage], deleted: list[str]) -> None:
     """Replace the image; groups that subscribe to a changed topic compute its hash again."""
-    turn.image = turn.image.changed(topics, deleted)
+    before = turn.image
+    turn.image = before.changed(topics, deleted)
+    is_first = turn.version_with_new_topics == -1
+    if is_first or any(topic.topic_id not in before.by_id for topic in topics):
+        turn.version_with_new_topics = turn.image.version
     changed = [topic.name for topic in topics] + deleted
     for group in turn.modern.values():
         if any(group.subscribes_to(name) for name in changed):
             group.request_refresh()
+    _delete_offsets(turn, set(deleted))
+    ids = [before.topics[name].topic_id for name in deleted if name in before.topics]
+    forget_deleted_topics(turn, ids)
+
+
+def _delete_offsets(turn: Turn, deleted: set[str]) -> None:
+    """The offsets of deleted topics, of groups of all types; an append per shard."""
+    by_shard: dict[int, list[GroupRecord]] = {}
+    last: dict[int, str] = {}
+    groups: list[ClassicGroup | ModernGroup] = [*turn.groups.values(), *turn.modern.values()]
+    for group in groups:
+        partitions = [each for each, _ in group.offsets.in_order() if each[0] in deleted]
+        records = offset_tombstones(group.group_id, group.offsets, partitions)
+        if records:
+            by_shard.setdefault(group.partition, []).extend(records)
+            last[group.partition] = group.group_id
+    for partition in sorted(by_shard):
+        write(turn, last[partition], by_shard[partition])

@@ -15,8 +15,11 @@ def write(
     group_id: str,
     records: list[GroupRecord],
     on_failure: Callable[[], None] | None = None,
+    then: Callable[[Errors], None] | None = None,
 ) -> None:
     """Replay the records, then append them; if the append fails, revert them and call on_failure.
+
+    ``then``: called in any case, with the append's error or NONE.
 
     Answer requests after this call, by ``answer``.
     """
@@ -26,12 +29,13 @@ def write(
     encoded = [record.encoded() for record in records]
 
     def appended(error: Errors) -> None:
-        if error is Errors.NONE:
-            return
-        for revert in reversed(reverts):
-            revert()
-        if on_failure is not None:
-            on_failure()
+        if error is not Errors.NONE:
+            for revert in reversed(reverts):
+                revert()
+            if on_failure is not None:
+                on_failure()
+        if then is not None:
+            then(error)
 
     turn.append_to(group_id, turn.partition_of(group_id), encoded, appended)
 

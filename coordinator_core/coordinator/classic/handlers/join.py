@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from coordinator_core.coordinator.classic.group import ClassicGroup, ClassicMember
 from coordinator_core.coordinator.classic.group_records import group_record, new_group_record
 from coordinator_core.coordinator.classic.handlers.checks import checked_member
@@ -15,27 +17,37 @@ from coordinator_core.coordinator.classic.rebalance import (
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors, UnexpectedState
-from coordinator_core.protocol.messages import JoinGroup, JoinResponse, SyncResponse
+from coordinator_core.protocol.messages import JoinGroup, JoinResponse, Record, SyncResponse
 
 
 def handle(turn: Turn, request: JoinGroup) -> None:
-    error = _check(turn, request)
+    error = check(turn, request)
     if error is not Errors.NONE:
-        _refuse(turn, request, request.member_id, error)
-        return
+        refuse(turn, request, request.member_id, error)
+    else:
+        handle_replacing(turn, request, [], lambda: None)
+
+
+def handle_replacing(
+    turn: Turn, request: JoinGroup, removed: list[Record], revert: Callable[[], None]
+) -> None:
+    """A checked join; ``removed``: tombstones of an empty group of another type with this id.
+
+    ``revert``: called if the append with them fails.
+    """
     group = turn.groups.get(request.group_id)
     is_new = group is None
     if group is None:
         if request.member_id:
-            _refuse(turn, request, request.member_id, Errors.UNKNOWN_MEMBER_ID)
+            refuse(turn, request, request.member_id, Errors.UNKNOWN_MEMBER_ID)
             return
         group = turn.new_group(request.group_id)
     _join(turn, group, request)
     if is_new and turn.era.writes_new_groups and turn.own_append is None:
-        _store_new_group(turn, group, request)
+        _store_new_group(turn, group, request, removed, revert)
 
 
-def _check(turn: Turn, request: JoinGroup) -> Errors:
+def check(turn: Turn, request: JoinGroup) -> Errors:
     config, timeout_ms = turn.config, request.session_timeout_ms
     if not request.group_id:
         return Errors.INVALID_GROUP_ID
@@ -44,7 +56,7 @@ def _check(turn: Turn, request: JoinGroup) -> Errors:
     return Errors.INVALID_SESSION_TIMEOUT
 
 
-def _refuse(turn: Turn, request: JoinGroup, member_id: str, error: Errors) -> None:
+def refuse(turn: Turn, request: JoinGroup, member_id: str, error: Errors) -> None:
     turn.respond(request.request_id, failed_join(turn, member_id, error))
 
 
@@ -64,21 +76,28 @@ def _refuse_for_size(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Non
     forget(turn, group, request.member_id)
     if not turn.era.takes_new_timeouts and request.instance_id is not None:
         group.static_members.pop(request.instance_id, None)  # 2.5: whichever member has it
-    _refuse(turn, request, "", Errors.GROUP_MAX_SIZE_REACHED)
+    refuse(turn, request, "", Errors.GROUP_MAX_SIZE_REACHED)
 
 
-def _store_new_group(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
+def _store_new_group(
+    turn: Turn,
+    group: ClassicGroup,
+    request: JoinGroup,
+    removed: list[Record],
+    revert: Callable[[], None],
+) -> None:
     """4.x: write the group that the join created; if the append fails, the join fails."""
 
     def written(error: Errors) -> None:
         if error is Errors.NONE:
             return
+        revert()
         for member in group.members.values():
             if member.awaiting_join == request.request_id:
                 group.take_join(member)
-                _refuse(turn, request, "", turn.era.group_store_errors.get(error, error))
+                refuse(turn, request, "", turn.era.group_store_errors.get(error, error))
 
-    turn.append(group, [new_group_record(group)], written)
+    turn.append(group, [*removed, new_group_record(group)], written)
 
 
 # -- classify ------------------------------------------------------------------------------------
@@ -87,7 +106,7 @@ def _store_new_group(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Non
 def classify(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Input | None:
     """The input of this join; None if it was refused."""
     if not group.supports(request.protocol_type, request.protocols):
-        _refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
+        refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
         return None
     if not request.member_id:
         return _new_member(group, request)
@@ -101,7 +120,7 @@ def classify(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Input | Non
 def classify_before_kip_345(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Input | None:
     """Up to 2.0: all members are dynamic, and a new one joins at once."""
     if not group.supports(request.protocol_type, request.protocols):
-        _refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
+        refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
         return None
     if not request.member_id:
         return Input.NEW_MEMBER
@@ -112,7 +131,7 @@ def classify_unchecked_first(turn: Turn, group: ClassicGroup, request: JoinGroup
     """Up to 1.1: the first member of a group may join without protocols, and then gets stuck."""
     is_same_type = group.protocol_type == request.protocol_type
     if group.members and not (is_same_type and group.supports_any(request.protocols)):
-        _refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
+        refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
         return None
     if not request.member_id:
         return Input.NEW_MEMBER
@@ -154,7 +173,7 @@ def require_id(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     _event_of_join(turn, group, request, member_id, "id_required")
     group.pending[member_id] = None
     turn.timers.watch_pending(group, member_id, request.session_timeout_ms)
-    _refuse(turn, request, member_id, Errors.MEMBER_ID_REQUIRED)
+    refuse(turn, request, member_id, Errors.MEMBER_ID_REQUIRED)
 
 
 def add(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:

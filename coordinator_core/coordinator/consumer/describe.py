@@ -1,0 +1,122 @@
+"""ConsumerGroupDescribe, DescribeGroups and DeleteGroups of consumer groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from coordinator_core.coordinator.consumer.group import ConsumerGroup, ConsumerMember
+from coordinator_core.coordinator.consumer.records import (
+    group_tombstone,
+    partition_metadata_tombstone,
+    regex_tombstone,
+    removal_records,
+    target_tombstone,
+)
+from coordinator_core.coordinator.consumer.subscriptions import preferred_assignor
+from coordinator_core.coordinator.consumer.target import default_assignor
+from coordinator_core.coordinator.modern.offsets import offset_tombstones
+from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.writing import answer, write
+from coordinator_core.coordinator.turn import Turn
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
+    ConsumerDescribeResponse,
+    ConsumerGroupDescribe,
+    ConsumerMemberDescription,
+    DeleteGroup,
+    DeleteResponse,
+    DescribeGroup,
+    DescribeResponse,
+    TopicRows,
+)
+
+_GROUP_ID_NOT_FOUND_VERSION = 6  # of DescribeGroups; before, a missing group is Dead
+
+
+def handle(turn: Turn, request: ConsumerGroupDescribe) -> None:
+    group = turn.modern.get(request.group_id)
+    if not request.group_id:
+        turn.respond(request.request_id, ConsumerDescribeResponse(Errors.INVALID_GROUP_ID))
+    elif not isinstance(group, ConsumerGroup):
+        turn.respond(request.request_id, ConsumerDescribeResponse(Errors.GROUP_ID_NOT_FOUND))
+    else:
+        turn.respond(request.request_id, _described(turn, group))
+
+
+def _described(turn: Turn, group: ConsumerGroup) -> ConsumerDescribeResponse:
+    members = [group.members[member_id] for member_id in sorted(group.members)]
+    return ConsumerDescribeResponse(
+        Errors.NONE,
+        group.state_name(),
+        group.epoch,
+        group.assignment_epoch,
+        preferred_assignor(members, default_assignor(turn)),
+        tuple([_described_member(turn, group, member) for member in members]),
+    )
+
+
+def _described_member(
+    turn: Turn, group: ConsumerGroup, member: ConsumerMember
+) -> ConsumerMemberDescription:
+    owned = {topic_id: set(partitions) for topic_id, partitions in member.assigned.items()}
+    for topic_id, partitions in member.pending.items():
+        owned.setdefault(topic_id, set()).update(partitions)
+    return ConsumerMemberDescription(
+        member.member_id,
+        member.instance_id,
+        member.rack_id,
+        member.epoch,
+        member.client_id,
+        member.client_host,
+        tuple(sorted(member.topics)),
+        member.regex,
+        0 if member.classic is not None else 1,
+        _by_name(turn, owned),
+        _by_name(turn, group.targets.get(member.member_id, {})),
+    )
+
+
+def _by_name(turn: Turn, partitions: Mapping[str, set[int] | frozenset[int]]) -> TopicRows:
+    """Rows of the topics that still exist."""
+    by_id = turn.image.by_id
+    return tuple(
+        [
+            (by_id[topic_id].name, tuple(sorted(numbers)))
+            for topic_id, numbers in partitions.items()
+            if topic_id in by_id
+        ]
+    )
+
+
+def handle_classic(turn: Turn, group: ConsumerGroup, request: DescribeGroup) -> None:
+    """A request for a classic group, which this one is not."""
+    is_reported = request.version >= _GROUP_ID_NOT_FOUND_VERSION
+    error = Errors.GROUP_ID_NOT_FOUND if is_reported else Errors.NONE
+    turn.respond(request.request_id, DescribeResponse(error, "Dead"))
+
+
+def handle_delete(turn: Turn, group: ConsumerGroup, request: DeleteGroup) -> None:
+    if not group.is_empty():
+        turn.answer(request, DeleteResponse(Errors.NON_EMPTY_GROUP))
+        return
+    records = offset_tombstones(group.group_id, group.offsets) + tombstones(group)
+    write(turn, group.group_id, records)
+    answer(turn, request, DeleteResponse(Errors.NONE), DeleteResponse)
+
+
+def tombstones(group: ConsumerGroup, renamed: Mapping[str, str] | None = None) -> list[GroupRecord]:
+    """Tombstones of all records of the group, in an order in which they can be replayed.
+
+    ``renamed``: new ids of members by their old ones.
+    """
+    group_id = group.group_id
+    records: list[GroupRecord] = []
+    new_ids = renamed or {}
+    removals = [removal_records(group_id, new_ids.get(each, each)) for each in group.members]
+    records += [current for current, _, _ in removals]
+    records += [target for _, target, _ in removals]
+    records.append(target_tombstone(group_id))
+    records += [member for _, _, member in removals]
+    records += [regex_tombstone(group_id, regex) for regex in group.regexes]
+    records += [partition_metadata_tombstone(group_id), group_tombstone(group_id)]
+    return records

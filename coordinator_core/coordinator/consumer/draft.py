@@ -1,0 +1,29 @@
+"""A request to a consumer group while it is handled: the records to write."""
+
+from __future__ import annotations
+
+from coordinator_core.coordinator.consumer.group import ConsumerGroup
+from coordinator_core.coordinator.era import ModernRules
+from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.turn import Turn
+
+
+class Draft:
+    """What a request will write, and the values that it computes on its way.
+
+    ``group``: as it is before the request's records, maybe not registered yet.
+    """
+
+    __slots__ = ("epoch", "group", "records", "rules", "turn")
+
+    def __init__(self, turn: Turn, group: ConsumerGroup, records: list[GroupRecord]) -> None:
+        assert turn.era.modern is not None
+        self.turn = turn
+        self.rules: ModernRules = turn.era.modern
+        self.group = group
+        self.records = records
+        self.epoch = group.epoch
+
+    @property
+    def group_id(self) -> str:
+        return self.group.group_id

@@ -1,0 +1,167 @@
+"""Leads a member to its target: revoke first, then take what is free.
+
+The grid names the reaction of each member state to what the heartbeat says.  A member has three
+kinds of partitions: assigned ones, pending ones that it is to revoke, and those of its target that
+it waits for.  It gets a partition only when no other member has it, assigned or pending.
+
+Source: CurrentAssignmentBuilder (KIP-848).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from coordinator_core.coordinator.consumer.group import (
+    ConsumerGroup,
+    ConsumerMember,
+    Owned,
+    Partitions,
+)
+from coordinator_core.coordinator.consumer.states import MemberState, Report
+from coordinator_core.protocol.errors import CoordinatorBug
+
+
+class Goal:
+    """What a member is led to, and what its heartbeat says.
+
+    ``owned``: the partitions that it says it owns, None if it does not say.  ``subscribed``: ids of
+    the topics that it subscribes to; None in eras that take the target as it is.
+    """
+
+    __slots__ = ("epoch", "group", "owned", "subscribed", "subscription_changed", "target")
+
+    def __init__(
+        self,
+        group: ConsumerGroup,
+        epoch: int,
+        target: Partitions,
+        owned: Partitions | None,
+        subscribed: frozenset[str] | None,
+        *,
+        subscription_changed: bool,
+    ) -> None:
+        self.group = group
+        self.epoch = epoch
+        self.target = target
+        self.owned = owned
+        self.subscribed = subscribed
+        self.subscription_changed = subscription_changed
+
+    def keeps(self, topic_id: str) -> bool:
+        return self.subscribed is None or topic_id in self.subscribed
+
+    def still_owns(self, pending: Owned) -> bool:
+        """Whether the member has, or may have, some of these partitions."""
+        if self.owned is None:
+            return True
+        return any(
+            not partitions.isdisjoint(pending.get(topic_id, ()))
+            for topic_id, partitions in self.owned.items()
+        )
+
+
+Reaction = Callable[[ConsumerMember, Goal], ConsumerMember]
+
+
+def report(member: ConsumerMember, goal: Goal) -> Report:
+    if member.state is MemberState.STABLE:
+        is_ready = member.epoch != goal.epoch
+    elif member.state is MemberState.UNREVOKED_PARTITIONS:
+        is_ready = not goal.still_owns(member.pending)
+    else:
+        is_ready = True
+    if is_ready:
+        return Report.READY
+    changed = goal.subscription_changed and goal.subscribed is not None
+    return Report.SUBSCRIPTION_CHANGED if changed else Report.UNCHANGED
+
+
+def stay(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+    return member
+
+
+def drop_unsubscribed(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+    """Take topics away that the member no longer subscribes to, before any new target."""
+    dropped = {t: epochs for t, epochs in member.assigned.items() if not goal.keeps(t)}
+    if not dropped:
+        return member
+    kept = {t: epochs for t, epochs in member.assigned.items() if goal.keeps(t)}
+    pending = {t: dict(epochs) for t, epochs in member.pending.items()}
+    for topic_id, epochs in dropped.items():
+        pending.setdefault(topic_id, {}).update(epochs)
+    if not goal.still_owns(pending):
+        return member._replace(previous_epoch=member.epoch, assigned=kept)
+    return member._replace(
+        state=MemberState.UNREVOKED_PARTITIONS,
+        previous_epoch=member.epoch,
+        assigned=kept,
+        pending=pending,
+    )
+
+
+def advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+    """Compute the member's partitions anew against the present target."""
+    kept: dict[str, dict[int, int]] = {}
+    revoked: dict[str, dict[int, int]] = {}
+    missing: dict[str, frozenset[int]] = {}
+    for topic_id in {**goal.target, **member.assigned}:
+        wanted = goal.target.get(topic_id, frozenset()) if goal.keeps(topic_id) else frozenset()
+        for partition, epoch in member.assigned.get(topic_id, {}).items():
+            part = kept if partition in wanted else revoked
+            part.setdefault(topic_id, {})[partition] = epoch
+        if new := wanted.difference(member.assigned.get(topic_id, {})):
+            missing[topic_id] = new
+    if revoked and goal.still_owns(revoked):
+        return member._replace(
+            state=MemberState.UNREVOKED_PARTITIONS,
+            previous_epoch=member.epoch,
+            assigned=kept,
+            pending=revoked,
+        )
+    is_complete = _take_free(member, goal, missing, kept)
+    return member._replace(
+        state=MemberState.STABLE if is_complete else MemberState.UNRELEASED_PARTITIONS,
+        epoch=goal.epoch,
+        previous_epoch=member.epoch,
+        assigned=kept,
+        pending={},
+    )
+
+
+def _take_free(
+    member: ConsumerMember, goal: Goal, missing: Partitions, kept: dict[str, dict[int, int]]
+) -> bool:
+    """Add the free ones of ``missing`` to ``kept``; returns whether all are free."""
+    is_complete = True
+    for topic_id, partitions in missing.items():
+        own = member.pending.get(topic_id, {})
+        for partition in partitions:
+            if partition in own or goal.group.is_free(topic_id, partition):
+                kept.setdefault(topic_id, {})[partition] = goal.epoch
+            else:
+                is_complete = False
+    return is_complete
+
+
+def never(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+    raise CoordinatorBug(f"{member.member_id} in {member.state.name} has nothing to wait for")
+
+
+def row(*reactions: Reaction) -> Mapping[Report, Reaction]:
+    """One reaction per report, in the order of Report; a short row fails at import."""
+    return dict(zip(Report, reactions, strict=True))
+
+
+# fmt: off
+GRID: Mapping[MemberState, Mapping[Report, Reaction]] = {
+    #                                       UNCHANGED  SUBSCRIPTION_CHANGED  READY
+    MemberState.STABLE:                row(stay,      drop_unsubscribed,    advance),
+    MemberState.UNREVOKED_PARTITIONS:  row(stay,      drop_unsubscribed,    advance),
+    MemberState.UNRELEASED_PARTITIONS: row(never,     never,                advance),
+}
+# fmt: on
+
+
+def reconciled(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+    """The member after its heartbeat; the same value if nothing changes."""
+    return GRID[member.state][report(member, goal)](member, goal)

@@ -1,0 +1,131 @@
+"""The records of a consumer group, made from its values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from coordinator_core.coordinator.consumer.group import (
+    ConsumerMember,
+    Owned,
+    Partitions,
+    ResolvedRegex,
+)
+from coordinator_core.coordinator.era import ModernRules
+from coordinator_core.coordinator.modern.order import in_order_of_ids
+from coordinator_core.coordinator.modern.records import GroupRecord
+
+_GROUP = "ConsumerGroupMetadata"
+_PARTITION_METADATA = "ConsumerGroupPartitionMetadata"
+_MEMBER = "ConsumerGroupMemberMetadata"
+_TARGET = "ConsumerGroupTargetAssignmentMetadata"
+_MEMBER_TARGET = "ConsumerGroupTargetAssignmentMember"
+_CURRENT = "ConsumerGroupCurrentMemberAssignment"
+_REGEX = "ConsumerGroupRegularExpression"
+
+
+def group_record(group_id: str, epoch: int, metadata_hash: int) -> GroupRecord:
+    value = {"epoch": epoch, "metadata_hash": metadata_hash}
+    return GroupRecord(_GROUP, {"group_id": group_id}, value)
+
+
+def group_tombstone(group_id: str) -> GroupRecord:
+    return GroupRecord(_GROUP, {"group_id": group_id}, None)
+
+
+def partition_metadata_tombstone(group_id: str) -> GroupRecord:
+    return GroupRecord(_PARTITION_METADATA, {"group_id": group_id}, None)
+
+
+def member_record(group_id: str, member: ConsumerMember) -> GroupRecord:
+    value = {
+        "instance_id": member.instance_id,
+        "rack_id": member.rack_id,
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "subscribed_topic_names": sorted(member.topics),
+        "subscribed_topic_regex": member.regex,
+        "rebalance_timeout_ms": member.rebalance_timeout_ms,
+        "server_assignor": member.assignor,
+        "classic_member_metadata": _classic_fields(member),
+    }
+    return GroupRecord(_MEMBER, _key(group_id, member.member_id), value)
+
+
+def _classic_fields(member: ConsumerMember) -> dict[str, Any] | None:
+    if member.classic is None:
+        return None
+    protocols = [{"name": name, "metadata": data} for name, data in member.classic.protocols]
+    return {
+        "session_timeout_ms": member.classic.session_timeout_ms,
+        "supported_protocols": protocols,
+    }
+
+
+def target_record(rules: ModernRules, group_id: str, epoch: int, timestamp_ms: int) -> GroupRecord:
+    """The epoch of the target assignment; eras with an assignment interval write its time."""
+    value = {"assignment_epoch": epoch}
+    if rules.has_assignment_interval:
+        value["assignment_timestamp"] = timestamp_ms
+    return GroupRecord(_TARGET, {"group_id": group_id}, value)
+
+
+def target_tombstone(group_id: str) -> GroupRecord:
+    return GroupRecord(_TARGET, {"group_id": group_id}, None)
+
+
+def member_target_record(group_id: str, member_id: str, target: Partitions) -> GroupRecord:
+    rows = [
+        {"topic_id": topic_id, "partitions": sorted(target[topic_id])}
+        for topic_id in in_order_of_ids(target)
+    ]
+    return GroupRecord(_MEMBER_TARGET, _key(group_id, member_id), {"topic_partitions": rows})
+
+
+def current_record(rules: ModernRules, group_id: str, member: ConsumerMember) -> GroupRecord:
+    value = {
+        "member_epoch": member.epoch,
+        "previous_member_epoch": member.previous_epoch,
+        "state": member.state.value,
+        "assigned_partitions": _owned_rows(rules, member.assigned),
+        "partitions_pending_revocation": _owned_rows(rules, member.pending),
+    }
+    return GroupRecord(_CURRENT, _key(group_id, member.member_id), value)
+
+
+def _owned_rows(rules: ModernRules, owned: Owned) -> list[dict[str, Any]]:
+    return [_owned_row(rules, topic_id, owned[topic_id]) for topic_id in in_order_of_ids(owned)]
+
+
+def _owned_row(rules: ModernRules, topic_id: str, epochs: Mapping[int, int]) -> dict[str, Any]:
+    row: dict[str, Any] = {"topic_id": topic_id, "partitions": sorted(epochs)}
+    if rules.writes_assignment_epochs:
+        row["assignment_epochs"] = [epochs[partition] for partition in row["partitions"]]
+    return row
+
+
+def removal_records(group_id: str, member_id: str) -> list[GroupRecord]:
+    """Tombstones of all that a member has."""
+    key = _key(group_id, member_id)
+    return [GroupRecord(name, key, None) for name in (_CURRENT, _MEMBER_TARGET, _MEMBER)]
+
+
+def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> GroupRecord:
+    value = {
+        "topics": sorted(resolved.topics),
+        "version": resolved.version,
+        "timestamp": resolved.timestamp_ms,
+    }
+    return GroupRecord(_REGEX, _regex_key(group_id, regex), value)
+
+
+def regex_tombstone(group_id: str, regex: str) -> GroupRecord:
+    return GroupRecord(_REGEX, _regex_key(group_id, regex), None)
+
+
+def _key(group_id: str, member_id: str) -> dict[str, Any]:
+    return {"group_id": group_id, "member_id": member_id}
+
+
+def _regex_key(group_id: str, regex: str) -> dict[str, Any]:
+    return {"group_id": group_id, "regular_expression": regex}

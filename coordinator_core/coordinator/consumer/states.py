@@ -1,0 +1,25 @@
+"""States of a member of a consumer group, and what its heartbeat says about them."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class MemberState(Enum):
+    """The value is the record's code.  Kafka's UNKNOWN is not modelled: no version writes it."""
+
+    STABLE = 0
+    UNREVOKED_PARTITIONS = 1
+    UNRELEASED_PARTITIONS = 2
+
+    __hash__ = object.__hash__  # members are singletons; Enum's own hash is a Python call
+
+
+class Report(Enum):
+    """What a heartbeat tells the reconciliation of its member."""
+
+    UNCHANGED = "no newer target, or it still owns partitions that it is to revoke"
+    SUBSCRIPTION_CHANGED = "the same, and its subscription changed"
+    READY = "there is a newer target, or it has revoked all that it was to revoke"
+
+    __hash__ = object.__hash__

@@ -1,0 +1,91 @@
+"""What a group subscribes to once one of its members changes, and the epoch that follows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from coordinator_core.coordinator.consumer.draft import Draft
+from coordinator_core.coordinator.consumer.group import ConsumerGroup, ConsumerMember
+from coordinator_core.coordinator.consumer.records import (
+    group_record,
+    partition_metadata_tombstone,
+)
+from coordinator_core.jvm.java_maps import HashMapKeys
+
+REFRESH_MS = 2147483647  # at the latest, the hash of the topics is computed again
+
+
+class Subscriptions:
+    """The subscriptions of all members of a group, as they will be.
+
+    ``regexes``: how many members use each regular expression, resolved or not.
+    """
+
+    __slots__ = ("members", "regexes", "resolved")
+
+    def __init__(self, group: ConsumerGroup, members: Collection[ConsumerMember]) -> None:
+        self.members = members
+        self.regexes: dict[str, int] = {}
+        for member in members:
+            if member.regex:
+                self.regexes[member.regex] = self.regexes.get(member.regex, 0) + 1
+        self.resolved = {
+            regex: resolved.topics
+            for regex, resolved in group.regexes.items()
+            if regex in self.regexes
+        }
+
+    def topics(self) -> set[str]:
+        topics: set[str] = set()
+        for member in self.members:
+            topics |= member.topics
+        for resolved in self.resolved.values():
+            topics |= resolved
+        return topics
+
+    def are_equal(self) -> bool:
+        """Whether all members subscribe to the same topics, as Kafka tells it by counting."""
+        topics = [member.topics for member in self.members]
+        if not self.regexes:
+            return all(each == topics[0] for each in topics)
+        return len(self.regexes) == 1 and (
+            sum(self.regexes.values()) == len(self.members) and not any(topics)
+        )
+
+
+def with_member(group: ConsumerGroup, after: ConsumerMember) -> list[ConsumerMember]:
+    """The members once ``after`` has joined or changed; it replaces who had its instance id."""
+    members = dict(group.members)
+    if after.instance_id is not None:
+        members.pop(group.static_members.get(after.instance_id, ""), None)
+    members[after.member_id] = after
+    return list(members.values())
+
+
+def preferred_assignor(members: Collection[ConsumerMember], default: str) -> str:
+    """The server assignor with most votes; of several, the first in the order of a HashMap."""
+    votes: dict[str, int] = {}
+    for member in members:
+        if member.assignor is not None:
+            votes[member.assignor] = votes.get(member.assignor, 0) + 1
+    if not votes:
+        return default
+    return max(HashMapKeys(votes), key=votes.__getitem__)
+
+
+def update_epoch(draft: Draft, subscriptions: Subscriptions, *, bumps: bool) -> None:
+    """Compute the hash of the topics; write a new epoch if it differs or ``bumps``."""
+    group, turn = draft.group, draft.turn
+    metadata_hash = turn.image.group_hash(subscriptions.topics())
+    if bumps or metadata_hash != group.metadata_hash:
+        bump(draft, metadata_hash)
+    group.refreshed(turn.now_ms + REFRESH_MS, draft.epoch)
+    if group.has_partition_metadata:
+        draft.records.append(partition_metadata_tombstone(group.group_id))
+
+
+def bump(draft: Draft, metadata_hash: int) -> None:
+    draft.epoch += 1
+    draft.records.append(group_record(draft.group_id, draft.epoch, metadata_hash))
+    fields = {"epoch": draft.epoch, "metadata_hash": metadata_hash}
+    draft.turn.modern_event("EPOCH_BUMPED", draft.group_id, **fields)

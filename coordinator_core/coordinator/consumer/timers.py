@@ -1,0 +1,86 @@
+"""The timers of members: sessions, revocations, and joins and syncs of classic members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from coordinator_core.coordinator.consumer.group import ConsumerGroup, ConsumerMember
+from coordinator_core.coordinator.modern.timers import Failed
+from coordinator_core.coordinator.turn import Turn
+
+SESSION, REBALANCE, JOIN, SYNC = "session", "rebalance", "join", "sync"
+SESSION_EXPIRED = "the member session expired"
+JOIN_EXPIRED = "the classic member failed to join within the rebalance timeout"
+SYNC_EXPIRED = "the member failed to sync within timeout"
+
+Fence = Callable[[Turn, ConsumerGroup, ConsumerMember, Failed], None]
+
+
+def start_session(turn: Turn, group_id: str, member_id: str, timeout_ms: int | None = None) -> None:
+    """Restart the session; ``timeout_ms``: of a classic member, else the group's."""
+    if timeout_ms is None:
+        timeout_ms = turn.setting_ms(group_id, "consumer", "session.timeout.ms")
+    _schedule(turn, SESSION, group_id, member_id, timeout_ms, SESSION_EXPIRED)
+
+
+def start_rebalance(turn: Turn, group_id: str, member: ConsumerMember) -> None:
+    """Wait for the member to revoke its partitions, in the epoch that it is in."""
+    member_id, epoch = member.member_id, member.epoch
+    timeout_ms = member.rebalance_timeout_ms
+    reason = f"it failed to transition from epoch {epoch} within {timeout_ms}ms."
+
+    def expire(failed: Failed) -> None:
+        group, present = _member(turn, group_id, member_id)
+        if group is not None and present is not None and present.epoch == epoch:
+            turn.modern_event("FENCED", group_id, member_id=member_id, reason=reason)
+            _fence()(turn, group, present, failed)
+
+    turn.modern_timers.schedule((REBALANCE, group_id, member_id), timeout_ms, expire)
+
+
+def start_join(turn: Turn, group_id: str, member: ConsumerMember) -> None:
+    """Wait for the join of a classic member that was told of a rebalance, unless it waits."""
+    key = (JOIN, group_id, member.member_id)
+    if not turn.modern_timers.is_set(key):
+        timeout_ms = member.rebalance_timeout_ms
+        _schedule(turn, JOIN, group_id, member.member_id, timeout_ms, JOIN_EXPIRED)
+
+
+def start_sync(turn: Turn, group_id: str, member_id: str, timeout_ms: int) -> None:
+    _schedule(turn, SYNC, group_id, member_id, timeout_ms, SYNC_EXPIRED)
+
+
+def cancel(turn: Turn, kind: str, group_id: str, member_id: str) -> None:
+    turn.modern_timers.cancel((kind, group_id, member_id))
+
+
+def cancel_all(turn: Turn, group_id: str, member_id: str) -> None:
+    for kind in (SESSION, REBALANCE, JOIN, SYNC):
+        cancel(turn, kind, group_id, member_id)
+
+
+def _schedule(
+    turn: Turn, kind: str, group_id: str, member_id: str, timeout_ms: int, reason: str
+) -> None:
+    def expire(failed: Failed) -> None:
+        group, member = _member(turn, group_id, member_id)
+        if group is not None and member is not None:
+            turn.modern_event("FENCED", group_id, member_id=member_id, reason=reason)
+            _fence()(turn, group, member, failed)
+
+    turn.modern_timers.schedule((kind, group_id, member_id), timeout_ms, expire)
+
+
+def _member(
+    turn: Turn, group_id: str, member_id: str
+) -> tuple[ConsumerGroup | None, ConsumerMember | None]:
+    group = turn.modern.get(group_id)
+    if not isinstance(group, ConsumerGroup):
+        return None, None
+    return group, group.members.get(member_id)
+
+
+def _fence() -> Fence:
+    from coordinator_core.coordinator.consumer.fencing import fence  # fencing sets timers
+
+    return fence
