@@ -153,7 +153,8 @@ def read_length(data: Bytes, at: Int, limit: Int, how: Int) -> tuple[Int, Int]:
         return (value - 1 if value >= 0 else CUT_SHORT), at
     if limit - at < how:
         return CUT_SHORT, at
-    return np.int64(swapped(word_at(data, at))) >> 8 * (WORD - how), at + how
+    length = np.int64(swapped(word_at(data, at))) >> 8 * (WORD - how)
+    return max(length, np.int64(-1)), at + how  # as in Kafka, every negative length is null
 
 
 @inlined

@@ -202,6 +202,22 @@ def test_damaged_records_are_left_to_the_reference(type_, data):
     assert_equal(type_, records)
 
 
+@pytest.mark.parametrize("length", [-1, -2, -16_711_681, -(2**31)])
+def test_every_negative_length_is_null(length):
+    """Kafka reads user data of any negative length as null."""
+    user_data = length.to_bytes(4, "big", signed=True)
+    assignment = encode_assignment(Assignment(1, [("t", [0])]))[:-4] + user_data
+    group = {
+        "protocol_type": "consumer", "generation": 1, "protocol": "range", "leader": "m",
+        "current_state_timestamp": 0, "members": [member(assignment=assignment)],
+    }  # fmt: skip
+    record = (encode_key(2, {"group": "g"}), encode_value(2, 3, group))
+
+    assert assert_equal(2, [record]) == (1, 1)
+    (row,) = bulk_rows(2, [record]).values()
+    assert row["members"][0]["assigned"] == [{"topic": "t", "partitions": [0]}]
+
+
 # Members of different sizes --------------------------------------------------------------------
 
 
