@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass
+from datetime import date
 
 from jobs import ingest
 from jobs.command_line.arguments import date_range, workload_of_lake
@@ -17,6 +18,7 @@ from jobs.engine.session import open_session
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import scope_of
 from jobs.lake.tables import Lake
+from jobs.nightly_run import advice_step
 from jobs.nightly_run.pending_dates import pending
 from jobs.nightly_run.pipeline import Progress, run_all
 from jobs.nightly_run.runs import Run, summary
@@ -32,7 +34,10 @@ GIVE_A_SOURCE = "give --segments, --kafka, --dump, --broker-log or --trace"
 
 @dataclass(frozen=True)
 class NightlyOptions:
-    """The options of `regroup nightly`, as strings of the command line."""
+    """The options of `regroup nightly`, as strings of the command line.
+
+    ``advice``: end with trying the standard changes for the worst groups.
+    """
 
     lake: str
     cluster_id: str
@@ -46,6 +51,7 @@ class NightlyOptions:
     kafka: str | None = None
     trace: str | None = None
     recompute_all: bool = False
+    advice: bool = False
 
     def by_name(self) -> dict[str, str]:
         """The options that are set, by name."""
@@ -143,24 +149,34 @@ def _nightly(
 def run_jobs(lake: Lake, options: NightlyOptions, inputs: ingest.Inputs, progress: Progress) -> Run:
     """Ingest and derive, recorded in `runs`; returns the run with the rows that it wrote."""
     run = Run(lake, options.by_name(), inputs.dates.first, inputs.dates.last)
+    began = time.monotonic()
     with run.recorded(progress):
         if inputs:
             progress.step("ingest", lambda: ingest.run(lake, inputs))
-        _derive(run, progress, recompute_all=options.recompute_all)
+        computed = _derive(run, progress, recompute_all=options.recompute_all)
+        if options.advice and computed is not None:
+            elapsed_s = time.monotonic() - began
+            progress.step("advice", lambda: advice_step.run(lake, *computed, elapsed_s))
     return run
 
 
-def _derive(run: Run, progress: Progress, *, recompute_all: bool) -> None:
-    """Compute all tables but bronze, for the dates of the options or else those with new input."""
+def _derive(
+    run: Run, progress: Progress, *, recompute_all: bool
+) -> tuple[date | None, date | None] | None:
+    """Compute all tables but bronze, for the dates of the options or else those with new input.
+
+    Returns the first and the last of these dates, without both all dates; None without news.
+    """
     new = pending(run.lake)
     run.bronze_versions = new.covered_after(run.first, run.last)
     run.own_versions = new.versions
     first, last = run.first, run.last
     if not (recompute_all or new.recompute_all or first or last or new.dates is None):
         if not new.dates:
-            return
+            return None
         first, last = min(new.dates), max(new.dates)
     run_all(scope_of(run.lake, first, last), progress)
+    return first, last
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -75,6 +75,30 @@ def what_if(
 
     ``changes`` None: the candidates of each group; else those that its brokers and clients accept.
     """
+    until_ms = max(
+        _last_ms(tables["group_metadata"], "append_time"),
+        _last_ms(tables["committed_offsets"], "append_time"),
+        _last_ms(tables["group_events"], "event_time"),
+    )
+    return what_if_of_span(tables, Span(None, until_ms, seeds), changes)
+
+
+class Span(NamedTuple):
+    """A period to evaluate, in ms since the epoch, and the number of seeds.  ``from_ms`` None: from
+    the group's first event.
+    """
+
+    from_ms: int | None
+    to_ms: int
+    seeds: int
+
+
+def what_if_of_span(
+    tables: dict[str, DataFrame],
+    span: Span,
+    changes: tuple[SettingsChange, ...] | None = None,
+) -> DataFrame:
+    """`what_if` of a period."""
     grouped = evidence_by_group(
         tables["timeline"],
         tables["group_events"],
@@ -82,16 +106,11 @@ def what_if(
         tables["committed_offsets"],
         _last_commits(tables),
     )
-    until_ms = max(
-        _last_ms(tables["group_metadata"], "append_time"),
-        _last_ms(tables["committed_offsets"], "append_time"),
-        _last_ms(tables["group_events"], "event_time"),
-    )
     schema = StructType(
         [StructField(name, ArrayType(schema_of(name)), nullable=False) for name in WRITES]
     )
     arrow_schema = to_arrow_schema(schema, timezone="UTC")
-    return grouped.applyInArrow(_predict_group(arrow_schema, until_ms, changes, seeds), schema)
+    return grouped.applyInArrow(_predict_group(arrow_schema, span, changes), schema)
 
 
 def _last_commits(tables: dict[str, DataFrame]) -> DataFrame:
@@ -106,13 +125,13 @@ def _last_ms(table: DataFrame, time: str) -> int:
 
 
 def _predict_group(
-    schema: pa.Schema, until_ms: int, changes: tuple[SettingsChange, ...] | None, seeds: int
+    schema: pa.Schema, span: Span, changes: tuple[SettingsChange, ...] | None
 ) -> Callable[[pa.Table], pa.Table]:
     """Predicts one group; ``schema`` comes from the driver, as workers have no SparkSession."""
 
     def predicted(evidence: pa.Table) -> pa.Table:
         keys, event_rows, record_rows = unpacked(evidence)
-        row = _rows_of_group(keys, event_rows, record_rows, until_ms, changes, seeds)
+        row = _rows_of_group(keys, event_rows, record_rows, span, changes)
         return pa.Table.from_pylist([row], schema)
 
     return predicted
@@ -122,11 +141,12 @@ def _rows_of_group(
     keys: Row,
     event_rows: list[Row],
     record_rows: list[Row],
-    until_ms: int,
+    span: Span,
     changes: tuple[SettingsChange, ...] | None,
-    seeds: int,
-) -> Row:
-    """A group that cannot be simulated has no rows but an advice that says why."""
+) -> dict[str, list[Row]]:
+    """The group's rows, by table of WRITES.  A group that cannot be simulated has no rows but an
+    advice that says why.
+    """
     commits = [row for row in event_rows if row["event"] == LAST_COMMIT]
     events = [row for row in event_rows if row["event"] != LAST_COMMIT]
     try:
@@ -134,10 +154,12 @@ def _rows_of_group(
             incarnations(keys["group_id"], events, record_rows),
             offset_versions={row["offset_version"] for row in record_rows} - {None},
             last_commit_ms={row["member_id"]: row["at_ms"] for row in commits},
-            until_ms=until_ms,
+            from_ms=span.from_ms,
+            to_ms=None if span.from_ms is None else span.to_ms,
+            until_ms=span.to_ms,
         )
         tried = with_both_instance_ids(baseline, _changes_of(baseline, changes))
-        model, *predicted = predict_each(baseline, (UNCHANGED, *tried), seeds=seeds)
+        model, *predicted = predict_each(baseline, (UNCHANGED, *tried), seeds=span.seeds)
     except (NotAConsumerGroup, CoordinatorBug) as error:
         return {"process_lives": [], "what_if": [], "advice": [keys | _no_advice(error)]}
     period = {"from_time": _time(baseline.from_ms), "to_time": _time(baseline.to_ms)}

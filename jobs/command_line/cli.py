@@ -89,6 +89,13 @@ def nightly(
         bool, typer.Option("--recompute-all", help="Recompute every date, even without new input.")
     ] = False,
     anew: Annotated[bool, typer.Option("--anew", hidden=True)] = False,
+    advice: Annotated[
+        bool,
+        typer.Option(
+            "--advice/--no-advice",
+            help="At the end, try the standard changes of what-if for the worst groups.",
+        ),
+    ] = True,
     engine: EngineOption = None,
     conf: ConfOption = None,
 ) -> None:
@@ -111,6 +118,7 @@ def nightly(
         first=first,
         last=last,
         recompute_all=recompute_all or anew,
+        advice=advice,
     )
     nightly_command(options, load_config(conf, engine))
 

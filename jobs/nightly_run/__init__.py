@@ -11,6 +11,10 @@ soon as no job that writes one of them is waiting or running, at most two at a t
   group_days                          facts about each group's past, for runs of later dates
   assign_partitions                   re-runs the assignors
 
+Last come the standard changes of what-if, tried for the worst groups in a share of the run's time
+(--no-advice leaves them out).  They are advice, not facts: which groups are tried depends on the
+time that the run took.
+
 The first failure ends the run.  A run that was killed is started again with the same command, and
 its tables come out the same (see `jobs.lake`).
 
@@ -27,6 +31,7 @@ carry its id, and the rows that it wrote are counted from them.
 pipeline       the jobs, their order, and progress on stderr
 pending_dates  the dates that a run without dates computes
 coverage       the rule which dates are pending, shared with `regroup check`
+advice_step    the standard changes for the worst groups
 runs           table `runs` and the summary on stderr
 watch          `regroup watch`: the nightly run and the alerts in a loop over what is new
 read_files     which input files changed since they were read

@@ -34,6 +34,7 @@ DONE, FAILED = "done", "failed"
 # The tables of steps that do not write exactly the table of their name.
 WRITES = {
     "ingest": (*BRONZE, "trace_events", "quarantine", "ingested_files"),
+    "advice": ("what_if", "advice"),
     "assign_partitions": ("assignments", "assignor_quality", "seen_partitions"),
 }
 

@@ -1,7 +1,7 @@
 -- advice: one row per group: the cheapest change of settings that removes most of its partition downtime, with lines to paste, risk and alternatives.
 -- Key: (cluster_id, group_id)
 -- Partitioned by: (cluster_id)
--- Written by: jobs.what_if_sweep
+-- Written by: jobs.what_if_sweep, jobs.nightly
 cluster_id                     STRING    NOT NULL COMMENT 'cluster',
 group_id                       STRING    NOT NULL COMMENT 'consumer group',
 setting                        STRING             COMMENT 'the change as KEY=VALUE, separated by spaces, as in what_if; null if nothing is to be gained or the group could not be simulated',

@@ -1,7 +1,7 @@
 -- what_if: one row per group and setting: the figures observed, and those predicted under other settings.
 -- Key: (cluster_id, group_id, basis, setting)
 -- Partitioned by: (cluster_id)
--- Written by: jobs.what_if_sweep
+-- Written by: jobs.what_if_sweep, jobs.nightly
 cluster_id                   STRING    NOT NULL COMMENT 'cluster',
 group_id                     STRING    NOT NULL COMMENT 'consumer group',
 setting                      STRING    NOT NULL COMMENT 'changed settings as KEY=VALUE, separated by spaces; unchanged: the group''s own settings',

@@ -1,10 +1,13 @@
 """Replay and prediction of two real incidents from a lake: all groups by a job, and one by one."""
 
+from datetime import date
+
 import pytest
 
 from coordinator_core.whatif import SettingsChange
 from jobs import incident_replay, what_if_sweep
 from jobs.command_line.arguments import open_existing_lake
+from jobs.nightly_run import advice_step
 from jobs.replay.command import ReplayOptions, replay_group
 from jobs.what_if import command as what_if
 
@@ -75,3 +78,34 @@ def test_the_sweep_has_the_figures_of_the_command_and_the_process_lives(config, 
     ]
     slow = lake_copy.rows(LIVES.format(cluster=cluster, group="audit-python"))
     assert [(row[0], row[5], row[6]) for row in slow] == [("audit-1", 2, 1), ("audit-2", 1, 0)]
+
+
+ADVICE = """
+    SELECT group_id, setting, client_properties, confidence > 0.5 FROM advice
+    WHERE cluster_id = '{cluster}' AND group_id <> 'inventory-static' ORDER BY group_id"""
+
+
+def test_nightly_advises_the_groups_with_the_longest_rebalances(config, lake_copy, monkeypatch):
+    """Advice for other groups stays."""
+    monkeypatch.setattr(advice_step, "LEAST_S", 60.0)
+    lake = open_existing_lake(lake_copy.root, "kafka-4.1", config)
+    monkeypatch.setattr(advice_step, "_MAX_GROUPS", 2)
+    advice_step.run(lake, None, None, elapsed_s=0.0)
+    properties = "# every consumer of group analytics-cooperative\nmax.poll.interval.ms=60000"
+
+    advised = [
+        ("analytics-cooperative", "rebalance_timeout_ms=60000", properties, True),
+        ("billing-eager", None, None, True),
+    ]
+    assert lake_copy.rows(ADVICE.format(cluster="kafka-4.1")) == advised
+    assert lake_copy.rows(
+        "SELECT DISTINCT group_id, seeds FROM what_if WHERE cluster_id = 'kafka-4.1'"
+        " AND basis <> 'observed' ORDER BY group_id"
+    ) == [("analytics-cooperative", 3), ("billing-eager", 3)]
+
+    monkeypatch.setattr(advice_step, "_MAX_GROUPS", 1)
+    advice_step.run(lake, date(2026, 11, 21), date(2026, 11, 21), elapsed_s=0.0)
+    assert lake_copy.rows(ADVICE.format(cluster="kafka-4.1")) == advised
+
+    advice_step.run(lake, date(2026, 11, 22), date(2026, 11, 22), elapsed_s=0.0)
+    assert lake_copy.rows(ADVICE.format(cluster="kafka-4.1")) == advised

@@ -95,6 +95,19 @@ def test_the_former_name_of_recompute_all_prints_a_notice(regroup, monkeypatch):
     assert [options.recompute_all for options in taken] == [True, True]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "advice"), [([], True), (["--advice"], True), (["--no-advice"], False)]
+)
+def test_nightly_gives_advice_unless_it_is_off(regroup, monkeypatch, arguments, advice):
+    taken = []
+    monkeypatch.setattr(
+        "jobs.nightly.nightly_command", lambda options, config: taken.append(options)
+    )
+
+    assert regroup(*NIGHTLY, *arguments) == (0, "", "")
+    assert [options.advice for options in taken] == [advice]
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["nightly", "--help"]])
 def test_help_and_version_do_not_import_spark(arguments):
     script = "import sys; from jobs.command_line import cli\ntry: cli.main()\n"

@@ -77,7 +77,7 @@ class MonthFolder:
             word for k, v in options_by_name.items() for word in (f"--{k.replace('_', '-')}", v)
         ]
         command = [sys.executable, "-m", "jobs.command_line.cli", "nightly", *options]
-        command += ["--engine", next(self._engines)]
+        command += ["--no-advice", "--engine", next(self._engines)]
         return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def tables(self) -> dict[str, Counter[str]]:

@@ -90,7 +90,8 @@ class NightlyProcess:
 
 def nightly(engine: str, options: Sequence[str]) -> list[str]:
     command = [sys.executable, "-m", "jobs.command_line.cli", "nightly"]
-    return [*command, "--engine", engine, *options]
+    # Which groups get advice depends on how long a run takes.
+    return [*command, "--no-advice", "--engine", engine, *options]
 
 
 class RunsWithoutFault:

@@ -1,0 +1,171 @@
+"""Nightly's last step: the standard changes are tried for the groups with the longest rebalances.
+
+reads   rebalance_latency, and what jobs.what_if_sweep reads
+writes  what_if, advice: the rows of these groups; those of other groups stay
+
+The step takes a share of the run's time.  Of each group only one date is simulated, the one with
+the longest time in rebalances; if that would take too long, by an estimate, only that date's
+longest series of rebalances; and if that would take too long, the group is left out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from pyspark.sql import DataFrame, Row, Window
+from pyspark.sql import functions as F
+
+from jobs import what_if_sweep
+from jobs.lake.tables import Lake
+from jobs.replay.group_rows import quoted
+from jobs.what_if_sweep import Span
+
+WRITES = ("what_if", "advice")
+# The step's part of the run's time; short runs may take longer.
+SHARE, LEAST_S = 0.25, 5.0
+_MAX_GROUPS = 20
+# Several seeds only if some of the time remains for other groups.
+_SEEDS, _RESERVE = (3, 1), 1.5
+# Measured: one heartbeat of a simulated member, with its part of the rebalances; and explaining one
+# generation of a group.
+_HEARTBEAT_S, _GENERATION_S = 0.0001, 0.005
+_HEARTBEAT_MS = 3000
+# About so many simulations per seed: the standard changes and the unchanged settings.
+_SIMULATIONS = 13
+# Rebalances with longer pauses between them are separate series.
+_PAUSE_MS = 300_000
+_MARGIN_MS = 60_000
+
+
+@dataclass(frozen=True)
+class Rebalance:
+    """A rebalance in ms since the epoch; ``members`` of the generation that it made."""
+
+    begin_ms: int
+    end_ms: int
+    members: int
+
+
+@dataclass(frozen=True)
+class WorstDate:
+    """A group's date with the longest time in rebalances."""
+
+    group_id: str
+    day: date
+
+
+def run(lake: Lake, first: date | None, last: date | None, elapsed_s: float) -> None:
+    """Advise the groups that rebalanced on these dates; None: on all dates."""
+    deadline_s = time.monotonic() + max(SHARE * elapsed_s, LEAST_S)
+    written: dict[str, list[Row]] = {name: [] for name in WRITES}
+    for worst in worst_dates(lake, first, last):
+        left_s = deadline_s - time.monotonic()
+        span = affordable_span(list(_rebalances(lake, worst)), left_s)
+        if span is not None:
+            for name, rows in _rows_of(lake, worst, span).items():
+                written[name] += rows
+    _write(lake, written)
+
+
+def _rows_of(lake: Lake, worst: WorstDate, span: Span) -> dict[str, list[Row]]:
+    """The group's new rows, by table."""
+    near = [worst.day + timedelta(days=n) for n in (-1, 0, 1)]
+    of_group = (F.col("group_id") == worst.group_id) & F.col("event_date").isin(near)
+    tables = {name: lake.read(name).where(of_group) for name in what_if_sweep.READS}
+    predictions = what_if_sweep.what_if_of_span(tables, span).select(*WRITES).collect()
+    return {name: [row for group in predictions for row in group[name]] for name in WRITES}
+
+
+def _write(lake: Lake, written: dict[str, list[Row]]) -> None:
+    groups = sorted({row.group_id for row in written["advice"]})
+    if not groups:
+        return
+    where = f"group_id IN ({', '.join(map(quoted, groups))})"
+    for name, rows in written.items():
+        lake.replace(name, lake.frame(name, rows), where=where)
+
+
+# -- which groups and spans ------------------------------------------------------------------------
+
+
+def worst_dates(lake: Lake, first: date | None, last: date | None) -> list[WorstDate]:
+    """One per group, longest time in rebalances first."""
+    latency = lake.read("rebalance_latency")
+    if first is not None and last is not None:
+        latency = latency.where(F.col("event_date").between(first, last))
+    dates = latency.groupBy("group_id", "event_date").agg(
+        F.sum(F.coalesce("total_ms", "sync_ms", F.lit(0))).alias("spent_ms")
+    )
+    longest = Window.partitionBy("group_id").orderBy(F.desc("spent_ms"), F.desc("event_date"))
+    worst = (
+        dates.withColumn("place", F.row_number().over(longest))
+        .where("place = 1 AND spent_ms > 0")
+        .orderBy(F.desc("spent_ms"), "group_id")
+        .select("group_id", "event_date")
+    )
+    return [WorstDate(*row) for row in worst.limit(_MAX_GROUPS).collect()]
+
+
+def _rebalances(lake: Lake, worst: WorstDate) -> Iterator[Rebalance]:
+    """The group's rebalances on this date, in order."""
+    on_date = (F.col("group_id") == worst.group_id) & (F.col("event_date") == worst.day)
+    rebalances = lake.read("rebalance_latency").where(on_date)
+    counted = _member_counts(lake.read("generation_members").where(on_date))
+    rows = (
+        rebalances.join(counted, ["incarnation", "generation"], how="left")
+        .select(
+            F.unix_millis(F.coalesce("preparing_time", "end_time")).alias("begin_ms"),
+            F.unix_millis("end_time").alias("end_ms"),
+            F.coalesce("members", F.lit(1)).alias("members"),
+        )
+        .where("end_ms IS NOT NULL")
+        .orderBy("begin_ms", "end_ms")
+    )
+    for row in rows.collect():
+        yield Rebalance(*row)
+
+
+def _member_counts(members: DataFrame) -> DataFrame:
+    return members.groupBy("incarnation", "generation").agg(F.count("*").alias("members"))
+
+
+def affordable_span(rebalances: list[Rebalance], left_s: float) -> Span | None:
+    """All the rebalances, or else their longest series, whichever can be simulated in ``left_s``
+    seconds; None: neither.
+    """
+    if not rebalances:
+        return None
+    longest = max(_series(rebalances), key=lambda each: sum(r.end_ms - r.begin_ms for r in each))
+    for each in (rebalances, longest):
+        for seeds in _SEEDS:
+            span = _span(each, seeds)
+            if _cost_s(each, span) * (_RESERVE if seeds > 1 else 1) <= left_s:
+                return span
+    return None
+
+
+def _span(rebalances: list[Rebalance], seeds: int) -> Span:
+    from_ms = rebalances[0].begin_ms - _MARGIN_MS
+    to_ms = max(each.end_ms for each in rebalances) + _MARGIN_MS
+    return Span(from_ms, to_ms, seeds)
+
+
+def _cost_s(rebalances: list[Rebalance], span: Span) -> float:
+    """How long the simulations of the span take, in seconds."""
+    span_ms = span.to_ms - rebalances[0].begin_ms
+    heartbeats = span_ms / _HEARTBEAT_MS * max(each.members for each in rebalances)
+    per_seed_s = heartbeats * _HEARTBEAT_S * _SIMULATIONS
+    return len(rebalances) * _GENERATION_S + per_seed_s * span.seeds
+
+
+def _series(rebalances: Iterable[Rebalance]) -> list[list[Rebalance]]:
+    """The rebalances, cut where the group was stable for a long time."""
+    series: list[list[Rebalance]] = []
+    for each in rebalances:
+        if not series or each.begin_ms - series[-1][-1].end_ms > _PAUSE_MS:
+            series.append([])
+        series[-1].append(each)
+    return series
