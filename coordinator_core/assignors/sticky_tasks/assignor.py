@@ -156,17 +156,17 @@ def _partition_first(task: Task) -> tuple[int, str]:
 
 def _standby_candidates(members: Iterable[StreamsMember]) -> dict[Task, list[StreamsMember]]:
     """By task: those that had its standby, then others with state; the most state first."""
-    found: dict[Task, list[tuple[bool, int, StreamsMember]]] = {}
+    ranked: dict[Task, list[tuple[bool, int, StreamsMember]]] = {}
     for member in members:
         had = as_tasks(member.standby)
         offsets = {
             Task(name, n): sum_ for name, of in member.offsets.items() for n, sum_ in of.items()
         }
         for task in had:
-            found.setdefault(task, []).append((False, -offsets.get(task, 0), member))
+            ranked.setdefault(task, []).append((False, -offsets.get(task, 0), member))
         for task in offsets.keys() - had:
-            found.setdefault(task, []).append((True, -offsets[task], member))
+            ranked.setdefault(task, []).append((True, -offsets[task], member))
     return {
         task: [each[2] for each in sorted(candidates, key=lambda each: each[:2])]
-        for task, candidates in found.items()
+        for task, candidates in ranked.items()
     }

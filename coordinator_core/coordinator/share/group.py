@@ -1,0 +1,123 @@
+"""A share group and its members: data, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple
+
+from coordinator_core.assignors.simple import TopicIdAssignment
+from coordinator_core.coordinator.modern.group import MemberRow, ModernGroup
+from coordinator_core.coordinator.offsets import OffsetStore
+from coordinator_core.jvm.hash_codes import string_hash, uuid_hash
+from coordinator_core.jvm.hash_tables import HashTable, capacity_of_copy, copied_ints
+from coordinator_core.jvm.java_maps import hash_order
+from coordinator_core.jvm.timeline_maps import TimelineKeys
+
+LEFT = -1
+NOTHING: TopicIdAssignment = MappingProxyType({})
+
+
+class ShareMember(NamedTuple):
+    """One member; every change makes a new value.  ``topics``: names, in a HashSet's order."""
+
+    member_id: str
+    epoch: int = 0
+    previous_epoch: int = LEFT
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    topics: tuple[str, ...] = ()
+    assigned: TopicIdAssignment = NOTHING
+
+
+class InitTopic(NamedTuple):
+    """A topic of which share partitions are initialised, and when that was written."""
+
+    name: str
+    partitions: Sequence[int]
+    timestamp_ms: int = -1
+
+
+InitTopics = Mapping[str, InitTopic]  # by topic id
+
+
+class ShareStates(NamedTuple):
+    """The topics whose share partitions have states, by topic id; ``deleting``: ids alone."""
+
+    initializing: InitTopics = MappingProxyType({})
+    initialized: InitTopics = MappingProxyType({})
+    deleting: tuple[str, ...] = ()
+
+
+class ShareGroup(ModernGroup):
+    """``members`` and ``targets`` by member id; ``states`` None: never initialised anything."""
+
+    __slots__ = ("members", "order", "states", "targets")
+
+    group_type: ClassVar[str] = "share"
+    protocol_type: ClassVar[str] = "share"
+
+    def __init__(self, group_id: str, partition: int, offsets: OffsetStore, epoch: int) -> None:
+        super().__init__(group_id, partition, offsets, epoch)
+        self.members: dict[str, ShareMember] = {}
+        self.order = TimelineKeys[str](string_hash)
+        self.targets: dict[str, TopicIdAssignment] = {}
+        self.states: ShareStates | None = None
+
+    def put_member(self, member_id: str, member: ShareMember | None) -> None:
+        """Add, replace or remove the member."""
+        if member is None:
+            self.members.pop(member_id, None)
+            self.order.discard(member_id)
+        else:
+            self.members[member_id] = member
+            self.order.add(member_id)
+
+    def with_member(self, member: ShareMember) -> list[ShareMember]:
+        """All members in the order of the map, with this one in place of the one with its id."""
+        order = [*self.order]
+        if member.member_id not in self.order:
+            order.append(member.member_id)
+        members = {**self.members, member.member_id: member}
+        return [members[member_id] for member_id in order]
+
+    def is_empty(self) -> bool:
+        return not self.members
+
+    def subscribes_to(self, topic: str) -> bool:
+        return any([topic in member.topics for member in self.members.values()])
+
+    def state_name(self) -> str:
+        return "Stable" if self.members else "Empty"
+
+    def member_rows(self) -> list[MemberRow]:
+        return [(each, member.epoch, "STABLE") for each, member in sorted(self.members.items())]
+
+
+def topic_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Names as a HashSet made of them iterates."""
+    listed = [*names]
+    return tuple(hash_order(listed, capacity_of_copy(len(listed))))
+
+
+def subscribed_names(members: Iterable[ShareMember]) -> dict[str, int]:
+    """How many members subscribe to each topic, by name."""
+    counts: dict[str, int] = {}
+    for member in members:
+        for name in member.topics:
+            counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def as_read(rows: Iterable[tuple[str, Sequence[int]]]) -> TopicIdAssignment:
+    """Topic ids and partitions in the order of the map and sets that a record is read into."""
+    table = HashTable[str, list[int]](uuid_hash)
+    for topic_id, partitions in rows:
+        table.put(topic_id, copied_ints(partitions).keys())
+    return dict(table.items())
+
+
+def is_same(one: TopicIdAssignment, other: TopicIdAssignment) -> bool:
+    """Whether both have the same topics and partitions, in any order."""
+    return {topic: {*one[topic]} for topic in one} == {topic: {*other[topic]} for topic in other}

@@ -1,0 +1,220 @@
+"""ShareGroupHeartbeat: a member joins, stays or leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from coordinator_core.assignors.model import AssignorError
+from coordinator_core.assignors.simple import TopicIdAssignment
+from coordinator_core.coordinator.modern.configuration import rules_of
+from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.writing import answer, write
+from coordinator_core.coordinator.share import records
+from coordinator_core.coordinator.share.group import (
+    LEFT,
+    InitTopics,
+    ShareGroup,
+    ShareMember,
+    is_same,
+    subscribed_names,
+    topic_names,
+)
+from coordinator_core.coordinator.share.initialisation import (
+    initialize,
+    initializing_record,
+    is_assignment_pending,
+    missing_states,
+)
+from coordinator_core.coordinator.share.loading import new_group
+from coordinator_core.coordinator.share.sessions import removal, start_session
+from coordinator_core.coordinator.share.target import update_target
+from coordinator_core.coordinator.turn import Turn
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import MemberHeartbeatResponse, ShareGroupHeartbeat
+
+_NEVER_MS = 2147483647  # until the hash of the topics is computed again without a reason
+
+
+def handle(turn: Turn, request: ShareGroupHeartbeat) -> None:
+    error = _check(turn, request)
+    if error is not Errors.NONE:
+        turn.answer(request, MemberHeartbeatResponse(error))
+    elif request.member_epoch == LEFT:
+        _leave(turn, request)
+    else:
+        _stay(turn, request)
+
+
+def _check(turn: Turn, request: ShareGroupHeartbeat) -> Errors:
+    """What is wrong with the request itself, then with it in the group."""
+    if not request.member_id or not request.group_id or request.rack_id == "":
+        return Errors.INVALID_REQUEST
+    if request.member_epoch < LEFT or (request.member_epoch == 0 and not request.topics):
+        return Errors.INVALID_REQUEST
+    group = turn.modern.get(request.group_id)
+    if group is None and request.member_epoch == 0 and request.group_id not in turn.groups:
+        return Errors.NONE
+    if not isinstance(group, ShareGroup):
+        return Errors.GROUP_ID_NOT_FOUND
+    return _check_member(turn, group, request)
+
+
+def _check_member(turn: Turn, group: ShareGroup, request: ShareGroupHeartbeat) -> Errors:
+    member, epoch = group.members.get(request.member_id), request.member_epoch
+    if member is None:
+        is_full = len(group.members) >= turn.config.modern.share.max_size
+        if is_full and epoch != LEFT:
+            return Errors.GROUP_MAX_SIZE_REACHED
+        return Errors.NONE if epoch == 0 else Errors.UNKNOWN_MEMBER_ID
+    if epoch in (0, LEFT, member.epoch):
+        return Errors.NONE
+    is_previous = epoch < member.epoch and epoch == member.previous_epoch
+    return Errors.NONE if is_previous else Errors.FENCED_MEMBER_EPOCH
+
+
+def _leave(turn: Turn, request: ShareGroupHeartbeat) -> None:
+    group = turn.modern[request.group_id]
+    assert isinstance(group, ShareGroup)
+    turn.modern_event("LEFT", group.group_id, member_id=request.member_id)
+    write(turn, group.group_id, removal(turn, group, group.members[request.member_id]))
+    response = MemberHeartbeatResponse(Errors.NONE, request.member_id, LEFT)
+    answer(turn, request, response, MemberHeartbeatResponse)
+
+
+def _stay(turn: Turn, request: ShareGroupHeartbeat) -> None:
+    group = turn.modern.get(request.group_id) or new_group(turn, request.group_id)
+    assert isinstance(group, ShareGroup)
+    if request.member_epoch == 0:
+        turn.modern_event("JOINED", group.group_id, member_id=request.member_id)
+    heartbeat = _Heartbeat(turn, group, request)
+    try:
+        heartbeat.run()
+    except AssignorError:
+        turn.answer(request, MemberHeartbeatResponse(Errors.UNKNOWN_SERVER_ERROR))
+        return
+    heartbeat.finish()
+
+
+class _Heartbeat:
+    """The heartbeat of a member that joins or stays, with what it changes."""
+
+    def __init__(self, turn: Turn, group: ShareGroup, request: ShareGroupHeartbeat) -> None:
+        self._turn, self._group, self._request = turn, group, request
+        self._records: list[GroupRecord] = []
+        self._before = group.members.get(request.member_id) or ShareMember(request.member_id)
+        self._after = self._before._replace(
+            rack_id=self._before.rack_id if request.rack_id is None else request.rack_id,
+            client_id=request.client_id,
+            client_host=request.client_host,
+            topics=self._before.topics if request.topics is None else topic_names(request.topics),
+        )
+        self._epoch = group.epoch
+
+    def run(self) -> None:
+        """Compute the records.  Raises AssignorError where Kafka's assignor throws."""
+        is_bumped = self._write_member()
+        is_bumped = self._is_pending() or is_bumped
+        if is_bumped or self._group.needs_refresh(self._turn.now_ms):
+            is_bumped = self._bump(is_bumped)
+        epoch, target = update_target(
+            self._turn, self._group, self._epoch, self._after, self._records
+        )
+        self._take(epoch, target, is_bumped)
+
+    def _write_member(self) -> bool:
+        """Whether the member subscribes to other topics than before."""
+        if self._after == self._before:
+            return False
+        self._records.append(records.member_record(self._group.group_id, self._after))
+        if {*self._after.topics} == {*self._before.topics}:
+            return False
+        topics = self._after.topics
+        self._event("SUBSCRIBED", member_id=self._after.member_id, topics=topics)
+        return True
+
+    def _is_pending(self) -> bool:
+        if (
+            rules_of(self._turn).has_assignment_interval
+            and self._group.assignment_epoch < self._group.epoch
+        ):
+            return False
+        return is_assignment_pending(self._turn, self._group)
+
+    def _bump(self, is_bumped: bool) -> bool:
+        """Bump the group's epoch if asked to, or if the topics' hash changed; whether it did."""
+        group, turn = self._group, self._turn
+        names = subscribed_names(group.with_member(self._after))
+        metadata_hash = turn.image.group_hash(names)
+        if metadata_hash != group.metadata_hash or is_bumped:
+            is_bumped = True
+            self._epoch += 1
+            record = records.epoch_record(group.group_id, self._epoch, metadata_hash)
+            self._records.append(record)
+            self._event("EPOCH_BUMPED", epoch=self._epoch, metadata_hash=metadata_hash)
+        group.refreshed(turn.now_ms + _NEVER_MS, self._epoch)
+        return is_bumped
+
+    def _take(self, epoch: int, target: TopicIdAssignment, is_bumped: bool) -> None:
+        """The member takes its part of the target assignment at once."""
+        member = self._after
+        changed = member
+        if member.epoch != epoch:
+            assigned = self._subscribed(target)
+            changed = member._replace(epoch=epoch, previous_epoch=member.epoch, assigned=assigned)
+        elif is_bumped and rules_of(self._turn).share.drops_unsubscribed:
+            changed = member._replace(assigned=self._subscribed(target))
+        if changed != member and not _is_equal(changed, member):
+            self._records.append(records.current_record(self._group.group_id, changed))
+            self._after = changed
+            self._event("RECONCILED", member=changed)
+
+    def _subscribed(self, target: TopicIdAssignment) -> TopicIdAssignment:
+        """From 4.2 on, without topics that the member does not subscribe to."""
+        if not rules_of(self._turn).share.drops_unsubscribed:
+            return target
+        by_id, topics = self._turn.image.by_id, self._after.topics
+        return {
+            topic_id: partitions
+            for topic_id, partitions in target.items()
+            if topic_id in by_id and by_id[topic_id].name in topics
+        }
+
+    def finish(self) -> None:
+        """Write, answer, and have missing share partitions initialised."""
+        turn, group_id, request = self._turn, self._group.group_id, self._request
+        start_session(turn, group_id, request.member_id)
+        names = subscribed_names(self._group.with_member(self._after))
+        missing = missing_states(turn, self._group, names) if turn.image.topics else {}
+        if missing:
+            self._records.append(initializing_record(turn, self._group, missing))
+        write(turn, group_id, self._records, then=self._initialize(missing))
+        answer(turn, request, self._response(), MemberHeartbeatResponse)
+
+    def _initialize(self, missing: InitTopics) -> Callable[[Errors], None]:
+        """Ask the share coordinator once the records are in the log."""
+        turn = self._turn
+        work = initialize(turn, self._group.group_id, missing)
+
+        def then(error: Errors) -> None:
+            if missing and error is Errors.NONE:
+                turn.background.append(work)
+
+        return then
+
+    def _response(self) -> MemberHeartbeatResponse:
+        turn, group_id, after = self._turn, self._group.group_id, self._after
+        is_full = self._request.member_epoch == 0 or self._request.topics is not None
+        rows = None
+        if is_full or not is_same(after.assigned, self._before.assigned):
+            rows = tuple([(topic, tuple(parts)) for topic, parts in after.assigned.items()])
+        interval_ms = turn.setting_ms(group_id, "share", "heartbeat.interval.ms")
+        return MemberHeartbeatResponse(Errors.NONE, after.member_id, after.epoch, interval_ms, rows)
+
+    def _event(self, kind: str, **fields: object) -> None:
+        self._turn.modern_event(kind, self._group.group_id, **fields)
+
+
+def _is_equal(one: ShareMember, other: ShareMember) -> bool:
+    return one._replace(assigned={}) == other._replace(assigned={}) and is_same(
+        one.assigned, other.assigned
+    )

@@ -1,0 +1,94 @@
+"""The requests of share groups, and how they handle those that other groups have, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from coordinator_core.coordinator.modern.refusals import REFUSALS
+from coordinator_core.coordinator.modern.writing import answer, write
+from coordinator_core.coordinator.share import heartbeat
+from coordinator_core.coordinator.share.group import ShareGroup, ShareMember
+from coordinator_core.coordinator.share.initialisation import deleting_record
+from coordinator_core.coordinator.share.records import group_tombstones
+from coordinator_core.coordinator.share.target import ASSIGNOR
+from coordinator_core.coordinator.turn import Turn
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
+    DeleteGroup,
+    DeleteResponse,
+    Request,
+    ShareDescribeResponse,
+    ShareGroupDescribe,
+    ShareGroupHeartbeat,
+    ShareMemberDescription,
+)
+
+
+def describe(turn: Turn, request: ShareGroupDescribe) -> None:
+    group = turn.modern.get(request.group_id)
+    if not isinstance(group, ShareGroup):
+        turn.answer(request, ShareDescribeResponse(Errors.GROUP_ID_NOT_FOUND))
+        return
+    response = ShareDescribeResponse(
+        Errors.NONE,
+        group.state_name(),
+        group.epoch,
+        group.assignment_epoch,
+        ASSIGNOR,
+        tuple([_described(turn, member) for _, member in sorted(group.members.items())]),
+    )
+    turn.answer(request, response)
+
+
+def _described(turn: Turn, member: ShareMember) -> ShareMemberDescription:
+    """Partitions of topics that exist, by topic name."""
+    by_id = turn.image.by_id
+    assigned = [
+        (by_id[topic_id].name, tuple(partitions))
+        for topic_id, partitions in member.assigned.items()
+        if topic_id in by_id
+    ]
+    return ShareMemberDescription(
+        member.member_id,
+        member.rack_id,
+        member.epoch,
+        member.client_id,
+        member.client_host,
+        member.topics,
+        tuple(assigned),
+    )
+
+
+def delete(turn: Turn, group: ShareGroup, request: DeleteGroup) -> None:
+    """Delete the states of the share partitions, then the group."""
+    if group.members:
+        turn.answer(request, DeleteResponse(Errors.NON_EMPTY_GROUP))
+        return
+    if group.states is None:
+        _delete_group(turn, group, request)
+        return
+
+    def then(error: Errors) -> None:
+        if error is Errors.NONE:
+            _delete_group(turn, group, request)
+        else:
+            refused = turn.era.group_store_errors.get(error, error)
+            turn.respond(request.request_id, DeleteResponse(refused))
+
+    write(turn, group.group_id, [deleting_record(turn, group, group.states)], then=then)
+
+
+def _delete_group(turn: Turn, group: ShareGroup, request: DeleteGroup) -> None:
+    write(turn, group.group_id, group_tombstones(group.group_id, group.order))
+    answer(turn, request, DeleteResponse(Errors.NONE), DeleteResponse)
+
+
+HANDLERS: Mapping[type[Request], Callable[[Turn, Any], None]] = {
+    ShareGroupHeartbeat: heartbeat.handle,
+    ShareGroupDescribe: describe,
+}
+SHARED_HANDLERS: Mapping[type[Request], Callable[[Turn, Any, Any], None]] = {
+    **REFUSALS,
+    DeleteGroup: delete,
+}

@@ -1,0 +1,43 @@
+"""What differs between eras in share groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from coordinator_core.assignors.simple import (
+    ShareMember,
+    ShareTopics,
+    TopicIdAssignment,
+    assign,
+    assign_by_hash,
+)
+
+Assign = Callable[[ShareTopics, Sequence[ShareMember], bool], dict[str, TopicIdAssignment]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareRules:
+    """``initialize_retry_ms``: after that long, a state is asked to be initialised once more."""
+
+    assign: Assign
+    initialize_retry_ms: int
+    counts_all_initialized: bool  # topics without subscribers, too, make the epoch go up
+    drops_unsubscribed: bool  # a member is never told of topics that it does not subscribe to
+    forgets_deleted_topics: bool  # their states; 4.1 hears of them in a way that is not modelled
+
+
+SHARE_4_1 = ShareRules(
+    assign=assign_by_hash,
+    initialize_retry_ms=10000,  # twice the timeout of an offset commit
+    counts_all_initialized=True,
+    drops_unsubscribed=False,
+    forgets_deleted_topics=False,
+)
+SHARE_4_4 = ShareRules(
+    assign=assign,
+    initialize_retry_ms=30000,
+    counts_all_initialized=False,
+    drops_unsubscribed=True,
+    forgets_deleted_topics=True,
+)
