@@ -39,6 +39,7 @@ from coordinator_core.protocol.errors import CoordinatorBug, Errors, UnexpectedS
 from coordinator_core.protocol.messages import (
     Append,
     BareError,
+    ConsumerGroupHeartbeat,
     DeleteGroup,
     DescribeGroup,
     Effect,
@@ -47,11 +48,15 @@ from coordinator_core.protocol.messages import (
     JoinResponse,
     LeaveGroup,
     ListGroups,
+    MemberHeartbeatResponse,
     OffsetCommit,
     OffsetFetch,
     Record,
     Request,
     Response,
+    ShareGroupHeartbeat,
+    StreamsGroupHeartbeat,
+    StreamsHeartbeatResponse,
     SyncGroup,
 )
 
@@ -92,6 +97,10 @@ def _failure(turn: Turn, request: Request) -> Response:
         return JoinResponse(error, protocol_name=turn.era.failed_join_protocol)
     if isinstance(request, LeaveGroup):
         return turn.era.failed_leave(error)
+    if isinstance(request, ConsumerGroupHeartbeat | ShareGroupHeartbeat):
+        return MemberHeartbeatResponse(error)
+    if isinstance(request, StreamsGroupHeartbeat):
+        return StreamsHeartbeatResponse(error)
     return BareError(error)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from coordinator_core.coordinator.classic.states import GroupState, Input
+from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.modern.settings import DEFAULTS, ModernSettings
 from coordinator_core.coordinator.offsets import PartitionOrder
 from coordinator_core.coordinator.share.rules import ShareRules
@@ -71,6 +72,7 @@ class ModernRules:
     broker_adds_topic_ids: bool  # KIP-848: to commits of all versions, and checks the topics
     writes_assignment_epochs: bool  # KIP-1251: the epoch at which each partition was assigned
     accepts_commits_of_older_epochs: bool  # KIP-1251: if the member had the partitions by then
+    describes_pending_partitions: bool  # as part of a member's assignment
     votes_bump_epoch: bool  # a change of the members' server assignor
     follows_subscription_at_once: bool  # takes topics away that a member no longer subscribes to
     empties_target: bool  # the last member to leave takes the assignment epoch along
@@ -160,4 +162,7 @@ class Era:
     # Consumer, share and streams groups; None and {} in eras without them.
     modern: ModernRules | None = None
     replays: Mapping[str, Replay] = field(default_factory=dict)  # by record type
-    start_timers: Mapping[str, Callable[[Turn, Any], None]] = field(default_factory=dict)  # by type
+    # By group type: starts the timers of a loaded group, cancels them, and removes an empty group.
+    start_timers: Mapping[str, Callable[[Turn, Any], None]] = field(default_factory=dict)
+    cancel_timers: Mapping[str, Callable[[Turn, Any], None]] = field(default_factory=dict)
+    group_tombstones: Mapping[str, Callable[[Any], list[GroupRecord]]] = field(default_factory=dict)

@@ -16,7 +16,12 @@ from coordinator_core.coordinator.classic.handlers import checks, join, leave
 from coordinator_core.coordinator.classic.scheduled_timers import ScheduledTimers
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.era import Era, ModernRules
-from coordinator_core.coordinator.modern.loading import REPLAYS, START_TIMERS
+from coordinator_core.coordinator.modern.loading import (
+    CANCEL_TIMERS,
+    REPLAYS,
+    START_TIMERS,
+    TOMBSTONES,
+)
 from coordinator_core.coordinator.offsets import (
     Scala212Partitions,
     Scala212PartitionsBefore011,
@@ -153,6 +158,7 @@ ERA_4_1 = Era(
         broker_adds_topic_ids=False,
         writes_assignment_epochs=False,
         accepts_commits_of_older_epochs=False,
+        describes_pending_partitions=False,
         votes_bump_epoch=False,
         follows_subscription_at_once=False,
         empties_target=False,
@@ -165,6 +171,8 @@ ERA_4_1 = Era(
     ),
     replays=REPLAYS,
     start_timers=START_TIMERS,
+    cancel_timers=CANCEL_TIMERS,
+    group_tombstones=TOMBSTONES,
 )
 
 # KIP-1263, KIP-1251.
@@ -177,6 +185,7 @@ ERA_4_4 = replace(
         broker_adds_topic_ids=True,
         writes_assignment_epochs=True,
         accepts_commits_of_older_epochs=True,
+        describes_pending_partitions=True,
         votes_bump_epoch=True,
         follows_subscription_at_once=True,
         empties_target=True,
@@ -196,6 +205,8 @@ ERA_3_9 = replace(
     modern=None,
     replays={},
     start_timers={},
+    cancel_timers={},
+    group_tombstones={},
     grid=automaton.GRID_3_9,
     offset_value_version=3,
     member_order=ScalaHashMapKeys,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.group_records import group_tombstone
 from coordinator_core.coordinator.classic.states import GroupState
+from coordinator_core.coordinator.modern.group import ModernGroup
+from coordinator_core.coordinator.modern.offsets import offset_tombstones
+from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.offset_records import offset_tombstone
 from coordinator_core.coordinator.offsets import CommittedOffset
 from coordinator_core.coordinator.timing_wheel import Timer
@@ -61,10 +64,10 @@ def _clean_up_without_groups(turn: Turn) -> None:
 def clean_up_shards(turn: Turn) -> None:
     """4.x: one append per shard; if it fails, all its groups and offsets stay."""
     for partition in sorted(turn.shards):
-        _clean_up_shard(turn, turn.shards[partition])
+        _clean_up_shard(turn, turn.shards[partition], partition)
 
 
-def _clean_up_shard(turn: Turn, shard: Shard) -> None:
+def _clean_up_shard(turn: Turn, shard: Shard, partition: int) -> None:
     records: list[Record] = []
     expired: list[tuple[ClassicGroup, list[TopicPartition]]] = []
     removed: list[ClassicGroup] = []
@@ -75,22 +78,55 @@ def _clean_up_shard(turn: Turn, shard: Shard) -> None:
         if group.state is GroupState.EMPTY and len(partitions) == len(group.offsets):
             records.append(group_tombstone(group.group_id))
             removed.append(group)
-    if not records:
+    modern = _modern_tombstones(turn, partition)
+    if not records and not modern:
         return
     for group in removed:
         turn.discard_group(group)
+    reverts = turn.replayed(modern)
+    records += [record.encoded() for record in modern]
 
     def appended(error: Errors) -> None:
         if error is not Errors.NONE:
+            for revert in reversed(reverts):
+                revert()
             turn.restore_groups(removed)
             for group, partitions in expired:
                 group.offsets.revert_removal(partitions, shard.snapshot)
             return
-        turn.event("TOMBSTONES", expired[0][0], count=len(records), duration_ms=0)
+        if expired:
+            turn.event("TOMBSTONES", expired[0][0], count=len(records), duration_ms=0)
         for group, partitions in expired:
             _remove(turn, group, partitions)
 
-    turn.append(expired[0][0], records, appended)
+    group_id = expired[0][0].group_id if expired else str(modern[0].group_id())
+    turn.append_to(group_id, partition, records, appended)
+
+
+def _modern_tombstones(turn: Turn, partition: int) -> list[GroupRecord]:
+    """Tombstones of expired offsets of consumer, share and streams groups, and of empty groups."""
+    records: list[GroupRecord] = []
+    for group in turn.modern.values():
+        if group.partition != partition:
+            continue
+        offsets = [
+            each
+            for each, committed in group.offsets.in_order()
+            if _is_unused(turn, group, each[0], committed)
+        ]
+        records += offset_tombstones(group.group_id, group.offsets, offsets)
+        if group.is_empty() and group.expires and len(offsets) == len(group.offsets):
+            records += turn.era.group_tombstones[group.group_type](group)
+    return records
+
+
+def _is_unused(turn: Turn, group: ModernGroup, topic: str, committed: CommittedOffset) -> bool:
+    """KIP-211: whether no member subscribes to the topic, and the retention has passed."""
+    if group.subscribes_to(topic):
+        return False
+    if committed.expire_timestamp_ms is not None:
+        return turn.now_ms >= committed.expire_timestamp_ms
+    return turn.now_ms - committed.commit_timestamp_ms >= turn.offsets_retention_ms
 
 
 def _remove_expired(turn: Turn, group: ClassicGroup) -> list[TopicPartition]:

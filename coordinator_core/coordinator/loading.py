@@ -78,3 +78,8 @@ def unload(turn: Turn, partition: int | None) -> None:
             dismiss(turn, group, Errors.NOT_COORDINATOR)
             turn.remove_group(group)
             turn.shard_of(group.partition).unwritten.pop(group.group_id, None)
+    for modern in list(turn.modern.values()):
+        if partition is None or modern.partition == partition:
+            turn.modern_event("UNLOADED", modern.group_id)
+            turn.era.cancel_timers[modern.group_type](turn, modern)
+            del turn.modern[modern.group_id]

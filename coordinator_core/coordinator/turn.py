@@ -251,9 +251,16 @@ class Turn:
         """End an append: call those that wait for it."""
         shard, number = self.in_flight.pop(append_id)
         self._settle_unwritten(shard, number, error)
+        if error is Errors.NONE and shard.failures:
+            self._forget_reverted()
         for then in shard.in_flight.pop(number):
             with suppress(UnexpectedState):  # a failed one must not stop the others
                 then(error)
+
+    def _forget_reverted(self) -> None:
+        """Kafka's snapshot before this append is gone, and what reverts left in it."""
+        for group in self.modern.values():
+            group.forget_reverted()
 
     def _settle_unwritten(self, shard: Shard, number: int, error: Errors) -> None:
         """A success settles all groups created before it; a failure removes the latest ones."""

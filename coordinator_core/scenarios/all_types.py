@@ -26,6 +26,7 @@ from coordinator_core.protocol.messages import (
     DescribeGroup,
     Effect,
     Event,
+    FetchResponse,
     Heartbeat,
     JoinGroup,
     JoinResponse,
@@ -204,6 +205,8 @@ class AllTypesPlayer:
     def _respond(self, effect: Respond, at_ms: int) -> None:
         request_id, response = effect
         step = self.by_id[request_id]
+        if isinstance(response, FetchResponse) and response.error is not Errors.NONE:
+            return  # traces have no answer to a refused fetch: their runner lost it
         self._keep(step, response)
         if isinstance(response, CommitResponse):
             response = self._with_unknown(request_id, response)

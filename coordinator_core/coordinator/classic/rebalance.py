@@ -213,7 +213,7 @@ def answer_joins_and_syncs(turn: Turn, group: ClassicGroup, error: Errors) -> No
     for member in group.in_order():
         request_id = group.take_join(member)
         if request_id is not None:
-            turn.respond(request_id, JoinResponse(error, member_id=member.member_id))
+            turn.respond(request_id, failed_join(turn, member.member_id, error))
     for member in group.in_order():
         if member.awaiting_sync is not None:
             turn.respond(member.awaiting_sync, SyncResponse(error))

@@ -11,7 +11,6 @@ from coordinator_core.assignors.model import AssignorError
 from coordinator_core.coordinator.classic.handlers import join
 from coordinator_core.coordinator.consumer import conversion, fencing, regexes, timers
 from coordinator_core.coordinator.consumer.checks import check_size, check_static
-from coordinator_core.coordinator.consumer.describe import tombstones
 from coordinator_core.coordinator.consumer.draft import Draft
 from coordinator_core.coordinator.consumer.group import (
     ClassicMetadata,
@@ -28,6 +27,7 @@ from coordinator_core.coordinator.consumer.heartbeat import (
     update_group,
     update_member,
 )
+from coordinator_core.coordinator.consumer.records import tombstones
 from coordinator_core.coordinator.consumer.states import MemberState
 from coordinator_core.coordinator.consumer.target import Target, update_target
 from coordinator_core.coordinator.modern.writing import answer, write

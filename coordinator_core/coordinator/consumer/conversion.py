@@ -14,7 +14,6 @@ from coordinator_core.coordinator.classic.rebalance import answer_joins_and_sync
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.classic.subscriptions import subscribed_topics
 from coordinator_core.coordinator.consumer import timers
-from coordinator_core.coordinator.consumer.describe import tombstones
 from coordinator_core.coordinator.consumer.draft import Draft
 from coordinator_core.coordinator.consumer.group import (
     ClassicMetadata,
@@ -29,6 +28,7 @@ from coordinator_core.coordinator.consumer.records import (
     member_record,
     member_target_record,
     target_record,
+    tombstones,
 )
 from coordinator_core.coordinator.modern.order import in_order_of_ids
 from coordinator_core.coordinator.modern.records import GroupRecord

@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from coordinator_core.coordinator.consumer.group import ConsumerGroup, ConsumerMember
-from coordinator_core.coordinator.consumer.records import (
-    group_tombstone,
-    partition_metadata_tombstone,
-    regex_tombstone,
-    removal_records,
-    target_tombstone,
-)
+from coordinator_core.coordinator.consumer.records import tombstones
 from coordinator_core.coordinator.consumer.subscriptions import preferred_assignor
 from coordinator_core.coordinator.consumer.target import default_assignor
 from coordinator_core.coordinator.modern.offsets import offset_tombstones
-from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.modern.writing import answer, write
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
@@ -44,13 +37,15 @@ def handle(turn: Turn, request: ConsumerGroupDescribe) -> None:
 
 
 def _described(turn: Turn, group: ConsumerGroup) -> ConsumerDescribeResponse:
-    members = [group.members[member_id] for member_id in sorted(group.members)]
+    # A reverted append leaves its old values in Kafka's snapshot, so their members show twice.
+    shown = [*group.members, *(each for each in group.reverted if each in group.members)]
+    members = [group.members[member_id] for member_id in sorted(shown)]
     return ConsumerDescribeResponse(
         Errors.NONE,
         group.state_name(),
         group.epoch,
         group.assignment_epoch,
-        preferred_assignor(members, default_assignor(turn)),
+        preferred_assignor(group, default_assignor(turn)),
         tuple([_described_member(turn, group, member) for member in members]),
     )
 
@@ -59,7 +54,9 @@ def _described_member(
     turn: Turn, group: ConsumerGroup, member: ConsumerMember
 ) -> ConsumerMemberDescription:
     owned = {topic_id: set(partitions) for topic_id, partitions in member.assigned.items()}
-    for topic_id, partitions in member.pending.items():
+    assert turn.era.modern is not None
+    pending = member.pending if turn.era.modern.describes_pending_partitions else {}
+    for topic_id, partitions in pending.items():
         owned.setdefault(topic_id, set()).update(partitions)
     return ConsumerMemberDescription(
         member.member_id,
@@ -102,21 +99,3 @@ def handle_delete(turn: Turn, group: ConsumerGroup, request: DeleteGroup) -> Non
     records = offset_tombstones(group.group_id, group.offsets) + tombstones(group)
     write(turn, group.group_id, records)
     answer(turn, request, DeleteResponse(Errors.NONE), DeleteResponse)
-
-
-def tombstones(group: ConsumerGroup, renamed: Mapping[str, str] | None = None) -> list[GroupRecord]:
-    """Tombstones of all records of the group, in an order in which they can be replayed.
-
-    ``renamed``: new ids of members by their old ones.
-    """
-    group_id = group.group_id
-    records: list[GroupRecord] = []
-    new_ids = renamed or {}
-    removals = [removal_records(group_id, new_ids.get(each, each)) for each in group.members]
-    records += [current for current, _, _ in removals]
-    records += [target for _, target, _ in removals]
-    records.append(target_tombstone(group_id))
-    records += [member for _, _, member in removals]
-    records += [regex_tombstone(group_id, regex) for regex in group.regexes]
-    records += [partition_metadata_tombstone(group_id), group_tombstone(group_id)]
-    return records

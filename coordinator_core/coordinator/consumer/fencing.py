@@ -59,7 +59,8 @@ def _check_leave(turn: Turn, group: ConsumerGroup, request: ConsumerGroupHeartbe
 def _leave_for_a_while(turn: Turn, group: ConsumerGroup, member: ConsumerMember) -> None:
     """The member keeps its place until its session expires."""
     draft = Draft(turn, group, [])
-    away = member._replace(epoch=LEFT_FOR_A_WHILE, pending={})
+    assigned = {topic_id: dict.fromkeys(epochs, 0) for topic_id, epochs in member.assigned.items()}
+    away = member._replace(epoch=LEFT_FOR_A_WHILE, assigned=assigned, pending={})
     draft.records.append(current_record(draft.rules, group.group_id, away))
     write(turn, group.group_id, draft.records)
 

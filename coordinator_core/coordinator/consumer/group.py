@@ -75,6 +75,7 @@ class ConsumerGroup(ModernGroup):
         "members",
         "order",
         "regexes",
+        "reverted",
         "static_members",
         "targets",
     )
@@ -89,6 +90,7 @@ class ConsumerGroup(ModernGroup):
         self.static_members: dict[str, str] = {}
         self.targets: dict[str, Partitions] = {}
         self.regexes: dict[str, ResolvedRegex] = {}
+        self.reverted: dict[str, None] = {}  # members whose records were reverted since an append
         self.has_partition_metadata = False  # a record of type 4, to be removed
         self._partition_epochs: dict[tuple[str, int], int] = {}
         self._classic_count = 0
@@ -211,6 +213,9 @@ class ConsumerGroup(ModernGroup):
         )
 
     # -- states
+
+    def forget_reverted(self) -> None:
+        self.reverted.clear()
 
     def is_empty(self) -> bool:
         return not self.members

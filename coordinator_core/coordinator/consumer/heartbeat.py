@@ -30,6 +30,7 @@ from coordinator_core.coordinator.consumer.records import (
 from coordinator_core.coordinator.consumer.states import MemberState
 from coordinator_core.coordinator.consumer.subscriptions import (
     Subscriptions,
+    next_assignor,
     preferred_assignor,
     update_epoch,
     with_member,
@@ -226,8 +227,8 @@ def update_member(draft: Draft, before: ConsumerMember, after: ConsumerMember) -
 def _vote_changes(draft: Draft, after: ConsumerMember) -> bool:
     """Whether the members' choice of a server assignor changes."""
     default = default_assignor(draft.turn)
-    present = preferred_assignor(list(draft.group.members.values()), default)
-    return preferred_assignor(with_member(draft.group, after), default) != present
+    present = preferred_assignor(draft.group, default)
+    return next_assignor(draft.group, after, default) != present
 
 
 def update_group(draft: Draft, after: ConsumerMember, *, bumps: bool) -> None:

@@ -14,8 +14,9 @@ from coordinator_core.coordinator.consumer.group import (
     ResolvedRegex,
 )
 from coordinator_core.coordinator.consumer.states import MemberState
-from coordinator_core.coordinator.consumer.timers import start_rebalance, start_session
+from coordinator_core.coordinator.consumer.timers import cancel_all, start_rebalance, start_session
 from coordinator_core.coordinator.era import Fields, Replay
+from coordinator_core.coordinator.modern.order import in_order_of_ints
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import UnexpectedState
 
@@ -168,7 +169,8 @@ def _owned(rows: list[dict[str, Any]], member_epoch: int) -> Owned:
     owned: dict[str, dict[int, int]] = {}
     for row in rows:
         epochs = row.get("assignment_epochs") or [member_epoch] * len(row["partitions"])
-        owned[row["topic_id"]] = dict(zip(row["partitions"], epochs, strict=False))
+        pairs = dict(zip(row["partitions"], epochs, strict=False))
+        owned[row["topic_id"]] = {each: pairs[each] for each in in_order_of_ints(pairs)}
     return owned
 
 
@@ -186,6 +188,8 @@ def _put_member(
         group.drop_member(member_id)
 
     def revert() -> None:
+        if before is not None:
+            group.reverted[member_id] = None
         if after is not None:
             group.drop_member(member_id)
         if before is not None:
@@ -201,6 +205,11 @@ def start_timers(turn: Turn, group: ConsumerGroup) -> None:
         start_session(turn, group.group_id, member.member_id)
         if member.state is MemberState.UNREVOKED_PARTITIONS:
             start_rebalance(turn, group.group_id, member)
+
+
+def cancel_timers(turn: Turn, group: ConsumerGroup) -> None:
+    for member_id in group.members:
+        cancel_all(turn, group.group_id, member_id)
 
 
 REPLAYS: Mapping[str, Replay] = {

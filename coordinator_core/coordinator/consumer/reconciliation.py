@@ -18,6 +18,8 @@ from coordinator_core.coordinator.consumer.group import (
     Partitions,
 )
 from coordinator_core.coordinator.consumer.states import MemberState, Report
+from coordinator_core.coordinator.modern.order import capacity_of_copy, in_order_of_ints
+from coordinator_core.jvm.java_maps import FIRST_CAPACITY
 from coordinator_core.protocol.errors import CoordinatorBug
 
 
@@ -106,10 +108,12 @@ def advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
     missing: dict[str, frozenset[int]] = {}
     for topic_id in {**goal.target, **member.assigned}:
         wanted = goal.target.get(topic_id, frozenset()) if goal.keeps(topic_id) else frozenset()
-        for partition, epoch in member.assigned.get(topic_id, {}).items():
+        assigned = member.assigned.get(topic_id, {})
+        # As copies of Kafka's map of the assigned ones iterate.
+        for partition in in_order_of_ints(assigned, capacity_of_copy(len(assigned))):
             part = kept if partition in wanted else revoked
-            part.setdefault(topic_id, {})[partition] = epoch
-        if new := wanted.difference(member.assigned.get(topic_id, {})):
+            part.setdefault(topic_id, {})[partition] = assigned[partition]
+        if new := wanted.difference(assigned):
             missing[topic_id] = new
     if revoked and goal.still_owns(revoked):
         return member._replace(
@@ -135,11 +139,15 @@ def _take_free(
     is_complete = True
     for topic_id, partitions in missing.items():
         own = member.pending.get(topic_id, {})
-        for partition in partitions:
-            if partition in own or goal.group.is_free(topic_id, partition):
-                kept.setdefault(topic_id, {})[partition] = goal.epoch
-            else:
-                is_complete = False
+        free = [each for each in partitions if each in own or goal.group.is_free(topic_id, each)]
+        is_complete = is_complete and len(free) == len(partitions)
+        if free:
+            # Kafka adds them to the copy, or makes a new map.
+            known = len(member.assigned.get(topic_id, ())) if topic_id in kept else 0
+            capacity = capacity_of_copy(known) if known else FIRST_CAPACITY
+            epochs = kept.get(topic_id, {}) | dict.fromkeys(free, goal.epoch)
+            in_order = in_order_of_ints([*kept.get(topic_id, ()), *sorted(free)], capacity)
+            kept[topic_id] = {partition: epochs[partition] for partition in in_order}
     return is_complete
 
 

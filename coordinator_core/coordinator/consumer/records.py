@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from coordinator_core.coordinator.consumer.group import (
+    ConsumerGroup,
     ConsumerMember,
     Owned,
     Partitions,
@@ -98,7 +99,7 @@ def _owned_rows(rules: ModernRules, owned: Owned) -> list[dict[str, Any]]:
 
 
 def _owned_row(rules: ModernRules, topic_id: str, epochs: Mapping[int, int]) -> dict[str, Any]:
-    row: dict[str, Any] = {"topic_id": topic_id, "partitions": sorted(epochs)}
+    row: dict[str, Any] = {"topic_id": topic_id, "partitions": list(epochs)}
     if rules.writes_assignment_epochs:
         row["assignment_epochs"] = [epochs[partition] for partition in row["partitions"]]
     return row
@@ -129,3 +130,21 @@ def _key(group_id: str, member_id: str) -> dict[str, Any]:
 
 def _regex_key(group_id: str, regex: str) -> dict[str, Any]:
     return {"group_id": group_id, "regular_expression": regex}
+
+
+def tombstones(group: ConsumerGroup, renamed: Mapping[str, str] | None = None) -> list[GroupRecord]:
+    """Tombstones of all records of the group, in an order in which they can be replayed.
+
+    ``renamed``: new ids of members by their old ones.
+    """
+    group_id = group.group_id
+    records: list[GroupRecord] = []
+    new_ids = renamed or {}
+    removals = [removal_records(group_id, new_ids.get(each, each)) for each in group.members]
+    records += [current for current, _, _ in removals]
+    records += [target for _, target, _ in removals]
+    records.append(target_tombstone(group_id))
+    records += [member for _, _, member in removals]
+    records += [regex_tombstone(group_id, regex) for regex in group.regexes]
+    records += [partition_metadata_tombstone(group_id), group_tombstone(group_id)]
+    return records

@@ -10,7 +10,10 @@ from coordinator_core.coordinator.consumer.records import (
     group_record,
     partition_metadata_tombstone,
 )
-from coordinator_core.jvm.java_maps import HashMapKeys
+from coordinator_core.coordinator.modern.order import capacity_of_copy
+from coordinator_core.jvm.hash_codes import string_hash
+from coordinator_core.jvm.java_maps import FIRST_CAPACITY, hash_order
+from coordinator_core.jvm.timeline_maps import TimelineKeys
 
 REFRESH_MS = 2147483647  # at the latest, the hash of the topics is computed again
 
@@ -62,15 +65,33 @@ def with_member(group: ConsumerGroup, after: ConsumerMember) -> list[ConsumerMem
     return list(members.values())
 
 
-def preferred_assignor(members: Collection[ConsumerMember], default: str) -> str:
-    """The server assignor with most votes; of several, the first in the order of a HashMap."""
-    votes: dict[str, int] = {}
+def votes(members: Collection[ConsumerMember]) -> dict[str, int]:
+    """Votes by server assignor."""
+    counts: dict[str, int] = {}
     for member in members:
         if member.assignor is not None:
-            votes[member.assignor] = votes.get(member.assignor, 0) + 1
-    if not votes:
-        return default
-    return max(HashMapKeys(votes), key=votes.__getitem__)
+            counts[member.assignor] = counts.get(member.assignor, 0) + 1
+    return counts
+
+
+def preferred_assignor(group: ConsumerGroup, default: str) -> str:
+    """The server assignor with most votes; of several, the first in Kafka's map of the group."""
+    counts = votes(group.members.values())
+    order: TimelineKeys[str] = TimelineKeys(string_hash)
+    for name in counts:
+        order.add(name)
+    return max(order, key=counts.__getitem__, default=default)
+
+
+def next_assignor(group: ConsumerGroup, after: ConsumerMember, default: str) -> str:
+    """The preferred one once ``after`` has joined or changed.
+
+    Of several with most votes, the first in a copy of the group's map, which is a HashMap: another
+    one than ``preferred_assignor`` may name.
+    """
+    present, counts = votes(group.members.values()), votes(with_member(group, after))
+    capacity = capacity_of_copy(len(present)) if present else FIRST_CAPACITY
+    return max(hash_order(counts, capacity), key=counts.__getitem__, default=default)
 
 
 def update_epoch(draft: Draft, subscriptions: Subscriptions, *, bumps: bool) -> None:

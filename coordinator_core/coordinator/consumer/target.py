@@ -12,7 +12,7 @@ from coordinator_core.coordinator.consumer.group import ConsumerMember, Partitio
 from coordinator_core.coordinator.consumer.records import member_target_record, target_record
 from coordinator_core.coordinator.consumer.subscriptions import (
     Subscriptions,
-    preferred_assignor,
+    next_assignor,
     with_member,
 )
 from coordinator_core.coordinator.modern.order import in_order_of_ids
@@ -53,7 +53,7 @@ def update_target(draft: Draft, after: ConsumerMember) -> Target:
         return Target(group.assignment_epoch, group.target_of(after))
     members = with_member(group, after)
     present = _present_targets(draft, members, after)
-    targets = _assigned(draft, members, present)
+    targets = _assigned(draft, members, present, after)
     for member in members:
         target = targets[member.member_id]
         if target != present.get(member.member_id):
@@ -86,11 +86,14 @@ def _present_targets(
 
 
 def _assigned(
-    draft: Draft, members: list[ConsumerMember], present: Mapping[str, Partitions]
+    draft: Draft,
+    members: list[ConsumerMember],
+    present: Mapping[str, Partitions],
+    after: ConsumerMember,
 ) -> dict[str, Partitions]:
     """The new targets of all members."""
     turn = draft.turn
-    name = preferred_assignor(members, default_assignor(turn))
+    name = next_assignor(draft.group, after, default_assignor(turn))
     by_id = {member.member_id: member for member in members}
     specs = [
         _spec(draft, by_id[member_id], present.get(member_id, {}))

@@ -31,6 +31,7 @@ class ModernGroup:
 
     group_type: ClassVar[str] = ""
     protocol_type: ClassVar[str] = ""
+    expires: ClassVar[bool] = True  # the clean-up removes the group once it is empty
 
     def __init__(self, group_id: str, partition: int, offsets: OffsetStore, epoch: int) -> None:
         self.group_id = group_id
@@ -56,6 +57,9 @@ class ModernGroup:
 
     def is_empty(self) -> bool:
         raise NotImplementedError
+
+    def forget_reverted(self) -> None:
+        """An append after a reverted one has succeeded."""
 
     def request_refresh(self) -> None:
         """A topic of the group changed: compute the hash with the next heartbeat."""

@@ -6,14 +6,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from coordinator_core.coordinator.consumer.loading import REPLAYS as CONSUMER_REPLAYS
+from coordinator_core.coordinator.consumer.loading import cancel_timers as cancel_consumer_timers
 from coordinator_core.coordinator.consumer.loading import start_timers as start_consumer_timers
+from coordinator_core.coordinator.consumer.records import tombstones as consumer_tombstones
 from coordinator_core.coordinator.era import Replay
 from coordinator_core.coordinator.modern.offsets import (
     replay_classic_tombstone,
     replay_offset_tombstone,
 )
+from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.share.loading import REPLAYS as SHARE_REPLAYS
+from coordinator_core.coordinator.share.loading import cancel_timers as cancel_share_timers
 from coordinator_core.coordinator.share.loading import start_timers as start_share_timers
+from coordinator_core.coordinator.share.records import tombstones as share_tombstones
 from coordinator_core.coordinator.turn import Turn
 
 # By the name of the record's type, as in coordinator_core.records.
@@ -24,5 +29,17 @@ REPLAYS: Mapping[str, Replay] = {
     **SHARE_REPLAYS,
 }
 
-# By group type: start the timers of a group that was loaded.
-START_TIMERS: Mapping[str, Callable[[Turn, Any], None]] = {"consumer": start_consumer_timers, "share": start_share_timers}
+# By group type: what starts the timers of a loaded group, what cancels them, and the tombstones of
+# all records of an empty group.
+START_TIMERS: Mapping[str, Callable[[Turn, Any], None]] = {
+    "consumer": start_consumer_timers,
+    "share": start_share_timers,
+}
+CANCEL_TIMERS: Mapping[str, Callable[[Turn, Any], None]] = {
+    "consumer": cancel_consumer_timers,
+    "share": cancel_share_timers,
+}
+TOMBSTONES: Mapping[str, Callable[[Any], list[GroupRecord]]] = {
+    "consumer": consumer_tombstones,
+    "share": share_tombstones,
+}

@@ -18,6 +18,10 @@ class GroupRecord(NamedTuple):
     value: Fields | None
     version: int = 0
 
+    def group_id(self) -> str:
+        """The group id in the key, which types of records name differently."""
+        return str(self.key.get("group_id", self.key.get("group")))
+
     def encoded(self) -> Record:
         """Key and value as Kafka writes them."""
         value = self.value

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from coordinator_core.assignors.simple import TopicIdAssignment
 from coordinator_core.coordinator.era import Fields, ModernRules
 from coordinator_core.coordinator.modern.records import GroupRecord
-from coordinator_core.coordinator.share.group import InitTopics, ShareMember
+from coordinator_core.coordinator.share.group import InitTopics, ShareGroup, ShareMember
 from coordinator_core.jvm.strings import java_sorted
 
 MEMBER = "ShareGroupMemberMetadata"
@@ -103,3 +103,8 @@ def _init_rows(topics: InitTopics) -> list[Fields]:
         {"topic_id": topic_id, "topic_name": topic.name, "partitions": list(topic.partitions)}
         for topic_id, topic in topics.items()
     ]
+
+
+def tombstones(group: ShareGroup) -> list[GroupRecord]:
+    """Tombstones of all records of an empty group."""
+    return group_tombstones(group.group_id, group.order)
