@@ -1,0 +1,49 @@
+"""Episodes: the root causes of a group's rebalances.
+
+A rebalance's trigger says which member joined, left or was removed.  People ask for more: was this
+a deployment, a lost process, an application that polls too slowly?  An episode is a set of
+rebalances with one root cause.  Each rebalance is in exactly one episode; an episode without
+rebalances shows a restart that cost none, as of static members.  They are inferred in four steps:
+
+    rebalances and causes (tables generations, rebalance_causes, ...)
+      -> activities: cut at pauses of 15 minutes
+      -> changes of processes: departures matched with arrivals
+      -> drafts: each change is taken by the first rule that fits (the table RULES)
+      -> episodes: each rebalance goes to the draft of its trigger
+
+Activities.  What happened within an activity is inferred from it alone, so that recomputing some
+dates gives the same episodes: an activity also ends at midnight UTC if it began an hour or more
+before.
+
+Changes.  An arrival under the same instance id, else client id and host, ends the departure before
+it.  Of a session that expired, the evidence rarely shows why: the process was killed, was frozen,
+or was cut off.  It was killed if its next process joined before the session expired.  It was frozen
+if it came back with its old state, and killed if it came back without the state that it would have
+kept; the subscriptions of Java's cooperative-sticky assignor show that.  Otherwise all that is
+known is that the session expired.
+
+- evidence:        the inputs
+- activities:      `activities`
+- process_changes: `process_changes`, what each process did
+- kinds:           `Kind`, the rules, and the kinds of rebalances that members' rejoins start
+- inference:       `infer_episodes`
+- downtime:        `unowned_ms_of`, the partition downtime of each episode
+- sentences:       `summary`
+"""
+
+from coordinator_core.episodes.downtime import Gap, unowned_ms_of
+from coordinator_core.episodes.evidence import Cause, Rebalance
+from coordinator_core.episodes.inference import Episode, infer_episodes
+from coordinator_core.episodes.kinds import Kind
+from coordinator_core.episodes.sentences import summary
+
+__all__ = [
+    "Cause",
+    "Episode",
+    "Gap",
+    "Kind",
+    "Rebalance",
+    "infer_episodes",
+    "summary",
+    "unowned_ms_of",
+]

@@ -1,0 +1,75 @@
+"""Cuts a group's history where nothing happened for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from coordinator_core.episodes.evidence import Activity, Cause, Rebalance
+
+# Rebalances and causes with a longer pause between them do not belong to one episode.
+PAUSE_MS = 15 * 60_000
+# An activity ends at midnight UTC if it began at least this long before, so that the episodes of a
+# date depend on the previous date's last hours only.
+BEFORE_MIDNIGHT_MS = 3_600_000
+DAY_MS = 86_400_000
+
+
+class _Event(NamedTuple):
+    from_ms: int
+    to_ms: int
+    order: tuple[int, int, int]  # incarnation, generation, rebalances before causes
+    item: Rebalance | Cause
+
+
+def activities(rebalances: Iterable[Rebalance], causes: Iterable[Cause]) -> Iterator[Activity]:
+    """In order of time.  A cause without a time has that of its rebalance."""
+    rebalances = list(rebalances)
+    events = sorted(_events(rebalances, causes), key=lambda each: (each.from_ms, each.order))
+    begun: list[_Event] = []
+    reached_ms = 0
+    for event in events:
+        if begun and _is_cut(begun, reached_ms, event):
+            yield _activity(begun)
+            begun = []
+        reached_ms = max(reached_ms, event.to_ms) if begun else event.to_ms
+        begun.append(event)
+    if begun:
+        yield _activity(begun)
+
+
+def _is_cut(begun: Sequence[_Event], reached_ms: int, event: _Event) -> bool:
+    midnight_ms = event.from_ms // DAY_MS * DAY_MS
+    is_next_date = begun[0].from_ms < midnight_ms - BEFORE_MIDNIGHT_MS
+    is_reborn = event.item.incarnation != begun[-1].item.incarnation
+    return event.from_ms - reached_ms > PAUSE_MS or is_next_date or is_reborn
+
+
+def _events(rebalances: Sequence[Rebalance], causes: Iterable[Cause]) -> Iterator[_Event]:
+    times = {}
+    for each in rebalances:
+        times[each.id] = each.from_ms
+        yield _Event(each.from_ms, each.to_ms, (*each.id, 0), each)
+    for cause in causes:
+        began_ms = times.get((cause.incarnation, cause.generation), 0)
+        at_ms = began_ms if cause.at_ms is None else cause.at_ms
+        # A trigger is logged right before its rebalance, and is never cut off from it.
+        from_ms = at_ms if cause.role == "absorbed" else max(at_ms, began_ms)
+        order = (cause.incarnation, cause.generation, 1)
+        yield _Event(from_ms, from_ms, order, cause._replace(at_ms=at_ms))
+
+
+def _activity(events: Sequence[_Event]) -> Activity:
+    """Causes of a rebalance may be logged before it: the rebalances are in order of generations.
+
+    A member without a record is assumed to have the session timeout of the others.
+    """
+    items = [each.item for each in events]
+    rebalances = sorted((i for i in items if isinstance(i, Rebalance)), key=lambda each: each.id)
+    causes = [each for each in items if isinstance(each, Cause)]
+    usual_ms = max((each.session_timeout_ms for each in causes), default=0)
+    return Activity(
+        events[0].from_ms,
+        rebalances,
+        [c if c.session_timeout_ms else c._replace(session_timeout_ms=usual_ms) for c in causes],
+    )

@@ -1,0 +1,58 @@
+"""Which episode ended each partition's time without an owner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from coordinator_core.episodes.inference import Episode
+
+# An assignment reaches the members shortly after the rebalance ended.
+_SLACK_MS = 5_000
+
+
+class Gap(NamedTuple):
+    """Times without an owner that ended together; ``to_ms`` and ``generation`` None: still open.
+
+    ``generation``: that assigned the partitions; the current one if a static member returned.
+    """
+
+    incarnation: int
+    generation: int | None
+    from_ms: int
+    to_ms: int | None
+    unowned_ms: int
+
+
+def unowned_ms_of(episodes: Sequence[Episode], gaps: Iterable[Gap]) -> list[int]:
+    """Partition downtime of each episode."""
+    unowned_ms = [0] * len(episodes)
+    owners = {
+        (each.incarnation, generation): place
+        for place, each in enumerate(episodes)
+        for generation in each.generations
+    }
+    for gap in gaps if episodes else ():
+        unowned_ms[_episode_of(gap, episodes, owners)] += gap.unowned_ms
+    return unowned_ms
+
+
+def _episode_of(gap: Gap, episodes: Sequence[Episode], owners: dict[tuple[int, int], int]) -> int:
+    """By the generation that ended the gap, unless it is older; else the nearest in time."""
+    place = owners.get((gap.incarnation, gap.generation or 0))
+    if place is not None and gap.to_ms is not None:
+        made = next(r for r in episodes[place].rebalances if r.generation == gap.generation)
+        if gap.to_ms <= made.to_ms + _SLACK_MS:
+            return place
+    at_ms = gap.from_ms if gap.to_ms is None else gap.to_ms
+    return min(range(len(episodes)), key=lambda place: _distance(gap, at_ms, episodes[place]))
+
+
+def _distance(gap: Gap, at_ms: int, episode: Episode) -> tuple[bool, int]:
+    """Arrivals of static members are at the end of their gaps; an open gap began in its episode."""
+    times = [each.at_ms for each in episode.causes if each.at_ms is not None]
+    times += [each.from_ms for each in episode.rebalances]
+    if gap.to_ms is None:
+        times += [episode.from_ms]
+    nearest_ms = min((abs(at_ms - each) for each in times), default=0)
+    return episode.incarnation != gap.incarnation, nearest_ms

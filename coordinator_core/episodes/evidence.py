@@ -1,0 +1,107 @@
+"""What an inference of episodes reads: the rebalances of a group and their causes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from coordinator_core.incident.members import client_of
+
+# Outcome of a rebalance after which the group has no members.
+EMPTY = "empty"
+# Actions of processes (`story` of a cause).
+RESTART, STOP, SLOW_POLL = "restart", "stop", "slow_poll"
+START, RETURN, TAKEOVER = "start", "return", "takeover"
+FOLLOW_UP, TOPIC_CHANGE = "follow_up", "topic_change"
+NOT_REJOINED = ("slow_rejoin", "no_sync")
+
+
+class Cause(NamedTuple):
+    """A cause of a rebalance, as in the table rebalance_causes.
+
+    ``at_ms`` None: the time is not logged.  ``process``: as in generation_members; None for a
+    member without a record.  ``kept_state``: whether a member that joins was a member before, by
+    its subscription; None if the subscription does not show it.
+    """
+
+    incarnation: int
+    generation: int
+    at_ms: int | None
+    role: str
+    cause: str
+    story: str | None
+    member_id: str | None = None
+    instance_id: str | None = None
+    client_id: str | None = None
+    client_host: str | None = None
+    process: str | None = None
+    client_reason: str | None = None
+    evidence: str = "log"
+    session_timeout_ms: int = 0
+    rebalance_timeout_ms: int = 0
+    kept_state: bool | None = None
+
+    @property
+    def is_departure(self) -> bool:
+        """Whether the member left or was removed."""
+        return self.cause in _DEPARTURES
+
+    @property
+    def is_expiry(self) -> bool:
+        return self.cause == "HEARTBEAT_EXPIRY"
+
+    @property
+    def is_arrival(self) -> bool:
+        """Whether a process joined under a new member id."""
+        return not self.is_departure and (
+            self.cause in _ARRIVALS or self.story in (START, RETURN, RESTART, TAKEOVER)
+        )
+
+    @property
+    def client(self) -> str:
+        """The client id, from the member id if no record has it."""
+        return self.client_id or (client_of(self.member_id) if self.member_id else "")
+
+
+_DEPARTURES = frozenset(
+    {"HEARTBEAT_EXPIRY", "LEAVE", "LEAVE_POLL_TIMEOUT", "NOT_REJOINED", "SYNC_TIMEOUT"}
+)
+_ARRIVALS = frozenset({"MEMBER_NEW", "STATIC_REPLACED"})
+
+
+class Rebalance(NamedTuple):
+    """A generation and the rebalance that made it; times in ms since the epoch.
+
+    ``not_stable_ms`` None: without a log; ``partitions_moved`` None: without records.
+    ``continues``: it belongs to the same logical rebalance as the previous generation.
+    ``was_empty``: the group had no members before it.  ``is_first_seen``: the evidence begins with
+    it, although it is not the first generation.  ``hosts``: number of members by host.
+    ``settings``: settings of members that differ from their previous ones.
+    """
+
+    incarnation: int
+    generation: int
+    from_ms: int
+    to_ms: int
+    outcome: str
+    not_stable_ms: int | None = None
+    partitions_moved: int | None = None
+    member_count: int = 0
+    continues: bool = False
+    was_empty: bool = False
+    is_first_seen: bool = False
+    coordinator_changed: bool = False
+    hosts: Sequence[tuple[str, int]] = ()
+    settings: Sequence[str] = ()
+
+    @property
+    def id(self) -> tuple[int, int]:
+        return self.incarnation, self.generation
+
+
+class Activity(NamedTuple):
+    """Rebalances and causes of a group without a long pause between them, in order."""
+
+    from_ms: int
+    rebalances: Sequence[Rebalance]
+    causes: Sequence[Cause]

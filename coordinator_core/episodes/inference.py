@@ -1,0 +1,189 @@
+"""From a group's rebalances and their causes to its episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from coordinator_core.episodes.activities import activities
+from coordinator_core.episodes.evidence import FOLLOW_UP, Activity, Cause, Rebalance
+from coordinator_core.episodes.kinds import Draft, Kind, drafts_of, kind_of_rejoin
+from coordinator_core.episodes.process_changes import Change, process_changes
+from coordinator_core.lives.processes import RESTART_MS
+
+_SETTLED = (Kind.ROLLING_DEPLOYMENT, Kind.RESTART, Kind.WHOLE_GROUP_RESTART)
+
+
+@dataclass
+class Episode:
+    """Consecutive rebalances with one root cause, and what the processes did.
+
+    ``activity_ms``: start of the activity that it is part of; ``number``: in the activity, from 1.
+    """
+
+    kind: Kind
+    confidence: float
+    activity_ms: int
+    changes: Sequence[Change]
+    causes: Sequence[Cause]
+    rebalances: list[Rebalance] = field(default_factory=list)
+    number: int = 0
+
+    @property
+    def incarnation(self) -> int:
+        first = self.rebalances[0] if self.rebalances else self.causes[0]
+        return first.incarnation
+
+    @property
+    def event_ms(self) -> int:
+        """The first event: of a rebalance or a cause."""
+        return min(self._times(), default=self.activity_ms)
+
+    @property
+    def from_ms(self) -> int:
+        """Before the first event, if a process did not work for a while before it was removed."""
+        return min([self.event_ms, *(each.since_ms for each in self.changes)])
+
+    @property
+    def to_ms(self) -> int:
+        ends = [each.to_ms for each in self.rebalances]
+        return max([self.event_ms, *ends, *(c.at_ms or 0 for c in self.causes)])
+
+    @property
+    def processes(self) -> list[str]:
+        return sorted({each.process for each in self.changes})
+
+    @property
+    def hosts(self) -> list[str]:
+        return sorted({each.host.lstrip("/") for each in self.changes} - {""})
+
+    @property
+    def generations(self) -> list[int]:
+        return [each.generation for each in self.rebalances]
+
+    @property
+    def generation_span(self) -> tuple[int, int]:
+        """The first and last generation; without rebalances, the current ones."""
+        numbers = self.generations or [each.generation for each in self.causes]
+        return min(numbers), max(numbers)
+
+    @property
+    def stable_rebalances(self) -> int:
+        return sum(each.outcome == "stable" for each in self.rebalances)
+
+    @property
+    def not_stable_ms(self) -> int | None:
+        return _sum(each.not_stable_ms for each in self.rebalances)
+
+    @property
+    def partitions_moved(self) -> int | None:
+        return _sum(each.partitions_moved for each in self.rebalances)
+
+    @property
+    def evidence(self) -> str:
+        """What shows the causes; without causes, what shows the rebalances."""
+        shown = {each.evidence for each in self.causes} or {"records"}
+        return "+".join(sorted(shown))
+
+    @property
+    def settings(self) -> list[str]:
+        return sorted({text for each in self.rebalances for text in each.settings})
+
+    def _times(self) -> Iterator[int]:
+        for each in self.rebalances:
+            yield each.from_ms
+        for cause in self.causes:
+            if cause.at_ms is not None:
+                yield cause.at_ms
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    """None without rebalances' figures; 0 without rebalances."""
+    all_values = list(values)
+    numbers = [each for each in all_values if each is not None]
+    return sum(numbers) if numbers or not all_values else None
+
+
+def infer_episodes(rebalances: Iterable[Rebalance], causes: Iterable[Cause]) -> list[Episode]:
+    """In order of time.  Each rebalance is in exactly one episode."""
+    rebalances = list(rebalances)
+    history = {each.id: each for each in rebalances}
+    return [
+        episode
+        for activity in activities(rebalances, causes)
+        for episode in _episodes_of(activity, history)
+    ]
+
+
+def _episodes_of(activity: Activity, history: Mapping[tuple[int, int], Rebalance]) -> list[Episode]:
+    drafts = drafts_of(activity, process_changes(activity), history)
+    of_rebalances = _Assignment(activity, drafts).assigned()
+    inferred = [
+        Episode(each.kind, each.confidence, activity.from_ms, each.changes, each.all_causes(), of)
+        for each, of in of_rebalances
+        if of or each.changes
+    ]
+    for episode in inferred:
+        # Rebalances of a restart show with which settings the processes came back.
+        if episode.kind in _SETTLED and episode.settings:
+            episode.kind = Kind.CONFIGURATION_CHANGE
+    inferred.sort(key=lambda each: (each.event_ms, each.generation_span, each.kind))
+    for number, episode in enumerate(inferred, 1):
+        episode.number = number
+    return inferred
+
+
+class _Assignment:
+    """A rebalance belongs to the episode of its trigger; without one, to that of its other causes,
+    else it continues the previous one.
+    """
+
+    def __init__(self, activity: Activity, drafts: list[Draft]) -> None:
+        self._activity = activity
+        self._drafts = drafts
+        self._of_cause = {id(c): draft for draft in drafts for c in draft.all_causes()}
+
+    def assigned(self) -> list[tuple[Draft, list[Rebalance]]]:
+        of_draft: dict[int, list[Rebalance]] = {}
+        previous: tuple[Draft, Rebalance] | None = None
+        for rebalance in self._activity.rebalances:
+            draft = self._draft(rebalance, previous)
+            of_draft.setdefault(id(draft), []).append(rebalance)
+            previous = draft, rebalance
+        return [(each, of_draft.get(id(each), [])) for each in self._drafts]
+
+    def _draft(self, rebalance: Rebalance, previous: tuple[Draft, Rebalance] | None) -> Draft:
+        causes = [
+            each
+            for each in self._activity.causes
+            if (each.incarnation, each.generation) == rebalance.id and each.role != "absorbed"
+        ]
+        trigger = next((each for each in causes if each.role == "trigger"), None)
+        of_changes = [d for c in causes if (d := self._of_cause.get(id(c))) is not None]
+        if trigger is not None and id(trigger) in self._of_cause:
+            return self._of_cause[id(trigger)]
+        if trigger is None and of_changes:
+            return of_changes[0]
+        is_follow_up = trigger is not None and trigger.story == FOLLOW_UP
+        if previous is not None and (is_follow_up or rebalance.continues):
+            return previous[0]
+        return self._rejoined(rebalance, trigger, previous, of_changes)
+
+    def _rejoined(
+        self,
+        rebalance: Rebalance,
+        trigger: Cause | None,
+        previous: tuple[Draft, Rebalance] | None,
+        of_changes: list[Draft],
+    ) -> Draft:
+        kind, confidence = Kind.UNKNOWN, 0.3
+        if trigger is not None:
+            kind, confidence = kind_of_rejoin(trigger, rebalance)
+        is_soon = previous is not None and rebalance.from_ms - previous[1].to_ms <= RESTART_MS
+        if previous is not None and is_soon and kind in (Kind.UNKNOWN, previous[0].kind):
+            return previous[0]
+        if kind is Kind.UNKNOWN and of_changes:
+            return of_changes[0]
+        draft = Draft(kind, [], confidence, [] if trigger is None else [trigger])
+        self._drafts.append(draft)
+        return draft

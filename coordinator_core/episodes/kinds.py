@@ -1,0 +1,358 @@
+"""The kinds of episodes, and the rules that find them among the changes of processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from coordinator_core.episodes.evidence import EMPTY, Activity, Cause, Rebalance
+from coordinator_core.episodes.process_changes import GROUP_START_MS, RETURN_MS, Change, What, at
+from coordinator_core.lives.life_kinds import DEPLOY_GAP_MS, FLAPS
+from coordinator_core.lives.processes import RESTART_MS
+
+# Changes at most this far apart happened at once: heartbeats differ by up to 3 s.
+AT_ONCE_MS = 5_000
+# Processes that leave with pauses of at most this are shut down together.
+SHUTDOWN_GAP_MS = 15_000
+# Processes that start, or stop for good, with pauses of at most this are scaled together.
+SCALING_GAP_MS = 60_000
+
+
+class Kind(StrEnum):
+    GROUP_START = "group_start"
+    ROLLING_DEPLOYMENT = "rolling_deployment"
+    RESTART = "restart"
+    WHOLE_GROUP_RESTART = "whole_group_restart"
+    SHUTDOWN = "shutdown"
+    SCALE_OUT = "scale_out"
+    SCALE_IN = "scale_in"
+    PROCESS_LOST = "process_lost"
+    HOST_LOST = "host_lost"
+    PROCESS_FROZEN = "process_frozen"
+    SLOW_POLL = "slow_poll"
+    FLAPPING_MEMBER = "flapping_member"
+    INSTANCE_ID_CONFLICT = "instance_id_conflict"
+    TOPIC_CHANGE = "topic_change"
+    CONFIGURATION_CHANGE = "configuration_change"
+    COORDINATOR_FAILOVER = "coordinator_failover"
+    UNKNOWN = "unknown"
+
+
+@dataclass(eq=False)
+class Draft:
+    """An episode before its rebalances are known; ``causes``: those of no process's change."""
+
+    kind: Kind
+    changes: list[Change]
+    confidence: float
+    causes: list[Cause] = field(default_factory=list)
+
+    def all_causes(self) -> list[Cause]:
+        return [cause for each in self.changes for cause in each.causes] + self.causes
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a rule looks at: the changes that no rule before it took.
+
+    ``rebalances``: of the activity; ``history``: these and earlier ones, by id.
+    """
+
+    changes: Sequence[Change]
+    rebalances: Sequence[Rebalance]
+    history: Mapping[tuple[int, int], Rebalance]
+
+    def size(self, changes: Iterable[Change]) -> int:
+        """The group's largest number of members in the generations of these changes."""
+        ids = {(c.incarnation, c.generation) for each in changes for c in each.causes}
+        made = [self.history[each] for each in ids if each in self.history]
+        return max((each.member_count for each in made), default=0)
+
+    def of(self, *what: What) -> list[Change]:
+        return [each for each in self.changes if each.what in what]
+
+
+Rule = Callable[[Scene], Iterator[Draft]]
+
+
+def drafts_of(
+    activity: Activity, changes: Sequence[Change], history: Mapping[tuple[int, int], Rebalance]
+) -> list[Draft]:
+    """Each change is in one draft: that of the first rule that takes it."""
+    drafts: list[Draft] = []
+    for rule in RULES:
+        for draft in list(rule(Scene(changes, activity.rebalances, history))):
+            drafts.append(draft)
+            taken = {id(each) for each in draft.changes}
+            changes = [each for each in changes if id(each) not in taken]
+    return drafts
+
+
+# -- rules, in the order in which they are tried -------------------------------------------------
+
+
+def _emptied(scene: Scene) -> Iterator[Draft]:
+    """A group that became empty was restarted, shut down, or lost."""
+    rest = list(scene.changes)
+    for rebalance in scene.rebalances:
+        if rebalance.outcome == EMPTY:
+            departed = _departed_together(rest, rebalance)
+            back = _started_after(rest, rebalance) if departed else []
+            kind, confidence = _kind_of_emptied(departed, back)
+            if kind is not None:
+                yield Draft(kind, departed + back, confidence)
+                rest = [each for each in rest if each not in departed and each not in back]
+
+
+def _departed_together(changes: Iterable[Change], empty: Rebalance) -> list[Change]:
+    """Those that left in the generation that emptied the group, or shortly before."""
+    leaving = [each for each in changes if _is_gone_after(each, empty)]
+    together: list[Change] = []
+    for each in sorted(leaving, key=_departure_ms, reverse=True):
+        if together and _departure_ms(together[-1]) - _departure_ms(each) > SHUTDOWN_GAP_MS:
+            break
+        together.append(each)
+    return together[::-1]
+
+
+def _is_gone_after(change: Change, empty: Rebalance) -> bool:
+    departure, arrival = change.departure, change.arrival
+    if departure is None or (departure.incarnation, departure.generation) > empty.id:
+        return False
+    if at(departure) > empty.to_ms + AT_ONCE_MS:
+        return False
+    return arrival is None or (arrival.incarnation, arrival.generation) > empty.id
+
+
+def _departure_ms(change: Change) -> int:
+    return 0 if change.departure is None else at(change.departure)
+
+
+def _started_after(changes: Iterable[Change], empty: Rebalance) -> list[Change]:
+    later = [
+        each
+        for each in changes
+        if each.what is What.STARTED and 0 <= each.from_ms - empty.to_ms <= RETURN_MS
+    ]
+    first_ms = min((each.from_ms for each in later), default=0)
+    return [each for each in later if each.from_ms - first_ms <= GROUP_START_MS]
+
+
+def _kind_of_emptied(departed: list[Change], back: list[Change]) -> tuple[Kind | None, float]:
+    has_left = any(each.departure and not each.departure.is_expiry for each in departed)
+    is_static = all(each.departure and each.departure.instance_id for each in departed)
+    if not departed or not (has_left or is_static):
+        return None, 0.0
+    if back or any(each.arrival is not None for each in departed):
+        return (Kind.WHOLE_GROUP_RESTART if len(departed) > 1 else Kind.RESTART), 0.9
+    # A static member does not leave when it is closed: a shutdown looks like the loss of all.
+    return Kind.SHUTDOWN, 0.9 if has_left else 0.6
+
+
+def _group_start(scene: Scene) -> Iterator[Draft]:
+    rest = scene.of(What.STARTED)
+    for rebalance in scene.rebalances:
+        if rebalance.was_empty:
+            started = [
+                each
+                for each in rest
+                if -AT_ONCE_MS <= each.from_ms - rebalance.from_ms <= GROUP_START_MS
+            ]
+            if started:
+                yield Draft(Kind.GROUP_START, started, 0.9)
+            rest = [each for each in rest if each not in started]
+
+
+def _all_at_once(scene: Scene) -> Iterator[Draft]:
+    """Static members do not leave: a restart of the whole group shows by their returns alone.
+
+    A process that was removed before, and is back with the others, is restarted with them.
+    """
+    restarted = scene.of(What.RESTARTED)
+    while restarted:
+        first_ms = restarted[0].to_ms
+        series = [each for each in restarted if each.to_ms - first_ms <= AT_ONCE_MS]
+        restarted = restarted[len(series) :]
+        back = [
+            each
+            for each in scene.of(What.EXPIRED, What.SLOW_POLL)
+            if each.departure and each.arrival and abs(at(each.arrival) - first_ms) <= AT_ONCE_MS
+        ]
+        names = {each.process for each in [*series, *back]}
+        if len(names) > 1 and len(names) >= scene.size(series):
+            returned = [each.split() for each in back]
+            yield Draft(Kind.WHOLE_GROUP_RESTART, series + returned, 0.8)
+
+
+def _rolling_deployment(scene: Scene) -> Iterator[Draft]:
+    """Processes restarted one after another, or in batches: more than half of the group's; of
+    static members all, because a killed one that is back in time looks like a restarted one.
+    """
+    series: list[list[Change]] = []
+    for each in scene.of(What.RESTARTED, What.REPLACED):
+        last = series[-1] if series else []
+        is_new = each.process not in {other.process for other in last}
+        if last and is_new and each.from_ms - max(c.to_ms for c in last) <= DEPLOY_GAP_MS:
+            last.append(each)
+        else:
+            series.append([each])
+    for deployed in series:
+        if len(deployed) > 1 and len(deployed) >= _deployed_at_least(deployed, scene):
+            yield Draft(Kind.ROLLING_DEPLOYMENT, deployed, min(c.confidence for c in deployed))
+
+
+def _deployed_at_least(deployed: Sequence[Change], scene: Scene) -> int:
+    size = scene.size(deployed)
+    is_logged = any(each.departure is not None for each in deployed)
+    return size // 2 + 1 if is_logged else size
+
+
+def _flapping(scene: Scene) -> Iterator[Draft]:
+    """Processes that depart three times, each time soon after they were back."""
+    together: list[list[Change]] = []
+    for whats in ({What.RESTARTED, What.KILLED, What.EXPIRED}, {What.SLOW_POLL}):
+        for series in sorted(_flaps(scene.of(*whats)), key=lambda each: each[0].from_ms):
+            last = together[-1] if together else []
+            if last and series[0].from_ms <= max(each.to_ms for each in last):
+                last += series
+            else:
+                together.append(series)
+    for series in together:
+        yield Draft(Kind.FLAPPING_MEMBER, series, 0.9)
+
+
+def _flaps(changes: Iterable[Change]) -> Iterator[list[Change]]:
+    by_process: dict[str, list[Change]] = {}
+    for each in changes:
+        if each.departure is not None:  # the restart of a static member costs no rebalance
+            by_process.setdefault(each.process, []).append(each)
+    for same in by_process.values():
+        for series in _series(
+            same, RESTART_MS, when=lambda each: each.since_ms, until=lambda each: each.to_ms
+        ):
+            if len(series) >= FLAPS:
+                yield series
+
+
+def _frozen(scene: Scene) -> Iterator[Draft]:
+    for series in _series(scene.of(What.FROZEN), AT_ONCE_MS):
+        yield Draft(Kind.PROCESS_FROZEN, series, min(each.confidence for each in series))
+
+
+def _lost(scene: Scene) -> Iterator[Draft]:
+    """Processes that were killed or did not come back in time; all of one host: the host."""
+    ended = sorted(scene.of(What.KILLED, What.EXPIRED), key=lambda each: each.departed_ms)
+    for series in _series(ended, AT_ONCE_MS, when=lambda each: each.departed_ms):
+        hosts = _lost_hosts(series, scene)
+        of_host = [each for each in series if each.host in hosts]
+        if of_host:
+            yield Draft(Kind.HOST_LOST, of_host, 0.7)
+        if rest := [each for each in series if each.host not in hosts]:
+            yield Draft(Kind.PROCESS_LOST, rest, min(each.confidence for each in rest))
+
+
+def _lost_hosts(series: Sequence[Change], scene: Scene) -> set[str]:
+    """Hosts of several processes, all of which were lost, while others were not."""
+    lost: dict[str, set[str]] = {}
+    for each in series:
+        lost.setdefault(each.host, set()).add(each.process)
+    before = _hosts_before(series[0].from_ms, scene)
+    return {
+        host
+        for host, names in lost.items()
+        if len(names) > 1 and len(before) > 1 and before.get(host, 0) == len(names)
+    }
+
+
+def _hosts_before(at_ms: int, scene: Scene) -> dict[str, int]:
+    """Members by host of the last recorded generation that was complete by this time."""
+    earlier = [each for each in scene.history.values() if each.hosts and each.to_ms < at_ms]
+    last = max(earlier, key=lambda each: each.id, default=None)
+    return {} if last is None else dict(last.hosts)
+
+
+def _each(what: What, kind: Kind, gap_ms: int = AT_ONCE_MS) -> Rule:
+    def rule(scene: Scene) -> Iterator[Draft]:
+        for series in _series(scene.of(what), gap_ms):
+            yield Draft(kind, series, min(each.confidence for each in series))
+
+    return rule
+
+
+def _restarts(scene: Scene) -> Iterator[Draft]:
+    """Of several processes only if they were restarted at once."""
+    rest = scene.of(What.RESTARTED, What.REPLACED)
+    while rest:
+        series = [rest.pop(0)]
+        for each in list(rest):
+            same = [c for c in series if c.process == each.process] or series
+            gap_ms = RESTART_MS if same is not series else AT_ONCE_MS
+            if each.from_ms - max(c.to_ms for c in same) <= gap_ms:
+                series.append(each)
+                rest.remove(each)
+        yield Draft(Kind.RESTART, series, min(each.confidence for each in series))
+
+
+RULES: Sequence[Rule] = (
+    _emptied,
+    _group_start,
+    _all_at_once,
+    _frozen,
+    _rolling_deployment,
+    _flapping,
+    _lost,
+    _each(What.SLOW_POLL, Kind.SLOW_POLL),
+    _restarts,
+    _each(What.TAKEOVER, Kind.INSTANCE_ID_CONFLICT),
+    _each(What.STARTED, Kind.SCALE_OUT, SCALING_GAP_MS),
+    _each(What.STOPPED, Kind.SCALE_IN, SCALING_GAP_MS),
+)
+
+
+def _series(
+    changes: Iterable[Change],
+    gap_ms: int,
+    *,
+    when: Callable[[Change], int] = lambda each: each.from_ms,
+    until: Callable[[Change], int] | None = None,
+) -> Iterator[list[Change]]:
+    """Changes in order of ``when``, cut where the next one is later than ``gap_ms`` after ``until``
+    of the last one.
+    """
+    series: list[Change] = []
+    for each in changes:
+        if series and when(each) - (until or when)(series[-1]) > gap_ms:
+            yield series
+            series = []
+        series.append(each)
+    if series:
+        yield series
+
+
+# -- rebalances that no process's departure or arrival started -----------------------------------
+
+_CLIENT_REASONS = (
+    ("cached metadata has changed", Kind.TOPIC_CHANGE),
+    ("subscription has changed", Kind.CONFIGURATION_CHANGE),
+)
+_CAUSES = {
+    "CONVERT": Kind.CONFIGURATION_CHANGE,
+    "OVER_CAPACITY": Kind.COORDINATOR_FAILOVER,
+}
+
+
+def kind_of_rejoin(trigger: Cause, rebalance: Rebalance) -> tuple[Kind, float]:
+    """By what the client and the broker say, the settings that changed, and new partitions."""
+    for text, kind in _CLIENT_REASONS:
+        if trigger.client_reason and trigger.client_reason.startswith(text):
+            return kind, 0.95
+    if trigger.cause in _CAUSES:
+        return _CAUSES[trigger.cause], 0.95
+    if rebalance.settings:
+        return Kind.CONFIGURATION_CHANGE, 0.8
+    if trigger.story == "topic_change":
+        return Kind.TOPIC_CHANGE, 0.8
+    if rebalance.coordinator_changed:
+        return Kind.COORDINATOR_FAILOVER, 0.6
+    return Kind.UNKNOWN, 0.3

@@ -1,0 +1,376 @@
+"""What each process did: its departures and arrivals, matched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from coordinator_core.episodes.evidence import (
+    NOT_REJOINED,
+    RESTART,
+    SLOW_POLL,
+    STOP,
+    TAKEOVER,
+    Activity,
+    Cause,
+)
+from coordinator_core.lives.processes import RESTART_MS
+
+# A process that was removed may be back after this time: an application is restarted by hand.
+RETURN_MS = 10 * 60_000
+# A new process that starts within this time of another one's end replaces it; of processes that
+# start soon after the group only those that start close to that end.
+REPLACED_MS = 60_000
+GROUP_START_MS = 60_000
+_CLOSE_MS = 10_000
+_SLACK_MS = 3_500  # a heartbeat, and what a log line is late
+
+
+class What(Enum):
+    """What happened to a process; KILLED: it was back before its session expired."""
+
+    STARTED = "started"
+    STOPPED = "stopped"
+    RESTARTED = "restarted"
+    REPLACED = "replaced"  # by a process with another name
+    KILLED = "killed"
+    EXPIRED = "session expired"
+    FROZEN = "frozen"  # its session expired, and it came back with its old state
+    SLOW_POLL = "slow poll"
+    TAKEOVER = "takeover"  # a second process has its group.instance.id
+
+
+@dataclass
+class Change:
+    """``departure`` is None if the process only started, ``arrival`` if it did not come back.
+
+    ``process``: its name; of a replaced process the old name.  ``by``: name of the new process.
+    """
+
+    what: What
+    process: str
+    host: str
+    departure: Cause | None
+    arrival: Cause | None
+    confidence: float = 1.0
+    by: str | None = None
+    causes: list[Cause] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.causes = [each for each in (self.departure, self.arrival) if each is not None]
+        self.causes.sort(key=at)
+
+    @property
+    def from_ms(self) -> int:
+        return min(map(at, self.causes))
+
+    @property
+    def to_ms(self) -> int:
+        return max(map(at, self.causes))
+
+    @property
+    def departed_ms(self) -> int:
+        """When the process ended; of an expired session, a session timeout before."""
+        if self.departure is None:
+            return self.from_ms
+        expired_ms = self.departure.session_timeout_ms if self.departure.is_expiry else 0
+        return at(self.departure) - expired_ms
+
+    def split(self) -> Change:
+        """Takes the return away: it belongs to another episode."""
+        back = Change(What.RESTARTED, self.process, self.host, None, self.arrival, self.confidence)
+        self.arrival = None
+        self.causes = [each for each in (self.departure,) if each is not None]
+        return back
+
+    @property
+    def since_ms(self) -> int:
+        """Since when the process did not work: its application did not poll, or it sent no
+        heartbeat.
+        """
+        polled_ms = self.from_ms
+        if self.what is What.SLOW_POLL and self.departure is not None:
+            polled_ms -= max(self.departure.rebalance_timeout_ms, 0)
+        return min(self.from_ms, self.departed_ms, polled_ms)
+
+
+def _generation(change: Change) -> tuple[int, int]:
+    first = change.causes[0]
+    return first.incarnation, first.generation
+
+
+def at(cause: Cause) -> int:
+    assert cause.at_ms is not None  # the activity's causes have a time
+    return cause.at_ms
+
+
+def process_changes(activity: Activity) -> list[Change]:
+    """In order of time.  Rejoins are causes of rebalances, but change no process."""
+    return sorted(_Matching(activity).changes(), key=lambda each: (each.from_ms, each.process))
+
+
+class _Matching:
+    """Each departure is matched with at most one arrival."""
+
+    def __init__(self, activity: Activity) -> None:
+        self._activity = activity
+        self._keys = _keys(activity.causes)
+        self._names = _names(activity.causes)
+        in_order = sorted(activity.causes, key=at)
+        self._departures = [each for each in in_order if each.is_departure]
+        self._arrivals, self._repeated = _once([each for each in in_order if each.is_arrival])
+
+    def changes(self) -> list[Change]:
+        changes = self._matched()
+        for cause in self._repeated:
+            for each in changes:
+                if each.arrival is not None and each.arrival.member_id == cause.member_id:
+                    each.causes.append(cause)
+        return changes
+
+    def _matched(self) -> list[Change]:
+        changes = [self._departed(each) for each in list(self._departures)]
+        arrived = [self._arrived(each) for each in self._arrivals]
+        began = {each.id for each in self._activity.rebalances if each.was_empty}
+        first = [each for each in arrived if _generation(each) in began]
+        later = [each for each in arrived if _generation(each) not in began]
+        return first + _with_replaced(changes, later, self._replaced_within_ms)
+
+    def _replaced_within_ms(self, started: Change) -> int:
+        is_group_start = any(
+            each.was_empty and 0 <= started.from_ms - each.from_ms <= GROUP_START_MS
+            for each in self._activity.rebalances
+        )
+        return _CLOSE_MS if is_group_start else REPLACED_MS
+
+    def _departed(self, departure: Cause) -> Change:
+        arrival = self._match(departure)
+        what, confidence = _what(departure, arrival)
+        return self._change(what, departure, arrival, confidence)
+
+    def _arrived(self, arrival: Cause) -> Change:
+        if arrival.story == TAKEOVER:
+            return self._change(What.TAKEOVER, None, arrival, 0.95)
+        if arrival.story == SLOW_POLL:  # a static member, replaced by itself
+            return self._change(What.SLOW_POLL, None, arrival, 0.7)
+        if arrival.cause == "STATIC_REPLACED" or arrival.story == RESTART:
+            # A static member does not leave: only its return is logged.
+            return self._change(What.RESTARTED, None, arrival, 0.7)
+        return self._change(What.STARTED, None, arrival, 0.9)
+
+    def _change(
+        self, what: What, departure: Cause | None, arrival: Cause | None, confidence: float
+    ) -> Change:
+        first = departure or arrival
+        assert first is not None
+        name = self._names(first)
+        return Change(what, name, first.client_host or "", departure, arrival, confidence)
+
+    def _match(self, departure: Cause) -> Cause | None:
+        """The first arrival of the same process since it was last heard of, in time."""
+        since_ms, until_ms = self._away(departure)
+        key = self._keys(departure)
+        for arrival in self._arrivals:
+            is_same = self._keys(arrival) == key and arrival.member_id != departure.member_id
+            if is_same and arrival.story != TAKEOVER and since_ms <= at(arrival) <= until_ms:
+                self._arrivals.remove(arrival)
+                return arrival
+        return None
+
+    def _away(self, departure: Cause) -> tuple[int, int]:
+        departed_ms = at(departure)
+        stopped = departure.story in (RESTART, STOP)
+        until_ms = departed_ms + (RESTART_MS if stopped else RETURN_MS)
+        if not departure.is_expiry:
+            return departed_ms, until_ms
+        return self._last_contact_ms(departure), min([until_ms, *self._later(departure)])
+
+    def _later(self, departure: Cause) -> Iterator[int]:
+        """Later departures of the process: it was back by then, even if no record shows it."""
+        key = self._keys(departure)
+        for each in self._departures:
+            if self._keys(each) == key and at(each) > at(departure):
+                yield at(each)
+
+    def _last_contact_ms(self, expiry: Cause) -> int:
+        """The earliest possible one: a member that waits for a rebalance needs no heartbeat."""
+        contact_ms = at(expiry) - expiry.session_timeout_ms - _SLACK_MS
+        waited = (
+            each.from_ms
+            for each in self._activity.rebalances
+            if contact_ms <= each.to_ms and each.from_ms < at(expiry)
+        )
+        return min([contact_ms, *waited])
+
+
+def _once(arrivals: Sequence[Cause]) -> tuple[list[Cause], list[Cause]]:
+    """The first arrival of each member, and the others: a join that a superseded rebalance did not
+    complete is a cause of the next one, too.
+    """
+    first: dict[str, Cause] = {}
+    repeated = []
+    for each in arrivals:
+        if first.setdefault(each.member_id or "", each) is not each and each.member_id:
+            repeated.append(each)
+    again = {id(each) for each in repeated}
+    return [each for each in arrivals if id(each) not in again], repeated
+
+
+def _what(departure: Cause, arrival: Cause | None) -> tuple[What, float]:
+    if departure.is_expiry:
+        return _expired(departure, arrival)
+    if departure.story == SLOW_POLL:
+        is_reported = departure.cause == "LEAVE_POLL_TIMEOUT"
+        return What.SLOW_POLL, 1.0 if is_reported else 0.8
+    if departure.story in NOT_REJOINED:
+        return What.SLOW_POLL, 0.5
+    if arrival is None:
+        return What.STOPPED, 0.9
+    if arrival.kept_state and departure.client_reason is None:
+        return What.SLOW_POLL, 0.9
+    return What.RESTARTED, 0.9
+
+
+def _expired(expiry: Cause, arrival: Cause | None) -> tuple[What, float]:
+    """Only a process that is back before its session expires, or without the state that it would
+    have kept, is known to have been killed.
+    """
+    if arrival is None:
+        return What.EXPIRED, 0.7
+    if at(arrival) < at(expiry):
+        return What.KILLED, 0.95
+    if arrival.kept_state is None:
+        return What.EXPIRED, 0.7
+    return (What.FROZEN, 0.95) if arrival.kept_state else (What.KILLED, 0.9)
+
+
+# -- which process a member belongs to -----------------------------------------------------------
+
+Key = tuple[str, ...]
+
+
+def _keys(causes: Sequence[Cause]) -> Callable[[Cause], Key]:
+    """The instance id, else client id and host.  A member without a record has only its id, which
+    begins with one of them: it is on the first host of this client.
+    """
+    hosts = _hosts(causes)
+    instances = {each.instance_id for each in causes}
+
+    def key(cause: Cause) -> Key:
+        instance_id = cause.instance_id or (cause.client if cause.client in instances else None)
+        if instance_id is not None:
+            return "instance", instance_id
+        host = cause.client_host or min(hosts.get(cause.client, {""}))
+        return "client", cause.client, host
+
+    return key
+
+
+def _hosts(causes: Iterable[Cause]) -> dict[str, set[str]]:
+    """By client id."""
+    hosts: dict[str, set[str]] = {}
+    for cause in causes:
+        if cause.client_host is not None:
+            hosts.setdefault(cause.client, set()).add(cause.client_host)
+    return hosts
+
+
+def _names(causes: Sequence[Cause]) -> Callable[[Cause], str]:
+    """The instance id, else the client id; with the host if several hosts have it, and the member
+    id if several processes of a host have it.
+    """
+    hosts = _hosts(causes)
+
+    def name(cause: Cause) -> str:
+        if cause.instance_id is not None:
+            return cause.instance_id
+        is_shared = cause.process is not None and cause.process == cause.member_id
+        if is_shared or not cause.client:
+            return cause.member_id or "unknown"
+        if len(hosts.get(cause.client, ())) < 2 or cause.client_host is None:
+            return cause.client
+        return f"{cause.client}@{cause.client_host.lstrip('/')}"
+
+    return name
+
+
+# -- processes that another process replaced -----------------------------------------------------
+
+
+def _with_replaced(
+    changes: list[Change], started: list[Change], within_ms: Callable[[Change], int]
+) -> list[Change]:
+    """A process that ended, and another one that started near its end, are one replacement.
+
+    The nearest in time first, those with the same client id before others.
+    """
+    ended = [
+        each
+        for each in changes
+        if each.what in (What.STOPPED, What.EXPIRED) and not _departs_again(each, changes)
+    ]
+    pairs = sorted(
+        (_differs(old, new), abs(_started_ms(new) - old.departed_ms), n, m)
+        for n, old in enumerate(ended)
+        if old.arrival is None
+        for m, new in enumerate(started)
+        if abs(_started_ms(new) - old.departed_ms) <= within_ms(new)
+        and _replaces(new, old, [*changes, *started])
+    )
+    gone, used = set[int](), set[int]()
+    replaced = []
+    for differs, _, n, m in pairs:
+        if n not in gone and m not in used:
+            gone.add(n)
+            used.add(m)
+            replaced.append(_replacement(ended[n], started[m], 0.6 if differs else 0.8))
+    rest = [each for each in changes if all(each is not ended[n] for n in gone)]
+    new = [each for m, each in enumerate(started) if m not in used]
+    return rest + new + replaced
+
+
+def _departs_again(change: Change, changes: Iterable[Change]) -> bool:
+    return any(each.process == change.process and each.from_ms > change.from_ms for each in changes)
+
+
+def _differs(old: Change, new: Change) -> bool:
+    return _cause_of(old).client != _cause_of(new).client
+
+
+def _cause_of(change: Change) -> Cause:
+    return change.causes[0]
+
+
+def _started_ms(change: Change) -> int:
+    return at(change.causes[-1])
+
+
+def _replaces(new: Change, old: Change, others: Iterable[Change]) -> bool:
+    """``new`` began after ``old``, and outlives it."""
+    if new.what is not What.STARTED:
+        return False
+    began_ms = max(_starts_of(old, others), default=None)
+    ended_ms = min(_ends_of(new, others), default=None)
+    is_newer = began_ms is None or began_ms < _started_ms(new)
+    return is_newer and (ended_ms is None or ended_ms > old.departed_ms)
+
+
+def _starts_of(old: Change, others: Iterable[Change]) -> Iterator[int]:
+    member_id = old.departure.member_id if old.departure else None
+    for each in others:
+        if each.arrival is not None and each.arrival.member_id == member_id:
+            yield at(each.arrival)
+
+
+def _ends_of(new: Change, others: Iterable[Change]) -> Iterator[int]:
+    member_id = new.arrival.member_id if new.arrival else None
+    for each in others:
+        if each.departure is not None and each.departure.member_id == member_id:
+            yield each.departed_ms
+
+
+def _replacement(old: Change, new: Change, confidence: float) -> Change:
+    change = Change(What.REPLACED, old.process, old.host, old.departure, new.arrival, confidence)
+    change.by = new.process
+    return change

@@ -1,0 +1,151 @@
+"""Episodes as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from coordinator_core.episodes.inference import Episode
+from coordinator_core.episodes.kinds import Kind
+from coordinator_core.episodes.process_changes import What
+
+
+def summary(episode: Episode, unowned_ms: int) -> str:
+    """What happened, and what it cost."""
+    return f"{_happened(episode)}: {_cost(episode, unowned_ms)}"
+
+
+def _cost(episode: Episode, unowned_ms: int) -> str:
+    parts = [counted(episode.stable_rebalances, "rebalance")]
+    if episode.not_stable_ms is not None:
+        parts.append(f"{seconds(episode.not_stable_ms)} not stable")
+    parts.append(f"{whole_seconds(unowned_ms)} partition-seconds")
+    if episode.partitions_moved:
+        parts.append(f"{counted(episode.partitions_moved, 'partition')} moved")
+    return ", ".join(parts)
+
+
+def _happened(episode: Episode) -> str:
+    return _SENTENCES[episode.kind](episode)
+
+
+def _of_processes(text: str) -> Callable[[Episode], str]:
+    return lambda episode: text.format(_processes(episode.processes))
+
+
+def _processes(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{len(names)} processes"
+
+
+def _group_start(episode: Episode) -> str:
+    return f"group starts with {counted(len(episode.processes), 'process')}"
+
+
+def _rolling_deployment(episode: Episode) -> str:
+    surged = sum(each.what is What.REPLACED for each in episode.changes)
+    how = " under new names" if 2 * surged > len(episode.changes) else ""
+    return f"rolling deployment of {counted(len(episode.processes), 'process')}{how}"
+
+
+def _restart(episode: Episode) -> str:
+    what = f"{_processes(episode.processes)} restarted"
+    if len(episode.processes) == 1 and len(episode.changes) > 1:
+        what += f" {len(episode.changes)} times"
+    by = next((each.by for each in episode.changes if each.by), None)
+    if by and len(episode.processes) == 1:
+        what += f" as {by}"
+    is_logged = any(each.departure is not None for each in episode.changes)
+    return what if is_logged else f"{what} (static members, no rebalance)"
+
+
+def _lost(episode: Episode) -> str:
+    """Killed only if that is known."""
+    killed = {each.process for each in episode.changes if each.what is What.KILLED}
+    expired = {each.process for each in episode.changes} - killed
+    parts = []
+    if killed:
+        parts.append(f"{_processes(sorted(killed))} killed")
+    if expired:
+        what = "session" if len(expired) == 1 else "sessions"
+        parts.append(f"{what} of {_processes(sorted(expired))} expired{_back(episode)}")
+    return ", ".join(parts)
+
+
+def _back(episode: Episode) -> str:
+    expired = [each for each in episode.changes if each.what is What.EXPIRED]
+    if all(each.arrival is None for each in expired):
+        return ", not back"
+    if any(each.arrival is None for each in expired):
+        return ", some not back"
+    longest_ms = max(each.to_ms - each.from_ms for each in expired)
+    return f", back after {seconds(longest_ms)}"
+
+
+def _host_lost(episode: Episode) -> str:
+    return f"host {', '.join(episode.hosts)} lost with {_processes(episode.processes)}"
+
+
+def _frozen(episode: Episode) -> str:
+    return (
+        f"{_processes(episode.processes)} frozen or cut off, session expired{_frozen_for(episode)}"
+    )
+
+
+def _frozen_for(episode: Episode) -> str:
+    longest_ms = max(each.to_ms - each.departed_ms for each in episode.changes)
+    return f", back {seconds(longest_ms)} after its last heartbeat"
+
+
+def _slow_poll(episode: Episode) -> str:
+    names = _processes(episode.processes)
+    return f"{names} exceeded max.poll.interval.ms"
+
+
+def _flapping(episode: Episode) -> str:
+    verb = "departs" if len(episode.processes) == 1 else "depart"
+    return f"flapping: {_processes(episode.processes)} {verb} {len(episode.changes)} times"
+
+
+def _configuration(episode: Episode) -> str:
+    settings = "; ".join(episode.settings) or "members rejoin"
+    names = f" of {_processes(episode.processes)}" if episode.processes else ""
+    return f"configuration change{names} ({settings})"
+
+
+def _unknown(episode: Episode) -> str:
+    if any(each.is_first_seen for each in episode.rebalances):
+        return f"evidence begins with generation {episode.generation_span[0]}"
+    return "root cause not in the evidence"
+
+
+_SENTENCES: Mapping[Kind, Callable[[Episode], str]] = {
+    Kind.GROUP_START: _group_start,
+    Kind.ROLLING_DEPLOYMENT: _rolling_deployment,
+    Kind.RESTART: _restart,
+    Kind.WHOLE_GROUP_RESTART: _of_processes("whole group restarted ({})"),
+    Kind.SHUTDOWN: _of_processes("group shut down ({})"),
+    Kind.SCALE_OUT: _of_processes("scale out by {}"),
+    Kind.SCALE_IN: _of_processes("scale in by {}"),
+    Kind.PROCESS_LOST: _lost,
+    Kind.HOST_LOST: _host_lost,
+    Kind.PROCESS_FROZEN: _frozen,
+    Kind.SLOW_POLL: _slow_poll,
+    Kind.FLAPPING_MEMBER: _flapping,
+    Kind.INSTANCE_ID_CONFLICT: _of_processes("second process with the instance id of {}"),
+    Kind.TOPIC_CHANGE: lambda _: "topics or partitions changed",
+    Kind.CONFIGURATION_CHANGE: _configuration,
+    Kind.COORDINATOR_FAILOVER: lambda _: "coordinator moved to another broker",
+    Kind.UNKNOWN: _unknown,
+}
+
+
+def counted(number: int, noun: str) -> str:
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def seconds(ms: int) -> str:
+    return f"{ms} ms" if ms < 1000 else f"{ms / 1000:.1f} s"
+
+
+def whole_seconds(ms: int) -> str:
+    return f"{ms / 1000:,.0f}" if ms >= 10_000 else f"{ms / 1000:.1f}"

@@ -1,0 +1,378 @@
+"""Episodes: the root causes that rebalances and their causes show."""
+
+import pytest
+
+from coordinator_core.episodes import Cause, Rebalance, infer_episodes
+from coordinator_core.episodes.activities import activities
+
+SECOND = 1000
+MINUTE = 60 * SECOND
+SESSION = 10 * SECOND
+POLL = 30 * SECOND
+MIDNIGHT = 20_000 * 86_400_000
+
+
+def ms(second):
+    return MIDNIGHT + 12 * 60 * MINUTE + round(second * SECOND)
+
+
+def rebalance(generation, second, *, until=None, outcome="stable", size=6, **more):
+    """A rebalance of one second; the group has ``size`` members after it."""
+    to_ms = ms(second + 1 if until is None else until)
+    empty = {"was_empty": True} if generation == 1 else {}
+    return Rebalance(1, generation, ms(second), to_ms, outcome, member_count=size, **empty | more)
+
+
+def cause(kind, story, generation, second, process, *, role="trigger", **more):
+    """Member ids are numbered by ``process``, as in a: a1, a2, ...; ``process``: a or a2."""
+    name = process.rstrip("0123456789")
+    usual = {
+        "client_id": name,
+        "client_host": "/h1",
+        "process": f"{name}@h1",
+        "session_timeout_ms": SESSION,
+        "rebalance_timeout_ms": POLL,
+    }
+    at_ms = None if second is None else ms(second)
+    return Cause(1, generation, at_ms, role, kind, story, process, **usual | more)
+
+
+def joins(generation, second, process, story="start", **more):
+    return cause("MEMBER_NEW", story, generation, second, process, **more)
+
+
+def leaves(generation, second, process, story="stop", **more):
+    return cause("LEAVE", story, generation, second, process, **more)
+
+
+def expires(generation, second, process, **more):
+    return cause("HEARTBEAT_EXPIRY", "crash", generation, second, process, **more)
+
+
+def replaced(generation, second, process, **more):
+    """A static member's new process, without a rebalance."""
+    name = process.rstrip("0123456789")
+    static = {"instance_id": name, "role": "absorbed"} | more
+    return cause("STATIC_REPLACED", "restart", generation, second, process, **static)
+
+
+def also(each):
+    return each._replace(role="contributing")
+
+
+def restart(generation, second, name, life=1, **more):
+    """Leaves and is back after two seconds: two rebalances."""
+    left = leaves(generation, second, f"{name}{life}", "restart")
+    back = joins(generation + 1, second + 2, f"{name}{life + 1}", "return")
+    return [
+        (rebalance(generation, second, **more), left),
+        (rebalance(generation + 1, second + 2, **more), back),
+    ]
+
+
+def shown(rebalances, causes):
+    """As ``kind processes generations``."""
+    return [
+        f"{each.kind} {','.join(each.processes)} {each.generations}"
+        for each in infer_episodes(rebalances, causes)
+    ]
+
+
+# rule -> rebalances with their causes, then the episodes
+CASES = {
+    "processes that start with the group within a minute are its start": (
+        [
+            (rebalance(1, 0), joins(1, 0, "a1"), also(joins(1, 1, "b1"))),
+            (rebalance(2, 40), joins(2, 40, "c1")),
+        ],
+        ["group_start a,b,c [1, 2]"],
+    ),
+    "later processes scale it out": (
+        [(rebalance(2, 100), joins(2, 100, "a1")), (rebalance(3, 130), joins(3, 130, "b1"))],
+        ["scale_out a,b [2, 3]"],
+    ),
+    "processes that leave for good scale it in": (
+        [(rebalance(2, 0), leaves(2, 0, "a1"), also(leaves(2, 0.5, "b1")))],
+        ["scale_in a,b [2]"],
+    ),
+    "more than half of the processes restarted one after another are a deployment": (
+        [*restart(2, 0, "a"), *restart(4, 10, "b"), *restart(6, 20, "c"), *restart(8, 30, "d")],
+        ["rolling_deployment a,b,c,d [2, 3, 4, 5, 6, 7, 8, 9]"],
+    ),
+    "half of them are restarts": (
+        [*restart(2, 0, "a"), *restart(4, 10, "b"), *restart(6, 20, "c")],
+        ["restart a [2, 3]", "restart b [4, 5]", "restart c [6, 7]"],
+    ),
+    "a process that is restarted again is not part of the deployment": (
+        [
+            *restart(2, 0, "a", size=2),
+            *restart(4, 10, "b", size=2),
+            *restart(6, 90, "a", life=2, size=2),
+        ],
+        ["rolling_deployment a,b [2, 3, 4, 5]", "restart a [6, 7]"],
+    ),
+    "processes replaced by others with new names are a deployment": (
+        [
+            (rebalance(2, 100, size=3), joins(2, 100, "new-a1")),
+            (rebalance(3, 102, size=2), leaves(3, 102, "a1")),
+            (rebalance(4, 104, size=3), joins(4, 104, "new-b1")),
+            (rebalance(5, 106, size=2), leaves(5, 106, "b1")),
+        ],
+        ["rolling_deployment a,b [2, 3, 4, 5]"],
+    ),
+    "a process that starts and stops again replaces none": (
+        [
+            (rebalance(2, 100), joins(2, 100, "a1"), also(joins(2, 101, "b1"))),
+            (rebalance(3, 110), leaves(3, 110, "b1")),
+            (rebalance(4, 112), leaves(4, 112, "a1")),
+        ],
+        ["scale_out a,b [2]", "scale_in a,b [3, 4]"],
+    ),
+    "static members that return one after another are a deployment if all of them do": (
+        [
+            (rebalance(1, -100, size=2),),
+            (None, replaced(1, 0, "a2")),
+            (None, replaced(1, 30, "b2")),
+        ],
+        ["unknown  [1]", "rolling_deployment a,b []"],
+    ),
+    "some of them are restarts": (
+        [
+            (rebalance(1, -100, size=3),),
+            (None, replaced(1, 0, "a2")),
+            (None, replaced(1, 30, "b2")),
+        ],
+        ["unknown  [1]", "restart a []", "restart b []"],
+    ),
+    "static members that all return at once show a restart of the group": (
+        [
+            (rebalance(1, -100, size=2),),
+            (None, replaced(1, 0, "a2")),
+            (None, replaced(1, 1, "b2")),
+        ],
+        ["unknown  [1]", "whole_group_restart a,b []"],
+    ),
+    "a process that is back before its session expires was killed": (
+        [(rebalance(2, 5, until=12), joins(2, 5, "a2", "return"), also(expires(2, 12, "a1")))],
+        ["process_lost a [2]"],
+    ),
+    "processes that expire at once are lost together": (
+        [(rebalance(2, 0), expires(2, 0, "a1"), also(expires(2, 2, "b1")))],
+        ["process_lost a,b [2]"],
+    ),
+    "the return of a lost process belongs to its loss": (
+        [
+            (rebalance(2, 0), expires(2, 0, "a1")),
+            (rebalance(3, 90), joins(3, 90, "a2", "return")),
+        ],
+        ["process_lost a [2, 3]"],
+    ),
+    "all processes of one of several hosts are the host": (
+        [
+            (rebalance(1, -100, hosts=[("/h1", 2), ("/h2", 1)]),),
+            (rebalance(2, 0), expires(2, 0, "a1"), also(expires(2, 2, "b1"))),
+        ],
+        ["unknown  [1]", "host_lost a,b [2]"],
+    ),
+    "some processes of a host are processes": (
+        [
+            (rebalance(1, -100, hosts=[("/h1", 3), ("/h2", 1)]),),
+            (rebalance(2, 0), expires(2, 0, "a1"), also(expires(2, 2, "b1"))),
+        ],
+        ["unknown  [1]", "process_lost a,b [2]"],
+    ),
+    "a process that comes back with its old state was frozen": (
+        [
+            (rebalance(2, 0), expires(2, 0, "a1")),
+            (rebalance(3, 7), joins(3, 7, "a2", "return", kept_state=True)),
+        ],
+        ["process_frozen a [2, 3]"],
+    ),
+    "a consumer that polls too slowly leaves and comes back": (
+        [
+            (rebalance(2, 0), leaves(2, 0, "a1", "slow_poll")),
+            (rebalance(3, 100), joins(3, 100, "a2", "return")),
+        ],
+        ["slow_poll a [2, 3]"],
+    ),
+    "a process that departs three times soon after its return is flapping": (
+        [*restart(2, 0, "a"), *restart(4, 30, "a", life=2), *restart(6, 60, "a", life=3)],
+        ["flapping_member a [2, 3, 4, 5, 6, 7]"],
+    ),
+    "restarts of a static member that cost no rebalance are not flapping": (
+        [
+            (rebalance(1, -100),),
+            (None, replaced(1, 0, "a2")),
+            (None, replaced(1, 20, "a3")),
+            (None, replaced(1, 40, "a4")),
+        ],
+        ["unknown  [1]", "restart a []"],
+    ),
+    "a group that is empty and comes back was restarted": (
+        [
+            (
+                rebalance(2, 0, outcome="empty"),
+                leaves(2, 0, "a1", "restart"),
+                also(leaves(2, 0.2, "b1", "restart")),
+            ),
+            (
+                rebalance(3, 5, was_empty=True),
+                joins(3, 5, "a2", "return"),
+                also(joins(3, 5, "b2", "return")),
+            ),
+        ],
+        ["whole_group_restart a,b [2, 3]"],
+    ),
+    "a group that stays empty was shut down": (
+        [
+            (rebalance(2, 0), leaves(2, 0, "a1")),
+            (rebalance(3, 10, outcome="empty"), leaves(3, 10, "b1")),
+        ],
+        ["shutdown a,b [2, 3]"],
+    ),
+    "a process that leaves long before is not part of the shutdown": (
+        [
+            (rebalance(2, 0), leaves(2, 0, "a1")),
+            (rebalance(3, 20, outcome="empty"), leaves(3, 20, "b1")),
+        ],
+        ["scale_in a [2]", "shutdown b [3]"],
+    ),
+    "a group whose dynamic members all expire was lost": (
+        [(rebalance(2, 0, outcome="empty"), expires(2, 0, "a1"), also(expires(2, 1, "b1")))],
+        ["process_lost a,b [2]"],
+    ),
+    "static members do not leave when they are shut down": (
+        [
+            (
+                rebalance(2, 0, outcome="empty"),
+                expires(2, 0, "a1", instance_id="a"),
+                also(expires(2, 1, "b1", instance_id="b")),
+            )
+        ],
+        ["shutdown a,b [2]"],
+    ),
+    "a follow-up belongs to the episode of the previous rebalance": (
+        [
+            (rebalance(2, 100), joins(2, 100, "a1")),
+            (rebalance(3, 101), cause("LEADER_REJOIN", "follow_up", 3, 101, "b1")),
+        ],
+        ["scale_out a [2, 3]"],
+    ),
+    "a rebalance belongs to its trigger, another cause keeps its episode": (
+        [
+            (
+                rebalance(2, 0, until=30),
+                joins(2, 0, "a2", "return"),
+                also(expires(2, 5, "a1")),
+                also(leaves(2, 30, "b1", "slow_poll")),
+            ),
+            (rebalance(3, 40), joins(3, 40, "b2", "return")),
+        ],
+        ["process_lost a [2]", "slow_poll b [3]"],
+    ),
+    "a member that rejoins for new partitions shows a topic change": (
+        [(rebalance(2, 0), cause("LEADER_REJOIN", "topic_change", 2, 0, "a1"))],
+        ["topic_change  [2]"],
+    ),
+    "the client's reason names a topic change": (
+        [
+            (
+                rebalance(2, 0),
+                cause(
+                    "LEADER_REJOIN",
+                    "rejoin",
+                    2,
+                    0,
+                    "a1",
+                    client_reason="cached metadata has changed from 1 to 2",
+                ),
+            )
+        ],
+        ["topic_change  [2]"],
+    ),
+    "a second process with an instance id in use is a conflict": (
+        [
+            (rebalance(1, -100),),
+            (None, replaced(1, 0, "a2")._replace(story="takeover")),
+        ],
+        ["unknown  [1]", "instance_id_conflict a []"],
+    ),
+    "a deployment with other settings is a configuration change": (
+        [
+            (rebalance(2, 0, size=2), leaves(2, 0, "a1", "restart")),
+            (
+                rebalance(3, 2, size=2, settings=["session.timeout.ms 10000 -> 45000"]),
+                joins(3, 2, "a2", "return"),
+            ),
+            (rebalance(4, 10, size=2), leaves(4, 10, "b1", "restart")),
+            (rebalance(5, 12, size=2), joins(5, 12, "b2", "return")),
+        ],
+        ["configuration_change a,b [2, 3, 4, 5]"],
+    ),
+    "without a cause in the evidence the root cause is unknown": (
+        [(rebalance(7, 0),)],
+        ["unknown  [7]"],
+    ),
+    "after a quarter of an hour without events an episode is over": (
+        [*restart(2, 0, "a"), *restart(4, 1000, "a", life=2)],
+        ["restart a [2, 3]", "restart a [4, 5]"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("evidence", "expected"), CASES.values(), ids=CASES)
+def test_episodes(evidence, expected):
+    rebalances = [row[0] for row in evidence if row[0] is not None]
+    causes = [each for row in evidence for each in row[1:]]
+
+    assert shown(rebalances, causes) == expected
+
+
+def test_an_activity_ends_at_midnight_if_it_began_an_hour_before():
+    day = 86_400_000
+    times = {
+        "began at 22:59, goes on": [-61 * MINUTE + n * 10 * MINUTE for n in range(9)],
+        "began at 23:01, goes on": [-59 * MINUTE + n * 10 * MINUTE for n in range(9)],
+    }
+    cut = {
+        name: [
+            (each.from_ms - MIDNIGHT - day) // MINUTE
+            for each in activities(
+                [
+                    Rebalance(1, n, MIDNIGHT + day + at, MIDNIGHT + day + at + SECOND, "stable")
+                    for n, at in enumerate(at_ms, 1)
+                ],
+                [],
+            )
+        ]
+        for name, at_ms in times.items()
+    }
+
+    assert cut == {"began at 22:59, goes on": [-61, 9], "began at 23:01, goes on": [-59]}
+
+
+def test_a_lost_process_is_away_since_its_last_heartbeat():
+    (episode,) = infer_episodes([rebalance(2, 30)], [expires(2, 30, "a1")])
+
+    assert (episode.from_ms, episode.to_ms) == (ms(20), ms(31))
+
+
+def test_an_episode_adds_up_its_rebalances():
+    rebalances = [
+        rebalance(2, 100, not_stable_ms=400, partitions_moved=3),
+        rebalance(3, 101, outcome="superseded", not_stable_ms=100),
+        rebalance(4, 102, not_stable_ms=500, partitions_moved=4, continues=True),
+    ]
+    (episode,) = infer_episodes(
+        rebalances,
+        [
+            joins(2, 100, "a1"),
+            joins(3, 101, "b1"),
+            cause("LEADER_REJOIN", "rejoin", 4, 102, "a1"),
+        ],
+    )
+
+    assert episode.generations == [2, 3, 4]
+    assert (episode.stable_rebalances, episode.not_stable_ms) == (2, 1000)
+    assert episode.partitions_moved == 7
+    assert episode.generation_span == (2, 4)
