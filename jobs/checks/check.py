@@ -61,6 +61,12 @@ def broken_laws(root: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     return COLUMNS, rows
 
 
+def kept_laws(root: str) -> str:
+    """A sentence for a lake without violations."""
+    tables = len(tables_on_disk(root))
+    return f"{root}: no violation; conservation, keys and order hold in all {tables} tables"
+
+
 def pending_dates(root: str, lake: duckdb.DuckDBPyConnection) -> list[tuple[str, date]]:
     """(cluster, date) with bronze rows that no successful run has processed."""
     pending: set[tuple[str, date]] = set()

@@ -251,7 +251,9 @@ def topic_partitions(
 
 @app.command()
 def sql(
-    statement: Annotated[str, typer.Argument(help="One SELECT statement.")],
+    statement: Annotated[
+        str, typer.Argument(help="One SELECT statement, a table or view, or SHOW TABLES.")
+    ],
     lake: LakeOption,
     format: FormatOption = Format.TABLE,
 ) -> None:
@@ -280,11 +282,14 @@ def register(
 @app.command()
 def check(lake: LakeOption, format: FormatOption = Format.TABLE) -> None:
     """Check a lake: conservation, keys, order.  Exit 1 if a law is broken."""
-    from jobs.checks.check import broken_laws
+    from jobs.checks.check import broken_laws, kept_laws
 
     with spinner("check"):
         columns, rows = broken_laws(lake)
-    print_rows(columns, rows, format)
+    if rows or format is not Format.TABLE:
+        print_rows(columns, rows, format)
+    else:
+        print(kept_laws(lake))
     if rows:
         raise typer.Exit(1)
 

@@ -46,9 +46,16 @@ DateOption = Annotated[str | None, typer.Option(help="Only this UTC date.")]
 FromOption = Annotated[str | None, typer.Option("--from", help="First UTC date of a range.")]
 ToOption = Annotated[str | None, typer.Option("--to", help="Last UTC date of a range.")]
 FromTimeOption = Annotated[
-    str | None, typer.Option("--from", help="Only generations that end at or after this UTC time.")
+    str | None,
+    typer.Option(
+        "--from",
+        help="Only generations that end at or after this UTC time; 00:47 is of the last date.",
+    ),
 ]
 ToTimeOption = Annotated[
-    str | None, typer.Option("--to", help="Only generations that begin by this UTC time.")
+    str | None,
+    typer.Option(
+        "--to", help="Only generations that begin by this UTC time; 00:47 is of the last date."
+    ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="Output format of rows.")]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobs.console.errors import UsageError
 from jobs.lake.compatibility import unknown_column
+from jobs.lake.statements import TABLES_AND_VIEWS, expanded, explained, is_show_tables
 from schemas import (
     table_names,
     view_about,
@@ -58,9 +59,9 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def query(root: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Column names and rows.  A missing lake or wrong SQL is a UsageError."""
-    connection = open_lake(root, sql)
+    connection, statement = _opened_for(root, sql)
     with _sql_errors():
-        result = connection.execute(sql)
+        result = connection.execute(statement)
     if result is None:
         raise UsageError(NO_STATEMENT)
     columns = [column[0] for column in result.description or []]
@@ -69,12 +70,20 @@ def query(root: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
 
 def arrow_table(root: str, sql: str) -> pa.Table:
     """The rows in Arrow's types; sums of integers, HUGEINT in DuckDB, are decimals there."""
-    connection = open_lake(root, sql)
+    connection, statement = _opened_for(root, sql)
     with _sql_errors():
-        relation = connection.sql(sql)
+        relation = connection.sql(statement)
         if relation is None:
             raise UsageError(NO_STATEMENT)
         return relation.to_arrow_table()
+
+
+def _opened_for(root: str, sql: str) -> tuple[duckdb.DuckDBPyConnection, str]:
+    """A connection, and the statement to run on it."""
+    if is_show_tables(sql):
+        return open_lake(root, ""), TABLES_AND_VIEWS
+    statement = expanded(sql)
+    return open_lake(root, statement), statement
 
 
 def existing_tables(root: str) -> list[str]:
@@ -99,8 +108,7 @@ def _sql_errors() -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        message = " ".join(str(error).split())
-        raise UsageError(f"{message} (tables: {', '.join(table_names())})") from None
+        raise UsageError(explained(" ".join(str(error).split()))) from None
 
 
 def open_lake(root: str, sql: str) -> duckdb.DuckDBPyConnection:

@@ -15,7 +15,7 @@ from jobs.console.errors import UsageError
 from jobs.console.printing import Format, jsonable, print_rows, time_text
 from jobs.console.spinner import spinner
 from jobs.incident_replay import rows_of
-from jobs.replay.group_rows import Row, group_rows, moment_ms
+from jobs.replay.group_rows import Row, group_rows, moment_ms, with_date
 from schemas import table_columns
 
 
@@ -51,8 +51,11 @@ def replay_group(options: ReplayOptions) -> GroupReplay:
     """Replay one group.  Raises UsageError for an unknown era or group, or an invalid time."""
     if options.era is not None and options.era not in ERAS:
         raise UsageError(f"--era {options.era}: not one of {', '.join(sorted(ERAS))}")
-    begin_ms = moment_ms("--from", options.first, is_end=False)
-    end_ms = moment_ms("--to", options.last, is_end=True)
+    first, last = (
+        with_date(options.lake, options.cluster_id, each) for each in (options.first, options.last)
+    )
+    begin_ms = moment_ms("--from", first, is_end=False)
+    end_ms = moment_ms("--to", last, is_end=True)
     events, records, committed = group_rows(
         options.lake, options.cluster_id, options.group_id, begin_ms, end_ms
     )

@@ -5,6 +5,7 @@ For one group by DuckDB, for all groups as a grouped DataFrame.
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -20,6 +21,8 @@ Row = dict[str, Any]
 FOREVER_MS = 1 << 62
 # An event that ``evidence_by_group`` adds: the last commit of a departed member.
 LAST_COMMIT = "LAST_COMMIT"
+
+_TIME_OF_DAY = re.compile(r"(?:\d{1,2}:\d\d|\d\d:\d\d:\d\d(?:\.\d{1,6})?)Z?")
 
 _KEYS = ["cluster_id", "group_id"]
 _EVENT = (
@@ -93,6 +96,20 @@ def quoted(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+def with_date(lake: str, cluster_id: str, text: str | None) -> str | None:
+    """A time of day with the cluster's last date in the lake; other texts as they are."""
+    if text is None or _TIME_OF_DAY.fullmatch(text) is None:
+        return text
+    last = rows(
+        lake,
+        f"""SELECT CAST(last_time AS DATE) AS day FROM observed_spans
+            WHERE cluster_id = {quoted(cluster_id)}""",
+    )
+    if not last:
+        raise UsageError(f"{text}: no event of cluster {cluster_id} in {lake}; give a date, too")
+    return f"{last[0]['day']}T{text.zfill(5)}"
+
+
 def moment_ms(option: str, text: str | None, *, is_end: bool) -> int:
     """A time or date as ms since the epoch.  A date means its first ms, or its last if ``is_end``;
     None means 0, or FOREVER_MS if ``is_end``.  ``option`` is named in the UsageError.
@@ -102,7 +119,7 @@ def moment_ms(option: str, text: str | None, *, is_end: bool) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        example = "2026-11-21T00:46:00 or 2026-11-21"
+        example = "2026-11-21T00:46:00, 2026-11-21 or 00:46 (of the last date)"
         raise UsageError(f"{option} {text}: not a time; write it in UTC, as {example}") from None
     moment = moment.replace(tzinfo=moment.tzinfo or UTC)
     if is_end and len(text) == len("2026-11-21"):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from jobs.console.errors import UsageError
 from jobs.console.printing import printable
+from jobs.replay.group_rows import with_date
 from jobs.report.lake import ReportLake
 from jobs.report.window import parse_window
 
@@ -30,7 +31,10 @@ def report(options: ReportOptions) -> None:
     """UsageError for a missing lake or group, an invalid time, or a file that cannot be written."""
     if not (options.out or options.trace or options.mermaid):
         raise UsageError("give --out FILE.html, --trace FILE.json or --mermaid GENERATION")
-    window = parse_window(options.first, options.last)
+    first, last = (
+        with_date(options.lake, options.cluster_id, each) for each in (options.first, options.last)
+    )
+    window = parse_window(first, last)
     lake = ReportLake(options.lake, options.cluster_id, options.group_id, window)
     if options.out:
         _write("--out", options.out, _page_of(lake, options.cluster_id))

@@ -34,7 +34,7 @@ from coordinator_core.whatif.reasons import assumption_of
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format, jsonable, print_rows, printable, time_text
 from jobs.console.spinner import spinner
-from jobs.replay.group_rows import FOREVER_MS, Row, group_rows, moment_ms, quoted, rows
+from jobs.replay.group_rows import FOREVER_MS, Row, group_rows, moment_ms, quoted, rows, with_date
 from jobs.what_if.advice_columns import ADVICE_TEXTS
 from jobs.what_if.last_commits import last_commits_sql
 
@@ -104,8 +104,11 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
 
 
 def _baseline(options: WhatIfOptions) -> Baseline:
-    begin_ms = moment_ms("--from", options.first, is_end=False)
-    end_ms = moment_ms("--to", options.last, is_end=True)
+    first, last = (
+        with_date(options.lake, options.cluster_id, each) for each in (options.first, options.last)
+    )
+    begin_ms = moment_ms("--from", first, is_end=False)
+    end_ms = moment_ms("--to", last, is_end=True)
     evidence = group_rows(options.lake, options.cluster_id, options.group_id, begin_ms, end_ms)
     cluster = f"cluster_id = {quoted(options.cluster_id)}"
     of_group = f"{cluster} AND group_id = {quoted(options.group_id)}"

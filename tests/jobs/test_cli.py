@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -197,6 +198,17 @@ def test_a_valid_lake_is_exit_0_without_rows(regroup, empty_lake):
     code, out, err = regroup("check", "--lake", empty_lake, "--format", "json")
 
     assert (code, json.loads(out), err) == (0, [], "")
+
+
+def test_a_valid_lake_is_a_sentence_in_the_table_format(regroup, empty_lake):
+    code, out, err = regroup("check", "--lake", empty_lake)
+
+    assert (code, err) == (0, "")
+    assert re.fullmatch(
+        rf"{re.escape(empty_lake)}: no violation; "
+        r"conservation, keys and order hold in all \d\d tables\n",
+        out,
+    )
 
 
 def test_a_broken_law_is_exit_1(regroup, broken_lake):

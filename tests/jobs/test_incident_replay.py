@@ -5,9 +5,11 @@ import json
 import pytest
 
 from coordinator_core.incident import incarnations, replay
+from jobs.console.errors import UsageError
 from jobs.incident_replay import READS, incident_replay, rows_of
 from jobs.lake.tables import conform
 from jobs.replay.command import ReplayOptions, as_json, replay_group
+from jobs.replay.group_rows import with_date
 from tests.core.incident.incident_rows import of_example
 
 GROUP = "inventory-static"
@@ -148,6 +150,39 @@ def test_a_window(sound, first, last, judged):
     result = replay_group(ReplayOptions(sound, "c", GROUP, first, last))
 
     assert [each.number for each in result.generations] == judged
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("00:47", "2026-11-21T00:47"),
+        ("7:05", "2026-11-21T07:05"),
+        ("00:47:30.5", "2026-11-21T00:47:30.5"),
+        ("2026-11-20T00:47", "2026-11-20T00:47"),
+        ("noon", "noon"),
+        (None, None),
+    ],
+)
+def test_a_time_of_day_is_of_the_last_date_of_the_cluster(write_lake, tmp_path, text, expected):
+    midnight_ms = 1_795_219_200_000  # 2026-11-21T00:00Z
+    events = [
+        {"cluster_id": cluster, "group_id": "g", "seq": ms, "event": "LEFT", "event_time": ms}
+        for cluster, ms in [
+            ("c", midnight_ms - 1),
+            ("c", midnight_ms + 60_000),
+            ("other", midnight_ms + 86_400_000),
+        ]
+    ]
+    lake = write_lake(tmp_path / "lake", {"timeline": events, "committed_offsets": []})
+
+    assert with_date(lake, "c", text) == expected
+
+
+def test_a_time_of_day_needs_a_cluster_with_events(write_lake, tmp_path):
+    lake = write_lake(tmp_path / "lake", {"timeline": [], "committed_offsets": []})
+
+    with pytest.raises(UsageError, match=r"no event of cluster c in .*; give a date, too"):
+        with_date(lake, "c", "00:47")
 
 
 @pytest.mark.parametrize(

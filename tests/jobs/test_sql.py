@@ -169,7 +169,7 @@ def test_clusters_of_any_name(spark, frame, tmp_path):
         (";", "no statement; give one SELECT"),
         ("SELEC 1", 'syntax error at or near "SELEC"'),
         ("SELECT nothing FROM generations", 'Referenced column "nothing" not found'),
-        ("SELECT 1 FROM nowhere", "Table with name nowhere does not exist"),
+        ("SELECT 1 FROM nowhere", "no table or view nowhere; SHOW TABLES lists all"),
         ("SELECT 1 FROM quarantine", "no table quarantine in it yet; run `regroup nightly`"),
         ("SELECT 'x'::INT FROM churn", "Could not convert string 'x' to INT32"),
     ],
@@ -227,3 +227,41 @@ def test_a_table_whose_columns_were_renamed_since_is_refused(write_lake, tmp_pat
 
     with pytest.raises(UsageError, match="older/runs: column given is unknown to this version"):
         query(str(tmp_path / "older"), "SELECT run_id FROM runs")
+
+
+def test_show_tables_lists_tables_and_views_with_their_descriptions(lake):
+    columns, rows = query(lake, "show tables;")
+
+    kinds = {name: kind for name, kind, _ in rows}
+    assert columns == ["name", "kind", "about"]
+    assert (kinds["generations"], kinds["q01_by_day"]) == ("table", "view")
+    assert len(rows) == len(table_names()) + len(view_names())
+    assert all(about for _, _, about in rows)
+
+
+@pytest.mark.parametrize("statement", ["rebalance_latency", "rebalance_lat", "REBALANCE_LATENCY;"])
+def test_a_name_or_its_unique_beginning_selects_all(lake, statement):
+    assert query(lake, statement) == query(lake, "SELECT * FROM rebalance_latency")
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("q01", "q01: name one of q01_by_day, q01_most_rebalanced_groups"),
+        (
+            "SELECT * FROM q01",
+            "no table or view q01; did you mean q01_by_day or q01_most_rebalanced_groups?"
+            " SHOW TABLES lists all",
+        ),
+        (
+            "SELECT * FROM timelines",
+            "no table or view timelines; did you mean timeline? SHOW TABLES lists all",
+        ),
+        ("SELECT * FROM zzz", "no table or view zzz; SHOW TABLES lists all"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_lakes_names(lake, statement, message):
+    with pytest.raises(UsageError) as error:
+        query(lake, statement)
+
+    assert str(error.value) == message

@@ -1,0 +1,70 @@
+"""SQL statements as users write them: short names of tables and views, SHOW TABLES, wrong names."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+
+from jobs.console.errors import UsageError
+from schemas import table_about, table_names, view_about, view_names
+
+_SHOW_TABLES = re.compile(r"\s*show\s+(all\s+)?tables\s*;?\s*", re.IGNORECASE)
+_NAME = re.compile(r"\s*([A-Za-z]\w*)\s*;?\s*")
+_UNKNOWN = re.compile(r"Table with name (\S+) does not exist")
+_HINT = "SHOW TABLES lists all"
+
+
+def is_show_tables(sql: str) -> bool:
+    """Whether to run TABLES_AND_VIEWS instead: views exist only once a statement names them."""
+    return _SHOW_TABLES.fullmatch(sql) is not None
+
+
+def expanded(sql: str) -> str:
+    """The statement to run: a name by itself as SELECT * FROM it.
+
+    A unique beginning of a name is enough; several possible names are a UsageError.
+    """
+    name = _NAME.fullmatch(sql)
+    names = _names_like(name[1].lower()) if name else []
+    if name is None or not names:
+        return sql
+    if len(names) > 1:
+        raise UsageError(f"{name[1]}: name one of {', '.join(names)}")
+    return f"SELECT * FROM {names[0]}"
+
+
+def explained(message: str) -> str:
+    """DuckDB's message, with this lake's names for an unknown table instead of DuckDB's own."""
+    unknown = _UNKNOWN.search(message)
+    if unknown is None:
+        return f"{message} ({_HINT})"
+    name = unknown[1].strip('"').lower()
+    names = _names_like(name) or get_close_matches(name, _all_names())
+    meant = f"; did you mean {' or '.join(names)}?" if names else ";"
+    return f"no table or view {name}{meant} {_HINT}"
+
+
+def _names_like(beginning: str) -> list[str]:
+    """The table or view of this name, else all that begin so."""
+    names = _all_names()
+    return [beginning] if beginning in names else [n for n in names if n.startswith(beginning)]
+
+
+def _all_names() -> list[str]:
+    return sorted([*table_names(), *view_names()])
+
+
+def _tables_and_views() -> str:
+    rows = [
+        *((name, "table", table_about(name)) for name in table_names()),
+        *((name, "view", view_about(name)) for name in view_names()),
+    ]
+    values = ", ".join(f"({', '.join(map(_literal, row))})" for row in rows)
+    return f"SELECT * FROM (VALUES {values}) AS lake(name, kind, about)"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+TABLES_AND_VIEWS = _tables_and_views()
