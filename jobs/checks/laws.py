@@ -27,6 +27,9 @@ class Law:
     sql: str
 
 
+_GAP = "group_id || ' ' || topic || ' ' || partition || ' ' || from_time"
+
+
 def _unique(table: str) -> Law:
     key = ", ".join(table_key(table))
     where = " || '/' || ".join(
@@ -186,13 +189,15 @@ LAWS = [
     ),
     Law(
         "rows refer to an existing generation",
-        ("generations", "generation_members", "assignments", "rebalance_causes"),
+        ("generations", "generation_members", "assignments", "rebalance_causes", "ownership_gaps"),
         # Retention may have deleted the first generations of an incarnation.
         """
         WITH referring AS (
             SELECT cluster_id, group_id, incarnation, generation FROM generation_members
             UNION SELECT cluster_id, group_id, incarnation, generation FROM assignments
-            UNION SELECT cluster_id, group_id, incarnation, generation FROM rebalance_causes),
+            UNION SELECT cluster_id, group_id, incarnation, generation FROM rebalance_causes
+            UNION SELECT cluster_id, group_id, incarnation, generation FROM ownership_gaps
+                WHERE generation IS NOT NULL),
         first_stored AS (
             SELECT cluster_id, group_id, incarnation, MIN(generation) AS first
             FROM generations GROUP BY ALL)
@@ -211,6 +216,36 @@ LAWS = [
             'a member and its process', member_id || ' ' || process
         FROM assignments ANTI JOIN generation_members
             USING (cluster_id, group_id, incarnation, generation, member_id, process)""",
+    ),
+    Law(
+        "a gap of ownership lasts from from_time to to_time, and ends with a generation",
+        ("ownership_gaps",),
+        f"""
+        SELECT cluster_id, {_GAP}, COALESCE(DATE_DIFF('millisecond', from_time, to_time), 0),
+            unowned_ms
+        FROM ownership_gaps
+        WHERE unowned_ms < 0 OR (to_time IS NULL) <> (generation IS NULL)
+            OR unowned_ms <> DATE_DIFF('millisecond', from_time, to_time)""",
+    ),
+    Law(
+        "gaps of ownership of a partition follow one another",
+        ("ownership_gaps",),
+        f"""
+        SELECT cluster_id, {_GAP}, 'until ' || next_time, COALESCE(CAST(to_time AS VARCHAR), 'open')
+        FROM (SELECT *, LEAD(from_time) OVER (
+                  PARTITION BY cluster_id, group_id, incarnation, topic, partition
+                  ORDER BY from_time) AS next_time
+              FROM ownership_gaps)
+        WHERE next_time <= COALESCE(to_time, next_time)""",
+    ),
+    Law(
+        "a gap of ownership ends with an assignment to the next owner",
+        ("ownership_gaps", "assignments"),
+        f"""
+        SELECT cluster_id, {_GAP}, 'assigned in generation ' || generation, to_process
+        FROM (SELECT *, to_process AS process FROM ownership_gaps WHERE to_process IS NOT NULL)
+        ANTI JOIN (SELECT * FROM assignments WHERE assignor = 'actual')
+            USING (cluster_id, group_id, incarnation, generation, topic, partition, process)""",
     ),
     Law(
         "every record is from a file in ingested_files",

@@ -31,6 +31,7 @@ JOBS = [
     "churn",
     "rebalance_latency",
     "rebalance_causes",
+    "ownership_gaps",
     "group_days",
     "assign_partitions",
 ]

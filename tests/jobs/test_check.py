@@ -53,6 +53,8 @@ RECORD = {"group_id": "g", "append_time": T + 2001, "leader": "m", "protocol": "
           "protocol_type": "consumer"}  # fmt: skip
 
 # Two readable records and four lines, one more of each unreadable, and the derived tables.
+GAP = {"group_id": "g", "topic": "t", "partition": 0, "from_process": "m", "from_generation": 1,
+       "why": "rebalance", "evidence": "log", "estimated": True}  # fmt: skip
 SOUND = {
     "ingested_files": [
         {"file": "0.log", "path": "0.log", "inputs": 3, "kept_by_date": {DAY: 2},
@@ -142,6 +144,11 @@ SOUND = {
                  "outcome": "unknown", "evidence": "log", "logical_rebalance": 2, "round": 1},
     ],
     "rebalance_causes": [FIRST_GENERATION | {"cause_seq": 1, "cause": "MEMBER_NEW"}],
+    "ownership_gaps": [
+        GAP | {"from_time": T + 3000, "to_time": T + 3200, "unowned_ms": 200, "to_process": "m",
+               "generation": 1},
+        GAP | {"from_time": T + 9333, "unowned_ms": 167},
+    ],
     "assignor_quality": [FIRST_GENERATION | {"assignor": "actual", "partitions_assigned": 1}],
     "runs": [{"run_id": "r", "step": "nightly", "started_at": T, "seconds": 1.0,
               "outcome": "done", "bronze_versions": VERSIONS}],
@@ -360,6 +367,22 @@ BROKEN = {
           " both, true",
           "2026-11-21 00:00:01, 2026-11-21 00:00:02.001, 1001, 2026-11-21, MEMBER_NEW, stable,"
           " both, true")],
+    ),
+    "a gap of another length": (
+        changed("ownership_gaps", 0, unowned_ms=201),
+        [("a gap of ownership lasts from from_time to to_time, and ends with a generation", "c",
+          "g t 0 2026-11-21 00:00:03", 200, 201)],
+    ),
+    "two gaps at once": (
+        changed("ownership_gaps", 0, to_time=T + 9334, unowned_ms=6334),
+        [("gaps of ownership of a partition follow one another", "c",
+          "g t 0 2026-11-21 00:00:03", "until 2026-11-21 00:00:09.333",
+          "2026-11-21 00:00:09.334")],
+    ),
+    "a gap that ends without an assignment": (
+        changed("ownership_gaps", 0, to_process="p"),
+        [("a gap of ownership ends with an assignment to the next owner", "c",
+          "g t 0 2026-11-21 00:00:03", "assigned in generation 1", "p")],
     ),
     "a row of group_days lost": (
         without("group_days"),

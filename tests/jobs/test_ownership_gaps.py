@@ -1,0 +1,292 @@
+"""ownership_gaps: when each partition had no owner, and why."""
+
+from datetime import date
+
+import pytest
+
+from jobs.lake.tables import conform
+from jobs.ownership_gaps import ownership_gaps
+from tests.jobs.comparison import assert_rows
+
+S = 1000
+DAY = date(2026, 11, 21)
+LAST_S = 1000  # the cluster's last event
+
+
+def gen(number, preparing, joined, assigned, protocol="range", **more):
+    """Times in seconds."""
+    return {
+        "generation": number,
+        "preparing_time": preparing if preparing is None else int(preparing * S),
+        "joined_time": int(joined * S),
+        "stable_time": assigned if assigned is None else int(assigned * S),
+        "protocol": protocol,
+        **more,
+    }
+
+
+def empty(number, preparing, at, cause="LEAVE"):
+    return gen(number, preparing, at, None, None, outcome="empty", cause=cause)
+
+
+def coop(number, preparing, joined, assigned):
+    return gen(number, preparing, joined, assigned, "cooperative-sticky")
+
+
+def member(generation, member_id, change="retained", how=None, at=None, **more):
+    return {
+        "generation": generation,
+        "member_id": member_id,
+        "process": more.get("instance_id", member_id[0]),
+        "client_id": member_id[0],
+        "client_host": "/h",
+        "session_timeout_ms": 10 * S,
+        "rebalance_timeout_ms": 30 * S,
+        "change": change,
+        "left_how": how,
+        "left_time": at if at is None else int(at * S),
+        "gone": how is not None,
+        **more,
+    }
+
+
+def static(generation, member_id, change="retained", how=None, at=None):
+    return member(generation, member_id, change, how, at, instance_id=member_id[0])
+
+
+def event(name, at, forming, **more):
+    return {"event": name, "event_time": int(at * S), "forming_generation": forming, **more}
+
+
+def commits(*times, partition=0):
+    return [{"partition": partition, "append_time": int(at * S)} for at in times]
+
+
+BOTH = [member(1, "a1", "joined"), member(1, "b1", "joined")]
+STAY = [member(2, "a1"), member(2, "b1")]
+TWO = {"a1": [0], "b1": [1]}
+
+# rule -> generations; members; partitions by generation and member; events; commits; then
+#         (partition, from, to, unowned s, from process, to process, generation, why, estimated)
+CASES = {
+    "eager: all partitions, from the heartbeat that ends the join to the assignment": (
+        [gen(1, 0, 3, 3), gen(2, 11, 12, 13)],
+        BOTH + STAY, {1: TWO, 2: TWO}, [], [],
+        [(0, 12.0, 13.0, 1.0, "a", "a", 2, "rebalance", True),
+         (1, 12.0, 13.0, 1.0, "b", "b", 2, "rebalance", True)],
+    ),
+    "eager, join ends between two heartbeats: members revoke on average after two thirds of it": (
+        [gen(1, 0, 3, 3), gen(2, 11, 12.8, 13)],
+        BOTH + STAY, {1: TWO, 2: {"a1": [1], "b1": [0]}}, [], [],
+        [(0, 12.2, 13.0, 0.8, "a", "b", 2, "revoked", True),
+         (1, 12.2, 13.0, 0.8, "b", "a", 2, "revoked", True)],
+    ),
+    "eager: others revoke at their next heartbeat while the join waits for a dead member": (
+        [gen(1, 0, 3, 3), gen(2, 10, 20, 20)],
+        [BOTH[0], member(1, "b1", "joined", "expired", 20), member(2, "a1")],
+        {1: TWO, 2: {"a1": [0, 1]}},
+        [event("HEARTBEAT_EXPIRED", 20, 2, member_id="b1")], [],
+        [(0, 12.0, 20.0, 8.0, "a", "a", 2, "rebalance", True),
+         (1, 11.5, 20.0, 8.5, "b", "a", 2, "session_expired", True)],
+    ),
+    "an aborted rebalance revoked; the next one assigned": (
+        [gen(1, 0, 3, 3), gen(2, 11, 12, None, outcome="superseded", evidence="log"),
+         gen(3, 14, 15, 16)],
+        [BOTH[0], member(3, "a1")], {1: {"a1": [0]}, 3: {"a1": [0]}}, [], [],
+        [(0, 12.0, 16.0, 4.0, "a", "a", 3, "rebalance", True)],
+    ),
+    "a member that left: from its leave, which is logged": (
+        [gen(1, 0, 3, 3), gen(2, 11, 12, 13)],
+        [BOTH[0], member(1, "b1", "joined", "left", 11), member(2, "a1")],
+        {1: TWO, 2: {"a1": [0, 1]}}, [event("LEFT", 11, 2, member_id="b1")], [],
+        [(0, 12.0, 13.0, 1.0, "a", "a", 2, "rebalance", True),
+         (1, 11.0, 13.0, 2.0, "b", "a", 2, "left", False)],
+    ),
+    "a member that left max.poll.interval.ms after its last commit owned until it was back": (
+        [gen(1, 0, 3, 3), gen(2, 40, 41, 41), gen(3, 50, 51, 51)],
+        [BOTH[0], member(1, "b1", "joined", "left", 40), member(2, "a1"), member(3, "a1"),
+         member(3, "b2", "joined")],
+        {1: TWO, 2: {"a1": [0, 1]}, 3: {"a1": [0], "b2": [1]}},
+        [event("LEFT", 40, 2, member_id="b1")], commits(8, partition=1),
+        [(0, 40.666, 41.0, 0.334, "a", "a", 2, "rebalance", True),
+         (0, 50.666, 51.0, 0.334, "a", "a", 3, "rebalance", True),
+         (1, 50.666, 51.0, 0.334, "a", "b", 3, "revoked", True)],
+    ),
+    "a dead member is assigned partitions until its session expires: still the same gap": (
+        [gen(1, 0, 3, 3), gen(2, 10, 12, 13), gen(3, 21, 22, 22)],
+        [BOTH[0], member(1, "b1", "joined"), member(2, "a1"),
+         member(2, "b1", how="expired", at=21), member(3, "a1")],
+        {1: TWO, 2: TWO, 3: {"a1": [0, 1]}},
+        [event("HEARTBEAT_EXPIRED", 21, 3, member_id="b1")], [],
+        [(0, 12.0, 13.0, 1.0, "a", "a", 2, "rebalance", True),
+         (1, 12.0, 22.0, 10.0, "b", "a", 3, "session_expired", True)],
+    ),
+    "static: a closed process commits, off its interval; the next one takes over": (
+        [gen(1, 0, 3, 3)],
+        [static(1, "a1", "joined", "replaced", 22), static(1, "a2", "replaced")],
+        {1: {"a2": [0]}},
+        [event("RECORD", 3, 2, members=["a1"]), event("RECORD", 22, 2, members=["a2"])],
+        commits(10, 15, 18),
+        [(0, 18.0, 22.0, 4.0, "a", "a", 1, "replaced", True)],
+    ),
+    "static: a killed process ends half an interval after its last automatic commit": (
+        [gen(1, 0, 3, 3)],
+        [static(1, "a1", "joined", "replaced", 22), static(1, "a2", "replaced")],
+        {1: {"a2": [0]}},
+        [event("RECORD", 3, 2, members=["a1"]), event("RECORD", 22, 2, members=["a2"])],
+        commits(10, 15),
+        [(0, 17.5, 22.0, 4.5, "a", "a", 1, "replaced", True)],
+    ),
+    "static: without a recent commit, nothing shows when the process ended": (
+        [gen(1, 0, 3, 3)],
+        [static(1, "a1", "joined", "replaced", 222), static(1, "a2", "replaced")],
+        {1: {"a2": [0]}},
+        [event("RECORD", 3, 2, members=["a1"]), event("RECORD", 222, 2, members=["a2"])],
+        commits(10, 15),
+        [],
+    ),
+    "cooperative: only the partition that moves, from the assignment that lacks it": (
+        [coop(1, 0, 3, 3), coop(2, 11, 12, 13), coop(3, 13, 14, 15)],
+        [BOTH[0], member(2, "a1"), member(2, "b1", "joined"), member(3, "a1"), member(3, "b1")],
+        {1: {"a1": [0, 1]}, 2: {"a1": [0]}, 3: TWO}, [], [],
+        [(1, 13.0, 15.0, 2.0, "a", "b", 3, "revoked", False)],
+    ),
+    "cooperative: back with the generation of its partitions: it was not dead": (
+        [coop(1, 0, 3, 3), coop(2, 21, 22, 23), coop(3, 30, 31, 32)],
+        [BOTH[0], member(1, "b1", "joined", "expired", 21), member(2, "a1"), member(3, "a1"),
+         member(3, "b2", "joined")],
+        {1: TWO, 2: {"a1": [0, 1]}, 3: {"a1": [0], "b2": [1]}},
+        [event("HEARTBEAT_EXPIRED", 21, 2, member_id="b1"),
+         event("MEMBER_JOIN", 30, 3, member_id="b2")], [],
+        [],
+    ),
+    "not assigned: a generation without the partition": (
+        [gen(1, 0, 3, 3), gen(2, 11, 12, 13), gen(3, 22, 22, 22)],
+        [BOTH[0], member(2, "a1"), member(3, "a1")],
+        {1: {"a1": [0]}, 3: {"a1": [0]}}, [], [],
+        [(0, 12.0, 22.0, 10.0, "a", "a", 3, "not_assigned", True)],
+    ),
+    "open: until the cluster's last event": (
+        [gen(1, 0, 3, 3), empty(2, 21, 21, "HEARTBEAT_EXPIRY")],
+        [member(1, "a1", "joined", "expired", 21)],
+        {1: {"a1": [0]}}, [event("HEARTBEAT_EXPIRED", 21, 2, member_id="a1")], [],
+        [(0, 12.5, None, 987.5, "a", None, None, "session_expired", True)],
+    ),
+    "a group that was shut down has no gap": (
+        [gen(1, 0, 3, 3), empty(2, 21, 22), gen(3, 600, 603, 603)],
+        [member(1, "a1", "joined", "left", 21), member(1, "b1", "joined", "left", 22),
+         member(3, "a2", "joined")],
+        {1: TWO, 3: {"a2": [0, 1]}}, [event("LEFT", 22, 2, member_id="b1")], [],
+        [(0, 21.0, 22.0, 1.0, "a", None, 2, "left", False),
+         (1, 21.0, 22.0, 1.0, "b", None, 2, "revoked", True)],
+    ),
+    "a group that was restarted has one": (
+        [gen(1, 0, 3, 3), empty(2, 21, 21), gen(3, 300, 303, 303)],
+        [member(1, "a1", "joined", "left", 21), member(3, "a2", "joined")],
+        {1: {"a1": [0]}, 3: {"a2": [0]}}, [], [],
+        [(0, 21.0, 303.0, 282.0, "a", "a", 3, "left", False)],
+    ),
+    "records alone: a rebalance begins a heartbeat before the join ends": (
+        [gen(1, None, 3, 3, evidence="records"), gen(2, None, 12.8, 13, evidence="records")],
+        BOTH + STAY, {1: TWO, 2: TWO}, [], [],
+        [(0, 12.0, 13.0, 1.0, "a", "a", 2, "rebalance", True),
+         (1, 12.0, 13.0, 1.0, "b", "b", 2, "rebalance", True)],
+    ),
+}  # fmt: skip
+STATE = {"cooperative: back with the generation of its partitions: it was not dead": (3, "b2", 1)}
+
+
+@pytest.fixture(scope="module")
+def gaps(frame, by_group):
+    tables = {
+        name: []
+        for name in ("timeline", "group_metadata", "generations", "generation_members",
+                     "assignments", "committed_offsets")
+    }  # fmt: skip
+    for rule, (generations, members, owned, events, committed, _) in CASES.items():
+        tables["generations"] += [{"group_id": rule} | row for row in generations]
+        tables["generation_members"] += [{"group_id": rule} | row for row in members]
+        process_of = {row["member_id"]: row["process"] for row in members}
+        tables["assignments"] += [
+            {"group_id": rule, "generation": generation, "member_id": member_id,
+             "partition": partition, "process": process_of[member_id]}
+            for generation, by_member in owned.items()
+            for member_id, partitions in by_member.items()
+            for partition in partitions
+        ]  # fmt: skip
+        tables["timeline"] += [
+            {"group_id": rule, "seq": seq} | row for seq, row in enumerate(events)
+        ]
+        tables["committed_offsets"] += [
+            {"group_id": rule, "log_offset": offset} | row for offset, row in enumerate(committed)
+        ]
+        if rule in STATE:
+            generation, member_id, owned_generation = STATE[rule]
+            subscribed = {"member_id": member_id, "owned_generation": owned_generation}
+            tables["group_metadata"].append(
+                {"group_id": rule, "log_offset": 0, "generation": generation,
+                 "members": [subscribed]}
+            )  # fmt: skip
+    frames = {name: frame(name, rows) for name, rows in tables.items()}
+    last_events = frames["generations"].sparkSession.createDataFrame(
+        [("c", rule, DAY, LAST_S * S) for rule in CASES],
+        "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
+    )
+    columns = ["partition", "from_time", "to_time", "unowned_ms", "from_process", "to_process",
+               "generation", "why", "estimated"]  # fmt: skip
+    rows = conform(ownership_gaps(**frames, last_events=last_events), "ownership_gaps")
+    return by_group(rows, ["partition", "from_time"], columns)
+
+
+def test_earlier_gaps_continue(frame, by_group):
+    """A run reads from generation 2 on: partition 0 has been unowned since generation 1."""
+    rows = {
+        "generations": [gen(2, 11, 12, 13), gen(3, 22, 22, 22)],
+        "generation_members": [member(2, "a1"), member(3, "a1")],
+        "assignments": [
+            {"generation": 2, "member_id": "a1", "process": "a", "partition": 1},
+            {"generation": 3, "member_id": "a1", "process": "a", "partition": 0},
+        ],
+        "timeline": [],
+        "group_metadata": [],
+        "committed_offsets": [],
+    }
+    frames = {
+        name: frame(name, [{"group_id": "g"} | row for row in table])
+        for name, table in rows.items()
+    }
+    earlier = {
+        "group_id": "g", "topic": "t", "partition": 0, "from_time": 12 * S, "unowned_ms": 900 * S,
+        "from_process": "b", "from_generation": 1, "why": "left", "evidence": "log",
+        "estimated": False,
+    }  # fmt: skip
+    last_events = frames["generations"].sparkSession.createDataFrame(
+        [("c", "g", DAY, LAST_S * S)],
+        "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
+    )
+
+    gaps = ownership_gaps(
+        **frames, last_events=last_events, earlier=frame("ownership_gaps", [earlier])
+    )
+
+    columns = ["partition", "from_time", "to_time", "unowned_ms", "from_process", "to_process",
+               "generation", "why", "from_generation"]  # fmt: skip
+    rows = by_group(conform(gaps, "ownership_gaps"), ["partition"], columns)["g"]
+    assert_rows(
+        rows,
+        [
+            (0, 12_000, 22_000, 10_000, "b", "a", 3, "left", 1),
+            (1, 22_000, None, 978_000, "a", None, None, "not_assigned", 2),
+        ],
+    )
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_ownership_gaps(gaps, rule):
+    expected = [
+        (partition, int(began * S), ended if ended is None else int(ended * S),
+         round(unowned * S), *others)
+        for partition, began, ended, unowned, *others in CASES[rule][-1]
+    ]  # fmt: skip
+
+    assert_rows(gaps.get(rule, []), expected)
