@@ -73,6 +73,8 @@ class ModernRules:
     writes_assignment_epochs: bool  # KIP-1251: the epoch at which each partition was assigned
     accepts_commits_of_older_epochs: bool  # KIP-1251: if the member had the partitions by then
     describes_pending_partitions: bool  # as part of a member's assignment
+    compares_replaced_targets: bool  # of a returning static member, with those it takes over
+    full_groups_take_replacements: bool  # of static members
     votes_bump_epoch: bool  # a change of the members' server assignor
     follows_subscription_at_once: bool  # takes topics away that a member no longer subscribes to
     empties_target: bool  # the last member to leave takes the assignment epoch along

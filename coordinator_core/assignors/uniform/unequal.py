@@ -9,31 +9,50 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from operator import itemgetter
+from typing import NamedTuple
 
 from coordinator_core.assignors.members import in_one_step, subscribers
 from coordinator_core.assignors.metadata import require_metadata
 from coordinator_core.assignors.model import Assignment, Member, TopicPartition, Topics
 
-_NOBODY = -1
+NOBODY = -1
 _MOST_ROUNDS = 16
 
 _id = itemgetter(Member._fields.index("member_id"))
 _topics = itemgetter(Member._fields.index("topics"))
 
 
+class Step(NamedTuple):
+    """A partition is given to a member; ``owner``: who had it, NOBODY if it was free."""
+
+    topic: str
+    partition: int
+    member: int
+    owner: int
+
+
 def assign(topics: Topics, members: Sequence[Member]) -> Assignment:
     """Raises PartitionAssignorError if a subscribed topic does not exist."""
+    return assign_in_steps(topics, members)[0]
+
+
+def assign_in_steps(
+    topics: Topics, members: Sequence[Member]
+) -> tuple[Assignment, list[Step]]:
+    """``assign``, and its steps, which give the maps of Kafka's assignor their order."""
     ranks = subscribers(topics, members)
     if sum(map(len, ranks)) < sum(map(len, map(_topics, members))):
         require_metadata(topics, members)
     group = _Group(topics, members, ranks)
     group.fill()
     group.balance()
-    # One list more than members: _NOBODY is the index of the last one.
+    # One list more than members: NOBODY is the index of the last one.
     lists: list[list[TopicPartition]] = [[] for _ in range(len(members) + 1)]
     for partition, rank in zip(topics.table_by_id, group.owner, strict=True):
         lists[rank].append(partition)
-    return dict(zip(map(_id, members), lists, strict=False))
+    table = topics.table_by_id
+    steps = [Step(*table[place], member, owner) for place, member, owner in group.steps]
+    return dict(zip(map(_id, members), lists, strict=False)), steps
 
 
 class _Group:
@@ -44,7 +63,8 @@ class _Group:
     ) -> None:
         self._sizes, self._start = topics.partitions, topics.start_by_id
         self._subscribers = {t: r for t, r in zip(topics.names, ranks, strict=True) if r}
-        self.owner = [_NOBODY] * topics.total
+        self.owner = [NOBODY] * topics.total
+        self.steps: list[tuple[int, int, int]] = []  # partition, member, owner before
         self._load = [0] * len(members)
         self._keep(members)
         self._order = sorted(
@@ -77,28 +97,30 @@ class _Group:
         for topic in self._order:
             start, end = self._start[topic], self._start[topic] + self._sizes[topic]
             owners = owner[start:end]
-            free = owners.count(_NOBODY)
+            free = owners.count(NOBODY)
             if not free:
                 continue
             takers = _least_loaded(self._subscribers[topic], load, free)
             for rank in takers:
                 load[rank] += 1
+            open_places = [start + n for n, rank in enumerate(owners) if rank == NOBODY]
+            self.steps += [(p, r, NOBODY) for p, r in zip(open_places, takers, strict=True)]
             if free < len(owners):
                 left = iter(takers)
-                takers = [next(left) if rank == _NOBODY else rank for rank in owners]
+                takers = [next(left) if rank == NOBODY else rank for rank in owners]
             owner[start:end] = takers
 
     def balance(self) -> None:
         """Balances the shared topics in rounds, until a full round after the last change."""
         shared = [topic for topic in self._order if len(self._subscribers[topic]) > 1]
-        last_changed = _NOBODY
+        last_changed = NOBODY
         for _ in range(_MOST_ROUNDS if shared else 0):
             if max(self._load) - min(self._load) <= 1:
                 return
             for index, topic in enumerate(shared):
                 if index == last_changed:
                     return
-                if self._balance(topic) or last_changed == _NOBODY:
+                if self._balance(topic) or last_changed == NOBODY:
                     last_changed = index
 
     def _balance(self, topic: str) -> bool:
@@ -124,6 +146,7 @@ class _Group:
             if balancer.balanced():
                 break
             self.owner[place] = least
+            self.steps.append((place, least, most))
             self._load[most] -= 1
             self._load[least] += 1
             changed = True

@@ -57,10 +57,15 @@ def _is_assigned(member: ConsumerMember, owned: Partitions) -> bool:
     )
 
 
-def check_size(turn: Turn, group: ConsumerGroup, member_id: str) -> Errors:
+def check_size(
+    turn: Turn, group: ConsumerGroup, member_id: str, instance_id: str | None
+) -> Errors:
+    """A full group takes no new member; from 4.2 on, it takes those that replace a static one."""
+    assert turn.era.modern is not None
+    replaces = turn.era.modern.full_groups_take_replacements and instance_id in group.static_members
     is_full = len(group.members) >= turn.config.modern.consumer.max_size
     is_new = member_id not in group.members
-    return Errors.GROUP_MAX_SIZE_REACHED if is_full and is_new else Errors.NONE
+    return Errors.GROUP_MAX_SIZE_REACHED if is_full and is_new and not replaces else Errors.NONE
 
 
 def check_static(turn: Turn, group: ConsumerGroup, member_id: str, instance_id: str) -> Errors:

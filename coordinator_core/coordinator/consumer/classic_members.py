@@ -81,7 +81,7 @@ def _join(turn: Turn, group: ConsumerGroup, request: JoinGroup) -> None:
         _refuse(turn, request, Errors.INCONSISTENT_GROUP_PROTOCOL)
         return
     member_id = request.member_id or turn.member_ids(group.group_id, request.client_id)
-    error = check_size(turn, group, member_id)
+    error = check_size(turn, group, member_id, request.instance_id)
     if error is Errors.NONE and not group.supports(request.protocol_type, request.protocols):
         error = Errors.INCONSISTENT_GROUP_PROTOCOL
     if error is not Errors.NONE:

@@ -27,6 +27,7 @@ from coordinator_core.coordinator.consumer.records import (
     group_record,
     member_record,
     member_target_record,
+    rows_of,
     target_record,
     tombstones,
 )
@@ -177,8 +178,8 @@ def _records_of(draft: Draft) -> list[GroupRecord]:
     records = [member_record(group_id, member) for member in members]
     records.append(group_record(group_id, group.epoch, group.metadata_hash))
     for member in members:
-        target = group.targets[member.member_id]
-        records.append(member_target_record(group_id, member.member_id, target))
+        rows = rows_of(group.targets[member.member_id])
+        records.append(member_target_record(group_id, member.member_id, rows))
     records.append(target_record(rules, group_id, group.epoch, group.assignment_timestamp_ms))
     records += [current_record(rules, group_id, member) for member in members]
     return records

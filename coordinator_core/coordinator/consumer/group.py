@@ -102,8 +102,7 @@ class ConsumerGroup(ModernGroup):
         before = self.members.get(member.member_id)
         if before is not None:
             self._release(before)
-        else:
-            self.order.add(member.member_id)
+        self.order.add(member.member_id)  # the table may grow even if the key is there
         self.members[member.member_id] = member
         if member.instance_id is not None:
             self.static_members[member.instance_id] = member.member_id

@@ -26,6 +26,7 @@ from coordinator_core.coordinator.consumer.records import (
     member_record,
     member_target_record,
     removal_records,
+    rows_of,
 )
 from coordinator_core.coordinator.consumer.states import MemberState
 from coordinator_core.coordinator.consumer.subscriptions import (
@@ -66,7 +67,7 @@ def _stay(turn: Turn, request: ConsumerGroupHeartbeat) -> None:
         _refuse(turn, request, error)
         return
     member_id = request.member_id or turn.member_ids(request.group_id, request.client_id)
-    error = check_size(turn, draft.group, request.member_id)
+    error = check_size(turn, draft.group, request.member_id, request.instance_id)
     if error is Errors.NONE:
         before, error = member_of(draft, request, member_id)
     if error is not Errors.NONE:
@@ -179,7 +180,7 @@ def _replace(draft: Draft, old: ConsumerMember, new: ConsumerMember) -> None:
     draft.records += removal_records(group_id, old.member_id)
     draft.records.append(member_record(group_id, new))
     target = draft.group.targets.get(old.member_id, {})
-    draft.records.append(member_target_record(group_id, new.member_id, target))
+    draft.records.append(member_target_record(group_id, new.member_id, rows_of(target)))
     draft.records.append(current_record(draft.rules, group_id, new))
 
 

@@ -85,8 +85,8 @@ def stay(member: ConsumerMember, goal: Goal) -> ConsumerMember:
 def drop_unsubscribed(member: ConsumerMember, goal: Goal) -> ConsumerMember:
     """Take topics away that the member no longer subscribes to, before any new target."""
     dropped = {t: epochs for t, epochs in member.assigned.items() if not goal.keeps(t)}
-    if not dropped:
-        return member
+    if not dropped and (goal.subscribed or member.pending):
+        return member  # without any subscription Kafka takes its empty assignment for changed
     kept = {t: epochs for t, epochs in member.assigned.items() if goal.keeps(t)}
     pending = {t: dict(epochs) for t, epochs in member.pending.items()}
     for topic_id, epochs in dropped.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from coordinator_core.coordinator.consumer.group import (
@@ -13,7 +13,7 @@ from coordinator_core.coordinator.consumer.group import (
     ResolvedRegex,
 )
 from coordinator_core.coordinator.era import ModernRules
-from coordinator_core.coordinator.modern.order import in_order_of_ids
+from coordinator_core.coordinator.modern.order import in_order_of_ids, in_order_of_ints
 from coordinator_core.coordinator.modern.records import GroupRecord
 
 _GROUP = "ConsumerGroupMetadata"
@@ -75,12 +75,20 @@ def target_tombstone(group_id: str) -> GroupRecord:
     return GroupRecord(_TARGET, {"group_id": group_id}, None)
 
 
-def member_target_record(group_id: str, member_id: str, target: Partitions) -> GroupRecord:
-    rows = [
-        {"topic_id": topic_id, "partitions": sorted(target[topic_id])}
+def member_target_record(
+    group_id: str, member_id: str, target: Iterable[tuple[str, list[int]]]
+) -> GroupRecord:
+    """``target``: topic ids and partitions, in the order written."""
+    rows = [{"topic_id": topic_id, "partitions": numbers} for topic_id, numbers in target]
+    return GroupRecord(_MEMBER_TARGET, _key(group_id, member_id), {"topic_partitions": rows})
+
+
+def rows_of(target: Partitions) -> list[tuple[str, list[int]]]:
+    """A target that was read from a record, in the order of Kafka's maps."""
+    return [
+        (topic_id, in_order_of_ints(sorted(target[topic_id])))
         for topic_id in in_order_of_ids(target)
     ]
-    return GroupRecord(_MEMBER_TARGET, _key(group_id, member_id), {"topic_partitions": rows})
 
 
 def current_record(rules: ModernRules, group_id: str, member: ConsumerMember) -> GroupRecord:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from coordinator_core.coordinator.consumer.draft import Draft
 from coordinator_core.coordinator.consumer.group import ConsumerGroup, ConsumerMember
@@ -12,7 +12,7 @@ from coordinator_core.coordinator.consumer.records import (
 )
 from coordinator_core.coordinator.modern.order import capacity_of_copy
 from coordinator_core.jvm.hash_codes import string_hash
-from coordinator_core.jvm.java_maps import FIRST_CAPACITY, hash_order
+from coordinator_core.jvm.hash_tables import HashTable
 from coordinator_core.jvm.timeline_maps import TimelineKeys
 
 REFRESH_MS = 2147483647  # at the latest, the hash of the topics is computed again
@@ -77,10 +77,7 @@ def votes(members: Collection[ConsumerMember]) -> dict[str, int]:
 def preferred_assignor(group: ConsumerGroup, default: str) -> str:
     """The server assignor with most votes; of several, the first in Kafka's map of the group."""
     counts = votes(group.members.values())
-    order: TimelineKeys[str] = TimelineKeys(string_hash)
-    for name in counts:
-        order.add(name)
-    return max(order, key=counts.__getitem__, default=default)
+    return max(_in_order(counts), key=counts.__getitem__, default=default)
 
 
 def next_assignor(group: ConsumerGroup, after: ConsumerMember, default: str) -> str:
@@ -90,8 +87,23 @@ def next_assignor(group: ConsumerGroup, after: ConsumerMember, default: str) -> 
     one than ``preferred_assignor`` may name.
     """
     present, counts = votes(group.members.values()), votes(with_member(group, after))
-    capacity = capacity_of_copy(len(present)) if present else FIRST_CAPACITY
-    return max(hash_order(counts, capacity), key=counts.__getitem__, default=default)
+    copy: HashTable[str, None] = HashTable(string_hash, capacity_of_copy(len(present)))
+    for name in _in_order(present):
+        copy.put(name, None)
+    before = group.members.get(after.member_id) or group.static_member(after.instance_id)
+    if before is not None and before.assignor is not None and present[before.assignor] == 1:
+        copy.remove(before.assignor)  # it may come back, at another place
+    if after.assignor is not None:
+        copy.compute_if_absent(after.assignor, lambda: None)
+    return max(copy, key=counts.__getitem__, default=default)
+
+
+def _in_order(counts: Iterable[str]) -> list[str]:
+    """Names as a TimelineHashMap iterates."""
+    order: TimelineKeys[str] = TimelineKeys(string_hash)
+    for name in counts:
+        order.add(name)
+    return list(order)
 
 
 def update_epoch(draft: Draft, subscriptions: Subscriptions, *, bumps: bool) -> None:

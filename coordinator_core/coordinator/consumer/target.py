@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from coordinator_core.assignors.model import Member, TopicPartition, Topics
 from coordinator_core.assignors.range import assign_on_server
@@ -15,11 +15,16 @@ from coordinator_core.coordinator.consumer.subscriptions import (
     next_assignor,
     with_member,
 )
-from coordinator_core.coordinator.modern.order import in_order_of_ids
+from coordinator_core.coordinator.modern.order import (
+    in_order_of_copied_ids,
+    in_order_of_ids,
+    in_order_of_ints,
+    in_order_of_uuids,
+)
 from coordinator_core.coordinator.turn import Turn
-from coordinator_core.jvm.java_maps import hash_order
-
-_Assigned = dict[str, list[TopicPartition]]
+from coordinator_core.jvm.hash_codes import uuid_hash
+from coordinator_core.jvm.hash_tables import HashTable, IntSet, copied_ints, table_size_for
+from coordinator_core.jvm.java_maps import LOAD_FACTOR, hash_order
 
 
 class Target:
@@ -53,14 +58,19 @@ def update_target(draft: Draft, after: ConsumerMember) -> Target:
         return Target(group.assignment_epoch, group.target_of(after))
     members = with_member(group, after)
     present = _present_targets(draft, members, after)
-    targets = _assigned(draft, members, present, after)
+    assignment = _Assignment(draft, members, present, after)
     for member in members:
-        target = targets[member.member_id]
-        if target != present.get(member.member_id):
-            draft.records.append(member_target_record(draft.group_id, member.member_id, target))
+        target = assignment.targets[member.member_id]
+        if draft.rules.compares_replaced_targets:
+            previous = present.get(member.member_id)
+        else:
+            previous = group.targets.get(member.member_id)
+        if target != previous:
+            rows = assignment.rows(member)
+            draft.records.append(member_target_record(draft.group_id, member.member_id, rows))
     now_ms = draft.turn.now_ms
     draft.records.append(target_record(draft.rules, draft.group_id, draft.epoch, now_ms))
-    return Target(draft.epoch, targets[after.member_id])
+    return Target(draft.epoch, assignment.targets[after.member_id])
 
 
 def _may_compute(draft: Draft) -> bool:
@@ -74,7 +84,7 @@ def _may_compute(draft: Draft) -> bool:
 def _present_targets(
     draft: Draft, members: list[ConsumerMember], after: ConsumerMember
 ) -> dict[str, Partitions]:
-    """The targets of the members by now; a returning static member has that of the replaced one."""
+    """The members' targets by now; a returning static member has that of the replaced one."""
     targets = draft.group.targets
     present = {
         each.member_id: targets[each.member_id] for each in members if each.member_id in targets
@@ -85,36 +95,122 @@ def _present_targets(
     return present
 
 
-def _assigned(
-    draft: Draft,
-    members: list[ConsumerMember],
-    present: Mapping[str, Partitions],
-    after: ConsumerMember,
-) -> dict[str, Partitions]:
-    """The new targets of all members."""
-    turn = draft.turn
-    name = next_assignor(draft.group, after, default_assignor(turn))
-    by_id = {member.member_id: member for member in members}
-    specs = [
-        _spec(draft, by_id[member_id], present.get(member_id, {}))
-        for member_id in hash_order(by_id)
-    ]
-    topics = _topics(turn, specs)
-    if name == "range":
-        assigned = assign_on_server(topics, specs)
-    elif Subscriptions(draft.group, members).are_equal():
-        assigned = equal.assign(topics, specs)
-    else:
-        assigned = unequal.assign(topics, specs)
-    turn.modern_event("TARGET_COMPUTED", draft.group_id, epoch=draft.epoch, assignor=name)
-    return {member_id: _by_id(turn, assigned.get(member_id, [])) for member_id in by_id}
+class _Assignment:
+    """The new targets of all members, and the order of Kafka's maps that hold them."""
+
+    __slots__ = (
+        "_counts",
+        "_name",
+        "_present",
+        "_steps",
+        "_subscribed",
+        "_topics",
+        "_turn",
+        "targets",
+    )
+
+    def __init__(
+        self,
+        draft: Draft,
+        members: list[ConsumerMember],
+        present: Mapping[str, Partitions],
+        after: ConsumerMember,
+    ) -> None:
+        self._turn = turn = draft.turn
+        self._present = present
+        name = next_assignor(draft.group, after, default_assignor(turn))
+        turn.modern_event("TARGET_COMPUTED", draft.group_id, epoch=draft.epoch, assignor=name)
+        are_equal = Subscriptions(draft.group, members).are_equal()
+        by_id = {member.member_id: member for member in members}
+        specs = [
+            _spec(draft, by_id[member_id], present.get(member_id, {}))
+            for member_id in hash_order(by_id)
+        ]
+        self._counts = {spec.member_id: len(spec.topics) for spec in specs}
+        self._topics = _subscribers(turn, specs)
+        self._subscribed = {
+            spec.member_id: {turn.image.topics[name].topic_id for name in spec.topics}
+            for spec in specs
+        }
+        self._steps: list[unequal.Step] = []
+        if name == "range":
+            self._name = name
+            assigned = assign_on_server(_topics(turn, specs, in_order_of_ids), specs)
+        elif are_equal:
+            self._name = "equal"
+            assigned = equal.assign(_topics(turn, specs, in_order_of_copied_ids), specs)
+        else:
+            self._name = "unequal"
+            topics = _topics(turn, specs, in_order_of_uuids)
+            assigned, self._steps = unequal.assign_in_steps(topics, specs)
+        self.targets = {each: _by_id(turn, assigned.get(each, [])) for each in by_id}
+
+    def rows(self, member: ConsumerMember) -> list[tuple[str, list[int]]]:
+        """The member's topics and partitions in the order of the maps that the assignor fills."""
+        member_id = member.member_id
+        if self._name == "range":
+            capacity = table_size_for(int(self._counts[member_id] / LOAD_FACTOR + 1))
+            target = self.targets[member_id]
+            topics = in_order_of_ids(target, capacity)
+            return [(topic_id, sorted(target[topic_id])) for topic_id in topics]
+        if self._name == "equal":
+            return [(each, numbers.keys()) for each, numbers in self._filled(member_id).items()]
+        return [(each, numbers.keys()) for each, numbers in self._stepped(member_id).items()]
+
+    def _copy(self, member_id: str) -> HashTable[str, IntSet]:
+        """The assignor's copy of the previous target."""
+        before = self._present.get(member_id, {})
+        copy: HashTable[str, IntSet] = HashTable(uuid_hash, table_size_for(len(before)))
+        for topic_id in in_order_of_ids(before):
+            numbers = in_order_of_ints(sorted(before[topic_id]))
+            copy.put(topic_id, copied_ints(numbers))
+        return copy
+
+    def _filled(self, member_id: str) -> HashTable[str, IntSet]:
+        """With equal subscriptions: first partitions go, then free ones come in order."""
+        copy, target = self._copy(member_id), self.targets[member_id]
+        for topic_id in copy.keys():
+            for partition in copy[topic_id].keys():
+                if partition not in target.get(topic_id, ()):
+                    copy[topic_id].remove(partition)
+            if topic_id not in target:
+                copy.remove(topic_id)
+        before = self._present.get(member_id, {})
+        for topic_id in in_order_of_copied_ids(self._topics):
+            for partition in sorted(
+                target.get(topic_id, frozenset()) - before.get(topic_id, frozenset())
+            ):
+                copy.compute_if_absent(topic_id, IntSet).add(partition)
+        return copy
+
+    def _stepped(self, member_id: str) -> HashTable[str, IntSet]:
+        """With unequal subscriptions: the steps of filling and balancing."""
+        copy, by_name = self._copy(member_id), self._turn.image.topics
+        for topic_id in copy.keys():
+            if topic_id not in self._subscribed[member_id]:
+                copy.remove(topic_id)
+        own = list(self._counts).index(member_id)
+        for step in self._steps:
+            topic_id = by_name[step.topic].topic_id
+            if step.owner == own:
+                copy[topic_id].remove(step.partition)
+                if not len(copy[topic_id]):
+                    copy.remove(topic_id)
+            if step.member == own:
+                capacity = self._capacity_of_new(topic_id)
+                copy.compute_if_absent(topic_id, lambda: IntSet((), capacity)).add(step.partition)
+        return copy
+
+    def _capacity_of_new(self, topic_id: str) -> int:
+        most = -(-self._turn.image.by_id[topic_id].partitions // self._topics[topic_id])
+        return table_size_for(int(most / LOAD_FACTOR + 1))
 
 
 def _spec(draft: Draft, member: ConsumerMember, present: Partitions) -> Member:
     """The member as the assignor sees it: topics that exist, and its present target."""
     image = draft.turn.image
     owned = [
-        (image.by_id[topic_id].name, sorted(present[topic_id]))
+        (image.by_id[topic_id].name, in_order_of_ints(sorted(present[topic_id])))
         for topic_id in in_order_of_ids(present)
         if topic_id in image.by_id
     ]
@@ -122,12 +218,23 @@ def _spec(draft: Draft, member: ConsumerMember, present: Partitions) -> Member:
     return Member(member.member_id, topics, owned, instance_id=member.instance_id)
 
 
-def _topics(turn: Turn, specs: list[Member]) -> Topics:
-    """The subscribed topics in the order of a HashMap of their ids."""
+def _topics(
+    turn: Turn, specs: list[Member], order: Callable[[Collection[str]], list[str]]
+) -> Topics:
+    """The subscribed topics in this order of their ids."""
     image = turn.image
     names = {name for spec in specs for name in spec.topics}
-    ids = in_order_of_ids(sorted(image.topics[name].topic_id for name in names))
+    ids = order(sorted(image.topics[name].topic_id for name in names))
     return Topics({image.by_id[each].name: image.by_id[each].partitions for each in ids})
+
+
+def _subscribers(turn: Turn, specs: list[Member]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for spec in specs:
+        for name in spec.topics:
+            topic_id = turn.image.topics[name].topic_id
+            counts[topic_id] = counts.get(topic_id, 0) + 1
+    return counts
 
 
 def _by_id(turn: Turn, partitions: list[TopicPartition]) -> Partitions:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
-from coordinator_core.coordinator.metadata_image import uuid_hash
+from coordinator_core.coordinator.metadata_image import uuid_halves, uuid_hash
 from coordinator_core.jvm.hash_codes import spread
-from coordinator_core.jvm.java_maps import FIRST_CAPACITY, table_capacity
+from coordinator_core.jvm.hash_tables import table_size_for
+from coordinator_core.jvm.java_maps import FIRST_CAPACITY, LOAD_FACTOR
 
 
 @lru_cache(maxsize=1 << 16)
@@ -26,15 +27,30 @@ def in_order_of_ints(numbers: Iterable[int], capacity: int = FIRST_CAPACITY) -> 
 
 def capacity_of_copy(entries: int) -> int:
     """The capacity of a HashMap that is made as a copy of one with so many entries."""
-    capacity = 1
-    while capacity < entries / 0.75 + 1:
-        capacity *= 2
-    return capacity
+    return table_size_for(int(entries / LOAD_FACTOR + 1)) if entries else FIRST_CAPACITY
 
 
-def in_order_of_ids(topic_ids: Collection[str]) -> list[str]:
-    """Topic ids as a HashMap of them iterates."""
+def in_order_of_ids(topic_ids: Collection[str], capacity: int = FIRST_CAPACITY) -> list[str]:
+    """Topic ids as a HashMap of this initial capacity iterates."""
     if len(topic_ids) < 2:
         return list(topic_ids)
-    mask = table_capacity(len(topic_ids)) - 1
+    while int(capacity * LOAD_FACTOR) < len(topic_ids):
+        capacity *= 2
+    mask = capacity - 1
     return sorted(topic_ids, key=lambda topic_id: _spread(topic_id) & mask)
+
+
+def in_order_of_copied_ids(topic_ids: Collection[str]) -> list[str]:
+    """Topic ids as a HashSet iterates that is made as a copy of another one."""
+    capacity = table_size_for(max(int(len(topic_ids) / LOAD_FACTOR) + 1, FIRST_CAPACITY))
+    return in_order_of_ids(topic_ids, capacity)
+
+
+def in_order_of_uuids(topic_ids: Collection[str]) -> list[str]:
+    """Topic ids as ``Uuid.compareTo`` orders them: by two signed numbers."""
+    return sorted(topic_ids, key=_signed_halves)
+
+
+def _signed_halves(topic_id: str) -> tuple[int, int]:
+    high, low = uuid_halves(topic_id)
+    return high - (high >> 63 << 64), low - (low >> 63 << 64)
