@@ -75,10 +75,13 @@ class ModernRules:
     describes_pending_partitions: bool  # as part of a member's assignment
     compares_replaced_targets: bool  # of a returning static member, with those it takes over
     full_groups_take_replacements: bool  # of static members
+    takes_back_pending_partitions: bool  # a member gets its own pending ones without waiting
+    revocation_advances_epoch: bool  # by one, when a member that revoked has more to revoke
+    takes_members_back: bool  # that join again, with epoch 0
+    deletes_offsets_of_topics: bool  # with the topics; before, the broker asked for that
     votes_bump_epoch: bool  # a change of the members' server assignor
     follows_subscription_at_once: bool  # takes topics away that a member no longer subscribes to
     empties_target: bool  # the last member to leave takes the assignment epoch along
-    upgrades_unassigned_members: bool  # of a classic group
     checks_custom_assignors: bool  # does not upgrade groups whose assignments have user data
     classic_joins_need_migration: bool  # classic members cannot join if migration is disabled
     names_malformed_subscriptions: bool  # INCONSISTENT_GROUP_PROTOCOL instead of an unknown error

@@ -10,6 +10,7 @@ from coordinator_core.coordinator.consumer.group import (
     Partitions,
 )
 from coordinator_core.coordinator.consumer.target import assignors
+from coordinator_core.coordinator.era import ModernRules
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import ConsumerGroupHeartbeat
@@ -40,9 +41,11 @@ def _is_full_join(request: ConsumerGroupHeartbeat) -> bool:
     return request.rebalance_timeout_ms != -1 and request.owned == () and subscribes
 
 
-def check_epoch(member: ConsumerMember, epoch: int, owned: Partitions | None) -> Errors:
+def check_epoch(
+    rules: ModernRules, member: ConsumerMember, epoch: int, owned: Partitions | None
+) -> Errors:
     """The member's epoch, or the previous one if it owns no more than is assigned to it."""
-    if epoch in (0, member.epoch):
+    if epoch == member.epoch or (epoch == 0 and rules.takes_members_back):
         return Errors.NONE
     is_previous = epoch < member.epoch and epoch == member.previous_epoch
     if is_previous and owned is not None and _is_assigned(member, owned):
@@ -57,9 +60,7 @@ def _is_assigned(member: ConsumerMember, owned: Partitions) -> bool:
     )
 
 
-def check_size(
-    turn: Turn, group: ConsumerGroup, member_id: str, instance_id: str | None
-) -> Errors:
+def check_size(turn: Turn, group: ConsumerGroup, member_id: str, instance_id: str | None) -> Errors:
     """A full group takes no new member; from 4.2 on, it takes those that replace a static one."""
     assert turn.era.modern is not None
     replaces = turn.era.modern.full_groups_take_replacements and instance_id in group.static_members

@@ -153,7 +153,7 @@ def _consumer_member(turn: Turn, group: ClassicGroup, member: ClassicMember) -> 
 def _assigned(turn: Turn, member: ClassicMember) -> list[tuple[str, list[int]]]:
     rules = turn.era.modern
     assert rules is not None
-    if not member.assignment and rules.upgrades_unassigned_members:
+    if not member.assignment:
         return []
     try:
         assignment = decode_assignment(member.assignment)

@@ -140,7 +140,8 @@ def member_of(
     if member is None and not joins:
         return unknown, Errors.UNKNOWN_MEMBER_ID
     member = member or unknown
-    error = check_epoch(member, request.member_epoch, partitions_of(request.owned))
+    owned = partitions_of(request.owned)
+    error = check_epoch(draft.rules, member, request.member_epoch, owned)
     if error is Errors.NONE and joins:
         joined(draft, member_id, "consumer")
     return member, error
@@ -253,6 +254,7 @@ def reconcile(
 ) -> ConsumerMember:
     """Lead the member towards the target; writes its record if that changes anything."""
     goal = Goal(
+        draft.rules,
         draft.group,
         target.epoch,
         target.partitions,

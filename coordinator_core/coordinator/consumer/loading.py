@@ -201,8 +201,9 @@ def _put_member(
 
 def start_timers(turn: Turn, group: ConsumerGroup) -> None:
     """Start the sessions of a loaded group, and the waits for members that revoke."""
-    for member in group.members.values():
-        start_session(turn, group.group_id, member.member_id)
+    for member_id in group.order:
+        member = group.members[member_id]
+        start_session(turn, group.group_id, member_id)
         if member.state is MemberState.UNREVOKED_PARTITIONS:
             start_rebalance(turn, group.group_id, member)
 

@@ -18,6 +18,7 @@ from coordinator_core.coordinator.consumer.group import (
     Partitions,
 )
 from coordinator_core.coordinator.consumer.states import MemberState, Report
+from coordinator_core.coordinator.era import ModernRules
 from coordinator_core.coordinator.modern.order import capacity_of_copy, in_order_of_ints
 from coordinator_core.jvm.java_maps import FIRST_CAPACITY
 from coordinator_core.protocol.errors import CoordinatorBug
@@ -30,10 +31,11 @@ class Goal:
     the topics that it subscribes to; None in eras that take the target as it is.
     """
 
-    __slots__ = ("epoch", "group", "owned", "subscribed", "subscription_changed", "target")
+    __slots__ = ("epoch", "group", "owned", "rules", "subscribed", "subscription_changed", "target")
 
     def __init__(
         self,
+        rules: ModernRules,
         group: ConsumerGroup,
         epoch: int,
         target: Partitions,
@@ -42,6 +44,7 @@ class Goal:
         *,
         subscription_changed: bool,
     ) -> None:
+        self.rules = rules
         self.group = group
         self.epoch = epoch
         self.target = target
@@ -110,14 +113,16 @@ def advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
         wanted = goal.target.get(topic_id, frozenset()) if goal.keeps(topic_id) else frozenset()
         assigned = member.assigned.get(topic_id, {})
         # As copies of Kafka's map of the assigned ones iterate.
-        for partition in in_order_of_ints(assigned, capacity_of_copy(len(assigned))):
+        for partition in in_order_of_ints(assigned, _capacity(goal, len(assigned))):
             part = kept if partition in wanted else revoked
             part.setdefault(topic_id, {})[partition] = assigned[partition]
         if new := wanted.difference(assigned):
             missing[topic_id] = new
     if revoked and goal.still_owns(revoked):
+        has_revoked = member.state is MemberState.UNREVOKED_PARTITIONS
         return member._replace(
             state=MemberState.UNREVOKED_PARTITIONS,
+            epoch=member.epoch + (has_revoked and goal.rules.revocation_advances_epoch),
             previous_epoch=member.epoch,
             assigned=kept,
             pending=revoked,
@@ -132,19 +137,24 @@ def advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
     )
 
 
+def _capacity(goal: Goal, entries: int) -> int:
+    """The capacity of a copy of the assigned partitions: with epochs a map, else a set."""
+    return capacity_of_copy(entries) if goal.rules.writes_assignment_epochs else FIRST_CAPACITY
+
+
 def _take_free(
     member: ConsumerMember, goal: Goal, missing: Partitions, kept: dict[str, dict[int, int]]
 ) -> bool:
     """Add the free ones of ``missing`` to ``kept``; returns whether all are free."""
     is_complete = True
     for topic_id, partitions in missing.items():
-        own = member.pending.get(topic_id, {})
+        own = member.pending.get(topic_id, {}) if goal.rules.takes_back_pending_partitions else {}
         free = [each for each in partitions if each in own or goal.group.is_free(topic_id, each)]
         is_complete = is_complete and len(free) == len(partitions)
         if free:
             # Kafka adds them to the copy, or makes a new map.
             known = len(member.assigned.get(topic_id, ())) if topic_id in kept else 0
-            capacity = capacity_of_copy(known) if known else FIRST_CAPACITY
+            capacity = _capacity(goal, known) if known else FIRST_CAPACITY
             epochs = kept.get(topic_id, {}) | dict.fromkeys(free, goal.epoch)
             in_order = in_order_of_ints([*kept.get(topic_id, ()), *sorted(free)], capacity)
             kept[topic_id] = {partition: epochs[partition] for partition in in_order}

@@ -58,7 +58,7 @@ class Subscriptions:
 
 def with_member(group: ConsumerGroup, after: ConsumerMember) -> list[ConsumerMember]:
     """The members once ``after`` has joined or changed; it replaces who had its instance id."""
-    members = dict(group.members)
+    members = {member_id: group.members[member_id] for member_id in group.order}
     if after.instance_id is not None:
         members.pop(group.static_members.get(after.instance_id, ""), None)
     members[after.member_id] = after

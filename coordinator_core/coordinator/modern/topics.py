@@ -23,7 +23,8 @@ def change_topics(turn: Turn, topics: list[TopicImage], deleted: list[str]) -> N
     for group in turn.modern.values():
         if any(group.subscribes_to(name) for name in changed):
             group.request_refresh()
-    _delete_offsets(turn, set(deleted))
+    if turn.era.modern is not None and turn.era.modern.deletes_offsets_of_topics:
+        _delete_offsets(turn, set(deleted))
     ids = [before.topics[name].topic_id for name in deleted if name in before.topics]
     forget_deleted_topics(turn, ids)
 
