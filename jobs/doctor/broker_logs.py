@@ -129,6 +129,12 @@ def _time_zone(sample: Sample, timezone: str) -> CheckResult:
     """Estimate the clock's zone: the last line was printed when the file was last written."""
     if sample.zoned == sample.counts.events:
         return ok("log dates", "every line names its time zone")
+    if not sample.times:
+        return warning(
+            "log dates",
+            "no line of the coordinator has a date or follows one: a run quarantines them all",
+            "print the date in the log's layout, as [%d] %p %m (%c)%n does",
+        )
     first, last = (f"{_time(ms):%Y-%m-%d %H:%M}" for ms in (sample.times[0], sample.times[-1]))
     text = f"{first} to {last} UTC if the brokers' clocks show {timezone}"
     ahead_ms = _clock_ahead_ms(sample.file, timezone)

@@ -37,6 +37,7 @@ Modules
     raw_records     records of `kafka` and `dump` as rows of `segments`
     broker_log      server.log files -> events of group coordinators
     log_files       a log file, or a range of it -> parsed lines, stack traces, clocks, counts
+    log_json        JSON around log lines: an object per line, arrays, responses of log stores
     log_bytes       a log file's bytes: gzip, encodings, whole lines, ranges for tasks of their own
     log_layouts     what is around a log line: prefixes of containers, JSON, colors
     trace           traces of scenarios, JSON Lines

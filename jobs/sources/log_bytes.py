@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from jobs.sources.log_json import is_document
+
 RANGE_BYTES = 64 << 20
 _BLOCK_BYTES = 1 << 20
-_SAMPLE_BYTES = 1000
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -27,11 +28,15 @@ WHOLE_FILE = ByteRange()
 
 
 def byte_ranges(stream: BinaryIO, range_bytes: int = RANGE_BYTES) -> list[ByteRange]:
-    """Ranges of a file for tasks of their own; gzip and UTF-16 can be read from the start only."""
+    """Ranges of a file for tasks of their own; gzip, UTF-16 and JSON documents can be read from the
+    start only.
+    """
     size = stream.seek(0, 2)
     stream.seek(0)
-    sample = stream.read(_SAMPLE_BYTES)
+    sample = stream.read(_BLOCK_BYTES)
     if size <= range_bytes or sample[:2] == _GZIP_MAGIC or _encoding(sample)[0] != "utf-8":
+        return [WHOLE_FILE]
+    if is_document(sample):
         return [WHOLE_FILE]
     starts = range(0, size, range_bytes)
     return [ByteRange(start, min(start + range_bytes, size)) for start in starts]
@@ -58,6 +63,10 @@ class Blocks:
             self.position += len(block)
             self.ends_in_newline = block[-2:].rstrip(b"\0").endswith(b"\n")
             yield block
+
+    def beginning(self) -> bytes:
+        """The first block, which the iteration yields again."""
+        return next(iter(Blocks(self._stream, self.position)), b"")
 
     def _following(self, block: bytes) -> Iterator[bytes]:
         while block:

@@ -25,6 +25,7 @@ from zoneinfo import ZoneInfo
 from coordinator_core.log_lines import LogLine, parse_line
 from coordinator_core.log_lines.lines import is_coordinator_logger, unframed
 from jobs.sources.log_bytes import WHOLE_FILE, Blocks, ByteRange, chunks_of_lines, lines_before
+from jobs.sources.log_json import DOCUMENT_BYTES, document_lines, is_document
 from jobs.sources.log_layouts import PLAIN_HEAD, has_head, may_have_date, unwrapped
 
 _MOST_WRAPS = 3
@@ -120,7 +121,7 @@ def read_log(
 
 def _items(reader: _Reader, blocks: Blocks, within: ByteRange) -> Iterator[LogEntry | Unreadable]:
     """Entries and unreadable lines of a range, reading on to complete the last."""
-    for position, chunk in chunks_of_lines(blocks, within_line=within.start > 0):
+    for position, chunk in _chunks(blocks, within):
         size = len(chunk) if within.end is None else lines_before(chunk, within.end - position)
         yield from reader.take(position, chunk[:size])
         if size == len(chunk):
@@ -133,6 +134,20 @@ def _items(reader: _Reader, blocks: Blocks, within: ByteRange) -> Iterator[LogEn
     last = reader.flush(breaks_off=not blocks.ends_in_newline)
     if last is not None:
         yield last
+
+
+def _chunks(blocks: Blocks, within: ByteRange) -> Iterator[tuple[int, bytes]]:
+    """Whole lines; of JSON documents, each record as a line at its own position."""
+    if within != WHOLE_FILE or not is_document(blocks.beginning()):
+        yield from chunks_of_lines(blocks, within_line=within.start > 0)
+        return
+    text = bytearray()
+    for block in blocks:
+        text += block
+        if len(text) > DOCUMENT_BYTES:
+            blocks.damage = f"a JSON document of more than {DOCUMENT_BYTES >> 20} MiB: split it"
+            return
+    yield from document_lines(bytes(text))
 
 
 def _is_binary(reader: _Reader, stream: BinaryIO, within: ByteRange) -> bool:

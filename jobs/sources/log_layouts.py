@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable
-from datetime import UTC, datetime
-from typing import Any
+
+from jobs.sources.log_json import flat_record
 
 # A line with Kafka's own date in brackets is not wrapped.
 PLAIN_HEAD = re.compile(rb"\[\d{4}-")
@@ -24,6 +23,7 @@ _WRAPPER = re.compile(
     rb"|(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))"
     rb" (?:std(?:out|err) [FP] |\S+ [\w.-]+(?:\[\d+\])?: )"
 )
+_LEVEL = re.compile(r"\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b")
 _COLOR = re.compile(rb"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -55,46 +55,26 @@ def _dated_by_wrapper_alone(body: bytes, end: int) -> bool:
     return body[:1].isdigit() and not re.search(rb"\d\d:\d\d:\d\d", body[end : end + 40])
 
 
-_MESSAGES = ("message", "log", "msg", "MESSAGE")
-_LEVELS = ("level", "severity", "log.level", "levelname")
-_LOGGERS = ("logger", "loggerName", "logger_name", "log.logger", "class", "category")
-_DATES = ("timestamp", "@timestamp", "time", "ts", "date", "timeMillis")
-
-
 def _from_json(body: bytes) -> bytes:
     """A JSON object's message as a line, with the object's date, level and logger where missing."""
     try:
-        record = json.loads(body)
+        record = flat_record(json.loads(body.rstrip(b", \r\n")))
     except (ValueError, RecursionError):
         return body
-    message = _first(record, _MESSAGES)
-    if not isinstance(message, str):
+    if record is None:
         return body
-    line = message.rstrip("\r\n")
+    line = record["message"].rstrip("\r\n")
     if not has_head(_encoded(line)) or line.startswith("[Group"):
-        date, level = _json_date(_first(record, _DATES)), _first(record, _LEVELS)
-        logger = _first(record, _LOGGERS)
-        line = f"[{date}] {level or 'INFO'} {line}" if date else f"{level or 'INFO'} {line}"
+        date, level, logger = (record.get(name) for name in ("date", "level", "logger"))
+        if not _LEVEL.match(line):
+            line = f"{level or 'INFO'} {line}"
+        line = f"[{date}] {line}" if date else line
         line = f"{line} ({logger})" if logger else line
+    elif record.get("date") and not _DATE.search(_encoded(line), 0, _FARTHEST_HEAD):
+        line = f"[{record['date']}] {line}"
     return _encoded(line)
 
 
 def _encoded(line: str) -> bytes:
     """JSON may escape halves of characters, which UTF-8 does not have."""
     return line.encode("utf-8", "replace")
-
-
-def _first(record: Any, names: Iterable[str]) -> Any:
-    return next(
-        (record[name] for name in names if isinstance(record, dict) and name in record), None
-    )
-
-
-def _json_date(value: Any) -> str | None:
-    if isinstance(value, int | float):
-        try:
-            seconds = value / 1000 if value > 1e11 else value
-            return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        except (ValueError, OverflowError, OSError):  # beyond year 9999
-            return None
-    return value if isinstance(value, str) else None

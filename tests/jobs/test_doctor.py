@@ -381,6 +381,15 @@ def test_every_line_names_its_zone(log):
     assert result == ok("log dates", "every line names its time zone")
 
 
+def test_a_log_without_any_date(log):
+    undated = COORDINATOR_LINE.partition("] ")[2]
+
+    *_, result = broker_logs.check_broker_logs(log(undated, undated), "UTC")
+
+    assert (result.check, result.severity) == ("log dates", "warning")
+    assert "no line of the coordinator has a date" in result.text
+
+
 def test_only_the_beginning_of_a_long_log_is_read(log, monkeypatch):
     monkeypatch.setattr(broker_logs, "MOST_BYTES", 1000)
 

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfoNotFoundError
 
 import pytest
 
+from jobs.sources.log_bytes import WHOLE_FILE, byte_ranges
 from jobs.sources.log_files import LogCounts, LogEntry, Unreadable, read_log
 
 pytestmark = pytest.mark.slow
@@ -388,3 +389,132 @@ def test_long_files_are_read_in_blocks_with_the_same_positions():
 
     assert [e.position for e in entries] == positions
     assert counts.lines == 20_000
+
+
+# JSON ------------------------------------------------------------------------------------------
+
+FIRST_MS, SECOND_MS = 1_704_164_645_678, 1_704_164_646_678
+BARE = (
+    "[GroupCoordinator 1]: Stabilized group g generation {} (__consumer_offsets-3) with 2 members"
+)
+DATES = ("2024-01-02T03:04:05.678Z", "2024-01-02T03:04:06.678Z")
+
+
+def layout(place):
+    """A line of a log4j JSON layout."""
+    message = BARE.format(7 + place)
+    return {"timestamp": DATES[place], "level": "INFO", "logger": LOGGER, "message": message}
+
+
+def hit(place):
+    line = f"[{DATES[place]}] INFO {BARE.format(7 + place)} ({LOGGER})"
+    return {"_index": "k", "_source": {"@timestamp": DATES[place], "message": line}}
+
+
+def ecs_hit(place):
+    log = {"level": "INFO", "logger": LOGGER}
+    source = {"@timestamp": DATES[place], "log": log, "message": BARE.format(7 + place)}
+    return {"_index": "k", "_source": source}
+
+
+def of_docker(place):
+    return {"log": json.dumps(layout(place)) + "\n", "stream": "stdout", "time": DATES[1]}
+
+
+def of_logcli(place):
+    line = f"INFO {BARE.format(7 + place)} ({LOGGER})"
+    return {"labels": {"app": "kafka"}, "line": line, "timestamp": DATES[place]}
+
+
+def of_log4j2(place):
+    instant = {"epochSecond": 1_704_164_645 + place, "nanoOfSecond": 678_000_000}
+    message = BARE.format(7 + place)
+    return {"instant": instant, "level": "INFO", "loggerName": LOGGER, "message": message}
+
+
+def loki_response():
+    line = f"INFO {BARE} ({LOGGER})"
+    values = [[f"{ms}000000", line.format(7 + n)] for n, ms in enumerate((FIRST_MS, SECOND_MS))]
+    streams = [{"stream": {"app": "kafka"}, "values": values}]
+    return {"status": "success", "data": {"resultType": "streams", "result": streams}}
+
+
+def as_lines(record):
+    return "".join(json.dumps(record(place)) + "\n" for place in (0, 1))
+
+
+def as_array(indent=None):
+    return json.dumps([layout(0), layout(1)], indent=indent)
+
+
+def as_response(record, indent=None):
+    hits = {"total": {"value": 2}, "hits": [record(0), record(1)]}
+    return json.dumps({"took": 1, "hits": hits}, indent=indent)
+
+
+JSON_FILES = {
+    "docker json-file around a JSON layout": as_lines(of_docker),
+    "log4j 2 with an instant": as_lines(of_log4j2),
+    "an array in one line": as_array(),
+    "an array over several lines": as_array(indent=2),
+    "an array with an element per line": as_array().replace("}, {", "},\n{"),
+    "an array after a byte order mark": f"\ufeff{as_array()}",
+    "Elasticsearch hits": as_lines(hit),
+    "Elasticsearch hits in ECS": as_lines(ecs_hit),
+    "a response of Elasticsearch": as_response(hit),
+    "an indented response of Elasticsearch": as_response(ecs_hit, indent=1),
+    "logcli": as_lines(of_logcli),
+    "a response of Loki": json.dumps(loki_response()),
+}
+
+
+@pytest.mark.parametrize("name", JSON_FILES)
+def test_json_records_have_their_date_level_and_logger(name):
+    text = JSON_FILES[name]
+
+    entries, unreadable, _ = read(text.encode(), timezone="Europe/Berlin")
+
+    assert generations(entries) == [7, 8]
+    assert [entry.time_ms for entry in entries] == [FIRST_MS, SECOND_MS]
+    assert {(e.line.level, e.line.logger, e.line.broker_id) for e in entries} == {
+        ("INFO", LOGGER, 1)
+    }
+    assert entries[0].position < entries[1].position < len(text)
+    assert not unreadable
+
+
+def test_text_after_a_json_document_is_read_line_by_line():
+    text = f"{as_array()}\n{stabilized(9)}\n"
+
+    entries, _, counts = read(text.encode())
+
+    assert generations(entries) == [7, 8, 9]
+    assert entries[2].position == text.index(stabilized(9))
+    assert counts.lines == 3
+
+
+def test_json_lines_after_a_cut_first_line_are_read_as_lines():
+    cut = '{"labels": {"app": "kafka"}, "line": "INFO [GroupCoor\n'
+    text = cut + as_lines(of_logcli)
+
+    entries, _, counts = read(text.encode())
+
+    assert generations(entries) == [7, 8]
+    assert counts.lines == 3
+
+
+def test_a_json_document_beyond_the_limit_is_unreadable(monkeypatch):
+    monkeypatch.setattr("jobs.sources.log_files.DOCUMENT_BYTES", 1 << 20)
+    text = json.dumps([layout(0)] * 20_000)
+
+    entries, unreadable, counts = read(text.encode())
+
+    assert entries == []
+    assert [each.reason for each in unreadable] == ["a JSON document of more than 1 MiB: split it"]
+    assert counts.lines == 1
+
+
+def test_a_json_document_is_one_range():
+    text = json.dumps([layout(0)] * 1000).encode()
+
+    assert byte_ranges(io.BytesIO(text), 1000) == [WHOLE_FILE]
