@@ -26,6 +26,7 @@ rank in a sorted list, for a member.
 - range/:         range (client) and server-range; racks in KIP-881
 - roundrobin:     roundrobin
 - sticky/:        sticky and cooperative-sticky
+- librdkafka_sticky: librdkafka's own cooperative-sticky, as its consumers use it
 - uniform/:       the coordinator's uniform assignor
 - simple/:        the coordinator's assignor of share groups, of topic ids
 - sticky_tasks/:  the coordinator's assignor of streams groups, of tasks
@@ -40,7 +41,7 @@ rank in a sorted list, for a member.
 
 from __future__ import annotations
 
-from coordinator_core.assignors import range, roundrobin, sticky, uniform
+from coordinator_core.assignors import librdkafka_sticky, range, roundrobin, sticky, uniform
 from coordinator_core.assignors.model import (
     NO_GENERATION,
     Assignment,
@@ -57,6 +58,11 @@ CLIENT_ASSIGNORS: dict[str, Assignor] = {
     "sticky": sticky.assign,
     "cooperative-sticky": sticky.assign_cooperative,
 }
+LIBRDKAFKA_ASSIGNORS: dict[str, Assignor] = {
+    "range": range.assign,
+    "roundrobin": roundrobin.assign,
+    "cooperative-sticky": librdkafka_sticky.assign_cooperative,
+}
 SERVER_ASSIGNORS: dict[str, Assignor] = {
     "uniform": uniform.assign,
     "server-range": range.assign_on_server,
@@ -66,6 +72,7 @@ ASSIGNORS: dict[str, Assignor] = CLIENT_ASSIGNORS | SERVER_ASSIGNORS
 __all__ = [
     "ASSIGNORS",
     "CLIENT_ASSIGNORS",
+    "LIBRDKAFKA_ASSIGNORS",
     "NO_GENERATION",
     "SERVER_ASSIGNORS",
     "Assignment",

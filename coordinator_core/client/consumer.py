@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
-from coordinator_core.assignors import CLIENT_ASSIGNORS, Assignor
+from coordinator_core.assignors import CLIENT_ASSIGNORS, LIBRDKAFKA_ASSIGNORS, Assignor
 from coordinator_core.client.config import ClientLibrary, ConsumerConfig
 from coordinator_core.client.context import ClientContext, InFlight
 from coordinator_core.client.java.consumer import JavaConsumer
@@ -54,7 +54,9 @@ def no_jitter() -> float:
 
 
 class Consumer:
-    """``jitter``: returns a number from -1 to 1.  ``assignors``: by name, used by a leader."""
+    """``jitter``: returns a number from -1 to 1.  ``assignors``: by name, used by a leader; None:
+    the library's own.
+    """
 
     __slots__ = ("_context", "_rules")
 
@@ -63,8 +65,10 @@ class Consumer:
         config: ConsumerConfig,
         library: ClientLibrary,
         jitter: Callable[[], float] = no_jitter,
-        assignors: Mapping[str, Assignor] = CLIENT_ASSIGNORS,
+        assignors: Mapping[str, Assignor] | None = None,
     ) -> None:
+        if assignors is None:
+            assignors = LIBRDKAFKA_ASSIGNORS if library.is_librdkafka else CLIENT_ASSIGNORS
         self._context = ClientContext(config, library, jitter, assignors)
         make = LibrdkafkaConsumer if library.is_librdkafka else JavaConsumer
         self._rules: ClientRules = make(self._context)
