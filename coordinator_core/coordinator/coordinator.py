@@ -34,6 +34,7 @@ from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.modern.topics import change_topics
 from coordinator_core.coordinator.offset_fetch import fetch_offsets
 from coordinator_core.coordinator.share import requests as share_requests
+from coordinator_core.coordinator.streams import requests as streams_requests
 from coordinator_core.coordinator.turn import MemberIds, Turn
 from coordinator_core.protocol.errors import CoordinatorBug, Errors, UnexpectedState
 from coordinator_core.protocol.messages import (
@@ -80,12 +81,14 @@ HANDLERS: Mapping[type[Request], Callable[[Turn, Any], None]] = {
 # Requests of consumer, share and streams groups, of eras that have them.
 MODERN_HANDLERS: Mapping[type[Request], Callable[[Turn, Any], None]] = {
     **consumer_requests.HANDLERS,
+    **streams_requests.HANDLERS,
     **share_requests.HANDLERS,
 }
 
 # Requests that classic groups have, too: by the type of the group that is there.
 SHARED_HANDLERS: Mapping[str, Mapping[type[Request], Callable[[Turn, Any, Any], None]]] = {
     "consumer": consumer_requests.SHARED_HANDLERS,
+    "streams": streams_requests.SHARED_HANDLERS,
     "share": share_requests.SHARED_HANDLERS,
 }
 

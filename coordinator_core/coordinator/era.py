@@ -14,6 +14,7 @@ from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.modern.settings import DEFAULTS, ModernSettings
 from coordinator_core.coordinator.offsets import PartitionOrder
 from coordinator_core.coordinator.share.rules import ShareRules
+from coordinator_core.coordinator.streams.rules import StreamsRules
 from coordinator_core.jvm.java_maps import HashMapKeys
 from coordinator_core.jvm.scala_maps import Scala212Keys
 from coordinator_core.jvm.timeline_maps import TimelineKeys
@@ -79,14 +80,15 @@ class ModernRules:
     revocation_advances_epoch: bool  # by one, when a member that revoked has more to revoke
     takes_members_back: bool  # that join again, with epoch 0
     deletes_offsets_of_topics: bool  # with the topics; before, the broker asked for that
+    bumps_for_dropped_regexes: bool  # a member no longer subscribes by regular expression
     votes_bump_epoch: bool  # a change of the members' server assignor
     follows_subscription_at_once: bool  # takes topics away that a member no longer subscribes to
     empties_target: bool  # the last member to leave takes the assignment epoch along
-    checks_custom_assignors: bool  # does not upgrade groups whose assignments have user data
     classic_joins_need_migration: bool  # classic members cannot join if migration is disabled
     names_malformed_subscriptions: bool  # INCONSISTENT_GROUP_PROTOCOL instead of an unknown error
     downgrades_stale_assignments: bool  # rebalances a downgraded group whose target is old
     share: ShareRules  # KIP-932
+    streams: StreamsRules  # KIP-1071
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

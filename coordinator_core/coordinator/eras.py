@@ -29,6 +29,7 @@ from coordinator_core.coordinator.offsets import (
     TimelinePartitions,
 )
 from coordinator_core.coordinator.share.rules import SHARE_4_1, SHARE_4_4
+from coordinator_core.coordinator.streams.rules import STREAMS_4_1, STREAMS_4_4
 from coordinator_core.jvm import scala_maps
 from coordinator_core.jvm.hash_codes import string_hash
 from coordinator_core.jvm.java_maps import HashMapKeys
@@ -165,14 +166,15 @@ ERA_4_1 = Era(
         revocation_advances_epoch=True,
         takes_members_back=False,
         deletes_offsets_of_topics=False,
+        bumps_for_dropped_regexes=False,
         votes_bump_epoch=False,
         follows_subscription_at_once=False,
         empties_target=False,
-        checks_custom_assignors=False,
         classic_joins_need_migration=False,
         names_malformed_subscriptions=False,
         downgrades_stale_assignments=False,
         share=SHARE_4_1,
+        streams=STREAMS_4_1,
     ),
     replays=REPLAYS,
     start_timers=START_TIMERS,
@@ -197,14 +199,15 @@ ERA_4_4 = replace(
         revocation_advances_epoch=False,
         takes_members_back=True,
         deletes_offsets_of_topics=True,
+        bumps_for_dropped_regexes=True,
         votes_bump_epoch=True,
         follows_subscription_at_once=True,
         empties_target=True,
-        checks_custom_assignors=True,
         classic_joins_need_migration=True,
         names_malformed_subscriptions=True,
         downgrades_stale_assignments=True,
         share=SHARE_4_4,
+        streams=STREAMS_4_4,
     ),
 )
 

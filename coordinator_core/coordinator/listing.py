@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.messages import ListGroups, ListResponse
 
@@ -27,6 +28,10 @@ def _classic_groups(turn: Turn) -> list[_Listed]:
 
 def _modern_groups(turn: Turn) -> list[_Listed]:
     return [
-        (group.group_id, group.protocol_type, group.state_name(), group.group_type)
+        (group.group_id, group.protocol_type, _state(turn, group), group.group_type)
         for group in turn.modern.values()
     ]
+
+
+def _state(turn: Turn, group: ModernGroup) -> str:
+    return group.state_at(turn.shard_of(group.partition).snapshot)

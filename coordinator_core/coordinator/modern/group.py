@@ -47,6 +47,10 @@ class ModernGroup:
     def state_name(self) -> str:
         raise NotImplementedError
 
+    def state_at(self, snapshot: int) -> str:
+        """The state as of a snapshot of the log, which administrators see."""
+        return self.state_name()
+
     def member_rows(self) -> list[MemberRow]:
         """Id, epoch and state of each member, by id."""
         raise NotImplementedError
@@ -54,6 +58,10 @@ class ModernGroup:
     def subscribes_to(self, topic: str) -> bool:
         """Whether a member subscribes to the topic; its offsets do not expire then."""
         raise NotImplementedError
+
+    def depends_on(self, topic: str) -> bool:
+        """Whether a change of the topic is a reason to compute the hash of the topics again."""
+        return self.subscribes_to(topic)
 
     def is_empty(self) -> bool:
         raise NotImplementedError

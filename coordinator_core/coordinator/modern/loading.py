@@ -19,6 +19,10 @@ from coordinator_core.coordinator.share.loading import REPLAYS as SHARE_REPLAYS
 from coordinator_core.coordinator.share.loading import cancel_timers as cancel_share_timers
 from coordinator_core.coordinator.share.loading import start_timers as start_share_timers
 from coordinator_core.coordinator.share.records import tombstones as share_tombstones
+from coordinator_core.coordinator.streams.loading import REPLAYS as STREAMS_REPLAYS
+from coordinator_core.coordinator.streams.loading import cancel_timers as cancel_streams_timers
+from coordinator_core.coordinator.streams.loading import start_timers as start_streams_timers
+from coordinator_core.coordinator.streams.records import tombstones as streams_tombstones
 from coordinator_core.coordinator.turn import Turn
 
 # By the name of the record's type, as in coordinator_core.records.
@@ -27,6 +31,7 @@ REPLAYS: Mapping[str, Replay] = {
     "GroupMetadata": replay_classic_tombstone,
     **CONSUMER_REPLAYS,
     **SHARE_REPLAYS,
+    **STREAMS_REPLAYS,
 }
 
 # By group type: what starts the timers of a loaded group, what cancels them, and the tombstones of
@@ -34,12 +39,15 @@ REPLAYS: Mapping[str, Replay] = {
 START_TIMERS: Mapping[str, Callable[[Turn, Any], None]] = {
     "consumer": start_consumer_timers,
     "share": start_share_timers,
+    "streams": start_streams_timers,
 }
 CANCEL_TIMERS: Mapping[str, Callable[[Turn, Any], None]] = {
     "consumer": cancel_consumer_timers,
     "share": cancel_share_timers,
+    "streams": cancel_streams_timers,
 }
 TOMBSTONES: Mapping[str, Callable[[Any], list[GroupRecord]]] = {
     "consumer": consumer_tombstones,
     "share": share_tombstones,
+    "streams": streams_tombstones,
 }

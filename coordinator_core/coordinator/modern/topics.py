@@ -21,7 +21,7 @@ def change_topics(turn: Turn, topics: list[TopicImage], deleted: list[str]) -> N
         turn.version_with_new_topics = turn.image.version
     changed = [topic.name for topic in topics] + deleted
     for group in turn.modern.values():
-        if any(group.subscribes_to(name) for name in changed):
+        if any(group.depends_on(name) for name in changed):
             group.request_refresh()
     if turn.era.modern is not None and turn.era.modern.deletes_offsets_of_topics:
         _delete_offsets(turn, set(deleted))

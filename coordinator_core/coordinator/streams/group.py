@@ -1,0 +1,243 @@
+"""A streams group and its members: data, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple
+
+from coordinator_core.coordinator.modern.group import MemberRow, ModernGroup
+from coordinator_core.coordinator.offsets import OffsetStore
+from coordinator_core.coordinator.streams.rules import StreamsRules
+from coordinator_core.coordinator.streams.tasks import (
+    NO_TARGET,
+    NOTHING,
+    AssignedTasks,
+    TargetTasks,
+)
+from coordinator_core.coordinator.streams.topology import (
+    ConfiguredTopology,
+    required_topics,
+    sources_of,
+)
+from coordinator_core.jvm.hash_codes import string_hash
+from coordinator_core.jvm.timeline_maps import TimelineKeys
+from coordinator_core.protocol.messages import Topology
+
+LEFT = -1
+LEFT_FOR_A_WHILE = -2  # the epoch of a static member that left and may return
+NO_TOPOLOGY = -1
+NO_SNAPSHOT = -1
+_NO_TAGS: Mapping[str, str] = MappingProxyType({})
+
+
+class MemberState(Enum):
+    """How far a member is; the values are those of records."""
+
+    STABLE = 1
+    UNREVOKED_TASKS = 2
+    UNRELEASED_TASKS = 3
+    UNKNOWN = 127
+
+
+class StreamsMember(NamedTuple):
+    """One member; every change makes a new value.  ``pending``: tasks to be revoked."""
+
+    member_id: str
+    epoch: int = 0
+    previous_epoch: int = 0
+    state: MemberState = MemberState.STABLE
+    instance_id: str | None = None
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    rebalance_timeout_ms: int = -1
+    topology_epoch: int = NO_TOPOLOGY
+    process_id: str = ""
+    endpoint: tuple[str, int] | None = None
+    client_tags: Mapping[str, str] = _NO_TAGS
+    assigned: AssignedTasks = NOTHING
+    pending: AssignedTasks = NOTHING
+
+    def is_reconciled_to(self, epoch: int) -> bool:
+        return self.state is MemberState.STABLE and self.epoch == epoch
+
+
+class StreamsGroup(ModernGroup):
+    """``members`` and ``targets`` by member id; ``static_members``: member id by instance id.
+
+    ``topology``: as a member brought it; ``configured``: against the topics, not written, so a
+    loaded group has none.  ``validated_epoch``: of the topology for which all topics were there.
+    ``refined``: the assignment that members were last led to, and its epoch.  ``state``: as of the
+    last record.
+    """
+
+    __slots__ = (
+        "_unseen",
+        "assignment_configs",
+        "configured",
+        "endpoint_epoch",
+        "members",
+        "order",
+        "refined",
+        "rules",
+        "shown_endpoints",
+        "shutdown_member_id",
+        "state",
+        "static_members",
+        "targets",
+        "topology",
+        "validated_epoch",
+    )
+
+    group_type: ClassVar[str] = "streams"
+    protocol_type: ClassVar[str] = "streams"
+
+    def __init__(
+        self,
+        group_id: str,
+        partition: int,
+        offsets: OffsetStore,
+        epoch: int,
+        rules: StreamsRules,
+    ) -> None:
+        super().__init__(group_id, partition, offsets, epoch)
+        self.rules = rules
+        self.members: dict[str, StreamsMember] = {}
+        self.static_members: dict[str, str] = {}
+        self.order = TimelineKeys[str](string_hash)
+        self.targets: dict[str, TargetTasks] = {}
+        self.topology: Topology | None = None
+        self.configured: ConfiguredTopology | None = None
+        self.validated_epoch = NO_TOPOLOGY
+        self.assignment_configs: dict[str, str] = {}
+        self.refined: tuple[int, Mapping[str, TargetTasks]] = (LEFT, {})
+        self.shutdown_member_id: str | None = None
+        self.endpoint_epoch = rules.first_endpoint_epoch
+        self.shown_endpoints: set[str] = set()  # members whose endpoint's tasks are known
+        self.state = "Empty"
+        # The snapshot that a topology was configured after; state and topology before that.
+        self._unseen: tuple[int, str, ConfiguredTopology | None] = (NO_SNAPSHOT, "", None)
+
+    def put_member(self, member_id: str, member: StreamsMember | None) -> None:
+        """Add, replace or remove the member."""
+        before = self.members.pop(member_id, None)
+        if before is not None and before.instance_id is not None:
+            self.static_members.pop(before.instance_id, None)
+        self.shown_endpoints.discard(member_id)
+        if member is None:
+            self.order.discard(member_id)
+            return
+        self.members[member_id] = member
+        self.order.add(member_id)
+        if member.instance_id is not None:
+            self.static_members[member.instance_id] = member_id
+
+    def static_member(self, instance_id: str | None) -> StreamsMember | None:
+        member_id = self.static_members.get(instance_id or "")
+        return None if member_id is None else self.members.get(member_id)
+
+    def with_member(self, member: StreamsMember | None) -> list[StreamsMember]:
+        """All members in the order of the map, with this one, without the one that it replaces."""
+        if member is None:
+            return [self.members[member_id] for member_id in self.order]
+        replaced = self.replaced_by(member)
+        order = [each for each in self.order if each != replaced]
+        if member.member_id not in self.order:
+            order.append(member.member_id)
+        members = {**self.members, member.member_id: member}
+        return [members[member_id] for member_id in order]
+
+    def replaced_by(self, member: StreamsMember) -> str | None:
+        """The id of another member with this member's instance id."""
+        member_id = self.static_members.get(member.instance_id or "")
+        return None if member_id == member.member_id else member_id
+
+    def targets_with(self, member: StreamsMember | None) -> dict[str, TargetTasks]:
+        """The targets by member id; the member has that of the one it replaces."""
+        targets = dict(self.targets)
+        replaced = None if member is None else self.replaced_by(member)
+        if member is not None and replaced is not None:
+            target = targets.pop(replaced, None)
+            if target is not None:
+                targets[member.member_id] = target
+        return targets
+
+    def configure(self, configured: ConfiguredTopology, snapshot: int) -> None:
+        """``snapshot``: of the log; in 4.1 administrators see the change with the next one."""
+        if not self.rules.writes_validated_epoch and self._unseen[0] != snapshot:
+            self._unseen = snapshot, self.state, self.configured
+        self.configured = configured
+        self.shown_endpoints.clear()
+        if not self.rules.writes_validated_epoch:
+            self.update_state()
+
+    def seen_at(self, snapshot: int) -> tuple[str, ConfiguredTopology | None]:
+        """State and configured topology as of a snapshot of the log."""
+        if self._unseen[0] == snapshot:
+            return self._unseen[1:]
+        return self.state, self.configured
+
+    def state_at(self, snapshot: int) -> str:
+        return self.seen_at(snapshot)[0]
+
+    def update_state(self) -> None:
+        """Set the state from what the group has now."""
+        self.state = self._state()
+        if self.state == "Empty":
+            self.shutdown_member_id = None
+
+    def _state(self) -> str:
+        if not self.members:
+            return "Empty"
+        if not self._is_ready():
+            return "NotReady"
+        if self.epoch > self.assignment_epoch:
+            return "Assigning"
+        epoch = self.assignment_epoch
+        is_stable = all([member.is_reconciled_to(epoch) for member in self.members.values()])
+        return "Stable" if is_stable else "Reconciling"
+
+    def _is_ready(self) -> bool:
+        if self.topology is None:
+            return False
+        if self.rules.writes_validated_epoch:
+            return self.topology.epoch == self.validated_epoch
+        return self.configured is not None and self.configured.is_ready
+
+    def is_empty(self) -> bool:
+        return self.state == "Empty"
+
+    def state_name(self) -> str:
+        return self.state
+
+    def member_rows(self) -> list[MemberRow]:
+        return [
+            (member_id, member.epoch, member.state.name)
+            for member_id, member in sorted(self.members.items())
+        ]
+
+    def subscribes_to(self, topic: str) -> bool:
+        """Whether the topic is a source of the topology, in 4.1 of a configured one."""
+        is_configured = self.configured is not None and self.configured.is_ready
+        if self.is_empty() or self.topology is None:
+            return False
+        return topic in self.subtopology_of_topics() and (
+            self.rules.writes_validated_epoch or is_configured
+        )
+
+    def subtopology_of_topics(self) -> dict[str, str]:
+        """The subtopology that reads each topic."""
+        assert self.topology is not None
+        return {
+            topic: each.subtopology_id
+            for each in self.topology.subtopologies
+            for topic in sources_of(each)
+        }
+
+    def depends_on(self, topic: str) -> bool:
+        return self.topology is not None and topic in required_topics(self.topology)
+
+    def target_of(self, member_id: str) -> TargetTasks:
+        return self.targets.get(member_id, NO_TARGET)

@@ -1,0 +1,169 @@
+"""The requests of streams groups, and how they handle those that other groups have, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from coordinator_core.coordinator.classic.handlers import join
+from coordinator_core.coordinator.modern.configuration import rules_of
+from coordinator_core.coordinator.modern.offsets import offset_tombstones
+from coordinator_core.coordinator.modern.refusals import REFUSALS, refuse_join
+from coordinator_core.coordinator.modern.writing import answer, write
+from coordinator_core.coordinator.offset_commit import answer_of
+from coordinator_core.coordinator.offset_fetch import fetch_offsets
+from coordinator_core.coordinator.streams import heartbeat
+from coordinator_core.coordinator.streams.group import NO_TOPOLOGY, StreamsGroup, StreamsMember
+from coordinator_core.coordinator.streams.loading import cancel_timers
+from coordinator_core.coordinator.streams.records import tombstones
+from coordinator_core.coordinator.streams.tasks import rows_of
+from coordinator_core.coordinator.turn import Turn
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
+    DeleteGroup,
+    DeleteResponse,
+    FetchResponse,
+    JoinGroup,
+    OffsetCommit,
+    OffsetFetch,
+    Request,
+    StreamsDescribeResponse,
+    StreamsGroupDescribe,
+    StreamsGroupHeartbeat,
+    StreamsMemberDescription,
+)
+
+_MEMBER_EPOCHS = 9  # the first version of OffsetCommit with member epochs
+
+
+def describe(turn: Turn, request: StreamsGroupDescribe) -> None:
+    group = turn.modern.get(request.group_id)
+    if not request.group_id:
+        turn.answer(request, StreamsDescribeResponse(Errors.INVALID_GROUP_ID))
+    elif not isinstance(group, StreamsGroup):
+        turn.answer(request, StreamsDescribeResponse(Errors.GROUP_ID_NOT_FOUND))
+    else:
+        turn.answer(request, _described(turn, group))
+
+
+def _described(turn: Turn, group: StreamsGroup) -> StreamsDescribeResponse:
+    state, configured = group.seen_at(turn.shard_of(group.partition).snapshot)
+    # 4.1 shows a configured topology only.
+    topology = group.topology if group.rules.writes_validated_epoch else configured
+    return StreamsDescribeResponse(
+        Errors.NONE,
+        state,
+        group.epoch,
+        group.assignment_epoch,
+        NO_TOPOLOGY if topology is None else topology.epoch,
+        tuple([_described_member(group, member) for _, member in sorted(group.members.items())]),
+    )
+
+
+def _described_member(group: StreamsGroup, member: StreamsMember) -> StreamsMemberDescription:
+    return StreamsMemberDescription(
+        member.member_id,
+        member.instance_id,
+        member.rack_id,
+        member.epoch,
+        member.client_id,
+        member.client_host,
+        member.topology_epoch,
+        member.process_id,
+        member.assigned.rows(),
+        rows_of(*group.target_of(member.member_id)),
+    )
+
+
+def commit(turn: Turn, group: StreamsGroup, request: OffsetCommit) -> None:
+    error = _check_commit(turn, group, request)
+    if error is Errors.NONE:
+        turn.era.store_offsets(turn, group, request)
+    else:
+        turn.answer(request, answer_of(request, {}, error))
+
+
+def _check_commit(turn: Turn, group: StreamsGroup, request: OffsetCommit) -> Errors:
+    epoch = request.generation
+    if epoch < 0 and not group.members:
+        return Errors.NONE  # an administrator
+    member = group.members.get(request.member_id)
+    if member is None:
+        return Errors.UNKNOWN_MEMBER_ID
+    if request.version < _MEMBER_EPOCHS:
+        return Errors.UNSUPPORTED_VERSION
+    takes_older = rules_of(turn).streams.writes_task_epochs and epoch < member.epoch
+    if epoch == member.epoch or (takes_older and _were_assigned(group, member, request)):
+        return Errors.NONE
+    return Errors.STALE_MEMBER_EPOCH
+
+
+def _were_assigned(group: StreamsGroup, member: StreamsMember, request: OffsetCommit) -> bool:
+    """KIP-1251: whether the member got all these tasks at the request's epoch or before."""
+    subtopologies = {} if group.topology is None else group.subtopology_of_topics()
+    for topic, partition, _, _ in request.offsets:
+        subtopology = subtopologies.get(topic, "")
+        epoch = member.assigned.active.get(subtopology, {}).get(partition)
+        if epoch is None:
+            epoch = member.pending.active.get(subtopology, {}).get(partition)
+        if epoch is None or request.generation < epoch:
+            return False
+    return True
+
+
+def fetch(turn: Turn, group: StreamsGroup, request: OffsetFetch) -> None:
+    error = Errors.NONE
+    if request.member_id is not None or request.member_epoch >= 0:
+        member = group.members.get(request.member_id or "")
+        if member is None:
+            error = Errors.UNKNOWN_MEMBER_ID
+        elif member.epoch != request.member_epoch:
+            error = Errors.STALE_MEMBER_EPOCH
+    if error is Errors.NONE:
+        fetch_offsets(turn, request)
+    else:
+        turn.respond(request.request_id, FetchResponse(error, ()))
+
+
+def delete(turn: Turn, group: StreamsGroup, request: DeleteGroup) -> None:
+    if not group.is_empty():
+        turn.answer(request, DeleteResponse(Errors.NON_EMPTY_GROUP))
+        return
+    cancel_timers(turn, group)
+    removed = offset_tombstones(group.group_id, group.offsets) + tombstones(group)
+    write(turn, group.group_id, removed)
+    answer(turn, request, DeleteResponse(Errors.NONE), DeleteResponse)
+
+
+def handle_join(turn: Turn, group: StreamsGroup, request: JoinGroup) -> None:
+    """An empty group becomes classic; it is back if its records cannot be written."""
+    if not group.rules.converts_empty_groups or not group.is_empty():
+        refuse_join(turn, group, request)
+        return
+    error = join.check(turn, request)
+    if error is not Errors.NONE:
+        join.refuse(turn, request, request.member_id, error)
+        return
+    cancel_timers(turn, group)
+    turn.modern.pop(group.group_id)
+    turn.keep_offsets(group.group_id, group.offsets)
+    turn.modern_event("CONVERTED", group.group_id, step="empty_streams_to_classic")
+
+    def revert() -> None:
+        turn.modern[group.group_id] = group
+
+    removed = [record.encoded() for record in tombstones(group)]
+    join.handle_replacing(turn, request, removed, revert)
+
+
+HANDLERS: Mapping[type[Request], Callable[[Turn, Any], None]] = {
+    StreamsGroupHeartbeat: heartbeat.handle,
+    StreamsGroupDescribe: describe,
+}
+SHARED_HANDLERS: Mapping[type[Request], Callable[[Turn, Any, Any], None]] = {
+    **REFUSALS,
+    JoinGroup: handle_join,
+    OffsetCommit: commit,
+    OffsetFetch: fetch,
+    DeleteGroup: delete,
+}

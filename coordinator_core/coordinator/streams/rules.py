@@ -1,0 +1,73 @@
+"""What differs between eras in streams groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from coordinator_core.assignors.sticky_tasks import (
+    StreamsMember,
+    Subtopology,
+    Tasks,
+    assign,
+    assign_avoiding_pairs,
+)
+
+Assign = Callable[[Sequence[Subtopology], Sequence[StreamsMember], int], dict[str, Tasks]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsRules:
+    """``first_endpoint_epoch``: of a new group's information about endpoints."""
+
+    assign: Assign
+    first_endpoint_epoch: int
+    assigns_from_current: bool  # the assignor sees the members' tasks, else the previous targets
+    has_static_members: bool
+    has_initial_delay: bool  # before the first assignment of a group
+    writes_validated_epoch: bool  # and the assignment's configuration, in the group's record
+    writes_task_epochs: bool  # KIP-1251
+    keeps_hash_when_members_leave: bool  # else the record has 0
+    keeps_promoted_replicas: bool  # a replica whose member gets the active task stays until then
+    refuses_warmups: bool  # owned warm-up tasks are INVALID_REQUEST
+    counts_rejoining_members: bool  # a full group refuses its own members, too
+    caches_endpoints: bool  # and announces them when an endpoint or its tasks changed
+    converts_empty_groups: bool  # classic groups, and to classic groups
+
+
+def _assign_avoiding_pairs(
+    subtopologies: Sequence[Subtopology], members: Sequence[StreamsMember], standbys: int
+) -> dict[str, Tasks]:
+    return assign_avoiding_pairs(subtopologies, members, standbys)
+
+
+STREAMS_4_1 = StreamsRules(
+    assign=_assign_avoiding_pairs,
+    first_endpoint_epoch=-1,
+    assigns_from_current=False,
+    has_static_members=False,
+    has_initial_delay=False,
+    writes_validated_epoch=False,
+    writes_task_epochs=False,
+    keeps_hash_when_members_leave=False,
+    keeps_promoted_replicas=False,
+    refuses_warmups=True,
+    counts_rejoining_members=True,
+    caches_endpoints=False,
+    converts_empty_groups=False,
+)
+STREAMS_4_4 = StreamsRules(
+    assign=assign,
+    first_endpoint_epoch=0,
+    assigns_from_current=True,
+    has_static_members=True,
+    has_initial_delay=True,
+    writes_validated_epoch=True,
+    writes_task_epochs=True,
+    keeps_hash_when_members_leave=True,
+    keeps_promoted_replicas=True,
+    refuses_warmups=False,
+    counts_rejoining_members=False,
+    caches_endpoints=True,
+    converts_empty_groups=True,
+)

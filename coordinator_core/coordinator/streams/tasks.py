@@ -1,0 +1,96 @@
+"""Sets of tasks by role.  A task is a subtopology and a partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from coordinator_core.protocol.messages import TaskRows
+
+ActiveTasks = Mapping[str, Mapping[int, int]]  # subtopology -> partition -> epoch of assignment
+Replicas = Mapping[str, frozenset[int]]  # subtopology -> partitions
+NONE: Replicas = MappingProxyType({})
+NO_ACTIVE: ActiveTasks = MappingProxyType({})
+_NO_PARTITIONS: frozenset[int] = frozenset()
+
+ROLES = ("active", "standby", "warmup")
+
+
+class TargetTasks(NamedTuple):
+    """The tasks of a target assignment, or those that a member says it has."""
+
+    active: Replicas = NONE
+    standby: Replicas = NONE
+    warmup: Replicas = NONE
+
+
+class AssignedTasks(NamedTuple):
+    """The tasks that a member has or is to give up; active ones with the epoch they came at."""
+
+    active: ActiveTasks = NO_ACTIVE
+    standby: Replicas = NONE
+    warmup: Replicas = NONE
+
+    def __bool__(self) -> bool:
+        return bool(self.active or self.standby or self.warmup)
+
+    def has_active(self, subtopology: str, partition: int) -> bool:
+        return partition in self.active.get(subtopology, ())
+
+    def rows(self) -> TaskRows:
+        return rows_of(self.active, self.standby, self.warmup)
+
+
+NOTHING = AssignedTasks()
+NO_TARGET = TargetTasks()
+
+
+def of(replicas: Replicas, subtopology: str) -> frozenset[int]:
+    return replicas.get(subtopology, _NO_PARTITIONS)
+
+
+def rows_of(active: ActiveTasks | Replicas, standby: Replicas, warmup: Replicas) -> TaskRows:
+    by_role = zip(ROLES, (active, standby, warmup), strict=True)
+    return tuple(
+        [
+            (role, subtopology, tuple(sorted(partitions)))
+            for role, tasks in by_role
+            for subtopology, partitions in sorted(tasks.items())
+        ]
+    )
+
+
+def from_rows(rows: TaskRows) -> TargetTasks:
+    return TargetTasks(*[_of_role(rows, role) for role in ROLES])
+
+
+def _of_role(rows: TaskRows, role: str) -> Replicas:
+    return {row[1]: frozenset(row[2]) for row in rows if row[0] == role}
+
+
+def has_any(owned: TargetTasks, tasks: AssignedTasks) -> bool:
+    """Whether one of the tasks is owned, in the same role."""
+    roles: Iterable[tuple[Replicas, ActiveTasks | Replicas]] = zip(owned, tasks, strict=True)
+    return any(
+        not partitions.isdisjoint(ours.get(subtopology, ()))
+        for mine, ours in roles
+        for subtopology, partitions in mine.items()
+    )
+
+
+def are_assigned(owned: TargetTasks | None, assigned: AssignedTasks) -> bool:
+    """Whether a member has all tasks that it says it has; None: it did not say."""
+    if owned is None:
+        return False
+    roles: Iterable[tuple[Replicas, ActiveTasks | Replicas]] = zip(owned, assigned, strict=True)
+    return all(
+        subtopology in ours and partitions.issubset(ours[subtopology])
+        for mine, ours in roles
+        for subtopology, partitions in mine.items()
+    )
+
+
+def same_tasks(target: TargetTasks, assigned: AssignedTasks) -> bool:
+    active = {each: frozenset(partitions) for each, partitions in assigned.active.items()}
+    return TargetTasks(active, assigned.standby, assigned.warmup) == target
