@@ -126,7 +126,7 @@ def _upgraded(turn: Turn, classic: ClassicGroup) -> tuple[Draft | None, Errors]:
 
 def _consumer_member(turn: Turn, group: ClassicGroup, member: ClassicMember) -> ConsumerMember:
     topics: dict[str, dict[int, int]] = {}
-    for name, partitions in _assigned(turn, member):
+    for name, partitions in _assigned(member):
         if name in turn.image.topics and partitions:
             epochs = topics.setdefault(turn.image.topics[name].topic_id, {})
             epochs.update(dict.fromkeys(partitions, group.generation))
@@ -150,16 +150,14 @@ def _consumer_member(turn: Turn, group: ClassicGroup, member: ClassicMember) -> 
     )
 
 
-def _assigned(turn: Turn, member: ClassicMember) -> list[tuple[str, list[int]]]:
-    rules = turn.era.modern
-    assert rules is not None
+def _assigned(member: ClassicMember) -> list[tuple[str, list[int]]]:
     if not member.assignment:
         return []
     try:
         assignment = decode_assignment(member.assignment)
     except BadRecord:
         raise _CannotUpgrade from None
-    if assignment.user_data and rules.checks_custom_assignors:
+    if assignment.user_data:
         raise _CannotUpgrade  # of a custom assignor, and would be lost
     return assignment.partitions
 
@@ -174,7 +172,7 @@ def read_subscription(data: bytes) -> Subscription | None:
 
 def _records_of(draft: Draft) -> list[GroupRecord]:
     group, rules, group_id = draft.group, draft.rules, draft.group_id
-    members = list(group.members.values())
+    members = _in_order(group)
     records = [member_record(group_id, member) for member in members]
     records.append(group_record(group_id, group.epoch, group.metadata_hash))
     for member in members:

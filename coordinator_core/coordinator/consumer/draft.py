@@ -11,10 +11,11 @@ from coordinator_core.coordinator.turn import Turn
 class Draft:
     """What a request will write, and the values that it computes on its way.
 
-    ``group``: as it is before the request's records, maybe not registered yet.
+    ``group``: as it is before the request's records, maybe not registered yet.  ``are_equal`` None:
+    as of the group.
     """
 
-    __slots__ = ("epoch", "group", "records", "rules", "turn")
+    __slots__ = ("are_equal", "epoch", "group", "records", "rules", "turn")
 
     def __init__(self, turn: Turn, group: ConsumerGroup, records: list[GroupRecord]) -> None:
         assert turn.era.modern is not None
@@ -23,6 +24,7 @@ class Draft:
         self.group = group
         self.records = records
         self.epoch = group.epoch
+        self.are_equal: bool | None = None  # whether all members subscribe to the same topics
 
     @property
     def group_id(self) -> str:

@@ -70,7 +70,11 @@ class ConsumerGroup(ModernGroup):
 
     __slots__ = (
         "_classic_count",
+        "_name_counts",
         "_partition_epochs",
+        "_regex_counts",
+        "_regex_topics",
+        "are_equal",
         "has_partition_metadata",
         "members",
         "order",
@@ -94,6 +98,10 @@ class ConsumerGroup(ModernGroup):
         self.has_partition_metadata = False  # a record of type 4, to be removed
         self._partition_epochs: dict[tuple[str, int], int] = {}
         self._classic_count = 0
+        self._name_counts: dict[str, int] = {}  # members by topic that they name
+        self._regex_counts: dict[str, int] = {}  # members by regular expression
+        self._regex_topics: dict[str, int] = {}  # regular expressions by topic that they match
+        self.are_equal = True  # as of the last change of a member
 
     # -- changes
 
@@ -106,11 +114,12 @@ class ConsumerGroup(ModernGroup):
         self.members[member.member_id] = member
         if member.instance_id is not None:
             self.static_members[member.instance_id] = member.member_id
-        self._classic_count += member.classic is not None
+        self._count(member, 1)
         for owned in (member.assigned, member.pending):
             for topic_id, partitions in owned.items():
                 for partition in partitions:
                     self._partition_epochs[topic_id, partition] = member.epoch
+        self.are_equal = self._has_equal_subscriptions()
 
     def drop_member(self, member_id: str) -> None:
         member = self.members.pop(member_id)
@@ -119,9 +128,38 @@ class ConsumerGroup(ModernGroup):
         instance_id = member.instance_id
         if instance_id is not None and self.static_members.get(instance_id) == member_id:
             del self.static_members[instance_id]
+        self.are_equal = self._has_equal_subscriptions()
+
+    def put_regex(self, regex: str, resolved: ResolvedRegex | None) -> None:
+        """Set the topics of a regular expression; None removes it."""
+        before = self.regexes.pop(regex, None)
+        if before is not None:
+            _add(self._regex_topics, before.topics, -1)
+        if resolved is not None:
+            self.regexes[regex] = resolved
+            _add(self._regex_topics, resolved.topics, 1)
+
+    def _count(self, member: ConsumerMember, by: int) -> None:
+        self._classic_count += by * (member.classic is not None)
+        _add(self._name_counts, member.topics, by)
+        if member.regex:
+            _add(self._regex_counts, (member.regex,), by)
+
+    def _has_equal_subscriptions(self) -> bool:
+        """Whether all members subscribe to the same topics, as Kafka tells it by counting.
+
+        It counts topics of regular expressions that nobody uses until their tombstone comes.
+        """
+        size = len(self.members)
+        if not self._regex_counts:
+            named = all([count == size for count in self._name_counts.values()])
+            return named and self._regex_topics.keys() <= self._name_counts.keys()
+        is_common = list(self._regex_counts.values()) == [size]
+        is_single = all([count == 1 for count in self._regex_topics.values()])
+        return is_common and is_single and not self._name_counts
 
     def _release(self, member: ConsumerMember) -> None:
-        self._classic_count -= member.classic is not None
+        self._count(member, -1)
         for owned in (member.assigned, member.pending):
             for topic_id, partitions in owned.items():
                 for partition in partitions:
@@ -165,21 +203,18 @@ class ConsumerGroup(ModernGroup):
         return member.topics if resolved is None else member.topics | resolved.topics
 
     def subscribed_topics(self) -> set[str]:
-        topics: set[str] = set()
-        for member in self.members.values():
-            topics |= member.topics
-        for resolved in self.regexes.values():
-            topics |= resolved.topics
-        return topics
+        return self._name_counts.keys() | self._regex_topics.keys()
 
     def subscribes_to(self, topic: str) -> bool:
-        return any(topic in member.topics for member in self.members.values()) or any(
-            topic in resolved.topics for resolved in self.regexes.values()
-        )
+        return topic in self._name_counts or topic in self._regex_topics
+
+    @property
+    def regex_counts(self) -> Mapping[str, int]:
+        """How many members subscribe by each regular expression."""
+        return self._regex_counts
 
     def regex_count(self, regex: str) -> int:
-        """How many members subscribe by this regular expression."""
-        return sum([member.regex == regex for member in self.members.values()])
+        return self._regex_counts.get(regex, 0)
 
     # -- classic members
 
@@ -233,3 +268,13 @@ class ConsumerGroup(ModernGroup):
             (member_id, member.epoch, member.state.name)
             for member_id, member in sorted(self.members.items())
         ]
+
+
+def _add(counts: dict[str, int], keys: Iterable[str], by: int) -> None:
+    """Count keys; those with 0 go."""
+    for key in keys:
+        count = counts.get(key, 0) + by
+        if count:
+            counts[key] = count
+        else:
+            counts.pop(key, None)

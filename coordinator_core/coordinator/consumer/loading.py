@@ -96,7 +96,9 @@ def _replay_regex(turn: Turn, key: Fields, value: Fields | None) -> None:
         if value is not None:
             topics = frozenset(value["topics"])
             resolved = ResolvedRegex(topics, value["version"], value["timestamp"])
-        _put(turn, group.regexes, key["regular_expression"], resolved)
+        regex, before = key["regular_expression"], group.regexes.get(key["regular_expression"])
+        group.put_regex(regex, resolved)
+        turn.reverts.append(lambda: group.put_regex(regex, before))
 
 
 def _put(turn: Turn, mapping: dict[str, Any], key: str, value: Any) -> None:

@@ -61,7 +61,8 @@ def change_of(draft: Draft, before: ConsumerMember, after: ConsumerMember) -> Re
         return RegexChange.NONE
     if before.regex and group.regex_count(before.regex) == 1:
         draft.records.append(regex_tombstone(draft.group_id, before.regex))
-    if not after.regex or after.regex in group.regexes:
+    is_resolved = after.regex in group.regexes
+    if is_resolved or (not after.regex and draft.rules.bumps_for_dropped_regexes):
         return RegexChange.RESOLVED
     return RegexChange.CHANGED
 
@@ -78,7 +79,7 @@ def resolve_later(draft: Draft, before: ConsumerMember, after: ConsumerMember) -
     turn, group = draft.turn, draft.group
     is_new = bool(after.regex) and before.regex != after.regex
     is_new = is_new and group.regex_count(after.regex) == 0
-    counts = _counts(group)
+    counts = dict(group.regex_counts)
     if not is_new and not counts:
         return
     last = next(iter(group.regexes.values()), None)
@@ -100,14 +101,6 @@ def resolve_later(draft: Draft, before: ConsumerMember, after: ConsumerMember) -
     )
     if is_due and regexes:
         _schedule(turn, group.group_id, regexes)
-
-
-def _counts(group: ConsumerGroup) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for member in group.members.values():
-        if member.regex:
-            counts[member.regex] = counts.get(member.regex, 0) + 1
-    return counts
 
 
 def _schedule(turn: Turn, group_id: str, regexes: list[str]) -> None:

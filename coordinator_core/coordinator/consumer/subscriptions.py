@@ -112,6 +112,7 @@ def update_epoch(draft: Draft, subscriptions: Subscriptions, *, bumps: bool) -> 
     metadata_hash = turn.image.group_hash(subscriptions.topics())
     if bumps or metadata_hash != group.metadata_hash:
         bump(draft, metadata_hash)
+    draft.are_equal = subscriptions.are_equal()
     group.refreshed(turn.now_ms + REFRESH_MS, draft.epoch)
     if group.has_partition_metadata:
         draft.records.append(partition_metadata_tombstone(group.group_id))

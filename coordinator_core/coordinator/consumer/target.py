@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from coordinator_core.assignors.model import Member, TopicPartition, Topics
 from coordinator_core.assignors.range import assign_on_server
@@ -11,7 +12,6 @@ from coordinator_core.coordinator.consumer.draft import Draft
 from coordinator_core.coordinator.consumer.group import ConsumerMember, Partitions
 from coordinator_core.coordinator.consumer.records import member_target_record, target_record
 from coordinator_core.coordinator.consumer.subscriptions import (
-    Subscriptions,
     next_assignor,
     with_member,
 )
@@ -100,6 +100,7 @@ class _Assignment:
 
     __slots__ = (
         "_counts",
+        "_free",
         "_name",
         "_present",
         "_steps",
@@ -120,7 +121,9 @@ class _Assignment:
         self._present = present
         name = next_assignor(draft.group, after, default_assignor(turn))
         turn.modern_event("TARGET_COMPUTED", draft.group_id, epoch=draft.epoch, assignor=name)
-        are_equal = Subscriptions(draft.group, members).are_equal()
+        are_equal = draft.are_equal
+        if are_equal is None:
+            are_equal = draft.group.are_equal
         by_id = {member.member_id: member for member in members}
         specs = [
             _spec(draft, by_id[member_id], present.get(member_id, {}))
@@ -133,12 +136,17 @@ class _Assignment:
             for spec in specs
         }
         self._steps: list[unequal.Step] = []
+        self._free: list[tuple[str, int]] | None = None
         if name == "range":
             self._name = name
+            if are_equal:  # those of the first member count for all
+                first = min(specs, key=_range_order)
+                specs = [spec._replace(topics=first.topics) for spec in specs]
             assigned = assign_on_server(_topics(turn, specs, in_order_of_ids), specs)
         elif are_equal:
             self._name = "equal"
-            assigned = equal.assign(_topics(turn, specs, in_order_of_copied_ids), specs)
+            topics = _topics(turn, specs[:1], in_order_of_copied_ids)
+            assigned = equal.assign(topics, specs)
         else:
             self._name = "unequal"
             topics = _topics(turn, specs, in_order_of_uuids)
@@ -169,24 +177,46 @@ class _Assignment:
     def _filled(self, member_id: str) -> HashTable[str, IntSet]:
         """With equal subscriptions: first partitions go, then free ones come in order."""
         copy, target = self._copy(member_id), self.targets[member_id]
-        for topic_id in copy.keys():
-            for partition in copy[topic_id].keys():
-                if partition not in target.get(topic_id, ()):
-                    copy[topic_id].remove(partition)
+        before = self._present.get(member_id, {})
+        for topic_id, partitions in before.items():
+            for partition in partitions - target.get(topic_id, frozenset()):
+                copy[topic_id].remove(partition)
             if topic_id not in target:
                 copy.remove(topic_id)
-        before = self._present.get(member_id, {})
-        for topic_id in in_order_of_copied_ids(self._topics):
-            for partition in sorted(
-                target.get(topic_id, frozenset()) - before.get(topic_id, frozenset())
-            ):
+        if self._free is None:
+            self._free = self._free_partitions()
+        for topic_id, partition in self._free:
+            if partition in target.get(topic_id, ()) and partition not in before.get(topic_id, ()):
                 copy.compute_if_absent(topic_id, IntSet).add(partition)
         return copy
+
+    def _free_partitions(self) -> list[tuple[str, int]]:
+        """With equal subscriptions: partitions in the order in which they are handed out.
+
+        First those that nobody had, then those that members give up.
+        """
+        had: set[tuple[str, int]] = set()
+        given_up: list[tuple[str, int]] = []
+        for member_id in self._counts:
+            before, target = self._present.get(member_id, {}), self.targets[member_id]
+            for topic_id in in_order_of_ids(before):
+                for partition in in_order_of_ints(sorted(before[topic_id])):
+                    had.add((topic_id, partition))
+                    if partition not in target.get(topic_id, ()):
+                        given_up.append((topic_id, partition))
+        by_id = self._turn.image.by_id
+        free = [
+            (topic_id, partition)
+            for topic_id in in_order_of_copied_ids(self._topics)
+            for partition in range(by_id[topic_id].partitions)
+            if (topic_id, partition) not in had
+        ]
+        return free + given_up
 
     def _stepped(self, member_id: str) -> HashTable[str, IntSet]:
         """With unequal subscriptions: the steps of filling and balancing."""
         copy, by_name = self._copy(member_id), self._turn.image.topics
-        for topic_id in copy.keys():
+        for topic_id in list(copy):
             if topic_id not in self._subscribed[member_id]:
                 copy.remove(topic_id)
         own = list(self._counts).index(member_id)
@@ -197,13 +227,19 @@ class _Assignment:
                 if not len(copy[topic_id]):
                     copy.remove(topic_id)
             if step.member == own:
-                capacity = self._capacity_of_new(topic_id)
-                copy.compute_if_absent(topic_id, lambda: IntSet((), capacity)).add(step.partition)
+                make = partial(IntSet, (), self._capacity_of_new(topic_id))
+                copy.compute_if_absent(topic_id, make).add(step.partition)
         return copy
 
     def _capacity_of_new(self, topic_id: str) -> int:
         most = -(-self._turn.image.by_id[topic_id].partitions // self._topics[topic_id])
         return table_size_for(int(most / LOAD_FACTOR + 1))
+
+
+def _range_order(member: Member) -> tuple[bool, str]:
+    """Static members by instance id come before dynamic ones by member id."""
+    is_dynamic = member.instance_id is None
+    return is_dynamic, member.member_id if member.instance_id is None else member.instance_id
 
 
 def _spec(draft: Draft, member: ConsumerMember, present: Partitions) -> Member:
