@@ -14,8 +14,9 @@ The tables of a lake come in three layers; `schemas/tables` defines them, one fi
   bronze rows one by one; timeline puts all events of a group in one order; generations,
   generation_members and assignments have one row per generation, per member of a generation and per
   assigned partition.
-- Gold: results.  churn, rebalance_latency, rebalance_causes, ownership_gaps, assignor_quality,
-  incident_replay, process_lives, what_if, advice, and the SQL views in `schemas/views`.
+- Gold: results.  churn, rebalance_latency, rebalance_causes, ownership_gaps, episodes,
+  assignor_quality, incident_replay, process_lives, what_if, advice, and the SQL views in
+  `schemas/views`.
 
 A deleted group can be created again, and its generations then start at 1 again.  So a generation
 is identified by (cluster_id, group_id, incarnation, generation), see `jobs.lake.keys`.  A record is
@@ -34,6 +35,7 @@ order:
     generations, generation_members, assignments          timeline, records -> generations
     churn, rebalance_latency, rebalance_causes            what changed, how long it took, why
     ownership_gaps      times in which a partition had no owner
+    episodes            rebalances by root cause
     group_days          facts about this date that a run for a later date needs
     assign_partitions   the assignors run again on each generation -> assignor_quality
     incident_replay     each group through the coordinator model, compared with production

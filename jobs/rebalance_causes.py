@@ -6,7 +6,7 @@ writes  rebalance_causes   one row per cause
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from coordinator_core.lives.processes import COMMIT_SLACK_MS, RESTART_MS
@@ -63,7 +63,7 @@ def rebalance_causes(
     # A small result that all branches below use: the checkpoint truncates its plan.
     with_process = _with_process(causes, generation_members)
     named = computed(with_process.join(seen, on=[*GENERATION_KEY, "member_id"], how="left"))
-    slow = _slow_before_leaving(named, assignments, committed_offsets)
+    slow = _slow_before_leaving(named, generations, assignments, committed_offsets)
     examined = named.join(slow, on=MEMBER_KEY, how="left").join(
         _fenced_after_replacement(timeline), on=[*INCARNATION_KEY, "replaces"], how="left"
     )
@@ -82,6 +82,7 @@ def _with_process(causes: DataFrame, generation_members: DataFrame) -> DataFrame
         "client_id",
         "client_host",
         "process",
+        "session_timeout_ms",
         "rebalance_timeout_ms",
         F.col("generation").alias("last_generation"),
         F.when(is_first, F.lit(0)).otherwise(F.col("generation")).alias("valid_from"),
@@ -223,36 +224,88 @@ def _other_triggers(generations: DataFrame, members: DataFrame) -> DataFrame:
 
 
 def _slow_before_leaving(
-    causes: DataFrame, assignments: DataFrame, committed_offsets: DataFrame
+    causes: DataFrame,
+    generations: DataFrame,
+    assignments: DataFrame,
+    committed_offsets: DataFrame,
 ) -> DataFrame:
-    """Members that left max.poll.interval.ms after the last commit for a partition they owned.
+    """Members that left max.poll.interval.ms after the last commit for a partition they owned, and
+    static members that took their own place later than that, although their session lasted.
 
     A commit in an aborted transaction counts as well: it shows that the member was running.
     """
-    leaves = causes.where(
-        f"cause = 'LEAVE' AND rebalance_timeout_ms BETWEEN 1 AND {LONGEST_POLL_MS}"
+    ended = causes.where(
+        "cause IN ('LEAVE', 'STATIC_REPLACED')"
+        f" AND rebalance_timeout_ms BETWEEN 1 AND {LONGEST_POLL_MS}"
     ).select(
-        *MEMBER_KEY, "event_time", "rebalance_timeout_ms",
-        F.col("last_generation").alias("generation"),
+        *MEMBER_KEY, "process", "cause", "event_time", "rebalance_timeout_ms",
+        "session_timeout_ms", F.col("last_generation").alias("generation"),
     )  # fmt: skip
-    owned = assignments.where(F.col("assignor") == ACTUAL).select(
-        *GENERATION_KEY, "member_id", *PARTITION_KEY
-    )
     commits = committed_offsets.where("NOT tombstone").select(
         *GROUP_KEY, *PARTITION_KEY, F.col("append_time").alias("committed")
     )
     last = (
-        leaves.join(owned, on=[*GENERATION_KEY, "member_id"], how="inner")
+        _with_partitions(ended, assignments)
+        .join(_rebalance_times(generations), on=GENERATION_KEY, how="left")
         .join(commits, on=[*GROUP_KEY, *PARTITION_KEY], how="inner")
-        .where("committed <= event_time")
-        .groupBy(*MEMBER_KEY, "event_time", "rebalance_timeout_ms")
+        .where("committed <= event_time AND (NOT is_new OR committed >= stable_time)")
+        .groupBy(*ended.columns, "preparing_time", "stable_time")
         .agg(F.max("committed").alias("committed"))
     )
-    gap_ms = F.unix_millis("event_time") - F.unix_millis("committed")
-    beyond_poll = F.abs(gap_ms - F.col("rebalance_timeout_ms")) <= COMMIT_SLACK_MS
-    return last.where(beyond_poll & (gap_ms > COMMIT_SLACK_MS)).select(
-        *MEMBER_KEY, F.lit(True).alias("was_slow")
+    return last.where(_shows_slow_poll()).select(*MEMBER_KEY, F.lit(True).alias("was_slow"))
+
+
+def _with_partitions(ended: DataFrame, assignments: DataFrame) -> DataFrame:
+    """Each member with the partitions of its last generation; ``is_new``: another process had the
+    partition in the previous one, and committed for it.
+    """
+    actual = assignments.where(F.col("assignor") == ACTUAL)
+    owned = actual.select(*GENERATION_KEY, "process", *PARTITION_KEY)
+    previous = actual.select(
+        *INCARNATION_KEY,
+        (F.col("generation") + 1).alias("generation"),
+        *PARTITION_KEY,
+        F.col("process").alias("previous_process"),
     )
+    of_members = ended.join(owned, on=[*GENERATION_KEY, "process"], how="inner")
+    is_new = F.coalesce(F.col("previous_process") != F.col("process"), F.lit(False))
+    return of_members.join(
+        previous, on=[*GENERATION_KEY, *PARTITION_KEY], how="left"
+    ).withColumn("is_new", is_new)  # fmt: skip
+
+
+def _rebalance_times(generations: DataFrame) -> DataFrame:
+    """When each rebalance began, with a superseded one before it, and when it ended."""
+    before = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
+    superseded = F.when(F.col("outcome") == "superseded", F.col("preparing_time"))
+    began = F.coalesce(F.lag(superseded).over(before), "preparing_time")
+    return generations.select(*GENERATION_KEY, began.alias("preparing_time"), "stable_time")
+
+
+def _shows_slow_poll() -> Column:
+    """A member commits nothing while it does not poll, nor during a rebalance."""
+    ended, committed, prepared = (
+        F.unix_millis(name) for name in ("event_time", "committed", "preparing_time")
+    )
+    poll_ms, session_ms = F.col("rebalance_timeout_ms"), F.col("session_timeout_ms")
+    polled = ended - poll_ms
+    in_rebalance = (prepared <= polled + COMMIT_SLACK_MS) & (
+        F.unix_millis("stable_time") >= polled - COMMIT_SLACK_MS
+    )
+    # Spark's least ignores nulls.
+    earliest = F.least(polled, F.when(in_rebalance, prepared))
+    left = (
+        (ended - committed > COMMIT_SLACK_MS)
+        & (committed >= earliest - COMMIT_SLACK_MS)
+        & (committed <= polled + COMMIT_SLACK_MS)
+    )
+    # It kept sending heartbeats: otherwise its session would have expired.
+    replaced = (
+        (committed <= polled)
+        & (ended - committed >= session_ms + COMMIT_SLACK_MS)
+        & (committed >= polled - poll_ms - COMMIT_SLACK_MS)
+    )
+    return F.when(F.col("cause") == "LEAVE", left).otherwise(replaced)
 
 
 def _fenced_after_replacement(timeline: DataFrame) -> DataFrame:
@@ -306,6 +359,7 @@ def _with_story(causes: DataFrame, churn: DataFrame) -> DataFrame:
     )
     arrival = (
         F.when((F.col("cause") == "STATIC_REPLACED") & F.col("was_alive"), "takeover")
+        .when((F.col("cause") == "STATIC_REPLACED") & F.col("was_slow"), "slow_poll")
         .when(F.col("cause") == "STATIC_REPLACED", "restart")
         .when((F.col("earlier_arrivals") > 0) | F.col("was_seen"), "return")
         .otherwise("start")
@@ -327,7 +381,8 @@ def _with_story(causes: DataFrame, churn: DataFrame) -> DataFrame:
         .when(F.col("cause").isin(*REJOINS), rejoin)
     )
     evidence = F.when(
-        F.coalesce("was_slow", F.lit(False)) & (F.col("cause") == "LEAVE"), "commits"
+        F.coalesce("was_slow", F.lit(False)) & F.col("cause").isin("LEAVE", "STATIC_REPLACED"),
+        "commits",
     ).otherwise(F.col("evidence"))
     return (
         compared.join(changes, on=GENERATION_KEY, how="left")
@@ -392,6 +447,9 @@ def _numbered(causes: DataFrame) -> DataFrame:
         "instance_id",
         "client_id",
         "client_host",
+        "process",
+        "session_timeout_ms",
+        "rebalance_timeout_ms",
         "reason",
         "client_reason",
         "evidence",

@@ -248,6 +248,28 @@ LAWS = [
             USING (cluster_id, group_id, incarnation, generation, topic, partition, process)""",
     ),
     Law(
+        "each rebalance is in exactly one episode",
+        ("generations", "episodes"),
+        """
+        WITH explained AS (
+            SELECT cluster_id, group_id, incarnation, generation, COUNT(*) AS n
+            FROM (SELECT cluster_id, group_id, incarnation, UNNEST(generations) AS generation
+                  FROM episodes) GROUP BY ALL),
+        -- Retention may have deleted an episode that began before the oldest date.
+        cut AS (
+            SELECT cluster_id, group_id, incarnation, MIN(event_date) AS oldest FROM generations
+            GROUP BY ALL HAVING MIN(generation) > 1)
+        SELECT g.cluster_id, g.group_id || ' generation ' || g.generation, '1 episode',
+            COALESCE(n, 0) || ' episodes'
+        FROM generations g
+        ANTI JOIN cut c ON c.cluster_id = g.cluster_id AND c.group_id = g.group_id
+            AND c.incarnation = g.incarnation AND c.oldest = g.event_date
+        LEFT JOIN explained e
+            ON e.cluster_id = g.cluster_id AND e.group_id = g.group_id
+            AND e.incarnation = g.incarnation AND e.generation = g.generation
+        WHERE COALESCE(n, 0) <> 1""",
+    ),
+    Law(
         "every record is from a file in ingested_files",
         ("ingested_files", "offsets_records"),
         """

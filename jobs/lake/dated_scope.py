@@ -8,7 +8,7 @@ names both generations (see `jobs.lake`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -117,10 +117,12 @@ class DatedScope:
     def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
         return self.lake.read(table).where(self._dated(before, after))
 
-    def read_recent(self, table: str) -> DataFrame:
+    def read_recent(self, table: str, *, time: str | None = None) -> DataFrame:
         touched = self.touched
         dates = touched.dates | {day - _DAY for day in touched.dates if day > TIMELESS}
-        rows = self.lake.read(table).where(f"event_date IN {dates_in(dates)}")
+        columns = ["event_date"] if time is None else ["event_date", f"CAST({time} AS DATE)"]
+        recent = " OR ".join(f"{column} IN {dates_in(dates)}" for column in columns)
+        rows = self.lake.read(table).where(recent)
         return self._joined(rows, touched.groups.select(*GROUP_KEY), how="left_semi")
 
     def context_positions(self) -> DataFrame:
@@ -201,7 +203,7 @@ class DatedScope:
         elif "seq" in columns:
             is_open = F.col("seq") >= F.col("past.open_seq")
         else:
-            is_open = _is_at_or_after("open", "generation")
+            is_open = _is_at_or_after("open", _generation_in(columns))
         return F.coalesce(is_open, F.lit(True))
 
     def _forget(self, table: str) -> None:
@@ -316,11 +318,16 @@ class DatedScope:
         return f"({within}) OR event_date = DATE'{TIMELESS}'"
 
 
-def _is_in_context(columns: Iterable[str]) -> Column:
+def _is_in_context(columns: Sequence[str]) -> Column:
     if "incarnation" not in columns:
         return F.lit(True)
-    generation = "current_generation" if "current_generation" in columns else "generation"
-    return F.coalesce(_is_at_or_after("context", generation), F.lit(True))
+    return F.coalesce(_is_at_or_after("context", _generation_in(columns)), F.lit(True))
+
+
+def _generation_in(columns: Sequence[str]) -> str:
+    """The column with the generation that decides whether a row is open."""
+    named = ("current_generation", "activity_last_generation", "generation")
+    return next(name for name in named if name in columns)
 
 
 def _is_at_or_after(position: str, generation: str) -> Column:

@@ -9,6 +9,7 @@ soon as no job that writes one of them is waiting or running, at most two at a t
   timeline                            all events of a group in one order
   generations, generation_members, assignments, churn, rebalance_latency, rebalance_causes,
   ownership_gaps
+  episodes                            the root causes of rebalances
   group_days                          facts about each group's past, for runs of later dates
   assign_partitions                   re-runs the assignors
 

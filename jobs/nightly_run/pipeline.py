@@ -32,6 +32,7 @@ JOBS = [
     "rebalance_latency",
     "rebalance_causes",
     "ownership_gaps",
+    "episodes",
     "group_days",
     "assign_partitions",
 ]

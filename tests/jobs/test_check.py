@@ -149,6 +149,13 @@ SOUND = {
                "generation": 1},
         GAP | {"from_time": T + 9333, "unowned_ms": 167},
     ],
+    "episodes": [
+        {"group_id": "g", "incarnation": 1, "activity_time": T + 1000, "episode": 1,
+         "kind": "group_start", "from_time": T + 1000, "to_time": T + 9500, "processes": ["m"],
+         "hosts": [], "first_generation": 1, "last_generation": 2, "generations": [1, 2],
+         "rebalances": 1, "unowned_partition_ms": 0, "summary": "", "evidence": "log",
+         "confidence": 1.0, "activity_last_generation": 2}
+    ],
     "assignor_quality": [FIRST_GENERATION | {"assignor": "actual", "partitions_assigned": 1}],
     "runs": [{"run_id": "r", "step": "nightly", "started_at": T, "seconds": 1.0,
               "outcome": "done", "bronze_versions": VERSIONS}],
@@ -288,6 +295,16 @@ BROKEN = {
     "a cause of a missing generation": (
         changed("rebalance_causes", 0, generation=8),
         [(EXISTING, "c", "g generation 8", "a generation", "none")],
+    ),
+    "a rebalance in no episode": (
+        changed("episodes", 0, generations=[1]),
+        [("each rebalance is in exactly one episode", "c", "g generation 2", "1 episode",
+          "0 episodes")],
+    ),
+    "a rebalance in two episodes": (
+        added("episodes", SOUND["episodes"][0] | {"episode": 2, "generations": [1]}),
+        [("each rebalance is in exactly one episode", "c", "g generation 1", "1 episode",
+          "2 episodes")],
     ),
     "a record under another date": (
         changed("offsets_records", 0, append_time=T - 1),

@@ -1,0 +1,258 @@
+"""The root causes of rebalances: rolling deployments, lost processes, slow polls, scaling, ...
+
+reads   generations, churn, rebalance_latency, rebalance_causes, generation_members, ownership_gaps,
+        group_metadata
+writes  episodes   one row per episode
+
+coordinator_core.episodes infers them, one group at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from coordinator_core.episodes import (
+    Cause,
+    Episode,
+    Gap,
+    Rebalance,
+    infer_episodes,
+    summary,
+    unowned_ms_of,
+)
+from jobs.engine.union import union_of
+from jobs.lake.keys import GENERATION_KEY, GROUP_KEY
+from jobs.lake.scope import RunScope
+from jobs.lake.tables import schema_of
+
+READS = (
+    "generations",
+    "churn",
+    "rebalance_latency",
+    "rebalance_causes",
+    "generation_members",
+    "ownership_gaps",
+    "group_metadata",
+)
+# The time of rows whose event_date may be that of an older generation.
+TIMES = {"rebalance_causes": "event_time", "ownership_gaps": "to_time"}
+
+Row = dict[str, Any]
+
+
+def episodes(
+    generations: DataFrame,
+    churn: DataFrame,
+    rebalance_latency: DataFrame,
+    rebalance_causes: DataFrame,
+    generation_members: DataFrame,
+    ownership_gaps: DataFrame,
+    group_metadata: DataFrame,
+) -> DataFrame:
+    schema = schema_of("episodes")
+    rows = union_of(
+        _named(_rebalances(generations, churn, rebalance_latency, generation_members), "rebalance"),
+        _named(_causes(rebalance_causes, _kept_states(group_metadata)), "cause"),
+        _named(_gaps(ownership_gaps), "gap"),
+    )
+    grouped = rows.groupBy(*GROUP_KEY)
+    return grouped.applyInArrow(_of_group(to_arrow_schema(schema, timezone="UTC")), schema)
+
+
+def _named(rows: DataFrame, name: str) -> DataFrame:
+    return rows.withColumn("row", F.lit(name))
+
+
+def _rebalances(
+    generations: DataFrame, churn: DataFrame, latency: DataFrame, members: DataFrame
+) -> DataFrame:
+    of_host = members.where("client_host IS NOT NULL")
+    hosts = of_host.groupBy(*GENERATION_KEY, "client_host").agg(F.sum(F.lit(1)).alias("number"))
+    by_host = hosts.groupBy(*GENERATION_KEY).agg(
+        F.collect_list(F.struct("client_host", "number")).alias("hosts")
+    )
+    counts = churn.select(*GENERATION_KEY, "partitions_moved", "members_retained", "members_gone")
+    phases = latency.select(*GENERATION_KEY, "end_time", "total_ms", "round")
+    had_nobody = (F.col("members_retained") == 0) & (F.col("members_gone") == 0)
+    first_seen = F.col("gap_before").isNull() & (F.col("generation") > 1)
+    joined = generations.join(counts, on=GENERATION_KEY, how="left").join(
+        phases, on=GENERATION_KEY, how="left"
+    )
+    # A record without a time has the date 1970-01-01.
+    dated = F.col("event_date").cast("timestamp")
+    # Nulls get their defaults in `_rebalance`: a column that is never null makes another type of
+    # struct, which the embedded engine cannot unite with nulls.
+    begin = F.coalesce("preparing_time", "joined_time", "stable_time", "ended_time", dated)
+    end = F.coalesce("end_time", "stable_time", "joined_time", "ended_time", "preparing_time")
+    return joined.join(by_host, on=GENERATION_KEY, how="left").select(
+        *GENERATION_KEY,
+        _ms(begin, "from_ms"),
+        F.greatest(F.unix_millis(begin), F.coalesce(F.unix_millis(end), F.lit(0))).alias("to_ms"),
+        "outcome",
+        F.col("total_ms").alias("not_stable_ms"),
+        "partitions_moved",
+        "member_count",
+        (F.col("round") > 1).alias("continues"),
+        ((F.col("generation") == 1) | (had_nobody & ~first_seen)).alias("was_empty"),
+        first_seen.alias("is_first_seen"),
+        "hosts",
+    )  # fmt: skip
+
+
+def _causes(causes: DataFrame, kept_states: DataFrame) -> DataFrame:
+    return causes.join(kept_states, on=[*GROUP_KEY, "member_id"], how="left").select(
+        *GENERATION_KEY,
+        "cause_seq",
+        _ms(F.col("event_time"), "at_ms"),
+        "role",
+        "cause",
+        "story",
+        "member_id",
+        "instance_id",
+        "client_id",
+        "client_host",
+        "process",
+        "client_reason",
+        "evidence",
+        "session_timeout_ms",
+        "rebalance_timeout_ms",
+        "kept_state",
+    )
+
+
+def _kept_states(group_metadata: DataFrame) -> DataFrame:
+    """Whether a member was one before, under another id, by its first subscription: the Java
+    client's cooperative-sticky assignor remembers its last generation, -1 in a new process.
+    """
+    records = group_metadata.where("protocol = 'cooperative-sticky'").select(
+        *GROUP_KEY, "log_offset", F.explode("members").alias("member")
+    )
+    topics = F.col("member.subscribed_topics")
+    # Version, number of topics, and each topic with its length precede the user data.
+    at = 6 + 2 * F.size(topics) + F.octet_length(F.array_join(topics, ""))
+    user_data = F.hex("member.subscription").substr(2 * at + 1, F.lit(16))
+    generation = F.when(F.substring(user_data, 1, 8) == "00000004", F.substring(user_data, 9, 8))
+    first = records.select(
+        *GROUP_KEY, "log_offset", F.col("member.member_id").alias("member_id"),
+        (generation != "FFFFFFFF").alias("kept_state"),
+    )  # fmt: skip
+    return first.groupBy(*GROUP_KEY, "member_id").agg(
+        F.min_by("kept_state", "log_offset").alias("kept_state")
+    )
+
+
+def _gaps(ownership_gaps: DataFrame) -> DataFrame:
+    end = ["incarnation", "generation", "to_time"]
+    ended = ownership_gaps.groupBy(*GROUP_KEY, *end).agg(
+        F.min("from_time").alias("from_time"), F.sum("unowned_ms").alias("unowned_ms")
+    )
+    return ended.select(
+        *GROUP_KEY,
+        "incarnation",
+        "generation",
+        _ms(F.col("from_time"), "from_ms"),
+        _ms(F.col("to_time"), "to_ms"),
+        "unowned_ms",
+    )
+
+
+def _ms(time: Column, name: str) -> Column:
+    return F.unix_millis(time).alias(name)
+
+
+def _of_group(schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
+    """Infers one group; ``schema`` comes from the driver, as workers have no SparkSession."""
+
+    def inferred(rows: pa.Table) -> pa.Table:
+        (keys,) = rows.select(GROUP_KEY).slice(0, 1).to_pylist()
+        return pa.Table.from_pylist([keys | row for row in rows_of_group(rows)], schema)
+
+    return inferred
+
+
+def rows_of_group(rows: pa.Table) -> Iterator[Row]:
+    """Rows of episodes without cluster and group."""
+    of: dict[str, list[Row]] = {"rebalance": [], "cause": [], "gap": []}
+    for row in rows.to_pylist():
+        of[row["row"]].append(row)
+    rebalances = sorted(of["rebalance"], key=_generation)
+    causes = sorted(of["cause"], key=lambda row: (*_generation(row), row["cause_seq"]))
+    inferred = infer_episodes(map(_rebalance, rebalances), map(_cause, causes))
+    unowned = unowned_ms_of(inferred, sorted(map(_gap, of["gap"]), key=str))
+    last: dict[int, int] = {}
+    for each in inferred:
+        generation = each.generation_span[1]
+        last[each.activity_ms] = max(generation, last.get(each.activity_ms, generation))
+    for each, unowned_ms in zip(inferred, unowned, strict=True):
+        yield _row(each, unowned_ms) | {"activity_last_generation": last[each.activity_ms]}
+
+
+def _generation(row: Row) -> tuple[int, int]:
+    return row["incarnation"], row["generation"]
+
+
+def _rebalance(row: Row) -> Rebalance:
+    hosts = sorted((each["client_host"], each["number"]) for each in row["hosts"] or ())
+    return Rebalance(**_fields(row, Rebalance) | {"hosts": hosts})
+
+
+def _cause(row: Row) -> Cause:
+    absent: Row = {"at_ms": None, "story": None}
+    return Cause(**absent | _fields(row, Cause))
+
+
+def _gap(row: Row) -> Gap:
+    absent: Row = {"generation": None, "to_ms": None}
+    return Gap(**absent | _fields(row, Gap))
+
+
+def _fields(row: Row, of: type[Rebalance | Cause | Gap]) -> Row:
+    """The row's values of this type's fields; a null has the field's default."""
+    return {name: row[name] for name in of._fields if row.get(name) is not None}
+
+
+def _row(each: Episode, unowned_ms: int) -> Row:
+    first, last = each.generation_span
+    return {
+        "incarnation": each.incarnation,
+        "activity_time": _time(each.activity_ms),
+        "episode": each.number,
+        "event_date": _time(each.event_ms).date(),
+        "kind": each.kind.value,
+        "from_time": _time(each.from_ms),
+        "to_time": _time(each.to_ms),
+        "processes": each.processes,
+        "hosts": each.hosts,
+        "first_generation": first,
+        "last_generation": last,
+        "generations": each.generations,
+        "rebalances": each.stable_rebalances,
+        "not_stable_ms": each.not_stable_ms,
+        "unowned_partition_ms": unowned_ms,
+        "partitions_moved": each.partitions_moved,
+        "summary": summary(each, unowned_ms),
+        "evidence": each.evidence,
+        "confidence": each.confidence,
+    }
+
+
+def _time(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
+def run(scope: RunScope) -> None:
+    tables = {name: scope.read_recent(name, time=TIMES.get(name)) for name in READS}
+    scope.replace("episodes", episodes(**tables))
+
+
+if __name__ == "__main__":
+    from jobs.command_line.cli import main
+
+    main("episodes")

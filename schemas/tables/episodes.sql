@@ -1,0 +1,26 @@
+-- episodes: one row per episode: consecutive rebalances of a group with one root cause, and restarts that cost no rebalance. Each rebalance is in exactly one episode.
+-- Key: (cluster_id, group_id, activity_time, episode)
+-- Partitioned by: (cluster_id, event_date)
+-- Written by: jobs.episodes
+cluster_id               STRING        NOT NULL COMMENT 'cluster',
+group_id                 STRING        NOT NULL COMMENT 'consumer group',
+incarnation              INT           NOT NULL COMMENT 'incarnation of the group',
+activity_time            TIMESTAMP     NOT NULL COMMENT 'start of the activity that the episode is part of: rebalances with pauses of at most 15 minutes, within one incarnation; it ends at midnight UTC if it began an hour or more before',
+episode                  INT           NOT NULL COMMENT 'number of the episode within the activity, from 1, in order of the first events',
+event_date               DATE          NOT NULL COMMENT 'UTC date of the first event',
+kind                     STRING        NOT NULL COMMENT 'root cause: group_start, rolling_deployment (restart in place, or surge with new names), restart, whole_group_restart, shutdown, scale_out, scale_in, process_lost (killed, or session expired), host_lost (all processes of one of several hosts), process_frozen (session expired, and the process was back with its old state; also a network cut), slow_poll (max.poll.interval.ms exceeded), flapping_member (departs three times, each time within a minute of its return), instance_id_conflict, topic_change, configuration_change, coordinator_failover, unknown',
+from_time                TIMESTAMP     NOT NULL COMMENT 'start: the first event, or the time since which a process that was removed had sent no heartbeat or had not polled',
+to_time                  TIMESTAMP     NOT NULL COMMENT 'end of the last rebalance, or the last event',
+processes                ARRAY<STRING> NOT NULL COMMENT 'processes that were started, stopped, restarted or removed: the instance id, else the client id, with the host if several hosts have it, else the member id',
+hosts                    ARRAY<STRING> NOT NULL COMMENT 'addresses of these processes',
+first_generation         INT           NOT NULL COMMENT 'first generation; without rebalances, the current one',
+last_generation          INT           NOT NULL COMMENT 'last generation; other episodes may have generations in between',
+generations              ARRAY<INT>    NOT NULL COMMENT 'generations that the episode''s rebalances made, superseded and empty ones included',
+rebalances               INT           NOT NULL COMMENT 'rebalances that became Stable',
+not_stable_ms            BIGINT                 COMMENT 'ms not Stable in all these rebalances; null without a log',
+unowned_partition_ms     BIGINT        NOT NULL COMMENT 'partition downtime in ms, summed over partitions: the gaps of ownership_gaps that the episode''s rebalances and restarts ended',
+partitions_moved         INT                    COMMENT 'partitions whose owner changed to another process, summed over the rebalances; null without records',
+summary                  STRING        NOT NULL COMMENT 'the episode in one sentence',
+evidence                 STRING        NOT NULL COMMENT 'what shows the root cause: log, records, commits, or several of them, separated by +',
+confidence               DOUBLE        NOT NULL COMMENT '0 to 1: confidence that the kind is right',
+activity_last_generation INT           NOT NULL COMMENT 'last generation of the activity: a later run may still change its episodes while this generation is open (group_days)'

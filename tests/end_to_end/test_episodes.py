@@ -1,0 +1,207 @@
+"""Every action of the scripts that real processes played is an episode of the right kind.
+
+Each script was played on two broker versions by groups that differ in one setting.  What does not
+show on a broker is not expected: processes frozen for less than their session, static members that
+stop after the broker.  Static members that were killed and came back in time look restarted; a
+static member that stops looks lost.  A frozen dynamic process looks lost, unless its client sends
+its old state (`invoices-cooperative`).
+"""
+
+import shutil
+import tarfile
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from jobs.checks.check import broken_laws
+from tests.end_to_end.incident_lake import IncidentLake
+
+TWINS = Path(__file__).parents[1] / "data" / "twins"
+
+# 22 on: 1 to 6 restarted one after the other; 66 kill 2, back at 71; 82 kill 3, back at 97;
+# 116 kill 4 and 1, back at 118; 136 stop 6, back at 148; 158 slow 5 (35 s); 170 kill 2, back at 175
+DEPLOYED = """
+    group_start 1,2,3,4,5,6; rolling_deployment 1,2,3,4,5,6; process_lost 2; process_lost 3;
+    process_lost 1,4; restart 6; process_lost 2; slow_poll 5; shutdown 1,2,3,4,5,6"""
+# 22.7 on: 1 to 9 restarted in threes; 66.7 kill 2 and 3, back at 71.7; 82.7 kill 5, back at 97.7;
+# 116.7 kill 4, back at 118.7; 136.7 stop 9 and 8, back at 148.7; 158.7 slow 6 (35 s)
+IN_THREES = """
+    group_start 1,2,3,4,5,6,7,8,9; rolling_deployment 1,2,3,4,5,6,7,8,9; process_lost 2,3;
+    process_lost 5; process_lost 4; restart 8,9; slow_poll 6; shutdown 1,2,3,4,5,6,7,8,9"""
+# 25.4 on: 1 to 3 restarted; 68.4 kill 2, back at 73.4; 84.4 kill 3, back at 99.4; 118.4 kill 1,
+# back at 120.4; 150.4 slow 2 (35 s)
+JAVA = """
+    group_start 1,2,3; rolling_deployment 1,2,3; process_lost 2; process_lost 3; process_lost 1;
+    slow_poll 2; shutdown 1,2,3"""
+# 18, 25, 32 kill 1, each time back after 1 s; 42 slow 2 (35 s); 84 start 5; 86 start 6; 98 freeze 3
+# for 6 s; 112 freeze 4 for 16 s; 132 slow 1 (35 s); 140 stop 6; 176 stop all, back at 181
+FLAPPING = """
+    group_start 1,2,3,4; flapping_member 1; slow_poll 2; scale_out 5,6; process_lost 4; scale_in 6;
+    slow_poll 1; whole_group_restart 1,2,3,4,5; shutdown 1,2,3,4,5"""
+# 18.7, 25.7 kill 1 and 2, each time back after 1 s; 42.7 freeze 3 and 4 for 16 s; 66.7 start 8;
+# 67.7 start 9; 76.7 slow 5 (35 s); 120.7 freeze 6 for 6 s; 132.7 stop 9; 142.7, 149.7, 156.7 stop
+# 2, each time back after 1 s; 176.7 stop all, back at 181.7
+FLAPPING_TWICE = """
+    group_start 1,2,3,4,5,6,7; process_lost 1,2; process_lost 1,2; process_lost 3,4; scale_out 8,9;
+    slow_poll 5; scale_in 9; flapping_member 2; whole_group_restart 1,2,3,4,5,6,7,8;
+    shutdown 1,2,3,4,5,6,7,8"""
+# 20.4, 30.4 kill 1, each time back after 1.5 s; 44.4 slow 2 (35 s); 86.4 start 3; 104.4 freeze 1
+# for 16 s; 128.4 freeze 2 for 6 s; 140.4 stop 3; 177.4 stop all, back at 182.4
+FLAPPING_JAVA = """
+    group_start 1,2; process_lost 1; process_lost 1; slow_poll 2; scale_out 3; {frozen} 1;
+    scale_in 3; whole_group_restart 1,2; shutdown 1,2"""
+# p1 to p3 replaced by p1-v2 to p3-v2 that start first; p2-v2 frozen; p4 and p5 start and stop;
+# all stop, and are back after 4 s
+SURGE = """
+    group_start p1,p2,p3; rolling_deployment p1,p2,p3; process_lost p2-v2; scale_out p4,p5;
+    scale_in p4,p5; whole_group_restart p1-v2,p2-v2,p3-v2; shutdown p1-v2,p2-v2,p3-v2"""
+
+EXPECTED = {
+    "rolling-deploy-and-crash": {
+        "orders-base": DEPLOYED,
+        "orders-cooperative": DEPLOYED,
+        "orders-session": DEPLOYED,
+        "orders-delay": DEPLOYED,
+        "orders-static": """
+            group_start 1,2,3,4,5,6; rolling_deployment 1,2,3,4,5,6; restart 2; process_lost 3;
+            restart 1,4; process_lost 6; restart 2; slow_poll 5""",
+        "orders-static+session": """
+            group_start 1,2,3,4,5,6; rolling_deployment 1,2,3,4,5,6; restart 2; restart 3;
+            restart 1,4; restart 6; restart 2; slow_poll 5""",
+        "clicks-base": IN_THREES,
+        "clicks-cooperative": IN_THREES,
+        "clicks-static": """
+            group_start 1,2,3,4,5,6,7,8,9; rolling_deployment 1,2,3,4,5,6,7,8,9; restart 2,3;
+            process_lost 5; restart 4; process_lost 8,9; slow_poll 6""",
+        "invoices-base": JAVA,
+        "invoices-cooperative": JAVA,
+        "invoices-static": """
+            group_start 1,2,3; rolling_deployment 1,2,3; restart 2; process_lost 3; restart 1;
+            slow_poll 2""",
+    },
+    "flapping-and-slow-poll": {
+        "orders-base": FLAPPING,
+        "orders-cooperative": FLAPPING,
+        # the session outlasts the freeze
+        "orders-session": FLAPPING.replace("process_lost 4; ", ""),
+        # a slow static member sends no heartbeats: within a session it shows by its commits
+        "orders-static": """
+            group_start 1,2,3,4; restart 1; slow_poll 2; scale_out 5,6; process_lost 4;
+            process_lost 6; process_lost 1; whole_group_restart 1,2,3,4,5""",
+        "orders-static+session": """
+            group_start 1,2,3,4; restart 1; slow_poll 2; scale_out 5,6; process_lost 6;
+            slow_poll 1; whole_group_restart 1,2,3,4,5""",
+        "clicks-base": FLAPPING_TWICE,
+        "clicks-cooperative": FLAPPING_TWICE,
+        "clicks-static": """
+            group_start 1,2,3,4,5,6,7; restart 1,2; process_lost 3,4; scale_out 8,9; slow_poll 5;
+            process_lost 9; restart 2; whole_group_restart 1,2,3,4,5,6,7,8""",
+        "invoices-base": FLAPPING_JAVA.format(frozen="process_lost"),
+        "invoices-cooperative": FLAPPING_JAVA.format(frozen="process_frozen"),
+        "invoices-static": """
+            group_start 1,2; restart 1; slow_poll 2; scale_out 3; process_lost 1; process_lost 3;
+            whole_group_restart 1,2""",
+    },
+    "surge-freeze-and-autoscale": {
+        "g-base": SURGE,
+        "g-cooperative": SURGE,
+        "g-static": """
+            group_start p1,p2,p3; rolling_deployment p1,p2,p3; process_lost p2-v2;
+            scale_out p4,p5; process_lost p4,p5; whole_group_restart p1-v2,p2-v2,p3-v2""",
+    },
+}
+PLAYS = [
+    ("rolling-deploy-and-crash", "3.9.1"),
+    ("rolling-deploy-and-crash", "4.1.2"),
+    ("flapping-and-slow-poll", "3.9.1"),
+    ("flapping-and-slow-poll", "4.1.2"),
+    ("surge-freeze-and-autoscale", "4.1.2"),
+]
+# What the script of the demo's incidents did is in test_mixed_incidents.
+DEMO = {
+    "analytics-cooperative": """
+        group_start 1,2,3,4; slow_poll 2; scale_out 5,6; scale_in 6; shutdown 1,2,3,4,5""",
+    "audit-python": "group_start 1,2; slow_poll 1; scale_in 2; topic_change; shutdown 1",
+    "billing-eager": """
+        group_start 1,2,3,4,5,6; rolling_deployment 1,2,3,4,5,6; process_lost 3; scale_in 5,6;
+        shutdown 1,2,3,4""",
+    "inventory-static": """
+        group_start 1,2,3,4; rolling_deployment 1,2,3,4; process_lost 2; instance_id_conflict 1;
+        process_lost 1; shutdown 2,3,4""",
+    "reports-java": "group_start 1,2; process_lost 1; scale_out 3; shutdown 1,2,3",
+}
+SHOWN = """
+    SELECT group_id, kind, processes FROM episodes WHERE cluster_id = '{cluster}'
+    ORDER BY group_id, activity_time, episode"""
+
+
+@pytest.fixture(scope="module")
+def lake_of(tmp_path_factory, engine):
+    """``lake_of(script, version)``: its lake; the brokers of a script share no group."""
+
+    @cache
+    def written(script, version):
+        folder = tmp_path_factory.mktemp("play")
+        with tarfile.open(TWINS / f"{script}-{version}.tar.gz") as archive:
+            archive.extractall(folder / "plays", filter="data")
+        (folder / "logs").mkdir()
+        numbers = count()
+        for partition in sorted((folder / "plays").rglob("__consumer_offsets-*")):
+            shutil.copytree(partition, folder / "segments" / f"__consumer_offsets-{next(numbers)}")
+        for number, log in enumerate(sorted((folder / "plays").rglob("server*.log"))):
+            shutil.copy(log, folder / "logs" / f"{number}.log")
+        lake = IncidentLake(str(folder / "lake"), engine)
+        lake.run("c", folder / "segments", folder / "logs")
+        return lake
+
+    return written
+
+
+def episodes_of(lake, cluster):
+    """By group: each episode as ``kind processes``, without the processes' common name."""
+    by_group = {}
+    for group, kind, processes in lake.rows(SHOWN.format(cluster=cluster)):
+        names = ",".join(each if each[0] == "p" else each.split("-")[-1] for each in processes)
+        by_group.setdefault(group, []).append(f"{kind} {names}".strip())
+    return by_group
+
+
+def listed(text):
+    return [" ".join(each.split()) for each in text.split(";")]
+
+
+@pytest.mark.parametrize(("script", "version"), PLAYS)
+def test_every_action_is_an_episode_of_its_kind_and_none_is_invented(lake_of, script, version):
+    lake = lake_of(script, version)
+
+    expected = {group: listed(text) for group, text in EXPECTED[script].items()}
+    assert episodes_of(lake, "c") == expected
+    assert broken_laws(lake.root)[1] == []
+
+
+@pytest.mark.parametrize("cluster", ["kafka-3.9", "kafka-4.1"])
+def test_the_demo_has_the_episodes_of_its_script(demo, cluster):
+    assert episodes_of(demo, cluster) == {group: listed(text) for group, text in DEMO.items()}
+
+
+def test_figures_of_episodes_add_up_to_those_of_their_group(lake_of):
+    lake = lake_of("rolling-deploy-and-crash", "4.1.2")
+
+    differing = lake.rows("""
+        SELECT group_id, of_episodes, of_group FROM (
+            SELECT group_id, (SUM(rebalances), SUM(not_stable_ms), SUM(partitions_moved),
+                SUM(unowned_partition_ms)) AS of_episodes
+            FROM episodes GROUP BY group_id)
+        JOIN (
+            SELECT group_id, (COUNT(*) FILTER (outcome = 'stable'), SUM(total_ms),
+                SUM(partitions_moved), ANY_VALUE(unowned_ms)) AS of_group
+            FROM rebalance_latency JOIN churn
+                USING (cluster_id, group_id, incarnation, generation)
+            JOIN (SELECT group_id, SUM(unowned_ms) AS unowned_ms FROM ownership_gaps
+                  GROUP BY group_id) USING (group_id)
+            GROUP BY group_id) USING (group_id)
+        WHERE of_episodes <> of_group""")
+
+    assert differing == []

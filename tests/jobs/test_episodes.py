@@ -1,0 +1,180 @@
+"""episodes: the job that infers each group's episodes from the tables."""
+
+import pytest
+
+from jobs.episodes import READS, episodes
+
+TABLES = {
+    # A Java client with the cooperative-sticky assignor: version 1, one topic, and as user data the
+    # generation that the assignor remembers.
+    "subscription": "0001 00000001 0001 74 00000004 {generation} 00000000",
+}
+COLUMNS = [
+    "kind",
+    "processes",
+    "hosts",
+    "generations",
+    "rebalances",
+    "not_stable_ms",
+    "unowned_partition_ms",
+    "partitions_moved",
+    "summary",
+    "evidence",
+]
+T = 1_700_000_000_000
+
+
+def generation(number, at_ms, outcome="stable", **more):
+    return {
+        "generation": number,
+        "preparing_time": T + at_ms,
+        "stable_time": T + at_ms + 1000,
+        "outcome": outcome,
+        "member_count": 2,
+        **more,
+    }
+
+
+def cause(number, at_ms, kind, story, member_id, **more):
+    return {
+        "generation": number,
+        "cause_seq": 1,
+        "event_time": T + at_ms,
+        "cause": kind,
+        "story": story,
+        "member_id": member_id,
+        "client_id": member_id[0],
+        "client_host": "/h1",
+        "session_timeout_ms": 10_000,
+        **more,
+    }
+
+
+def latency(number, at_ms, total_ms):
+    return {
+        "generation": number,
+        "end_time": T + at_ms,
+        "total_ms": total_ms,
+        "logical_rebalance": number,
+    }
+
+
+def gap(number, from_ms, to_ms, partition=0, **more):
+    return {
+        "generation": number,
+        "topic": "t",
+        "partition": partition,
+        "from_time": T + from_ms,
+        "to_time": to_ms and T + to_ms,
+        "unowned_ms": (to_ms or 60_000) - from_ms,
+        "from_process": "a",
+        "from_generation": 1,
+        "why": "left",
+        "estimated": False,
+        **more,
+    }
+
+
+def record(number, member_id, generation_in_user_data):
+    subscription = TABLES["subscription"].format(generation=generation_in_user_data)
+    return {
+        "topic_partition": "__consumer_offsets-0",
+        "log_offset": number,
+        "generation": number,
+        "protocol": "cooperative-sticky",
+        "tombstone": False,
+        "members": [
+            {
+                "member_id": member_id,
+                "client_id": "a",
+                "client_host": "/h1",
+                "rebalance_timeout_ms": 1,
+                "session_timeout_ms": 1,
+                "subscribed_topics": ["t"],
+                "subscription": bytes.fromhex(subscription),
+                "assignment": b"",
+            }
+        ],
+    }
+
+
+@pytest.fixture
+def inferred(frame, by_group):
+    """``inferred(tables)``: rows of episodes of group g with COLUMNS."""
+
+    def run(**tables):
+        of_group = {
+            name: [row | {"group_id": "g"} for row in tables.get(name, [])] for name in READS
+        }
+        rows = episodes(**{name: frame(name, rows) for name, rows in of_group.items()})
+        return by_group(rows, ["activity_time", "episode"], COLUMNS)["g"]
+
+    return run
+
+
+def test_an_episode_has_the_figures_of_its_rebalances(inferred):
+    (row,) = inferred(
+        generations=[generation(2, 0), generation(3, 3000)],
+        rebalance_latency=[latency(2, 1000, 1000), latency(3, 4500, 1500)],
+        churn=[
+            {"generation": 2, "partitions_moved": 4, "members_retained": 1, "members_gone": 1},
+            {"generation": 3, "partitions_moved": 5, "members_retained": 1, "members_gone": 0},
+        ],
+        rebalance_causes=[
+            cause(2, 0, "LEAVE", "restart", "a1"),
+            cause(3, 3000, "MEMBER_NEW", "return", "a2"),
+        ],
+        ownership_gaps=[gap(2, -500, 1000), gap(2, -500, 1000, partition=1), gap(3, 3000, 4500)],
+    )
+
+    assert tuple(row) == (
+        "restart",
+        ["a"],
+        ["h1"],
+        [2, 3],
+        2,
+        2500,
+        4500,
+        9,
+        "a restarted: 2 rebalances, 2.5 s not stable, 4.5 partition-seconds, 9 partitions moved",
+        "log",
+    )
+
+
+def test_downtime_that_no_rebalance_ends_belongs_to_the_static_member_that_is_back(inferred):
+    static = {"instance_id": "a", "role": "absorbed"}
+    rows = inferred(
+        generations=[generation(1, 0)],
+        rebalance_causes=[
+            cause(1, 0, "MEMBER_NEW", "start", "a1", instance_id="a"),
+            cause(1, 300_000, "STATIC_REPLACED", "restart", "a2", cause_seq=2, **static),
+        ],
+        ownership_gaps=[gap(1, 290_000, 300_000), gap(None, 400_000, None, unowned_ms=5)],
+    )
+
+    assert [(row.kind, row.generations, row.unowned_partition_ms) for row in rows] == [
+        ("group_start", [1], 0),
+        ("restart", [], 10_005),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("generation_in_user_data", "kind", "text"),
+    [
+        ("00000001", "process_frozen", "a frozen or cut off"),
+        ("FFFFFFFF", "process_lost", "a killed"),
+    ],
+)
+def test_the_subscription_of_a_java_member_shows_whether_it_kept_its_state(
+    inferred, generation_in_user_data, kind, text
+):
+    (row,) = inferred(
+        generations=[generation(2, 0), generation(3, 5000)],
+        rebalance_causes=[
+            cause(2, 0, "HEARTBEAT_EXPIRY", "crash", "a1"),
+            cause(3, 5000, "MEMBER_NEW", "return", "a2"),
+        ],
+        group_metadata=[record(3, "a2", generation_in_user_data)],
+    )
+
+    assert (row.kind, row.summary.split(",")[0].split(":")[0]) == (kind, text)
