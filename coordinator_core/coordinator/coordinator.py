@@ -152,7 +152,7 @@ class Coordinator:
             HANDLERS[kind](turn, request)
 
     def run_background(self, now_ms: int) -> list[Effect] | None:
-        """Do one piece of the work that Kafka gives to background threads; None if there is none.
+        """Do one piece of the work that Kafka gives to background threads; None without work.
 
         Performs what the requests before it began, so do it after their effects.
         """

@@ -288,7 +288,7 @@ class Turn:
         return settings.assignment_interval_ms
 
     def offsets_for(self, group_id: str) -> OffsetStore:
-        """The offsets of the group id, whatever the group's type; a new store if there is none."""
+        """The offsets of the group id, whatever the group's type; a new store if it has none."""
         group = self.groups.get(group_id) or self.modern.get(group_id)
         if group is not None:
             return group.offsets

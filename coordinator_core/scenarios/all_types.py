@@ -331,8 +331,10 @@ class AllTypesPlayer:
         racks = [list(each) for each in before.racks] + [[]] * (
             before.partitions - len(before.racks)
         )
-        given = row.get("racks") or []
-        racks += [given[p] if p < len(given) else [] for p in range(before.partitions, count)]
+        new_racks = row.get("racks") or []
+        racks += [
+            new_racks[p] if p < len(new_racks) else [] for p in range(before.partitions, count)
+        ]
         kept = tuple([tuple([rack for rack in each if rack]) for each in racks])
         return TopicImage(row["name"], before.topic_id, count, kept if any(kept) else ())
 

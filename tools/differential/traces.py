@@ -68,6 +68,22 @@ def same_order(expected: list[JsonLine], actual: list[JsonLine]) -> bool:
     return all(left == right for left, right in pairs)
 
 
+def by_key(trace: list[JsonLine]) -> list[JsonLine]:
+    """The trace of groups of all types in one order, without the start line.
+
+    Records of one moment come first, by key, those of one key in their order: Kafka's own order is
+    that of hash maps.  Everything else keeps its order.
+    """
+    numbered = enumerate([event for event in trace if event["event"] != "start"])
+    return [event for _, event in sorted(numbered, key=_moment_and_key)]
+
+
+def _moment_and_key(numbered: tuple[int, JsonLine]) -> tuple[int, bool, str, int]:
+    number, event = numbered
+    is_record = event["event"] == "record"
+    return event["at_ms"], not is_record, event["key"] if is_record else "", number
+
+
 Moment = tuple[int, list[JsonLine]]
 
 

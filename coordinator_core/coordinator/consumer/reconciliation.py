@@ -105,7 +105,7 @@ def drop_unsubscribed(member: ConsumerMember, goal: Goal) -> ConsumerMember:
 
 
 def advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
-    """Compute the member's partitions anew against the present target."""
+    """Recompute the partitions of the member against the present target."""
     kept: dict[str, dict[int, int]] = {}
     revoked: dict[str, dict[int, int]] = {}
     missing: dict[str, frozenset[int]] = {}
@@ -153,8 +153,8 @@ def _take_free(
         is_complete = is_complete and len(free) == len(partitions)
         if free:
             # Kafka adds them to the copy, or makes a new map.
-            known = len(member.assigned.get(topic_id, ())) if topic_id in kept else 0
-            capacity = _capacity(goal, known) if known else FIRST_CAPACITY
+            copied = len(member.assigned.get(topic_id, ())) if topic_id in kept else 0
+            capacity = _capacity(goal, copied) if copied else FIRST_CAPACITY
             epochs = kept.get(topic_id, {}) | dict.fromkeys(free, goal.epoch)
             in_order = in_order_of_ints([*kept.get(topic_id, ()), *sorted(free)], capacity)
             kept[topic_id] = {partition: epochs[partition] for partition in in_order}

