@@ -1,4 +1,4 @@
--- q11_would_benefit: the groups in which static membership would avoid rebalances: restarts of dynamic members that were back within their session timeout.
+-- q11_would_benefit: the groups in which static membership would avoid rebalances: restarts of dynamic members that were back within their session timeout. Their partitions then wait for the process: q12_what_if has what that does to the partition downtime.
 WITH sessions AS (
     SELECT
         cluster_id, group_id, client_id, client_host,

@@ -19,8 +19,10 @@ SELECT
     p.unavailable_partition_ms_max AS unavailable_predicted_max_partition_ms, -- maximum of the seeds
     m.unavailable_partition_ms - p.unavailable_partition_ms AS saved_partition_ms, -- downtime saved, from one simulation to the other, so that the model's errors affect both sides
     ROUND(100 * (m.unavailable_partition_ms - p.unavailable_partition_ms) / NULLIF(m.unavailable_partition_ms, 0), 1) AS saved_percent, -- share of the downtime that is saved
+    p.unavailable_partition_ms_min > m.unavailable_partition_ms_max AS longer_downtime, -- whether the change makes the partition downtime longer in every simulation
     p.setting IS NOT DISTINCT FROM a.setting AS advised, -- whether this is the advised change: the cheapest that removes most of the downtime
     CASE WHEN p.setting = a.setting THEN a.sentence END AS sentence, -- the reason, for the advised change
+    CASE WHEN p.setting = a.setting THEN a.risk END AS risk, -- what it costs or risks, for the advised change
     p.seeds,                        -- number of simulations
     p.from_time,                    -- start of the simulated span
     p.to_time                       -- end of the simulated span

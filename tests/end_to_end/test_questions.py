@@ -63,6 +63,7 @@ def lake(demo, tmp_path_factory):
     lake = demo.copy(tmp_path_factory.mktemp("questions"))
     _write(lake.root, "what_if", [_what_if(*line.split()) for line in WHAT_IF.split("\n")[1:]])
     advice = {"setting": "membership=static", "sentence": "restarts come back in time"}
+    advice |= {"risk": "sessions"}
     saved = {"saved_unavailable_partition_ms": 420000, "saved_not_stable_ms": 49000}
     saved |= {"saved_rebalances": 16, "share_saved": 0.56}
     _write(lake.root, "advice", [PLANTED | SPAN | advice | saved])
