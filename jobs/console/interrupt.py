@@ -21,6 +21,8 @@ WHILE_JOBS_RUN = (
     "and the same command computes the rest"
 )
 _CANCEL_LIMIT_S = 5
+# An exception may leave a lock of a library held, for which the rest of the run would wait.
+_LEAVE_LIMIT_S = 120
 _SHOW_CURSOR = b"\x1b[?25h"  # progress hides it
 
 
@@ -76,12 +78,18 @@ def handle_ctrl_c_in_spark(session: SparkSession) -> None:
     _handle(leave)
 
 
-def handle_ctrl_c_in_embedded(session: SparkSession) -> None:
+def handle_ctrl_c_in_embedded(session: SparkSession, reconnect: Callable[[], None]) -> None:
     """From now on, Ctrl-C also cancels the embedded engine's queries.
 
-    Replaces the engine's own handler, which stops its server.
+    Replaces the engine's own handler, which stops its server.  ``reconnect`` lets the session make
+    calls after one that was abandoned.
     """
-    _handle(lambda: _in_thread(session.interruptAll))
+
+    def leave() -> None:
+        reconnect()
+        _in_thread(session.interruptAll)
+
+    _handle(leave)
 
 
 def _handle(leave: Callable[[], None]) -> None:
@@ -109,6 +117,9 @@ def _error_of(number: int) -> Interrupted:
 
 
 def _print_once(message: str) -> None:
+    limit = threading.Timer(_LEAVE_LIMIT_S, os._exit, [CODE])
+    limit.daemon = True
+    limit.start()
     # A second signal prints nothing and exits: Spark cannot cancel a query while planning it.
     signal.signal(signal.SIGINT, _exit_now)
     signal.signal(signal.SIGTERM, _exit_now)

@@ -20,6 +20,7 @@ from jobs.engine.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from pysail.spark import SparkConnectServer
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 SPARK_CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
 # Threads that start runs at the same time share one server.
@@ -74,6 +75,16 @@ def _server() -> SparkConnectServer:
     server = SparkConnectServer(ip="127.0.0.1", port=0)
     server.start(background=True)
     return server
+
+
+def reconnect(session: SparkSession) -> None:
+    """Give the session a new channel to its server: a call of gRPC that an exception left, as that
+    of Ctrl-C does, may hold the old channel's lock, and the next call would wait for ever."""
+    from pyspark.sql.connect.proto import SparkConnectServiceStub
+
+    client = cast("ConnectSession", session).client
+    client._channel = client._builder.toChannel()
+    client._stub = SparkConnectServiceStub(client._channel)  # type: ignore[no-untyped-call]
 
 
 def is_embedded(session: SparkSession) -> bool:

@@ -16,7 +16,7 @@ from jobs.console.errors import UsageError
 from jobs.console.interrupt import handle_ctrl_c_in_embedded, handle_ctrl_c_in_spark
 from jobs.engine.choice import JAR_SETTINGS, Engine, Workload, choose, is_submitted
 from jobs.engine.driver_jvm import driver_settings, is_local, start_jvm
-from jobs.engine.embedded import SPARK_CONNECT_MODE, embedded_session
+from jobs.engine.embedded import SPARK_CONNECT_MODE, embedded_session, reconnect
 from jobs.engine.jars import jars_folder
 
 # Settings that the jobs need; the configuration cannot change them.
@@ -34,7 +34,7 @@ def open_session(config: Config, workload: Workload) -> SparkSession:
         return build_session(config)
     silence()
     session = embedded_session()
-    handle_ctrl_c_in_embedded(session)
+    handle_ctrl_c_in_embedded(session, lambda: reconnect(session))
     return session
 
 

@@ -12,6 +12,7 @@ from jobs.lake.sql import query
 from jobs.nightly_run.demo import INCIDENTS
 from schemas import table_names
 
+LIMIT_S = 300  # far above what a busy machine needs
 REGROUP = [sys.executable, "-m", "jobs.command_line.cli"]
 
 
@@ -40,7 +41,7 @@ def _nice():
 
 def test_an_interrupted_run_leaves_no_damage(running, tmp_path):
     os.killpg(running.pid, signal.SIGINT)
-    _, stderr = running.communicate()
+    _, stderr = running.communicate(timeout=LIMIT_S)
 
     lines = [line for line in stderr.splitlines() if not line.endswith(" s")]  # finished steps
     assert lines == [
@@ -63,7 +64,7 @@ def test_a_command_without_spark_ends_at_once(tmp_path):
     reading = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     with open(pipe, "w"):  # returns after the command has opened the pipe
         reading.send_signal(signal.SIGINT)
-        _, stderr = reading.communicate()
+        _, stderr = reading.communicate(timeout=LIMIT_S)
 
     assert stderr == "regroup: interrupted\n"
     assert reading.returncode == 130
