@@ -81,6 +81,7 @@ class ModernRules:
     takes_members_back: bool  # that join again, with epoch 0
     deletes_offsets_of_topics: bool  # with the topics; before, the broker asked for that
     bumps_for_dropped_regexes: bool  # a member no longer subscribes by regular expression
+    classic_joins_refresh_regexes: bool  # as heartbeats do, and drop the member's own
     votes_bump_epoch: bool  # a change of the members' server assignor
     follows_subscription_at_once: bool  # takes topics away that a member no longer subscribes to
     empties_target: bool  # the last member to leave takes the assignment epoch along

@@ -29,7 +29,7 @@ def _classic_groups(turn: Turn) -> list[_Listed]:
 def _modern_groups(turn: Turn) -> list[_Listed]:
     return [
         (group.group_id, group.protocol_type, _state(turn, group), group.group_type)
-        for group in turn.modern.values()
+        for group in (*turn.modern.values(), *turn.unwritten_removals.values())
     ]
 
 

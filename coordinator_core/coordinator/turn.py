@@ -89,6 +89,7 @@ class Turn:
         "reverts",
         "shards",
         "timers",
+        "unwritten_removals",
         "version_with_new_topics",
         "wheel",
     )
@@ -120,6 +121,8 @@ class Turn:
         self.group_configs: dict[str, dict[str, str]] = {}  # by group id, Kafka's names
         self.background: list[Callable[[], None]] = []  # work that Kafka gives to other threads
         self.reverts: list[Revert] = []  # of the records that are replayed now
+        # Removed groups that reads see until an append succeeds.
+        self.unwritten_removals: dict[str, ModernGroup] = {}
         self.kept_offsets: dict[str, OffsetStore] = {}  # of groups between two types
         self.resolving: set[str] = set()  # groups whose regular expressions are being resolved
         self.version_with_new_topics = -1  # of the image
@@ -251,8 +254,11 @@ class Turn:
         """End an append: call those that wait for it."""
         shard, number = self.in_flight.pop(append_id)
         self._settle_unwritten(shard, number, error)
-        if error is Errors.NONE and shard.failures:
-            self._forget_reverted()
+        if error is Errors.NONE:
+            if self.unwritten_removals:
+                self.unwritten_removals.clear()
+            if shard.failures:
+                self._forget_reverted()
         for then in shard.in_flight.pop(number):
             with suppress(UnexpectedState):  # a failed one must not stop the others
                 then(error)
@@ -274,6 +280,10 @@ class Turn:
                 del shard.unwritten[group_id]
                 if group_id in self.groups:
                     self.discard_group(self.groups[group_id])
+
+    def readable_modern(self, group_id: str) -> ModernGroup | None:
+        """The consumer, share or streams group as reads see it."""
+        return self.modern.get(group_id) or self.unwritten_removals.get(group_id)
 
     def setting_ms(self, group_id: str, group_type: str, name: str) -> int:
         """A setting of the group, else of its type; ``name``: Kafka's, without the prefix."""

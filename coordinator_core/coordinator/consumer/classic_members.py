@@ -1,8 +1,8 @@
 """Members of the classic protocol in a consumer group: join, sync, heartbeat, leave.
 
 The coordinator assigns to them as to all others.  Their generation is their member epoch.  A join
-is answered at once, without a leader; its SyncGroup is answered with the assignment; a heartbeat tells a member
-to join again when there is something for it to revoke or to take.
+is answered at once, without a leader; its SyncGroup is answered with the assignment; a heartbeat
+tells a member to join again when there is something for it to revoke or to take.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from coordinator_core.coordinator.consumer.heartbeat import (
 from coordinator_core.coordinator.consumer.records import tombstones
 from coordinator_core.coordinator.consumer.states import MemberState
 from coordinator_core.coordinator.consumer.target import Target, update_target
+from coordinator_core.coordinator.era import ModernRules
 from coordinator_core.coordinator.modern.writing import answer, write
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
@@ -65,6 +66,7 @@ def handle_join(turn: Turn, group: ConsumerGroup, request: JoinGroup) -> None:
 def _join_empty_group(turn: Turn, group: ConsumerGroup, request: JoinGroup) -> None:
     """The group becomes classic; it is back if its records cannot be written."""
     turn.modern.pop(group.group_id)
+    turn.unwritten_removals[group.group_id] = group
     turn.keep_offsets(group.group_id, group.offsets)
     turn.modern_event("CONVERTED", group.group_id, step="empty_to_classic")
 
@@ -129,7 +131,7 @@ def _join_with_id(turn: Turn, group: ConsumerGroup, request: JoinGroup, member_i
     if subscription is None:
         _refuse(turn, request, _malformed(draft))
         return
-    after = _updated(before, request, subscription)
+    after = _updated(draft.rules, before, request, subscription)
     change = update_member(draft, before, after)
     update_group(draft, after, bumps=change.subscription)
     owned = _owned(turn, subscription)
@@ -142,7 +144,8 @@ def _join_with_id(turn: Turn, group: ConsumerGroup, request: JoinGroup, member_i
         _refuse(turn, request, Errors.UNKNOWN_SERVER_ERROR)
         return
     member = reconcile(draft, after, target, owned, subscription_changed=change.subscription)
-    regexes.resolve_later(draft, before, after)
+    if draft.rules.classic_joins_refresh_regexes:
+        regexes.resolve_later(draft, before, after)
     write(turn, group.group_id, draft.records)
     _answer(turn, request, member)
 
@@ -164,7 +167,7 @@ def _member_of(draft: Draft, request: JoinGroup, member_id: str) -> tuple[Consum
 
 
 def _updated(
-    member: ConsumerMember, request: JoinGroup, subscription: Subscription
+    rules: ModernRules, member: ConsumerMember, request: JoinGroup, subscription: Subscription
 ) -> ConsumerMember:
     rack_id = subscription.rack_id or None
     return member._replace(
@@ -172,7 +175,7 @@ def _updated(
         rack_id=member.rack_id if rack_id is None else rack_id,
         rebalance_timeout_ms=request.rebalance_timeout_ms,
         topics=frozenset(subscription.topics),
-        regex="",
+        regex="" if rules.classic_joins_refresh_regexes else member.regex,
         client_id=request.client_id,
         client_host=request.client_host,
         classic=ClassicMetadata(request.session_timeout_ms, request.protocols),

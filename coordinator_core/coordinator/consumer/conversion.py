@@ -116,7 +116,7 @@ def _upgraded(turn: Turn, classic: ClassicGroup) -> tuple[Draft | None, Errors]:
     group.metadata_hash = turn.image.group_hash(group.subscribed_topics())
     draft = Draft(turn, group, [classic_tombstone(classic.group_id)])
     draft.records += _records_of(draft)
-    for each in group.members.values():
+    for each in _in_order(group):
         if each.classic is not None:
             timeout_ms = each.classic.session_timeout_ms
             timers.start_session(turn, group.group_id, each.member_id, timeout_ms)

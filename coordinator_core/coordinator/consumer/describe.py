@@ -27,7 +27,7 @@ _GROUP_ID_NOT_FOUND_VERSION = 6  # of DescribeGroups; before, a missing group is
 
 
 def handle(turn: Turn, request: ConsumerGroupDescribe) -> None:
-    group = turn.modern.get(request.group_id)
+    group = turn.readable_modern(request.group_id)
     if not request.group_id:
         turn.respond(request.request_id, ConsumerDescribeResponse(Errors.INVALID_GROUP_ID))
     elif not isinstance(group, ConsumerGroup):

@@ -94,7 +94,7 @@ def drop_unsubscribed(member: ConsumerMember, goal: Goal) -> ConsumerMember:
     pending = {t: dict(epochs) for t, epochs in member.pending.items()}
     for topic_id, epochs in dropped.items():
         pending.setdefault(topic_id, {}).update(epochs)
-    if not goal.still_owns(pending):
+    if not pending or not goal.still_owns(pending):
         return member._replace(previous_epoch=member.epoch, assigned=kept)
     return member._replace(
         state=MemberState.UNREVOKED_PARTITIONS,
