@@ -45,6 +45,16 @@ class TimelineKeys(Generic[_K]):
             slot.append(key)
             self._size += 1
 
+    def with_key(self, key: _K) -> list[_K]:
+        """The keys in order, with this one added if it is not there."""
+        if key in self:
+            return [*self]
+        copy = TimelineKeys(self._hash)
+        copy._capacity, copy._size = self._capacity, self._size
+        copy._slots = {slot: [*keys] for slot, keys in self._slots.items()}
+        copy.add(key)
+        return [*copy]
+
     def discard(self, key: _K) -> None:
         slot = self._slots.get(self._slot(key), [])
         if key in slot:

@@ -10,7 +10,12 @@ from coordinator_core.assignors.simple import TopicIdAssignment
 from coordinator_core.coordinator.modern.group import MemberRow, ModernGroup
 from coordinator_core.coordinator.offsets import OffsetStore
 from coordinator_core.jvm.hash_codes import string_hash, uuid_hash
-from coordinator_core.jvm.hash_tables import HashTable, capacity_of_copy, copied_ints
+from coordinator_core.jvm.hash_tables import (
+    HashTable,
+    capacity_of_copy,
+    copied_ints,
+    table_size_for,
+)
 from coordinator_core.jvm.java_maps import hash_order
 from coordinator_core.jvm.timeline_maps import TimelineKeys
 
@@ -53,7 +58,7 @@ class ShareStates(NamedTuple):
 class ShareGroup(ModernGroup):
     """``members`` and ``targets`` by member id; ``states`` None: never initialised anything."""
 
-    __slots__ = ("members", "order", "states", "targets")
+    __slots__ = ("members", "order", "reverted", "states", "targets")
 
     group_type: ClassVar[str] = "share"
     protocol_type: ClassVar[str] = "share"
@@ -64,6 +69,7 @@ class ShareGroup(ModernGroup):
         self.order = TimelineKeys[str](string_hash)
         self.targets: dict[str, TopicIdAssignment] = {}
         self.states: ShareStates | None = None
+        self.reverted: dict[str, None] = {}  # members whose records were reverted since an append
 
     def put_member(self, member_id: str, member: ShareMember | None) -> None:
         """Add, replace or remove the member."""
@@ -76,11 +82,11 @@ class ShareGroup(ModernGroup):
 
     def with_member(self, member: ShareMember) -> list[ShareMember]:
         """All members in the order of the map, with this one in place of the one with its id."""
-        order = [*self.order]
-        if member.member_id not in self.order:
-            order.append(member.member_id)
         members = {**self.members, member.member_id: member}
-        return [members[member_id] for member_id in order]
+        return [members[member_id] for member_id in self.order.with_key(member.member_id)]
+
+    def forget_reverted(self) -> None:
+        self.reverted.clear()
 
     def is_empty(self) -> bool:
         return not self.members
@@ -121,3 +127,17 @@ def as_read(rows: Iterable[tuple[str, Sequence[int]]]) -> TopicIdAssignment:
 def is_same(one: TopicIdAssignment, other: TopicIdAssignment) -> bool:
     """Whether both have the same topics and partitions, in any order."""
     return {topic: {*one[topic]} for topic in one} == {topic: {*other[topic]} for topic in other}
+
+
+def without_topics(assignment: TopicIdAssignment, removed: Sequence[str]) -> TopicIdAssignment:
+    """The assignment itself if nothing is removed, else in the order of a copy of its HashMap."""
+    if not removed:
+        return assignment
+    table = HashTable[str, Sequence[int]](
+        uuid_hash, table_size_for(int(len(assignment) / 0.75 + 1))
+    )
+    for topic_id, partitions in assignment.items():
+        table.put(topic_id, partitions)
+    for topic_id in removed:
+        table.remove(topic_id)
+    return dict(table.items())

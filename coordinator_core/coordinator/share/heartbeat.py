@@ -18,6 +18,7 @@ from coordinator_core.coordinator.share.group import (
     is_same,
     subscribed_names,
     topic_names,
+    without_topics,
 )
 from coordinator_core.coordinator.share.initialisation import (
     initialize,
@@ -66,7 +67,9 @@ def _check_member(turn: Turn, group: ShareGroup, request: ShareGroupHeartbeat) -
         if is_full and epoch != LEFT:
             return Errors.GROUP_MAX_SIZE_REACHED
         return Errors.NONE if epoch == 0 else Errors.UNKNOWN_MEMBER_ID
-    if epoch in (0, LEFT, member.epoch):
+    if epoch in (LEFT, member.epoch):
+        return Errors.NONE
+    if epoch == 0 and rules_of(turn).share.takes_epoch_zero:
         return Errors.NONE
     is_previous = epoch < member.epoch and epoch == member.previous_epoch
     return Errors.NONE if is_previous else Errors.FENCED_MEMBER_EPOCH
@@ -173,11 +176,12 @@ class _Heartbeat:
         if not rules_of(self._turn).share.drops_unsubscribed:
             return target
         by_id, topics = self._turn.image.by_id, self._after.topics
-        return {
-            topic_id: partitions
-            for topic_id, partitions in target.items()
-            if topic_id in by_id and by_id[topic_id].name in topics
-        }
+        unsubscribed = [
+            topic_id
+            for topic_id in target
+            if topic_id not in by_id or by_id[topic_id].name not in topics
+        ]
+        return without_topics(target, unsubscribed)
 
     def finish(self) -> None:
         """Write, answer, and have missing share partitions initialised."""

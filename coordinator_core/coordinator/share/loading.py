@@ -98,7 +98,13 @@ def _replay_current(turn: Turn, key: Fields, value: Fields | None) -> None:
 def _put_member(turn: Turn, group: ShareGroup, member_id: str, member: ShareMember | None) -> None:
     before = group.members.get(member_id)
     group.put_member(member_id, member)
-    turn.reverts.append(lambda: group.put_member(member_id, before))
+
+    def revert() -> None:
+        if before is not None:
+            group.reverted[member_id] = None
+        group.put_member(member_id, before)
+
+    turn.reverts.append(revert)
 
 
 def _replay_target(turn: Turn, key: Fields, value: Fields | None) -> None:

@@ -30,13 +30,15 @@ def describe(turn: Turn, request: ShareGroupDescribe) -> None:
     if not isinstance(group, ShareGroup):
         turn.answer(request, ShareDescribeResponse(Errors.GROUP_ID_NOT_FOUND))
         return
+    # A reverted append leaves its old values in Kafka's snapshot, so their members show twice.
+    shown = sorted([*group.members, *(each for each in group.reverted if each in group.members)])
     response = ShareDescribeResponse(
         Errors.NONE,
         group.state_name(),
         group.epoch,
         group.assignment_epoch,
         ASSIGNOR,
-        tuple([_described(turn, member) for _, member in sorted(group.members.items())]),
+        tuple([_described(turn, group.members[member_id]) for member_id in shown]),
     )
     turn.answer(request, response)
 

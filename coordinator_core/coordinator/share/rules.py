@@ -23,6 +23,7 @@ class ShareRules:
     assign: Assign
     initialize_retry_ms: int
     counts_all_initialized: bool  # topics without subscribers, too, make the epoch go up
+    takes_epoch_zero: bool  # of a member that joins again before its session ends
     drops_unsubscribed: bool  # a member is never told of topics that it does not subscribe to
     forgets_deleted_topics: bool  # their states; 4.1 hears of them in a way that is not modelled
 
@@ -31,6 +32,7 @@ SHARE_4_1 = ShareRules(
     assign=assign_by_hash,
     initialize_retry_ms=10000,  # twice the timeout of an offset commit
     counts_all_initialized=True,
+    takes_epoch_zero=False,
     drops_unsubscribed=False,
     forgets_deleted_topics=False,
 )
@@ -38,6 +40,7 @@ SHARE_4_4 = ShareRules(
     assign=assign,
     initialize_retry_ms=30000,
     counts_all_initialized=False,
+    takes_epoch_zero=True,
     drops_unsubscribed=True,
     forgets_deleted_topics=True,
 )

@@ -69,7 +69,7 @@ def check_epoch(
     rules: StreamsRules, member: StreamsMember, epoch: int, owned: TargetTasks | None
 ) -> Errors:
     """An epoch must be the member's; the previous one, too, if its last answer may be lost."""
-    if epoch == member.epoch or (epoch == 0 and rules.has_static_members):
+    if epoch == member.epoch or (epoch == 0 and rules.takes_epoch_zero):
         return Errors.NONE
     is_previous = epoch < member.epoch and epoch == member.previous_epoch
     if is_previous and are_assigned(owned, member.assigned):

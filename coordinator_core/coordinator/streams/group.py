@@ -30,6 +30,8 @@ LEFT_FOR_A_WHILE = -2  # the epoch of a static member that left and may return
 NO_TOPOLOGY = -1
 NO_SNAPSHOT = -1
 _NO_TAGS: Mapping[str, str] = MappingProxyType({})
+_Refined = tuple[int, Mapping[str, TargetTasks]]
+_Unwritten = tuple[int, str, ConfiguredTopology | None, _Refined]
 
 
 class MemberState(Enum):
@@ -74,13 +76,14 @@ class StreamsGroup(ModernGroup):
     """
 
     __slots__ = (
-        "_unseen",
+        "_unwritten",
         "assignment_configs",
         "configured",
         "endpoint_epoch",
         "members",
         "order",
         "refined",
+        "reverted",
         "rules",
         "shown_endpoints",
         "shutdown_member_id",
@@ -112,13 +115,17 @@ class StreamsGroup(ModernGroup):
         self.configured: ConfiguredTopology | None = None
         self.validated_epoch = NO_TOPOLOGY
         self.assignment_configs: dict[str, str] = {}
-        self.refined: tuple[int, Mapping[str, TargetTasks]] = (LEFT, {})
+        self.refined: _Refined = (LEFT, {})
         self.shutdown_member_id: str | None = None
         self.endpoint_epoch = rules.first_endpoint_epoch
         self.shown_endpoints: set[str] = set()  # members whose endpoint's tasks are known
         self.state = "Empty"
-        # The snapshot that a topology was configured after; state and topology before that.
-        self._unseen: tuple[int, str, ConfiguredTopology | None] = (NO_SNAPSHOT, "", None)
+        self.reverted: dict[str, None] = {}  # members whose records were reverted since an append
+        # A snapshot of the log, and what no record holds as it was then.
+        self._unwritten: _Unwritten = NO_SNAPSHOT, self.state, None, self.refined
+
+    def forget_reverted(self) -> None:
+        self.reverted.clear()
 
     def put_member(self, member_id: str, member: StreamsMember | None) -> None:
         """Add, replace or remove the member."""
@@ -164,10 +171,19 @@ class StreamsGroup(ModernGroup):
                 targets[member.member_id] = target
         return targets
 
-    def configure(self, configured: ConfiguredTopology, snapshot: int) -> None:
-        """``snapshot``: of the log; in 4.1 administrators see the change with the next one."""
-        if not self.rules.writes_validated_epoch and self._unseen[0] != snapshot:
-            self._unseen = snapshot, self.state, self.configured
+    def change_unwritten(self, snapshot: int) -> None:
+        """Call before a change of what no record holds; ``snapshot``: of the log.
+
+        Administrators see the change with the next snapshot; a failed append reverts it.
+        """
+        if self._unwritten[0] != snapshot:
+            self._unwritten = snapshot, self.state, self.configured, self.refined
+
+    def revert_unwritten(self, snapshot: int) -> None:
+        if self._unwritten[0] == snapshot:
+            _, self.state, self.configured, self.refined = self._unwritten
+
+    def configure(self, configured: ConfiguredTopology) -> None:
         self.configured = configured
         self.shown_endpoints.clear()
         if not self.rules.writes_validated_epoch:
@@ -175,8 +191,8 @@ class StreamsGroup(ModernGroup):
 
     def seen_at(self, snapshot: int) -> tuple[str, ConfiguredTopology | None]:
         """State and configured topology as of a snapshot of the log."""
-        if self._unseen[0] == snapshot:
-            return self._unseen[1:]
+        if self._unwritten[0] == snapshot:
+            return self._unwritten[1], self._unwritten[2]
         return self.state, self.configured
 
     def state_at(self, snapshot: int) -> str:

@@ -11,7 +11,7 @@ from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.modern.configuration import rules_of, setting
 from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.modern.timers import Failed
-from coordinator_core.coordinator.modern.writing import answer, write
+from coordinator_core.coordinator.modern.writing import answer
 from coordinator_core.coordinator.streams import records, timers
 from coordinator_core.coordinator.streams.checks import (
     check_epoch,
@@ -50,6 +50,7 @@ from coordinator_core.coordinator.streams.topology import (
     configure,
     required_topics,
 )
+from coordinator_core.coordinator.streams.writing import write_for
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors, UnexpectedState
 from coordinator_core.protocol.messages import (
@@ -128,7 +129,7 @@ def _leave(turn: Turn, request: StreamsGroupHeartbeat) -> None:
         step, leaving = "member", timers.removal(turn, group, member)
     fields = {"member_id": member.member_id, "instance_id": request.instance_id, "step": step}
     turn.modern_event("LEFT", group.group_id, **fields)
-    write(turn, group.group_id, leaving)
+    write_for(turn, group, leaving)
     response = StreamsHeartbeatResponse(Errors.NONE, member.member_id, request.member_epoch)
     answer(turn, request, response, _refusal)
 
@@ -203,7 +204,7 @@ class _Heartbeat:
         self._owned = None if request.owned is None else from_rows(request.owned)
         self._status: list[Status] = []
         self._epoch = group.epoch
-        self._present = group.configured, group.refined
+        self._snapshot = turn.shard_of(group.partition).snapshot
         self._replaced: StreamsMember | None = None
         self._before = self._member()
         self._after = self._updated(self._before)
@@ -215,6 +216,7 @@ class _Heartbeat:
         static = group.static_member(request.instance_id)
         if static is not None and static.member_id != request.member_id:
             self._replaced = static
+            group.change_unwritten(self._snapshot)
             _relabel(group, static.member_id, request.member_id)
         if request.instance_id is not None:
             return self._static_member(static)
@@ -261,7 +263,8 @@ class _Heartbeat:
     def _updated(self, member: StreamsMember) -> StreamsMember:
         """The member with what the request says; what it leaves out stays."""
         request = self._request
-        endpoint = request.endpoint if self._joins else request.endpoint or member.endpoint
+        resets_endpoint = self._joins and self._rules.streams.joins_reset_endpoint
+        endpoint = request.endpoint if resets_endpoint else request.endpoint or member.endpoint
         timeout_ms, topology, tags = (
             request.rebalance_timeout_ms,
             request.topology,
@@ -353,8 +356,9 @@ class _Heartbeat:
             has_changed = metadata_hash != group.metadata_hash
             if is_new or has_changed or group.configured is None:
                 self._event("TOPOLOGY_CONFIGURED", epoch=topology.epoch)
-                snapshot = turn.shard_of(group.partition).snapshot
-                group.configure(configure(topology, turn.image), snapshot)
+                configured = configure(topology, turn.image)
+                group.change_unwritten(self._snapshot)
+                group.configure(configured)
         assert group.configured is not None
         return group.configured, metadata_hash, has_changed
 
@@ -403,6 +407,7 @@ class _Heartbeat:
         if not self._rules.streams.writes_validated_epoch or int(warmups) == 0:
             return targets
         if group.refined[0] != epoch:
+            group.change_unwritten(self._snapshot)
             group.refined = epoch, dict(targets)
         return group.refined[1]
 
@@ -445,12 +450,8 @@ class _Heartbeat:
     def finish(self) -> None:
         """Write and answer."""
         turn, group = self._turn, self._group
-        write(turn, group.group_id, self._records, self._restore)
+        write_for(turn, group, self._records)
         answer(turn, self._request, self._response(), _refusal)
-
-    def _restore(self) -> None:
-        """The append failed: what the records do not hold goes back, too."""
-        self._group.configured, self._group.refined = self._present
 
     def _response(self) -> StreamsHeartbeatResponse:
         group, after = self._group, self._after
@@ -515,4 +516,4 @@ class _DelayedAssignment:
             group.assignment_configs,
             writing,
         )
-        write(self._turn, self._group_id, writing)
+        write_for(self._turn, group, writing)

@@ -169,6 +169,8 @@ def _put_member(
     group.put_member(member_id, member)
 
     def revert() -> None:
+        if before is not None:
+            group.reverted[member_id] = None
         group.put_member(member_id, before)
         group.static_members = static
 

@@ -50,13 +50,15 @@ def _described(turn: Turn, group: StreamsGroup) -> StreamsDescribeResponse:
     state, configured = group.seen_at(turn.shard_of(group.partition).snapshot)
     # 4.1 shows a configured topology only.
     topology = group.topology if group.rules.writes_validated_epoch else configured
+    # A reverted append leaves its old values in Kafka's snapshot, so their members show twice.
+    shown = sorted([*group.members, *(each for each in group.reverted if each in group.members)])
     return StreamsDescribeResponse(
         Errors.NONE,
         state,
         group.epoch,
         group.assignment_epoch,
         NO_TOPOLOGY if topology is None else topology.epoch,
-        tuple([_described_member(group, member) for _, member in sorted(group.members.items())]),
+        tuple([_described_member(group, group.members[member_id]) for member_id in shown]),
     )
 
 

@@ -24,6 +24,8 @@ class StreamsRules:
     first_endpoint_epoch: int
     assigns_from_current: bool  # the assignor sees the members' tasks, else the previous targets
     has_static_members: bool
+    takes_epoch_zero: bool  # of a member that joins again before its session ends
+    joins_reset_endpoint: bool  # else a member that joins without an endpoint keeps its own
     has_initial_delay: bool  # before the first assignment of a group
     writes_validated_epoch: bool  # and the assignment's configuration, in the group's record
     writes_task_epochs: bool  # KIP-1251
@@ -46,6 +48,8 @@ STREAMS_4_1 = StreamsRules(
     first_endpoint_epoch=-1,
     assigns_from_current=False,
     has_static_members=False,
+    takes_epoch_zero=False,
+    joins_reset_endpoint=False,
     has_initial_delay=False,
     writes_validated_epoch=False,
     writes_task_epochs=False,
@@ -61,6 +65,8 @@ STREAMS_4_4 = StreamsRules(
     first_endpoint_epoch=0,
     assigns_from_current=True,
     has_static_members=True,
+    takes_epoch_zero=True,
+    joins_reset_endpoint=True,
     has_initial_delay=True,
     writes_validated_epoch=True,
     writes_task_epochs=True,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from coordinator_core.coordinator.modern.configuration import rules_of
 from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.modern.timers import Action, Failed
-from coordinator_core.coordinator.modern.writing import write
 from coordinator_core.coordinator.streams import records
 from coordinator_core.coordinator.streams.group import StreamsGroup, StreamsMember
+from coordinator_core.coordinator.streams.writing import write_for
 from coordinator_core.coordinator.turn import Turn
 
 SESSION, REBALANCE, INITIAL_DELAY = "session", "rebalance", "initial-rebalance"
@@ -19,7 +19,7 @@ def start_session(turn: Turn, group_id: str, member_id: str) -> None:
         group, member = _member(turn, group_id, member_id)
         if group is not None and member is not None:
             turn.modern_event("FENCED", group_id, member_id=member_id, reason=SESSION_EXPIRED)
-            write(turn, group_id, removal(turn, group, member), failed)
+            write_for(turn, group, removal(turn, group, member), failed)
 
     timeout_ms = turn.setting_ms(group_id, "streams", "session.timeout.ms")
     turn.modern_timers.schedule((SESSION, group_id, member_id), timeout_ms, expire)
@@ -34,7 +34,7 @@ def start_rebalance(turn: Turn, group_id: str, member: StreamsMember) -> None:
         group, present = _member(turn, group_id, member_id)
         if group is not None and present is not None and present.epoch == epoch:
             turn.modern_event("FENCED", group_id, member_id=member_id, reason=reason)
-            write(turn, group_id, removal(turn, group, present), failed)
+            write_for(turn, group, removal(turn, group, present), failed)
 
     turn.modern_timers.schedule((REBALANCE, group_id, member_id), timeout_ms, expire)
 
