@@ -28,6 +28,11 @@ def capacity_of_copy(size: int) -> int:
     return table_size_for(max(int(size / 0.75) + 1, FIRST_CAPACITY))
 
 
+def capacity_of_map_copy(size: int) -> int:
+    """The capacity of ``new HashMap(map)``."""
+    return table_size_for(int(size / 0.75 + 1)) if size else FIRST_CAPACITY
+
+
 class HashTable(Generic[K, V]):
     """A HashMap.  ``hash_of``: the hash code of a key; ``capacity``: of the first table."""
 

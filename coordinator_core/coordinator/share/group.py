@@ -13,8 +13,8 @@ from coordinator_core.jvm.hash_codes import string_hash, uuid_hash
 from coordinator_core.jvm.hash_tables import (
     HashTable,
     capacity_of_copy,
+    capacity_of_map_copy,
     copied_ints,
-    table_size_for,
 )
 from coordinator_core.jvm.java_maps import hash_order
 from coordinator_core.jvm.timeline_maps import TimelineKeys
@@ -58,7 +58,7 @@ class ShareStates(NamedTuple):
 class ShareGroup(ModernGroup):
     """``members`` and ``targets`` by member id; ``states`` None: never initialised anything."""
 
-    __slots__ = ("members", "order", "reverted", "states", "targets")
+    __slots__ = ("members", "names", "order", "reverted", "states", "targets")
 
     group_type: ClassVar[str] = "share"
     protocol_type: ClassVar[str] = "share"
@@ -67,18 +67,43 @@ class ShareGroup(ModernGroup):
         super().__init__(group_id, partition, offsets, epoch)
         self.members: dict[str, ShareMember] = {}
         self.order = TimelineKeys[str](string_hash)
+        self.names = TimelineKeys[str](string_hash)  # of the subscribed topics
         self.targets: dict[str, TopicIdAssignment] = {}
         self.states: ShareStates | None = None
         self.reverted: dict[str, None] = {}  # members whose records were reverted since an append
 
     def put_member(self, member_id: str, member: ShareMember | None) -> None:
         """Add, replace or remove the member."""
+        before = self.members.get(member_id)
+        self._replace_names(() if before is None else before.topics, member)
         if member is None:
             self.members.pop(member_id, None)
             self.order.discard(member_id)
         else:
             self.members[member_id] = member
             self.order.add(member_id)
+
+    def _replace_names(self, before: tuple[str, ...], member: ShareMember | None) -> None:
+        """A name that this member alone had goes, and comes back if it still has it."""
+        counts = subscribed_names(self.members.values())
+        for name in before:
+            if counts[name] == 1:
+                self.names.discard(name)
+        for name in () if member is None else member.topics:
+            self.names.add(name)
+
+    def names_with(self, before: ShareMember, after: ShareMember) -> list[str]:
+        """The subscribed names as a HashMap copy iterates, with the member's new ones."""
+        counts = subscribed_names(self.members.values())
+        copy = HashTable[str, int](string_hash, capacity_of_map_copy(len(self.names)))
+        for name in self.names:
+            copy.put(name, counts[name])
+        for name in before.topics:
+            if counts.get(name, 0) == 1:
+                copy.remove(name)
+        for name in after.topics:
+            copy.compute_if_absent(name, int)
+        return copy.keys()
 
     def with_member(self, member: ShareMember) -> list[ShareMember]:
         """All members in the order of the map, with this one in place of the one with its id."""
@@ -133,9 +158,7 @@ def without_topics(assignment: TopicIdAssignment, removed: Sequence[str]) -> Top
     """The assignment itself if nothing is removed, else in the order of a copy of its HashMap."""
     if not removed:
         return assignment
-    table = HashTable[str, Sequence[int]](
-        uuid_hash, table_size_for(int(len(assignment) / 0.75 + 1))
-    )
+    table = HashTable[str, Sequence[int]](uuid_hash, capacity_of_map_copy(len(assignment)))
     for topic_id, partitions in assignment.items():
         table.put(topic_id, partitions)
     for topic_id in removed:

@@ -16,7 +16,6 @@ from coordinator_core.coordinator.share.group import (
     ShareGroup,
     ShareMember,
     is_same,
-    subscribed_names,
     topic_names,
     without_topics,
 )
@@ -112,6 +111,7 @@ class _Heartbeat:
             topics=self._before.topics if request.topics is None else topic_names(request.topics),
         )
         self._epoch = group.epoch
+        self._names = [*group.names]  # of the subscribed topics
 
     def run(self) -> None:
         """Compute the records.  Raises AssignorError where Kafka's assignor throws."""
@@ -146,8 +146,8 @@ class _Heartbeat:
     def _bump(self, is_bumped: bool) -> bool:
         """Bump the group's epoch if asked to, or if the topics' hash changed; whether it did."""
         group, turn = self._group, self._turn
-        names = subscribed_names(group.with_member(self._after))
-        metadata_hash = turn.image.group_hash(names)
+        self._names = group.names_with(self._before, self._after)
+        metadata_hash = turn.image.group_hash(self._names)
         if metadata_hash != group.metadata_hash or is_bumped:
             is_bumped = True
             self._epoch += 1
@@ -187,8 +187,7 @@ class _Heartbeat:
         """Write, answer, and have missing share partitions initialised."""
         turn, group_id, request = self._turn, self._group.group_id, self._request
         start_session(turn, group_id, request.member_id)
-        names = subscribed_names(self._group.with_member(self._after))
-        missing = missing_states(turn, self._group, names) if turn.image.topics else {}
+        missing = missing_states(turn, self._group, self._names) if turn.image.topics else {}
         if missing:
             self._records.append(initializing_record(turn, self._group, missing))
         write(turn, group_id, self._records, then=self._initialize(missing))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from coordinator_core.coordinator.modern.configuration import rules_of
 from coordinator_core.coordinator.modern.records import GroupRecord
@@ -17,7 +18,13 @@ from coordinator_core.coordinator.share.group import (
 from coordinator_core.coordinator.share.records import states_record
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.jvm.hash_codes import uuid_hash
-from coordinator_core.jvm.hash_tables import HashTable, IntSet, copied_ints
+from coordinator_core.jvm.hash_tables import (
+    HashTable,
+    IntSet,
+    capacity_of_copy,
+    capacity_of_map_copy,
+    copied_ints,
+)
 
 _NO_STATES = ShareStates()
 _UNKNOWN = "<UNKNOWN>"
@@ -64,7 +71,8 @@ def missing_states(turn: Turn, group: ShareGroup, names: Iterable[str]) -> InitT
                 left = IntSet(range(image.partitions))
                 for partition in initialized:
                     left.remove(partition)
-                missing.put(image.topic_id, InitTopic(name, left.keys(), turn.now_ms))
+                topic = InitTopic(name, left.keys(), turn.now_ms)
+                missing.compute_if_absent(image.topic_id, partial(topic._replace))
     return dict(missing.items())
 
 
@@ -114,8 +122,9 @@ def _forget(turn: Turn, group_id: str, topics: InitTopics) -> None:
 
 def deleting_record(turn: Turn, group: ShareGroup, states: ShareStates) -> GroupRecord:
     """Before the group is deleted: all topics with states, and those deleting that still exist."""
+    keeps_names = rules_of(turn).share.forgets_deleted_topics
     deleting = {
-        topic_id: topic.name
+        topic_id: topic.name if keeps_names else _name(turn, topic_id)
         for topic_id, topic in combined(states.initialized, states.initializing).items()
     }
     for topic_id in states.deleting:
@@ -136,8 +145,8 @@ def forget_deleted_topics(turn: Turn, deleted_ids: Iterable[str]) -> None:
             gone.intersection(topics)
             for topics in (states.initializing, states.initialized, states.deleting)
         ):
-            initializing = {t: each for t, each in states.initializing.items() if t not in gone}
-            initialized = {t: each for t, each in states.initialized.items() if t not in gone}
+            initializing = _without_topics(states.initializing, gone)
+            initialized = _without_topics(states.initialized, gone)
             deleting = [topic_id for topic_id in states.deleting if topic_id not in gone]
             record = _record(turn, group, initializing, initialized, deleting)
             write(turn, group.group_id, [record])
@@ -145,8 +154,11 @@ def forget_deleted_topics(turn: Turn, deleted_ids: Iterable[str]) -> None:
 
 def combined(one: InitTopics, other: InitTopics) -> InitTopics:
     """The partitions of both; names and times of the second."""
+    topic_ids = HashTable[str, None](uuid_hash, capacity_of_copy(len(one)))
+    for topic_id in (*one, *other):
+        topic_ids.put(topic_id, None)
     table = HashTable[str, InitTopic](uuid_hash)
-    for topic_id in {**one, **other}:
+    for topic_id in topic_ids:
         first, second = one.get(topic_id), other.get(topic_id)
         latest = second or first
         assert latest is not None
@@ -155,6 +167,14 @@ def combined(one: InitTopics, other: InitTopics) -> InitTopics:
             partitions.add(partition)
         table.put(topic_id, latest._replace(partitions=partitions.keys()))
     return dict(table.items())
+
+
+def _without_topics(topics: InitTopics, gone: set[str]) -> InitTopics:
+    """The other topics, in the order of a copy of the HashMap."""
+    copy = HashTable[str, InitTopic](uuid_hash, capacity_of_map_copy(len(topics)))
+    for topic_id, topic in topics.items():
+        copy.put(topic_id, topic)
+    return {topic_id: topic for topic_id, topic in copy.items() if topic_id not in gone}
 
 
 def without(topics: InitTopics, removed: InitTopics) -> InitTopics:
