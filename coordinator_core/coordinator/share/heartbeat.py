@@ -77,7 +77,8 @@ def _check_member(turn: Turn, group: ShareGroup, request: ShareGroupHeartbeat) -
 def _leave(turn: Turn, request: ShareGroupHeartbeat) -> None:
     group = turn.modern[request.group_id]
     assert isinstance(group, ShareGroup)
-    turn.modern_event("LEFT", group.group_id, member_id=request.member_id)
+    fields = {"member_id": request.member_id, "step": "member", "protocol": "share"}
+    turn.modern_event("LEFT", group.group_id, **fields)
     write(turn, group.group_id, removal(turn, group, group.members[request.member_id]))
     response = MemberHeartbeatResponse(Errors.NONE, request.member_id, LEFT)
     answer(turn, request, response, MemberHeartbeatResponse)
@@ -87,7 +88,8 @@ def _stay(turn: Turn, request: ShareGroupHeartbeat) -> None:
     group = turn.modern.get(request.group_id) or new_group(turn, request.group_id)
     assert isinstance(group, ShareGroup)
     if request.member_epoch == 0:
-        turn.modern_event("JOINED", group.group_id, member_id=request.member_id)
+        fields = {"member_id": request.member_id, "step": "direct", "protocol": "share"}
+        turn.modern_event("MEMBER_JOIN", group.group_id, **fields)
     heartbeat = _Heartbeat(turn, group, request)
     try:
         heartbeat.run()
@@ -132,7 +134,7 @@ class _Heartbeat:
         if {*self._after.topics} == {*self._before.topics}:
             return False
         topics = self._after.topics
-        self._event("SUBSCRIBED", member_id=self._after.member_id, topics=topics)
+        self._event("SUBSCRIPTION", member_id=self._after.member_id, topics=topics)
         return True
 
     def _is_pending(self) -> bool:
@@ -153,7 +155,7 @@ class _Heartbeat:
             self._epoch += 1
             record = records.epoch_record(group.group_id, self._epoch, metadata_hash)
             self._records.append(record)
-            self._event("EPOCH_BUMPED", epoch=self._epoch, metadata_hash=metadata_hash)
+            self._event("EPOCH_BUMP", epoch=self._epoch, metadata_hash=metadata_hash)
         group.refreshed(turn.now_ms + _NEVER_MS, self._epoch)
         return is_bumped
 
@@ -169,7 +171,7 @@ class _Heartbeat:
         if changed != member and not _is_equal(changed, member):
             self._records.append(records.current_record(self._group.group_id, changed))
             self._after = changed
-            self._event("RECONCILED", member=changed)
+            self._event("RECONCILE", member=changed)
 
     def _subscribed(self, target: TopicIdAssignment) -> TopicIdAssignment:
         """From 4.2 on, without topics that the member does not subscribe to."""

@@ -40,7 +40,7 @@ def update_target(
         if before is None or not is_same(target, before):
             records.append(member_target_record(group.group_id, member_id, target))
     records.append(target_record(rules_of(turn), group.group_id, epoch, turn.now_ms))
-    turn.modern_event("TARGET_COMPUTED", group.group_id, epoch=epoch, assignor=ASSIGNOR)
+    turn.modern_event("TARGET", group.group_id, epoch=epoch, assignor=ASSIGNOR)
     return epoch, targets.get(after.member_id, NOTHING)
 
 

@@ -127,7 +127,9 @@ def _leave(turn: Turn, request: StreamsGroupHeartbeat) -> None:
         step, leaving = "temporarily", [_left_for_a_while(turn, group, member)]
     else:
         step, leaving = "member", timers.removal(turn, group, member)
-    fields = {"member_id": member.member_id, "instance_id": request.instance_id, "step": step}
+    fields = {"member_id": member.member_id, "step": step, "protocol": "streams"}
+    if request.instance_id is not None:
+        fields["instance_id"] = request.instance_id
     turn.modern_event("LEFT", group.group_id, **fields)
     write_for(turn, group, leaving)
     response = StreamsHeartbeatResponse(Errors.NONE, member.member_id, request.member_epoch)
@@ -171,7 +173,7 @@ def _group_for(
     if group is None and joins and _may_create(turn, turn.groups.get(request.group_id)):
         if request.group_id in turn.groups:
             writing.append(GroupRecord("GroupMetadata", {"group": request.group_id}, None))
-            turn.modern_event("CONVERTED", request.group_id, step="empty_to_streams")
+            turn.modern_event("CONVERT", request.group_id, step="empty_to_streams")
         group = new_group(turn, request.group_id)
     if not isinstance(group, StreamsGroup):
         raise Refused(Errors.GROUP_ID_NOT_FOUND)
@@ -226,7 +228,7 @@ class _Heartbeat:
         member = member or StreamsMember(request.member_id)
         self._check_epoch(member)
         if self._joins:
-            self._event("JOINED", member_id=request.member_id)
+            self._event("MEMBER_JOIN", step="direct")
         return member
 
     def _check_epoch(self, member: StreamsMember) -> None:
@@ -241,7 +243,7 @@ class _Heartbeat:
             self._check_epoch(static)
             return static
         if static is None:
-            self._event("JOINED", member_id=member_id, instance_id=instance_id)
+            self._event("MEMBER_JOIN", step="direct", instance_id=instance_id)
             return self._group.members.get(member_id) or StreamsMember(member_id)
         if static.epoch != LEFT_FOR_A_WHILE:
             raise Refused(Errors.UNRELEASED_INSTANCE_ID)
@@ -257,7 +259,7 @@ class _Heartbeat:
         self._records.append(records.member_target_record(group_id, member_id, target))
         self._records.append(records.current_record(self._rules, group_id, member))
         fields = {"instance_id": static.instance_id, "old_member_id": static.member_id}
-        self._event("REPLACED", member_id=member_id, **fields)
+        self._event("STATIC_REPLACED", member_id=member_id, **fields)
         return member
 
     def _updated(self, member: StreamsMember) -> StreamsMember:
@@ -385,7 +387,7 @@ class _Heartbeat:
             )
         )
         fields = {"metadata_hash": metadata_hash, "validated_epoch": validated_epoch}
-        self._event("EPOCH_BUMPED", epoch=self._epoch, **fields)
+        self._event("EPOCH_BUMP", epoch=self._epoch, **fields)
         group.refreshed(self._turn.now_ms + _NEVER_MS, self._epoch)
 
     def _start_initial_delay(self) -> None:
@@ -420,7 +422,7 @@ class _Heartbeat:
         if changed == member:
             return
         self._records.append(records.current_record(self._rules, group.group_id, changed))
-        self._event("RECONCILED", member=changed)
+        self._event("RECONCILE", member=changed)
         if changed.state is MemberState.UNREVOKED_TASKS:
             timers.start_rebalance(self._turn, group.group_id, changed)
         else:
@@ -469,7 +471,7 @@ class _Heartbeat:
         )
 
     def _event(self, kind: str, **fields: object) -> None:
-        fields.setdefault("member_id", self._request.member_id)
+        fields = {"member_id": self._request.member_id, "protocol": "streams", **fields}
         self._turn.modern_event(kind, self._request.group_id, **fields)
 
 

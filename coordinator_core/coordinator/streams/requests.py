@@ -149,7 +149,7 @@ def handle_join(turn: Turn, group: StreamsGroup, request: JoinGroup) -> None:
     cancel_timers(turn, group)
     turn.modern.pop(group.group_id)
     turn.keep_offsets(group.group_id, group.offsets)
-    turn.modern_event("CONVERTED", group.group_id, step="empty_streams_to_classic")
+    turn.modern_event("CONVERT", group.group_id, step="empty_streams_to_classic")
 
     def revert() -> None:
         turn.modern[group.group_id] = group

@@ -67,7 +67,7 @@ def update_target(
         if targets.get(member_id) != target:
             records.append(member_target_record(group_id, member_id, target))
     records.append(target_record(rules, group_id, epoch, turn.now_ms))
-    turn.modern_event("TARGET_COMPUTED", group_id, epoch=epoch, assignor=ASSIGNOR)
+    turn.modern_event("TARGET", group_id, epoch=epoch, assignor=ASSIGNOR)
     return epoch, assigned, False
 
 

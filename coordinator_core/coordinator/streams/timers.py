@@ -18,7 +18,8 @@ def start_session(turn: Turn, group_id: str, member_id: str) -> None:
     def expire(failed: Failed) -> None:
         group, member = _member(turn, group_id, member_id)
         if group is not None and member is not None:
-            turn.modern_event("FENCED", group_id, member_id=member_id, reason=SESSION_EXPIRED)
+            fields = {"member_id": member_id, "reason": SESSION_EXPIRED, "protocol": "streams"}
+            turn.modern_event("FENCED", group_id, **fields)
             write_for(turn, group, removal(turn, group, member), failed)
 
     timeout_ms = turn.setting_ms(group_id, "streams", "session.timeout.ms")

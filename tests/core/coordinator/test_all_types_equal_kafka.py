@@ -32,7 +32,7 @@ SCENARIOS = {scenario["name"]: scenario for scenario in rows("scenarios.jsonl.gz
 
 
 @pytest.mark.parametrize("era", ["4.4", "4.1"])
-@pytest.mark.parametrize("group_type", ["consumer"])
+@pytest.mark.parametrize("group_type", ["consumer", "share", "streams"])
 def test_every_scenario_gives_the_trace_of_the_era(group_type, era):
     differing = []
     for row in rows(f"traces-{era}.jsonl.gz"):
