@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.turn import Turn
-from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.errors import Errors, UnexpectedState
 from coordinator_core.protocol.messages import Request, Response
 
 
@@ -25,7 +25,12 @@ def write(
     """
     if not records:
         return
-    reverts = turn.replayed(records)
+    try:
+        reverts = turn.replayed(records)
+    except UnexpectedState:
+        for revert in reversed(turn.reverts):
+            revert()
+        raise
     encoded = [record.encoded() for record in records]
 
     def appended(error: Errors) -> None:

@@ -18,6 +18,7 @@ records         the records that a streams group writes
 loading         the reaction to each record
 topology        configures the topology against the topics
 target          the target assignment, its interval and the initial delay
+owners          the processes that have each task
 reconciliation  leads a member to its target
 timers          sessions, revocations; the removal of members
 heartbeat       StreamsGroupHeartbeat

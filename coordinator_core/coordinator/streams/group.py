@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from coordinator_core.coordinator.modern.group import MemberRow, ModernGroup
 from coordinator_core.coordinator.offsets import OffsetStore
+from coordinator_core.coordinator.streams.owners import TaskOwners
 from coordinator_core.coordinator.streams.rules import StreamsRules
 from coordinator_core.coordinator.streams.tasks import (
     NO_TARGET,
@@ -82,6 +83,7 @@ class StreamsGroup(ModernGroup):
         "endpoint_epoch",
         "members",
         "order",
+        "owners",
         "refined",
         "reverted",
         "rules",
@@ -110,6 +112,7 @@ class StreamsGroup(ModernGroup):
         self.members: dict[str, StreamsMember] = {}
         self.static_members: dict[str, str] = {}
         self.order = TimelineKeys[str](string_hash)
+        self.owners = TaskOwners(is_strict=rules.fails_on_task_conflicts)
         self.targets: dict[str, TargetTasks] = {}
         self.topology: Topology | None = None
         self.configured: ConfiguredTopology | None = None

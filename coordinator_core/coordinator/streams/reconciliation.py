@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from coordinator_core.coordinator.streams.group import MemberState, StreamsGroup, StreamsMember
+from coordinator_core.coordinator.streams.owners import STANDBY, WARMUP
 from coordinator_core.coordinator.streams.rules import StreamsRules
 from coordinator_core.coordinator.streams.tasks import (
     NOTHING,
@@ -63,7 +64,7 @@ class _Step:
     ) -> None:
         self._rules, self._member, self._epoch = rules, member, epoch
         self._target, self._owned = target, owned
-        self._holders = _Holders(group)
+        self._owners = group.owners
 
     def has_not_released(self, tasks: AssignedTasks) -> bool:
         return self._owned is None or has_any(self._owned, tasks)
@@ -102,43 +103,42 @@ class _Step:
 
     def _is_active_unreleased(self, subtopology: str, partition: int) -> bool:
         return (
-            (subtopology, partition) in self._holders.active
-            or self._is_replica_elsewhere(1, subtopology, partition)
-            or self._is_replica_elsewhere(2, subtopology, partition)
+            self._owners.active_process(subtopology, partition) is not None
+            or self._is_replica_elsewhere(STANDBY, subtopology, partition)
+            or self._is_replica_elsewhere(WARMUP, subtopology, partition)
         )
 
     def _is_standby_unreleased(self, subtopology: str, partition: int) -> bool:
         return (
             self._is_active_here(subtopology, partition)
-            or self._is_held_here(1, subtopology, partition)
-            or self._is_replica_elsewhere(2, subtopology, partition)
+            or self._is_held_here(STANDBY, subtopology, partition)
+            or self._is_replica_elsewhere(WARMUP, subtopology, partition)
         )
 
     def _is_warmup_unreleased(self, subtopology: str, partition: int) -> bool:
-        process_id = self._holders.active.get((subtopology, partition))
+        process_id = self._owners.active_process(subtopology, partition)
         return (
             process_id == self._member.process_id
-            or self._is_replica_elsewhere(1, subtopology, partition)
-            or self._is_held_here(2, subtopology, partition)
+            or self._is_replica_elsewhere(STANDBY, subtopology, partition)
+            or self._is_held_here(WARMUP, subtopology, partition)
         )
 
     def _is_active_here(self, subtopology: str, partition: int) -> bool:
         """Whether a member of this process, from 4.2 on another one, has the active task."""
-        process_id = self._holders.active.get((subtopology, partition))
+        process_id = self._owners.active_process(subtopology, partition)
         is_own = self._member.assigned.has_active(subtopology, partition)
         is_other = not (self._rules.keeps_promoted_replicas and is_own)
         return process_id == self._member.process_id and is_other
 
     def _is_held_here(self, role: int, subtopology: str, partition: int) -> bool:
         """Whether a member of this process has the replica."""
-        process_ids = self._holders.replicas[role].get((subtopology, partition), ())
-        return self._member.process_id in process_ids
+        return self._owners.has_replica(role, self._member.process_id, subtopology, partition)
 
     def _is_replica_elsewhere(self, role: int, subtopology: str, partition: int) -> bool:
         """Whether a member of this process, from 4.2 on another one, has the replica."""
         if not self._is_held_here(role, subtopology, partition):
             return False
-        own = self._member.assigned.standby if role == 1 else self._member.assigned.warmup
+        own = self._member.assigned.standby if role == STANDBY else self._member.assigned.warmup
         return not (self._rules.keeps_promoted_replicas and partition in of(own, subtopology))
 
     # -- changes of roles on the same member
@@ -171,27 +171,6 @@ class _Step:
             for partition in partitions
             if partition in of(self._target.active, subtopology)
         ]
-
-
-class _Holders:
-    """The processes that have each task, or have yet to give it up."""
-
-    def __init__(self, group: StreamsGroup) -> None:
-        self.active: dict[tuple[str, int], str] = {}
-        self.replicas: dict[int, dict[tuple[str, int], set[str]]] = {1: {}, 2: {}}
-        for member in group.members.values():
-            for tasks in (member.assigned, member.pending):
-                for subtopology, epochs in tasks.active.items():
-                    for partition in epochs:
-                        self.active[subtopology, partition] = member.process_id
-                self._add(1, tasks.standby, member.process_id)
-                self._add(2, tasks.warmup, member.process_id)
-
-    def _add(self, role: int, replicas: Replicas, process_id: str) -> None:
-        for subtopology, partitions in replicas.items():
-            for partition in partitions:
-                held = self.replicas[role].setdefault((subtopology, partition), set())
-                held.add(process_id)
 
 
 class _Difference:

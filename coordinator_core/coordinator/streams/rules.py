@@ -33,6 +33,7 @@ class StreamsRules:
     keeps_promoted_replicas: bool  # a replica whose member gets the active task stays until then
     refuses_warmups: bool  # owned warm-up tasks are INVALID_REQUEST
     counts_rejoining_members: bool  # a full group refuses its own members, too
+    fails_on_task_conflicts: bool  # of processes; the heartbeat is an unknown error
     caches_endpoints: bool  # and announces them when an endpoint or its tasks changed
     converts_empty_groups: bool  # classic groups, and to classic groups
 
@@ -57,6 +58,7 @@ STREAMS_4_1 = StreamsRules(
     keeps_promoted_replicas=False,
     refuses_warmups=True,
     counts_rejoining_members=True,
+    fails_on_task_conflicts=True,
     caches_endpoints=False,
     converts_empty_groups=False,
 )
@@ -74,6 +76,7 @@ STREAMS_4_4 = StreamsRules(
     keeps_promoted_replicas=True,
     refuses_warmups=False,
     counts_rejoining_members=False,
+    fails_on_task_conflicts=False,
     caches_endpoints=True,
     converts_empty_groups=True,
 )
