@@ -22,7 +22,7 @@ from jobs.nightly_run import advice_step
 from jobs.nightly_run.pending_dates import pending
 from jobs.nightly_run.pipeline import Progress, run_all
 from jobs.nightly_run.runs import Run, summary
-from jobs.segments import partition_of
+from jobs.segments import not_a_segment, partition_of
 from jobs.sources import broker_log, segments, trace
 from jobs.sources.dump import Dump
 from jobs.sources.files import list_files
@@ -81,7 +81,10 @@ def inputs_of(options: NightlyOptions, config: Config) -> ingest.Inputs:
 
 def _segments(pattern: str | None) -> list[str]:
     """The segment files of `__consumer_offsets`; a broker's data folder has other topics, too."""
-    files = _files(pattern, "--segments", segments.FILES_LIKE)
+    matches = _files(pattern, "--segments", segments.FILES_LIKE)
+    files = [file for file in matches if not_a_segment(file) is None]
+    if matches and not files:
+        raise UsageError(f"--segments {pattern}: {not_a_segment(matches[0])}; give the .log file")
     of_topic = [file for file in files if _is_of_topic(file)]
     if files and not of_topic:
         raise UsageError(f"--segments {pattern}: no file in a folder {segments.TOPIC}-N")

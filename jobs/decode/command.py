@@ -22,7 +22,7 @@ import numpy as np
 from coordinator_core.records import BadRecord
 from coordinator_core.records import decode as decode_record
 from jobs.decode.commit_lines import CommitLines
-from jobs.segments import BadBatch, EndMarkers, Quarantined, partition_of
+from jobs.segments import BadBatch, EndMarkers, Quarantined, not_a_segment, partition_of
 from jobs.segments.columns import Columns
 from jobs.segments.control import control_type
 from jobs.segments.extents import Extent, extents, stretch_at
@@ -111,12 +111,14 @@ def segments_of(paths: Iterable[str]) -> list[Segment]:
 
 
 def _matches(path: str) -> list[str]:
-    if Path(path).exists():
-        return [path]
-    matches = sorted(glob.glob(path, recursive=True))
+    """The path, or what a glob matches; a glob may also match the indexes beside segments."""
+    matches = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))
     if not matches:
         raise BadPath(f"{path}: no such file or folder, and no file matches it")
-    return matches
+    segments = [each for each in matches if not_a_segment(each) is None]
+    if not segments:
+        raise BadPath(f"{path}: {not_a_segment(matches[0])}; give the .log file")
+    return segments
 
 
 def _below(path: str) -> list[Segment]:

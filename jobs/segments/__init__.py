@@ -24,6 +24,7 @@ Modules
     batch           the content of a file: Batch, Quarantined; the error BadBatch
     frames          find valid batches: checksums, search after damage, misplaced offsets
     record_batch    decode magic 2            message_set     decode magic 0 and 1
+    mapping         release pages of a mapped file, so that memory is bounded
     reader          a file as batches, one by one
     columns         a run of batches as arrays
     pieces          a file as columns where possible, else frames
@@ -38,7 +39,7 @@ Modules
 
 from jobs.segments.batch import BadBatch, Batch, Quarantined
 from jobs.segments.end_markers import EndMarkers, transactions
-from jobs.segments.paths import partition_of
+from jobs.segments.paths import not_a_segment, partition_of
 from jobs.segments.reader import read_segment
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "Batch",
     "EndMarkers",
     "Quarantined",
+    "not_a_segment",
     "partition_of",
     "read_segment",
     "transactions",

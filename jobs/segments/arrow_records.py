@@ -129,12 +129,7 @@ class _Held:
 
 
 def _longs(numbers: list[int]) -> np.ndarray:
-    """As in Java, numbers beyond 64 bits wrap around."""
-    try:
-        return np.array(numbers, np.int64)
-    except OverflowError:
-        wrapped = [(number + 2**63) % 2**64 - 2**63 for number in numbers]
-        return np.array(wrapped, np.int64)
+    return np.array(numbers, np.int64)
 
 
 def _record_batch(*columns: np.ndarray | pa.Array) -> pa.RecordBatch:

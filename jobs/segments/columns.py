@@ -156,19 +156,29 @@ def _fields(
     if not (fits & (after + 1 == body_end)).all() or data.take(after, mode="clip").any():
         return None  # only a header count of zero may remain
     stamped = headers["attributes"] & LOG_APPEND != 0
+    first_offset = headers["base_offset"].astype(np.int64)[batch]
     base = np.where(stamped, headers["max_timestamp"], headers["base_timestamp"])[batch]
+    delta = np.where(stamped[batch], 0, timestamp_delta)
+    if _overflows(first_offset, offset_delta) or _overflows(base, delta):
+        return None
     return Columns(
         data=data,
         headers=headers,
         positions=positions,
         batch=batch,
-        offsets=headers["base_offset"].astype(np.int64)[batch] + offset_delta,
-        timestamps=np.where(stamped[batch], base, base + timestamp_delta),
+        offsets=first_offset + offset_delta,
+        timestamps=base + delta,
         key_start=key_start,
         key_length=np.maximum(key_length, -1),
         value_start=value_start,
         value_length=np.maximum(value_length, -1),
     )
+
+
+def _overflows(base: np.ndarray, delta: np.ndarray) -> bool:
+    """Whether a sum needs more than 64 bits: its sign differs from that of both numbers."""
+    total = base + delta
+    return bool((((base ^ total) & (delta ^ total)) < 0).any())
 
 
 def varints(data: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ linear time.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ import crc32c
 import numpy as np
 
 from jobs.segments import message_set, record_batch
+from jobs.segments.mapping import KEPT_BYTES, release
 
 PREFIX = Struct(">qiIb")  # offset, length, checksum or leader epoch, magic: common to all formats
 PREFIX_SIZE = PREFIX.size
@@ -77,12 +78,16 @@ class Framer:
     def __init__(self, view: memoryview) -> None:
         self._view = view
         self._end = len(view)
+        self._released = 0  # the bytes before are not needed soon
         self._spent = 0  # bytes of failed checksums
         self._data_end: int | None = None
 
     def runs(self) -> Iterator[Run | Gap]:
         position = 0
         while position < self._end:
+            if position - self._released >= KEPT_BYTES:
+                release(self._view, self._released, position)
+                self._released = position
             if run := self._record_batches(position):
                 yield run
                 position = run[-1].position + run[-1].size
@@ -113,7 +118,7 @@ class Framer:
                 or behind > end
                 or offset <= previous
                 or last_offset_delta < 0
-                or length > allowed
+                or length > min(allowed, KEPT_BYTES)
             ):
                 break
             if checksum_of(view[position + record_batch.CRC_START : behind]) != checksum:
@@ -143,7 +148,8 @@ class Framer:
             return f"length {length} is implausible after many wrong lengths"
         if magic == 2:
             return self._record_batch_at(position, size, offset)
-        computed = zlib.crc32(view[position + message_set.CRC_START : position + size])
+        start = position + message_set.CRC_START
+        computed = _checksum(zlib.crc32, view, start, position + size)
         if computed != checksum:
             return self._failed(size, checksum, computed)
         return Frame(position, size, magic, offset, offset)
@@ -151,7 +157,8 @@ class Framer:
     def _record_batch_at(self, position: int, size: int, offset: int) -> Frame | str:
         view = self._view
         (checksum,) = _UINT32.unpack_from(view, position + record_batch.CRC_POSITION)
-        computed = crc32c.crc32c(view[position + record_batch.CRC_START : position + size])
+        start = position + record_batch.CRC_START
+        computed = _checksum(crc32c.crc32c, view, start, position + size)
         if computed != checksum:
             return self._failed(size, checksum, computed)
         (last_offset_delta,) = _INT32.unpack_from(view, position + LAST_OFFSET_DELTA_AT)
@@ -169,8 +176,19 @@ class Framer:
 
     def _zeros_start(self) -> int:
         if self._data_end is None:
-            self._data_end = _without_trailing_zeros(self._view)
+            self._data_end = self._without_trailing_zeros()
         return self._data_end
+
+    def _without_trailing_zeros(self) -> int:
+        end = self._end
+        while end > 0:
+            start = max(0, end - SCAN_BYTES)
+            used = np.flatnonzero(np.frombuffer(self._view[start:end], np.uint8))
+            if len(used):
+                return start + int(used[-1]) + 1
+            release(self._view, start, end)
+            end = start
+        return 0
 
     def _resume(self, position: int) -> int:
         """The start of the next valid frame, or the end of the data."""
@@ -214,12 +232,16 @@ class Framer:
     def _candidates(self, start: int) -> Iterator[int]:
         """Positions from ``start`` on with a plausible frame header."""
         low, size = start, FIRST_SCAN_BYTES  # the next frame is usually near
+        released = start
         while low + MIN_SIZE <= self._end:
             block = np.frombuffer(self._view[low : low + size + PREFIX_SIZE - 1], np.uint8)
             for at in _plausible_prefixes(block, self._end - low):
                 if _is_plausible(self._view, low + at):
                     yield low + at
             low, size = low + size, min(2 * size, SCAN_BYTES)
+            if low - released >= 4 * SCAN_BYTES:  # damaged lengths led anywhere in the file
+                release(self._view, 0, self._end)
+                released = low
 
     def _gaps(self, position: int, end: int, reason: str) -> Iterator[Gap]:
         """The byte range as one gap per damaged batch, if their lengths lead to its end."""
@@ -233,8 +255,21 @@ class Framer:
             yield Gap(start, stop - start, own_reason if isinstance(own_reason, str) else reason)
 
 
+def _checksum(of: Callable[[memoryview, int], int], view: memoryview, start: int, end: int) -> int:
+    """The checksum of a range, which may be as long as the file: a damaged length is any number."""
+    checksum = 0
+    for low in range(start, end, KEPT_BYTES):
+        high = min(low + KEPT_BYTES, end)
+        checksum = of(view[low:high], checksum)
+        if high < end:
+            release(view, low, high)
+    return checksum
+
+
 def _plausible_prefixes(block: np.ndarray, left: int) -> list[int]:
     """Positions in ``block`` of offset >= 0, a valid magic and a length of at most ``left``."""
+    if not block.any():  # a hole in a sparse file; a length of 0 is invalid
+        return []
     count = len(block) - PREFIX_SIZE + 1
     at = np.flatnonzero(
         (block[16:] <= MAGICS[-1]) & (block[:count] < 0x80) & (block[8 : 8 + count] < 0x80)
@@ -270,17 +305,6 @@ def _is_plausible_message(view: memoryview, position: int) -> bool:
         (size,) = _INT32.unpack_from(view, at)
         at += 4 + max(size, 0)
     return at == end
-
-
-def _without_trailing_zeros(view: memoryview) -> int:
-    end = len(view)
-    while end > 0:
-        start = max(0, end - SCAN_BYTES)
-        used = np.flatnonzero(np.frombuffer(view[start:end], np.uint8))
-        if len(used):
-            return start + int(used[-1]) + 1
-        end = start
-    return 0
 
 
 def _in_order(items: Iterator[Run | Gap]) -> Iterator[Run | Gap]:

@@ -112,6 +112,12 @@ def _bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int]:
     return data[position : position + length], position + length
 
 
+def _int64(offset: int) -> int:
+    if not -(1 << 63) <= offset < 1 << 63:
+        raise BadBatch("an offset beyond 64 bits")
+    return offset
+
+
 def _unwrap(outer: Message, max_inflated: int) -> list[Message]:
     codec = outer.attributes & CODEC_MASK
     if codec >= len(CODECS):
@@ -126,7 +132,7 @@ def _unwrap(outer: Message, max_inflated: int) -> list[Message]:
     stamped = outer.magic == 1 and outer.attributes & LOG_APPEND
     return [
         message._replace(
-            offset=base + message.offset,
+            offset=_int64(base + message.offset),
             timestamp_ms=outer.timestamp_ms
             if stamped and message.magic == 1
             else message.timestamp_ms,

@@ -10,6 +10,25 @@ TOPIC = "__consumer_offsets"
 _PARTITION = re.compile(rf"(?<![A-Za-z0-9]){TOPIC}-(\d+)(?!\d)")
 
 
+# Files beside the segments of a partition.
+_OTHERS = {
+    ".index": "the offset index of a segment",
+    ".timeindex": "the time index of a segment",
+    ".txnindex": "the transaction index of a segment",
+    ".snapshot": "a snapshot of producer states",
+}
+_OTHER_NAMES = ("leader-epoch-checkpoint", "partition.metadata")
+
+
+def not_a_segment(path: str | PurePath) -> str | None:
+    """What the file is instead, if a broker writes it beside the segments; by its name."""
+    name = PurePath(path).name
+    suffix = PurePath(name.removesuffix(".deleted")).suffix
+    if suffix in _OTHERS:
+        return _OTHERS[suffix]
+    return "metadata of a partition" if name in _OTHER_NAMES else None
+
+
 def partition_of(path: str | PurePath) -> int:
     """The partition of the nearest ``__consumer_offsets-N`` in a segment's path.
 

@@ -18,6 +18,7 @@ from jobs.segments import message_set, record_batch
 from jobs.segments.batch import BadBatch, Batch, Quarantined
 from jobs.segments.compression import MAX_INFLATED
 from jobs.segments.frames import Frame, Gap, frames
+from jobs.segments.mapping import release
 
 Data = bytes | bytearray | memoryview | mmap.mmap | BinaryIO
 
@@ -89,6 +90,7 @@ def quarantined(view: memoryview, gap: Gap, *, file: str) -> Iterator[Quarantine
     end = gap.position + gap.size
     for position in range(gap.position, end, QUARANTINE_BYTES):
         data = bytes(view[position : min(position + QUARANTINE_BYTES, end)])
+        release(view, position, position + len(data))
         yield Quarantined(file, position, len(data), gap.reason, data)
 
 

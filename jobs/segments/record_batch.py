@@ -129,7 +129,15 @@ def read_records(header: Header, data: bytes) -> Columns:
         raise BadBatch(f"{len(data) - position} bytes after the last record")
     if header.attributes & LOG_APPEND:
         timestamps = [header.max_timestamp] * len(offsets)
+    _require_int64(offsets, "an offset")
+    _require_int64(timestamps, "a timestamp")
     return offsets, timestamps, keys, values
+
+
+def _require_int64(numbers: list[int], what: str) -> None:
+    """A damaged or forged delta may lead beyond it."""
+    if numbers and not -(1 << 63) <= min(numbers) <= max(numbers) < 1 << 63:
+        raise BadBatch(f"{what} beyond 64 bits")
 
 
 def varint(data: bytes, position: int) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 ROWS_PER_BATCH = 10_000
+BYTES_PER_BATCH = 64 << 20  # of quarantined byte ranges, which may be as long as the file
 MOST_TASKS = 10_000
 _DAY_MS = 86_400_000
 _EPOCH = date(1970, 1, 1)
@@ -86,15 +87,17 @@ class RowBuffer:
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
         self._rows: list[dict[str, Any]] = []
+        self._bytes = 0
 
     def add(self, row: dict[str, Any]) -> None:
         self._rows.append(row)
+        self._bytes += sum(len(value) for value in row.values() if isinstance(value, bytes))
 
     @property
     def is_full(self) -> bool:
-        return len(self._rows) >= ROWS_PER_BATCH
+        return len(self._rows) >= ROWS_PER_BATCH or self._bytes >= BYTES_PER_BATCH
 
     def take(self) -> pa.RecordBatch:
-        rows, self._rows = self._rows, []
+        rows, self._rows, self._bytes = self._rows, [], 0
         columns = [pa.array([r.get(f.name) for r in rows], f.type) for f in self._schema]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)

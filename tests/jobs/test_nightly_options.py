@@ -45,6 +45,17 @@ def test_only_consumer_offsets_of_a_brokers_data_folder_is_read(captured):
         inputs_of(options(segments=str(other.parent)), Config())
 
 
+def test_an_index_beside_a_segment_is_skipped_and_by_itself_refused(captured):
+    index = captured / "__consumer_offsets-1" / "00000000000000000000.index"
+    index.touch()
+
+    inputs = inputs_of(options(segments=f"{captured}/__consumer_offsets-1/*"), Config())
+
+    assert inputs.segments == [f"{captured}/__consumer_offsets-1/00000000000000000000.log"]
+    with pytest.raises(UsageError, match=r"the offset index of a segment; give the \.log file"):
+        inputs_of(options(segments=str(index)), Config())
+
+
 def test_kafka_has_the_settings_of_the_configuration():
     inputs = inputs_of(options(kafka="a:1"), Config(kafka={"security.protocol": "SSL"}))
 
