@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -28,7 +28,7 @@ from coordinator_core.episodes import (
     unowned_ms_of,
 )
 from jobs.engine.union import union_of
-from jobs.lake.keys import GENERATION_KEY, GROUP_KEY
+from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY
 from jobs.lake.scope import RunScope
 from jobs.lake.tables import schema_of
 
@@ -91,7 +91,10 @@ def _rebalances(
     # struct, which the embedded engine cannot unite with nulls.
     begin = F.coalesce("preparing_time", "joined_time", "stable_time", "ended_time", dated)
     end = F.coalesce("end_time", "stable_time", "joined_time", "ended_time", "preparing_time")
-    return joined.join(by_host, on=GENERATION_KEY, how="left").select(
+    described = joined.join(by_host, on=GENERATION_KEY, how="left").join(
+        _settings(members, generations), on=GENERATION_KEY, how="left"
+    )
+    return described.select(
         *GENERATION_KEY,
         _ms(begin, "from_ms"),
         F.greatest(F.unix_millis(begin), F.coalesce(F.unix_millis(end), F.lit(0))).alias("to_ms"),
@@ -103,7 +106,40 @@ def _rebalances(
         ((F.col("generation") == 1) | (had_nobody & ~first_seen)).alias("was_empty"),
         first_seen.alias("is_first_seen"),
         "hosts",
+        "settings",
     )  # fmt: skip
+
+
+def _settings(members: DataFrame, generations: DataFrame) -> DataFrame:
+    """Per generation, the settings that changed, as ``generation before: text``: of a process since
+    the last generation with it, and the assignor.
+    """
+    values = ("session_timeout_ms", "rebalance_timeout_ms", "subscribed_topics")
+    process = Window.partitionBy(*INCARNATION_KEY, "process").orderBy("generation", "member_id")
+    of_process = members.withColumn("before", F.lag(F.struct("generation", *values)).over(process))
+    incarnation = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
+    recorded = generations.where("protocol IS NOT NULL").withColumn(
+        "before", F.lag(F.struct("generation", "protocol")).over(incarnation)
+    )
+    topics = (F.array_join("before.subscribed_topics", ","), F.array_join("subscribed_topics", ","))
+    changes = union_of(
+        _changed(of_process, "session.timeout.ms", "before.session_timeout_ms", values[0]),
+        _changed(of_process, "max.poll.interval.ms", "before.rebalance_timeout_ms", values[1]),
+        _changed(of_process, "topics", *topics),
+        _changed(recorded, "partition.assignment.strategy", "before.protocol", "protocol"),
+    )
+    return changes.groupBy(*GENERATION_KEY).agg(
+        F.sort_array(F.collect_set("change")).alias("settings")
+    )
+
+
+def _changed(rows: DataFrame, name: str, before: Column | str, now: Column | str) -> DataFrame:
+    was, is_ = (F.col(value) if isinstance(value, str) else value for value in (before, now))
+    text = F.concat(
+        F.col("before.generation").cast("string"), F.lit(f":{name} "), was.cast("string"),
+        F.lit(" -> "), is_.cast("string"),
+    )  # fmt: skip
+    return rows.where(was != is_).select(*GENERATION_KEY, text.alias("change"))
 
 
 def _causes(causes: DataFrame, kept_states: DataFrame) -> DataFrame:
@@ -200,7 +236,9 @@ def _generation(row: Row) -> tuple[int, int]:
 
 def _rebalance(row: Row) -> Rebalance:
     hosts = sorted((each["client_host"], each["number"]) for each in row["hosts"] or ())
-    return Rebalance(**_fields(row, Rebalance) | {"hosts": hosts})
+    changes = [each.split(":", 1) for each in row["settings"] or ()]
+    settings = [(int(before), text) for before, text in changes]
+    return Rebalance(**_fields(row, Rebalance) | {"hosts": hosts, "settings": settings})
 
 
 def _cause(row: Row) -> Cause:

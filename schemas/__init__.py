@@ -78,7 +78,8 @@ def view_names() -> list[str]:
 def view_sql(view: str) -> str:
     """Returns the SELECT of ``schemas/views/<view>.sql``, without comments.
 
-    It uses the SQL that Spark and DuckDB share, apart from Spark's EXPLODE and UNIX_MILLIS.
+    It uses the SQL that Spark and DuckDB share, apart from Spark's EXPLODE, SIZE and
+    UNIX_MILLIS.
     """
     lines = _text("views", view).splitlines()
     statements = (_COMMENT.sub("", line) for line in lines if not line.startswith(_HEADER))

@@ -76,7 +76,7 @@ class Rebalance(NamedTuple):
     ``continues``: it belongs to the same logical rebalance as the previous generation.
     ``was_empty``: the group had no members before it.  ``is_first_seen``: the evidence begins with
     it, although it is not the first generation.  ``hosts``: number of members by host.
-    ``settings``: settings of members that differ from their previous ones.
+    ``settings``: settings that changed since the generation that is named first.
     """
 
     incarnation: int
@@ -90,9 +90,8 @@ class Rebalance(NamedTuple):
     continues: bool = False
     was_empty: bool = False
     is_first_seen: bool = False
-    coordinator_changed: bool = False
     hosts: Sequence[tuple[str, int]] = ()
-    settings: Sequence[str] = ()
+    settings: Sequence[tuple[int, str]] = ()
 
     @property
     def id(self) -> tuple[int, int]:

@@ -87,7 +87,7 @@ class Episode:
 
     @property
     def settings(self) -> list[str]:
-        return sorted({text for each in self.rebalances for text in each.settings})
+        return sorted({text for each in self.rebalances for _, text in each.settings})
 
     def _times(self) -> Iterator[int]:
         for each in self.rebalances:

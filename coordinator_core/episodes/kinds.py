@@ -353,6 +353,4 @@ def kind_of_rejoin(trigger: Cause, rebalance: Rebalance) -> tuple[Kind, float]:
         return Kind.CONFIGURATION_CHANGE, 0.8
     if trigger.story == "topic_change":
         return Kind.TOPIC_CHANGE, 0.8
-    if rebalance.coordinator_changed:
-        return Kind.COORDINATOR_FAILOVER, 0.6
     return Kind.UNKNOWN, 0.3

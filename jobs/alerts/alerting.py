@@ -1,6 +1,7 @@
 """Run the checks over a lake as of a time, for one cluster or all clusters.
 
 reads   rebalance_latency, generations   rebalances, their phases
+        episodes                         the root cause that a message leads with
         rebalance_causes, generation_members, churn
         timeline, committed_offsets      the last time in the lake
 writes  nothing
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -47,6 +48,17 @@ PHASES = """
     SELECT *, LEAD(COALESCE(preparing_time, joined_time, stable_time)) OVER (
         PARTITION BY cluster_id, group_id ORDER BY incarnation, generation) AS next_time
     FROM generations WHERE {dates}"""
+# All columns: the name of one of them would open the view of this name.
+EPISODES = "SELECT * FROM episodes WHERE {dates} ORDER BY from_time, episode"
+
+
+class EpisodeRow(NamedTuple):
+    from_time: datetime
+    to_time: datetime
+    processes: list[str]
+    rebalances: int
+    unowned_partition_ms: int
+    summary: str
 
 
 @dataclass(frozen=True)
@@ -74,8 +86,8 @@ def find_alerts(
     """Alerts, ordered by cluster, group and check; and the window of each cluster."""
     length_s = span_s(options.since or settings.window, "--since")
     at = None if options.at is None else _moment(options.at)
-    texts = [LAST_TIMES, SPANS, PHASES, *(check.sql for check in CHECKS)]
-    lake = open_lake(options.lake, " ".join(texts))
+    texts = [LAST_TIMES, SPANS, PHASES, EPISODES, *(check.sql for check in CHECKS)]
+    lake = open_lake(options.lake, " ".join(texts), optional=["episodes"])
     windows = [
         AlertWindow(cluster_id, now - timedelta(seconds=length_s), now)
         for cluster_id, now in sorted(_last_times(lake, options, at).items())
@@ -85,7 +97,9 @@ def find_alerts(
     dates = _dates(windows)
     _prepare(lake, windows, settings, dates)
     alerts = [alert for check in CHECKS for alert in _alerts(check, lake, dates)]
-    return sorted(alerts, key=_sort_key), windows
+    episodes = _episodes(lake, dates)
+    explained = [_with_root_cause(alert, episodes) for alert in alerts]
+    return sorted(explained, key=_sort_key), windows
 
 
 def _alerts(check: Check, lake: duckdb.DuckDBPyConnection, dates: str) -> Iterator[Alert]:
@@ -93,6 +107,39 @@ def _alerts(check: Check, lake: duckdb.DuckDBPyConnection, dates: str) -> Iterat
         cluster_id, group_id, process, first, last, value, threshold, detail = row
         text = check.message(value, threshold, detail)
         yield Alert(check.name, cluster_id, group_id, process, first, last, value, threshold, text)
+
+
+def _episodes(
+    lake: duckdb.DuckDBPyConnection, dates: str
+) -> dict[tuple[str, str], list[EpisodeRow]]:
+    """By cluster and group."""
+    by_group: dict[tuple[str, str], list[EpisodeRow]] = {}
+    result = lake.execute(_dated(EPISODES, dates))
+    columns = [column[0] for column in result.description or []]
+    for values in result.fetchall():
+        row = dict(zip(columns, values, strict=True))
+        episode = EpisodeRow(**{name: row[name] for name in EpisodeRow._fields})
+        by_group.setdefault((row["cluster_id"], row["group_id"]), []).append(episode)
+    return by_group
+
+
+def _with_root_cause(alert: Alert, episodes: dict[tuple[str, str], list[EpisodeRow]]) -> Alert:
+    """The message leads with the episode that has most of the alert's rebalances."""
+    during = [
+        each
+        for each in episodes.get((alert.cluster_id, alert.group_id), ())
+        if each.from_time <= alert.last_time and each.to_time >= alert.first_time
+        and (alert.process is None or _is_of(alert.process, each.processes))
+    ]  # fmt: skip
+    if not during:
+        return alert
+    main = max(during, key=lambda each: (each.rebalances, each.unowned_partition_ms))
+    return alert._replace(message=f"{main.summary}; {alert.message}")
+
+
+def _is_of(process: str, names: list[str]) -> bool:
+    """Names of episodes have the host only where it is needed."""
+    return process in names or process.rsplit("@", 1)[0] in names
 
 
 def _sort_key(alert: Alert) -> tuple[str, str, str, str, datetime]:

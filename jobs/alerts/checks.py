@@ -84,7 +84,8 @@ STUCK = """
     )
     WHERE until > window_start AND until - since >= TO_SECONDS(stuck_s)"""
 
-# Processes that rejoined: in a rebalance, or as a static member without one.
+# Processes that rejoined.  A static member that returns without a rebalance costs nothing, unless a
+# second process with its instance id runs.
 FLAPPING = """
     SELECT cluster_id, group_id, process, MIN(rejoined) AS first_time, MAX(rejoined) AS last_time,
         COUNT(*) AS value, flaps AS threshold,
@@ -105,7 +106,7 @@ FLAPPING = """
             AND m.incarnation = c.incarnation AND m.member_id = c.member_id
         WHERE c.{dates} AND l.flaps > 0
             AND (c.cause = 'MEMBER_NEW' AND c.story = 'return'
-                OR c.cause = 'STATIC_REPLACED' AND c.story IN ('restart', 'takeover'))
+                OR c.cause = 'STATIC_REPLACED' AND (c.story = 'takeover' OR c.role <> 'absorbed'))
             AND COALESCE(c.event_time, s.began) > k.window_start
             AND COALESCE(c.event_time, s.began) <= k.now
     )

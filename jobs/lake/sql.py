@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,7 @@ _DUCK_TYPES = {
 # Functions of Spark SQL that the views use.
 SPARK_FUNCTIONS = [
     "explode(list) AS UNNEST(list)",
+    "size(list) AS LEN(list)",
     "unix_millis(time) AS EPOCH_MS(time)",
 ]
 # Commands that write the tables which `regroup nightly` does not write.
@@ -57,9 +58,13 @@ NO_STATEMENT = "no statement; give one SELECT"
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def query(root: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Column names and rows.  A missing lake or wrong SQL is a UsageError."""
-    connection, statement = _opened_for(root, sql)
+def query(
+    root: str, sql: str, *, optional: Collection[str] = ()
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Column names and rows.  A missing lake or wrong SQL is a UsageError; ``optional`` tables that
+    an older version did not write are empty.
+    """
+    connection, statement = _opened_for(root, sql, optional)
     with _sql_errors():
         result = connection.execute(statement)
     if result is None:
@@ -78,12 +83,14 @@ def arrow_table(root: str, sql: str) -> pa.Table:
         return relation.to_arrow_table()
 
 
-def _opened_for(root: str, sql: str) -> tuple[duckdb.DuckDBPyConnection, str]:
+def _opened_for(
+    root: str, sql: str, optional: Collection[str] = ()
+) -> tuple[duckdb.DuckDBPyConnection, str]:
     """A connection, and the statement to run on it."""
     if is_show_tables(sql):
         return open_lake(root, ""), TABLES_AND_VIEWS
     statement = expanded(sql)
-    return open_lake(root, statement), statement
+    return open_lake(root, statement, optional=optional), statement
 
 
 def existing_tables(root: str) -> list[str]:
@@ -111,8 +118,11 @@ def _sql_errors() -> Iterator[None]:
         raise UsageError(explained(" ".join(str(error).split()))) from None
 
 
-def open_lake(root: str, sql: str) -> duckdb.DuckDBPyConnection:
-    """A connection with the tables and views that ``sql`` names; opening all tables is slow."""
+def open_lake(root: str, sql: str, *, optional: Collection[str] = ()) -> duckdb.DuckDBPyConnection:
+    """A connection with the tables and views that ``sql`` names; opening all tables is slow.
+
+    A named table that does not exist is a UsageError, unless it is ``optional``.
+    """
     import duckdb
 
     _require_lake(root)
@@ -124,7 +134,8 @@ def open_lake(root: str, sql: str) -> duckdb.DuckDBPyConnection:
     views = _views_below(words)
     below = {name for view in views for name in view_dependencies(view)} & set(table_names())
     for table in sorted(named | below):
-        _register(connection, root, table, required=table in named or table not in WRITERS)
+        is_required = table in named or table not in WRITERS
+        _register(connection, root, table, required=is_required and table not in optional)
     for view in views:
         _create_view(connection, view)
     return connection

@@ -17,7 +17,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs import __version__
@@ -31,6 +31,9 @@ from schemas import table_names
 # The step that stands for the run as a whole.
 WHOLE_RUN = "nightly"
 DONE, FAILED = "done", "failed"
+# The summary leads with so many episodes; starts and shutdowns of groups are no incidents.
+EPISODES_SHOWN = 5
+NO_INCIDENT = ("group_start", "shutdown")
 # The tables of steps that do not write exactly the table of their name.
 WRITES = {
     "ingest": (*BRONZE, "trace_events", "quarantine", "ingested_files"),
@@ -110,22 +113,39 @@ class Run:
 
 
 def summary(run: Run) -> str:
-    """Three or four lines: input of the run, rebalances of its dates, run id."""
-    latency = run.lake.read("rebalance_latency")
-    if run.first and run.last:
-        latency = latency.where(F.col("event_date").between(run.first, run.last))
-    groups = latency.groupBy("group_id").agg(
-        F.count(F.when(F.col("outcome") == "stable", 1)).alias("rebalances"),
-        F.count(F.when(F.col("outcome").isin("superseded", "failed"), 1)).alias("aborted"),
-        F.sum("total_ms").alias("total_ms"),
-        F.max("total_ms").alias("longest_ms"),
+    """Some lines: input of the run, the costliest episodes and rebalances of its dates, run id."""
+    groups = (
+        _of_dates(run, "rebalance_latency")
+        .groupBy("group_id")
+        .agg(
+            F.count(F.when(F.col("outcome") == "stable", 1)).alias("rebalances"),
+            F.count(F.when(F.col("outcome").isin("superseded", "failed"), 1)).alias("aborted"),
+            F.sum("total_ms").alias("total_ms"),
+            F.max("total_ms").alias("longest_ms"),
+        )
     )
     rows = sorted(groups.collect(), key=lambda row: (-row.rebalances, row.group_id))
-    lines = [_input_line(run), _groups_line(rows)]
+    lines = [_input_line(run), *_episode_lines(run), _groups_line(rows)]
     if rows:
         most = ", ".join(f"{printable(row.group_id)} {row.rebalances}" for row in rows[:3])
         lines.append(f"most rebalances: {most}")
     return "\n".join([*lines, f"run {run.run_id} (details in table runs)"])
+
+
+def _episode_lines(run: Run) -> list[str]:
+    """The root causes with the most partition downtime on the run's dates; none without any."""
+    episodes = _of_dates(run, "episodes").where(~F.col("kind").isin(*NO_INCIDENT))
+    costliest = (F.desc("unowned_partition_ms"), F.desc("rebalances"))
+    ordered = episodes.orderBy(*costliest, "group_id", "from_time")
+    rows = ordered.select("group_id", "summary").limit(EPISODES_SHOWN).collect()
+    return [f"{printable(row.group_id)}: {printable(row.summary)}" for row in rows]
+
+
+def _of_dates(run: Run, table: str) -> DataFrame:
+    rows = run.lake.read(table)
+    if run.first and run.last:
+        return rows.where(F.col("event_date").between(run.first, run.last))
+    return rows
 
 
 def _input_line(run: Run) -> str:

@@ -13,5 +13,6 @@ One group is read with DuckDB, and its commits are replayed, too.  All groups ar
 group, without the commits, which are many.
 
 - group_rows: rows of one group, or of all groups as a grouped DataFrame
-- command:    `regroup replay` of one group: story, verdicts, divergences
+- episodes:   the episodes of one group
+- command:    `regroup replay` of one group: episodes, story, verdicts, divergences
 """

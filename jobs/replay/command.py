@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coordinator_core.coordinator.eras import ERAS
@@ -15,6 +16,7 @@ from jobs.console.errors import UsageError
 from jobs.console.printing import Format, jsonable, print_rows, time_text
 from jobs.console.spinner import spinner
 from jobs.incident_replay import rows_of
+from jobs.replay.episodes import group_episodes
 from jobs.replay.group_rows import Row, group_rows, moment_ms, with_date
 from schemas import table_columns
 
@@ -36,13 +38,15 @@ def run_one(options: ReplayOptions, format: Format) -> int:
     with spinner("replay"):
         result = replay_group(options)
     if format is Format.JSON:
-        text = json.dumps(jsonable(as_json(options.cluster_id, result)), indent=1)
+        shown = as_json(options.cluster_id, result, _episodes(options))
+        text = json.dumps(jsonable(shown), indent=1)
         sys.stdout.write(text + "\n")
     elif format is Format.CSV:
         rows = rows_of(options.cluster_id, result)
         columns = table_columns("incident_replay")
         print_rows(columns, [[row[name] for name in columns] for row in rows], format)
     else:
+        _print_episodes(_episodes(options))
         _print(result)
     return 1 if _with(result, Verdict.DIVERGED) else 0
 
@@ -51,11 +55,7 @@ def replay_group(options: ReplayOptions) -> GroupReplay:
     """Replay one group.  Raises UsageError for an unknown era or group, or an invalid time."""
     if options.era is not None and options.era not in ERAS:
         raise UsageError(f"--era {options.era}: not one of {', '.join(sorted(ERAS))}")
-    first, last = (
-        with_date(options.lake, options.cluster_id, each) for each in (options.first, options.last)
-    )
-    begin_ms = moment_ms("--from", first, is_end=False)
-    end_ms = moment_ms("--to", last, is_end=True)
+    begin_ms, end_ms = _period_ms(options)
     events, records, committed = group_rows(
         options.lake, options.cluster_id, options.group_id, begin_ms, end_ms
     )
@@ -69,12 +69,30 @@ def replay_group(options: ReplayOptions) -> GroupReplay:
     )
 
 
-def as_json(cluster_id: str, result: GroupReplay) -> Row:
-    """Counts, divergences, inferred broker settings, verdicts, stimuli, story."""
+def _period_ms(options: ReplayOptions) -> tuple[int, int]:
+    first, last = (
+        with_date(options.lake, options.cluster_id, each) for each in (options.first, options.last)
+    )
+    return moment_ms("--from", first, is_end=False), moment_ms("--to", last, is_end=True)
+
+
+def _episodes(options: ReplayOptions) -> list[Row]:
+    period = _period_ms(options)
+    return group_episodes(options.lake, options.cluster_id, options.group_id, *period)
+
+
+def as_json(cluster_id: str, result: GroupReplay, episodes: Sequence[Row] = ()) -> Row:
+    """Episodes, counts, divergences, inferred broker settings, verdicts, stimuli, story."""
     diverged, reproduced = _with(result, Verdict.DIVERGED), _with(result, Verdict.REPRODUCED)
     return {
         "cluster_id": cluster_id,
         "group_id": result.group_id,
+        "episodes": [
+            {"from": time_text(each["from_ms"]), "to": time_text(each["to_ms"])}
+            | {name: value for name, value in each.items() if not name.endswith("_ms")}
+            | {name: each[name] for name in ("not_stable_ms", "unowned_partition_ms")}
+            for each in episodes
+        ],
         "era": result.era.name,
         "era_by": result.era.why,
         "initial_rebalance_delay_ms": result.delay.delay_ms,
@@ -127,6 +145,14 @@ def _stimulus(each: ReplayedGeneration, stimulus: Stimulus) -> Row:
         "by": stimulus.basis.name.lower(),
         "evidence": stimulus.evidence,
     }
+
+
+def _print_episodes(episodes: Sequence[Row]) -> None:
+    if episodes:
+        columns = ["from", "to", "episode"]
+        spans = [(time_text(each["from_ms"]), time_text(each["to_ms"])) for each in episodes]
+        rows = [[*span, each["summary"]] for span, each in zip(spans, episodes, strict=True)]
+        print_rows(columns, rows)
 
 
 def _print(result: GroupReplay) -> None:

@@ -58,6 +58,7 @@ def plant(write_lake, tmp_path_factory):
             "rebalance_causes": [],
             "generation_members": [],
             "churn": [],
+            "episodes": [],
         }
         return write_lake(tmp_path_factory.mktemp("lake"), all_tables | tables)
 
@@ -233,6 +234,77 @@ def test_two_processes_under_one_instance_id_flap_without_a_rebalance(plant):
     assert [(a.process, a.value, a.message) for a in alerts] == [
         ("pod-1", 3, "rejoined 3 times, replacing a live member with the same instance id")
     ]
+
+
+def test_static_members_that_return_without_a_rebalance_do_not_flap(plant):
+    restarted = {"cause": "STATIC_REPLACED", "instance_id": "pod-1", "role": "absorbed"}
+    lake = plant(
+        [("g", 1, 0, 1, 2)],
+        rebalance_causes=[
+            cause("g", 1, n, f"m{n}", "restart", **restarted) | {"cause_seq": n} for n in (1, 2, 3)
+        ],
+    )
+
+    assert raised(lake, flaps=1) == []
+
+
+def episode(number, kind, began, ended, rebalances, processes=("a",), group="g"):
+    return {
+        "group_id": group,
+        "incarnation": 1,
+        "activity_time": ms(0),
+        "episode": number,
+        "kind": kind,
+        "from_time": ms(began),
+        "to_time": ms(ended),
+        "processes": list(processes),
+        "hosts": [],
+        "first_generation": 1,
+        "last_generation": 1,
+        "generations": [],
+        "rebalances": rebalances,
+        "unowned_partition_ms": 0,
+        "summary": kind,
+        "evidence": "log",
+        "confidence": 0.9,
+        "activity_last_generation": 1,
+    }
+
+
+def test_a_message_leads_with_the_episode_that_has_most_of_its_rebalances(plant):
+    lake = plant(
+        [("g", n, n * 10, n * 10 + 1, n * 10 + 2) for n in range(1, 6)],
+        episodes=[
+            episode(1, "before", 0, 9, 9),
+            episode(2, "slow poll", 10, 30, 2),
+            episode(3, "deployment", 31, 52, 3),
+            episode(4, "another group", 10, 52, 9, group="h"),
+        ],
+    )
+    settings = AlertSettings(thresholds=Thresholds(storm_rebalances=5))
+    alerts, _ = find_alerts(AlertsOptions(lake), settings)
+
+    assert [alert.message for alert in alerts if alert.alert == "storm"] == [
+        "deployment; 5 rebalances in a row, mostly LEAVE"
+    ]
+
+
+def test_the_message_about_a_process_leads_with_its_own_episode(plant):
+    stories = [("start", "m0"), ("return", "m1"), ("return", "m2"), ("return", "m3")]
+    lake = plant(
+        [("g", n, n * 100, n * 100 + 1, n * 100 + 2) for n in (1, 2, 3, 4)],
+        rebalance_causes=[
+            cause("g", n, n * 100, who, story) for n, (story, who) in enumerate(stories, start=1)
+        ],
+        generation_members=[member("g", n + 1, f"m{n}", "app-1@10.0.0.1") for n in range(4)],
+        episodes=[
+            episode(1, "deployment", 100, 402, 9, processes=["app-2"]),
+            episode(2, "flapping", 100, 402, 3, processes=["app-1"]),
+        ],
+    )
+    alerts, _ = find_alerts(AlertsOptions(lake), AlertSettings(thresholds=Thresholds(flaps=3)))
+
+    assert [a.message for a in alerts if a.alert == "flapping"] == ["flapping; rejoined 3 times"]
 
 
 def test_leaving_does_not_count_as_rejoining(plant):

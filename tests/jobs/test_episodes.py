@@ -158,6 +158,46 @@ def test_downtime_that_no_rebalance_ends_belongs_to_the_static_member_that_is_ba
     ]
 
 
+def member(number, name, **more):
+    return {
+        "generation": number,
+        "member_id": f"{name}{number}",
+        "process": name,
+        "change": "joined",
+        "session_timeout_ms": 10_000,
+        "subscribed_topics": ["t"],
+        **more,
+    }
+
+
+def test_settings_that_change_within_an_activity_make_a_configuration_change(inferred):
+    longer = {"session_timeout_ms": 45_000, "subscribed_topics": ["t", "u"]}
+    (row,) = inferred(
+        generations=[
+            generation(2, 0, protocol="range"),
+            generation(3, 3000, protocol="sticky"),
+            generation(4, 6000, protocol="sticky"),
+            generation(5, 9000, protocol="sticky"),
+        ],
+        generation_members=[
+            member(2, "b"), member(3, "a"), member(3, "b"), member(4, "a"),
+            member(5, "a"), member(5, "b", **longer),
+        ],
+        rebalance_causes=[
+            cause(2, 0, "LEAVE", "restart", "a1"),
+            cause(3, 3000, "MEMBER_NEW", "return", "a2"),
+            cause(4, 6000, "LEAVE", "restart", "b1"),
+            cause(5, 9000, "MEMBER_NEW", "return", "b2"),
+        ],
+    )  # fmt: skip
+
+    assert (row.kind, row.generations) == ("configuration_change", [2, 3, 4, 5])
+    assert row.summary.startswith(
+        "configuration change of 2 processes (partition.assignment.strategy range -> sticky; "
+        "session.timeout.ms 10000 -> 45000; topics t -> t,u): 4 rebalances"
+    )
+
+
 @pytest.mark.parametrize(
     ("generation_in_user_data", "kind", "text"),
     [

@@ -13,6 +13,7 @@ from jobs.replay.group_rows import with_date
 from tests.core.incident.incident_rows import of_example
 
 GROUP = "inventory-static"
+T = 1_795_219_200_000  # 2026-11-21, UTC
 EVENT = (
     "event_seq", "event", "generation", "member_id", "instance_id", "old_member_id", "step",
     "reason", "client_reason", "cause", "member_count", "broker_id", "file_id", "position",
@@ -22,7 +23,7 @@ EVENT = (
 def tables(groups=(GROUP,), change=lambda record: record):
     """The lake's rows of real groups; ``change`` alters records."""
     evidence = of_example("3.9.1")
-    rows = {name: [] for name in READS}
+    rows = {name: [] for name in (*READS, "episodes")}
     for group in groups:
         for row in evidence.events[group]:
             logged = {name: row[name] for name in EVENT} | {
@@ -123,6 +124,72 @@ def test_the_story_is_a_table(regroup, sound):
     assert "00:48:43.593" in out
     assert "no heartbeat from inventory-pod-2 (127.0.0.1) for 20.0 s: session expired" in out
     assert "5 of 5 generations reproduced by the coordinator of era 3.9" in out
+
+
+EPISODE = {
+    "group_id": GROUP,
+    "incarnation": 1,
+    "activity_time": T,
+    "episode": 1,
+    "kind": "process_lost",
+    "from_time": T,
+    "to_time": T + 2000,
+    "processes": ["inventory-pod-2"],
+    "hosts": [],
+    "first_generation": 2,
+    "last_generation": 2,
+    "generations": [2],
+    "rebalances": 1,
+    "not_stable_ms": 1500,
+    "unowned_partition_ms": 700,
+    "summary": "session of inventory-pod-2 expired",
+    "evidence": "log",
+    "confidence": 0.7,
+    "activity_last_generation": 2,
+}
+
+
+@pytest.fixture(scope="module")
+def with_episode(write_lake, tmp_path_factory):
+    return write_lake(tmp_path_factory.mktemp("episode"), tables() | {"episodes": [EPISODE]})
+
+
+def test_the_story_begins_with_the_episodes(regroup, with_episode):
+    code, out, _ = regroup("replay", "--lake", with_episode, "--cluster-id", "c", "--group", GROUP)
+
+    assert code == 0
+    assert out.split()[:3] == ["from", "to", "episode"]
+    assert "session of inventory-pod-2 expired\n" in out
+
+
+@pytest.mark.parametrize(
+    ("first", "episodes"),
+    [
+        (
+            "2026-11-21T00:00:02",
+            [
+                {
+                    "from": "2026-11-21 00:00:00.000",
+                    "to": "2026-11-21 00:00:02.000",
+                    "kind": "process_lost",
+                    "processes": ["inventory-pod-2"],
+                    "rebalances": 1,
+                    "not_stable_ms": 1500,
+                    "unowned_partition_ms": 700,
+                    "partitions_moved": None,
+                    "summary": "session of inventory-pod-2 expired",
+                    "confidence": 0.7,
+                }
+            ],
+        ),
+        ("2026-11-21T00:00:03", []),
+    ],
+)
+def test_json_has_the_episodes_of_the_period(regroup, with_episode, first, episodes):
+    options = ("--cluster-id", "c", "--group", GROUP, "--from", first, "--format", "json")
+    _, out, _ = regroup("replay", "--lake", with_episode, *options)
+
+    assert json.loads(out)["episodes"] == episodes
 
 
 def test_verdicts_are_csv(regroup, altered):

@@ -101,8 +101,33 @@ def test_the_summary_has_new_input_rebalances_and_their_duration(run, frame):
     aborted = latency | {"generation": 2, "outcome": "superseded", "total_ms": 4000}
     run.lake.replace("rebalance_latency", frame("rebalance_latency", [latency, aborted, outside]))
 
+    episode = {
+        "group_id": "g\x1b[2J",
+        "incarnation": 1,
+        "activity_time": 0,
+        "from_time": 0,
+        "to_time": 0,
+        "processes": [],
+        "hosts": [],
+        "first_generation": 1,
+        "last_generation": 1,
+        "generations": [],
+        "rebalances": 2,
+        "evidence": "log",
+        "confidence": 0.9,
+        "activity_last_generation": 1,
+    }
+    costs = [("restart", 100, "a restarted"), ("shutdown", 900, "down"), ("slow_poll", 300, "slow")]
+    episodes = [
+        episode | {"episode": n, "kind": kind, "unowned_partition_ms": cost, "summary": summary}
+        for n, (kind, cost, summary) in enumerate(costs, 1)
+    ]
+    run.lake.replace("episodes", frame("episodes", episodes))
+
     assert summary(run).splitlines() == [
         "c, 2026-11-21 to 2026-11-21: 6,994 new records, 0 new log lines, 2 quarantined",
+        "g\\x1b[2J: slow",
+        "g\\x1b[2J: a restarted",
         "1 groups, 1 rebalances, 1 aborted; 5.2 s not stable, longest 4.0 s (g\\x1b[2J)",
         "most rebalances: g\\x1b[2J 1",
         f"run {run.run_id} (details in table runs)",

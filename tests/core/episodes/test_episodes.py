@@ -301,13 +301,23 @@ CASES = {
         [
             (rebalance(2, 0, size=2), leaves(2, 0, "a1", "restart")),
             (
-                rebalance(3, 2, size=2, settings=["session.timeout.ms 10000 -> 45000"]),
+                rebalance(3, 2, size=2, settings=[(2, "session.timeout.ms 10000 -> 45000")]),
                 joins(3, 2, "a2", "return"),
             ),
             (rebalance(4, 10, size=2), leaves(4, 10, "b1", "restart")),
             (rebalance(5, 12, size=2), joins(5, 12, "b2", "return")),
         ],
         ["configuration_change a,b [2, 3, 4, 5]"],
+    ),
+    "a change since a generation before the activity is not evidence": (
+        [
+            (rebalance(2, 0, size=2), leaves(2, 0, "a1", "restart")),
+            (
+                rebalance(3, 2, size=2, settings=[(1, "session.timeout.ms 10000 -> 45000")]),
+                joins(3, 2, "a2", "return"),
+            ),
+        ],
+        ["restart a [2, 3]"],
     ),
     "without a cause in the evidence the root cause is unknown": (
         [(rebalance(7, 0),)],

@@ -1,0 +1,28 @@
+"""The episodes of one group: what the story of its rebalances leads with."""
+
+from __future__ import annotations
+
+from jobs.lake.sql import query
+from jobs.replay.group_rows import Row, quoted
+
+_SHOWN = (
+    "from_ms", "to_ms", "kind", "processes", "rebalances", "not_stable_ms", "unowned_partition_ms",
+    "partitions_moved", "summary", "confidence",
+)  # fmt: skip
+
+
+def group_episodes(
+    lake: str, cluster_id: str, group_id: str, begin_ms: int, end_ms: int
+) -> list[Row]:
+    """The group's episodes that overlap this time, in order; none in a lake without the table."""
+    columns, rows = query(
+        lake,
+        # All columns: the name of one of them would open the view of this name.
+        f"""SELECT *, epoch_ms(from_time) AS from_ms, epoch_ms(to_time) AS to_ms FROM episodes
+            WHERE cluster_id = {quoted(cluster_id)} AND group_id = {quoted(group_id)}
+                AND epoch_ms(to_time) >= {begin_ms} AND epoch_ms(from_time) <= {end_ms}
+            ORDER BY from_time, activity_time, episode""",
+        optional=["episodes"],
+    )
+    values = [dict(zip(columns, row, strict=True)) for row in rows]
+    return [{name: each[name] for name in _SHOWN} for each in values]

@@ -1,0 +1,40 @@
+-- q01_episodes: why each group rebalanced: its episodes by root cause, with their cost. Lead with the highest unowned_partition_ms; group_start and shutdown are no incidents.
+SELECT
+    cluster_id,                     -- cluster
+    group_id,                       -- consumer group
+    kind,                           -- root cause, see table episodes
+    COUNT(*) AS episodes,           -- episodes of this kind
+    SUM(SIZE(processes)) AS processes, -- processes started, stopped, restarted or removed, summed over the episodes
+    SUM(rebalances) AS rebalances,  -- rebalances that became Stable
+    SUM(not_stable_ms) AS not_stable_ms, -- ms in rebalances; null without a log
+    SUM(unowned_partition_ms) AS unowned_partition_ms, -- partition downtime in ms, summed over partitions
+    SUM(partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process; null without records
+    MIN(from_time) AS first_time,   -- start of the first episode
+    MAX(to_time) AS last_time,      -- end of the last episode
+    MIN(confidence) AS confidence,  -- lowest confidence that the kind is right, 0 to 1
+    CASE WHEN COUNT(*) = 1 THEN MIN(summary) ELSE
+        CASE kind
+            WHEN 'group_start' THEN COUNT(*) || ' starts of the group'
+            WHEN 'rolling_deployment' THEN COUNT(*) || ' rolling deployments'
+            WHEN 'restart' THEN COUNT(*) || ' restarts, ' || SUM(SIZE(processes)) || ' processes'
+            WHEN 'whole_group_restart' THEN COUNT(*) || ' restarts of the whole group'
+            WHEN 'shutdown' THEN COUNT(*) || ' shutdowns'
+            WHEN 'scale_out' THEN 'scale out by ' || SUM(SIZE(processes)) || ' processes'
+            WHEN 'scale_in' THEN 'scale in by ' || SUM(SIZE(processes)) || ' processes'
+            WHEN 'process_lost' THEN SUM(SIZE(processes)) || ' processes killed or lost'
+            WHEN 'host_lost' THEN COUNT(*) || ' hosts lost, ' || SUM(SIZE(processes)) || ' processes'
+            WHEN 'process_frozen' THEN SUM(SIZE(processes)) || ' processes frozen or cut off'
+            WHEN 'slow_poll' THEN COUNT(*) || ' times max.poll.interval.ms exceeded'
+            WHEN 'flapping_member' THEN SUM(SIZE(processes)) || ' flapping processes'
+            WHEN 'instance_id_conflict' THEN COUNT(*) || ' conflicts of instance ids'
+            WHEN 'topic_change' THEN COUNT(*) || ' changes of topics or partitions'
+            WHEN 'configuration_change' THEN COUNT(*) || ' configuration changes'
+            WHEN 'coordinator_failover' THEN COUNT(*) || ' coordinator failovers'
+            ELSE COUNT(*) || ' episodes whose root cause is not in the evidence'
+        END
+        || ': ' || SUM(rebalances) || ' rebalances, '
+        || COALESCE(CAST(ROUND(SUM(not_stable_ms) / 1000) AS BIGINT) || ' s not stable, ', '')
+        || CAST(ROUND(SUM(unowned_partition_ms) / 1000) AS BIGINT) || ' partition-seconds'
+    END AS text                     -- one sentence for the kind
+FROM episodes
+GROUP BY cluster_id, group_id, kind
