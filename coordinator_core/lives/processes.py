@@ -160,9 +160,7 @@ def _merge_renamed(candidates: list[_Candidate]) -> None:
         (abs(new.memberships[0].began.at_ms - _ended_ms(old.memberships[-1])), n, m)
         for n, old in enumerate(ended)
         for m, new in enumerate(started)
-        if old is not new
-        and old.memberships[0].began.at_ms < new.memberships[0].began.at_ms
-        and _outlives(new, old)
+        if old is not new and _replaces(new, old)
     )
     successors: set[int] = set()
     successor_of: dict[int, _Candidate] = {}
@@ -177,10 +175,17 @@ def _merge_renamed(candidates: list[_Candidate]) -> None:
             _merge_chain(first, successor_of, candidates)
 
 
-def _outlives(new: _Candidate, old: _Candidate) -> bool:
-    """A process that ends before the other one does not replace it: the group scaled out and in."""
+def _replaces(new: _Candidate, old: _Candidate) -> bool:
+    """A replacement runs beside the other process for less time than each of them runs without the
+    other; processes of a group that scaled out and in start or end together.
+    """
+    began_ms, ended_ms = new.memberships[0].began.at_ms, _ended_ms(old.memberships[-1])
     last = new.memberships[-1]
-    return last.ended is None or _ended_ms(last) > _ended_ms(old.memberships[-1])
+    before_ms = began_ms - old.memberships[0].began.at_ms
+    if old.memberships[0].predates_evidence:
+        before_ms = max(before_ms, RESTART_MS)
+    after_ms = RESTART_MS if last.ended is None else _ended_ms(last) - ended_ms
+    return after_ms > 0 and max(ended_ms - began_ms, 0) < min(before_ms, after_ms)
 
 
 def _merge_chain(

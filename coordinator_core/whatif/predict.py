@@ -11,7 +11,7 @@ from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.lives import ConsumerProcess, ProcessLife, TimeEstimate
 from coordinator_core.simulation import TruthLine, simulate
 from coordinator_core.simulation.plans import Action, ActionKind, ProcessSpec
-from coordinator_core.simulation.random_draws import between, key_of
+from coordinator_core.simulation.random_draws import between, fraction, key_of
 from coordinator_core.simulation.spec import ClusterSpec, Fleet, GroupSpec, Network, Script, Topic
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.figures import Figures, Prediction
@@ -30,6 +30,8 @@ _WARM_UP_MS = 60_000
 # add up between rebalances.  librdkafka's main thread has six timers between two heartbeats.
 _HEARTBEAT_DELAY_MS, _HEARTBEAT_DELAYS_MS = 4, (2, 10)
 _TIMERS_PER_HEARTBEAT = 6
+# Sessions that expire this close to each other expired together.
+_TOGETHER_MS = 500
 _COMMIT_INTERVAL_MS = 5000  # the default of auto.commit.interval.ms
 
 
@@ -217,12 +219,13 @@ def _script(baseline: Baseline, change: SettingsChange, start_ms: int, seed: int
     hosts: dict[str, str] = {}
     actions: list[Action] = []
     names = baseline.clients()
+    expiries = _expiries_together(baseline)
     for process in baseline.processes:
         for number, life in enumerate(process.lives):
             name = names[life.member_ids[0]]
             specs.setdefault(name, ProcessSpec(name, _instance_id(process, name, change)))
             hosts[name] = life.client_host
-            times = _DrawnTimes(seed, process.name, number)
+            times = _DrawnTimes(seed, process.name, number, expiries.get(life.member_ids[-1]))
             actions += _actions(life, name, start_ms, baseline.to_ms, times)
     in_time = sorted(actions, key=lambda action: action.at_ms)
     first = {action.process: action.at_ms for action in reversed(in_time)}
@@ -230,16 +233,49 @@ def _script(baseline: Baseline, change: SettingsChange, start_ms: int, seed: int
     return Script(tuple(in_order), tuple(in_time), {}, hosts)
 
 
-class _DrawnTimes:
-    """Times of one process life, for one seed."""
+def _expiries_together(baseline: Baseline) -> dict[str, int]:
+    """By the last member id of a killed process life: the time, in ms, of the first of the sessions
+    that expired together with its own.  One cause killed or froze these processes, at one time:
+    times drawn one by one would lengthen the rebalances, which wait for the last expiry.
+    """
+    killed = sorted(
+        (life.ended.latest_ms, life.member_ids[-1])
+        for process in baseline.processes
+        for life in process.lives
+        if life.killed and life.ended is not None
+    )
+    together: list[list[tuple[int, str]]] = []
+    for each in killed:
+        if not together or each[0] - together[-1][-1][0] > _TOGETHER_MS:
+            together.append([])
+        together[-1].append(each)
+    return {
+        member_id: several[0][0]
+        for several in together
+        if len(several) > 1
+        for _, member_id in several
+    }
 
-    def __init__(self, seed: int, process: str, life: int) -> None:
+
+class _DrawnTimes:
+    """Times of one process life, for one seed.  ``together_ms``: equal for processes that ended at
+    one unknown time; None: the process ended alone.
+    """
+
+    def __init__(self, seed: int, process: str, life: int, together_ms: int | None) -> None:
         self._seed, self._key = seed, key_of(seed, process, life)
+        self._together_ms = together_ms
 
     def at_ms(self, time: TimeEstimate, place: int) -> int:
         if self._seed == 1:
             return time.at_ms
         return between(time.earliest_ms, max(time.latest_ms, time.earliest_ms), self._key, place)
+
+    def end_ms(self, time: TimeEstimate) -> int:
+        if self._seed == 1 or self._together_ms is None:
+            return self.at_ms(time, 2)
+        part = fraction(key_of(self._seed, "end", self._together_ms))
+        return time.earliest_ms + int(part * max(time.latest_ms - time.earliest_ms, 0))
 
     def within(self, length_ms: int, place: int) -> int:
         return between(0, length_ms, self._key, place)
@@ -257,7 +293,7 @@ def _actions(
     began_ms = times.at_ms(life.started, 0) - _START_TO_JOIN_MS - start_ms
     if life.predates_evidence or began_ms < 0:
         began_ms = times.within(_WARM_UP_MS // 20, 1)
-    ended_ms = None if life.ended is None else times.at_ms(life.ended, 2) - start_ms
+    ended_ms = None if life.ended is None else times.end_ms(life.ended) - start_ms
     if ended_ms is not None and ended_ms <= began_ms:
         if ended_ms < 0:
             return

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[3]
 DELETIONS = {"GROUP_DEAD", "ADMIN_DELETE"}
 ROLLING, FLAPPING = "rolling-deploy-and-crash", "flapping-and-slow-poll"
 SURGE = "surge-freeze-and-autoscale"
+FREEZES, RETURNS = "freezes-and-return", "kills-returns-and-autoscale"
 PLAYS = (
     ("segments", "server.log"), ("segments-delay", "server-delay.log"),
     ("play2/segments", "play2/server.log"),
@@ -142,13 +143,17 @@ def _archive(version, script):
 
 @cache
 def truth_of_twins(version, script=ROLLING):
-    """By group: the figures counted during the run; with ``t0_wall_ms``."""
+    """By group: the figures counted during the run; with ``t0_wall_ms``, and ``window_ms`` if they
+    were counted in another time than the whole run.
+    """
     by_group = {}
     with tarfile.open(_archive(version, script)) as packed:
         for play in sorted(name for name in packed.getnames() if name.endswith("truth.json")):
             counted = json.load(packed.extractfile(play))
             for group, truth in counted["groups"].items():
-                by_group[group] = truth | {"t0_wall_ms": counted["t0_wall_ms"]}
+                by_group[group] = truth | {
+                    name: counted[name] for name in ("t0_wall_ms", "window_ms") if name in counted
+                }
     return by_group
 
 

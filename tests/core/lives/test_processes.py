@@ -116,6 +116,32 @@ def test_a_process_that_ends_first_does_not_replace_the_other():
 
 
 @pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((66_200, 80_000), (66_600, 80_030)),  # scaled out together, and in together
+        ((66_200, 80_000), (66_500, 83_000)),  # started together
+        ((0, 80_000), (66_000, 83_000)),  # ended nearly together
+    ],
+)
+def test_processes_that_run_beside_each_other_for_long_do_not_replace_each_other(first, second):
+    scaled = [membership("a", *first, client="pod-x"), membership("b", *second, client="pod-y")]
+
+    assert lived(scaled) == {
+        "pod-x": [(("a",), first[1], False)],
+        "pod-y": [(("b",), second[1], False)],
+    }
+
+
+def test_a_replacement_may_start_before_the_other_process_ends():
+    replaced = [
+        membership("a", 0, 62_000, client="pod-x"),
+        membership("b", 60_000, 125_000, client="pod-y"),
+    ]
+
+    assert lived(replaced) == {"pod-x": [(("a",), 62_000, False), (("b",), 125_000, False)]}
+
+
+@pytest.mark.parametrize(
     ("back_ms", "host", "frozen_until_ms"),
     [
         (41_000, "/10.0.0.1", 41_000),
