@@ -1,12 +1,15 @@
 """Options of nightly: wrong ones are refused before Spark starts."""
 
+import io
 from datetime import date
 
 import pytest
 
+from jobs import nightly
 from jobs.command_line.config import Config
 from jobs.console.errors import UsageError
 from jobs.nightly import NightlyOptions, inputs_of
+from jobs.nightly_run.pipeline import Progress
 from jobs.sources.kafka import Kafka
 from jobs.sources.rows import DateRange
 
@@ -115,3 +118,22 @@ def test_a_wrong_option_is_refused_in_one_line(values, message):
 
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_the_total_of_a_second_run_does_not_count_the_first(monkeypatch):
+    clock = iter([10.0, 15.0, 100.0, 103.0])
+    monkeypatch.setattr(nightly.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(nightly, "open_lake_of", lambda *_: None)
+    monkeypatch.setattr(nightly, "run_jobs", lambda *_: None)
+    monkeypatch.setattr(nightly, "summary", lambda _: "summary")
+    out = io.StringIO()
+
+    for _ in range(2):
+        nightly.nightly(options(), Config(), Progress(out))
+
+    assert [line.split() for line in out.getvalue().splitlines()] == [
+        ["total", "5.0", "s"],
+        ["summary"],
+        ["total", "3.0", "s"],
+        ["summary"],
+    ]
