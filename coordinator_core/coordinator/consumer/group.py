@@ -75,6 +75,7 @@ class ConsumerGroup(ModernGroup):
         "_regex_counts",
         "_regex_topics",
         "are_equal",
+        "frees_instance_ids",
         "has_partition_metadata",
         "members",
         "order",
@@ -95,6 +96,7 @@ class ConsumerGroup(ModernGroup):
         self.targets: dict[str, Partitions] = {}
         self.regexes: dict[str, ResolvedRegex] = {}
         self.reverted: dict[str, None] = {}  # members whose records were reverted since an append
+        self.frees_instance_ids = True  # of members that come with another one
         self.has_partition_metadata = False  # a record of type 4, to be removed
         self._partition_epochs: dict[tuple[str, int], int] = {}
         self._classic_count = 0
@@ -110,6 +112,8 @@ class ConsumerGroup(ModernGroup):
         before = self.members.get(member.member_id)
         if before is not None:
             self._release(before)
+            if before.instance_id is not None and self.frees_instance_ids:
+                self.static_members.pop(before.instance_id, None)
         self.order.add(member.member_id)  # the table may grow even if the key is there
         self.members[member.member_id] = member
         if member.instance_id is not None:
@@ -125,9 +129,8 @@ class ConsumerGroup(ModernGroup):
         member = self.members.pop(member_id)
         self.order.discard(member_id)
         self._release(member)
-        instance_id = member.instance_id
-        if instance_id is not None and self.static_members.get(instance_id) == member_id:
-            del self.static_members[instance_id]
+        if member.instance_id is not None:
+            self.static_members.pop(member.instance_id, None)
         self.are_equal = self._has_equal_subscriptions()
 
     def put_regex(self, regex: str, resolved: ResolvedRegex | None) -> None:

@@ -16,7 +16,7 @@ from coordinator_core.coordinator.consumer.group import (
 from coordinator_core.coordinator.consumer.states import MemberState
 from coordinator_core.coordinator.consumer.timers import cancel_all, start_rebalance, start_session
 from coordinator_core.coordinator.era import Fields, Replay
-from coordinator_core.coordinator.modern.order import in_order_of_ints
+from coordinator_core.coordinator.modern.order import in_order_of_ids, in_order_of_ints
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import UnexpectedState
 
@@ -42,7 +42,9 @@ def new_group(turn: Turn, group_id: str) -> ConsumerGroup:
     """A group that is not registered yet, with the offsets that the group id has."""
     assert turn.era.modern is not None
     partition, offsets = turn.partition_of(group_id), turn.offsets_for(group_id)
-    return ConsumerGroup(group_id, partition, offsets, turn.era.modern.first_epoch)
+    group = ConsumerGroup(group_id, partition, offsets, turn.era.modern.first_epoch)
+    group.frees_instance_ids = turn.era.modern.frees_instance_ids
+    return group
 
 
 def _replay_group(turn: Turn, key: Fields, value: Fields | None) -> None:
@@ -173,7 +175,7 @@ def _owned(rows: list[dict[str, Any]], member_epoch: int) -> Owned:
         epochs = row.get("assignment_epochs") or [member_epoch] * len(row["partitions"])
         pairs = dict(zip(row["partitions"], epochs, strict=False))
         owned[row["topic_id"]] = {each: pairs[each] for each in in_order_of_ints(pairs)}
-    return owned
+    return {topic_id: owned[topic_id] for topic_id in in_order_of_ids(owned)}
 
 
 def _put_member(

@@ -19,8 +19,13 @@ from coordinator_core.coordinator.consumer.group import (
 )
 from coordinator_core.coordinator.consumer.states import MemberState, Report
 from coordinator_core.coordinator.era import ModernRules
-from coordinator_core.coordinator.modern.order import capacity_of_copy, in_order_of_ints
-from coordinator_core.jvm.java_maps import FIRST_CAPACITY
+from coordinator_core.coordinator.modern.order import (
+    capacity_of_copy,
+    in_order_of_ids,
+    in_order_of_ints,
+    in_order_of_table,
+)
+from coordinator_core.jvm.java_maps import FIRST_CAPACITY, LOAD_FACTOR
 from coordinator_core.protocol.errors import CoordinatorBug
 
 
@@ -93,7 +98,8 @@ def drop_unsubscribed(member: ConsumerMember, goal: Goal) -> ConsumerMember:
     kept = {t: epochs for t, epochs in member.assigned.items() if goal.keeps(t)}
     pending = {t: dict(epochs) for t, epochs in member.pending.items()}
     for topic_id, epochs in dropped.items():
-        pending.setdefault(topic_id, {}).update(epochs)
+        pending[topic_id] = _merged(goal, pending.get(topic_id, {}), epochs)
+    pending = _after_merges(pending, member.pending)
     if not pending or not goal.still_owns(pending):
         return member._replace(previous_epoch=member.epoch, assigned=kept)
     return member._replace(
@@ -102,6 +108,27 @@ def drop_unsubscribed(member: ConsumerMember, goal: Goal) -> ConsumerMember:
         assigned=kept,
         pending=pending,
     )
+
+
+def _after_merges(pending: dict[str, dict[int, int]], before: Owned) -> dict[str, dict[int, int]]:
+    """In the order of a copy of ``before``: ``HashMap.merge`` puts new keys first in their bins.
+
+    It also grows the table one entry late.
+    """
+    capacity = capacity_of_copy(len(before))
+    while len(pending) - 1 > int(capacity * LOAD_FACTOR):
+        capacity *= 2
+    merged = [topic_id for topic_id in reversed(pending) if topic_id not in before]
+    return {each: pending[each] for each in in_order_of_table([*merged, *before], capacity)}
+
+
+def _merged(goal: Goal, before: Mapping[int, int], added: Mapping[int, int]) -> dict[int, int]:
+    """Partitions of one topic in the order of Kafka's copy of the pending ones."""
+    if not before:
+        return dict(added)
+    epochs = {**before, **added}
+    in_order = in_order_of_ints(epochs, _capacity(goal, len(before)))
+    return {partition: epochs[partition] for partition in in_order}
 
 
 def advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
@@ -125,7 +152,7 @@ def advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
             epoch=member.epoch + (has_revoked and goal.rules.revocation_advances_epoch),
             previous_epoch=member.epoch,
             assigned=kept,
-            pending=revoked,
+            pending={each: revoked[each] for each in in_order_of_ids(revoked)},
         )
     is_complete = _take_free(member, goal, missing, kept)
     return member._replace(

@@ -96,14 +96,16 @@ def current_record(rules: ModernRules, group_id: str, member: ConsumerMember) ->
         "member_epoch": member.epoch,
         "previous_member_epoch": member.previous_epoch,
         "state": member.state.value,
-        "assigned_partitions": _owned_rows(rules, member.assigned),
-        "partitions_pending_revocation": _owned_rows(rules, member.pending),
+        "assigned_partitions": _owned_rows(
+            rules, member.assigned, in_order_of_ids(member.assigned)
+        ),
+        "partitions_pending_revocation": _owned_rows(rules, member.pending, member.pending),
     }
     return GroupRecord(_CURRENT, _key(group_id, member.member_id), value)
 
 
-def _owned_rows(rules: ModernRules, owned: Owned) -> list[dict[str, Any]]:
-    return [_owned_row(rules, topic_id, owned[topic_id]) for topic_id in in_order_of_ids(owned)]
+def _owned_rows(rules: ModernRules, owned: Owned, topic_ids: Iterable[str]) -> list[dict[str, Any]]:
+    return [_owned_row(rules, topic_id, owned[topic_id]) for topic_id in topic_ids]
 
 
 def _owned_row(rules: ModernRules, topic_id: str, epochs: Mapping[int, int]) -> dict[str, Any]:

@@ -60,7 +60,9 @@ def with_member(group: ConsumerGroup, after: ConsumerMember) -> list[ConsumerMem
     """The members once ``after`` has joined or changed; it replaces who had its instance id."""
     members = {member_id: group.members[member_id] for member_id in group.order}
     if after.instance_id is not None:
-        members.pop(group.static_members.get(after.instance_id, ""), None)
+        replaced = group.static_members.get(after.instance_id, "")
+        if replaced != after.member_id:
+            members.pop(replaced, None)
     members[after.member_id] = after
     return list(members.values())
 

@@ -36,6 +36,11 @@ def in_order_of_ids(topic_ids: Collection[str], capacity: int = FIRST_CAPACITY) 
         return list(topic_ids)
     while int(capacity * LOAD_FACTOR) < len(topic_ids):
         capacity *= 2
+    return in_order_of_table(topic_ids, capacity)
+
+
+def in_order_of_table(topic_ids: Iterable[str], capacity: int) -> list[str]:
+    """Topic ids as a HashMap of exactly this capacity iterates."""
     mask = capacity - 1
     return sorted(topic_ids, key=lambda topic_id: _spread(topic_id) & mask)
 
