@@ -19,6 +19,7 @@ from coordinator_core.jvm.hash_tables import (
 from coordinator_core.jvm.java_maps import hash_order
 from coordinator_core.jvm.timeline_maps import TimelineKeys
 
+JOINING = 0  # the epoch of a member until its assignment is written, with the same append
 LEFT = -1
 NOTHING: TopicIdAssignment = MappingProxyType({})
 
@@ -27,7 +28,7 @@ class ShareMember(NamedTuple):
     """One member; every change makes a new value.  ``topics``: names, in a HashSet's order."""
 
     member_id: str
-    epoch: int = 0
+    epoch: int = JOINING
     previous_epoch: int = LEFT
     rack_id: str | None = None
     client_id: str = ""

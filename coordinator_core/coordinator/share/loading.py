@@ -10,6 +10,7 @@ from coordinator_core.coordinator.modern.replaying import put, set_field
 from coordinator_core.coordinator.offsets import OffsetStore
 from coordinator_core.coordinator.share import records
 from coordinator_core.coordinator.share.group import (
+    JOINING,
     LEFT,
     NOTHING,
     InitTopic,
@@ -100,9 +101,11 @@ def _put_member(turn: Turn, group: ShareGroup, member_id: str, member: ShareMemb
     group.put_member(member_id, member)
 
     def revert() -> None:
+        group.put_member(member_id, before)
         if before is not None:
             group.reverted[member_id] = None
-        group.put_member(member_id, before)
+        if before is not None and before.epoch != JOINING:
+            group.order.put_back([member_id], turn.shard_of(group.partition).snapshot)
 
     turn.reverts.append(revert)
 

@@ -26,6 +26,7 @@ from coordinator_core.jvm.hash_codes import string_hash
 from coordinator_core.jvm.timeline_maps import TimelineKeys
 from coordinator_core.protocol.messages import Topology
 
+JOINING = 0  # the epoch of a member until its assignment is written, with the same append
 LEFT = -1
 LEFT_FOR_A_WHILE = -2  # the epoch of a static member that left and may return
 NO_TOPOLOGY = -1
@@ -48,7 +49,7 @@ class StreamsMember(NamedTuple):
     """One member; every change makes a new value.  ``pending``: tasks to be revoked."""
 
     member_id: str
-    epoch: int = 0
+    epoch: int = JOINING
     previous_epoch: int = 0
     state: MemberState = MemberState.STABLE
     instance_id: str | None = None

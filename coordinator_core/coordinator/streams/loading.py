@@ -9,6 +9,7 @@ from coordinator_core.coordinator.modern.configuration import rules_of
 from coordinator_core.coordinator.modern.replaying import put, set_field
 from coordinator_core.coordinator.streams import records, timers
 from coordinator_core.coordinator.streams.group import (
+    JOINING,
     LEFT,
     NO_TOPOLOGY,
     MemberState,
@@ -175,9 +176,11 @@ def _put_member(
     group.put_member(member_id, member)
 
     def revert() -> None:
+        group.put_member(member_id, before)
         if before is not None:
             group.reverted[member_id] = None
-        group.put_member(member_id, before)
+        if before is not None and before.epoch != JOINING:
+            group.order.put_back([member_id], turn.shard_of(group.partition).snapshot)
         group.static_members = static
 
     turn.reverts.append(revert)
