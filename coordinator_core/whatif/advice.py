@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
 from coordinator_core.whatif.figures import Figures, Prediction
-from coordinator_core.whatif.kafka_names import listed
+from coordinator_core.whatif.kafka_names import listed, seconds
 from coordinator_core.whatif.predict import instance_ids_of
 from coordinator_core.whatif.reasons import assumption_of, reasons_of, risks_of
 from coordinator_core.whatif.settings import UNCHANGED, SettingsChange
 
 # The best change must save at least this share of the unavailable partition time ...
 _MIN_SHARE = 0.1
+# ... and so much partition downtime or time in rebalances, ...
+_MIN_SAVED_MS = 5000
 # ... and a cheaper change is advised if it saves at least this share of what the best one saves.
 _SHARE_OF_BEST = 0.85
 # Without a log, expired sessions look like members that left.
@@ -102,10 +104,18 @@ def _share(unchanged: Prediction, changed: Prediction) -> float:
 
 
 def _is_sure(unchanged: Prediction, changed: Prediction) -> bool:
-    """Whether the worst seed of ``changed`` is better than the best seed of ``unchanged``."""
+    """Whether the worst seed of ``changed`` is better than the best seed of ``unchanged``, and by
+    more than noise.
+    """
+    now, then = unchanged.median, changed.median
+    saved_ms = max(
+        now.unavailable_partition_ms - then.unavailable_partition_ms,
+        now.not_stable_ms - then.not_stable_ms,
+    )
     return (
         changed.maximum.unavailable_partition_ms < unchanged.minimum.unavailable_partition_ms
-        and changed.median.not_stable_ms <= unchanged.median.not_stable_ms
+        and then.not_stable_ms <= now.not_stable_ms
+        and saved_ms >= _MIN_SAVED_MS
     )
 
 
@@ -117,7 +127,7 @@ def _sentence(baseline: Baseline, unchanged: Prediction, chosen: Prediction) -> 
         return "; ".join([first, *reasons_of(baseline, chosen.change)])
     if now.unavailable_partition_ms == 0:
         return "nothing to gain: all partitions always had an owner"
-    return "nothing to gain: no change surely saves 10% or more of the partition downtime"
+    return "nothing to gain: no change surely saves 10% of the partition downtime and 5 s"
 
 
 def _rejected(
@@ -152,8 +162,8 @@ def _against(unchanged: Prediction, other: Prediction, chosen: Prediction) -> st
     if then.unavailable_partition_ms > now.unavailable_partition_ms:
         return f"{_rebalances(now, then)}, but {_downtime(now, then)}"
     if then.not_stable_ms > now.not_stable_ms:
-        return f"{figures}, but {_seconds(then.not_stable_ms)} in rebalances instead of" + (
-            f" {_seconds(now.not_stable_ms)}"
+        return f"{figures}, but {seconds(then.not_stable_ms)} in rebalances instead of" + (
+            f" {seconds(now.not_stable_ms)}"
         )
     if other.maximum.unavailable_partition_ms >= unchanged.minimum.unavailable_partition_ms:
         return f"{figures}, but not in every simulation"
@@ -171,10 +181,10 @@ def worse_changes(unchanged: Prediction, changed: Sequence[Prediction]) -> str |
     if not worse:
         return None
     texts = [
-        f"{each.change.in_kafka_names()} ({_seconds(each.median.unavailable_partition_ms)})"
+        f"{each.change.in_kafka_names()} ({seconds(each.median.unavailable_partition_ms)})"
         for each in sorted(worse, key=lambda each: each.change.cost)
     ]
-    now = _seconds(unchanged.median.unavailable_partition_ms)
+    now = seconds(unchanged.median.unavailable_partition_ms)
     return f"longer partition downtime than {now}: {listed(texts, '; ')}"
 
 
@@ -190,8 +200,8 @@ def _confidence(baseline: Baseline, observed: Figures, unchanged: Prediction) ->
     nearness = min(min(pair) / max(pair) if max(pair) else 1.0 for pair in compared)
     reason = (
         f"the model has {model.rebalances} of {observed.rebalances} observed rebalances and"
-        f" {_seconds(model.unavailable_partition_ms)} of"
-        f" {_seconds(observed.unavailable_partition_ms)} observed partition downtime"
+        f" {seconds(model.unavailable_partition_ms)} of"
+        f" {seconds(observed.unavailable_partition_ms)} observed partition downtime"
     )
     if any(_logged(baseline)):
         return round(nearness, 2), reason
@@ -212,10 +222,6 @@ def _rebalances(now: Figures, then: Figures) -> str:
 
 def _downtime(now: Figures, then: Figures) -> str:
     return (
-        f"partition downtime {_seconds(then.unavailable_partition_ms)} instead of"
-        f" {_seconds(now.unavailable_partition_ms)} (partition-seconds)"
+        f"partition downtime {seconds(then.unavailable_partition_ms)} instead of"
+        f" {seconds(now.unavailable_partition_ms)} (partition-seconds)"
     )
-
-
-def _seconds(ms: int) -> str:
-    return f"{ms / 1000:.0f} s"

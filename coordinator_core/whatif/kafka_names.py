@@ -60,3 +60,8 @@ def listed(names: Sequence[str], separator: str = ", ", at_most: int = 3) -> str
     """The first names; then how many more there are."""
     more = len(names) - at_most
     return separator.join(names[:at_most]) + (f" and {more} more" if more > 0 else "")
+
+
+def seconds(ms: int) -> str:
+    """Whole seconds; below ten with a tenth if it is not zero."""
+    return f"{round(ms / 1000, 1):g} s" if ms < 10_000 else f"{ms / 1000:.0f} s"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.config_blocks import is_online
 from coordinator_core.whatif.figures import Prediction
-from coordinator_core.whatif.kafka_names import INSTANCE_ID, POLL, kind_of
+from coordinator_core.whatif.kafka_names import INSTANCE_ID, POLL, kind_of, seconds
 from coordinator_core.whatif.predict import instance_ids_of, other_instance_ids
 from coordinator_core.whatif.settings import COOPERATIVE, ORDINAL, PROCESS, SettingsChange
 
@@ -50,7 +50,7 @@ def _restarts(baseline: Baseline, change: SettingsChange) -> str:
     within = sum(each < session_ms for each in downtimes_ms)
     return (
         f"{within} of {len(downtimes_ms)} restarts took less than the session timeout of"
-        f" {_seconds(session_ms)}: static members then keep their partitions without a rebalance"
+        f" {seconds(session_ms)}: static members then keep their partitions without a rebalance"
     )
 
 
@@ -63,7 +63,7 @@ def risks_of(baseline: Baseline, change: SettingsChange) -> str | None:
 
 
 def _risks(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
-    session = _seconds(session_ms_of(baseline, change))
+    session = seconds(session_ms_of(baseline, change))
     if change.membership == "static":
         yield (
             f"the partitions of a stopped process wait until it is back or its session of {session}"
@@ -73,11 +73,11 @@ def _risks(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
     elif change.session_timeout_ms is not None:
         yield f"the partitions of a killed or frozen process wait {session}"
     if change.rebalance_timeout_ms is not None:
-        poll = _seconds(change.rebalance_timeout_ms)
+        poll = seconds(change.rebalance_timeout_ms)
         yield f"a hung application ({POLL}) and a member that does not rejoin cost up to {poll}"
     yield from _assignor_risks(baseline, change)
     if change.initial_rebalance_delay_ms is not None:
-        delay = _seconds(change.initial_rebalance_delay_ms)
+        delay = seconds(change.initial_rebalance_delay_ms)
         yield f"every start of an empty group of these brokers waits {delay} or longer"
     if change.era is not None:
         yield "another broker version"
@@ -120,9 +120,5 @@ def assumption_of(
     return (
         f"{text}; with {_SOURCES[ORDINAL if source == PROCESS else PROCESS]}:"
         f" {figures.rebalances} rebalances, partition downtime"
-        f" {_seconds(figures.unavailable_partition_ms)}"
+        f" {seconds(figures.unavailable_partition_ms)}"
     )
-
-
-def _seconds(ms: int) -> str:
-    return f"{ms / 1000:.0f} s"

@@ -27,8 +27,8 @@ WRITES = ("what_if", "advice")
 # The step's part of the run's time; short runs may take longer.
 SHARE, LEAST_S = 0.25, 5.0
 _MAX_GROUPS = 20
-# Several seeds only if some of the time remains for other groups.
-_SEEDS, _RESERVE = (3, 1), 1.5
+# With three seeds, a process that was frozen or killed is simulated as either.
+_SEEDS = 3
 # Measured: one heartbeat of a simulated member, with its part of the rebalances; and explaining one
 # generation of a group.
 _HEARTBEAT_S, _GENERATION_S = 0.0001, 0.005
@@ -140,25 +140,21 @@ def affordable_span(rebalances: list[Rebalance], left_s: float) -> Span | None:
         return None
     longest = max(_series(rebalances), key=lambda each: sum(r.end_ms - r.begin_ms for r in each))
     for each in (rebalances, longest):
-        for seeds in _SEEDS:
-            span = _span(each, seeds)
-            if _cost_s(each, span) * (_RESERVE if seeds > 1 else 1) <= left_s:
-                return span
+        if _cost_s(each) <= left_s:
+            return _span(each)
     return None
 
 
-def _span(rebalances: list[Rebalance], seeds: int) -> Span:
-    from_ms = rebalances[0].begin_ms - _MARGIN_MS
-    to_ms = max(each.end_ms for each in rebalances) + _MARGIN_MS
-    return Span(from_ms, to_ms, seeds)
+def _span(rebalances: list[Rebalance]) -> Span:
+    to_ms = max(each.end_ms for each in rebalances)
+    return Span(rebalances[0].begin_ms - _MARGIN_MS, to_ms + _MARGIN_MS, _SEEDS)
 
 
-def _cost_s(rebalances: list[Rebalance], span: Span) -> float:
-    """How long the simulations of the span take, in seconds."""
-    span_ms = span.to_ms - rebalances[0].begin_ms
+def _cost_s(rebalances: list[Rebalance]) -> float:
+    """How long the simulations of their span take, in seconds."""
+    span_ms = max(each.end_ms for each in rebalances) - rebalances[0].begin_ms + _MARGIN_MS
     heartbeats = span_ms / _HEARTBEAT_MS * max(each.members for each in rebalances)
-    per_seed_s = heartbeats * _HEARTBEAT_S * _SIMULATIONS
-    return len(rebalances) * _GENERATION_S + per_seed_s * span.seeds
+    return len(rebalances) * _GENERATION_S + heartbeats * _HEARTBEAT_S * _SIMULATIONS * _SEEDS
 
 
 def _series(rebalances: Iterable[Rebalance]) -> list[list[Rebalance]]:

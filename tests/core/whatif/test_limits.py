@@ -29,7 +29,7 @@ def group(*libraries, era="3.9", session_ms=10_000, poll_ms=60_000, slow_ms=None
         libraries={p.name: library for p, library in zip(processes, libraries, strict=True)},
         heartbeat_ms=3000,
         assignors=("range",),
-        explained=SimpleNamespace(era=SimpleNamespace(name=era)),
+        explained=SimpleNamespace(era=SimpleNamespace(name=era), incarnations=()),
         clients=lambda: {"m": "p0"},
     )
 
