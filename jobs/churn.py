@@ -11,11 +11,16 @@ from pyspark.sql import functions as F
 
 from jobs.assignments import ACTUAL
 from jobs.assignors.forced_moves import member_subscriptions, partition_owners, with_forced_moves
+from jobs.engine.keeping import by_key
+from jobs.engine.pieces import Cut, in_pieces
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, PARTITION_KEY
 from jobs.lake.scope import RunScope
 from jobs.timeline import IS_REMOVAL
 
 READS = ("generations", "generation_members", "assignments", "timeline")
+
+# Rows of assignments in memory at once, on the embedded engine.
+PARTITIONS_AT_ONCE = 2_000_000
 
 
 def churn(
@@ -125,14 +130,15 @@ def _owned(assignments: DataFrame, unowned: DataFrame | None) -> DataFrame:
     owned = assigned.withColumn("owned_next", F.lead("generation").over(history)).where(
         "owned_next IS NULL OR NOT owned_next <=> generation"
     )
-    last = F.lag(F.struct("process", "member_id")).over(history)
+    # Two columns: the embedded engine is slower with `lag` of a struct.
+    last = {f"last_{name}": F.lag(name).over(history) for name in ("process", "member_id")}
     # A retained member is the same owner, even if its process gets another name on some date.
-    stays = F.coalesce(F.col("last.member_id") == F.col("member_id"), F.lit(False))
-    return owned.withColumn("last", last).where("generation IS NOT NULL").select(
+    stays = F.coalesce(F.col("last_member_id") == F.col("member_id"), F.lit(False))
+    return owned.withColumns(last).where("generation IS NOT NULL").select(
         *GENERATION_KEY,
         *PARTITION_KEY,
         "process",
-        F.when(stays, F.col("process")).otherwise(F.col("last.process")).alias("last_owner"),
+        F.when(stays, F.col("process")).otherwise(F.col("last_process")).alias("last_owner"),
         "owned_next",
     )  # fmt: skip
 
@@ -140,7 +146,7 @@ def _owned(assignments: DataFrame, unowned: DataFrame | None) -> DataFrame:
 def _partition_counts(owned: DataFrame) -> DataFrame:
     # A generation's rows are spread over many tasks: partial counts would shuffle as many rows.
     return (
-        owned.repartition(*GENERATION_KEY)
+        by_key(owned, GENERATION_KEY)
         .groupBy(*GENERATION_KEY)
         .agg(
             F.count("*").alias("assigned"),
@@ -158,7 +164,13 @@ def _count_if(condition: Column) -> Column:
 
 def run(scope: RunScope) -> None:
     tables = {name: scope.read(name) for name in READS}
-    scope.replace("churn", churn(**tables, unowned=scope.carried("unowned_partitions")))
+    unowned = scope.carried("unowned_partitions")
+
+    def derived(cut: Cut) -> DataFrame:
+        pieces = {name: cut(rows) for name, rows in tables.items()}
+        return churn(**pieces, unowned=None if unowned is None else cut(unowned))
+
+    scope.replace("churn", in_pieces(derived, tables["assignments"], at_once=PARTITIONS_AT_ONCE))
 
 
 if __name__ == "__main__":

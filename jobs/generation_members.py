@@ -9,6 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
+from jobs.engine.pieces import Cut, in_pieces
 from jobs.group_metadata import members_with
 from jobs.lake.keys import INCARNATION_KEY, MEMBER_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
@@ -16,6 +17,8 @@ from jobs.timeline import IS_REMOVAL, RECORDS
 
 READS = ("timeline", "group_metadata")
 
+# Rows of group_metadata in memory at once, on the embedded engine.
+RECORDS_AT_ONCE = 60_000
 
 MEMBER_FIELDS = [
     "member_id", "instance_id", "client_id", "client_host", "session_timeout_ms",
@@ -234,8 +237,13 @@ def by_instance() -> WindowSpec:
 
 def run(scope: RunScope) -> None:
     events, records = map(scope.read, READS)
-    members = generation_members(events, records, scope.carried("shared_clients"))
-    scope.replace("generation_members", members)
+    clients = scope.carried("shared_clients")
+
+    def derived(cut: Cut) -> DataFrame:
+        shared_clients = None if clients is None else cut(clients)
+        return generation_members(cut(events), cut(records), shared_clients)
+
+    scope.replace("generation_members", in_pieces(derived, records, at_once=RECORDS_AT_ONCE))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from jobs.assignments import ACTUAL
 from jobs.engine.keeping import computed
+from jobs.engine.pieces import Cut, in_pieces
 from jobs.engine.union import union_of
 from jobs.generation_members import concurrent_members
 from jobs.group_events import SEQ_PER_MS
@@ -25,6 +26,8 @@ from jobs.timeline import RECORDS
 
 READS = ("timeline", "generations", "generation_members", "assignments")
 
+# Rows of assignments in memory at once, on the embedded engine.
+PARTITIONS_AT_ONCE = 2_000_000
 DAY_MS = 86_400_000
 # Events may change rows for this long: a restart shows within a minute, a replaced process that
 # still runs within FENCED_MS.
@@ -246,7 +249,14 @@ def run(scope: RunScope) -> None:
     carried = {name: scope.carried(name) for name in CARRIED}
     carried_lists = {name: entries for name, entries in carried.items() if entries is not None}
     tables = {name: scope.read(name) for name in READS}
-    scope.replace("group_days", group_days(**tables, carried=carried_lists or None))
+
+    def derived(cut: Cut) -> DataFrame:
+        pieces = {name: cut(rows) for name, rows in tables.items()}
+        lists = {name: cut(entries) for name, entries in carried_lists.items()}
+        return group_days(**pieces, carried=lists or None)
+
+    days = in_pieces(derived, tables["assignments"], at_once=PARTITIONS_AT_ONCE)
+    scope.replace("group_days", days)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,12 @@ def in_one_partition(rows: DataFrame) -> DataFrame:
     return rows if is_embedded(rows.sparkSession) else rows.coalesce(1)
 
 
+def by_key(rows: DataFrame, key: list[str]) -> DataFrame:
+    """The same rows, each key's in one task of Spark's; the embedded engine would put all of them
+    into one thread."""
+    return rows if is_embedded(rows.sparkSession) else rows.repartition(*key)
+
+
 def frame_of_batches(
     session: SparkSession, batches: Iterable[pa.RecordBatch], schema: pa.Schema
 ) -> DataFrame:
