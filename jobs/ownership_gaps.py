@@ -14,6 +14,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from coordinator_core.whatif.baseline import SHUT_DOWN_MS
 from jobs.assignments import ACTUAL
 from jobs.engine.keeping import computed
 from jobs.engine.union import union_of
@@ -49,8 +50,6 @@ COMMIT_INTERVAL_MS = 5000
 COMMIT_JITTER_MS = 250
 # After a slow poll a member leaves max.poll.interval.ms after its last commit, give or take this.
 COMMIT_SLACK_MS = 6000
-# A group whose members left is shut down, unless one of them is back within this time.
-SHUT_DOWN_MS = 300_000
 SAME_MOMENT_MS = 50
 _NEVER_MS = 1 << 62
 # The end of a ConsumerProtocolSubscription of version 1 to 3: user data with a generation, no owned
@@ -72,7 +71,7 @@ def ownership_gaps(
     earlier: DataFrame | None = None,
 ) -> DataFrame:
     """``last_events``: see `_last_events`.  ``earlier``: see `_earlier`."""
-    rebalances = computed(_rebalances(generations, timeline))
+    rebalances = computed(_rebalances(generations, timeline, generation_members))
     owners = assignments.where(F.col("assignor") == ACTUAL).select(
         *GENERATION_KEY, *PARTITION_KEY, "member_id", "process"
     )
@@ -80,7 +79,9 @@ def ownership_gaps(
     tenures = _tenures(
         _with_end(
             members.join(
-                _last_commits(members, owners, committed_offsets), on=MEMBER_KEY, how="left"
+                _last_commits(members, owners, committed_offsets),
+                on=[*MEMBER_KEY, "generation"],
+                how="left",
             ).join(_returned(members, timeline, group_metadata), on=MEMBER_KEY, how="left")
         )
     )
@@ -93,10 +94,17 @@ def ownership_gaps(
 # -- rebalances ------------------------------------------------------------------------------------
 
 
-def _rebalances(generations: DataFrame, timeline: DataFrame) -> DataFrame:
+def _rebalances(
+    generations: DataFrame, timeline: DataFrame, generation_members: DataFrame
+) -> DataFrame:
     """Each generation with its times in ms, the rebalance that ended it (``revoking``), the next
-    generation with a record (``next``), and the group's next shutdown.
+    generation with a record (``next``), and the group's next shutdown: it became empty, and none of
+    its members was back in time.  Dynamic members whose sessions expired were not shut down; static
+    ones do not leave when they are.
     """
+    static = generation_members.groupBy(*GENERATION_KEY).agg(
+        F.min(F.col("instance_id").isNotNull().cast("int")).alias("all_static")
+    )
     departures = (
         timeline.where(F.expr(f"event IN ('LEFT', 'HEARTBEAT_EXPIRED') OR {IS_REMOVAL}"))
         .groupBy(*INCARNATION_KEY, F.col("forming_generation").alias("generation"))
@@ -120,8 +128,10 @@ def _rebalances(generations: DataFrame, timeline: DataFrame) -> DataFrame:
             F.unix_millis("preparing_time"), F.unix_millis("joined_time") - HEARTBEAT_MS
         ).alias("began_ms"),
     )
-    timed = timed.join(departures, on=GENERATION_KEY, how="left").withColumn(
-        "has_departure", F.col("departed_ms") > F.col("began_ms") + SAME_CALL_MS
+    timed = (
+        timed.join(departures, on=GENERATION_KEY, how="left")
+        .join(static, on=GENERATION_KEY, how="left")
+        .withColumn("has_departure", F.col("departed_ms") > F.col("began_ms") + SAME_CALL_MS)
     )
     followed = timed.withColumns(
         {
@@ -134,11 +144,14 @@ def _rebalances(generations: DataFrame, timeline: DataFrame) -> DataFrame:
                 ),
                 ignorenulls=True,
             ).over(ahead),
+            "was_static": F.last("all_static", ignorenulls=True).over(
+                history.rowsBetween(Window.unboundedPreceding, -1)
+            ),
         }
     )
     is_shutdown = (
         F.col("is_empty")
-        & ~F.col("is_by_expiry")
+        & (~F.col("is_by_expiry") | F.col("was_static").eqNullSafe(1))
         & F.coalesce(F.col("revoking.began_ms") - F.col("joined_ms") > SHUT_DOWN_MS, F.lit(True))
     )
     shutdown = F.when(
@@ -147,26 +160,8 @@ def _rebalances(generations: DataFrame, timeline: DataFrame) -> DataFrame:
     return followed.withColumn("shutdown", F.last(shutdown, ignorenulls=True).over(ahead))
 
 
-def _revoked_ms() -> Column:
-    """When an eager member revokes: at the heartbeat that shows the rebalance, before it rejoins.
-
-    Heartbeats coincide after an assignment.  If the join ends with the next one, they still do; if
-    it ends later, they are spread over the join, unless the join waited for a slow or dead member.
-    """
-    began_ms, joined_ms = F.col("revoking.began_ms"), F.col("revoking.joined_ms")
-    since_ms, join_ms = began_ms - F.col("assigned_ms"), joined_ms - began_ms
-    next_heartbeat_ms = F.when(since_ms <= IN_STEP_MS, F.pmod(-since_ms, F.lit(HEARTBEAT_MS)))
-    is_spread = (
-        F.col("revoking.is_logged")
-        & ~F.coalesce("revoking.has_departure", F.lit(False))
-        & (join_ms <= HEARTBEAT_MS + JOIN_SLACK_MS)
-        & (F.abs(join_ms - F.coalesce(next_heartbeat_ms, F.lit(0))) > HEARTBEAT_JITTER_MS)
-    )
-    spread_ms = (join_ms * 2 / 3).cast("long")
-    after_ms = F.when(is_spread, spread_ms).otherwise(
-        F.coalesce(next_heartbeat_ms, F.lit(HEARTBEAT_MS // 2))
-    )
-    return began_ms + F.least(after_ms, join_ms)
+def _stays_cooperative() -> Column:
+    return F.col("is_cooperative") & F.coalesce("next.is_cooperative", F.lit(True))
 
 
 # -- members ---------------------------------------------------------------------------------------
@@ -246,19 +241,17 @@ def _first_records(timeline: DataFrame, generation_members: DataFrame) -> DataFr
 
 
 def _last_commits(members: DataFrame, owners: DataFrame, committed_offsets: DataFrame) -> DataFrame:
-    """Of each departed member the last commit of a partition that it owned, ``committed_ms``, and
-    the last one before it by more than a timer's jitter, ``earlier_ms``.
+    """Per member of a generation, the last commits of its partitions: ``committed_ms`` before it
+    departed, ``earlier_ms`` before that by more than a timer's jitter; and ``rejoined_ms`` before
+    the end of the next join, as eager members commit before they rejoin.
     """
-    departed = members.where("left_ms IS NOT NULL").select(
-        *MEMBER_KEY,
-        "generation",
-        F.col("assigned_as").alias("owner"),
-        F.col("left_ms").alias("at_ms"),
+    member = [*MEMBER_KEY, "generation"]
+    marks = union_of(
+        _marks(members.where("left_ms IS NOT NULL"), "departure", F.col("left_ms")),
+        _marks(members.where(~_stays_cooperative()), "rejoin", F.col("revoking.joined_ms")),
     )
     owned = owners.select(*GENERATION_KEY, *PARTITION_KEY, F.col("member_id").alias("owner"))
-    departures = departed.join(owned, on=[*GENERATION_KEY, "owner"], how="inner").select(
-        *MEMBER_KEY, *PARTITION_KEY, "at_ms"
-    )
+    marks = marks.join(owned, on=[*GENERATION_KEY, "owner"], how="inner").drop("owner")
     of_partition = Window.partitionBy(*GROUP_KEY, *PARTITION_KEY)
     commits = (
         committed_offsets.where("NOT tombstone AND append_time IS NOT NULL")
@@ -267,22 +260,33 @@ def _last_commits(members: DataFrame, owners: DataFrame, committed_offsets: Data
         .withColumn("commit", F.struct(F.col("at_ms").alias("last_ms"), "previous_ms"))
         .drop("previous_ms")
     )
-    so_far = of_partition.orderBy("at_ms", F.col("member_id").isNotNull(), "member_id").rowsBetween(
-        Window.unboundedPreceding, Window.currentRow
-    )
+    so_far = of_partition.orderBy(
+        "at_ms", F.col("mark").isNotNull(), "generation", "member_id", "mark"
+    ).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     last = (
-        union_of(commits, departures)
+        union_of(commits, marks)
         .withColumn("commit", F.last("commit", ignorenulls=True).over(so_far))
-        .where("member_id IS NOT NULL")
-        .select(*MEMBER_KEY, "commit.*")
-        .withColumn("committed_ms", F.max("last_ms").over(Window.partitionBy(*MEMBER_KEY)))
+        .where("mark IS NOT NULL AND commit IS NOT NULL")
+        .select(*member, "mark", "commit.*")
+        .withColumn("latest_ms", F.max("last_ms").over(Window.partitionBy(*member, "mark")))
     )
-    is_earlier = F.col("last_ms") < F.col("committed_ms") - COMMIT_JITTER_MS
-    return last.groupBy(*MEMBER_KEY).agg(
-        F.max("last_ms").alias("committed_ms"),
-        F.max(F.when(is_earlier, F.col("last_ms")).otherwise(F.col("previous_ms"))).alias(
-            "earlier_ms"
-        ),
+    is_departure = F.col("mark") == "departure"
+    is_earlier = F.col("last_ms") < F.col("latest_ms") - COMMIT_JITTER_MS
+    earlier_ms = F.when(is_earlier, F.col("last_ms")).otherwise(F.col("previous_ms"))
+    return last.groupBy(*member).agg(
+        F.max(F.when(is_departure, F.col("last_ms"))).alias("committed_ms"),
+        F.max(F.when(is_departure, earlier_ms)).alias("earlier_ms"),
+        F.max(F.when(~is_departure, F.col("last_ms"))).alias("rejoined_ms"),
+    )
+
+
+def _marks(members: DataFrame, mark: str, at_ms: Column) -> DataFrame:
+    return members.where(at_ms.isNotNull()).select(
+        *MEMBER_KEY,
+        "generation",
+        F.col("assigned_as").alias("owner"),
+        F.lit(mark).alias("mark"),
+        at_ms.alias("at_ms"),
     )
 
 
@@ -428,7 +432,7 @@ def _tenures(members: DataFrame) -> DataFrame:
     ``member_id`` (of the assignment), ``from_ms``, ``until``: at_ms (_NEVER_MS: it still does),
     how, evidence, is_estimated, and the generation.  A dead member owns them for no time.
     """
-    stays_cooperative = F.col("is_cooperative") & F.coalesce("next.is_cooperative", F.lit(True))
+    stays_cooperative = _stays_cooperative()
     is_unexplained = F.col("gone") & F.col("end").isNull()
     # A member that does not rejoin learns of the rebalance only when it is back.
     did_not_rejoin = F.col("gone") & ((F.col("left_how") != "left") | F.col("end.is_estimated"))
@@ -445,7 +449,10 @@ def _tenures(members: DataFrame) -> DataFrame:
     at_ms = F.least(F.col("end.at_ms"), released_ms, F.col("next.assigned_ms"))
     at_ms = F.greatest(F.coalesce(at_ms, F.lit(_NEVER_MS)), "assigned_ms")
     by_end = F.coalesce(F.col("end.at_ms") <= at_ms, F.lit(False))
-    log_or_records = F.when(F.col("revoking.is_logged"), "log").otherwise("records")
+    has_commit = ~stays_cooperative & _commit_before_rejoin().isNotNull()
+    shown_by = (
+        F.when(has_commit, "commits").when(F.col("revoking.is_logged"), "log").otherwise("records")
+    )
     until = F.struct(
         at_ms.alias("at_ms"),
         F.col("generation"),
@@ -453,7 +460,7 @@ def _tenures(members: DataFrame) -> DataFrame:
         .when(is_unexplained, "left")
         .otherwise("revoked")
         .alias("how"),
-        F.when(by_end, F.col("end.by")).otherwise(log_or_records).alias("evidence"),
+        F.when(by_end, F.col("end.by")).otherwise(shown_by).alias("evidence"),
         F.when(by_end, F.col("end.is_estimated"))
         .otherwise(~stays_cooperative | is_unexplained)
         .alias("is_estimated"),
@@ -467,6 +474,35 @@ def _tenures(members: DataFrame) -> DataFrame:
         from_ms.alias("from_ms"),
         until.alias("until"),
     )
+
+
+def _commit_before_rejoin() -> Column:
+    is_in_join = (F.col("rejoined_ms") > F.col("revoking.began_ms")) & F.col("revoking.is_logged")
+    return F.when(is_in_join, F.col("rejoined_ms"))
+
+
+def _revoked_ms() -> Column:
+    """When an eager member revokes: at the heartbeat that shows the rebalance, before it rejoins.
+    It commits then, if it has new offsets.
+
+    Otherwise: heartbeats coincide after an assignment.  If the join ends with the next one, they
+    still do; if it ends later, they are spread over the join, unless the join waited for a slow or
+    dead member.
+    """
+    began_ms, joined_ms = F.col("revoking.began_ms"), F.col("revoking.joined_ms")
+    since_ms, join_ms = began_ms - F.col("assigned_ms"), joined_ms - began_ms
+    next_heartbeat_ms = F.when(since_ms <= IN_STEP_MS, F.pmod(-since_ms, F.lit(HEARTBEAT_MS)))
+    is_spread = (
+        F.col("revoking.is_logged")
+        & ~F.coalesce("revoking.has_departure", F.lit(False))
+        & (join_ms <= HEARTBEAT_MS + JOIN_SLACK_MS)
+        & (F.abs(join_ms - F.coalesce(next_heartbeat_ms, F.lit(0))) > HEARTBEAT_JITTER_MS)
+    )
+    spread_ms = (join_ms * 2 / 3).cast("long")
+    after_ms = F.when(is_spread, spread_ms).otherwise(
+        F.coalesce(next_heartbeat_ms, F.lit(HEARTBEAT_MS // 2))
+    )
+    return F.coalesce(_commit_before_rejoin(), began_ms + F.least(after_ms, join_ms))
 
 
 def _owned(assigned: DataFrame) -> DataFrame:
@@ -551,28 +587,42 @@ def _continued(earlier: DataFrame, rebalances: DataFrame) -> DataFrame:
 
 
 def _gaps(owned: DataFrame) -> DataFrame:
-    """The times between tenures of a partition, from its first owner on; a gap ends where the group
-    is shut down.
+    """The times between tenures of a partition, from its first owner on; if the group was shut
+    down, until its last process stopped.
     """
     in_order = Window.partitionBy(*INCARNATION_KEY, *PARTITION_KEY).orderBy(
         "from_ms", "generation", "end.at_ms"
     )
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     owner = F.struct(F.col("from_ms").alias("at_ms"), "generation", "event_date", "process")
-    followed = owned.select(
-        *INCARNATION_KEY,
-        *PARTITION_KEY,
-        F.max("end").over(so_far).alias("last"),
-        F.lead(owner).over(in_order).alias("owner"),
+    is_shut_down = F.col("last.shutdown.at_ms") < F.coalesce("owner.at_ms", F.lit(_NEVER_MS))
+    followed = (
+        owned.select(
+            *INCARNATION_KEY,
+            *PARTITION_KEY,
+            F.max("end").over(so_far).alias("last"),
+            F.lead(owner).over(in_order).alias("owner"),
+        )
+        .where(F.col("last.at_ms") < F.coalesce("owner.at_ms", F.lit(_NEVER_MS)))
+        .withColumn("is_shut_down", F.coalesce(is_shut_down, F.lit(False)))
     )
-    shutdown = F.struct(
-        F.col("last.shutdown.at_ms").alias("at_ms"),
+    # Other gaps have small window partitions: one for all of them would be as large as the group.
+    shutdown = Window.partitionBy(
+        *INCARNATION_KEY,
+        "is_shut_down",
+        F.when(F.col("is_shut_down"), F.col("last.shutdown.generation")).otherwise(
+            F.col("last.generation")
+        ),
+    )
+    stopped = F.struct(
+        F.max("last.at_ms").over(shutdown).alias("at_ms"),
         F.col("last.shutdown.generation").alias("generation"),
         F.col("last.shutdown.event_date").alias("event_date"),
         F.lit(None).cast("string").alias("process"),
     )
-    is_shut_down = F.col("last.shutdown.at_ms") < F.coalesce("owner.at_ms", F.lit(_NEVER_MS))
-    ended = followed.withColumn("ended", F.when(is_shut_down, shutdown).otherwise(F.col("owner")))
+    ended = followed.withColumn(
+        "ended", F.when(F.col("is_shut_down"), stopped).otherwise(F.col("owner"))
+    )
     return ended.where(F.col("last.at_ms") < F.coalesce("ended.at_ms", F.lit(_NEVER_MS)))
 
 

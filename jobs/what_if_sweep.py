@@ -1,7 +1,7 @@
 """Predict other settings for every group: its process lives, a grid of changes, and advice.
 
 reads   timeline, group_events, group_metadata, committed_offsets, generations, generation_members,
-        assignments
+        assignments, ownership_gaps
 writes  process_lives   one row per start of a process
         what_if         one row per group and setting
         advice          one row per group
@@ -47,10 +47,12 @@ from jobs.console.errors import UsageError
 from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
 from jobs.engine.keeping import kept
+from jobs.engine.union import union_of
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake, schema_of
-from jobs.replay.group_rows import LAST_COMMIT, Row, evidence_by_group, quoted, unpacked
+from jobs.replay.group_rows import FOREVER_MS, Row, evidence_by_group, quoted, unpacked
 from jobs.what_if.advice_columns import ADVICE_TEXTS
+from jobs.what_if.downtime import downtime_within
 from jobs.what_if.last_commits import last_commits_sql
 
 READS = (
@@ -61,7 +63,11 @@ READS = (
     "generations",
     "generation_members",
     "assignments",
+    "ownership_gaps",
 )
+# Events that are added to a group's evidence: the last commit of a departed member, and the group's
+# partition downtime in place of a time.
+LAST_COMMIT, DOWNTIME = "LAST_COMMIT", "DOWNTIME"
 WRITES = ("process_lives", "what_if", "advice")
 SEEDS = 3
 
@@ -104,7 +110,7 @@ def what_if_of_span(
         tables["group_events"],
         tables["group_metadata"],
         tables["committed_offsets"],
-        _last_commits(tables),
+        union_of(_last_commits(tables), _downtime(tables["ownership_gaps"], span)),
     )
     schema = StructType(
         [StructField(name, ArrayType(schema_of(name)), nullable=False) for name in WRITES]
@@ -116,7 +122,26 @@ def what_if_of_span(
 def _last_commits(tables: dict[str, DataFrame]) -> DataFrame:
     spark = tables["assignments"].sparkSession
     frames: dict[str, Any] = {**tables}
-    return spark.sql(last_commits_sql(table="{{{}}}".format), **frames)
+    commits = spark.sql(last_commits_sql(table="{{{}}}".format), **frames)
+    return commits.select(
+        "cluster_id",
+        "group_id",
+        "member_id",
+        F.lit(LAST_COMMIT).alias("event"),
+        F.unix_millis("committed").alias("at_ms"),
+    )
+
+
+def _downtime(gaps: DataFrame, span: Span) -> DataFrame:
+    """Each group's partition downtime within the period, as a row of its evidence."""
+    lasted = downtime_within(
+        "unix_millis(from_time)",
+        "unowned_ms",
+        0 if span.from_ms is None else span.from_ms,
+        FOREVER_MS if span.from_ms is None else span.to_ms,
+    )
+    sums = gaps.groupBy("cluster_id", "group_id").agg(F.sum(F.expr(lasted)).alias("at_ms"))
+    return sums.withColumn("event", F.lit(DOWNTIME))
 
 
 def _last_ms(table: DataFrame, time: str) -> int:
@@ -148,7 +173,8 @@ def _rows_of_group(
     advice that says why.
     """
     commits = [row for row in event_rows if row["event"] == LAST_COMMIT]
-    events = [row for row in event_rows if row["event"] != LAST_COMMIT]
+    downtime_ms = sum(row["at_ms"] for row in event_rows if row["event"] == DOWNTIME)
+    events = [row for row in event_rows if row["event"] not in (LAST_COMMIT, DOWNTIME)]
     try:
         baseline = baseline_of(
             incarnations(keys["group_id"], events, record_rows),
@@ -163,7 +189,7 @@ def _rows_of_group(
     except (NotAConsumerGroup, CoordinatorBug) as error:
         return {"process_lives": [], "what_if": [], "advice": [keys | _no_advice(error)]}
     period = {"from_time": _time(baseline.from_ms), "to_time": _time(baseline.to_ms)}
-    figures = observed(baseline)
+    figures = observed(baseline, downtime_ms)
     advice = _advice(advise(baseline, figures, model, predicted))
     return {
         "process_lives": [keys | row for row in lives_rows(baseline)],

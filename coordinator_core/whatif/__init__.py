@@ -9,8 +9,7 @@ simulates the rest with the models of clients and coordinator (coordinator_core.
 Three results are put side by side, each with the same four figures (`Figures`: rebalances, time not
 stable, moved partitions, unavailable partition time):
 
-- observed:  computed from the evidence alone.  Revocations leave no evidence, so their time is
-             estimated from heartbeats (see module observed).
+- observed:  computed from the evidence alone.
 - model:     the simulation under unchanged settings.  Its distance from observed says how far the
              predictions can be trusted.
 - predicted: the simulation under changed settings.  Compare it with model, not with observed.

@@ -23,7 +23,8 @@ _METADATA_MAX_AGE_MS, _SHORT_METADATA_MAX_AGE_MS = 300_000, 10_000
 _REJOINS = ("LEADER_REJOIN", "METADATA_CHANGE")
 # A join with one of these events may have waited for a departed member.
 _WAITED_FOR_DEPARTED = (*DEPARTURES, "DROPPED_NOT_REJOINED")
-_SHUT_DOWN_MS = 60_000
+# A group whose processes stopped is shut down, unless one of them is back within this time.
+SHUT_DOWN_MS = 300_000
 
 
 class NotAConsumerGroup(ValueError):
@@ -33,7 +34,7 @@ class NotAConsumerGroup(ValueError):
 @dataclass(frozen=True)
 class Baseline:
     """``from_ms``, ``to_ms``: the evaluated period, ms since the epoch; ``idle``: times within it
-    without a running process.  ``libraries``: by process, a name of LIBRARIES;
+    in which the group was shut down.  ``libraries``: by process, a name of LIBRARIES;
     ``metadata_max_age_ms``: how often clients look for new partitions; ``topics`` grow at ms since
     the epoch.
     """
@@ -246,14 +247,19 @@ def _all_ended_ms(processes: Iterable[ConsumerProcess]) -> int | None:
 def _idle(
     processes: Iterable[ConsumerProcess], from_ms: int, to_ms: int
 ) -> Iterable[tuple[int, int]]:
-    """Times of more than a minute without a running process: the group was shut down."""
+    """Times in which the group was shut down: no process ran, and the last one was not killed."""
     running = sorted(
-        (life.started.at_ms, to_ms if life.ended is None else life.ended.at_ms)
+        (
+            life.started.at_ms,
+            to_ms if life.ended is None else life.ended.at_ms,
+            life.killed,
+        )
         for process in processes
         for life in process.lives
     )
-    reached_ms = from_ms
-    for start_ms, end_ms in running:
-        if start_ms - reached_ms > _SHUT_DOWN_MS and start_ms < to_ms:
+    reached_ms, is_killed = from_ms, False
+    for start_ms, end_ms, killed in running:
+        if start_ms - reached_ms > SHUT_DOWN_MS and start_ms < to_ms and not is_killed:
             yield reached_ms, start_ms
-        reached_ms = max(reached_ms, end_ms)
+        if end_ms >= reached_ms:
+            reached_ms, is_killed = end_ms, killed

@@ -12,7 +12,7 @@ class Figures(NamedTuple):
     """``rebalances``: generations whose leader sent the assignment; ``not_stable_ms``: from the
     start of each rebalance to its assignment; ``moved_partitions``: partitions assigned to another
     process than their previous owner; ``unavailable_partition_ms``: time without an owner, summed
-    over partitions, from each partition's first owner on, except while no process runs.
+    over partitions, from each partition's first owner on, except while it is shut down.
     """
 
     rebalances: int

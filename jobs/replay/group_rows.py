@@ -19,8 +19,6 @@ from jobs.lake.sql import query
 
 Row = dict[str, Any]
 FOREVER_MS = 1 << 62
-# An event that ``evidence_by_group`` adds: the last commit of a departed member.
-LAST_COMMIT = "LAST_COMMIT"
 
 _TIME_OF_DAY = re.compile(r"(?:\d{1,2}:\d\d|\d\d:\d\d:\d\d(?:\.\d{1,6})?)Z?")
 
@@ -132,13 +130,13 @@ def evidence_by_group(
     group_events: DataFrame,
     group_metadata: DataFrame,
     committed_offsets: DataFrame,
-    last_commits: DataFrame | None = None,
+    added: DataFrame | None = None,
 ) -> GroupedData:
     """One row per event and record, grouped by cluster and group; see `unpacked`.
 
     Not a cogroup: the embedded engine has none of columns with nulls.  Records have
-    ``offset_version``, the value version of the group's commits.  ``last_commits``
-    (jobs.what_if.last_commits) are added to the events.
+    ``offset_version``, the value version of the group's commits.  ``added``: further events: their
+    cluster and group, ``event``, ``at_ms``, and others of an event's columns.
     """
     position = ["cluster_id", "group_id", "topic_partition", "log_offset"]
     of_events = timeline.where("log_offset IS NULL").select(
@@ -152,12 +150,8 @@ def evidence_by_group(
     )
     records = records.join(versions, on=["cluster_id", "group_id"], how="left")
     of_group = events.select(*_KEYS, "incarnation", *_EVENT, _ms("event_time"))
-    if last_commits is not None:
-        of_members = last_commits.select(
-            "cluster_id", "group_id", "member_id", F.lit(LAST_COMMIT).alias("event"),
-            _ms("committed"),
-        )  # fmt: skip
-        of_group = union_of(of_group, of_members)
+    if added is not None:
+        of_group = union_of(of_group, added)
     recorded = records.select(*_KEYS, "incarnation", *_RECORD, "offset_version", _ms("append_time"))
     return union_of(_packed(of_group, "event"), _packed(recorded, "record")).groupBy(*_KEYS)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 OPTIONAL = ("what_if", "advice", "process_lives")  # written by commands of their own
 _NEEDED = (
     "generations", "generation_members", "assignments", "rebalance_causes", "timeline",
-    "rebalances", "q07_storms",
+    "rebalances", "generation_spans", "ownership_gaps", "q07_storms",
 )  # fmt: skip
 
 

@@ -20,10 +20,7 @@ _ALL_SPANS = f"""
         COALESCE(EPOCH_MS(g.preparing_time), EPOCH_MS(g.joined_time), EPOCH_MS(g.stable_time),
             EPOCH_MS(g.event_date::TIMESTAMP)) AS begin_ms,
         COALESCE(EPOCH_MS(g.ended_time), LEAD(begin_ms) OVER (
-            PARTITION BY g.group_id ORDER BY g.incarnation, g.generation)) AS end_ms,
-        -- A stretch: consecutive generations between two empty ones.
-        COUNT(*) FILTER (WHERE g.outcome = 'empty') OVER (
-            PARTITION BY g.group_id, g.incarnation ORDER BY g.generation) AS stretch
+            PARTITION BY g.group_id ORDER BY g.incarnation, g.generation)) AS end_ms
     FROM generations g JOIN scope ON g.cluster_id = scope.cluster_id
         AND (scope.only_group IS NULL OR g.group_id = scope.only_group)"""
 
@@ -32,51 +29,14 @@ _LAST_EVENT = """
     SELECT GREATEST(MAX(EPOCH_MS(t.event_time)), (SELECT MAX(begin_ms) FROM all_spans)) AS last_ms
     FROM timeline t JOIN scope USING (cluster_id)"""
 
-# A partition is unowned from the time when its owner gives it up until the next owner gets it.
-# Under an eager protocol, members give up all partitions when the rebalance begins.  Under a
-# cooperative protocol, a member gives up a partition when its new assignment lacks it.
 _GAPS = """
     CREATE TEMP TABLE gaps AS
-    WITH stable AS (
-        SELECT *,
-            LEAD(generation) OVER in_incarnation AS next_generation,
-            LEAD(stable_ms) OVER in_incarnation AS next_stable_ms,
-            LEAD(stretch) OVER in_incarnation IS NOT DISTINCT FROM stretch AS goes_on,
-            NOT COALESCE(LEAD(is_cooperative) OVER in_incarnation, TRUE) AS turns_eager
-        FROM all_spans WHERE stable_ms IS NOT NULL AND outcome <> 'empty'
-        WINDOW in_incarnation AS (PARTITION BY group_id, incarnation ORDER BY generation)
-    ), emptied AS (
-        SELECT group_id, incarnation, stretch - 1 AS stretch, generation AS empty_generation,
-            COALESCE(joined_ms, begin_ms) AS empty_ms
-        FROM all_spans WHERE outcome = 'empty'
-    ), owned AS (
-        SELECT s.*, a.member_id, COALESCE(m.gone, FALSE) AS gone, EPOCH_MS(m.left_time) AS left_ms,
-            LEAD(s.generation) OVER part AS owner_generation,
-            LEAD(a.member_id) OVER part AS owner,
-            LEAD(s.stable_ms) OVER part AS owner_ms,
-            LEAD(s.stretch) OVER part IS NOT DISTINCT FROM s.stretch AS is_owned_again
-        FROM scope
-        JOIN assignments a ON a.cluster_id = scope.cluster_id AND a.assignor = 'actual'
-        JOIN stable s ON s.group_id = a.group_id AND s.incarnation = a.incarnation
-            AND s.generation = a.generation
-        LEFT JOIN generation_members m ON m.cluster_id = a.cluster_id AND m.group_id = a.group_id
-            AND m.incarnation = a.incarnation AND m.generation = a.generation
-            AND m.member_id = a.member_id
-        WINDOW part AS (PARTITION BY a.group_id, a.incarnation, a.topic, a.partition
-            ORDER BY a.generation, a.member_id)
-    ), ends AS (
-        SELECT o.group_id, o.incarnation,
-            CASE WHEN NOT is_cooperative OR goes_on AND turns_eager THEN end_ms
-                WHEN owner_generation = next_generation AND owner = member_id THEN NULL
-                WHEN gone THEN COALESCE(left_ms, end_ms)
-                WHEN goes_on THEN next_stable_ms END AS from_ms,
-            CASE WHEN is_owned_again THEN owner_ms WHEN goes_on THEN NULL
-                ELSE COALESCE(e.empty_ms, last_ms) END AS to_ms,
-            CASE WHEN is_owned_again THEN owner_generation ELSE empty_generation END AS generation
-        FROM owned o CROSS JOIN last_event
-        LEFT JOIN emptied e USING (group_id, incarnation, stretch)
-    )
-    SELECT *, to_ms - from_ms AS gap_ms FROM ends WHERE to_ms > from_ms"""
+    SELECT g.group_id, g.incarnation, g.generation, g.from_generation, g.unowned_ms,
+        EPOCH_MS(g.from_time) AS from_ms, EPOCH_MS(g.from_time) + g.unowned_ms AS to_ms,
+        GREATEST(LEAST(EPOCH_MS(g.from_time) + g.unowned_ms, scope.to_ms)
+            - GREATEST(EPOCH_MS(g.from_time), scope.from_ms), 0) AS shown_ms
+    FROM ownership_gaps g JOIN scope ON g.cluster_id = scope.cluster_id
+        AND (scope.only_group IS NULL OR g.group_id = scope.only_group)"""
 
 _SPANS = """
     CREATE TEMP TABLE spans AS
@@ -91,12 +51,16 @@ _SHOWN = """
         r.round, r.members_joined, r.members_left, r.members_expired, r.members_dropped,
         r.members_replaced, r.partitions_moved, r.moves_forced, r.partitions_orphaned,
         r.partitions_new, r.gap_before, r.evidence,
-        COALESCE(u.unavailable_ms, 0)::BIGINT AS unavailable_ms, s.is_cooperative
+        COALESCE(u.unavailable_ms, 0)::BIGINT AS unavailable_ms, w.with_members_ms,
+        s.is_cooperative
     FROM spans s CROSS JOIN scope
     JOIN rebalances r ON r.cluster_id = scope.cluster_id AND r.group_id = s.group_id
         AND r.incarnation = s.incarnation AND r.generation = s.generation
-    LEFT JOIN (SELECT group_id, incarnation, generation, SUM(gap_ms) AS unavailable_ms
-        FROM gaps GROUP BY ALL) u
+    JOIN generation_spans w ON w.cluster_id = scope.cluster_id AND w.group_id = s.group_id
+        AND w.incarnation = s.incarnation AND w.generation = s.generation
+    -- A gap within one generation is a static replacement's, not a rebalance's.
+    LEFT JOIN (SELECT group_id, incarnation, generation, SUM(unowned_ms) AS unavailable_ms
+        FROM gaps WHERE generation > from_generation GROUP BY ALL) u
         ON u.group_id = s.group_id AND u.incarnation = s.incarnation
         AND u.generation = s.generation"""
 
@@ -114,13 +78,16 @@ OVERVIEW = """
         COUNT(*) FILTER (WHERE outcome IN ('superseded', 'failed')) AS aborted_rebalances,
         SUM(total_ms)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
         QUANTILE_CONT(total_ms, 0.5) AS p50_ms, QUANTILE_CONT(total_ms, 0.95) AS p95_ms,
-        SUM(unavailable_ms)::BIGINT AS unavailable_ms,
+        SUM(with_members_ms)::BIGINT AS with_members_ms,
+        COALESCE(MAX(d.unavailable_ms), 0)::BIGINT AS unavailable_ms,
         SUM(partitions_moved)::BIGINT AS partitions_moved,
         SUM(moves_forced)::BIGINT AS moves_forced,
         MIN(begin_ms) AS first_ms, MAX(COALESCE(end_ms, last_ms)) AS last_ms,
         ARG_MAX(protocol, begin_ms) AS protocol, MAX(member_count) AS most_members,
         BOOL_OR(evidence = 'records') AS is_partly_unlogged
     FROM shown CROSS JOIN last_event
+    LEFT JOIN (SELECT group_id, SUM(shown_ms) AS unavailable_ms FROM gaps GROUP BY ALL) d
+        USING (group_id)
     GROUP BY group_id
     ORDER BY not_stable_ms DESC NULLS LAST, rebalances DESC, group_id"""
 
@@ -129,7 +96,7 @@ TOTALS = """
         COUNT(*) FILTER (WHERE outcome = 'stable') AS rebalances,
         COUNT(*) FILTER (WHERE outcome IN ('superseded', 'failed')) AS aborted_rebalances,
         COALESCE(SUM(total_ms), 0)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
-        COALESCE(SUM(unavailable_ms), 0)::BIGINT AS unavailable_ms
+        (SELECT COALESCE(SUM(shown_ms), 0) FROM gaps)::BIGINT AS unavailable_ms
     FROM shown"""
 
 CAUSES = """

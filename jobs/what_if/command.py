@@ -36,6 +36,7 @@ from jobs.console.printing import Format, jsonable, print_rows, printable, time_
 from jobs.console.spinner import spinner
 from jobs.replay.group_rows import FOREVER_MS, Row, group_rows, moment_ms, quoted, rows, with_date
 from jobs.what_if.advice_columns import ADVICE_TEXTS
+from jobs.what_if.downtime import downtime_within
 from jobs.what_if.last_commits import last_commits_sql
 
 
@@ -91,24 +92,38 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
         raise UsageError(f"--seeds {options.seeds}: must be at least 1")
     try:
         change = SettingsChange.of(options.settings)
-        baseline = _baseline(options)
+        begin_ms, end_ms = _period(options)
+        baseline = _baseline(options, begin_ms, end_ms)
         check(baseline, change)
     except InvalidSetting as error:
         raise UsageError(f"--set {error}") from None
+    downtime_ms = _downtime_ms(options, begin_ms, end_ms)
     changes = [change] if options.settings else candidates(baseline)
     tried = with_both_instance_ids(baseline, changes)
     model, *predicted = predict_each(baseline, (UNCHANGED, *tried), seeds=options.seeds)
-    figures = observed(baseline)
+    figures = observed(baseline, downtime_ms)
     advice = None if options.settings else advise(baseline, figures, model, predicted)
     return WhatIfResult(baseline, figures, model, predicted, advice)
 
 
-def _baseline(options: WhatIfOptions) -> Baseline:
+def _period(options: WhatIfOptions) -> tuple[int, int]:
     first, last = (
         with_date(options.lake, options.cluster_id, each) for each in (options.first, options.last)
     )
-    begin_ms = moment_ms("--from", first, is_end=False)
-    end_ms = moment_ms("--to", last, is_end=True)
+    return moment_ms("--from", first, is_end=False), moment_ms("--to", last, is_end=True)
+
+
+def _downtime_ms(options: WhatIfOptions, begin_ms: int, end_ms: int) -> int:
+    """The partition downtime within the period: the sum of ownership_gaps."""
+    lasted = downtime_within("epoch_ms(from_time)", "unowned_ms", begin_ms, end_ms)
+    of_group = (
+        f"cluster_id = {quoted(options.cluster_id)} AND group_id = {quoted(options.group_id)}"
+    )
+    sql = f"SELECT COALESCE(SUM({lasted}), 0) AS ms FROM ownership_gaps WHERE {of_group}"
+    return int(rows(options.lake, sql)[0]["ms"])
+
+
+def _baseline(options: WhatIfOptions, begin_ms: int, end_ms: int) -> Baseline:
     evidence = group_rows(options.lake, options.cluster_id, options.group_id, begin_ms, end_ms)
     cluster = f"cluster_id = {quoted(options.cluster_id)}"
     of_group = f"{cluster} AND group_id = {quoted(options.group_id)}"

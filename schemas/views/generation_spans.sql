@@ -11,7 +11,11 @@ SELECT
     g.outcome,                      -- stable, empty, superseded, failed or unknown
     g.cause,                        -- cause class
     g.protocol,                     -- assignor chosen by the members' votes
-    g.total_ms                      -- ms not Stable; null without a log
+    g.total_ms,                     -- ms not Stable; null without a log
+    CASE
+        WHEN g.outcome = 'empty' THEN COALESCE(g.total_ms, 0)
+        ELSE UNIX_MILLIS(COALESCE(g.ended_time, g.next_time, o.last_time)) - UNIX_MILLIS(g.start_time)
+    END AS with_members_ms          -- ms from start_time to until_time in which the group had members, or members were joining: without the time in Empty
 FROM (
     SELECT
         s.*,

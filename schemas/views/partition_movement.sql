@@ -1,27 +1,19 @@
 -- partition_movement: one row per recorded generation and partition: previous and current owner, and partition downtime.
 WITH recorded AS (
     SELECT
-        s.cluster_id, s.group_id, s.incarnation, s.generation, s.running_time, s.until_time,
-        s.protocol IN ('cooperative-sticky', 'stream') AS cooperative,
-        LEAD(s.generation) OVER w AS after_generation,
-        LEAD(s.running_time) OVER w AS after_running
-    FROM generation_spans s
-    JOIN churn c
-        ON c.cluster_id = s.cluster_id AND c.group_id = s.group_id
-        AND c.incarnation = s.incarnation AND c.generation = s.generation
+        c.cluster_id, c.group_id, c.incarnation, c.generation,
+        LEAD(c.generation) OVER (
+            PARTITION BY c.cluster_id, c.group_id, c.incarnation ORDER BY c.generation
+        ) AS after_generation
+    FROM churn c
     WHERE c.partitions_assigned IS NOT NULL
-    WINDOW w AS (PARTITION BY s.cluster_id, s.group_id, s.incarnation ORDER BY s.generation)
 ),
 owned AS (
     SELECT
-        r.*, a.topic, a.partition, a.process, a.member_id,
+        r.*, a.topic, a.partition, a.process,
         LAG(a.process) OVER w AS from_process,
-        LAG(a.member_id) OVER w AS from_member_id,
         LAG(r.generation) OVER w AS from_generation,
-        LAG(r.cooperative) OVER w AS from_cooperative,
-        LAG(r.until_time) OVER w AS from_until,
         LAG(r.after_generation) OVER w AS from_after,
-        LAG(r.after_running) OVER w AS from_after_running,
         LEAD(r.generation) OVER w AS next_generation
     FROM recorded r
     JOIN assignments a
@@ -33,29 +25,14 @@ owned AS (
         ORDER BY r.generation
     )
 ),
--- Each generation with the next recorded one: generations without a record lead to it.
-ways AS (
+-- A gap within one generation is a static replacement's, not a rebalance's.
+downtime AS (
     SELECT
-        s.cluster_id, s.group_id, s.incarnation, s.generation,
-        MIN(r.generation) OVER (
-            PARTITION BY s.cluster_id, s.group_id, s.incarnation ORDER BY s.generation DESC
-        ) AS recorded_generation
-    FROM generation_spans s
-    LEFT JOIN recorded r
-        ON r.cluster_id = s.cluster_id AND r.group_id = s.group_id
-        AND r.incarnation = s.incarnation AND r.generation = s.generation
-),
--- Last commits of owners: members commit before they stop, if they have new offsets.
-last_commits AS (
-    SELECT
-        w.cluster_id, w.group_id, w.incarnation, w.recorded_generation AS generation,
-        c.topic, c.partition, MAX(c.commit_time) AS commit_time
-    FROM ways w
-    JOIN rebalance_commits c
-        ON c.cluster_id = w.cluster_id AND c.group_id = w.group_id
-        AND c.incarnation = w.incarnation AND c.generation = w.generation
-    GROUP BY
-        w.cluster_id, w.group_id, w.incarnation, w.recorded_generation, c.topic, c.partition
+        cluster_id, group_id, incarnation, generation, topic, partition,
+        SUM(unowned_ms) AS unowned_ms
+    FROM ownership_gaps
+    WHERE generation > from_generation
+    GROUP BY cluster_id, group_id, incarnation, generation, topic, partition
 ),
 -- Each partition in the generation that assigns it, and in the next one if that does not assign it.
 -- No UNION: DuckDB 2.0 does not finish a LIMIT over a union whose sides read the same CTE.
@@ -86,24 +63,11 @@ SELECT
         WHEN o.from_after < o.generation THEN 'returned'
         ELSE 'kept'
     END AS change,                  -- kept, moved (to another process), new (never had an owner), returned (to its last owner, after unowned generations), orphaned (unowned from now on)
-    -- Cooperative members keep consuming retained partitions; eager members stop all when they rejoin.
-    CASE WHEN NOT o.is_after THEN
-        UNIX_MILLIS(o.running_time) - UNIX_MILLIS(
-            CASE
-                WHEN o.from_cooperative AND stayed.member_id IS NOT NULL THEN o.from_after_running
-                ELSE GREATEST(o.from_until, MAX(l.commit_time) OVER (
-                    PARTITION BY o.cluster_id, o.group_id, o.incarnation, o.generation,
-                        o.from_generation, o.from_member_id
-                ))
-            END
-        )
-    END AS unavailable_ms           -- partition downtime in ms before this generation ran, an upper bound: since the owner's last commit in the join phase, else since the start of the rebalance; null for orphaned and new
+    CASE
+        WHEN NOT o.is_after AND o.from_generation IS NOT NULL THEN COALESCE(d.unowned_ms, 0)
+    END AS unavailable_ms           -- partition downtime in ms that this generation's assignment ended, as in ownership_gaps; null for orphaned and new
 FROM turns o
-LEFT JOIN last_commits l
-    ON l.cluster_id = o.cluster_id AND l.group_id = o.group_id
-    AND l.incarnation = o.incarnation AND l.generation = o.from_after
-    AND l.topic = o.topic AND l.partition = o.partition
-LEFT JOIN generation_members stayed
-    ON stayed.cluster_id = o.cluster_id AND stayed.group_id = o.group_id
-    AND stayed.incarnation = o.incarnation AND stayed.generation = o.from_after
-    AND stayed.member_id = o.from_member_id
+LEFT JOIN downtime d
+    ON d.cluster_id = o.cluster_id AND d.group_id = o.group_id
+    AND d.incarnation = o.incarnation AND d.generation = o.at_generation
+    AND d.topic = o.topic AND d.partition = o.partition

@@ -15,14 +15,6 @@ SELECT
     SUM(CASE WHEN s.start_time > o.last_time - INTERVAL '7' DAY THEN s.total_ms END) AS not_stable_last_week_ms, -- ms in rebalances that began in these 7 days
     MIN(s.start_time) AS first_seen, -- start of the first generation
     MAX(s.running_time) AS last_seen -- end of the last rebalance
-FROM (
-    SELECT
-        *,
-        CASE
-            WHEN outcome = 'empty' THEN COALESCE(total_ms, 0)
-            ELSE UNIX_MILLIS(until_time) - UNIX_MILLIS(start_time)
-        END AS with_members_ms
-    FROM generation_spans
-) AS s
+FROM generation_spans s
 LEFT JOIN observed_spans o ON o.cluster_id = s.cluster_id
 GROUP BY s.cluster_id, s.group_id

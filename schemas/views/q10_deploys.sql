@@ -35,23 +35,45 @@ deploys AS (
     FROM numbered
     GROUP BY cluster_id, group_id, deploy
     HAVING COUNT(DISTINCT CASE WHEN story = 'restart' THEN process END) >= 2
+),
+costs AS (
+    SELECT
+        d.cluster_id, d.group_id, d.deploy, d.processes,
+        d.first_time AS start_time,
+        GREATEST(d.last_time, MAX(r.end_time)) AS end_time,
+        COUNT(r.generation) AS generations,
+        COALESCE(SUM(r.total_ms), 0) AS not_stable_ms,
+        COALESCE(SUM(r.partitions_moved), 0) AS partitions_moved,
+        COALESCE(SUM(r.offset_rewinds), 0) AS offset_rewinds,
+        COALESCE(SUM(r.reconsumed_records), 0) AS reconsumed_records
+    FROM deploys d
+    LEFT JOIN q10_each_rebalance r
+        ON r.cluster_id = d.cluster_id AND r.group_id = d.group_id
+        -- The trigger is logged just before or just after the start of the rebalance.
+        AND r.start_time >= d.first_time - INTERVAL '1' SECOND
+        AND r.start_time <= d.last_time + INTERVAL '1' SECOND
+    GROUP BY d.cluster_id, d.group_id, d.deploy, d.first_time, d.last_time, d.processes
+),
+downtime AS (
+    SELECT c.cluster_id, c.group_id, c.deploy, SUM(g.unowned_ms) AS unowned_ms
+    FROM costs c
+    JOIN ownership_gaps g
+        ON g.cluster_id = c.cluster_id AND g.group_id = c.group_id
+        AND g.from_time <= c.end_time AND (g.to_time >= c.start_time OR g.to_time IS NULL)
+    GROUP BY c.cluster_id, c.group_id, c.deploy
 )
 SELECT
-    d.cluster_id,                   -- cluster
-    d.group_id,                     -- consumer group
-    d.first_time AS start_time,     -- departure of the first process
-    GREATEST(d.last_time, MAX(r.end_time)) AS end_time, -- the last process was back and its rebalance had ended
-    d.processes,                    -- restarted processes
-    COUNT(r.generation) AS generations, -- rebalances that began in this time, including superseded ones
-    COALESCE(SUM(r.total_ms), 0) AS not_stable_ms, -- ms in these rebalances
-    COALESCE(SUM(r.partitions_moved), 0) AS partitions_moved, -- partitions whose owner changed to another process
-    COALESCE(SUM(r.unavailable_partition_ms), 0) AS unavailable_partition_ms, -- partition downtime of these rebalances in ms, summed over partitions, an upper bound
-    COALESCE(SUM(r.offset_rewinds), 0) AS offset_rewinds, -- commits of a lower offset than before: duplicates
-    COALESCE(SUM(r.reconsumed_records), 0) AS reconsumed_records -- records consumed again after these commits
-FROM deploys d
-LEFT JOIN q10_each_rebalance r
-    ON r.cluster_id = d.cluster_id AND r.group_id = d.group_id
-    -- The trigger is logged just before or just after the start of the rebalance.
-    AND r.start_time >= d.first_time - INTERVAL '1' SECOND
-    AND r.start_time <= d.last_time + INTERVAL '1' SECOND
-GROUP BY d.cluster_id, d.group_id, d.deploy, d.first_time, d.last_time, d.processes
+    c.cluster_id,                   -- cluster
+    c.group_id,                     -- consumer group
+    c.start_time,                   -- departure of the first process
+    c.end_time,                     -- the last process was back and its rebalance had ended
+    c.processes,                    -- restarted processes
+    c.generations,                  -- rebalances that began in this time, including superseded ones
+    c.not_stable_ms,                -- ms in these rebalances
+    c.partitions_moved,             -- partitions whose owner changed to another process
+    COALESCE(d.unowned_ms, 0) AS unavailable_partition_ms, -- partition downtime in ms: the gaps of ownership_gaps within or across this time
+    c.offset_rewinds,               -- commits of a lower offset than before: duplicates
+    c.reconsumed_records            -- records consumed again after these commits
+FROM costs c
+LEFT JOIN downtime d
+    ON d.cluster_id = c.cluster_id AND d.group_id = c.group_id AND d.deploy = c.deploy

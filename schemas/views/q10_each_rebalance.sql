@@ -2,10 +2,12 @@
 WITH stopped AS (
     SELECT
         cluster_id, group_id, incarnation, generation,
-        SUM(CASE WHEN unavailable_ms > 0 THEN 1 ELSE 0 END) AS partitions_unavailable,
-        SUM(unavailable_ms) AS unavailable_partition_ms,
-        MAX(unavailable_ms) AS longest_unavailable_ms
-    FROM partition_movement
+        COUNT(DISTINCT topic || '/' || partition) AS partitions_unavailable,
+        SUM(unowned_ms) AS unavailable_partition_ms,
+        MAX(unowned_ms) AS longest_unavailable_ms
+    FROM ownership_gaps
+    -- A gap within one generation is a static replacement's, not a rebalance's.
+    WHERE generation > from_generation
     GROUP BY cluster_id, group_id, incarnation, generation
 ),
 rewinds AS (
@@ -31,8 +33,8 @@ SELECT
     r.culprit,                      -- process that triggered the rebalance
     s.total_ms,                     -- ms not Stable; null without a log
     r.partitions_moved,             -- partitions whose owner changed to another process
-    p.partitions_unavailable,       -- partitions that were unowned for a time
-    p.unavailable_partition_ms,     -- partition downtime in ms, summed over partitions, an upper bound; see partition_movement
+    COALESCE(p.partitions_unavailable, 0) AS partitions_unavailable, -- partitions that were unowned until this rebalance
+    COALESCE(p.unavailable_partition_ms, 0) AS unavailable_partition_ms, -- partition downtime in ms that this rebalance ended, summed over partitions, as in ownership_gaps
     p.longest_unavailable_ms,       -- longest downtime of one partition
     COALESCE(a.offset_rewinds, 0) AS offset_rewinds, -- commits of a lower offset than before, during this generation: duplicates
     COALESCE(a.reconsumed_records, 0) AS reconsumed_records -- records consumed again after these commits

@@ -75,6 +75,13 @@ CASES = {
         [(0, 12.0, 13.0, 1.0, "a", "a", 2, "rebalance", True),
          (1, 12.0, 13.0, 1.0, "b", "b", 2, "rebalance", True)],
     ),
+    "eager: a member that has new offsets commits when it revokes, before it rejoins": (
+        [gen(1, 0, 3, 3), gen(2, 11, 12, 13)],
+        BOTH + STAY, {1: TWO, 2: TWO}, [],
+        commits(10.9, 11.4) + commits(10.9, 12.5, partition=1),
+        [(0, 11.4, 13.0, 1.6, "a", "a", 2, "rebalance", True),
+         (1, 12.0, 13.0, 1.0, "b", "b", 2, "rebalance", True)],
+    ),
     "eager, join ends between two heartbeats: members revoke on average after two thirds of it": (
         [gen(1, 0, 3, 3), gen(2, 11, 12.8, 13)],
         BOTH + STAY, {1: TWO, 2: {"a1": [1], "b1": [0]}}, [], [],
@@ -172,13 +179,18 @@ CASES = {
         {1: {"a1": [0]}}, [event("HEARTBEAT_EXPIRED", 21, 2, member_id="a1")], [],
         [(0, 12.5, None, 987.5, "a", None, None, "session_expired", True)],
     ),
-    "a group that was shut down has no gap": (
-        [gen(1, 0, 3, 3), empty(2, 21, 22), gen(3, 600, 603, 603)],
-        [member(1, "a1", "joined", "left", 21), member(1, "b1", "joined", "left", 22),
+    "a group that was shut down has no gap since its last owner stopped": (
+        [gen(1, 0, 3, 3), empty(2, 20, 22), gen(3, 600, 603, 603)],
+        [member(1, "a1", "joined", "left", 20), member(1, "b1", "joined", "left", 22),
          member(3, "a2", "joined")],
         {1: TWO, 3: {"a2": [0, 1]}}, [event("LEFT", 22, 2, member_id="b1")], [],
-        [(0, 21.0, 22.0, 1.0, "a", None, 2, "left", False),
-         (1, 21.0, 22.0, 1.0, "b", None, 2, "revoked", True)],
+        [(0, 20.0, 21.0, 1.0, "a", None, 2, "left", False)],
+    ),
+    "static members that were shut down expire: no gap since the last one stopped": (
+        [gen(1, 0, 3, 3), empty(2, 31, 32, "HEARTBEAT_EXPIRY")],
+        [static(1, "a1", "joined", "expired", 31), static(1, "b1", "joined", "expired", 32)],
+        {1: TWO}, [], commits(10, 15, 22) + commits(9, 14, 23, partition=1),
+        [(0, 22.0, 23.0, 1.0, "a", None, 2, "session_expired", True)],
     ),
     "a group that was restarted has one": (
         [gen(1, 0, 3, 3), empty(2, 21, 21), gen(3, 300, 303, 303)],

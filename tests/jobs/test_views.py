@@ -177,68 +177,65 @@ def test_a_coordinator_change_affects_the_groups_of_its_partition(ask):
     ]
 
 
-def test_eager_partitions_are_unowned_from_the_owners_last_commit(ask):
+def gap(generation, partition, from_ms, to_ms, from_generation=1, **more):
+    return {
+        "group_id": "g", "topic": "t", "generation": generation, "partition": partition,
+        "from_time": from_ms, "to_time": to_ms, "unowned_ms": to_ms - from_ms,
+        "from_process": "a", "to_process": "a", "from_generation": from_generation,
+        "why": "rebalance", "evidence": "log", "estimated": True, **more,
+    }  # fmt: skip
+
+
+def test_movement_has_the_downtime_that_each_generation_ended(ask):
+    sticky = {"protocol": "cooperative-sticky"}
     tables = history(
-        generation(1, 0, 100, protocol="range", ended_time=10_000),
-        generation(2, 10_000, 13_000, protocol="range"),
+        generation(1, 0, 100, ended_time=10_000, **sticky),
+        generation(2, 10_000, 12_000, ended_time=12_500, **sticky),
+        generation(3, 12_500, 13_000, **sticky),
     ) | {
-        "churn": recorded(1, 2),
-        "generation_members": [*members(1, "a", "b"), *members(2, "a", "b")],
-        "assignments": [*owned(1, p0="a", p1="a", p2="b"), *owned(2, p0="a", p1="b", p2="b")],
-        "committed_offsets": [commit(12_000, 5), commit(12_900, 9, partition=9)],
-        # a stopped consuming at 12,000; b, without commits, at the start of the rebalance
+        "churn": recorded(1, 2, 3),
+        "assignments": [
+            *owned(1, p0="a", p1="a"),
+            *owned(2, p0="a"),
+            *owned(3, p0="a", p1="b", p2="b"),
+        ],
+        "ownership_gaps": [
+            gap(3, 1, 12_000, 13_000),
+            gap(3, 0, 14_000, 15_000, 3),  # a static replacement
+        ],
     }
 
     rows = ask(
         tables,
         "SELECT generation, partition, from_process, to_process, change, unavailable_ms "
-        "FROM partition_movement WHERE generation = 2 ORDER BY ALL",
-    )
-
-    assert rows == [
-        (2, 0, "a", "a", "kept", 1000),
-        (2, 1, "a", "b", "moved", 1000),
-        (2, 2, "b", "b", "kept", 3000),
-    ]
-
-
-def test_cooperative_partitions_are_unowned_during_the_second_round_only(ask):
-    sticky = {"protocol": "cooperative-sticky"}
-    tables = history(
-        generation(1, 0, 100, ended_time=10_000, **sticky),
-        generation(2, 10_000, 12_000, ended_time=12_500, **sticky),
-        generation(3, 12_500, 13_000, ended_time=20_000, **sticky),
-        generation(4, 20_000, 21_000, **sticky),
-    ) | {
-        "churn": recorded(1, 2, 3, 4),
-        "generation_members": [
-            *members(1, "a"),
-            *members(2, "a", "b"),
-            *members(3, "a", "b"),
-            *members(4, "a"),
-        ],
-        "assignments": [
-            *owned(1, p0="a", p1="a"),
-            *owned(2, p0="a"),
-            *owned(3, p0="a", p1="b"),
-            *owned(4, p0="a", p1="a"),
-        ],
-    }
-
-    rows = ask(
-        tables,
-        "SELECT generation, partition, change, unavailable_ms "
         "FROM partition_movement WHERE generation > 1 ORDER BY ALL",
     )
 
     assert rows == [
-        (2, 0, "kept", 0),
-        (2, 1, "orphaned", None),
-        (3, 0, "kept", 0),
-        (3, 1, "moved", 1000),  # from 12,000, when a revoked it
-        (4, 0, "kept", 0),
-        (4, 1, "moved", 1000),  # b had left when the rebalance began
+        (2, 0, "a", "a", "kept", 0),
+        (2, 1, "a", None, "orphaned", None),
+        (3, 0, "a", "a", "kept", 0),
+        (3, 1, "a", "b", "moved", 1000),
+        (3, 2, None, "b", "new", None),
     ]
+
+
+def test_each_rebalance_has_the_downtime_that_it_ended(ask):
+    tables = history(generation(1, 0, 100), generation(2, 5000, 6000)) | {
+        "ownership_gaps": [
+            gap(2, 0, 5200, 6000),
+            gap(2, 1, 4000, 6000),
+            gap(2, 0, 7000, 8000, 2),  # a static replacement
+        ]
+    }
+
+    rows = ask(
+        tables,
+        "SELECT generation, partitions_unavailable, unavailable_partition_ms, "
+        "longest_unavailable_ms FROM q10_each_rebalance ORDER BY 1",
+    )
+
+    assert rows == [(1, 0, 0, None), (2, 2, 2800, 2000)]
 
 
 def test_an_offset_rewind_counts_for_its_generation(ask):

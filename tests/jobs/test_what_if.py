@@ -14,6 +14,7 @@ from tests.jobs.test_incident_replay import tables
 
 GROUPS = ["inventory-static", "billing-eager"]
 FIGURES = list(Figures._fields)
+GAP_MS = 1795222060000  # 2026-11-21 00:47:40
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,13 @@ def lake(write_lake, tmp_path_factory):
         | {"topic_partition": row["topic_partition"], "log_offset": 1000 + n}
         for n, row in enumerate(workers)
     ]
+    rows["ownership_gaps"] = [
+        {"group_id": "billing-eager", "topic": "orders", "partition": partition, "from_time": begin,
+         "to_time": begin + lasted, "unowned_ms": lasted, "from_process": "p", "to_process": "p",
+         "from_generation": 1, "generation": 2, "why": "rebalance", "evidence": "log",
+         "estimated": True}
+        for partition, begin, lasted in [(0, GAP_MS, 30_402), (1, GAP_MS, 100_000)]
+    ]  # fmt: skip
     for row in [row for table in rows.values() for row in table]:
         row["cluster_id"] = "prod"
     root = tmp_path_factory.mktemp("lake")

@@ -89,7 +89,7 @@ const GROUP_COLUMNS = [
 const groupOrder = { name: "not_stable_ms", down: true };
 
 for (const group of groups) {
-  group.share = (group.not_stable_ms || 0) / Math.max(group.last_ms - group.first_ms, 1);
+  group.share = (group.not_stable_ms || 0) / Math.max(group.with_members_ms, 1);
   group.why = mainReason(group.group_id);
 }
 

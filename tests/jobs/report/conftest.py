@@ -87,7 +87,7 @@ def plant():
     def plant_lake(root, tables):
         needed = (
             "generations", "generation_members", "assignments", "churn", "rebalance_latency",
-            "rebalance_causes", "timeline", "committed_offsets",
+            "rebalance_causes", "timeline", "committed_offsets", "ownership_gaps",
         )  # fmt: skip
         for table in dict.fromkeys([*needed, *tables]):
             write_table(root, table, tables.get(table, []))

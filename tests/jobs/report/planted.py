@@ -57,13 +57,26 @@ def cause(number, at, client_id, cause_class, story=None, *, group_id="g", seq=1
     return {"group_id": group_id, "generation": number} | member_fields | cause_fields | more
 
 
+def gaps(number, from_ms, to_ms, partitions, from_generation, group_id="g"):
+    """Rows of ownership_gaps that generation ``number`` ended."""
+    return [
+        {
+            "group_id": group_id, "generation": number, "partition": partition,
+            "from_time": from_ms, "to_time": to_ms, "unowned_ms": to_ms - from_ms,
+            "from_process": "a@host", "to_process": "a@host", "from_generation": from_generation,
+            "why": "rebalance", "estimated": True,
+        }
+        for partition in partitions
+    ]  # fmt: skip
+
+
 def events(*times, group_id="g"):
     return [{"group_id": group_id, "seq": seq, "event_time": at} for seq, at in enumerate(times)]
 
 
 def thousand(group_id="flapping"):
     """1,000 generations of 20 members with 40 partitions; one member restarts each time."""
-    generations, people, causes = [], [], []
+    generations, people, causes, unowned = [], [], [], []
     for number in range(1, 1001):
         begin = number * 60_000
         flapping = f"app-{number % 20}"
@@ -74,6 +87,7 @@ def thousand(group_id="flapping"):
             )
         )  # fmt: skip
         causes.append(cause(number, begin, flapping, "LEAVE", "restart", group_id=group_id))
+        unowned += gaps(number, begin, begin + 3000, range(40), number - 1, group_id=group_id)
         for place in range(20):
             first = (place + number) % 20 * 2
             owned = (first, first + 1)
@@ -82,5 +96,27 @@ def thousand(group_id="flapping"):
         *generations,
         **members(*people),
         rebalance_causes=causes,
+        ownership_gaps=unowned,
         timeline=events(60_000, 1001 * 60_000, group_id=group_id),
     )
+
+
+def episode(number, kind, from_ms, to_ms, *, group_id="g", processes=("a",), **more):
+    """A row of episodes: one rebalance, 4 s of partition downtime."""
+    return {
+        "group_id": group_id, "activity_time": 0, "episode": number, "kind": kind,
+        "from_time": from_ms, "to_time": to_ms, "processes": list(processes), "hosts": ["/host"],
+        "first_generation": 1, "last_generation": 1, "generations": [1], "rebalances": 1,
+        "not_stable_ms": 2000, "unowned_partition_ms": 4000, "partitions_moved": 2,
+        "summary": f"{kind} of {group_id}: 1 rebalance", "evidence": "log", "confidence": 0.9,
+        "activity_last_generation": 1,
+    } | more  # fmt: skip
+
+
+def advised(group_id, sentence, **more):
+    """A row of advice that makes the members static."""
+    return {
+        "group_id": group_id, "setting": "membership=static", "sentence": sentence,
+        "saved_unavailable_partition_ms": 9000, "saved_not_stable_ms": 1000,
+        "saved_rebalances": 1, "share_saved": 0.5, "confidence": 0.75,
+    } | more  # fmt: skip

@@ -12,6 +12,7 @@ from jobs.report.window import ReportWindow, parse_window
 from tests.jobs.report.planted import (
     cause,
     events,
+    gaps,
     generation,
     member,
     members,
@@ -38,6 +39,11 @@ EAGER = tables(
         cause(2, 10_000, "b", "LEAVE", "restart", reason="by `LeaveGroup`"),
         cause(3, 20_000, "b", "MEMBER_NEW", "return", member_id="b-id-2"),
         cause(4, 22_000, "c", "MEMBER_NEW", "start"),
+    ],
+    ownership_gaps=[
+        *gaps(2, 10_000, 12_100, (0, 1, 2, 3), 1),
+        *gaps(4, 20_000, 23_500, (0, 1, 2, 3), 2),
+        *gaps(4, 25_000, 26_000, (0,), 4),  # a static replacement
     ],
     timeline=events(1000, 30_000),
 )
@@ -88,22 +94,23 @@ def test_the_overview_counts_stable_and_aborted_rebalances(eager):
     assert (group["not_stable_ms"], group["longest_ms"]) == (3100 + 2100 + 2000 + 1500, 3100)
 
 
-def test_under_an_eager_protocol_all_partitions_are_given_up_at_the_start(eager):
-    timeline = timeline_of(eager)
+def test_downtime_is_that_of_ownership_gaps(eager):
+    timeline, page = timeline_of(eager), page_of(eager)
 
     downtime_ms = {g["generation"]: g["unavailable_ms"] for g in objects(timeline["generations"])}
     assert downtime_ms == {1: 0, 2: 4 * 2100, 3: 0, 4: 4 * 3500}
-    assert timeline["unavailable"] == [[9000, 4], [11_100, 0], [19_000, 4], [22_500, 0]]
+    assert timeline["unavailable"] == [
+        [9000, 4], [11_100, 0], [19_000, 4], [22_500, 0], [24_000, 1], [25_000, 0]
+    ]  # fmt: skip
+    (group,) = objects(page["groups"])
+    assert group["unavailable_ms"] == page["totals"]["unavailable_ms"] == 4 * 5600 + 1000
 
 
-def test_under_a_cooperative_protocol_only_moved_partitions_are_given_up(two_rounds):
-    timeline = timeline_of(two_rounds)
+def test_the_time_with_members_is_without_the_time_in_empty(two_rounds):
+    (group,) = objects(page_of(two_rounds)["groups"])
 
-    downtime_ms = {g["generation"]: g["unavailable_ms"] for g in objects(timeline["generations"])}
-    # 3: two partitions, from the assignment without them to the next assignment
-    # 4: two of a member that left before the rebalance began; 5: until the group was empty
-    # 6: an empty group has no downtime
-    assert downtime_ms == {1: 0, 2: 0, 3: 2 * 300, 4: 2 * 600, 5: 4 * 100, 6: 0}
+    # 1000 to 12,100, when the group was empty, and 50,000 to 60,000, the last event
+    assert group["with_members_ms"] == 11_100 + 10_000
 
 
 def test_a_lane_has_all_member_ids_of_a_process(eager):
@@ -144,6 +151,7 @@ def test_a_window_has_the_generations_that_overlap_it(eager):
     assert [g["generation"] for g in generations] == [2, 3]
     assert (page["from_ms"], page["to_ms"]) == (11_000, 21_500)
     assert generations[0]["unavailable_ms"] == 4 * 2100
+    assert page["totals"]["unavailable_ms"] == 4 * (1100 + 1500)
 
 
 def test_the_trend_counts_by_buckets_of_round_size(eager):
@@ -359,4 +367,3 @@ def test_incarnations_of_a_group_share_lanes(plant, tmp_path):
     rows = objects(timeline["generations"])
     assert [(g["incarnation"], g["generation"]) for g in rows] == [(1, 1), (2, 1)]
     assert [lane["spells"] for lane in timeline["lanes"]] == [[[0, 0], [1, 0]]]
-    assert [g["unavailable_ms"] for g in rows] == [0, 0]  # a deleted group has no downtime

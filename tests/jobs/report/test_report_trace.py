@@ -6,7 +6,7 @@ import pytest
 
 from jobs.report.command import ReportOptions, report
 from jobs.report.trace import phases
-from tests.jobs.report.planted import cause, events, generation, member, members, tables
+from tests.jobs.report.planted import cause, events, gaps, generation, member, members, tables
 
 LAKE = tables(
     generation(1, 1000, 4000, 4100, 10_000, cause="MEMBER_NEW"),
@@ -16,6 +16,7 @@ LAKE = tables(
         cause(1, 1000, "a", "MEMBER_NEW", "start", reason="Adding new member"),
         cause(2, 10_000, "unknown", "LEAVE"),
     ],
+    ownership_gaps=gaps(2, 10_000, 12_000, (0, 1), 1),
     timeline=events(1000, 20_000),
 )
 
