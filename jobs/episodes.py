@@ -41,8 +41,6 @@ READS = (
     "ownership_gaps",
     "group_metadata",
 )
-# The time of rows whose event_date may be that of an older generation.
-TIMES = {"rebalance_causes": "event_time", "ownership_gaps": "to_time"}
 
 Row = dict[str, Any]
 
@@ -286,8 +284,7 @@ def _time(at_ms: int) -> datetime:
 
 
 def run(scope: RunScope) -> None:
-    tables = {name: scope.read_recent(name, time=TIMES.get(name)) for name in READS}
-    scope.replace("episodes", episodes(**tables))
+    scope.replace("episodes", episodes(*map(scope.read_recent, READS)))
 
 
 if __name__ == "__main__":

@@ -417,9 +417,12 @@ def _with_role(causes: DataFrame, generations: DataFrame) -> DataFrame:
         F.when(absorbed, "absorbed").when(is_named | is_first, "trigger").otherwise("contributing")
     )
     is_trigger = F.col("role") == "trigger"
+    # The generation of a static replacement may be days old: what happened belongs to its own date.
+    own_date = F.when(absorbed, F.to_date("event_time")).otherwise(F.col("event_date"))
     ranked = causes.join(starts, on=GENERATION_KEY, how="inner").withColumn("role", role)
     return ranked.withColumns(
         {
+            "event_date": own_date,
             "cause": F.when(
                 is_trigger & (F.col("kind") == "arrival"), F.col("start_cause")
             ).otherwise(F.col("cause")),

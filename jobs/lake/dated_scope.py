@@ -117,12 +117,10 @@ class DatedScope:
     def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
         return self.lake.read(table).where(self._dated(before, after))
 
-    def read_recent(self, table: str, *, time: str | None = None) -> DataFrame:
+    def read_recent(self, table: str) -> DataFrame:
         touched = self.touched
         dates = touched.dates | {day - _DAY for day in touched.dates if day > TIMELESS}
-        columns = ["event_date"] if time is None else ["event_date", f"CAST({time} AS DATE)"]
-        recent = " OR ".join(f"{column} IN {dates_in(dates)}" for column in columns)
-        rows = self.lake.read(table).where(recent)
+        rows = self.lake.read(table).where(f"event_date IN {dates_in(dates)}")
         return self._joined(rows, touched.groups.select(*GROUP_KEY), how="left_semi")
 
     def context_positions(self) -> DataFrame:

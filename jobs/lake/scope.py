@@ -33,9 +33,9 @@ class RunScope(Protocol):
     def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
         """All rows of the run's dates, and of this many days before and after them."""
 
-    def read_recent(self, table: str, *, time: str | None = None) -> DataFrame:
+    def read_recent(self, table: str) -> DataFrame:
         """All rows of the groups in scope, on the dates that `read` covers and on the previous day
-        of each; also the rows whose ``time`` is on one of these dates."""
+        of each."""
 
     def context_positions(self) -> DataFrame | None:
         """Where each group's history begins for this run: cluster_id, group_id,
@@ -82,7 +82,7 @@ class AllDates:
     def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
         return self.lake.read(table)
 
-    def read_recent(self, table: str, *, time: str | None = None) -> DataFrame:
+    def read_recent(self, table: str) -> DataFrame:
         return self.lake.read(table)
 
     def context_positions(self) -> None:

@@ -26,8 +26,6 @@ flapping     billing-eager          billing-3@127.0.0.1   00:47:15  00:48:52   2
 over_budget  billing-eager          None                  00:46:23  00:50:09  16
 storm        billing-eager          None                  00:47:02  00:47:33  11
 stuck        billing-eager          None                  00:46:23  00:46:29   6
-flapping     inventory-static       inventory-pod-1       00:47:34  00:49:37   2
-flapping     inventory-static       inventory-pod-2       00:47:38  00:48:52   2
 stuck        inventory-static       None                  00:46:24  00:46:30   6
 """
 ON_4_1 = """
@@ -37,8 +35,6 @@ flapping     billing-eager          billing-3@127.0.0.1   00:47:15  00:48:52   2
 over_budget  billing-eager          None                  00:46:23  00:50:13  18
 storm        billing-eager          None                  00:47:02  00:47:33  11
 stuck        billing-eager          None                  00:46:23  00:46:29   6
-flapping     inventory-static       inventory-pod-1       00:47:34  00:49:37   2
-flapping     inventory-static       inventory-pod-2       00:47:38  00:48:53   2
 stuck        inventory-static       None                  00:46:24  00:46:30   6
 """
 

@@ -410,3 +410,13 @@ def test_a_cause_has_its_time_and_member(causes):
     row = causes.where(f"group_id = '{rule}' AND role = 'absorbed'").first()
 
     assert (row.instance_id, row.event_time.timestamp()) == ("i", 5.0)
+
+
+def test_an_absorbed_cause_has_its_own_date_other_causes_that_of_the_generation(causes):
+    """The fixture's generations are of another date than their times."""
+    rule = "a static restart in a stable group causes no rebalance"
+    dates = {
+        row.role: f"{row.event_date}" for row in causes.where(f"group_id = '{rule}'").collect()
+    }
+
+    assert dates == {"trigger": "2026-11-21", "absorbed": "1970-01-01"}
