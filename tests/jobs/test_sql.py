@@ -250,8 +250,8 @@ def test_a_name_or_its_unique_beginning_selects_all(lake, statement):
         ("q01", "q01: name one of q01_by_day, q01_episodes, q01_most_rebalanced_groups"),
         (
             "SELECT * FROM q01",
-            "no table or view q01; did you mean q01_by_day or q01_episodes or q01_most_rebalanced_groups?"
-            " SHOW TABLES lists all",
+            "no table or view q01; did you mean q01_by_day or q01_episodes or"
+            " q01_most_rebalanced_groups? SHOW TABLES lists all",
         ),
         (
             "SELECT * FROM timelines",
