@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 from zoneinfo import ZoneInfo
@@ -65,6 +66,12 @@ def check_broker_logs(pattern: str, timezone: str) -> Iterator[CheckResult]:
         yield from _unreadable_lines(sample)
         if sample.counts.events:
             yield _time_zone(sample, zone)
+        if _is_newest_first(sample.times):
+            yield warning(
+                "log order",
+                f"{file} has its newest line first: a run takes events in the order of lines",
+                "export it ascending: `sort @timestamp asc`, `logcli --forward`, or `tac`",
+            )
 
 
 def _sample(file: str, timezone: str) -> Sample:
@@ -123,6 +130,13 @@ def _unreadable_lines(sample: Sample) -> Iterator[CheckResult]:
     ]
     text = f"{len(sample.unreadable)} unreadable lines, first: {' | '.join(examples)}"
     yield warning(CHECK, text, "a run writes them to table quarantine and uses the other lines")
+
+
+def _is_newest_first(times_ms: list[int]) -> bool:
+    """Whether times fall more often than they rise: a few steps back are a clock's."""
+    steps = list(pairwise(times_ms))
+    falls, rises = sum(b < a for a, b in steps), sum(b > a for a, b in steps)
+    return falls > rises
 
 
 def _time_zone(sample: Sample, timezone: str) -> CheckResult:

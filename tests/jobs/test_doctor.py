@@ -390,6 +390,18 @@ def test_a_log_without_any_date(log):
     assert "no line of the coordinator has a date" in result.text
 
 
+@pytest.mark.parametrize(
+    ("seconds", "is_newest_first"),
+    [([1, 2, 3], False), ([3, 2, 1], True), ([3, 3, 1], True), ([1, 2, 3, 1, 2], False)],
+)
+def test_an_export_with_its_newest_line_first(log, seconds, is_newest_first):
+    lines = [COORDINATOR_LINE.replace("10:00:01", f"10:00:0{second}") for second in seconds]
+
+    results = list(broker_logs.check_broker_logs(log(*lines), "UTC"))
+
+    assert ("log order" in [result.check for result in results]) == is_newest_first
+
+
 def test_only_the_beginning_of_a_long_log_is_read(log, monkeypatch):
     monkeypatch.setattr(broker_logs, "MOST_BYTES", 1000)
 
