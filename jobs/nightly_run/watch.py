@@ -12,13 +12,11 @@ never overlap.  A failed pass is one line; the next one reads the same input aga
 from __future__ import annotations
 
 import io
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from jobs import ingest
 from jobs.alerts import prometheus
@@ -39,7 +37,7 @@ from jobs.lake.tables import Lake
 from jobs.nightly import NightlyOptions, dump_files, input_files, inputs_of, open_lake_of, run_jobs
 from jobs.nightly_run.pipeline import Progress
 from jobs.nightly_run.read_files import FileState, ReadFiles
-from jobs.report.command import page_of
+from jobs.report.command import write_page_of
 
 # The longest wait after failed passes, unless --every is longer.
 LONGEST_WAIT_S = 900
@@ -174,7 +172,7 @@ class Watch:
             if _key(alert) not in raised_before:
                 print(_alert_line(alert), flush=True)
         if self.options.out and self._windows:
-            write_whole(self.options.out, page_of(lake.root, lake.cluster_id))
+            write_page_of(lake.root, lake.cluster_id, self.options.out)
         self._passes_with_news += 1
         if self._passes_with_news % PASSES_PER_COMPACTION == 0:
             for table in filter(lake.has, APPENDED):
@@ -255,19 +253,6 @@ def pass_families(cluster_id: str, counts: Counts) -> Iterator[prometheus.Family
     for name, about, kind, value in values:
         samples = [] if value is None else [({"cluster_id": cluster_id}, value)]
         yield prometheus.Family(f"regroup_watch_{name}", about, samples, kind)
-
-
-def write_whole(path: str, text: str) -> None:
-    """Replace the file in one step: a browser may load it at any time.  UsageError if it cannot be
-    written."""
-    target = Path(path)
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(target)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise UsageError(f"--out {path}: {error.strerror}; give a file to write") from None
 
 
 def _now() -> str:

@@ -37,7 +37,7 @@ def report(options: ReportOptions) -> None:
     window = parse_window(first, last)
     lake = ReportLake(options.lake, options.cluster_id, options.group_id, window)
     if options.out:
-        _write("--out", options.out, _page_of(lake, options.cluster_id))
+        _write_page(lake, options, options.out)
     if options.trace:
         from jobs.report.data import all_timelines
         from jobs.report.trace import trace
@@ -51,16 +51,25 @@ def report(options: ReportOptions) -> None:
         sys.stdout.write("\n".join(map(printable, lines)))  # with names of any client
 
 
-def page_of(lake: str, cluster_id: str) -> str:
-    """The page of all groups of a cluster."""
-    return _page_of(ReportLake(lake, cluster_id, None, parse_window(None, None)), cluster_id)
+def write_page_of(lake: str, cluster_id: str, out: str) -> None:
+    """Write the page of all groups of a cluster.  UsageError if it cannot be written."""
+    from jobs.report.files import write_page
+
+    write_page(ReportLake(lake, cluster_id, None, parse_window(None, None)), cluster_id, out)
 
 
-def _page_of(lake: ReportLake, cluster_id: str) -> str:
-    from jobs.report.data import page_data
-    from jobs.report.page import page
+def _write_page(lake: ReportLake, options: ReportOptions, out: str) -> None:
+    from jobs.report.files import write_page
 
-    return page(page_data(lake, cluster_id))
+    first, *others = write_page(lake, options.cluster_id, out)
+    print(f"{first}: {first.stat().st_size:,} bytes", file=sys.stderr)
+    if others:
+        size = sum(path.stat().st_size for path in others)
+        folder = others[0].parent
+        print(
+            f"{folder}: {len(others)} data files, {size:,} bytes; keep the folder beside the page",
+            file=sys.stderr,
+        )
 
 
 def _write(option: str, path: str, text: str) -> None:

@@ -1,25 +1,28 @@
 """The data of a page, as values that JSON can represent.
 
-A page has an overview of all groups, and the timelines of those with the longest time not Stable,
-as many as its size permits.  Times are in ms since the epoch.
+A page has an overview of all groups and their timelines: those with the longest time not Stable in
+the page itself, as many as its size permits, the others in data files beside it.  Times are in ms
+since the epoch.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from jobs.report import queries
+from jobs.report.episodes import advice, episodes
 from jobs.report.json_text import as_json
 from jobs.report.lake import ReportLake, Table
-from jobs.report.timeline import GroupRows, timeline
+from jobs.report.timeline import GroupRows, group_rows, timeline
 
 Json = dict[str, Any]
 
 ROOM = 1_950_000  # bytes of data: with library and scripts, a page stays below 3 MB
-MOST_GROUPS = 500  # in the overview
-MOST_TIMELINES = 300
+OVERVIEW_ROOM = 6_000_000  # bytes of the overview, of about 10,000 groups
+GROUP_ROOM = 20_000_000  # bytes of one group's timeline: more takes a browser seconds to read
+MOST_TIMELINES = 5000
 _SPARKS = 30  # bars of a group's sparkline
 _BUCKETS_MS = [
     1000 * seconds
@@ -28,22 +31,32 @@ _BUCKETS_MS = [
 _MOST_BUCKETS = 60
 
 
-def page_data(lake: ReportLake, cluster_id: str, room: int = ROOM) -> Json:
-    """All data of the page, in about ``room`` bytes of JSON."""
+def overview(lake: ReportLake, cluster_id: str, room: int = OVERVIEW_ROOM) -> Json:
+    """Totals over all groups, and a row for each of them, in at most ``room`` bytes of JSON."""
     groups = lake.rows(queries.OVERVIEW)
-    listed = MOST_GROUPS
-    overview = _overview(lake, cluster_id, groups, listed)
-    while (size := len(as_json(overview))) > room / 2 and listed > 1:  # names may be very long
+    listed = len(groups.rows)
+    data = _overview(lake, cluster_id, groups, listed)
+    while len(as_json(data)) > room and listed > 1:  # names may be very long
         listed //= 2
-        overview = _overview(lake, cluster_id, groups, listed)
-    group_ids = [row[0] for row in groups.rows[: min(listed, MOST_TIMELINES)]]
-    return overview | {"timelines": list(_timelines(lake, group_ids, room - size))}
+        data = _overview(lake, cluster_id, groups, listed)
+    return data
+
+
+def timelines(
+    lake: ReportLake, data: Json, room: int = GROUP_ROOM, most: int = MOST_TIMELINES
+) -> Iterator[Json]:
+    """Timelines of the groups of an overview, cut to their latest generations if larger than
+    ``room``."""
+    ids = [row[0] for row in data["groups"]["rows"][:most]]
+    for rows in group_rows(lake, ids):
+        yield _cut_timeline(rows, room)
 
 
 def all_timelines(lake: ReportLake) -> Iterator[Json]:
     """Timelines of all groups, without a size limit."""
-    for row in lake.rows(queries.OVERVIEW).rows:
-        yield timeline(GroupRows(lake, row[0]))
+    ids = [row[0] for row in lake.rows(queries.OVERVIEW).rows]
+    for rows in group_rows(lake, ids):
+        yield timeline(rows)
 
 
 def _overview(lake: ReportLake, cluster_id: str, groups: Table, listed: int) -> Json:
@@ -63,7 +76,8 @@ def _overview(lake: ReportLake, cluster_id: str, groups: Table, listed: int) -> 
         "sparks": {"parts": _SPARKS, "counts": dict(sparks.rows)},
         "trend": lake.rows(queries.TREND, bucket_ms=bucket_ms).json(),
         "storms": lake.rows(queries.STORMS, ids=ids).json(),
-        "advice": lake.rows(queries.ADVICE, ids=ids).json() if "advice" in lake.has else None,
+        "episodes": episodes(lake),
+        "advice": advice(lake),
     }
 
 
@@ -73,18 +87,12 @@ def _bucket_ms(span_ms: int) -> int:
     return _BUCKETS_MS[min(at, len(_BUCKETS_MS) - 1)]
 
 
-def _timelines(lake: ReportLake, group_ids: Sequence[str], room: int) -> Iterator[Json]:
-    """Timelines up to ``room`` bytes; the first one is cut to its latest generations if needed."""
-    for place, group_id in enumerate(group_ids):
-        rows = GroupRows(lake, group_id)
-        group_timeline = timeline(rows)
-        size = len(as_json(group_timeline))
-        keep = len(rows.generations)
-        while size > room and place == 0 and keep > 1:
-            keep = max(int(keep * 0.9 * room / size), 1)
-            group_timeline = timeline(rows, keep)
-            size = len(as_json(group_timeline))
-        if size > room:
-            return
-        room -= size
-        yield group_timeline
+def _cut_timeline(rows: GroupRows, room: int) -> Json:
+    """The timeline in about ``room`` bytes of JSON: without its oldest generations if needed."""
+    cut = timeline(rows)
+    size, keep = len(as_json(cut)), len(rows.generations)
+    while size > room and keep > 1:
+        keep = max(int(keep * 0.9 * room / size), 1)
+        cut = timeline(rows, keep)
+        size = len(as_json(cut))
+    return cut

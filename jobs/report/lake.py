@@ -13,7 +13,7 @@ from schemas import table_names
 if TYPE_CHECKING:
     import duckdb
 
-OPTIONAL = ("what_if", "advice", "process_lives")  # written by commands of their own
+OPTIONAL = ("what_if", "advice", "process_lives", "episodes")  # a lake may lack these
 _NEEDED = (
     "generations", "generation_members", "assignments", "rebalance_causes", "timeline",
     "rebalances", "generation_spans", "ownership_gaps", "q07_storms",

@@ -1,9 +1,9 @@
-"""The page: one HTML file that contains its data, styles and scripts, and loads nothing.
+"""The page: one HTML file that contains its data, styles and scripts.
 
 Group ids, client ids and reasons are texts of any client.  The page has these texts once, as JSON
 with escaped `<`, so that no text can end the script element; the scripts show them as text only.
 The content security policy names each script by its hash, and forbids other scripts and the
-network.
+network.  If there are data files, these scripts may load them (strict-dynamic); markup may not.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from jobs.report.charts import FAMILIES, library, specs
 from jobs.report.json_text import as_json
 
 SCRIPTS = (
-    "format", "data", "family", "theme", "address", "overview", "charts", "scale", "bars",
-    "drawing", "marks", "timeline", "gestures", "details", "what_if", "main",
+    "format", "data", "family", "theme", "address", "overview", "episodes", "groups", "advice",
+    "charts", "scale", "bars", "drawing", "marks", "timeline", "gestures", "details", "what_if",
+    "main",
 )  # fmt: skip
 
 
@@ -28,7 +29,7 @@ def page(data: dict[str, Any]) -> str:
     own_scripts = "\n".join(_static(f"{name}.js") for name in SCRIPTS)
     scripts = [library(), f'(function () {{\n"use strict";\n{own_scripts}\n}})();\n']
     parts = {
-        "POLICY": _policy(style, scripts),
+        "POLICY": _policy(style, scripts, loads=bool(data.get("elsewhere"))),
         "STYLE": style,
         "DATA": as_json(data | {"families": FAMILIES, "specs": specs()}),
         "LIBRARY": scripts[0],
@@ -46,8 +47,8 @@ def _static(name: str) -> str:
     return (files("jobs.report") / "static" / name).read_text(encoding="utf-8")
 
 
-def _policy(style: str, scripts: list[str]) -> str:
-    hashes = " ".join(map(_hash, scripts))
+def _policy(style: str, scripts: list[str], *, loads: bool) -> str:
+    hashes = " ".join([*map(_hash, scripts), *(["'strict-dynamic'"] if loads else [])])
     return (
         f"default-src 'none'; script-src {hashes}; style-src {_hash(style)}; img-src data:;"
         " base-uri 'none'; form-action 'none'"

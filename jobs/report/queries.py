@@ -125,88 +125,87 @@ STORMS = """
         AND EPOCH_MS(w.start_time) <= scope.to_ms AND EPOCH_MS(w.end_time) >= scope.from_ms
     ORDER BY start_ms, w.group_id"""
 
-# -- one group -----------------------------------------------------------------------------------
+# -- several groups: each row begins with its group_id, rows are ordered by group ---------------
 
 GENERATIONS = """
-    SELECT * EXCLUDE (group_id) FROM shown WHERE group_id = $group_id
-    ORDER BY incarnation, generation"""
+    SELECT * FROM shown WHERE group_id IN $ids
+    ORDER BY group_id, incarnation, generation"""
 
 EVENTS = """
-    SELECT c.incarnation, c.generation, EPOCH_MS(c.event_time) AS at_ms, c.role, c.cause, c.story,
-        p.process, COALESCE(c.instance_id, c.client_id, c.member_id) AS who, c.client_host AS host,
-        c.reason, c.client_reason, c.evidence
+    SELECT c.group_id, c.incarnation, c.generation, EPOCH_MS(c.event_time) AS at_ms, c.role,
+        c.cause, c.story, p.process, COALESCE(c.instance_id, c.client_id, c.member_id) AS who,
+        c.client_host AS host, c.reason, c.client_reason, c.evidence
     FROM rebalance_causes c JOIN scope ON c.cluster_id = scope.cluster_id
     JOIN spans s ON s.group_id = c.group_id AND s.incarnation = c.incarnation
         AND s.generation = c.generation
     LEFT JOIN processes p ON p.group_id = c.group_id AND p.member_id = c.member_id
-    WHERE c.group_id = $group_id ORDER BY c.incarnation, c.generation, c.cause_seq"""
+    WHERE c.group_id IN $ids ORDER BY c.group_id, c.incarnation, c.generation, c.cause_seq"""
 
 # joined_ms: the time of the join, if a cause has it; else null.
 MEMBERS = """
     WITH joins AS (
-        SELECT c.member_id, MIN(EPOCH_MS(c.event_time)) AS joined_ms
+        SELECT c.group_id, c.member_id, MIN(EPOCH_MS(c.event_time)) AS joined_ms
         FROM rebalance_causes c JOIN scope USING (cluster_id)
-        WHERE c.group_id = $group_id AND c.cause IN ('MEMBER_NEW', 'STATIC_REPLACED')
-        GROUP BY c.member_id
+        WHERE c.group_id IN $ids AND c.cause IN ('MEMBER_NEW', 'STATIC_REPLACED')
+        GROUP BY ALL
     ), topics AS (
-        SELECT a.incarnation, a.generation, a.process, a.topic,
+        SELECT a.group_id, a.incarnation, a.generation, a.process, a.topic,
             LIST(a.partition ORDER BY a.partition) AS partitions
         FROM assignments a JOIN scope USING (cluster_id)
-        WHERE a.group_id = $group_id AND a.assignor = 'actual' GROUP BY ALL
+        WHERE a.group_id IN $ids AND a.assignor = 'actual' GROUP BY ALL
     ), assigned AS (
-        SELECT incarnation, generation, process,
+        SELECT group_id, incarnation, generation, process,
             LIST({'topic': topic, 'partitions': partitions} ORDER BY topic) AS assigned
         FROM topics GROUP BY ALL
     )
-    SELECT m.incarnation, m.generation, m.process, m.member_id, m.client_id, m.client_host,
-        m.instance_id, m.is_leader, m.change, m.left_how, EPOCH_MS(m.left_time) AS left_ms, m.gone,
+    SELECT m.group_id, m.incarnation, m.generation, m.process, m.member_id, m.client_id,
+        m.client_host, m.instance_id, m.is_leader, m.change, m.left_how,
+        EPOCH_MS(m.left_time) AS left_ms, m.gone,
         CASE WHEN m.change <> 'retained' THEN joins.joined_ms END AS joined_ms, g.assigned
     FROM generation_members m JOIN scope ON m.cluster_id = scope.cluster_id
     JOIN spans s ON s.group_id = m.group_id AND s.incarnation = m.incarnation
         AND s.generation = m.generation
-    LEFT JOIN joins ON joins.member_id = m.member_id
-    LEFT JOIN assigned g ON g.incarnation = m.incarnation AND g.generation = m.generation
-        AND g.process = m.process
-    WHERE m.group_id = $group_id
-    ORDER BY m.incarnation, m.generation, m.process, joined_ms NULLS FIRST, m.member_id"""
+    LEFT JOIN joins ON joins.group_id = m.group_id AND joins.member_id = m.member_id
+    LEFT JOIN assigned g ON g.group_id = m.group_id AND g.incarnation = m.incarnation
+        AND g.generation = m.generation AND g.process = m.process
+    WHERE m.group_id IN $ids
+    ORDER BY m.group_id, m.incarnation, m.generation, m.process, joined_ms NULLS FIRST,
+        m.member_id"""
 
 # Number of unowned partitions from a time on.
 UNAVAILABLE = """
-    SELECT at_ms, SUM(SUM(change)) OVER (ORDER BY at_ms)::BIGINT AS partitions FROM (
-        SELECT from_ms AS at_ms, 1 AS change FROM gaps WHERE group_id = $group_id
-        UNION ALL SELECT to_ms, -1 FROM gaps WHERE group_id = $group_id)
-    GROUP BY at_ms HAVING SUM(change) <> 0 ORDER BY at_ms"""
+    SELECT group_id, at_ms,
+        SUM(SUM(change)) OVER (PARTITION BY group_id ORDER BY at_ms)::BIGINT AS partitions
+    FROM (
+        SELECT group_id, from_ms AS at_ms, 1 AS change FROM gaps WHERE group_id IN $ids
+        UNION ALL SELECT group_id, to_ms, -1 FROM gaps WHERE group_id IN $ids)
+    GROUP BY group_id, at_ms HAVING SUM(change) <> 0 ORDER BY group_id, at_ms"""
 
 # Events of a group that no member caused.
 COORDINATOR = """
-    SELECT EPOCH_MS(t.event_time) AS at_ms, t.event
+    SELECT t.group_id, EPOCH_MS(t.event_time) AS at_ms, t.event
     FROM timeline t JOIN scope ON t.cluster_id = scope.cluster_id
-    WHERE t.group_id = $group_id AND t.event_time IS NOT NULL
+    WHERE t.group_id IN $ids AND t.event_time IS NOT NULL
         AND t.event IN ('LOADED', 'UNLOADED', 'STORE_FAILED', 'GROUP_DEAD', 'ADMIN_DELETE')
-    ORDER BY t.seq"""
+    ORDER BY t.group_id, t.seq"""
 
 # -- optional tables -------------------------------------------------------------------------------
 
 WHAT_IF = """
-    SELECT w.basis, w.setting, w.rebalances, w.not_stable_ms, w.moved_partitions,
+    SELECT w.group_id, w.basis, w.setting, w.rebalances, w.not_stable_ms, w.moved_partitions,
         w.unavailable_partition_ms, w.rebalances_min, w.rebalances_max, w.not_stable_ms_min,
         w.not_stable_ms_max, w.moved_partitions_min, w.moved_partitions_max,
         w.unavailable_partition_ms_min, w.unavailable_partition_ms_max, w.seeds
-    FROM what_if w JOIN scope USING (cluster_id) WHERE w.group_id = $group_id
-    ORDER BY CASE w.basis WHEN 'observed' THEN 1 WHEN 'model' THEN 2 ELSE 3 END,
+    FROM what_if w JOIN scope USING (cluster_id) WHERE w.group_id IN $ids
+    ORDER BY w.group_id, CASE w.basis WHEN 'observed' THEN 1 WHEN 'model' THEN 2 ELSE 3 END,
         w.unavailable_partition_ms, w.setting"""
-
-ADVICE = """
-    SELECT a.group_id, a.setting, a.share_saved, a.sentence
-    FROM advice a JOIN scope USING (cluster_id) WHERE a.group_id IN $ids
-    ORDER BY a.group_id, a.setting"""
 
 # process_lives has its own names for processes; the member ids connect a process life with a lane.
 LIVES = """
-    SELECT (SELECT MIN(p.process) FROM processes p
+    SELECT l.group_id, (SELECT MIN(p.process) FROM processes p
             WHERE p.group_id = l.group_id AND LIST_CONTAINS(l.member_ids, p.member_id)) AS process,
         l.life, EPOCH_MS(l.started_time) AS from_ms, EPOCH_MS(l.ended_time) AS to_ms,
         l.started_how, l.ended_how, l.evidence,
         [[EPOCH_MS(p.from_time), EPOCH_MS(p.to_time)] FOR p IN l.slow_polls] AS slow_polls
-    FROM process_lives l JOIN scope USING (cluster_id) WHERE l.group_id = $group_id
-    ORDER BY process, l.life"""
+    FROM process_lives l JOIN scope USING (cluster_id) WHERE l.group_id IN $ids
+    ORDER BY l.group_id, process, l.life"""

@@ -5,12 +5,13 @@ Times are in ms since the timeline's ``base_ms``, the start of its first generat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from jobs.report import queries
-from jobs.report.lake import ReportLake
+from jobs.report.episodes import OF_GROUPS
+from jobs.report.lake import ReportLake, Table
 from jobs.report.lanes import GenerationKey, Lanes
 
 Json = dict[str, Any]
@@ -21,22 +22,75 @@ _CAUSE = (
     "evidence",
 )  # fmt: skip
 
+_BATCH = 100  # groups read at once
+_QUERIES = {
+    "generations": queries.GENERATIONS,
+    "members": queries.MEMBERS,
+    "events": queries.EVENTS,
+    "unavailable": queries.UNAVAILABLE,
+    "coordinator": queries.COORDINATOR,
+}
+_OPTIONAL_QUERIES = {"what_if": queries.WHAT_IF, "process_lives": queries.LIVES} | OF_GROUPS
 
-class GroupRows:
-    """The rows of a group, read once."""
 
-    def __init__(self, lake: ReportLake, group_id: str) -> None:
-        self.group_id, self.last_ms = group_id, lake.last_ms
-        group = {"group_id": group_id}
-        self.generations = lake.rows(queries.GENERATIONS, **group).dicts()
-        self.members = lake.rows(queries.MEMBERS, **group).dicts()
-        self.events = lake.rows(queries.EVENTS, **group).dicts()
-        self.unavailable = lake.rows(queries.UNAVAILABLE, **group).rows
-        self.coordinator = lake.rows(queries.COORDINATOR, **group).rows
-        has = lake.has
-        self.what_if = lake.rows(queries.WHAT_IF, **group).json() if "what_if" in has else None
-        lives = lake.rows(queries.LIVES, **group).dicts() if "process_lives" in has else None
-        self.lives: list[Json] | None = lives
+class GroupRows(NamedTuple):
+    """The rows of a group; null for a table that the lake does not have."""
+
+    group_id: str
+    last_ms: int
+    generations: list[Json]
+    members: list[Json]
+    events: list[Json]
+    unavailable: list[tuple[Any, ...]]
+    coordinator: list[tuple[Any, ...]]
+    episodes: Table | None
+    advice: Table | None
+    what_if: Table | None
+    lives: list[Json] | None
+
+
+def group_rows(lake: ReportLake, group_ids: Sequence[str]) -> Iterator[GroupRows]:
+    """The rows of these groups, read for _BATCH groups at once."""
+    for start in range(0, len(group_ids), _BATCH):
+        yield from _batch(lake, list(group_ids[start : start + _BATCH]))
+
+
+def _batch(lake: ReportLake, ids: list[str]) -> Iterator[GroupRows]:
+    always = {name: _by_group(lake.rows(sql, ids=ids)) for name, sql in _QUERIES.items()}
+    optional = {
+        table: _by_group(lake.rows(sql, ids=ids))
+        for table, sql in _OPTIONAL_QUERIES.items()
+        if table in lake.has
+    }
+    for group_id in ids:
+        own = {name: each.get(group_id) for name, each in always.items()}
+        has = {table: each.get(group_id) for table, each in optional.items()}
+        lives = has.get("process_lives")
+        yield GroupRows(
+            group_id,
+            lake.last_ms,
+            generations=_dicts(own["generations"]),
+            members=_dicts(own["members"]),
+            events=_dicts(own["events"]),
+            unavailable=own["unavailable"].rows if own["unavailable"] else [],
+            coordinator=own["coordinator"].rows if own["coordinator"] else [],
+            episodes=has.get("episodes"),
+            advice=has.get("advice"),
+            what_if=has.get("what_if"),
+            lives=_dicts(lives) if "process_lives" in lake.has else None,
+        )
+
+
+def _by_group(table: Table) -> dict[str, Table]:
+    """The table of each group, without the first column group_id."""
+    return {
+        group_id: Table(table.columns[1:], [row[1:] for row in rows])
+        for group_id, rows in groupby(table.rows, key=lambda row: row[0])
+    }
+
+
+def _dicts(table: Table | None) -> list[Json]:
+    return table.dicts() if table else []
 
 
 def timeline(rows: GroupRows, keep: int | None = None) -> Json:
@@ -66,7 +120,9 @@ def timeline(rows: GroupRows, keep: int | None = None) -> Json:
         "coordinator": [
             [at_ms - base_ms, event] for at_ms, event in rows.coordinator if at_ms >= base_ms
         ],
-        "what_if": rows.what_if,
+        "episodes": _episodes(rows, base_ms),
+        "advice": rows.advice.json() if rows.advice else None,
+        "what_if": rows.what_if.json() if rows.what_if else None,
         "lives": _lives(rows, places, base_ms),
     }
 
@@ -108,6 +164,19 @@ def _steps(rows: GroupRows, base_ms: int) -> list[list[int]]:
     before = [count for at, count in steps if at < 0]
     later = [step for step in steps if step[0] >= 0]
     return [[0, before[-1]], *later] if before and before[-1] else later
+
+
+def _episodes(rows: GroupRows, base_ms: int) -> Json | None:
+    """Episodes with their times since the timeline's start, without those that ended before it."""
+    if rows.episodes is None:
+        return None
+    kept = [
+        episode | {name: episode[name] - base_ms for name in ("from_ms", "to_ms")}
+        for episode in rows.episodes.dicts()
+        if episode["to_ms"] >= base_ms
+    ]
+    columns = rows.episodes.columns
+    return {"columns": columns, "rows": [[each[name] for name in columns] for each in kept]}
 
 
 def _lives(rows: GroupRows, places: Mapping[str, int], base_ms: int) -> list[Json] | None:

@@ -18,14 +18,19 @@ function readAddress() {
 
 let writing = 0;
 
-/** Opening another group is a step for the browser's "back"; zooming is not. */
-function writeAddress(shown, isStep) {
+/** The address of a view; times in ms since the epoch, null for all. */
+function addressOf(shown) {
   const parts = [];
   if (shown.group !== null) parts.push(`group=${encodeURIComponent(shown.group)}`);
   if (shown.from !== null) parts.push(`from=${new Date(shown.from).toISOString()}`);
   if (shown.to !== null) parts.push(`to=${new Date(shown.to).toISOString()}`);
   if (shown.generation) parts.push(`generation=${shown.generation}`);
-  const hash = `#${parts.join("&")}`;
+  return `#${parts.join("&")}`;
+}
+
+/** Opening another group is a step for the browser's "back"; zooming is not. */
+function writeAddress(shown, isStep) {
+  const hash = addressOf(shown);
   if (hash === location.hash) return;
   clearTimeout(writing);
   if (isStep) history.pushState(null, "", hash);

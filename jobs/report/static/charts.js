@@ -9,8 +9,9 @@ function chartData() {
   for (const row of trend) {
     const family = familyOf(row.cause, row.story);
     add(named.trend, `${row.bucket_ms} ${family}`, row, family, {
-      from: row.bucket_ms,
-      to: row.bucket_ms + page.bucket_ms,
+      start: row.bucket_ms,
+      from: zoned(row.bucket_ms), // the axis shows its numbers as UTC
+      to: zoned(row.bucket_ms) + page.bucket_ms,
       time: clock(row.bucket_ms, hasDays),
     });
   }
@@ -88,6 +89,8 @@ async function drawCharts() {
 }
 
 function chartClicked(name, datum) {
-  if (name === "groups" && timelines.has(datum.id)) showGroup(datum.id);
-  if (name === "trend" && datum.from) showTime(Number(datum.from), Number(datum.from) + page.bucket_ms);
+  if (name === "groups" && hasTimeline(datum.id)) showGroup(datum.id);
+  if (name === "trend" && datum.start && state.timeline) {
+    showTime(Number(datum.start), Number(datum.start) + page.bucket_ms);
+  }
 }

@@ -14,6 +14,39 @@ const storms = objects(page.storms);
 const { totals, sparks } = page;
 const timelines = new Map(page.timelines.map((timeline) => [timeline.group, timeline]));
 const unpacked = new Map();
+const fileOfGroup = new Map();
+const loading = new Map(); // promises by the name of the data file
+for (const [file, groupIds] of page.elsewhere ? page.elsewhere.files : []) {
+  for (const group of groupIds) fileOfGroup.set(group, file);
+}
+
+/** Data files call this with their timelines. */
+window.regroupTimelines = (loaded) => {
+  for (const timeline of loaded) timelines.set(timeline.group, timeline);
+};
+
+function hasTimeline(group) {
+  return timelines.has(group) || fileOfGroup.has(group);
+}
+
+/** Load the data file of a group; a script element, because a page on a local disk may not fetch. */
+function load(group) {
+  const file = fileOfGroup.get(group);
+  if (timelines.has(group)) return Promise.resolve();
+  if (!loading.has(file)) {
+    const source = `${encodeURIComponent(page.elsewhere.folder)}/${encodeURIComponent(file)}`;
+    loading.set(file, new Promise((done, failed) => {
+      const script = element("script", { src: source, onload: done });
+      script.addEventListener("error", () => {
+        loading.delete(file);
+        script.remove();
+        failed(new Error(`${page.elsewhere.folder}/${file} is missing: keep this folder beside the page.`));
+      });
+      document.head.append(script);
+    }));
+  }
+  return loading.get(file);
+}
 
 /** A group's timeline with its tables as objects; null if the page has none. */
 function timelineOf(group) {
@@ -43,7 +76,22 @@ function unpack(packed) {
   }));
   for (const lane of lanes) lane.outages = outages(packed, lane);
   const starts = generations.map((each) => each.begin_ms);
-  return { ...packed, generations, causes, lanes, starts };
+  const episodes = packed.episodes ? objects(packed.episodes) : [];
+  const episodeRows = stack(episodes);
+  return { ...packed, generations, causes, lanes, starts, episodes, episodeRows };
+}
+
+const MOST_ROWS = 3;
+
+/** Give each episode a row, so that few overlap; returns the number of rows. */
+function stack(episodes) {
+  const ends = [];
+  for (const each of episodes) {
+    const free = ends.findIndex((end) => end <= each.from_ms);
+    each.row = free >= 0 ? free : Math.min(ends.length, MOST_ROWS - 1);
+    ends[each.row] = Math.max(ends[each.row] ?? 0, each.to_ms);
+  }
+  return ends.length;
 }
 
 /** A process in a generation: the whole generation, unless times are given. */

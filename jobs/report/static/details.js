@@ -42,8 +42,8 @@ function drawDetails() {
     ["outcome", OUTCOME_WORDS[each.outcome] || each.outcome],
     ["join", duration(each.join_ms)], ["sync", duration(each.sync_ms)],
     ["not Stable", duration(each.total_ms)], ["members", each.member_count ?? "–"],
-    ["joined, left, expired", counts(each)], ["partitions moved", movedText(each)],
-    ["partition downtime", duration(each.unavailable_ms)], ["assignor", each.protocol || "–"],
+    ["joined, left, expired", counts(each)], ["partitions moved (forced)", movedText(each)],
+    ["partition downtime", downtime(each.unavailable_ms)], ["assignor", each.protocol || "–"],
     ["evidence", each.evidence],
   ];
   if (each.gap_before) facts.push(["missing generations before", each.gap_before]);
@@ -99,7 +99,7 @@ const REBALANCE_COLUMNS = [
   ["members", (g) => `${g.member_count ?? "–"}`, "number"],
   ["joined, left, expired", counts, "number"],
   ["moved (forced)", (g) => (g.partitions_moved === null ? "–" : `${g.partitions_moved} (${g.moves_forced})`), "number"],
-  ["partition downtime", (g) => duration(g.unavailable_ms), "number"],
+  ["partition downtime", (g) => downtime(g.unavailable_ms), "number"],
 ];
 
 /** A table of the generations in view that match the filter; the first rows at once. */

@@ -2,10 +2,11 @@
 // and a map of the group's whole time above.
 
 const AXIS = 24;
+const EPISODE = 22; // height of a row of episodes, between the axis and the group
 const GROUP = 30;
 const CHART = 70;
 
-const layout = { width: 0, height: 0, gutter: 0, lane: 0, scale: null, marks: [] };
+const layout = { width: 0, height: 0, gutter: 0, lane: 0, group: AXIS, head: AXIS + GROUP, scale: null, marks: [] };
 
 function fit(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
@@ -28,7 +29,9 @@ function measure() {
   layout.width = width;
   layout.gutter = narrow ? 0 : 190;
   layout.lane = narrow ? 40 : 28;
-  const fullHeight = AXIS + GROUP + state.lanes.length * layout.lane + CHART;
+  layout.group = AXIS + state.timeline.episodeRows * EPISODE;
+  layout.head = layout.group + GROUP;
+  const fullHeight = layout.head + state.lanes.length * layout.lane + CHART;
   layout.height = Math.min(fullHeight, Math.max(320, Math.min(640, window.innerHeight * 0.7)));
   box.style.height = `${layout.height}px`;
   byId("tall").style.height = `${fullHeight}px`;
@@ -42,12 +45,13 @@ function drawTimeline() {
   layout.marks = [];
   pen.save();
   pen.beginPath();
-  pen.rect(0, AXIS + GROUP, layout.width, layout.height - AXIS - GROUP - CHART);
+  pen.rect(0, layout.head, layout.width, layout.height - layout.head - CHART);
   pen.clip();
   drawLanes(pen);
   drawMarks(pen);
   pen.restore();
   drawAxis(pen);
+  drawEpisodes(pen);
   drawStates(pen);
   drawUnavailable(pen);
   drawSelected(pen);
@@ -57,7 +61,7 @@ function drawTimeline() {
 }
 
 function laneTop(row) {
-  return AXIS + GROUP + row * layout.lane - byId("lanes").scrollTop;
+  return layout.head + row * layout.lane - byId("lanes").scrollTop;
 }
 
 function drawAxis(pen) {
@@ -75,8 +79,33 @@ function drawAxis(pen) {
   pen.textAlign = "left";
   if (layout.gutter) {
     pen.fillStyle = color("muted");
-    pen.fillText("UTC", 8, AXIS / 2);
+    pen.fillText(clipped(pen, zone(), layout.gutter - 12), 8, AXIS / 2);
   }
+}
+
+/** Episodes as spans with their summaries, above the group and its lanes. */
+function drawEpisodes(pen) {
+  const { scale, width } = layout;
+  const { episodes, episodeRows } = state.timeline;
+  pen.fillStyle = color("page");
+  pen.fillRect(0, AXIS, width, layout.group - AXIS);
+  for (const each of episodes) {
+    if (each.to_ms < state.from || each.from_ms > state.to) continue;
+    const left = Math.max(scale.x(each.from_ms), scale.left);
+    const wide = Math.max(Math.min(scale.x(each.to_ms), scale.right) - left, 4);
+    const top = AXIS + each.row * EPISODE + 2;
+    pen.fillStyle = color(KIND_FAMILY[each.kind] || "other");
+    pen.globalAlpha = 0.22;
+    pen.fillRect(left, top, wide, EPISODE - 4);
+    pen.globalAlpha = 1;
+    pen.fillRect(left, top, Math.min(3, wide), EPISODE - 4);
+    if (wide < 40) continue;
+    pen.fillStyle = color("text");
+    const fits = pen.measureText(each.summary).width < wide - 12;
+    const words = fits ? each.summary : `${kindWords(each.kind)}: ${each.processes.join(", ")}`;
+    pen.fillText(clipped(pen, words, wide - 12), left + 7, top + EPISODE / 2 - 2);
+  }
+  if (layout.gutter && episodeRows) label(pen, "episodes", AXIS, EPISODE, color("muted"));
 }
 
 /** The phases of a generation as [phase, from, to], of the group or of one process. */
@@ -109,9 +138,9 @@ function seen(items, begin, end) {
 function drawStates(pen) {
   const { scale, width } = layout;
   pen.fillStyle = color("page");
-  pen.fillRect(0, AXIS, width, GROUP);
+  pen.fillRect(0, layout.group, width, GROUP);
   const { generations } = state.timeline;
-  const bars = new Bars(pen, scale, AXIS + 4, GROUP - 8);
+  const bars = new Bars(pen, scale, layout.group + 4, GROUP - 8);
   const [first, stop] = seen(generations, (g) => g.begin_ms, (g) => g.stop_ms);
   let written = -Infinity;
   for (let at = first; at < stop; at += 1) {
@@ -124,9 +153,9 @@ function drawStates(pen) {
     if (x > written && Math.min(scale.x(each.stop_ms), scale.right) - x > label.length * 7) {
       pen.strokeStyle = color("page"); // readable on every phase
       pen.lineWidth = 2.5;
-      pen.strokeText(label, x, AXIS + GROUP / 2);
+      pen.strokeText(label, x, layout.group + GROUP / 2);
       pen.fillStyle = color("text");
-      pen.fillText(label, x, AXIS + GROUP / 2);
+      pen.fillText(label, x, layout.group + GROUP / 2);
       written = x + label.length * 7 + 6;
     }
   }
@@ -134,9 +163,9 @@ function drawStates(pen) {
   for (const [at] of state.timeline.coordinator) {
     if (at < state.from || at > state.to) continue;
     pen.fillStyle = color("other");
-    pen.fillRect(scale.x(at) - 1, AXIS, 2, GROUP);
+    pen.fillRect(scale.x(at) - 1, layout.group, 2, GROUP);
   }
-  if (layout.gutter) label(pen, "group, by generation", AXIS, GROUP, color("muted"));
+  if (layout.gutter) label(pen, "group, by generation", layout.group, GROUP, color("muted"));
 }
 
 function label(pen, text, top, height, ink) {
@@ -160,7 +189,7 @@ function drawLanes(pen) {
   const named = layout.gutter ? 0 : 15; // narrow: the name is above its lane
   state.lanes.forEach((lane, row) => {
     const top = laneTop(row);
-    if (top > bottom || top + height < AXIS + GROUP) return;
+    if (top > bottom || top + height < layout.head) return;
     pen.fillStyle = color("line");
     pen.fillRect(0, top + height - 1, layout.width, 0.5);
     drawSpells(pen, lane, top + 3 + named, height - 7 - named);
@@ -227,13 +256,14 @@ function drawUnavailable(pen) {
   const { scale, width, height } = layout;
   const top = height - CHART;
   const steps = state.timeline.unavailable;
-  const most = mostAtOnce(steps);
+  const most = mostAtOnce(steps); // of the times in view
   pen.fillStyle = color("panel");
   pen.fillRect(0, top, width, CHART);
   pen.fillStyle = color("line");
   pen.fillRect(0, top, width, 1);
   const foot = height - 6;
   const room = CHART - 24;
+  drawCounts(pen, most, foot, room);
   pen.fillStyle = color("unavailable");
   let [first] = seen(steps, (s) => s[0], (s) => s[0]);
   for (first = Math.max(first - 1, 0); first < steps.length && steps[first][0] <= state.to; first += 1) {
@@ -246,8 +276,24 @@ function drawUnavailable(pen) {
     if (right >= left) pen.fillRect(Math.floor(left), foot - high, Math.max(right - left, 1), high);
   }
   pen.fillStyle = color("muted");
-  const words = `unowned partitions, at most ${counted(most)} at once`;
-  pen.fillText(words, scale.left + (layout.gutter ? 0 : 8), top + 11);
+  if (!layout.gutter) return pen.fillText(`unowned partitions, at most ${counted(most)} at once`, 8, top + 11);
+  pen.fillText("unowned partitions", 8, top + 11);
+  pen.fillText(`at most ${counted(most)} at once`, 8, top + 29);
+}
+
+/** The scale of the number of unowned partitions: round counts with lines. */
+function drawCounts(pen, most, foot, room) {
+  const { scale } = layout;
+  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000].find((each) => most / each <= 2.5) || most;
+  pen.textAlign = "right";
+  for (let count = 0; count <= most; count += step) {
+    const y = Math.round(foot - (room * count) / Math.max(most, 1)) - 0.5;
+    pen.fillStyle = color("line");
+    pen.fillRect(scale.left, y, scale.right - scale.left, 1);
+    pen.fillStyle = color("muted");
+    if (layout.gutter) pen.fillText(counted(count), scale.left - 4, y);
+  }
+  pen.textAlign = "left";
 }
 
 function mostAtOnce(steps) {
@@ -268,7 +314,7 @@ function drawSelected(pen) {
   if (right < scale.left || left > scale.right) return;
   pen.strokeStyle = color("select");
   pen.lineWidth = 2;
-  pen.strokeRect(left, AXIS + 2, Math.max(right - left, 2), height - AXIS - 3);
+  pen.strokeRect(left, layout.group + 2, Math.max(right - left, 2), height - layout.group - 3);
 }
 
 /** The group's whole time: phases, and the frame of the view. */

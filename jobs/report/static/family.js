@@ -11,7 +11,7 @@ const FAMILY_OF = {
 };
 const STORY_WORDS = {
   start: "started", return: "rejoined", restart: "restarted", stop: "stopped",
-  crash: "crashed (session expired)", stop_or_crash: "stopped or crashed (session expired)",
+  crash: "was removed (session expired)", stop_or_crash: "was removed (session expired)",
   slow_poll: "polled too slowly", slow_rejoin: "did not rejoin in time",
   no_sync: "sent no SyncGroup in time",
   takeover: "was replaced by a second process with the same instance id",

@@ -1,4 +1,4 @@
-// Numbers and times as text.  All times are UTC.
+// Numbers and times as text.  Times are UTC, or local if the reader chooses so.
 
 const counted = new Intl.NumberFormat("en").format;
 
@@ -12,10 +12,27 @@ function duration(ms) {
   return `${(ms / 86400e3).toFixed(1)} days`;
 }
 
+/** Partition downtime in partition-seconds. */
+function downtime(ms) {
+  if (ms === null || ms === undefined) return "–";
+  return `${ms < 9950 && ms > 0 ? (ms / 1000).toFixed(1) : counted(Math.round(ms / 1000))} s`;
+}
+
+let isLocal = false;
+
+/** ms that toISOString shows as the reader's wall clock. */
+function zoned(ms) {
+  return isLocal ? ms - new Date(ms).getTimezoneOffset() * 60e3 : ms;
+}
+
+function zone() {
+  return isLocal ? Intl.DateTimeFormat().resolvedOptions().timeZone : "UTC";
+}
+
 /** 00:46:26.153, with the date in front if `withDate`. */
 function clock(ms, withDate) {
   if (ms === null || ms === undefined || !Number.isFinite(ms)) return "–";
-  const text = new Date(ms).toISOString();
+  const text = new Date(zoned(ms)).toISOString();
   const time = text.slice(11, 23);
   return withDate ? `${text.slice(0, 10)} ${time}` : time;
 }

@@ -62,6 +62,7 @@ function released(event) {
 
 function clicked(event) {
   const target = under(event.offsetX, event.offsetY);
+  if (target.episode) return seeEpisode(target.episode);
   state.lane = target.row;
   select(target.mark ? target.mark.cause.at : target.place, false);
   if (event.pointerType === "touch") showTip(event);
@@ -106,7 +107,7 @@ function selectLane(direction) {
   state.lane = Math.min(Math.max(from + direction, 0), state.lanes.length - 1);
   const top = state.lane * layout.lane;
   const box = byId("lanes");
-  const room = layout.height - AXIS - GROUP - CHART;
+  const room = layout.height - layout.head - CHART;
   if (top < box.scrollTop) box.scrollTop = top;
   if (top + layout.lane > box.scrollTop + room) box.scrollTop = top + layout.lane - room;
   changed();
@@ -145,18 +146,33 @@ function generationAt(timeline, ms) {
 function under(x, y) {
   const mark = layout.marks.findLast((each) => Math.hypot(each.x - x, each.y - y) < 9) || null;
   const ms = layout.scale.ms(x);
-  const at = Math.floor((y - AXIS - GROUP + byId("lanes").scrollTop) / layout.lane);
-  const isLane = y > AXIS + GROUP && y < layout.height - CHART && at < state.lanes.length;
+  const at = Math.floor((y - layout.head + byId("lanes").scrollTop) / layout.lane);
+  const isLane = y > layout.head && y < layout.height - CHART && at < state.lanes.length;
   const row = isLane ? at : null;
   const lane = row === null ? null : state.lanes[row];
   const spell = lane ? lane.spells.findLast((s) => s.from <= ms && ms <= s.to) || null : null;
   const place = spell ? spell.at : generationAt(state.timeline, ms);
   const isChart = y >= layout.height - CHART;
-  return { mark, ms, row, lane, spell, place, isChart };
+  const level = Math.floor((y - AXIS) / EPISODE);
+  const episode = y < layout.group ? episodeAt(x, level) : null;
+  return { mark, ms, row, lane, spell, place, isChart, episode };
+}
+
+/** A vertical line at the pointer, with its time on the axis. */
+function showCross(event) {
+  const x = event.offsetX;
+  const cross = byId("cross");
+  cross.hidden = !layout.scale || x < layout.scale.left || x > layout.scale.right;
+  if (cross.hidden) return;
+  cross.style.left = `${x}px`;
+  cross.style.height = `${layout.height}px`;
+  cross.classList.toggle("left", x > layout.width - 110);
+  byId("cross-time").textContent = clock(state.timeline.base_ms + Math.round(layout.scale.ms(x)));
 }
 
 function showTip(event) {
   if (!state.timeline || !layout.scale) return;
+  showCross(event);
   const lines = tipLines(under(event.offsetX, event.offsetY));
   const tip = byId("tip");
   tip.hidden = !lines.length;
@@ -171,12 +187,20 @@ function showTip(event) {
 
 function hideTip() {
   byId("tip").hidden = true;
+  byId("cross").hidden = true;
 }
 
-function tipLines({ mark, ms, lane, spell, place, isChart }) {
+/** The last drawn episode of the row at this x; spans are at least 4 px wide. */
+function episodeAt(x, row) {
+  return state.timeline.episodes.findLast((each) => each.row === row &&
+    layout.scale.x(each.from_ms) - 2 <= x && x <= Math.max(layout.scale.x(each.to_ms), layout.scale.x(each.from_ms) + 4)) || null;
+}
+
+function tipLines({ mark, ms, lane, spell, place, isChart, episode }) {
   const { base_ms: base, generations, assigned, unavailable, coordinator } = state.timeline;
   const when = clock(base + Math.round(ms));
   if (mark) return causeLines(mark.cause, base);
+  if (episode) return episodeLines(episode, base);
   if (isChart) {
     const step = unavailable[upperBound(unavailable.map((s) => s[0]), ms) - 1];
     return [`${when}: ${many(step ? step[1] : 0, "unowned partition")}`];

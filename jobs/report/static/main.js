@@ -9,13 +9,10 @@ function startControls() {
   for (const button of document.querySelectorAll("[data-do]")) {
     button.addEventListener("click", () => ACTIONS[button.dataset.do]());
   }
-  byId("group").append(...page.timelines.map((t) => element("option", { value: t.group }, t.group)));
+  const ids = groups.map((row) => row.group_id).filter(hasTimeline);
+  byId("group").append(...ids.map((group) => element("option", { value: group }, group)));
   byId("group").addEventListener("change", (event) => {
-    openGroup(event.target.value);
-    drawGroups();
-    drawDetails();
-    drawWhatIf();
-    writeAddress(address(), true);
+    openThen(event.target.value, () => writeAddress(address(), true));
   });
   byId("filter").addEventListener("input", (event) => {
     state.words = event.target.value.trim().toLowerCase();
@@ -61,17 +58,19 @@ function picture(family) {
   return canvas;
 }
 
+const LEGEND = {
+  join: "waiting for members", sync: "waiting for the assignment", stable: "Stable", empty: "Empty",
+  unavailable: "unowned partitions",
+};
+
 function drawLegend() {
-  const named = { ...PHASE_WORDS, unavailable: "unowned partitions" };
-  const items = Object.entries(named).map(([name, words]) => {
+  const items = Object.entries(LEGEND).map(([name, words]) => {
     const swatch = element("span", { class: "swatch" });
     swatch.style.background = `var(--${name})`;
     return element("li", {}, swatch, words);
   });
-  items.push(element("li", {}, "half a band: the process keeps consuming retained partitions (cooperative)"));
-  items.push(element("li", {}, "red line above a band: slow poll, or process ended before its member was removed"));
-  items.push(element("li", {}, "full mark: trigger of the rebalance; outline: contributing cause"));
-  items.push(element("li", {}, "gray line: group loaded, unloaded, deleted, or a failed write"));
+  items.push(element("li", {}, "full mark: trigger; outline: contributing cause"));
+  items.push(element("li", {}, "red line: slow poll, or process ended"));
   byId("legend").replaceChildren(...items);
   byId("family-legend").replaceChildren(...FAMILIES.map((family) => {
     const swatch = element("span", { class: "swatch" });
@@ -80,17 +79,28 @@ function drawLegend() {
   }));
 }
 
+/** Show all times in the reader's zone, or in UTC. */
+function zoneChanged() {
+  isLocal = byId("local").checked;
+  drawSpan();
+  drawHeadline();
+  drawStorms();
+  drawCharts();
+  if (!state.timeline) return;
+  drawGroupEpisodes();
+  drawDetails();
+  changed();
+}
+
 function start() {
   startTheme();
+  byId("local").addEventListener("change", zoneChanged);
   drawOverview();
   drawLegend();
-  if (page.timelines.length) {
-    startControls();
-    startGestures();
-    followAddress();
-    drawWhatIf();
-    window.addEventListener("hashchange", () => { followAddress(); drawWhatIf(); });
-  }
+  startControls();
+  startGestures();
+  followAddress();
+  window.addEventListener("hashchange", followAddress);
   themeListeners.push(() => { drawCharts(); changed(); });
   drawCharts();
 }

@@ -17,14 +17,14 @@ function drawMarks(pen) {
       if (cause.role === "trigger" && x - last > 14) {
         pen.fillStyle = color(cause.family);
         pen.globalAlpha = 0.45;
-        pen.fillRect(x - 0.5, AXIS + GROUP, 1, layout.height);
+        pen.fillRect(x - 0.5, layout.head, 1, layout.height);
         pen.globalAlpha = 1;
         last = x;
       }
       const row = rows.get(cause.lane);
       if (row === undefined && cause.lane !== null) continue;
-      const y = row === undefined ? AXIS + GROUP + 7 : laneTop(row) + height / 2 + (layout.gutter ? 0 : 7);
-      if (y < AXIS + GROUP || y > layout.height - CHART) continue;
+      const y = row === undefined ? layout.head + 7 : laneTop(row) + height / 2 + (layout.gutter ? 0 : 7);
+      if (y < layout.head || y > layout.height - CHART) continue;
       if (x - (drawn.get(y) ?? -Infinity) < 5) continue; // would cover the previous mark
       drawn.set(y, x);
       glyph(pen, cause.family, x, y, cause.role === "trigger");

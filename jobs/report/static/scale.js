@@ -28,8 +28,10 @@ function ticks(scale, baseMs, pixels) {
   const least = pixels / scale.perMs;
   const step = STEPS_MS.find((each) => each >= least) || STEPS_MS[STEPS_MS.length - 1];
   const marks = [];
-  for (let at = Math.ceil((baseMs + scale.from) / step) * step; at <= baseMs + scale.to; at += step) {
-    marks.push({ ms: at - baseMs, text: tickText(at, step) });
+  const shift = zoned(baseMs) - baseMs; // round times of the shown zone
+  const first = Math.ceil((baseMs + shift + scale.from) / step) * step;
+  for (let at = first; at <= baseMs + shift + scale.to; at += step) {
+    marks.push({ ms: at - baseMs - shift, text: tickText(at, step) });
   }
   return marks;
 }

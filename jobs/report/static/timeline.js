@@ -9,10 +9,28 @@ function shownGroup() {
   return state.timeline ? state.timeline.group : null;
 }
 
-/** Change the shown group; false if the page has no timeline of it. */
+let requests = 0;
+
+/** Open a group, then call `then`: at once if the page has its timeline, else after its data file. */
+function openThen(group, then) {
+  requests += 1;
+  const mine = requests;
+  const open = () => {
+    if (mine !== requests) return; // another group was opened meanwhile
+    openGroup(group);
+    then();
+    drawGroups();
+    drawDetails();
+    drawWhatIf();
+  };
+  if (timelines.has(group)) return open();
+  byId("timeline-note").textContent = plain(`Loading ${group} …`);
+  load(group).then(open, (error) => { byId("timeline-note").textContent = plain(error.message); });
+}
+
 function openGroup(group) {
   const timeline = timelineOf(group);
-  if (!timeline) return false;
+  byId("timeline-body").hidden = false;
   Object.assign(state, { timeline, selected: null, lane: null, scroll: 0 });
   byId("lanes").scrollTop = 0;
   byId("group").value = group;
@@ -26,15 +44,17 @@ function openGroup(group) {
     timeline.lives ? "" : "No process lives in this lake: run regroup what-if-sweep.",
   ].filter(Boolean).join(" ");
   findLanes();
+  drawGroupEpisodes();
   seeAll();
-  return true;
 }
 
 /** Open a group for the reader: show it, scroll to it, update the address. */
 function showGroup(group) {
-  if (!openGroup(group)) return;
-  drawGroups();
-  writeAddress(address(), true);
+  openThen(group, () => writeAddress(address(), true));
+  scrollToTimeline();
+}
+
+function scrollToTimeline() {
   byId("timeline-title").focus({ preventScroll: true });
   byId("timeline-part").scrollIntoView({ behavior: calm() ? "auto" : "smooth" });
 }
@@ -47,7 +67,7 @@ function calm() {
 function showTime(fromMs, toMs) {
   const { base_ms: base } = state.timeline;
   see(fromMs - base, toMs - base);
-  byId("timeline-part").scrollIntoView({ behavior: calm() ? "auto" : "smooth" });
+  scrollToTimeline();
 }
 
 function limits() {
@@ -173,16 +193,19 @@ function address() {
   };
 }
 
-/** Show the view of the address, if the page has it. */
+/** Show the view of the address; another group if the page does not have the requested one. */
 function followAddress() {
   const requested = readAddress();
-  if (requested.group === null || !openGroup(requested.group)) {
-    if (!state.timeline) openGroup(page.timelines[0].group);
-    if (requested.group !== null) {
-      byId("timeline-note").textContent =
-        plain(`This page has no timeline of ${requested.group}; showing ${shownGroup()}.`);
-    }
-  }
+  const isMissing = requested.group !== null && !hasTimeline(requested.group);
+  const isOther = requested.group === null || isMissing;
+  openThen(isOther ? shownGroup() ?? groups[0].group_id : requested.group, () => {
+    if (!isMissing) return showRequested(requested);
+    byId("timeline-note").textContent =
+      plain(`This page has no timeline of ${requested.group}; showing ${shownGroup()}.`);
+  });
+}
+
+function showRequested(requested) {
   const { base_ms: base, generations } = state.timeline;
   const place = generations.findIndex((g) => `${g.incarnation}.${g.generation}` === requested.generation);
   if (place >= 0) select(place, true);
@@ -190,8 +213,6 @@ function followAddress() {
     const { first, last } = limits();
     see(requested.from === null ? first : requested.from - base, requested.to === null ? last : requested.to - base);
   }
-  drawGroups();
-  drawDetails();
 }
 
 let frame = 0;

@@ -1,7 +1,7 @@
 // What-if: observed and predicted figures, if the lake has them.
 
 const WHAT_IF_COLUMNS = [
-  ["unavailable_partition_ms", "partition downtime", duration],
+  ["unavailable_partition_ms", "partition downtime", downtime],
   ["not_stable_ms", "not Stable", duration],
   ["rebalances", "rebalances", counted],
   ["moved_partitions", "partitions moved", counted],
@@ -15,7 +15,7 @@ function drawWhatIf() {
   const title = element("h3", {}, "What if");
   const rows = state.timeline.what_if ? objects(state.timeline.what_if) : [];
   if (!rows.length) {
-    box.replaceChildren(title, element("p", { class: "muted" },
+    box.replaceChildren(title, ...adviceOfGroup(), element("p", { class: "muted" },
       `No what-if of ${shownGroup()} in this lake: run regroup what-if-sweep.`));
     return;
   }
@@ -23,14 +23,12 @@ function drawWhatIf() {
   const head = element("tr", {}, ...heads.map((name) => element("th", { scope: "col" }, name)));
   const table = element("table", {}, element("thead", {}, head),
     element("tbody", {}, ...rows.map((row) => whatIfRow(row, rows))));
-  box.replaceChildren(title, ...advice(), element("div", { class: "scroll", tabindex: 0 }, table));
+  box.replaceChildren(title, ...adviceOfGroup(), element("div", { class: "scroll", tabindex: 0 }, table));
 }
 
-function advice() {
-  const rows = page.advice ? objects(page.advice) : [];
-  return rows
-    .filter((row) => row.group_id === shownGroup() && row.sentence)
-    .map((row) => element("p", { class: "lead" }, row.sentence));
+function adviceOfGroup() {
+  const rows = state.timeline.advice ? objects(state.timeline.advice) : [];
+  return rows.map((row) => adviceCard(row, [], false));
 }
 
 function whatIfRow(row, rows) {

@@ -2,11 +2,21 @@
 
 import pytest
 
-from jobs.report.data import page_data
+from jobs.report.files import write_page
 from jobs.report.lake import ReportLake
-from jobs.report.page import page
 from jobs.report.window import ReportWindow
-from tests.jobs.report.planted import HOSTILE, cause, events, generation, member, members, tables
+from tests.jobs.report.planted import (
+    HOSTILE,
+    advised,
+    cause,
+    episode,
+    events,
+    gaps,
+    generation,
+    member,
+    members,
+    tables,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -37,24 +47,35 @@ def two_groups():
             cause(3, 40_000, "c", "LEAVE", "slow_poll", **mine),
             cause(1, 5000, HOSTILE, "LEAVE", "stop", reason=HOSTILE, **hostile),
         ],
+        ownership_gaps=gaps(2, 20_000, 22_100, (0, 1, 2, 3, 5), 1, GROUP),
+        episodes=[
+            episode(1, "restart", 20_000, 30_000, group_id=GROUP),
+            episode(2, "slow_poll", 38_000, 43_100, group_id=GROUP, unowned_partition_ms=9000),
+            episode(1, "unknown", 5000, 6000, group_id=HOSTILE, processes=[HOSTILE])
+            | {"summary": HOSTILE},
+        ],
+        advice=[
+            advised(GROUP, "static: 1 rebalance less", client_properties="a=1\n# b\n"),
+            advised(HOSTILE, HOSTILE, client_properties=HOSTILE, risk=HOSTILE),
+        ],
         timeline=events(1000, 60_000, group_id=GROUP),
     )
 
 
-def write_page(root, file):
-    file.write_text(page(page_data(ReportLake(root, "c", None, ReportWindow()), "c")), "utf-8")
+def page_of(root, file):
+    write_page(ReportLake(root, "c", None, ReportWindow()), "c", str(file))
     return file
 
 
 @pytest.fixture(scope="module")
 def report_file(plant, tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
-    return write_page(plant(folder / "lake", two_groups()), folder / "report.html")
+    return page_of(plant(folder / "lake", two_groups()), folder / "report.html")
 
 
 @pytest.fixture(scope="module")
 def large_file(flapping, tmp_path_factory):
-    return write_page(flapping, tmp_path_factory.mktemp("large") / "report.html")
+    return page_of(flapping, tmp_path_factory.mktemp("large") / "report.html")
 
 
 @pytest.fixture
@@ -242,7 +263,7 @@ def test_enter_zooms_to_the_rebalance(tab):
 def test_a_click_selects_the_generation_and_lists_its_members(tab):
     x, y, _, _ = tab.box("#canvas")
     second = tab.run("canvas.clientWidth") - 190 - 8
-    tab.click(x + 190 + second * 30 / 60, y + 24 + 30 + 10)
+    tab.click(x + 190 + second * 30 / 60, y + 24 + 22 + 30 + 10)
     tab.until("details.querySelector('table')")
 
     rows = tab.run("[...details.querySelectorAll('tbody tr')].map((row) => row.innerText)")
@@ -256,7 +277,7 @@ def test_a_click_selects_the_generation_and_lists_its_members(tab):
 
 def test_the_pointer_shows_details_of_the_item_below(tab):
     x, y, _, _ = tab.box("#canvas")
-    tab.mouse("mouseMoved", x + 400, y + 24 + 30 + 14)
+    tab.mouse("mouseMoved", x + 400, y + 24 + 22 + 30 + 14)
     tab.until("!tip.hidden")
 
     assert tab.run("[...tip.children].map((line) => line.textContent)")[0] == "a@host"
@@ -271,11 +292,11 @@ def test_the_filter_finds_processes_and_rebalances(tab):
 
 def test_processes_without_marks_can_be_hidden(tab):
     lanes = "document.getElementById('tall').clientHeight"
-    tab.until(f"{lanes} === {24 + 30 + 4 * 28 + 70}")
+    tab.until(f"{lanes} === {24 + 22 + 30 + 4 * 28 + 70}")
 
     tab.click_on("#marked")
 
-    tab.until(f"{lanes} === {24 + 30 + 3 * 28 + 70}")
+    tab.until(f"{lanes} === {24 + 22 + 30 + 3 * 28 + 70}")
 
 
 def test_the_filter_finds_the_process_of_a_partition(tab):
@@ -284,7 +305,7 @@ def test_the_filter_finds_the_process_of_a_partition(tab):
 
     tab.type("t 4")
 
-    tab.until(f"{lanes} === {24 + 30 + 28 + 70}")
+    tab.until(f"{lanes} === {24 + 22 + 30 + 28 + 70}")
 
 
 def test_families_of_causes_can_be_hidden(tab):
@@ -357,3 +378,17 @@ def test_moving_and_zooming_a_thousand_generations(chromium, large_file):
     assert end - begin == pytest.approx(60_060 * 1.02 * 0.6**8, rel=0.02)
     assert len(seen) == pytest.approx((end - begin) / 60, abs=2)
     assert tab.errors() == []
+
+
+def test_hostile_episodes_and_advice_are_text(chromium, report_file):
+    tab = chromium.open(report_file)
+    tab.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    shown = HOSTILE.replace("\u202e", "\\u202e")
+    tab.until("document.querySelector('#advice pre')")
+
+    for part in ("episodes", "advice"):
+        assert shown in tab.run(f"document.getElementById('{part}').textContent"), part
+    blocks = tab.run("[...document.querySelectorAll('#advice pre')].map((e) => e.textContent)")
+    assert blocks == [shown, "a=1\n# b\n"]
+    assert tab.run("document.title") == "Rebalances of c"
+    assert tab.run("document.images.length") == 0

@@ -10,9 +10,8 @@ import pytest
 
 from jobs.console.errors import UsageError
 from jobs.report.command import ReportOptions, report
-from jobs.report.data import page_data
+from jobs.report.files import write_page
 from jobs.report.lake import ReportLake
-from jobs.report.page import page
 from jobs.report.window import ReportWindow
 from tests.jobs.report.planted import HOSTILE, cause, events, generation, member, members, tables
 
@@ -61,13 +60,16 @@ def hostile(plant, tmp_path_factory):
     )  # fmt: skip
 
 
-def page_of(root):
-    return page(page_data(ReportLake(root, "c", None, ReportWindow()), "c"))
+def page_of(root, folder):
+    """The page's text; it is the only file."""
+    (path,) = write_page(ReportLake(root, "c", None, ReportWindow()), "c", f"{folder}/page.html")
+    assert [each.name for each in folder.iterdir()] == ["page.html"]
+    return path.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def hostile_page(hostile):
-    return page_of(hostile)
+def hostile_page(hostile, tmp_path_factory):
+    return page_of(hostile, tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture(scope="module")
@@ -112,12 +114,12 @@ def test_the_policy_permits_only_scripts_of_the_page(elements):
     assert [rules["style-src"], *rules["script-src"].split()] == hashes
 
 
-def test_the_same_lake_gives_the_same_page(hostile, hostile_page):
-    assert page_of(hostile) == hostile_page
+def test_the_same_lake_gives_the_same_page(hostile, hostile_page, tmp_path):
+    assert page_of(hostile, tmp_path) == hostile_page
 
 
-def test_a_thousand_generations_of_twenty_members_are_less_than_3_mb(flapping):
-    text = page_of(flapping)
+def test_a_thousand_generations_of_twenty_members_are_less_than_3_mb(flapping, tmp_path):
+    text = page_of(flapping, tmp_path)
 
     assert len(text.encode()) < 3_000_000
     assert '"left_out":0' in text

@@ -1,0 +1,85 @@
+"""Episodes and advice of a report: root causes with their cost, and settings that reduce it.
+
+Times are in ms since the epoch.  The lists of a page are short: the costliest rows first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jobs.report.lake import ReportLake
+
+Json = dict[str, Any]
+
+MOST_EPISODES = 300  # listed in the headline, over all groups
+MOST_ADVICE = 100
+NO_INCIDENTS = ("group_start", "shutdown")  # kinds that the headline leaves out
+
+_IN_WINDOW = """
+    FROM episodes e JOIN scope ON e.cluster_id = scope.cluster_id
+        AND (scope.only_group IS NULL OR e.group_id = scope.only_group)
+        AND EPOCH_MS(e.from_time) <= scope.to_ms AND EPOCH_MS(e.to_time) >= scope.from_ms"""
+
+_LISTED = f"""
+    SELECT e.group_id, e.kind, EPOCH_MS(e.from_time) AS from_ms, EPOCH_MS(e.to_time) AS to_ms,
+        e.rebalances, e.unowned_partition_ms, e.summary
+    {_IN_WINDOW} AND e.kind NOT IN {NO_INCIDENTS}
+    ORDER BY e.unowned_partition_ms DESC, e.rebalances DESC, e.from_time, e.group_id, e.episode
+    LIMIT {MOST_EPISODES}"""
+
+_KINDS = f"""
+    SELECT e.kind, COUNT(*) AS episodes, COUNT(DISTINCT e.group_id) AS groups,
+        SUM(LEN(e.processes))::BIGINT AS processes, SUM(e.rebalances)::BIGINT AS rebalances,
+        SUM(e.not_stable_ms)::BIGINT AS not_stable_ms,
+        SUM(e.unowned_partition_ms)::BIGINT AS unowned_partition_ms,
+        SUM(e.partitions_moved)::BIGINT AS partitions_moved
+    {_IN_WINDOW} AND e.kind NOT IN {NO_INCIDENTS}
+    GROUP BY e.kind ORDER BY unowned_partition_ms DESC, rebalances DESC, e.kind"""
+
+# Per group: its kinds, the costliest kind first.
+_KINDS_OF_GROUPS = f"""
+    SELECT group_id, LIST({{'kind': kind, 'episodes': episodes}}
+        ORDER BY ms DESC, episodes DESC, kind)
+    FROM (SELECT e.group_id, e.kind, COUNT(*) AS episodes, SUM(e.unowned_partition_ms) AS ms
+        {_IN_WINDOW} AND e.kind NOT IN {NO_INCIDENTS} GROUP BY ALL)
+    GROUP BY group_id ORDER BY group_id"""
+
+_OF_GROUPS = f"""
+    SELECT e.group_id, e.incarnation, e.kind, EPOCH_MS(e.from_time) AS from_ms,
+        EPOCH_MS(e.to_time) AS to_ms, e.processes, e.first_generation, e.last_generation,
+        e.rebalances, e.not_stable_ms, e.unowned_partition_ms, e.summary, e.evidence, e.confidence
+    {_IN_WINDOW} AND e.group_id IN $ids
+    ORDER BY e.group_id, from_ms, e.activity_time, e.episode"""
+
+_ADVICE = """
+    SELECT a.group_id, a.setting, a.sentence, a.saved_unavailable_partition_ms, a.share_saved,
+        a.client_properties, a.broker_properties, a.risk, a.rejected, a.worse, a.assumption,
+        a.confidence, a.confidence_reason
+    FROM advice a JOIN scope ON a.cluster_id = scope.cluster_id
+        AND (scope.only_group IS NULL OR a.group_id = scope.only_group)
+    {}"""
+_ALL_ADVICE = _ADVICE.format(f"""
+    ORDER BY a.setting IS NULL, a.saved_unavailable_partition_ms DESC, a.group_id
+    LIMIT {MOST_ADVICE}""")
+_ADVICE_OF_GROUPS = _ADVICE.format("WHERE a.group_id IN $ids ORDER BY a.group_id")
+
+
+def episodes(lake: ReportLake) -> Json | None:
+    """The costliest episodes, the kinds of all episodes, and the kinds per group; null without the
+    table."""
+    if "episodes" not in lake.has:
+        return None
+    return {
+        "listed": lake.rows(_LISTED).json(),
+        "kinds": lake.rows(_KINDS).json(),
+        "of_groups": [list(row) for row in lake.rows(_KINDS_OF_GROUPS).rows],
+    }
+
+
+def advice(lake: ReportLake) -> Json | None:
+    """The advice with the largest saving first; null without the table."""
+    return lake.rows(_ALL_ADVICE).json() if "advice" in lake.has else None
+
+
+# Queries of several groups: each row begins with its group_id, rows are ordered by group.
+OF_GROUPS = {"episodes": _OF_GROUPS, "advice": _ADVICE_OF_GROUPS}

@@ -1,0 +1,77 @@
+// Advice: settings that reduce the partition downtime, with blocks to paste.
+
+const FIRST_ADVICE = 3;
+const FIRST_LINKS = 12;
+
+/** All groups' advice, equal changes once, the largest saving first. */
+function drawAdvice() {
+  const rows = page.advice ? objects(page.advice).filter((row) => row.setting) : [];
+  const equal = new Map();
+  for (const row of rows) {
+    const key = JSON.stringify([row.setting, row.client_properties, row.broker_properties]);
+    equal.set(key, [...(equal.get(key) || []), row]);
+  }
+  const cards = [...equal.values()].map(([first, ...others]) => adviceCard(first, others, true));
+  byId("advice-part").hidden = !cards.length;
+  const more = cards.slice(FIRST_ADVICE);
+  byId("advice").replaceChildren(...cards.slice(0, FIRST_ADVICE));
+  if (more.length) {
+    byId("advice").append(element("details", {},
+      element("summary", {}, `${many(more.length, "other change")}`), ...more));
+  }
+}
+
+/** The advice of one group: the sentence, blocks to paste, risk and alternatives. */
+function adviceCard(row, others, withGroup) {
+  const sentence = element("p", { class: "lead" });
+  if (withGroup) sentence.append(groupLink(row.group_id), ": ");
+  sentence.append(plain(row.sentence));
+  const facts = [
+    ["risk", row.risk], ["rejected", row.rejected], ["worse", row.worse],
+    ["assumed", row.assumption], ["confidence", confidenceText(row)],
+  ].filter(([, text]) => text);
+  return element("article", { class: "advice" }, sentence,
+    element("div", { class: "blocks" },
+      pasteBlock("Client properties", row.client_properties),
+      pasteBlock("Brokers: server.properties", row.broker_properties)),
+    element("dl", {}, ...facts.flatMap(([name, text]) =>
+      [element("dt", {}, name), element("dd", {}, text)])),
+    others.length ? sameFor(others) : null);
+}
+
+function groupLink(group) {
+  return element("a", { href: addressOf({ group, from: null, to: null }), onclick: () => setTimeout(scrollToTimeline) }, group);
+}
+
+function sameFor(others) {
+  const text = element("p", { class: "muted" }, `The same change for ${many(others.length, "other group")}: `);
+  others.slice(0, FIRST_LINKS).forEach((row, at) => text.append(at ? ", " : "", groupLink(row.group_id)));
+  if (others.length > FIRST_LINKS) text.append(" …");
+  return text;
+}
+
+function confidenceText(row) {
+  if (row.confidence === null) return row.confidence_reason;
+  return [percent(row.confidence), row.confidence_reason].filter(Boolean).join(": ");
+}
+
+/** Lines to paste with a button that copies them; null without lines. */
+function pasteBlock(title, text) {
+  if (!text) return null;
+  const lines = element("pre", { tabindex: 0, "aria-label": title });
+  lines.textContent = text.split("\n").map(plain).join("\n");
+  const button = element("button", { type: "button", onclick: () => copy(lines, button) }, "Copy");
+  return element("div", { class: "block" },
+    element("div", { class: "bar" }, element("span", { class: "muted" }, title), button), lines);
+}
+
+/** Copy the text, or select it where the browser forbids the clipboard. */
+async function copy(lines, button) {
+  try {
+    await navigator.clipboard.writeText(lines.textContent);
+    button.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(lines);
+    button.textContent = "Selected: press Ctrl C";
+  }
+}

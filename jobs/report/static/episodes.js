@@ -1,0 +1,116 @@
+// Episodes: the root causes of rebalances, in the headline and above the lanes.
+
+const KIND_WORDS = {
+  group_start: "group started", rolling_deployment: "rolling deployment", restart: "restart",
+  whole_group_restart: "restart of the whole group", shutdown: "shutdown",
+  scale_out: "scale out", scale_in: "scale in", process_lost: "process killed or lost",
+  host_lost: "host lost", process_frozen: "process frozen or cut off", slow_poll: "slow poll",
+  flapping_member: "flapping member", instance_id_conflict: "conflict of instance ids",
+  topic_change: "topic change", configuration_change: "configuration change",
+  coordinator_failover: "coordinator failover", unknown: "root cause unknown",
+};
+const KIND_FAMILY = {
+  group_start: "joining", scale_out: "joining", rolling_deployment: "leaving", restart: "leaving",
+  whole_group_restart: "leaving", shutdown: "leaving", scale_in: "leaving",
+  process_lost: "failing", host_lost: "failing", process_frozen: "failing", slow_poll: "failing",
+  flapping_member: "failing", instance_id_conflict: "failing", topic_change: "changing",
+  configuration_change: "changing", coordinator_failover: "changing",
+};
+const FIRST_EPISODES = 20;
+const listed = page.episodes ? objects(page.episodes.listed) : [];
+const kinds = page.episodes ? objects(page.episodes.kinds) : [];
+const kindsOfGroups = new Map(page.episodes ? page.episodes.of_groups : []);
+
+function kindWords(kind) {
+  return KIND_WORDS[kind] || kind;
+}
+
+/** "2 × slow poll, scale out": the kinds of a group's episodes, the costliest first. */
+function kindsText(group) {
+  return (kindsOfGroups.get(group) || [])
+    .map(({ kind, episodes }) => (episodes > 1 ? `${episodes} × ${kindWords(kind)}` : kindWords(kind)))
+    .join(", ");
+}
+
+/** A link to a time of a group, with a margin around it; times in ms since the epoch. */
+function timeLink(group, from, to, text) {
+  const margin = Math.max((to - from) * 0.15, 1000);
+  const href = addressOf({ group, from: Math.floor(from - margin), to: Math.ceil(to + margin) });
+  return element("a", { href, onclick: () => setTimeout(scrollToTimeline) }, text);
+}
+
+function drawHeadline() {
+  byId("episodes").replaceChildren(...kinds.map(kindItem));
+  byId("episodes-part").hidden = !kinds.length;
+}
+
+/** One kind: its only episode, or its figures above the list of its episodes. */
+function kindItem(row) {
+  const mine = listed.filter((each) => each.kind === row.kind);
+  const swatch = element("span", { class: "swatch" });
+  swatch.style.background = `var(--${KIND_FAMILY[row.kind] || "other"})`;
+  if (row.episodes === 1 && mine.length === 1) {
+    return element("li", {}, swatch, element("span", {}, ...episodeText(mine[0])));
+  }
+  const box = element("details", {}, element("summary", {}, element("strong", {}, kindWords(row.kind)), `: ${kindFigures(row)}`));
+  const list = element("ul", {});
+  box.append(list);
+  box.addEventListener("toggle", () => {
+    if (!list.children.length) list.append(...episodeItems(mine, row.episodes));
+  });
+  return element("li", {}, swatch, box);
+}
+
+function kindFigures(row) {
+  const where = totals.groups > 1 ? ` in ${many(row.groups, "group")}` : "";
+  return [
+    `${many(row.episodes, "episode")}${where}, ${many(row.processes, "process", "processes")}`,
+    many(row.rebalances, "rebalance"),
+    row.not_stable_ms === null ? "" : `${duration(row.not_stable_ms)} not stable`,
+    partitionSeconds(row.unowned_partition_ms),
+  ].filter(Boolean).join(", ");
+}
+
+function partitionSeconds(ms) {
+  return many(Math.round(ms / 1000), "partition-second");
+}
+
+function episodeItems(mine, count) {
+  const items = mine.slice(0, FIRST_EPISODES).map((each) => element("li", {}, ...episodeText(each)));
+  const left = count - items.length;
+  if (left) items.push(element("li", { class: "muted" }, `${many(left, "more episode")} of this kind with less partition downtime: in the timelines of their groups.`));
+  return items;
+}
+
+/** "billing-3 00:47:10: rolling deployment of 6 processes: ...", the time as a link. */
+function episodeText(each) {
+  const text = `${each.group_id}, ${clock(each.from_ms, hasDays)}`;
+  return [timeLink(each.group_id, each.from_ms, each.to_ms, text), `: ${each.summary}`];
+}
+
+/** All episodes of the shown group as text; a link zooms to each. */
+function drawGroupEpisodes() {
+  const { episodes, base_ms: base } = state.timeline;
+  const box = byId("group-episodes");
+  box.hidden = !episodes.length;
+  const items = episodes.map((each) => element("li", {},
+    timeLink(shownGroup(), base + each.from_ms, base + each.to_ms, clock(base + each.from_ms, hasDays)),
+    `: ${each.summary}`));
+  box.replaceChildren(element("summary", {}, many(episodes.length, "episode")), element("ul", {}, ...items));
+}
+
+function episodeLines(each, base) {
+  const names = each.processes.slice(0, 8).join(", ");
+  const more = each.processes.length > 8 ? ` and ${each.processes.length - 8} more` : "";
+  return [
+    each.summary,
+    `${clock(base + each.from_ms)} to ${clock(base + each.to_ms)}, ${duration(each.to_ms - each.from_ms)}`,
+    names ? `${names}${more}` : "",
+    `evidence: ${each.evidence}; confidence ${percent(each.confidence)}`,
+  ].filter(Boolean);
+}
+
+function seeEpisode(each) {
+  const margin = Math.max((each.to_ms - each.from_ms) * 0.15, 1000);
+  see(each.from_ms - margin, each.to_ms + margin);
+}

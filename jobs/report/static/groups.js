@@ -1,0 +1,222 @@
+// The groups: a table to search and sort, in which groups that look alike are folded.
+
+const FOLD_FROM = 30; // groups
+const UNFOLDED = 20; // as many matches of a search are not folded
+const MORE_ROWS = 100;
+const GROUP_COLUMNS = [
+  { name: "group_id", title: "Group", cell: groupCell },
+  { name: "rebalances", title: "Rebalances", text: rebalancesText },
+  { name: "trend", title: "When", cell: (row) => sparkline(row.members), unsorted: true },
+  { name: "not_stable_ms", title: "Not Stable", cell: notStableCell },
+  { name: "why", title: page.episodes ? "Episodes" : "Most frequent cause", cell: (row) => row.why || "–", kind: "wide" },
+  { name: "unavailable_ms", title: "Partition downtime", text: (row) => downtime(row.unavailable_ms) },
+  { name: "share", title: "Share of time", text: (row) => percent(row.share) },
+  { name: "longest_ms", title: "Longest", text: (row) => duration(row.longest_ms) },
+  { name: "p50_ms", title: "Median", text: (row) => duration(row.p50_ms) },
+  { name: "partitions_moved", title: "Moved (forced)", text: movedText },
+  { name: "protocol", title: "Assignor", cell: (row) => row.protocol || "–", kind: "wrap" },
+];
+const groupOrder = { name: "not_stable_ms", down: true };
+const unfolded = new Set(); // keys of folds that the reader opened
+let groupsShown = MORE_ROWS;
+let longestBar = 1;
+
+for (const group of groups) {
+  group.members = [group.group_id];
+  group.share = (group.not_stable_ms || 0) / Math.max(group.with_members_ms, 1);
+  group.why = page.episodes ? kindsText(group.group_id) : mainReason(group.group_id);
+  group.text = `${group.group_id} ${group.why} ${group.protocol}`.toLowerCase();
+}
+
+function startGroups() {
+  byId("fold").checked = groups.length >= FOLD_FROM;
+  byId("fold-part").hidden = groups.length < 2;
+  byId("fold").addEventListener("change", drawGroups);
+  byId("groups-filter").addEventListener("input", () => {
+    groupsShown = MORE_ROWS;
+    drawGroups();
+  });
+  byId("more-groups").addEventListener("click", () => {
+    groupsShown += 5 * MORE_ROWS;
+    drawGroups();
+  });
+  drawGroups();
+}
+
+function movedText(row) {
+  if (row.partitions_moved === null) return "–";
+  return `${counted(row.partitions_moved)} (${counted(row.moves_forced)})`;
+}
+
+function rebalancesText(row) {
+  const aborted = row.aborted_rebalances ? `, ${counted(row.aborted_rebalances)} aborted` : "";
+  return `${counted(row.rebalances)}${aborted}`;
+}
+
+/** The kinds of a group's episodes, or its most frequent cause. */
+function story(group) {
+  if (!page.episodes) return (causesByGroup.get(group.group_id) || [{}])[0].cause;
+  return (kindsOfGroups.get(group.group_id) || []).map(({ kind }) => kind).sort().join();
+}
+
+/** Groups look alike that differ in the digits of their names only, with the same assignor, the same
+ * kinds of episodes, and partition downtime of one order of magnitude. */
+function likeness(group) {
+  const size = Math.round(Math.log10((group.unavailable_ms || 0) / 1000 + 1));
+  return JSON.stringify([namePattern(group.group_id), group.protocol, story(group), size]);
+}
+
+function namePattern(name) {
+  return name.replace(/\d+/g, "*");
+}
+
+/** Groups that look alike as one row each, at the place of their first group. */
+function foldedGroups(rows) {
+  const alike = new Map();
+  for (const row of rows) {
+    const key = likeness(row);
+    if (!alike.has(key)) alike.set(key, []);
+    alike.get(key).push(row);
+  }
+  return [...alike].map(([key, members]) => (members.length === 1 ? members[0] : foldOf(key, members)));
+}
+
+/** One row for several groups: sums; of durations the longest, and the median of the medians. */
+function foldOf(key, members) {
+  const total = (name) => sum(members, name);
+  const medians = members.map((row) => row.p50_ms).sort(compare);
+  return {
+    key, folded: members, members: members.map((row) => row.group_id),
+    group_id: namePattern(members[0].group_id), why: kindsOfFold(members), protocol: members[0].protocol,
+    rebalances: total("rebalances"), not_stable_ms: total("not_stable_ms"),
+    unavailable_ms: total("unavailable_ms"), aborted_rebalances: total("aborted_rebalances"),
+    partitions_moved: total("partitions_moved"), moves_forced: total("moves_forced"),
+    longest_ms: Math.max(...members.map((row) => row.longest_ms || 0)),
+    p50_ms: medians[medians.length >> 1],
+    share: total("not_stable_ms") / Math.max(total("with_members_ms"), 1),
+    is_partly_unlogged: members.some((row) => row.is_partly_unlogged),
+  };
+}
+
+function kindsOfFold(members) {
+  if (!page.episodes) return members[0].why;
+  const counts = new Map();
+  for (const row of members) {
+    for (const { kind, episodes } of kindsOfGroups.get(row.group_id) || []) {
+      counts.set(kind, (counts.get(kind) || 0) + episodes);
+    }
+  }
+  return [...counts].map(([kind, count]) => `${counted(count)} × ${kindWords(kind)}`).join(", ");
+}
+
+/** A link to the group's timeline; for a fold, a button that shows its groups. */
+function groupCell(row) {
+  if (row.folded) {
+    const isOpen = unfolded.has(row.key);
+    const turn = () => {
+      if (isOpen) unfolded.delete(row.key);
+      else unfolded.add(row.key);
+      drawGroups();
+    };
+    const text = `${isOpen ? "▾" : "▸"} ${row.group_id}: ${many(row.folded.length, "group")}`;
+    return element("button", { type: "button", class: "name", "aria-expanded": `${isOpen}`,
+      title: plain(row.group_id), onclick: turn }, text);
+  }
+  const title = plain(row.group_id);
+  if (!hasTimeline(row.group_id)) return element("span", { title }, row.group_id);
+  const link = groupLink(row.group_id);
+  link.className = row.inFold ? "name inside" : "name";
+  link.title = title;
+  return link;
+}
+
+function notStableCell(row) {
+  const meter = element("span", { class: "meter" });
+  meter.style.width = `${Math.max(1, Math.round((70 * (row.not_stable_ms || 0)) / longestBar))}px`;
+  const least = row.is_partly_unlogged ? "≥ " : "";
+  return element("span", {}, `${least}${duration(row.not_stable_ms)}`, meter);
+}
+
+function sorted(rows) {
+  rows.sort((a, b) => compare(a[groupOrder.name], b[groupOrder.name]));
+  return groupOrder.down ? rows.reverse() : rows;
+}
+
+/** The rows in order: groups and folds, and below an opened fold its groups. */
+function groupRows(matching) {
+  const isFolded = byId("fold").checked && matching.length > UNFOLDED;
+  const rows = sorted(isFolded ? foldedGroups(matching) : [...matching]);
+  return rows.flatMap((row) => (row.folded && unfolded.has(row.key)
+    ? [row, ...sorted([...row.folded]).map((each) => ({ ...each, inFold: true }))] : [row]));
+}
+
+function drawGroups() {
+  const words = byId("groups-filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const matching = groups.filter((row) => words.every((word) => row.text.includes(word)));
+  const rows = groupRows(matching);
+  longestBar = Math.max(1, ...rows.map((row) => row.not_stable_ms || 0));
+  const head = element("tr", {}, ...GROUP_COLUMNS.map(groupHead));
+  const body = rows.slice(0, groupsShown).map((row) => {
+    const selected = row.group_id === shownGroup() && !row.folded ? "selected" : null;
+    return element("tr", { class: selected }, ...GROUP_COLUMNS.map((column) => groupData(column, row)));
+  });
+  byId("groups").replaceChildren(element("thead", {}, head), element("tbody", {}, ...body));
+  byId("groups-count").textContent = words.length
+    ? `${counted(matching.length)} of ${many(groups.length, "group")}` : many(groups.length, "group");
+  byId("more-groups").hidden = rows.length <= groupsShown;
+  byId("more-groups").textContent = `Show ${counted(Math.min(rows.length - groupsShown, 5 * MORE_ROWS))} more`;
+}
+
+function compare(a, b) {
+  if (typeof a === "string" || typeof b === "string") {
+    return String(a || "").localeCompare(String(b || ""), "en", { numeric: true });
+  }
+  return (a ?? -1) - (b ?? -1);
+}
+
+function groupHead(column) {
+  if (column.unsorted) return element("th", { scope: "col" }, column.title);
+  const sorted = groupOrder.name === column.name ? (groupOrder.down ? "descending" : "ascending") : "none";
+  const sort = () => {
+    groupOrder.down = groupOrder.name === column.name ? !groupOrder.down : true;
+    groupOrder.name = column.name;
+    drawGroups();
+    const again = byId("groups").querySelector(`th[data-name="${column.name}"] button`);
+    if (again) again.focus();
+  };
+  return element("th", { scope: "col", "aria-sort": sorted, "data-name": column.name },
+    element("button", { type: "button", onclick: sort }, column.title));
+}
+
+function groupData(column, row) {
+  if (column.name === "group_id") return element("th", { scope: "row" }, column.cell(row));
+  if (column.cell) return element("td", { class: column.kind || null }, column.cell(row));
+  const text = column.text ? column.text(row) : counted(row[column.name] || 0);
+  return element("td", { class: "number" }, text);
+}
+
+/** Rebalances of these groups per part of the time, as small bars. */
+function sparkline(members) {
+  const { parts, counts } = sparks;
+  const heights = new Array(parts).fill(0);
+  for (const group of members) {
+    for (const [part, count] of counts[group] || []) heights[Math.min(part, parts - 1)] += count;
+  }
+  const most = Math.max(1, ...heights);
+  const space = "http://www.w3.org/2000/svg";
+  const picture = document.createElementNS(space, "svg");
+  for (const [name, value] of Object.entries({
+    class: "spark", width: 90, height: 18, role: "img",
+    "aria-label": `rebalances over time; at most ${most} in one of ${parts} parts`,
+  })) picture.setAttribute(name, value);
+  heights.forEach((count, at) => {
+    if (!count) return;
+    const height = Math.max(2, (16 * count) / most);
+    const bar = document.createElementNS(space, "rect");
+    for (const [name, value] of Object.entries({
+      x: at * 3, y: 18 - height, width: 2.4, height, fill: "var(--muted)",
+    })) bar.setAttribute(name, value);
+    picture.append(bar);
+  });
+  return picture;
+}

@@ -1,0 +1,108 @@
+"""Episodes and advice in the data of a report."""
+
+import pytest
+
+from jobs.report.data import overview, timelines
+from jobs.report.lake import ReportLake
+from jobs.report.timeline import objects
+from jobs.report.window import ReportWindow
+from tests.jobs.report.planted import advised, episode, events, generation, tables
+
+pytestmark = pytest.mark.slow
+
+TWO_GROUPS = (
+    generation(1, 1000, 3000, 3100, 20_000, group_id="billing"),
+    generation(2, 20_000, 22_000, 22_100, None, group_id="billing"),
+    generation(1, 5000, 9000, 9100, None, group_id="audit"),
+)
+LAKE = tables(
+    *TWO_GROUPS,
+    timeline=events(1000, 30_000, group_id="billing"),
+    episodes=[
+        episode(1, "group_start", 1000, 3100, group_id="billing"),
+        episode(2, "slow_poll", 15_000, 22_100, group_id="billing", first_generation=2),
+        episode(1, "slow_poll", 5000, 9100, group_id="audit", unowned_partition_ms=7000),
+        episode(2, "scale_in", 9000, 9100, group_id="audit", unowned_partition_ms=0),
+    ],
+    advice=[
+        advised("billing", "static: 1 rebalance less", client_properties="group.instance.id=NAME"),
+        advised("audit", "nothing to gain", setting=None, saved_unavailable_partition_ms=0),
+    ],
+)
+
+
+@pytest.fixture(scope="module")
+def root(plant, tmp_path_factory):
+    return plant(tmp_path_factory.mktemp("episodes"), LAKE)
+
+
+def page_of(root, *, group_id=None, within=None):
+    lake = ReportLake(root, "c", group_id, within or ReportWindow())
+    data = overview(lake, "c")
+    return data, {timeline["group"]: timeline for timeline in timelines(lake, data)}
+
+
+def test_episodes_are_listed_by_partition_downtime_without_starts(root):
+    data, _ = page_of(root)
+
+    listed = objects(data["episodes"]["listed"])
+    assert [(e["group_id"], e["kind"], e["from_ms"], e["to_ms"]) for e in listed] == [
+        ("audit", "slow_poll", 5000, 9100),
+        ("billing", "slow_poll", 15_000, 22_100),
+        ("audit", "scale_in", 9000, 9100),
+    ]
+
+
+def test_kinds_have_the_sums_of_their_episodes(root):
+    data, _ = page_of(root)
+
+    assert data["episodes"]["kinds"]["rows"] == [
+        ["slow_poll", 2, 2, 2, 2, 4000, 11_000, 4],
+        ["scale_in", 1, 1, 1, 1, 2000, 0, 2],
+    ]
+
+
+def test_each_group_has_its_kinds(root):
+    data, _ = page_of(root)
+
+    one = {"episodes": 1}
+    assert data["episodes"]["of_groups"] == [
+        ["audit", [{"kind": "slow_poll"} | one, {"kind": "scale_in"} | one]],
+        ["billing", [{"kind": "slow_poll"} | one]],
+    ]
+
+
+def test_a_timeline_has_its_episodes_since_its_start(root):
+    _, of_group = page_of(root)
+
+    rows = objects(of_group["billing"]["episodes"])
+    assert [(e["kind"], e["from_ms"], e["to_ms"]) for e in rows] == [
+        ("group_start", 0, 2100),
+        ("slow_poll", 14_000, 21_100),
+    ]
+
+
+def test_a_window_leaves_out_other_episodes(root):
+    data, of_group = page_of(root, group_id="billing", within=ReportWindow(16_000, 30_000))
+
+    assert [e["kind"] for e in objects(data["episodes"]["listed"])] == ["slow_poll"]
+    assert [e["kind"] for e in objects(of_group["billing"]["episodes"])] == ["slow_poll"]
+
+
+def test_advice_with_a_setting_comes_first_and_each_group_has_its_own(root):
+    data, of_group = page_of(root)
+
+    assert [a["sentence"] for a in objects(data["advice"])] == [
+        "static: 1 rebalance less",
+        "nothing to gain",
+    ]
+    (of_billing,) = objects(of_group["billing"]["advice"])
+    assert of_billing["client_properties"] == "group.instance.id=NAME"
+
+
+def test_a_lake_of_an_older_version_has_no_episodes(plant, tmp_path):
+    root = plant(tmp_path, tables(*TWO_GROUPS, timeline=events(1000, 30_000, group_id="billing")))
+
+    data, of_group = page_of(root)
+
+    assert (data["episodes"], of_group["billing"]["episodes"]) == (None, None)
