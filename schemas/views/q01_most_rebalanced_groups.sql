@@ -1,4 +1,4 @@
--- q01_most_rebalanced_groups: the groups that rebalanced most: how often, and which share of the time they were not Stable.
+-- q01_most_rebalanced_groups: the groups that rebalanced most: how often, why, and which share of the time they were not Stable.
 SELECT
     s.cluster_id,                   -- cluster
     s.group_id,                     -- consumer group
@@ -14,7 +14,27 @@ SELECT
     SUM(CASE WHEN s.start_time > o.last_time - INTERVAL '1' DAY THEN s.total_ms END) AS not_stable_last_day_ms, -- ms in rebalances that began in these 24 hours
     SUM(CASE WHEN s.start_time > o.last_time - INTERVAL '7' DAY THEN s.total_ms END) AS not_stable_last_week_ms, -- ms in rebalances that began in these 7 days
     MIN(s.start_time) AS first_seen, -- start of the first generation
-    MAX(s.running_time) AS last_seen -- end of the last rebalance
+    MAX(s.running_time) AS last_seen, -- end of the last rebalance
+    MAX(e.episodes) AS episodes,    -- root causes of these rebalances, starts and shutdowns of the group included
+    MAX(e.costliest) AS costliest_episode -- the episode with the most partition downtime, in one sentence; starts and shutdowns of the group left out
 FROM generation_spans s
 LEFT JOIN observed_spans o ON o.cluster_id = s.cluster_id
+LEFT JOIN (
+    SELECT
+        cluster_id, group_id, COUNT(*) AS episodes,
+        MAX(CASE WHEN place = 1 AND is_incident THEN summary END) AS costliest
+    FROM (
+        SELECT
+            *,
+            kind NOT IN ('group_start', 'shutdown') AS is_incident,
+            ROW_NUMBER() OVER (
+                PARTITION BY cluster_id, group_id
+                ORDER BY
+                    CASE WHEN kind IN ('group_start', 'shutdown') THEN 1 ELSE 0 END,
+                    unowned_partition_ms DESC, rebalances DESC, from_time, episode
+            ) AS place
+        FROM episodes
+    ) AS ranked
+    GROUP BY cluster_id, group_id
+) AS e ON e.cluster_id = s.cluster_id AND e.group_id = s.group_id
 GROUP BY s.cluster_id, s.group_id

@@ -93,6 +93,65 @@ def test_time_without_members_is_not_in_the_share(ask):
     assert rows == [(3, 2, 4000, 9000 + 1000 + 10_000, 20.0)]
 
 
+def episode(number, kind, summary, unowned_ms, *, processes=("a",), group="g", **more):
+    return {
+        "group_id": group,
+        "incarnation": 1,
+        "activity_time": 0,
+        "episode": number,
+        "kind": kind,
+        "from_time": number * 1000,
+        "to_time": number * 1000 + 500,
+        "processes": list(processes),
+        "hosts": [],
+        "first_generation": number,
+        "last_generation": number,
+        "generations": [number],
+        "rebalances": 1,
+        "not_stable_ms": 2400,
+        "unowned_partition_ms": unowned_ms,
+        "summary": summary,
+        "evidence": "log",
+        "confidence": 0.9,
+        "activity_last_generation": 9,
+    } | more
+
+
+EPISODES = [
+    episode(1, "group_start", "starts", 900_000),
+    episode(2, "process_lost", "a killed", 5_000, partitions_moved=2),
+    episode(3, "process_lost", "b and c lost", 70_000, processes="bc", confidence=0.7),
+    episode(4, "slow_poll", "a is slow", 6_000),
+    episode(1, "slow_poll", "another group", 1, group="h", not_stable_ms=None),
+]
+
+
+def test_episodes_of_one_kind_are_one_sentence(ask):
+    rows = ask(
+        {"episodes": EPISODES},
+        "SELECT group_id, kind, episodes, processes, unowned_partition_ms, confidence, text "
+        "FROM q01_episodes ORDER BY group_id, kind",
+    )
+
+    assert rows == [
+        ("g", "group_start", 1, 1, 900_000, 0.9, "starts"),
+        (
+            "g", "process_lost", 2, 3, 75_000, 0.7,
+            "3 processes killed or lost: 2 rebalances, 5 s not stable, 75 partition-seconds",
+        ),
+        ("g", "slow_poll", 1, 1, 6_000, 0.9, "a is slow"),
+        ("h", "slow_poll", 1, 1, 1, 0.9, "another group"),
+    ]  # fmt: skip
+
+
+def test_the_costliest_episode_of_a_group_is_no_start_of_it(ask):
+    tables = history(generation(1, 0, 100)) | {"episodes": EPISODES}
+
+    rows = ask(tables, "SELECT episodes, costliest_episode FROM q01_most_rebalanced_groups")
+
+    assert rows == [(4, "b and c lost")]
+
+
 def test_the_last_day_and_week_end_with_the_last_time_in_the_lake(ask):
     tables = history(
         generation(1, 0, 100),
