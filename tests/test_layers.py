@@ -14,7 +14,7 @@ THIRD_PARTY = {
 }  # fmt: skip
 MAY_IMPORT = {
     "schemas": {"schemas"},
-    "coordinator_core": {"coordinator_core", "schemas"},
+    "coordinator_core": {"coordinator_core", "schemas", "re2", "xxhash"},
     "jobs": {"jobs", "coordinator_core", "schemas", *THIRD_PARTY},
 }
 IMPURE = {

@@ -83,3 +83,8 @@ def unload(turn: Turn, partition: int | None) -> None:
             turn.modern_event("UNLOADED", modern.group_id)
             turn.era.cancel_timers[modern.group_type](turn, modern)
             del turn.modern[modern.group_id]
+    for group_id in list(turn.kept_offsets):
+        if partition is None or turn.partition_of(group_id) == partition:
+            del turn.kept_offsets[group_id]
+    if partition is None and turn.era.modern is not None:
+        turn.version_with_new_topics = turn.image.version  # what loads next takes all for new

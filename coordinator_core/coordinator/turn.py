@@ -351,6 +351,7 @@ class Turn:
     def remove_modern(self, group: ModernGroup) -> None:
         """Remove a group while the tombstone of its last record is replayed."""
         self._drop_modern(group.group_id)
+        self.keep_offsets(group.group_id, group.offsets)
         self.reverts.append(lambda: self.modern.__setitem__(group.group_id, group))
 
     def _drop_modern(self, group_id: str) -> None:

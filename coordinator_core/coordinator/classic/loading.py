@@ -19,13 +19,18 @@ _NO_TIME = -1
 def apply_group(turn: Turn, group_id: str, value: Mapping[str, Any] | None) -> None:
     """Replace the group by the one that the record's value holds; None removes it."""
     previous = turn.groups.get(group_id)
+    if value is None and previous is None:
+        return
+    offsets = turn.offsets_for(group_id)
     if previous is not None:
         turn.remove_group(previous)
     if value is None:
+        if turn.era.modern is not None:  # a group of another type may follow, with the offsets
+            turn.keep_offsets(group_id, offsets)
         return
+    turn.modern.pop(group_id, None)
     group = turn.new_group(group_id)
-    if previous is not None:
-        group.offsets = previous.offsets
+    group.offsets = offsets
     group.generation = value["generation"]
     group.protocol_type = value["protocol_type"] or None
     group.protocol = value["protocol"]
