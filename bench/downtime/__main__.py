@@ -1,0 +1,106 @@
+"""Partition downtime in ownership_gaps compared with the callbacks of real clients.
+
+    python -m bench.downtime [--incidents FOLDER]
+
+truth.json has the time in which no process owned a partition by its own callbacks, counted during
+the run of a script (the period `window`).  FOLDER has one folder per script and broker version;
+default: the archives of tests/data/twins.  Groups of the consumer protocol are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from jobs.command_line.config import load_config
+from jobs.lake.sql import query
+from jobs.nightly import NightlyOptions, nightly
+from jobs.what_if.downtime import downtime_within
+
+TWINS = Path(__file__).parents[2] / "tests" / "data" / "twins"
+# The broker of each run: its segments, its log, its truth.
+BROKERS = (
+    ("segments", "server.log", "truth.json"),
+    ("segments-delay", "server-delay.log", "truth.json"),
+    ("play2/segments", "play2/server.log", "play2/truth.json"),
+)
+NEW_PROTOCOL = "consumer"
+# Within a tenth, or 5 partition-seconds.
+SHARE, LEAST_MS = 0.1, 5000
+
+
+class Compared(NamedTuple):
+    incident: str
+    group: str
+    true_ms: int
+    table_ms: int
+
+    @property
+    def is_within(self) -> bool:
+        return abs(self.table_ms - self.true_ms) <= max(SHARE * self.true_ms, LEAST_MS)
+
+
+def main(
+    incidents: Annotated[Path | None, typer.Option(help="Folder of unpacked incidents.")] = None,
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        folders = sorted(incidents.glob("twins-*")) if incidents else unpacked(Path(folder))
+        rows = [row for each in folders for row in compared(each, f"{folder}/lake")]
+    print("| script and version | group | callbacks, s | ownership_gaps, s | difference |")
+    print("|---|---|---:|---:|---:|")
+    for row in rows:
+        difference = (row.table_ms - row.true_ms) / row.true_ms
+        print(
+            f"| {row.incident} | {row.group} | {row.true_ms / 1000:.1f} | {row.table_ms / 1000:.1f}"
+            f" | {difference:+.1%}{'' if row.is_within else ' !'} |"
+        )
+    print(f"\n{sum(row.is_within for row in rows)} of {len(rows)} groups within 10 % or 5 s")
+
+
+def unpacked(folder: Path) -> list[Path]:
+    """The archives whose truth has all groups of a script."""
+    folders = []
+    for archive in sorted(TWINS.glob("*.tar.gz")):
+        target = folder / archive.name.removesuffix(".tar.gz")
+        with tarfile.open(archive) as packed:
+            packed.extractall(target, filter="data")
+        folders.append(target)
+    return folders
+
+
+def compared(incident: Path, lake: str) -> Iterator[Compared]:
+    name = incident.name.removeprefix("twins-")
+    truths: dict[str, Any] = {}
+    for segments, log, truth in BROKERS:
+        if (incident / segments).is_dir():
+            cluster_id = f"{name} {segments}"
+            options = NightlyOptions(
+                lake,
+                cluster_id,
+                segments=str(incident / segments),
+                broker_log=str(incident / log),
+            )
+            nightly(options, load_config(None))
+            read = json.loads((incident / truth).read_text())
+            truths |= {
+                group: (read["t0_wall_ms"], read["window_ms"], counted["window"])
+                for group, counted in read["groups"].items()
+                if NEW_PROTOCOL not in group
+            }
+    for group, (first_ms, lasted_ms, counted) in sorted(truths.items()):
+        lasted = downtime_within(
+            "epoch_ms(from_time)", "unowned_ms", first_ms, first_ms + lasted_ms
+        )
+        sql = f"""SELECT COALESCE(SUM({lasted}), 0) FROM ownership_gaps
+            WHERE group_id = '{group}' AND STARTS_WITH(cluster_id, '{name} ')"""
+        yield Compared(name, group, counted["unowned_partition_ms"], int(query(lake, sql)[1][0][0]))
+
+
+if __name__ == "__main__":
+    typer.run(main)
