@@ -38,7 +38,10 @@ def generation_members(
 
 
 def _records(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
-    """Each record of a generation, with the members of the previous and of the next record."""
+    """Each record of a generation, with the ids of members that the previous record does not have
+    (``new_ids``) or the next one does not have (``gone_ids``), each null without that record, and
+    with the instance ids that the previous record has, too (``same_instances``).
+    """
     placed = timeline.where(
         F.col("event").isin(*RECORDS) & F.col("event_generation").isNotNull()
     ).select(*RECORD_KEY, "incarnation", "seq")
@@ -50,6 +53,7 @@ def _records(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
         "leader",
         members_with(*MEMBER_FIELDS).alias("members"),
     )
+    ids, instances = F.col("members.member_id"), F.col("members.instance_id")
     return records.join(placed, on=RECORD_KEY, how="inner").select(
         *INCARNATION_KEY,
         "generation",
@@ -57,20 +61,20 @@ def _records(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
         "seq",
         "leader",
         "members",
-        F.lag("members.member_id").over(incarnation).alias("previous_ids"),
-        F.lag("members.instance_id").over(incarnation).alias("previous_instances"),
-        F.lead("members.member_id").over(incarnation).alias("next_ids"),
+        # Differences are short: each of the members' rows gets a copy.
+        F.array_except(ids, F.lag(ids).over(incarnation)).alias("new_ids"),
+        F.array_intersect(instances, F.lag(instances).over(incarnation)).alias("same_instances"),
+        F.array_except(ids, F.lead(ids).over(incarnation)).alias("gone_ids"),
     )
 
 
 def _members(records: DataFrame) -> DataFrame:
     each = records.withColumn("member", F.explode("members"))
     member_id, instance_id = F.col("member.member_id"), F.col("member.instance_id")
-    was_member = F.coalesce(F.array_contains("previous_ids", member_id), F.lit(False))
+    was_member = F.coalesce(~F.array_contains("new_ids", member_id), F.lit(False))
     had_instance = instance_id.isNotNull() & F.coalesce(
-        F.array_contains("previous_instances", instance_id), F.lit(False)
+        F.array_contains("same_instances", instance_id), F.lit(False)
     )
-    stays = F.array_contains("next_ids", member_id)
     return each.select(
         *INCARNATION_KEY,
         "generation",
@@ -82,7 +86,7 @@ def _members(records: DataFrame) -> DataFrame:
         .when(had_instance, "replaced")
         .otherwise("joined")
         .alias("change"),
-        (~F.coalesce(stays, F.lit(True))).alias("gone"),
+        F.coalesce(F.array_contains("gone_ids", member_id), F.lit(False)).alias("gone"),
     )
 
 
@@ -138,20 +142,18 @@ def _one_row_per_generation(members: DataFrame) -> DataFrame:
     in_order = Window.partitionBy(*MEMBER_KEY).orderBy("generation", "seq")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     is_first = ~F.lag("generation").over(in_order).eqNullSafe(F.col("generation"))
+
+    def of_first(column: str) -> Column:
+        first = F.when(F.col("is_first"), F.col(column))
+        return F.last(first, ignorenulls=True).over(so_far)
+
     return (
         members.withColumn("is_first", is_first)
-        .withColumn("first", F.when(F.col("is_first"), F.struct("change", "event_date")))
-        .withColumn("first", F.last("first", ignorenulls=True).over(so_far))
+        .withColumns({name: of_first(name) for name in ("change", "event_date")})
         .withColumn("next_generation", F.lead("generation").over(in_order))
         .where("NOT next_generation <=> generation")
-        .withColumns(
-            {
-                "change": F.col("first.change"),
-                "event_date": F.col("first.event_date"),
-                "is_final": F.col("next_generation").isNull(),
-            }
-        )
-        .drop("is_first", "first", "next_generation")
+        .withColumn("is_final", F.col("next_generation").isNull())
+        .drop("is_first", "next_generation")
     )
 
 

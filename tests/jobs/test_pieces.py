@@ -17,7 +17,10 @@ NOON_MS = 1_795_262_400_000  # 2026-11-21 12:00 UTC
 
 def test_a_piece_has_all_rows_of_its_groups_and_each_group_is_in_one_piece(frame, engine):
     """With 8 rows and 4 at once, the embedded engine makes two pieces, and Spark one."""
-    rows = frame("assignments", [{"group_id": g, "generation": n} for g in GROUPS for n in (1, 2)])
+    owner = {"topic": "t", "partition": 0, "member_id": "m-1", "process": "m"}
+    rows = frame(
+        "assignments", [owner | {"group_id": g, "generation": n} for g in GROUPS for n in (1, 2)]
+    )
 
     def derived(cut):
         own = cut(rows).groupBy("group_id").count()
