@@ -15,6 +15,9 @@ from coordinator_core.lives.processes import RESTART_MS
 AT_ONCE_MS = 5_000
 # Processes that leave with pauses of at most this are shut down together.
 SHUTDOWN_GAP_MS = 15_000
+# A process is flapping if it departs FLAPS times, each time within RESTART_MS of its return; or if
+# it departs more often, with pauses of at most this.
+FLAPPING_GAP_MS = 10 * 60_000
 # Processes that start, or stop for good, with pauses of at most this are scaled together.
 SCALING_GAP_MS = 60_000
 
@@ -208,30 +211,35 @@ def _deployed_at_least(deployed: Sequence[Change], scene: Scene) -> int:
     return size // 2 + 1 if is_logged else size
 
 
-def _flapping(scene: Scene) -> Iterator[Draft]:
-    """Processes that depart three times, each time soon after they were back."""
-    together: list[list[Change]] = []
-    for whats in ({What.RESTARTED, What.KILLED, What.EXPIRED}, {What.SLOW_POLL}):
-        for series in sorted(_flaps(scene.of(*whats)), key=lambda each: each[0].from_ms):
-            last = together[-1] if together else []
-            if last and series[0].from_ms <= max(each.to_ms for each in last):
-                last += series
-            else:
-                together.append(series)
-    for series in together:
-        yield Draft(Kind.FLAPPING_MEMBER, series, 0.9)
+def _flapping(times: int, gap_ms: int) -> Rule:
+    """Processes that depart ``times`` times or more, each time this soon after they were back."""
+
+    def rule(scene: Scene) -> Iterator[Draft]:
+        together: list[list[Change]] = []
+        for whats in ({What.RESTARTED, What.KILLED, What.EXPIRED}, {What.SLOW_POLL}):
+            flaps = _flaps(scene.of(*whats), times, gap_ms)
+            for series in sorted(flaps, key=lambda each: each[0].from_ms):
+                last = together[-1] if together else []
+                if last and series[0].from_ms <= max(each.to_ms for each in last):
+                    last += series
+                else:
+                    together.append(series)
+        for series in together:
+            yield Draft(Kind.FLAPPING_MEMBER, series, 0.9)
+
+    return rule
 
 
-def _flaps(changes: Iterable[Change]) -> Iterator[list[Change]]:
+def _flaps(changes: Iterable[Change], times: int, gap_ms: int) -> Iterator[list[Change]]:
     by_process: dict[str, list[Change]] = {}
     for each in changes:
         if each.departure is not None:  # the restart of a static member costs no rebalance
             by_process.setdefault(each.process, []).append(each)
     for same in by_process.values():
         for series in _series(
-            same, RESTART_MS, when=lambda each: each.since_ms, until=lambda each: each.to_ms
+            same, gap_ms, when=lambda each: each.since_ms, until=lambda each: each.to_ms
         ):
-            if len(series) >= FLAPS:
+            if len(series) >= times:
                 yield series
 
 
@@ -300,7 +308,8 @@ RULES: Sequence[Rule] = (
     _all_at_once,
     _frozen,
     _rolling_deployment,
-    _flapping,
+    _flapping(FLAPS, RESTART_MS),
+    _flapping(FLAPS + 1, FLAPPING_GAP_MS),
     _lost,
     _each(What.SLOW_POLL, Kind.SLOW_POLL),
     _restarts,

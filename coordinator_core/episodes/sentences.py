@@ -102,6 +102,8 @@ def _slow_poll(episode: Episode) -> str:
 
 def _flapping(episode: Episode) -> str:
     verb = "departs" if len(episode.processes) == 1 else "depart"
+    if all(each.what is What.SLOW_POLL for each in episode.changes):
+        verb = "exceeded max.poll.interval.ms"
     return f"flapping: {_processes(episode.processes)} {verb} {len(episode.changes)} times"
 
 

@@ -199,6 +199,34 @@ CASES = {
         [*restart(2, 0, "a"), *restart(4, 30, "a", life=2), *restart(6, 60, "a", life=3)],
         ["flapping_member a [2, 3, 4, 5, 6, 7]"],
     ),
+    "one that departs three times with longer pauses is lost each time": (
+        [
+            row
+            for n in (1, 2, 3)
+            for row in [
+                (rebalance(2 * n, 300 * n), expires(2 * n, 300 * n, f"a{n}")),
+                (
+                    rebalance(2 * n + 1, 300 * n + 20),
+                    joins(2 * n + 1, 300 * n + 20, f"a{n + 1}", "return"),
+                ),
+            ]
+        ],
+        ["process_lost a [2, 3]", "process_lost a [4, 5]", "process_lost a [6, 7]"],
+    ),
+    "a fourth time makes it flapping": (
+        [
+            row
+            for n in (1, 2, 3, 4)
+            for row in [
+                (rebalance(2 * n, 300 * n), expires(2 * n, 300 * n, f"a{n}")),
+                (
+                    rebalance(2 * n + 1, 300 * n + 20),
+                    joins(2 * n + 1, 300 * n + 20, f"a{n + 1}", "return"),
+                ),
+            ]
+        ],
+        ["flapping_member a [2, 3, 4, 5, 6, 7, 8, 9]"],
+    ),
     "restarts of a static member that cost no rebalance are not flapping": (
         [
             (rebalance(1, -100),),

@@ -1,0 +1,122 @@
+"""The sentence of each kind of episode."""
+
+import pytest
+
+from coordinator_core.episodes import infer_episodes, summary
+from tests.core.episodes.test_episodes import (
+    also,
+    cause,
+    expires,
+    joins,
+    leaves,
+    rebalance,
+    replaced,
+    restart,
+)
+
+
+def slow(number, second):
+    return [
+        (
+            rebalance(2 * number, second),
+            leaves(2 * number, second, f"a{number}", "slow_poll"),
+        ),
+        (
+            rebalance(2 * number + 1, second + 5),
+            joins(2 * number + 1, second + 5, f"a{number + 1}", "return"),
+        ),
+    ]
+
+
+# rebalances and causes of one episode -> what happened
+CASES = [
+    ([(rebalance(1, 0), joins(1, 0, "a1"))], "group starts with 1 process"),
+    ([(rebalance(2, 0), joins(2, 0, "a1"))], "scale out by a"),
+    (
+        [(rebalance(2, 0), leaves(2, 0, "a1"), also(leaves(2, 1, "b1")))],
+        "scale in by 2 processes",
+    ),
+    (restart(2, 0, "a"), "a restarted"),
+    ([(None, replaced(1, 0, "a2"))], "a restarted (static members, no rebalance)"),
+    (
+        [(None, replaced(1, 0, "a2")), (None, replaced(1, 9, "a3"))],
+        "a restarted 2 times (static members, no rebalance)",
+    ),
+    (
+        [
+            (rebalance(2, 100, size=3), joins(2, 100, "new1")),
+            (rebalance(3, 102, size=3), leaves(3, 102, "a1")),
+        ],
+        "a restarted as new",
+    ),
+    (
+        [
+            (rebalance(2, 100, size=2), joins(2, 100, "new-a1")),
+            (rebalance(3, 102, size=2), leaves(3, 102, "a1")),
+            (rebalance(4, 104, size=2), joins(4, 104, "new-b1")),
+            (rebalance(5, 106, size=2), leaves(5, 106, "b1")),
+        ],
+        "rolling deployment of 2 processes under new names",
+    ),
+    (
+        [(rebalance(2, 5, until=12), joins(2, 5, "a2", "return"), also(expires(2, 12, "a1")))],
+        "a killed",
+    ),
+    ([(rebalance(2, 0), expires(2, 0, "a1"))], "session of a expired, not back"),
+    (
+        [
+            (rebalance(2, 0), expires(2, 0, "a1"), also(expires(2, 1, "b1"))),
+            (rebalance(3, 30), joins(3, 30, "a2", "return")),
+        ],
+        "sessions of 2 processes expired, some not back",
+    ),
+    (
+        [
+            (rebalance(2, 0), expires(2, 0, "a1")),
+            (rebalance(3, 7), joins(3, 7, "a2", "return", kept_state=True)),
+        ],
+        "a frozen or cut off, session expired, back 17.0 s after its last heartbeat",
+    ),
+    (slow(1, 0), "a exceeded max.poll.interval.ms"),
+    (
+        [*slow(1, 0), *slow(2, 40), *slow(3, 80)],
+        "flapping: a exceeded max.poll.interval.ms 3 times",
+    ),
+    (
+        [*restart(2, 0, "a"), *restart(4, 30, "a", 2), *restart(6, 60, "a", 3)],
+        "flapping: a departs 3 times",
+    ),
+    (
+        [(rebalance(2, 0), cause("LEADER_REJOIN", "topic_change", 2, 0, "a1"))],
+        "topics or partitions changed",
+    ),
+    ([(rebalance(9, 0),)], "root cause not in the evidence"),
+    (
+        [(rebalance(9, 0, is_first_seen=True),)],
+        "evidence begins with generation 9",
+    ),
+]
+
+
+@pytest.mark.parametrize(("evidence", "expected"), CASES, ids=[case[1] for case in CASES])
+def test_what_happened(evidence, expected):
+    rebalances = [row[0] for row in evidence if row[0] is not None]
+    (episode,) = infer_episodes(rebalances, [each for row in evidence for each in row[1:]])
+
+    happened, _ = summary(episode, 0).rsplit(": ", 1)
+    assert happened == expected
+
+
+def test_the_cost_of_an_episode():
+    stable = rebalance(2, 0, not_stable_ms=12_340, partitions_moved=1)
+    (episode,) = infer_episodes([stable], [leaves(2, 0, "a1")])
+
+    assert summary(episode, 1_234_567) == (
+        "scale in by a: 1 rebalance, 12.3 s not stable, 1,235 partition-seconds, 1 partition moved"
+    )
+
+
+def test_without_a_log_the_time_not_stable_is_unknown():
+    (episode,) = infer_episodes([rebalance(2, 0)], [leaves(2, 0, "a1")])
+
+    assert summary(episode, 0) == "scale in by a: 1 rebalance, 0.0 partition-seconds"
