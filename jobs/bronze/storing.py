@@ -21,7 +21,7 @@ from jobs.bronze.table_rows import (
 )
 from jobs.engine.embedded import is_embedded
 from jobs.engine.keeping import frame_of_batches, kept
-from jobs.lake.tables import Lake
+from jobs.lake.tables import Lake, with_neighbors
 from jobs.sources.rows import SourceRows
 
 if TYPE_CHECKING:
@@ -47,11 +47,22 @@ def stored(lake: Lake, source: SourceRows, tables: Sequence[TableRows]) -> Itera
 def _store_frame(lake: Lake, table: TableRows, rows: DataFrame) -> None:
     # Two files may have the same record or line, with the same key.
     new = table.frame(rows, lake.cluster_id).dropDuplicates(table.key)
-    if table.replaces and lake.has(table.table):
+    may_replace = table.replaces is not None and lake.has(table.table)
+    lake.insert_new(table.table, new, timed_by=table.timed_by)
+    if may_replace:
         is_other = f"NOT t.{table.replaces} <=> n.{table.replaces}"
-        lake.upsert(table.table, new, if_=is_other, timed_by=table.timed_by)
-    else:
-        lake.insert_new(table.table, new, timed_by=table.timed_by)
+        differing = _of_same_key(lake, table, new).where(is_other).select("n.*")
+        lake.upsert(table.table, differing, if_=is_other, timed_by=table.timed_by)
+
+
+def _of_same_key(lake: Lake, table: TableRows, new: DataFrame) -> DataFrame:
+    """New rows ``n`` beside stored rows ``t`` of the same key.  A merge of them all would write
+    each file that has one of the keys again, and the next jobs would take its rows for new."""
+    days = new.select("event_date").distinct().collect()
+    near = with_neighbors(row.event_date for row in days)
+    stored = lake.read(table.table).where(F.col("event_date").isin(near)).alias("t")
+    key = [F.col(f"n.{name}").eqNullSafe(F.col(f"t.{name}")) for name in table.key]
+    return new.alias("n").join(stored, on=key)
 
 
 def _stored_in_chunks(
