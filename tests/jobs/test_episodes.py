@@ -70,6 +70,7 @@ def gap(number, from_ms, to_ms, partition=0, **more):
         "from_process": "a",
         "from_generation": 1,
         "why": "left",
+        "evidence": "log",
         "estimated": False,
         **more,
     }
