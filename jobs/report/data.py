@@ -20,7 +20,7 @@ from jobs.report.timeline import GroupRows, group_rows, timeline
 Json = dict[str, Any]
 
 ROOM = 1_950_000  # bytes of data: with library and scripts, a page stays below 3 MB
-OVERVIEW_ROOM = 6_000_000  # bytes of the overview, of about 10,000 groups
+OVERVIEW_ROOM = 6_000_000  # bytes of the overview, of about 15,000 groups
 GROUP_ROOM = 20_000_000  # bytes of one group's timeline: more takes a browser seconds to read
 MOST_TIMELINES = 5000
 _SPARKS = 30  # bars of a group's sparkline

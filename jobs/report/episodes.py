@@ -20,6 +20,8 @@ _IN_WINDOW = """
         AND (scope.only_group IS NULL OR e.group_id = scope.only_group)
         AND EPOCH_MS(e.from_time) <= scope.to_ms AND EPOCH_MS(e.to_time) >= scope.from_ms"""
 
+_ANY = f"SELECT COUNT(*) {_IN_WINDOW}"
+
 _LISTED = f"""
     SELECT e.group_id, e.kind, EPOCH_MS(e.from_time) AS from_ms, EPOCH_MS(e.to_time) AS to_ms,
         e.rebalances, e.unowned_partition_ms, e.summary
@@ -65,9 +67,9 @@ _ADVICE_OF_GROUPS = _ADVICE.format("WHERE a.group_id IN $ids ORDER BY a.group_id
 
 
 def episodes(lake: ReportLake) -> Json | None:
-    """The costliest episodes, the kinds of all episodes, and the kinds per group; null without the
-    table."""
-    if "episodes" not in lake.has:
+    """The costliest episodes, the kinds of all episodes, and the kinds per group; null if there is
+    no episode, not even a start."""
+    if "episodes" not in lake.has or not lake.rows(_ANY).rows[0][0]:
         return None
     return {
         "listed": lake.rows(_LISTED).json(),

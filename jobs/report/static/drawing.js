@@ -291,7 +291,7 @@ function drawCounts(pen, most, foot, room) {
     pen.fillStyle = color("line");
     pen.fillRect(scale.left, y, scale.right - scale.left, 1);
     pen.fillStyle = color("muted");
-    if (layout.gutter) pen.fillText(counted(count), scale.left - 4, y);
+    pen.fillText(counted(count), layout.gutter ? scale.left - 4 : scale.right - 2, y);
   }
   pen.textAlign = "left";
 }

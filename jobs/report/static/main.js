@@ -24,6 +24,10 @@ function startControls() {
     findLanes();
     changed();
   });
+  byId("more-storms").addEventListener("click", () => {
+    stormsShown = storms.length;
+    drawStorms();
+  });
   byId("more").addEventListener("click", () => {
     rowsShown += 500;
     drawRebalances();
@@ -70,7 +74,6 @@ function drawLegend() {
     return element("li", {}, swatch, words);
   });
   items.push(element("li", {}, "full mark: trigger; outline: contributing cause"));
-  items.push(element("li", {}, "red line: slow poll, or process ended"));
   byId("legend").replaceChildren(...items);
   byId("family-legend").replaceChildren(...FAMILIES.map((family) => {
     const swatch = element("span", { class: "swatch" });

@@ -87,10 +87,12 @@ function groupsNote() {
 
 const STORM_COLUMNS = ["from", "group", "lasted", "rebalances", "not Stable", "main cause", "triggered by"];
 
+let stormsShown = 20;
+
 function drawStorms() {
   byId("storms-part").hidden = !storms.length;
   const head = STORM_COLUMNS.map((name) => element("th", { scope: "col" }, name));
-  const body = storms.map((storm) => {
+  const body = storms.slice(0, stormsShown).map((storm) => {
     const show = () => {
       openThen(storm.group_id, () => showTime(storm.start_ms, storm.end_ms));
     };
@@ -109,4 +111,6 @@ function drawStorms() {
   });
   byId("storms").replaceChildren(
     element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body));
+  byId("more-storms").hidden = storms.length <= stormsShown;
+  byId("more-storms").textContent = `Show all ${counted(storms.length)}`;
 }

@@ -100,6 +100,14 @@ def test_advice_with_a_setting_comes_first_and_each_group_has_its_own(root):
     assert of_billing["client_properties"] == "group.instance.id=NAME"
 
 
+def test_without_any_episode_the_page_shows_causes_instead(plant, tmp_path):
+    rows = tables(*TWO_GROUPS, timeline=events(1000, 30_000, group_id="billing"), episodes=[])
+
+    data, _ = page_of(plant(tmp_path, rows))
+
+    assert data["episodes"] is None
+
+
 def test_a_lake_of_an_older_version_has_no_episodes(plant, tmp_path):
     root = plant(tmp_path, tables(*TWO_GROUPS, timeline=events(1000, 30_000, group_id="billing")))
 
