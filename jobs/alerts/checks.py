@@ -135,7 +135,7 @@ OVER_BUDGET = """
     FROM spans s
     JOIN clock k ON k.cluster_id = s.cluster_id
     JOIN limits l ON l.group_id = s.group_id
-    WHERE l.rebalances_per_day > 0 AND s.began > k.now - INTERVAL 1 DAY
+    WHERE l.rebalances_per_day > 0 AND s.outcome = 'stable' AND s.began > k.now - INTERVAL 1 DAY
     GROUP BY s.cluster_id, s.group_id, l.rebalances_per_day
     HAVING COUNT(*) > l.rebalances_per_day"""
 

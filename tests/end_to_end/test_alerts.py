@@ -16,14 +16,14 @@ from jobs.alerts import prometheus
 from jobs.alerts.alerting import AlertsOptions, find_alerts
 from jobs.alerts.settings import AlertSettings, Thresholds
 
-SENSITIVE = Thresholds(storm_pause_s=30, stuck_s=6, flaps=2, moved_nothing=1, rebalances_per_day=15)
+SENSITIVE = Thresholds(storm_pause_s=30, stuck_s=6, flaps=2, moved_nothing=1, rebalances_per_day=14)
 
 # alert  group  process  from  to  value
 ON_3_9 = """
 stuck        analytics-cooperative  None                  00:46:26  00:46:32   6
 stuck        audit-python           None                  00:46:30  00:46:36   6
 flapping     billing-eager          billing-3@127.0.0.1   00:47:15  00:48:52   2
-over_budget  billing-eager          None                  00:46:23  00:50:09  16
+over_budget  billing-eager          None                  00:46:23  00:49:49  15
 storm        billing-eager          None                  00:47:02  00:47:33  11
 stuck        billing-eager          None                  00:46:23  00:46:29   6
 stuck        inventory-static       None                  00:46:24  00:46:30   6
@@ -32,7 +32,7 @@ ON_4_1 = """
 stuck        analytics-cooperative  None                  00:46:26  00:46:32   6
 stuck        audit-python           None                  00:46:30  00:46:36   6
 flapping     billing-eager          billing-3@127.0.0.1   00:47:15  00:48:52   2
-over_budget  billing-eager          None                  00:46:23  00:50:13  18
+over_budget  billing-eager          None                  00:46:23  00:50:12  16
 storm        billing-eager          None                  00:47:02  00:47:33  11
 stuck        billing-eager          None                  00:46:23  00:46:29   6
 stuck        inventory-static       None                  00:46:24  00:46:30   6

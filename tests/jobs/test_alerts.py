@@ -350,7 +350,8 @@ def test_rebalances_that_change_no_owner(plant):
 
 def test_more_rebalances_in_24_hours_than_the_budget(plant):
     rows = [("g", n, n * 600, n * 600 + 1, n * 600 + 2) for n in range(1, 5)]
-    lake = plant(rows)
+    aborted = ("g", 5, 3000, 3001, None, {"outcome": "superseded"})
+    lake = plant([*rows, aborted])
 
     assert raised(lake, rebalances_per_day=3) == [("over_budget", "g", None, 600, 2400, 4)]
     assert raised(lake, rebalances_per_day=4) == []
