@@ -24,8 +24,10 @@ from jobs.replay.group_rows import quoted
 from jobs.what_if_sweep import Span
 
 WRITES = ("what_if", "advice")
-# The step's part of the run's time; short runs may take longer.
+# The step's part of the run's time, by an estimate for an idle machine; short runs may take longer.
 SHARE, LEAST_S = 0.25, 5.0
+# No further group is begun after so many times its part.
+_PATIENCE = 4
 _MAX_GROUPS = 20
 # With three seeds, a process that was frozen or killed is simulated as either.
 _SEEDS = 3
@@ -59,13 +61,14 @@ class WorstDate:
 
 def run(lake: Lake, first: date | None, last: date | None, elapsed_s: float) -> None:
     """Advise the groups that rebalanced on these dates; None: on all dates."""
-    deadline_s = time.monotonic() + max(SHARE * elapsed_s, LEAST_S)
+    left_s = max(SHARE * elapsed_s, LEAST_S)
+    deadline_s = time.monotonic() + _PATIENCE * left_s
     written: dict[str, list[Row]] = {name: [] for name in WRITES}
     for worst in worst_dates(lake, first, last):
-        left_s = deadline_s - time.monotonic()
-        span = affordable_span(list(_rebalances(lake, worst)), left_s)
-        if span is not None:
-            for name, rows in _rows_of(lake, worst, span).items():
+        rebalances = affordable(list(_rebalances(lake, worst)), left_s)
+        if rebalances and time.monotonic() < deadline_s:
+            left_s -= _cost_s(rebalances)
+            for name, rows in _rows_of(lake, worst, _span(rebalances)).items():
                 written[name] += rows
     _write(lake, written)
 
@@ -132,17 +135,14 @@ def _member_counts(members: DataFrame) -> DataFrame:
     return members.groupBy("incarnation", "generation").agg(F.count("*").alias("members"))
 
 
-def affordable_span(rebalances: list[Rebalance], left_s: float) -> Span | None:
+def affordable(rebalances: list[Rebalance], left_s: float) -> list[Rebalance]:
     """All the rebalances, or else their longest series, whichever can be simulated in ``left_s``
-    seconds; None: neither.
+    seconds; empty: neither.
     """
     if not rebalances:
-        return None
+        return []
     longest = max(_series(rebalances), key=lambda each: sum(r.end_ms - r.begin_ms for r in each))
-    for each in (rebalances, longest):
-        if _cost_s(each) <= left_s:
-            return _span(each)
-    return None
+    return next((each for each in (rebalances, longest) if _cost_s(each) <= left_s), [])
 
 
 def _span(rebalances: list[Rebalance]) -> Span:
