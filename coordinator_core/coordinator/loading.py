@@ -80,7 +80,7 @@ def unload(turn: Turn, partition: int | None) -> None:
             turn.shard_of(group.partition).unwritten.pop(group.group_id, None)
     for modern in list(turn.modern.values()):
         if partition is None or modern.partition == partition:
-            turn.modern_event("UNLOADED", modern.group_id)
+            turn.modern_event("UNLOADED", modern.group_id, epoch=modern.epoch)
             turn.era.cancel_timers[modern.group_type](turn, modern)
             del turn.modern[modern.group_id]
     for group_id in list(turn.kept_offsets):

@@ -7,7 +7,22 @@ from coordinator_core.jvm.hash_codes import partition_for
 from coordinator_core.log_lines import render_line, render_reason
 from coordinator_core.protocol.messages import Event
 
-_NOT_LOGGED = frozenset({"STATE"})
+# Changes of the state, and events of other groups whose lines tell more than the engine knows.
+_NOT_LOGGED = frozenset(
+    {
+        "ASSIGNMENT_CONFIGS_CHANGED",
+        "MEMBER_UPDATED",
+        "RECONCILE",
+        "REGEXES_SCANNED",
+        "SHUTDOWN_CLEARED",
+        "SHUTDOWN_REQUESTED",
+        "STATE",
+        "SUBSCRIPTION",
+        "TOPOLOGY_CONFIGURED",
+        "TOPOLOGY_INITIALIZED",
+        "UPGRADE_FAILED",
+    }
+)
 _OTHER_LINES = {"SUBSCRIPTION_UNREADABLE": "subscription_unreadable"}
 _EXCEPTIONS = {
     "MESSAGE_TOO_LARGE": "RecordTooLargeException",
@@ -40,7 +55,11 @@ def line_of(
         "topic_partition": f"__consumer_offsets-{partition_for(event.group_id, partitions)}",
         **event.fields,
     }
+    if "metadata_hash" in event.fields:
+        fields["_"] = event.fields["metadata_hash"]
     kind = event.kind
+    if kind == "TARGET":
+        fields["duration_ms"] = 0  # the engine takes no time
     if kind in _OTHER_LINES:
         kind, fields["step"] = "OTHER", _OTHER_LINES[kind]
     if kind == "REBALANCE_START":

@@ -22,7 +22,7 @@ _OPTIONAL: Fields = {
 def render_reason(cause: str, era: str, *, step: str | None = None, **fields: object) -> str:
     """The reason text of an era for a cause class; fields are those of ParsedReason.
 
-    ``step`` distinguishes wordings of one cause: STATIC_UPDATE protocol; CONVERT leave, static.
+    ``step`` distinguishes wordings of one cause: STATIC_UPDATE protocol; CONVERT leave, stale, static.
     Raises ValueError if the era has no wording for the cause, or a field is missing.
     """
     for wording in of_era(reason_wordings(), era):
@@ -34,7 +34,7 @@ def render_reason(cause: str, era: str, *, step: str | None = None, **fields: ob
 def render_message(event: str, era: str, **fields: object) -> str:
     """Prefix, message and logger: ``[GroupCoordinator 0]: Stabilized ... (kafka.coordinator...)``.
 
-    ``era``: 0.9, 0.10, 2.0, 2.5, 3.9 or 4.1.  Fields are those of ParsedEvent, with ``broker_id``
+    ``era``: a key of eras.json.  Fields are those of ParsedEvent, with ``broker_id``
     and, from 0.11 on, ``topic_partition``.  REBALANCE_START takes ``reason``, or ``cause`` with the
     fields of its reason (and ``reason_step``).  ``step`` and ``protocol`` select a wording of the
     event; default: the first whose fields are all present.  OTHER requires a ``step``;
@@ -72,8 +72,11 @@ def _wording_of(event: str, era: str, fields: Mapping[str, object]) -> Wording |
     available = {*_OPTIONAL, *fields}
     if "cause" in fields:
         available.add("reason")
-    printable = (wording for wording in wordings if wording.template.fields <= available)
-    return next(printable, wordings[0] if wordings else None)
+    printable = [wording for wording in wordings if wording.template.fields <= available]
+    if protocol or step == "classic":  # lines of static members name the instance
+        is_static = fields.get("instance_id") is not None
+        printable.sort(key=lambda wording: ("instance_id" in wording.template.fields) != is_static)
+    return next(iter(printable), wordings[0] if wordings else None)
 
 
 @cache

@@ -68,7 +68,7 @@ def _join_empty_group(turn: Turn, group: ConsumerGroup, request: JoinGroup) -> N
     turn.modern.pop(group.group_id)
     turn.unwritten_removals[group.group_id] = group
     turn.keep_offsets(group.group_id, group.offsets)
-    turn.modern_event("CONVERTED", group.group_id, step="empty_to_classic")
+    turn.modern_event("CONVERT", group.group_id, step="empty_to_classic")
 
     def revert() -> None:
         turn.modern[group.group_id] = group
@@ -89,7 +89,8 @@ def _join(turn: Turn, group: ConsumerGroup, request: JoinGroup) -> None:
     if error is not Errors.NONE:
         _refuse(turn, request, error)
     elif _needs_known_id(request):
-        turn.modern_event("MEMBER_ID_REQUIRED", group.group_id, member_id=member_id)
+        fields = {"member_id": member_id, "step": "id_required", "protocol": "consumer"}
+        turn.modern_event("MEMBER_JOIN", group.group_id, **fields)
         response = JoinResponse(Errors.MEMBER_ID_REQUIRED, protocol_name="", member_id=member_id)
         turn.answer(request, response)
     else:
@@ -100,7 +101,7 @@ def _may_migrate(turn: Turn, group: ConsumerGroup) -> bool:
     settings = turn.config.modern
     if settings.upgrades_online or settings.downgrades_online:
         return True
-    turn.modern_event("CLASSIC_JOIN_REFUSED", group.group_id)
+    turn.modern_event("OTHER", group.group_id, step="migration_disabled")
     return False
 
 
@@ -348,8 +349,9 @@ def _leaver(turn: Turn, group: ConsumerGroup, leaver: Leaver) -> tuple[ConsumerM
 
 def _log_leave(turn: Turn, group: ConsumerGroup, leaver: Leaver) -> None:
     turn.modern_event(
-        "MEMBER_LEFT_CLASSIC",
+        "LEFT",
         group.group_id,
+        step="classic",
         member_id=leaver.member_id,
         instance_id=leaver.instance_id,
         client_reason=leaver.reason,

@@ -67,7 +67,7 @@ def consumer_group(turn: Turn, group_id: str, joins: bool) -> tuple[Draft | None
     if classic is None:
         return Draft(turn, new_group(turn, group_id), []), Errors.NONE
     if classic.state is GroupState.EMPTY:
-        turn.modern_event("CONVERTED", group_id, step="empty_to_consumer")
+        turn.modern_event("CONVERT", group_id, step="empty_to_consumer")
         return Draft(turn, new_group(turn, group_id), [classic_tombstone(group_id)]), Errors.NONE
     if not _may_upgrade(turn, classic):
         return None, _NOT_FOUND
@@ -91,7 +91,7 @@ def _may_upgrade(turn: Turn, group: ClassicGroup) -> bool:
         step = "too_large"
     else:
         return True
-    turn.modern_event("UPGRADE_REFUSED", group.group_id, step=step)
+    turn.modern_event("OTHER", group.group_id, step=f"upgrade_{step}")
     return False
 
 
@@ -111,7 +111,7 @@ def _upgraded(turn: Turn, classic: ClassicGroup) -> tuple[Draft | None, Errors]:
                 topic_id: frozenset(epochs) for topic_id, epochs in converted.assigned.items()
             }
     except _CannotUpgrade:
-        turn.modern_event("UPGRADE_REFUSED", classic.group_id, step="malformed")
+        turn.modern_event("UPGRADE_FAILED", classic.group_id)
         return None, _NOT_FOUND
     group.metadata_hash = turn.image.group_hash(group.subscribed_topics())
     draft = Draft(turn, group, [classic_tombstone(classic.group_id)])
@@ -120,7 +120,7 @@ def _upgraded(turn: Turn, classic: ClassicGroup) -> tuple[Draft | None, Errors]:
         if each.classic is not None:
             timeout_ms = each.classic.session_timeout_ms
             timers.start_session(turn, group.group_id, each.member_id, timeout_ms)
-    turn.modern_event("CONVERTED", classic.group_id, step="to_consumer")
+    turn.modern_event("CONVERT", classic.group_id, step="to_consumer")
     return draft, Errors.NONE
 
 
@@ -201,7 +201,7 @@ def may_downgrade(
         step = "too_large"
     else:
         return True
-    turn.modern_event("DOWNGRADE_REFUSED", group.group_id, step=step)
+    turn.modern_event("OTHER", group.group_id, step=f"downgrade_{step}")
     return False
 
 
@@ -214,7 +214,7 @@ def downgrade_without(
     """Make the group classic without these members, and rebalance it."""
     gone = {member.member_id for member in leaving}
     members = [member for member in _in_order(group) if member.member_id not in gone]
-    cause = {"cause": "DOWNGRADE", "reason_step": "left"}
+    cause = {"cause": "CONVERT", "reason_step": "leave"}
     _downgrade(turn, group, members, {}, tombstones(group), cause, failed)
 
 
@@ -232,7 +232,9 @@ def downgrade_with(
     members = [member for member in _in_order(group) if member.member_id != old_id]
     members.append(joining)
     aliases = {joining.member_id: old_id}
-    cause = {"cause": "DOWNGRADE", "reason_step": "stale"} if rebalances else None
+    assert turn.era.modern is not None
+    step = "stale" if turn.era.modern.downgrades_stale_assignments else "static"
+    cause = {"cause": "CONVERT", "reason_step": step} if rebalances else None
     removed = records + tombstones(group, renamed={old_id: joining.member_id})
     _downgrade(turn, group, members, aliases, removed, cause, None)
 
@@ -261,7 +263,7 @@ def _downgrade(
         turn.timers.renew_session(classic, member, member.session_timeout_ms)
     if cause is not None:
         prepare(turn, classic, cause)
-    turn.modern_event("CONVERTED", group.group_id, step="to_classic")
+    turn.modern_event("CONVERT", group.group_id, step="to_classic")
 
     def appended(error: Errors) -> None:
         if error is not Errors.NONE:

@@ -37,13 +37,17 @@ def leave(turn: Turn, request: ConsumerGroupHeartbeat) -> None:
         turn.answer(request, MemberHeartbeatResponse(error))
         return
     member = group.members[request.member_id]
-    fields = {"member_id": member.member_id, "instance_id": request.instance_id}
+    fields = {
+        "member_id": member.member_id,
+        "instance_id": request.instance_id,
+        "protocol": "consumer",
+    }
     is_for_a_while = request.instance_id is not None and request.member_epoch == LEFT_FOR_A_WHILE
     if is_for_a_while:
-        turn.modern_event("MEMBER_LEFT_FOR_A_WHILE", group.group_id, **fields)
+        turn.modern_event("LEFT", group.group_id, step="temporarily", **fields)
         _leave_for_a_while(turn, group, member)
     else:
-        turn.modern_event("MEMBER_LEFT", group.group_id, **fields)
+        turn.modern_event("LEFT", group.group_id, step="member", **fields)
         fence_members(turn, group, [member])
     response = MemberHeartbeatResponse(Errors.NONE, member.member_id, request.member_epoch)
     answer(turn, request, response, MemberHeartbeatResponse)

@@ -149,7 +149,7 @@ def member_of(
 
 def joined(draft: Draft, member_id: str, protocol: str, instance_id: str | None = None) -> None:
     fields = {"member_id": member_id, "instance_id": instance_id, "protocol": protocol}
-    draft.turn.modern_event("MEMBER_JOINED", draft.group_id, **fields)
+    draft.turn.modern_event("MEMBER_JOIN", draft.group_id, step="direct", **fields)
 
 
 def join_static(
@@ -167,11 +167,11 @@ def join_static(
         "old_member_id": existing.member_id,
     }
     if protocol == "consumer" and not is_released:
-        draft.turn.modern_event("INSTANCE_IN_USE", draft.group_id, **fields)
+        draft.turn.modern_event("STATIC_FENCED", draft.group_id, step="join", **fields)
         return existing, Errors.UNRELEASED_INSTANCE_ID
     member = existing._replace(member_id=member_id, epoch=0, previous_epoch=0)
     _replace(draft, existing, member)
-    draft.turn.modern_event("STATIC_MEMBER_REPLACED", draft.group_id, **fields, protocol=protocol)
+    draft.turn.modern_event("STATIC_REPLACED", draft.group_id, **fields, protocol=protocol)
     return member, Errors.NONE
 
 

@@ -120,7 +120,7 @@ class _Assignment:
         self._turn = turn = draft.turn
         self._present = present
         name = next_assignor(draft.group, after, default_assignor(turn))
-        turn.modern_event("TARGET_COMPUTED", draft.group_id, epoch=draft.epoch, assignor=name)
+        turn.modern_event("TARGET", draft.group_id, epoch=draft.epoch, assignor=name)
         are_equal = draft.are_equal
         if are_equal is None:
             are_equal = draft.group.are_equal

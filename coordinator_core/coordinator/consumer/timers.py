@@ -27,7 +27,7 @@ def start_rebalance(turn: Turn, group_id: str, member: ConsumerMember) -> None:
     """Wait for the member to revoke its partitions, in the epoch that it is in."""
     member_id, epoch = member.member_id, member.epoch
     timeout_ms = member.rebalance_timeout_ms
-    reason = f"it failed to transition from epoch {epoch} within {timeout_ms}ms."
+    reason = f"it failed to transition from epoch {epoch} within {timeout_ms}ms"
 
     def expire(failed: Failed) -> None:
         group, present = _member(turn, group_id, member_id)
