@@ -11,7 +11,7 @@ from jobs.report.lake import ReportLake
 
 Json = dict[str, Any]
 
-MOST_EPISODES = 300  # listed in the headline, over all groups
+MOST_EPISODES = 20  # of a kind, over all groups, listed in the headline
 MOST_ADVICE = 100
 NO_INCIDENTS = ("group_start", "shutdown")  # kinds that the headline leaves out
 
@@ -22,12 +22,13 @@ _IN_WINDOW = """
 
 _ANY = f"SELECT COUNT(*) {_IN_WINDOW}"
 
+_COSTLIEST = "e.unowned_partition_ms DESC, e.rebalances DESC, e.from_time, e.group_id, e.episode"
 _LISTED = f"""
     SELECT e.group_id, e.kind, EPOCH_MS(e.from_time) AS from_ms, EPOCH_MS(e.to_time) AS to_ms,
         e.rebalances, e.unowned_partition_ms, e.summary
     {_IN_WINDOW} AND e.kind NOT IN {NO_INCIDENTS}
-    ORDER BY e.unowned_partition_ms DESC, e.rebalances DESC, e.from_time, e.group_id, e.episode
-    LIMIT {MOST_EPISODES}"""
+    QUALIFY ROW_NUMBER() OVER (PARTITION BY e.kind ORDER BY {_COSTLIEST}) <= {MOST_EPISODES}
+    ORDER BY {_COSTLIEST}"""
 
 _KINDS = f"""
     SELECT e.kind, COUNT(*) AS episodes, COUNT(DISTINCT e.group_id) AS groups,

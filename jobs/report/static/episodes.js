@@ -16,7 +16,6 @@ const KIND_FAMILY = {
   flapping_member: "failing", instance_id_conflict: "failing", topic_change: "changing",
   configuration_change: "changing", coordinator_failover: "changing",
 };
-const FIRST_EPISODES = 20;
 const listed = page.episodes ? objects(page.episodes.listed) : [];
 const kinds = page.episodes ? objects(page.episodes.kinds) : [];
 const kindsOfGroups = new Map(page.episodes ? page.episodes.of_groups : []);
@@ -76,7 +75,7 @@ function partitionSeconds(ms) {
 }
 
 function episodeItems(mine, count) {
-  const items = mine.slice(0, FIRST_EPISODES).map((each) => element("li", {}, ...episodeText(each)));
+  const items = mine.map((each) => element("li", {}, ...episodeText(each)));
   const left = count - items.length;
   if (left) items.push(element("li", { class: "muted" }, `${many(left, "more episode")} of this kind with less partition downtime: in the timelines of their groups.`));
   return items;

@@ -53,6 +53,20 @@ def test_episodes_are_listed_by_partition_downtime_without_starts(root):
     ]
 
 
+def test_of_each_kind_the_costliest_episodes_are_listed(plant, tmp_path):
+    restarts = [
+        episode(number, "restart", 5000, 9100, group_id="audit", unowned_partition_ms=number * 1000)
+        for number in range(1, 31)
+    ]
+    cheap = episode(31, "slow_poll", 5000, 9100, group_id="audit", unowned_partition_ms=1)
+    rows = tables(*TWO_GROUPS, timeline=events(1000, 30_000), episodes=[*restarts, cheap])
+
+    data, _ = page_of(plant(tmp_path, rows))
+
+    listed = objects(data["episodes"]["listed"])
+    assert [e["unowned_partition_ms"] for e in listed] == [*range(30_000, 10_000, -1000), 1]
+
+
 def test_kinds_have_the_sums_of_their_episodes(root):
     data, _ = page_of(root)
 
