@@ -119,7 +119,7 @@ def what_if(
 
 
 def report(lake: str, cluster_id: str, out: str, *, group: str | None = None) -> Path:
-    """Write the page of a cluster, or of one group, as one HTML file; return its path."""
+    """Write the page of a cluster, or of one group, and data files beside a large one; its path."""
     from jobs.report.command import ReportOptions
     from jobs.report.command import report as write
 
