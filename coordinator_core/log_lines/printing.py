@@ -22,7 +22,8 @@ _OPTIONAL: Fields = {
 def render_reason(cause: str, era: str, *, step: str | None = None, **fields: object) -> str:
     """The reason text of an era for a cause class; fields are those of ParsedReason.
 
-    ``step`` distinguishes wordings of one cause: STATIC_UPDATE protocol; CONVERT leave, stale, static.
+    ``step`` distinguishes wordings of one cause: STATIC_UPDATE protocol; CONVERT leave, stale and
+    static.
     Raises ValueError if the era has no wording for the cause, or a field is missing.
     """
     for wording in of_era(reason_wordings(), era):

@@ -13,7 +13,7 @@ scenario = typer.Typer(help="Run request scenarios in the coordinator model.")
 @scenario.command("run")
 def scenario_run(
     paths: Annotated[list[str], typer.Argument(help="Scenario files or folders.")],
-    era: Annotated[str, typer.Option(help="Kafka era: 0.9, 0.10, 2.0, 2.5, 3.9 or 4.1.")],
+    era: Annotated[str, typer.Option(help="Kafka era: 0.9, 0.10, 2.0, 2.5, 3.9, 4.1 or 4.4.")],
     ids_from: Annotated[
         str | None, typer.Option(help="Take member ids from this trace, or this folder of traces.")
     ] = None,
@@ -31,7 +31,7 @@ def scenario_run(
 def scenario_diagram(
     file: Annotated[str, typer.Argument(help="Scenario, client scenario, or trace (.jsonl).")],
     era: Annotated[
-        str | None, typer.Option(help="Kafka era: 0.9, 0.10, 2.0, 2.5, 3.9 or 4.1.")
+        str | None, typer.Option(help="Kafka era: 0.9, 0.10, 2.0, 2.5, 3.9, 4.1 or 4.4.")
     ] = None,
     kind: Annotated[str, typer.Option("--as", help="Output: text or mermaid.")] = "text",
     trace: Annotated[

@@ -1,4 +1,4 @@
-"""The lines that a broker logs of consumer groups: each event has one in the wording of 4.1 and 4.4."""
+"""The lines that a broker logs of consumer groups: in the wording of 4.1 and 4.4."""
 
 import gzip
 import json
