@@ -167,12 +167,6 @@ def _put_member(
     turn: Turn, group: StreamsGroup, member_id: str, member: StreamsMember | None
 ) -> None:
     before, static = group.members.get(member_id), dict(group.static_members)
-    if before is not None:
-        for tasks in (before.assigned, before.pending):
-            group.owners.release(tasks, before.process_id, turn.reverts)
-    if member is not None:
-        for tasks in (member.assigned, member.pending):
-            group.owners.take(tasks, member.process_id, turn.reverts)
     group.put_member(member_id, member)
 
     def revert() -> None:
@@ -184,6 +178,12 @@ def _put_member(
         group.static_members = static
 
     turn.reverts.append(revert)
+    if before is not None:
+        for tasks in (before.assigned, before.pending):
+            group.owners.release(tasks, before.process_id, turn.reverts)
+    if member is not None:
+        for tasks in (member.assigned, member.pending):
+            group.owners.take(tasks, member.process_id, turn.reverts)
     _update_state(turn, group)
 
 
