@@ -11,6 +11,8 @@ inferred.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -658,9 +660,10 @@ def _last_events(scope: RunScope) -> DataFrame:
     """Per group, ``last_date``: the date of its last event, and ``last_ms``: the time of the last
     event of its cluster on this date.
     """
+    first = datetime.fromtimestamp(scope.first_ms / 1000, UTC).date()
     times = [
         scope.lake.read(table)
-        .where(F.unix_date("event_date").cast("long") * 86_400_000 >= scope.first_ms)
+        .where(f"event_date >= DATE'{first}'")  # as text: it prunes partitions
         .select("cluster_id", "event_date", F.unix_millis(time).alias("at_ms"))
         for table, time in (("timeline", "event_time"), ("committed_offsets", "append_time"))
     ]
