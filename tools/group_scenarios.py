@@ -111,7 +111,8 @@ class _Maker:
             self.step("fetch", group="g", offsets=[["a", 0]])
         else:
             fields = {"rebalance_timeout_ms": 60000, "topics": ["a"], "owned": []}
-            self.step("consumer_heartbeat", group="g", member=uuid(self.rnd), member_epoch=0, **fields)
+            member = uuid(self.rnd)
+            self.step("consumer_heartbeat", group="g", member=member, member_epoch=0, **fields)
 
     def epoch(self, members: list[Any]) -> Any:
         """Mostly the last epoch."""

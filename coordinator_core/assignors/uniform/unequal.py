@@ -36,9 +36,7 @@ def assign(topics: Topics, members: Sequence[Member]) -> Assignment:
     return assign_in_steps(topics, members)[0]
 
 
-def assign_in_steps(
-    topics: Topics, members: Sequence[Member]
-) -> tuple[Assignment, list[Step]]:
+def assign_in_steps(topics: Topics, members: Sequence[Member]) -> tuple[Assignment, list[Step]]:
     """``assign``, and its steps, which give the maps of Kafka's assignor their order."""
     ranks = subscribers(topics, members)
     if sum(map(len, ranks)) < sum(map(len, map(_topics, members))):
