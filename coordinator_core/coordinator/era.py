@@ -76,7 +76,7 @@ class ModernRules:
     describes_pending_partitions: bool  # as part of a member's assignment
     compares_replaced_targets: bool  # of a returning static member, with those it takes over
     full_groups_take_replacements: bool  # of static members
-    frees_instance_ids: bool  # of members that come with another one
+    frees_instance_ids: bool  # of members that come with another instance id
     takes_back_pending_partitions: bool  # a member gets its own pending ones without waiting
     revocation_advances_epoch: bool  # by one, when a member that revoked has more to revoke
     takes_members_back: bool  # that join again, with epoch 0
