@@ -1,4 +1,4 @@
-"""Records written by brokers of 0.9 to 4.1 are decoded and encoded to the same bytes."""
+"""Records written by brokers of 0.9 to 4.4 are decoded and encoded to the same bytes."""
 
 import gzip
 import json
@@ -21,6 +21,28 @@ FILE = Path(__file__).parents[2] / "data/records/captured.jsonl.gz"
 CAPTURED = [
     (line["broker"], b64decode(line["key"]), line["value"] and b64decode(line["value"]))
     for line in map(json.loads, gzip.decompress(FILE.read_bytes()).splitlines())
+]
+OF_CONSUMER_GROUPS = [
+    "ConsumerGroupMetadata",
+    "ConsumerGroupMemberMetadata",
+    "ConsumerGroupTargetAssignmentMetadata",
+    "ConsumerGroupTargetAssignmentMember",
+    "ConsumerGroupCurrentMemberAssignment",
+    "ConsumerGroupRegularExpression",
+]
+OF_SHARE_AND_STREAMS_GROUPS = [
+    "ShareGroupMetadata",
+    "ShareGroupMemberMetadata",
+    "ShareGroupTargetAssignmentMetadata",
+    "ShareGroupTargetAssignmentMember",
+    "ShareGroupCurrentMemberAssignment",
+    "ShareGroupStatePartitionMetadata",
+    "StreamsGroupMetadata",
+    "StreamsGroupMemberMetadata",
+    "StreamsGroupTargetAssignmentMetadata",
+    "StreamsGroupTargetAssignmentMember",
+    "StreamsGroupCurrentMemberAssignment",
+    "StreamsGroupTopology",
 ]
 
 
@@ -52,6 +74,8 @@ def test_types_and_versions_are_those_that_each_broker_writes():
     written = {(broker, r.name, r.version) for broker, k, v in CAPTURED for r in [decode(k, v)]}
 
     assert {(b, n, v) for b, n, v in written if v is not None} == {
+        *((broker, name, 0) for broker in ("4.1.2", "4.4.0") for name in OF_CONSUMER_GROUPS),
+        *(("4.4.0", name, 0) for name in OF_SHARE_AND_STREAMS_GROUPS),
         ("0.9.0.1", "OffsetCommit", 1),
         ("0.9.0.1", "GroupMetadata", 0),
         ("0.10.0.1", "OffsetCommit", 1),
