@@ -21,8 +21,6 @@ WHILE_JOBS_RUN = (
     "and the same command computes the rest"
 )
 _CANCEL_LIMIT_S = 5
-# An exception may leave a lock of a library held, for which the rest of the run would wait.
-_LEAVE_LIMIT_S = 120
 _SHOW_CURSOR = b"\x1b[?25h"  # progress hides it
 
 
@@ -117,9 +115,6 @@ def _error_of(number: int) -> Interrupted:
 
 
 def _print_once(message: str) -> None:
-    limit = threading.Timer(_LEAVE_LIMIT_S, os._exit, [CODE])
-    limit.daemon = True
-    limit.start()
     # A second signal prints nothing and exits: Spark cannot cancel a query while planning it.
     signal.signal(signal.SIGINT, _exit_now)
     signal.signal(signal.SIGTERM, _exit_now)
