@@ -19,6 +19,7 @@ from jobs.nightly import NightlyOptions
 from jobs.nightly_run.demo import INCIDENTS
 from jobs.nightly_run.watch import Watch, WatchOptions
 
+pytestmark = pytest.mark.slow
 INCIDENT = INCIDENTS["kafka-3.9"]
 LINES = (INCIDENT / "server.log").read_bytes().splitlines(keepends=True)
 REGROUP = [sys.executable, "-m", "jobs.command_line.cli"]
