@@ -6,14 +6,13 @@ Source: org.apache.kafka.coordinator.group.Utils, computeTopicHash and computeGr
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode
 from collections.abc import Iterable, Mapping
 from struct import Struct
 from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
-from coordinator_core.jvm.hash_codes import to_int32
+from coordinator_core.jvm.hash_codes import uuid_halves
 
 _TWO_LONGS = Struct("<QQ").pack
 _INT = Struct("<i").pack
@@ -85,16 +84,3 @@ def _string(text: str) -> bytes:
     """As hash4j's putString: UTF-16 units, then their number."""
     units = text.encode("utf-16-le")
     return units + _INT(len(units) // 2)
-
-
-def uuid_halves(topic_id: str) -> tuple[int, int]:
-    """The most and the least significant bits, as uint64."""
-    data = urlsafe_b64decode(topic_id + "==")
-    return int.from_bytes(data[:8], "big"), int.from_bytes(data[8:], "big")
-
-
-def uuid_hash(topic_id: str) -> int:
-    """``Uuid.hashCode``."""
-    high, low = uuid_halves(topic_id)
-    folded = high ^ low
-    return to_int32(folded >> 32 ^ folded)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.offsets import OffsetStore
@@ -24,6 +27,26 @@ def fetch_offsets(turn: Turn, request: OffsetFetch) -> None:
         partitions = () if offsets is None else tuple([tp for tp, _ in offsets.in_order()])
     rows = tuple([_row(offsets, partition) for partition in partitions])
     turn.respond(request.request_id, FetchResponse(Errors.NONE, rows))
+
+
+def fetch_as_member(
+    turn: Turn, request: OffsetFetch, members: Mapping[str, Any], stale: Callable[[Any], Errors]
+) -> None:
+    """Fetch, if the member that the request names has the epoch that it names.
+
+    ``members``: by id; each has an ``epoch``.  ``stale``: the error for one with another epoch.
+    """
+    error = Errors.NONE
+    if request.member_id is not None or request.member_epoch >= 0:
+        member = members.get(request.member_id or "")
+        if member is None:
+            error = Errors.UNKNOWN_MEMBER_ID
+        elif member.epoch != request.member_epoch:
+            error = stale(member)
+    if error is Errors.NONE:
+        fetch_offsets(turn, request)
+    else:
+        turn.respond(request.request_id, FetchResponse(error, ()))
 
 
 def _row(

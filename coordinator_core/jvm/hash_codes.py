@@ -78,10 +78,17 @@ def partition_for(group_id: str, partitions: int = 50) -> int:
 
 
 @lru_cache(maxsize=1 << 16)
-def uuid_hash(text: str) -> int:
-    """``Uuid.hashCode`` of a topic id in Kafka's text form, 22 characters of base64."""
+def uuid_halves(text: str) -> tuple[int, int]:
+    """The most and the least significant bits, as uint64, of a topic id in Kafka's text form, 22
+    characters of base64."""
     data = urlsafe_b64decode(text + "==")
-    folded = int.from_bytes(data[:8], "big") ^ int.from_bytes(data[8:], "big")
+    return int.from_bytes(data[:8], "big"), int.from_bytes(data[8:], "big")
+
+
+def uuid_hash(text: str) -> int:
+    """``Uuid.hashCode`` of a topic id in Kafka's text form."""
+    high, low = uuid_halves(text)
+    folded = high ^ low
     return to_int32(folded >> 32 ^ folded)
 
 

@@ -17,6 +17,7 @@ from coordinator_core.coordinator.consumer.states import MemberState
 from coordinator_core.coordinator.consumer.timers import cancel_all, start_rebalance, start_session
 from coordinator_core.coordinator.era import Fields, Replay
 from coordinator_core.coordinator.modern.order import in_order_of_ids, in_order_of_ints
+from coordinator_core.coordinator.modern.replaying import put, set_field, set_target
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import UnexpectedState
 
@@ -54,31 +55,21 @@ def _replay_group(turn: Turn, key: Fields, value: Fields | None) -> None:
     if value is None:
         turn.remove_modern(group)
         return
-    _set(turn, group, "epoch", value["epoch"])
-    _set(turn, group, "metadata_hash", value.get("metadata_hash", 0))
-
-
-def _set(turn: Turn, group: ConsumerGroup, name: str, value: Any) -> None:
-    before = getattr(group, name)
-    setattr(group, name, value)
-    turn.reverts.append(lambda: setattr(group, name, before))
+    set_field(turn, group, "epoch", value["epoch"])
+    set_field(turn, group, "metadata_hash", value.get("metadata_hash", 0))
 
 
 def _replay_partition_metadata(turn: Turn, key: Fields, value: Fields | None) -> None:
     """Written before 4.1 only: the group's topics, now a hash in the group's record."""
     group = _group(turn, key["group_id"], creates=value is not None)
     if group is not None:
-        _set(turn, group, "has_partition_metadata", value is not None)
+        set_field(turn, group, "has_partition_metadata", value is not None)
 
 
 def _replay_target(turn: Turn, key: Fields, value: Fields | None) -> None:
     group = _group(turn, key["group_id"], creates=value is not None)
-    if group is None:
-        return
-    epoch = LEFT if value is None else value["assignment_epoch"]
-    _set(turn, group, "assignment_epoch", epoch)
-    timestamp_ms = 0 if value is None else value.get("assignment_timestamp", 0)
-    _set(turn, group, "assignment_timestamp_ms", timestamp_ms)
+    if group is not None:
+        set_target(turn, group, value)
 
 
 def _replay_member_target(turn: Turn, key: Fields, value: Fields | None) -> None:
@@ -88,7 +79,7 @@ def _replay_member_target(turn: Turn, key: Fields, value: Fields | None) -> None
         if value is not None:
             rows = value["topic_partitions"]
             target = {row["topic_id"]: frozenset(row["partitions"]) for row in rows}
-        _put(turn, group.targets, key["member_id"], target)
+        put(turn, group.targets, key["member_id"], target)
 
 
 def _replay_regex(turn: Turn, key: Fields, value: Fields | None) -> None:
@@ -101,20 +92,6 @@ def _replay_regex(turn: Turn, key: Fields, value: Fields | None) -> None:
         regex, before = key["regular_expression"], group.regexes.get(key["regular_expression"])
         group.put_regex(regex, resolved)
         turn.reverts.append(lambda: group.put_regex(regex, before))
-
-
-def _put(turn: Turn, mapping: dict[str, Any], key: str, value: Any) -> None:
-    """Set or remove the key's value."""
-    before = mapping.get(key)
-    _put_back(mapping, key, value)
-    turn.reverts.append(lambda: _put_back(mapping, key, before))
-
-
-def _put_back(mapping: dict[str, Any], key: str, value: Any) -> None:
-    if value is None:
-        mapping.pop(key, None)
-    else:
-        mapping[key] = value
 
 
 def _replay_member(turn: Turn, key: Fields, value: Fields | None) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from coordinator_core.coordinator.consumer.group import ConsumerGroup, ConsumerMember
 from coordinator_core.coordinator.offset_commit import answer_of
-from coordinator_core.coordinator.offset_fetch import fetch_offsets
+from coordinator_core.coordinator.offset_fetch import fetch_as_member
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
-from coordinator_core.protocol.messages import FetchResponse, OffsetCommit, OffsetFetch
+from coordinator_core.protocol.messages import OffsetCommit, OffsetFetch
 
 _MEMBER_EPOCHS = 9  # the first version of OffsetCommit with member epochs
 
@@ -56,14 +56,4 @@ def _were_assigned(turn: Turn, member: ConsumerMember, request: OffsetCommit) ->
 
 
 def handle_fetch(turn: Turn, group: ConsumerGroup, request: OffsetFetch) -> None:
-    error = Errors.NONE
-    if request.member_id is not None or request.member_epoch >= 0:
-        member = group.members.get(request.member_id or "")
-        if member is None:
-            error = Errors.UNKNOWN_MEMBER_ID
-        elif member.epoch != request.member_epoch:
-            error = _stale(member)
-    if error is Errors.NONE:
-        fetch_offsets(turn, request)
-    else:
-        turn.respond(request.request_id, FetchResponse(error, ()))
+    fetch_as_member(turn, request, group.members, _stale)

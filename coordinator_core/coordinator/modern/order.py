@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
-from coordinator_core.coordinator.metadata_image import uuid_halves, uuid_hash
-from coordinator_core.jvm.hash_codes import spread
+from coordinator_core.jvm.hash_codes import spread, uuid_halves, uuid_hash
 from coordinator_core.jvm.hash_tables import table_size_for
 from coordinator_core.jvm.java_maps import FIRST_CAPACITY, LOAD_FACTOR
 

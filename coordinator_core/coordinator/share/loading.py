@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from coordinator_core.coordinator.era import Fields, Replay
 from coordinator_core.coordinator.modern.configuration import rules_of
-from coordinator_core.coordinator.modern.replaying import put, set_field
+from coordinator_core.coordinator.modern.replaying import put, set_field, set_target
 from coordinator_core.coordinator.offsets import OffsetStore
 from coordinator_core.coordinator.share import records
 from coordinator_core.coordinator.share.group import (
@@ -113,10 +113,7 @@ def _put_member(turn: Turn, group: ShareGroup, member_id: str, member: ShareMemb
 def _replay_target(turn: Turn, key: Fields, value: Fields | None) -> None:
     group = _group(turn, key, value)
     if group is not None:
-        epoch = LEFT if value is None else value["assignment_epoch"]
-        timestamp_ms = 0 if value is None else value.get("assignment_timestamp", 0)
-        set_field(turn, group, "assignment_epoch", epoch)
-        set_field(turn, group, "assignment_timestamp_ms", timestamp_ms)
+        set_target(turn, group, value)
 
 
 def _replay_member_target(turn: Turn, key: Fields, value: Fields | None) -> None:

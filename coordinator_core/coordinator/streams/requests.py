@@ -11,7 +11,7 @@ from coordinator_core.coordinator.modern.offsets import offset_tombstones
 from coordinator_core.coordinator.modern.refusals import REFUSALS, refuse_join
 from coordinator_core.coordinator.modern.writing import answer, write
 from coordinator_core.coordinator.offset_commit import answer_of
-from coordinator_core.coordinator.offset_fetch import fetch_offsets
+from coordinator_core.coordinator.offset_fetch import fetch_as_member
 from coordinator_core.coordinator.streams import heartbeat
 from coordinator_core.coordinator.streams.group import NO_TOPOLOGY, StreamsGroup, StreamsMember
 from coordinator_core.coordinator.streams.loading import cancel_timers
@@ -22,7 +22,6 @@ from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
     DeleteGroup,
     DeleteResponse,
-    FetchResponse,
     JoinGroup,
     OffsetCommit,
     OffsetFetch,
@@ -114,17 +113,7 @@ def _were_assigned(group: StreamsGroup, member: StreamsMember, request: OffsetCo
 
 
 def fetch(turn: Turn, group: StreamsGroup, request: OffsetFetch) -> None:
-    error = Errors.NONE
-    if request.member_id is not None or request.member_epoch >= 0:
-        member = group.members.get(request.member_id or "")
-        if member is None:
-            error = Errors.UNKNOWN_MEMBER_ID
-        elif member.epoch != request.member_epoch:
-            error = Errors.STALE_MEMBER_EPOCH
-    if error is Errors.NONE:
-        fetch_offsets(turn, request)
-    else:
-        turn.respond(request.request_id, FetchResponse(error, ()))
+    fetch_as_member(turn, request, group.members, lambda _: Errors.STALE_MEMBER_EPOCH)
 
 
 def delete(turn: Turn, group: StreamsGroup, request: DeleteGroup) -> None:
