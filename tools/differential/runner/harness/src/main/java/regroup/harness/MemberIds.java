@@ -16,7 +16,7 @@ import java.util.Map;
  * members iterate in the order in which the ids were created. SCATTERED: in the order of random ids.
  */
 public final class MemberIds {
-    enum Style { ORDERED, SCATTERED }
+    public enum Style { ORDERED, SCATTERED }
 
     private static final int UUID_LENGTH = 36;
     private static final int TAIL_DIGITS = 8;
@@ -29,14 +29,14 @@ public final class MemberIds {
 
     private MemberIds() { }
 
-    static void startOver(Style newStyle) {
+    public static void startOver(Style newStyle) {
         style = newStyle;
         numbers.clear();
         made.clear();
     }
 
     /** All ids since the start, in the order of their creation. */
-    static List<String> made() {
+    public static List<String> made() {
         return made;
     }
 

@@ -22,13 +22,16 @@ import java.util.stream.Stream;
  * With --serve, a scenario in which the coordinator itself throws is answered by one `failure` event.
  */
 public final class Runner {
-    private final String name;
-    private final CoordinatorUnderTest.Maker maker;
+    private final ScenarioPlayer player;
     private final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
 
+    public Runner(ScenarioPlayer player) {
+        this.player = player;
+    }
+
+    /** Plays scenarios of classic groups. */
     public Runner(String name, CoordinatorUnderTest.Maker maker) {
-        this.name = name;
-        this.maker = maker;
+        this(scenario -> new Player(scenario).play(name, maker));
     }
 
     public void run(String[] arguments) throws IOException {
@@ -58,7 +61,7 @@ public final class Runner {
 
     private String answer(JsonNode scenario) {
         try {
-            return play(scenario);
+            return player.play(scenario);
         } catch (RuntimeException e) {
             return Trace.json(Trace.JSON.createObjectNode().put("event", "failure").put("error", e.toString())) + "\n";
         }
@@ -68,8 +71,8 @@ public final class Runner {
         if (directory != null) Files.createDirectories(Path.of(directory));
         for (Path file : scenarios(path)) {
             JsonNode scenario = Trace.JSON.readTree(file.toFile());
-            if (directory == null) out.print(play(scenario));
-            else Files.writeString(Path.of(directory, scenario.get("name").asText() + ".jsonl"), play(scenario));
+            if (directory == null) out.print(player.play(scenario));
+            else Files.writeString(Path.of(directory, scenario.get("name").asText() + ".jsonl"), player.play(scenario));
         }
         out.flush();
     }
@@ -79,9 +82,5 @@ public final class Runner {
         try (Stream<Path> files = Files.list(path)) {
             return files.filter(file -> file.toString().endsWith(".json")).sorted().toList();
         }
-    }
-
-    private String play(JsonNode scenario) {
-        return new Player(scenario).play(name, maker);
     }
 }

@@ -13,7 +13,7 @@ import java.util.Map;
 
 /** The events of one scenario as JSON Lines, in order. */
 public final class Trace {
-    static final ObjectMapper JSON = new ObjectMapper();
+    public static final ObjectMapper JSON = new ObjectMapper();
 
     private final VirtualClock clock;
     private final Answers answers;
@@ -89,7 +89,7 @@ public final class Trace {
         open = null;
     }
 
-    static String json(Object value) {
+    public static String json(Object value) {
         try {
             return JSON.writeValueAsString(value);
         } catch (JsonProcessingException e) {

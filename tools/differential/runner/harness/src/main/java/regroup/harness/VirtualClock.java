@@ -31,7 +31,7 @@ public final class VirtualClock {
     }
 
     /** Passes time up to and including `untilMs`; `afterwards` runs after each timer that fired. */
-    void pass(long untilMs, Runnable afterwards) {
+    public void pass(long untilMs, Runnable afterwards) {
         for (Alarm next = alarms.peek(); next != null && next.deadlineMs <= untilMs; next = alarms.peek()) {
             alarms.remove();
             nowMs = Math.max(nowMs, next.deadlineMs);
