@@ -15,10 +15,16 @@ def summary(episode: Episode, unowned_ms: int) -> str:
 
 
 def _cost(episode: Episode, unowned_ms: int) -> str:
-    parts = [counted(episode.stable_rebalances, "rebalance")]
-    if episode.not_stable_ms is not None:
+    """Figures of 0 are words or left out: a rebalance that emptied the group did not end stable."""
+    parts = []
+    if episode.stable_rebalances:
+        parts.append(counted(episode.stable_rebalances, "rebalance"))
+    elif not episode.generations:
+        parts.append("no rebalance")
+    if episode.not_stable_ms:
         parts.append(f"{seconds(episode.not_stable_ms)} not stable")
-    parts.append(f"{whole_seconds(unowned_ms)} partition-seconds")
+    downtime = f"{whole_seconds(unowned_ms)} partition-seconds"
+    parts.append(downtime if unowned_ms else "no partition downtime")
     if episode.partitions_moved:
         parts.append(f"{counted(episode.partitions_moved, 'partition')} moved")
     return ", ".join(parts)
@@ -54,7 +60,8 @@ def _restart(episode: Episode) -> str:
     if by and len(episode.processes) == 1:
         what += f" as {by}"
     is_logged = any(each.departure is not None for each in episode.changes)
-    return what if is_logged else f"{what} (static members, no rebalance)"
+    noun = "static member" if len(episode.processes) == 1 else "static members"
+    return what if is_logged else f"{what} ({noun})"
 
 
 def _lost(episode: Episode) -> str:

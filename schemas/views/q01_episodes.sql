@@ -32,9 +32,15 @@ SELECT
             WHEN 'coordinator_failover' THEN COUNT(*) || ' coordinator failovers'
             ELSE COUNT(*) || ' episodes whose root cause is not in the evidence'
         END
-        || ': ' || SUM(rebalances) || ' rebalances, '
-        || COALESCE(CAST(ROUND(SUM(not_stable_ms) / 1000) AS BIGINT) || ' s not stable, ', '')
-        || CAST(ROUND(SUM(unowned_partition_ms) / 1000) AS BIGINT) || ' partition-seconds'
+        || ': '
+        || CASE WHEN SUM(rebalances) = 1 THEN '1 rebalance, '
+            WHEN SUM(rebalances) > 1 THEN SUM(rebalances) || ' rebalances, '
+            WHEN SUM(SIZE(generations)) = 0 THEN 'no rebalance, ' ELSE '' END
+        || CASE WHEN SUM(not_stable_ms) > 0
+            THEN CAST(ROUND(SUM(not_stable_ms) / 1000) AS BIGINT) || ' s not stable, ' ELSE '' END
+        || CASE WHEN SUM(unowned_partition_ms) > 0
+            THEN CAST(ROUND(SUM(unowned_partition_ms) / 1000) AS BIGINT) || ' partition-seconds'
+            ELSE 'no partition downtime' END
     END AS text                     -- one sentence for the kind
 FROM episodes
 GROUP BY cluster_id, group_id, kind

@@ -144,6 +144,21 @@ def test_episodes_of_one_kind_are_one_sentence(ask):
     ]  # fmt: skip
 
 
+def test_figures_of_zero_in_the_sentence_of_a_kind_are_words_or_left_out(ask):
+    none = {"rebalances": 0, "not_stable_ms": 0}
+    conflicts = [episode(n, "instance_id_conflict", "x", 0, generations=[], **none) for n in (1, 2)]
+    shutdowns = [episode(n, "shutdown", "x", 2_000, **none) for n in (3, 4)]
+    once = [episode(5, "restart", "x", 0), episode(6, "restart", "x", 0, **none)]
+
+    rows = ask({"episodes": conflicts + shutdowns + once}, "SELECT text FROM q01_episodes")
+
+    assert sorted(rows) == [
+        ("2 conflicts of instance ids: no rebalance, no partition downtime",),
+        ("2 restarts, 2 processes: 1 rebalance, 2 s not stable, no partition downtime",),
+        ("2 shutdowns: 4 partition-seconds",),
+    ]
+
+
 def test_the_costliest_episode_of_a_group_is_no_start_of_it(ask):
     tables = history(generation(1, 0, 100)) | {"episodes": EPISODES}
 
@@ -493,6 +508,25 @@ def test_states_of_groups(ask):
         ("recreated", 2, "empty", 8000, None, 8000 + 7 * DAY),
         ("tool", None, "commits only", None, None, 3000 + 7 * DAY),
     ]
+
+
+def test_groups_without_generations_have_a_reason(ask):
+    tables = history(generation(1, 0, 1000, group="classic")) | {
+        "group_records": [{"group_id": "new", "log_offset": 1, "epoch": 2}],
+        "timeline": [{"group_id": "made", "seq": 1, "event": "SIMPLE_GROUP", "event_time": 5000}],
+        "committed_offsets": [commit(3000, 1, group="tool"), commit(3000, 2, group="classic")],
+    }
+
+    rows = ask(
+        tables, "SELECT group_id, group_type, reason FROM groups_without_generations ORDER BY 1"
+    )
+
+    assert rows == [
+        ("made", "classic", "created or deleted without a rebalance in records or log"),
+        ("new", "consumer", "rebalances of consumer groups are not computed; their records are in "
+         "group_records"),
+        ("tool", "classic", "commits without members"),
+    ]  # fmt: skip
 
 
 def test_bytes_per_group_and_partition(ask):

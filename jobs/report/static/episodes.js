@@ -64,9 +64,9 @@ function kindFigures(row) {
   const where = totals.groups > 1 ? ` in ${many(row.groups, "group")}` : "";
   return [
     `${many(row.episodes, "episode")}${where}, ${many(row.processes, "process", "processes")}`,
-    many(row.rebalances, "rebalance"),
-    row.not_stable_ms === null ? "" : `${duration(row.not_stable_ms)} not stable`,
-    partitionSeconds(row.unowned_partition_ms),
+    row.rebalances ? many(row.rebalances, "rebalance") : "",
+    row.not_stable_ms ? `${duration(row.not_stable_ms)} not stable` : "",
+    row.unowned_partition_ms ? partitionSeconds(row.unowned_partition_ms) : "no partition downtime",
   ].filter(Boolean).join(", ");
 }
 

@@ -37,10 +37,10 @@ CASES = [
         "scale in by 2 processes",
     ),
     (restart(2, 0, "a"), "a restarted"),
-    ([(None, replaced(1, 0, "a2"))], "a restarted (static members, no rebalance)"),
+    ([(None, replaced(1, 0, "a2"))], "a restarted (static member)"),
     (
         [(None, replaced(1, 0, "a2")), (None, replaced(1, 9, "a3"))],
-        "a restarted 2 times (static members, no rebalance)",
+        "a restarted 2 times (static member)",
     ),
     (
         [
@@ -119,4 +119,17 @@ def test_the_cost_of_an_episode():
 def test_without_a_log_the_time_not_stable_is_unknown():
     (episode,) = infer_episodes([rebalance(2, 0)], [leaves(2, 0, "a1")])
 
-    assert summary(episode, 0) == "scale in by a: 1 rebalance, 0.0 partition-seconds"
+    assert summary(episode, 500) == "scale in by a: 1 rebalance, 0.5 partition-seconds"
+
+
+def test_figures_of_zero_are_words_or_left_out():
+    takeover = replaced(1, 0, "a2")._replace(story="takeover")
+    _, conflict = infer_episodes([rebalance(1, -100)], [takeover])
+    (shutdown,) = infer_episodes(
+        [rebalance(2, 0, outcome="empty", not_stable_ms=0)], [leaves(2, 0, "a1")]
+    )
+
+    assert summary(conflict, 0) == (
+        "second process with the instance id of a: no rebalance, no partition downtime"
+    )
+    assert summary(shutdown, 4_400) == "group shut down (a): 4.4 partition-seconds"
