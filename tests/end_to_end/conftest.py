@@ -1,8 +1,13 @@
-"""The lakes of `make demo`, one per engine, written once for all test processes."""
+"""Lakes of incidents, written once for all test processes.  They are read-only: a test that writes
+uses a copy.
+"""
 
 import fcntl
 import os
+import shutil
+import tarfile
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -10,30 +15,90 @@ import pytest
 from jobs.nightly_run.demo import INCIDENTS
 from tests.end_to_end.incident_lake import IncidentLake
 
+TWINS = Path(__file__).parents[1] / "data" / "twins"
+
 
 @pytest.fixture(scope="session")
-def demo_by(tmp_path_factory):
-    """``demo_by(engine)``: the lake that this engine wrote."""
+def made_once(tmp_path_factory):
+    """``made_once(name, make)``: the folder of this name, which `make(folder)` fills."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
 
+    def made(name, make):
+        finished = folder / name
+        with open(folder / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not finished.is_dir():
+                partial = folder / f"{name}-partial"
+                make(partial)
+                partial.rename(finished)
+        return finished
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def demo_by(made_once):
+    """``demo_by(engine)``: the lake of `make demo`, written by this engine."""
+
+    def write(engine, root):
+        lake = IncidentLake(str(root), engine)
+        for cluster, incident in INCIDENTS.items():
+            lake.run(cluster, incident / "segments", incident / "server.log")
+
     @cache
     def written_by(engine):
-        root = folder / f"demo-{engine}"
-        with open(folder / f"{engine}.lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not root.is_dir():
-                partial = IncidentLake(f"{root}-partial", engine)
-                for cluster, incident in INCIDENTS.items():
-                    partial.run(cluster, incident / "segments", incident / "server.log")
-                Path(partial.root).rename(root)
-        return IncidentLake(str(root), engine)
+        return IncidentLake(
+            str(made_once(f"demo-{engine}", lambda root: write(engine, root))), engine
+        )
 
     return written_by
 
 
 @pytest.fixture(scope="module")
 def demo(demo_by, engine):
-    """Read-only: a test that writes uses a copy."""
     return demo_by(engine)
+
+
+@pytest.fixture(scope="session")
+def twins_files(made_once):
+    """``twins_files(script, version)``: what the brokers of a script left, as one cluster.
+
+    They share no group, so it suffices to renumber their partitions of __consumer_offsets.
+    """
+
+    def unpack(script, version, folder):
+        with tarfile.open(TWINS / f"{script}-{version}.tar.gz") as archive:
+            archive.extractall(folder / "plays", filter="data")
+        (folder / "logs").mkdir()
+        numbers = count()
+        for partition in sorted((folder / "plays").rglob("__consumer_offsets-*")):
+            shutil.copytree(partition, folder / "segments" / f"__consumer_offsets-{next(numbers)}")
+        for number, log in enumerate(sorted((folder / "plays").rglob("server*.log"))):
+            shutil.copy(log, folder / "logs" / f"{number}.log")
+
+    @cache
+    def unpacked(script, version):
+        name = f"twins-{script}-{version}"
+        return made_once(name, lambda folder: unpack(script, version, folder))
+
+    return unpacked
+
+
+@pytest.fixture(scope="session")
+def twins_by(made_once, twins_files):
+    """``twins_by(engine, script, version)``: the lake of a script; its cluster is the version."""
+
+    def write(engine, script, version, root):
+        files = twins_files(script, version)
+        IncidentLake(str(root), engine).run(version, files / "segments", files / "logs")
+
+    @cache
+    def written_by(engine, script, version):
+        root = made_once(
+            f"lake-{engine}-{script}-{version}", lambda root: write(engine, script, version, root)
+        )
+        return IncidentLake(str(root), engine)
+
+    return written_by

@@ -7,18 +7,9 @@ static member that stops looks lost.  A frozen dynamic process looks lost, unles
 its old state (`invoices-cooperative`).
 """
 
-import shutil
-import tarfile
-from functools import cache
-from itertools import count
-from pathlib import Path
-
 import pytest
 
 from jobs.checks.check import broken_laws
-from tests.end_to_end.incident_lake import IncidentLake
-
-TWINS = Path(__file__).parents[1] / "data" / "twins"
 
 # 22 on: 1 to 6 restarted one after the other; 66 kill 2, back at 71; 82 kill 3, back at 97;
 # 116 kill 4 and 1, back at 118; 136 stop 6, back at 148; 158 slow 5 (35 s); 170 kill 2, back at 175
@@ -137,28 +128,6 @@ SHOWN = """
     ORDER BY group_id, activity_time, episode"""
 
 
-@pytest.fixture(scope="module")
-def lake_of(tmp_path_factory, engine):
-    """``lake_of(script, version)``: its lake; the brokers of a script share no group."""
-
-    @cache
-    def written(script, version):
-        folder = tmp_path_factory.mktemp("play")
-        with tarfile.open(TWINS / f"{script}-{version}.tar.gz") as archive:
-            archive.extractall(folder / "plays", filter="data")
-        (folder / "logs").mkdir()
-        numbers = count()
-        for partition in sorted((folder / "plays").rglob("__consumer_offsets-*")):
-            shutil.copytree(partition, folder / "segments" / f"__consumer_offsets-{next(numbers)}")
-        for number, log in enumerate(sorted((folder / "plays").rglob("server*.log"))):
-            shutil.copy(log, folder / "logs" / f"{number}.log")
-        lake = IncidentLake(str(folder / "lake"), engine)
-        lake.run("c", folder / "segments", folder / "logs")
-        return lake
-
-    return written
-
-
 def episodes_of(lake, cluster):
     """By group: each episode as ``kind processes``, without the processes' common name."""
     by_group = {}
@@ -173,11 +142,13 @@ def listed(text):
 
 
 @pytest.mark.parametrize(("script", "version"), PLAYS)
-def test_every_action_is_an_episode_of_its_kind_and_none_is_invented(lake_of, script, version):
-    lake = lake_of(script, version)
+def test_every_action_is_an_episode_of_its_kind_and_none_is_invented(
+    twins_by, engine, script, version
+):
+    lake = twins_by(engine, script, version)
 
     expected = {group: listed(text) for group, text in EXPECTED[script].items()}
-    assert episodes_of(lake, "c") == expected
+    assert episodes_of(lake, version) == expected
     assert broken_laws(lake.root)[1] == []
 
 
@@ -186,8 +157,8 @@ def test_the_demo_has_the_episodes_of_its_script(demo, cluster):
     assert episodes_of(demo, cluster) == {group: listed(text) for group, text in DEMO.items()}
 
 
-def test_figures_of_episodes_add_up_to_those_of_their_group(lake_of):
-    lake = lake_of("rolling-deploy-and-crash", "4.1.2")
+def test_figures_of_episodes_add_up_to_those_of_their_group(twins_by, engine):
+    lake = twins_by(engine, "rolling-deploy-and-crash", "4.1.2")
 
     differing = lake.rows("""
         SELECT group_id, of_episodes, of_group FROM (
