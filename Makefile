@@ -61,4 +61,4 @@ package: setup  ## build the wheel and build/regroup.zip for spark-submit; PURE=
 	@$(BIN)/python -m tools.package build $(if $(PURE),--pure)
 
 clean:  ## delete the demo's lake, packages and caches; .venv and .jars stay
-	@rm -rf $(DEMO) build/lib build/*.whl build/regroup.zip .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse
+	@rm -rf $(DEMO) build/lib build/wheels build/*.whl build/regroup.zip .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse

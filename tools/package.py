@@ -9,12 +9,15 @@ their sources, and installs on this platform and version of Python only.  Withou
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +25,7 @@ from typing import Annotated
 import typer
 
 ROOT = Path(__file__).resolve().parent.parent
+CACHE = ROOT / "build" / "wheels"
 # Outside the tree: setuptools' list of files would keep those that were removed or renamed.
 SETUP_CFG = """
 [egg_info]
@@ -41,16 +45,42 @@ def can_compile() -> bool:
 
 
 def build_wheel(folder: Path, *, compiled: bool) -> Path:
-    """Replaces the wheels of the folder by a new one."""
+    """Replaces the wheels of the folder by one of the present sources."""
     for outdated in folder.glob("regroup-*.whl"):
         outdated.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
+    # The compiler takes minutes: equal sources are built once.
     with tempfile.TemporaryDirectory(prefix="regroup-build-") as work:
-        options = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
-        pip = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder)]
-        environment = {**os.environ, "REGROUP_COMPILE": "1" if compiled else "0"}
-        subprocess.run([*pip, _source_archive(Path(work))], check=True, env=environment)
-    [wheel] = folder.glob("regroup-*.whl")
-    return wheel
+        archive = _source_archive(Path(work))
+        kept = CACHE / ("compiled" if compiled else "pure") / _contents_hash(archive)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with open(kept.parent / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not kept.is_dir():
+                _build(archive, Path(work, "wheel"), compiled)
+                for outdated in kept.parent.glob("*/"):
+                    shutil.rmtree(outdated)
+                shutil.move(Path(work, "wheel"), kept)
+            [wheel] = kept.glob("regroup-*.whl")
+            return Path(shutil.copy(wheel, folder))
+
+
+def _contents_hash(archive: str) -> str:
+    """Of names and bytes: the archive itself has times."""
+    digest = hashlib.sha256(sys.version.encode())
+    with tarfile.open(archive) as files:
+        for member in sorted(filter(tarfile.TarInfo.isfile, files), key=lambda each: each.name):
+            contents = files.extractfile(member)
+            assert contents is not None
+            digest.update(f"{member.name} {member.size} ".encode() + contents.read())
+    return digest.hexdigest()
+
+
+def _build(archive: str, folder: Path, compiled: bool) -> None:
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
+    pip = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder)]
+    environment = {**os.environ, "REGROUP_COMPILE": "1" if compiled else "0"}
+    subprocess.run([*pip, archive], check=True, env=environment)
 
 
 def _source_archive(folder: Path) -> str:

@@ -34,12 +34,13 @@ lake="--lake lake --cluster-id kafka-3.9"
 version=$(python -c 'from importlib.metadata import version; print(version("regroup"))')
 run 0 "$version" regroup --version
 run 0 "regroup.toml" regroup init
-REGROUP_JARS=$work/none run 2 "run \`regroup jars\`" regroup demo --lake lake
 run 0 "jars already in" regroup jars
 run 0 "$REGROUP_JARS" regroup doctor --conf regroup.toml --format json
 run 0 "conf/large.toml" regroup doctor --conf conf/large.toml --format json
 run 0 "inventory-static" regroup demo --lake lake
 incident=$(python -c 'from jobs.command_line.packaged_files import EXAMPLES; print(EXAMPLES)')/mixed-clients-3.9.1
+REGROUP_JARS=$work/none run 2 "run \`regroup jars\`" \
+    regroup nightly --engine spark $lake --segments "$incident/segments"
 run 0 "0 new records" regroup nightly $lake --segments "$incident/segments" --broker-log "$incident/server.log"
 run 0 "reports-java" regroup sql --lake lake "SELECT * FROM q01_most_rebalanced_groups"
 run 0 "" regroup check --lake lake
