@@ -146,7 +146,8 @@ def test_the_lake_is_valid_and_its_quarantine_empty(ingested):
 
 
 @pytest.mark.spark
-def test_spark_recomputes_the_same_tables(ingested, tmp_path):
+@pytest.mark.parametrize("engine", ["embedded"], indirect=True, scope="module")
+def test_spark_recomputes_the_tables_of_the_embedded_engine(ingested, tmp_path):
     copy = shutil.copytree(ingested, tmp_path / "lake")
 
     IncidentLake(str(copy), "spark").recompute(CLUSTER)

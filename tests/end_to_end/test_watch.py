@@ -83,7 +83,7 @@ def test_a_growing_and_rolling_log_gives_the_tables_of_one_run(watching, log, tm
     assert broken_laws(f"{tmp_path}/lake")[1] == []
     once = tmp_path / "once"
     whole = NightlyOptions(str(once), "c", broker_log=f"{INCIDENT}/server.log")
-    Watch(WatchOptions(whole, passes=1), load_config(None, Engine(engine))).run()
+    Watch(WatchOptions(whole, passes=1), load_config(None, Engine.EMBEDDED)).run()
     assert query(f"{tmp_path}/lake", COUNTS) == query(str(once), COUNTS)
 
 
