@@ -10,10 +10,10 @@ The tables of a lake come in three layers; `schemas/tables` defines them, one fi
 
 - Bronze: the input with its positions.  offsets_records, broker_log_events, trace_events;
   unreadable input goes to quarantine.  Every input record is in exactly one of them.
-- Silver: decoded, ordered input.  group_metadata, committed_offsets and group_events interpret the
-  bronze rows one by one; timeline puts all events of a group in one order; generations,
-  generation_members and assignments have one row per generation, per member of a generation and per
-  assigned partition.
+- Silver: decoded, ordered input.  group_metadata, group_records, committed_offsets and group_events
+  interpret the bronze rows one by one; timeline puts all events of a group in one order;
+  generations, generation_members and assignments have one row per generation, per member of a
+  generation and per assigned partition.
 - Gold: results.  churn, rebalance_latency, rebalance_causes, ownership_gaps, episodes,
   assignor_quality, incident_replay, process_lives, what_if, advice, and the SQL views in
   `schemas/views`.
@@ -30,7 +30,8 @@ alone; group_days carries over the facts that it needs from earlier dates.  The 
 order:
 
     ingest              sources -> bronze tables, quarantine, ingested_files
-    group_metadata, committed_offsets, group_events       bronze -> decoded records, events
+    group_metadata, group_records, committed_offsets, group_events
+                        bronze -> decoded records, events
     timeline            group_events, group_metadata -> events by incarnation
     generations, generation_members, assignments          timeline, records -> generations
     churn, rebalance_latency, rebalance_causes            what changed, how long it took, why

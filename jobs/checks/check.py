@@ -10,7 +10,10 @@ from typing import Any
 import duckdb
 
 from jobs.checks.laws import LAWS
+from jobs.checks.missing_groups import by_reason, missing_groups, sentence
 from jobs.checks.redecode import DECODED, differing_rows
+from jobs.console.errors import UsageError
+from jobs.console.printing import printable
 from jobs.lake.integrity import damages, tables_on_disk
 from jobs.lake.sql import open_lake, query
 from jobs.nightly_run.coverage import BRONZE, Coverage, uncovered_dates
@@ -65,6 +68,19 @@ def kept_laws(root: str) -> str:
     """A sentence for a lake without violations."""
     tables = len(tables_on_disk(root))
     return f"{root}: no violation; conservation, keys and order hold in all {tables} tables"
+
+
+def notes(root: str) -> list[str]:
+    """Sentences that name the groups without generations, which violate no law; none if a table is
+    damaged, which violates one."""
+    try:
+        missing = missing_groups(root)
+    except UsageError:
+        return []
+    return [
+        f"{printable(cluster_id)}: {printable(sentence(group_ids, reason))}"
+        for cluster_id, reason, group_ids in by_reason(missing)
+    ]
 
 
 def pending_dates(root: str, lake: duckdb.DuckDBPyConnection) -> list[tuple[str, date]]:

@@ -12,6 +12,7 @@ TIMES = {
     "offsets_records": "append_time",
     "broker_log_events": "event_time",
     "group_metadata": "append_time",
+    "group_records": "append_time",
     "committed_offsets": "append_time",
     "group_events": "event_time",
     "timeline": "event_time",
@@ -162,7 +163,12 @@ LAWS = [
         GROUP BY f.cluster_id, f.file, f.path, f.quarantined
         HAVING COUNT(q.reason) < f.quarantined""",
     ),
-    _decoded_once("every group record is decoded once", "group_metadata", "2"),
+    _decoded_once("every classic group's record is decoded once", "group_metadata", "2"),
+    _decoded_once(
+        "every consumer, share and streams group's record is decoded once",
+        "group_records",
+        ", ".join(map(str, range(3, 24))),
+    ),
     _decoded_once("every offset commit is decoded once", "committed_offsets", "0, 1"),
     Law(
         "times of a generation are in order: preparing, joined, stable, ended",

@@ -1,6 +1,6 @@
 """Decodes records again and compares them with the rows of their tables.
 
-reads   offsets_records, and group_metadata or committed_offsets
+reads   offsets_records, and group_metadata, group_records or committed_offsets
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from coordinator_core.records import BadRecord
-from jobs import committed_offsets, group_metadata
+from jobs import committed_offsets, group_metadata, group_records
 from jobs.bulk.decoder import Decoder, decode_batch
 
 DECODERS: dict[str, tuple[tuple[int, ...], Decoder]] = {
     "group_metadata": ((group_metadata.KEY_TYPE,), group_metadata.DECODER),
+    "group_records": (group_records.KEY_TYPES, group_records.DECODER),
     "committed_offsets": (committed_offsets.KEY_TYPES, committed_offsets.DECODER),
 }
 DECODED = frozenset(DECODERS)

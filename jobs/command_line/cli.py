@@ -282,7 +282,7 @@ def register(
 @app.command()
 def check(lake: LakeOption, format: FormatOption = Format.TABLE) -> None:
     """Check a lake: conservation, keys, order.  Exit 1 if a law is broken."""
-    from jobs.checks.check import broken_laws, kept_laws
+    from jobs.checks.check import broken_laws, kept_laws, notes
 
     with spinner("check"):
         columns, rows = broken_laws(lake)
@@ -290,6 +290,8 @@ def check(lake: LakeOption, format: FormatOption = Format.TABLE) -> None:
         print_rows(columns, rows, format)
     else:
         print(kept_laws(lake))
+    for note in notes(lake):
+        print(f"regroup: {note}", file=sys.stderr)
     if rows:
         raise typer.Exit(1)
 

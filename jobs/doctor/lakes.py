@@ -1,10 +1,11 @@
-"""Check the lake: write permission, free space, and how its last run ended."""
+"""Check the lake: write permission, free space, how its last run ended, groups that it lacks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
+from jobs.checks.missing_groups import VIEW, by_reason, missing_groups, sentence
 from jobs.console.errors import UsageError
 from jobs.doctor.machine import GIB, free_bytes
 from jobs.doctor.results import CheckResult, failure, ok, warning
@@ -31,6 +32,7 @@ def check_lake(lake: str) -> Iterator[CheckResult]:
         yield _check_folder(lake)
     if "://" in lake or Path(lake).is_dir():
         yield from _check_last_runs(lake)
+        yield from _check_groups(lake)
 
 
 def _check_folder(lake: str) -> CheckResult:
@@ -70,3 +72,13 @@ def _check_last_runs(lake: str) -> Iterator[CheckResult]:
             yield ok("tables", f"{text}: done")
         else:
             yield warning("tables", f"{text}: {outcome}: {error_text}", "start the same run again")
+
+
+def _check_groups(lake: str) -> Iterator[CheckResult]:
+    try:
+        missing = missing_groups(lake)
+    except UsageError:
+        return  # a damaged table: the check of the last runs says so
+    for cluster_id, reason, group_ids in by_reason(missing):
+        remedy = f'see them: `regroup sql --lake {lake} "SELECT * FROM {VIEW}"`'
+        yield warning("groups", f"{cluster_id}: {sentence(group_ids, reason)}", remedy)

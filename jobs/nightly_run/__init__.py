@@ -4,7 +4,7 @@ Order.  Ingest comes first: it reads all new input into the bronze tables.  Then
 is derived by the job of its name.  A job lists in READS the tables that it reads, and it starts as
 soon as no job that writes one of them is waiting or running, at most two at a time:
 
-  group_metadata, committed_offsets   decode offsets_records
+  group_metadata, group_records, committed_offsets   decode offsets_records
   group_events                        log lines as events of groups
   timeline                            all events of a group in one order
   generations, generation_members, assignments, churn, rebalance_latency, rebalance_causes,

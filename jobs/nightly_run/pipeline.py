@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # All jobs after ingest.  A job writes the table of its name; its READS are the tables it reads.
 JOBS = [
     "group_metadata",
+    "group_records",
     "committed_offsets",
     "group_events",
     "timeline",

@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs import __version__
+from jobs.checks.missing_groups import NOT_COMPUTED, MissingGroup, by_reason, sentence
 from jobs.console.printing import printable
 from jobs.engine.embedded import is_embedded
 from jobs.lake.tables import Lake, schema_of
@@ -126,6 +127,7 @@ def summary(run: Run) -> str:
     )
     rows = sorted(groups.collect(), key=lambda row: (-row.rebalances, row.group_id))
     lines = [_input_line(run), *_episode_lines(run), _groups_line(rows)]
+    lines += _missing_lines(run)
     if rows:
         most = ", ".join(f"{printable(row.group_id)} {row.rebalances}" for row in rows[:3])
         lines.append(f"most rebalances: {most}")
@@ -139,6 +141,19 @@ def _episode_lines(run: Run) -> list[str]:
     ordered = episodes.orderBy(*costliest, "group_id", "from_time")
     rows = ordered.select("group_id", "summary").limit(EPISODES_SHOWN).collect()
     return [f"{printable(row.group_id)}: {printable(row.summary)}" for row in rows]
+
+
+def _missing_lines(run: Run) -> list[str]:
+    """The groups with records on the run's dates for which no generation was computed."""
+    records = _of_dates(run, "group_records").select("group_id", "group_type").distinct()
+    rows = records.orderBy("group_type", "group_id").collect()
+    missing = [
+        MissingGroup(
+            run.lake.cluster_id, row.group_id, row.group_type, NOT_COMPUTED.format(row.group_type)
+        )
+        for row in rows
+    ]
+    return [printable(sentence(ids, reason)) for _, reason, ids in by_reason(missing)]
 
 
 def _of_dates(run: Run, table: str) -> DataFrame:

@@ -26,6 +26,13 @@ REQUIRED = {
     "broker_log_events": {"broker_id": 1, "file_id": "f", "line": "a line", "file": "server.log"},
     "group_events": {"source": "broker_log", "broker_id": 1, "file_id": "f", "position": 0},
     "group_metadata": {"topic_partition": "__consumer_offsets-0", "tombstone": False},
+    "group_records": {
+        "topic_partition": "__consumer_offsets-0",
+        "key_type": 3,
+        "record": "ConsumerGroupMetadata",
+        "group_type": "consumer",
+        "tombstone": False,
+    },
     "generation_members": {"is_leader": False, "change": "retained", "gone": False},
     "generations": {"outcome": "stable", "evidence": "both"},
     "assignments": {"assignor": "actual", "topic": "t"},

@@ -23,7 +23,7 @@ from coordinator_core.records import (
     encode_subscription,
     encode_value,
 )
-from jobs import committed_offsets, group_metadata
+from jobs import committed_offsets, group_metadata, group_records
 from jobs.segments import Batch, read_segment
 from tools.package import build_spark_zip
 
@@ -33,6 +33,7 @@ DATA = Path(__file__).parents[1] / "data/records"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUICK = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 JOBS = {1: committed_offsets, 2: group_metadata}
+GROUP_RECORD_TYPES = (3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 23)
 
 
 def lines(name):
@@ -97,6 +98,23 @@ def test_all_captured_records_are_read_in_bulk_and_equal_the_reference(type_):
 
     in_bulk, by_reference = assert_equal(type_, records)
     assert in_bulk == by_reference == len(records) > 500
+
+
+def test_records_of_all_new_group_types_are_read_in_bulk_and_equal_the_reference():
+    records = [
+        (key, value) for key, value in captured() if key[1] in GROUP_RECORD_TYPES and key[0] == 0
+    ]
+    keys = pa.array([key for key, _ in records], pa.binary())
+    values = pa.array([value for _, value in records], pa.binary())
+
+    rows, columns = group_records._columns(keys, values)
+
+    bulk = {name: array.to_pylist() for name, array in columns.items()}
+    reference = [group_records._row(*record) for record in records]
+    assert rows.tolist() == list(range(len(records)))
+    assert {key[1] for key, _ in records} == set(GROUP_RECORD_TYPES)
+    for name, column in bulk.items():
+        assert column == [row.get(name) for row in reference], name
 
 
 # Random records -------------------------------------------------------------------------------

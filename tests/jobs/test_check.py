@@ -75,6 +75,8 @@ SOUND = {
         {"log_offset": 0, "key": KEY_OF_GROUP, "value": STORED, "key_type": 2,
          "append_time": T + 2001},
         {"log_offset": 1, "key": COMMIT, "key_type": 1, "append_time": T + 3000},
+        {"log_offset": 3, "key": encode_key(3, {"group_id": "n"}), "key_type": 3,
+         "value": encode_value(3, 0, {"epoch": 2, "metadata_hash": 8}), "append_time": T + 3000},
     ],
     "broker_log_events": [
         line | {"group_id": "g", "position": position, "line": f"line {position}"}
@@ -104,6 +106,8 @@ SOUND = {
     "advice": [{"group_id": "g", "saved_unavailable_partition_ms": 0, "saved_not_stable_ms": 0,
                 "saved_rebalances": 0, "share_saved": 0.0, "sentence": "nothing to gain"}],
     "group_metadata": [RECORD | {"log_offset": 0, "generation": 1, "members": [MEMBER]}],
+    "group_records": [{"group_id": "n", "log_offset": 3, "append_time": T + 3000, "epoch": 2,
+                       "value_version": 0, "metadata_hash": 8}],
     "committed_offsets": [
         {"group_id": "g", "log_offset": 1, "partition": 0, "append_time": T + 3000,
          "tombstone": True}
@@ -185,7 +189,8 @@ ALL_LINES = "every readable line of an ingested date is in broker_log_events"
 RECORDS = "every readable record of an ingested date is in offsets_records"
 TRACES = "every readable line of a trace is in trace_events"
 QUARANTINED = "every input counted as quarantined is in quarantine"
-GROUPS = "every group record is decoded once"
+GROUPS = "every classic group's record is decoded once"
+NEW_GROUPS = "every consumer, share and streams group's record is decoded once"
 COMMITS = "every offset commit is decoded once"
 TIMES_IN_ORDER = "times of a generation are in order: preparing, joined, stable, ended"
 IN_AN_INCARNATION = "generations of an incarnation are in order of time"
@@ -260,6 +265,14 @@ BROKEN = {
     "a group record without its source record": (
         added("group_metadata", {"group_id": "g", "log_offset": 7}),
         [(GROUPS, "c", "group_metadata __consumer_offsets-0", 1, 2)],
+    ),
+    "a record of a consumer group not decoded": (
+        without("group_records"),
+        [(NEW_GROUPS, "c", "group_records __consumer_offsets-0", 1, 0)],
+    ),
+    "another group epoch than that of the record": (
+        changed("group_records", 0, epoch=3),
+        [(DECODED, "c", "epoch of __consumer_offsets-0 3", "2", "3")],
     ),
     "a commit not decoded": (
         without("committed_offsets"),

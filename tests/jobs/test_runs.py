@@ -124,11 +124,17 @@ def test_the_summary_has_new_input_rebalances_and_their_duration(run, frame):
     ]
     run.lake.replace("episodes", frame("episodes", episodes))
 
+    missing = {"group_id": "new", "log_offset": 1}
+    earlier = missing | {"group_id": "old", "log_offset": 2, "event_date": date(2026, 11, 20)}
+    run.lake.replace("group_records", frame("group_records", [missing, earlier]))
+
     assert summary(run).splitlines() == [
         "c, 2026-11-21 to 2026-11-21: 6,994 new records, 0 new log lines, 2 quarantined",
         "g\\x1b[2J: slow",
         "g\\x1b[2J: a restarted",
         "1 groups, 1 rebalances, 1 aborted; 5.2 s not stable, longest 4.0 s (g\\x1b[2J)",
+        "1 group without generations (rebalances of consumer groups are not computed; their "
+        "records are in group_records): new",
         "most rebalances: g\\x1b[2J 1",
         f"run {run.run_id} (details in table runs)",
     ]

@@ -1,0 +1,44 @@
+"""The groups of a lake that are seen but have no generation, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from jobs.lake.sql import query
+
+VIEW = "groups_without_generations"
+GROUPS = f"""
+    SELECT cluster_id, group_id, group_type, reason FROM {VIEW}
+    ORDER BY cluster_id, reason, group_id"""
+# The reason of the view for groups of the new protocols.
+NOT_COMPUTED = "rebalances of {} groups are not computed; their records are in group_records"
+# Tables that a lake of an older version, or without a complete run, lacks.
+OPTIONAL = ("committed_offsets", "generations", "group_records", "timeline")
+
+
+class MissingGroup(NamedTuple):
+    cluster_id: str
+    group_id: str
+    group_type: str
+    reason: str
+
+
+def missing_groups(root: str) -> list[MissingGroup]:
+    """By cluster and reason."""
+    return [MissingGroup(*row) for row in query(root, GROUPS, optional=OPTIONAL)[1]]
+
+
+def by_reason(groups: Iterable[MissingGroup]) -> Iterator[tuple[str, str, list[str]]]:
+    """(cluster, reason, group ids), in the order in which they come first."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for group in groups:
+        names.setdefault((group.cluster_id, group.reason), []).append(group.group_id)
+    for (cluster_id, reason), ids in names.items():
+        yield cluster_id, reason, ids
+
+
+def sentence(group_ids: list[str], reason: str) -> str:
+    """One line that names every group: ``2 groups without generations (reason): a, b``."""
+    count = "1 group" if len(group_ids) == 1 else f"{len(group_ids):,} groups"
+    return f"{count} without generations ({reason}): {', '.join(group_ids)}"

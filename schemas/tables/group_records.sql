@@ -1,0 +1,47 @@
+-- group_records: one row per decoded record of a consumer, share or streams group (key types 3 to 23), tombstones included.
+-- Key: (cluster_id, topic_partition, log_offset)
+-- Partitioned by: (cluster_id, event_date)
+-- Written by: jobs.group_records
+cluster_id           STRING    NOT NULL COMMENT 'cluster',
+group_id             STRING    NOT NULL COMMENT 'group',
+topic_partition      STRING    NOT NULL COMMENT 'partition of __consumer_offsets with the record',
+log_offset           BIGINT    NOT NULL COMMENT 'offset of the record in it: the order of events',
+event_date           DATE      NOT NULL COMMENT 'UTC date of append_time',
+append_time          TIMESTAMP          COMMENT 'timestamp of the record; null in message format 0',
+key_type             INT       NOT NULL COMMENT 'first two bytes of the key',
+record               STRING    NOT NULL COMMENT 'name of the key type: ConsumerGroupMetadata, ShareGroupMemberMetadata, StreamsGroupTopology, ...',
+group_type           STRING    NOT NULL COMMENT 'consumer, share or streams',
+tombstone            BOOLEAN   NOT NULL COMMENT 'what the key names was deleted',
+value_version        INT                COMMENT 'version of the value; null for a tombstone',
+member_id            STRING             COMMENT 'member of the key; null in records about the group',
+regex                STRING             COMMENT 'regular expression: of the key (ConsumerGroupRegularExpression), or of the member''s subscription; null if it has none',
+epoch                INT                COMMENT 'group epoch (...GroupMetadata), assignment epoch (...TargetAssignmentMetadata), member epoch (...CurrentMemberAssignment) or topology epoch (StreamsGroupTopology)',
+previous_epoch       INT                COMMENT 'previous member epoch (...CurrentMemberAssignment)',
+topology_epoch       INT                COMMENT 'topology epoch: of the member, or validated by the group; null if none is',
+state                INT                COMMENT 'state of the member as stored; consumer and share: 0 stable, 1 unrevoked, 2 unreleased partitions; streams: 1, 2, 3 in the same order',
+metadata_hash        BIGINT             COMMENT 'hash of the subscribed topics'' metadata (...GroupMetadata); 0 without topics',
+timestamp_ms         BIGINT             COMMENT 'time at which the target was computed, or the regular expression resolved, ms since the epoch; null if not stored',
+instance_id          STRING             COMMENT 'group.instance.id of a static member',
+rack_id              STRING             COMMENT 'client.rack',
+client_id            STRING             COMMENT 'client.id',
+client_host          STRING             COMMENT 'address that the member joined from',
+process_id           STRING             COMMENT 'process id of a member of a streams group',
+rebalance_timeout_ms INT                COMMENT 'time in which the member must give up partitions',
+session_timeout_ms   INT                COMMENT 'session.timeout.ms of a classic member; null for others, as the group''s setting applies',
+server_assignor      STRING             COMMENT 'assignor that the member prefers (group.remote.assignor); null if it leaves the choice to the broker',
+protocols            ARRAY<STRING>      COMMENT 'protocols of a classic member, most preferred first; null for other members',
+topics               ARRAY<STRING>      COMMENT 'subscribed topics, or the topics that the regular expression matches',
+assigned             ARRAY<STRUCT<
+    role: STRING COMMENT 'active; in streams groups also standby and warmup',
+    subtopology: STRING COMMENT 'subtopology of a streams task',
+    topic_id: STRING COMMENT 'topic id; null for streams tasks',
+    partitions: ARRAY<INT> COMMENT 'partitions of the topic, or of the subtopology',
+    epochs: ARRAY<INT> COMMENT 'member epoch at which each partition was assigned (4.4 and up)'>> COMMENT 'partitions or tasks that the member has, or should have by the target',
+pending_revocation   ARRAY<STRUCT<role: STRING, subtopology: STRING, topic_id: STRING, partitions: ARRAY<INT>, epochs: ARRAY<INT>>> COMMENT 'partitions or tasks that the member was asked to give up; fields as in assigned',
+topic_ids            ARRAY<STRUCT<
+    topic_id: STRING COMMENT 'topic id',
+    topic: STRING COMMENT 'its name'>> COMMENT 'topics that the record names with their ids',
+subtopologies        ARRAY<STRUCT<
+    subtopology: STRING COMMENT 'id',
+    source_topics: ARRAY<STRING> COMMENT 'topics that it reads',
+    repartition_source_topics: ARRAY<STRING> COMMENT 'internal topics that it reads'>> COMMENT 'topology of a streams group (StreamsGroupTopology)'

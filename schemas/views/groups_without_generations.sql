@@ -1,0 +1,54 @@
+-- groups_without_generations: groups that records or log lines name, but without a generation of their protocol, and the reason.
+WITH recorded AS (
+    SELECT
+        cluster_id, group_id, group_type,
+        MIN(append_time) AS first_time, MAX(append_time) AS last_time
+    FROM group_records
+    GROUP BY cluster_id, group_id, group_type
+),
+logged AS (
+    SELECT cluster_id, group_id, MIN(event_time) AS first_time, MAX(event_time) AS last_time
+    FROM timeline
+    GROUP BY cluster_id, group_id
+),
+committed AS (
+    SELECT cluster_id, group_id, MIN(commit_time) AS first_time, MAX(commit_time) AS last_time
+    FROM committed_offsets
+    GROUP BY cluster_id, group_id
+),
+worked_out AS (
+    SELECT DISTINCT cluster_id, group_id FROM generations
+)
+SELECT
+    cluster_id,  -- cluster
+    group_id,    -- group
+    group_type,  -- consumer, share, streams, or classic
+    reason,      -- why no generation was computed
+    first_time,  -- first record, line or commit
+    last_time    -- last record, line or commit
+FROM (
+    SELECT
+        cluster_id, group_id, group_type,
+        'rebalances of ' || group_type || ' groups are not computed; their records are in group_records' AS reason,
+        first_time, last_time
+    FROM recorded
+    UNION ALL
+    SELECT
+        l.cluster_id, l.group_id, 'classic' AS group_type,
+        'created or deleted without a rebalance in records or log' AS reason,
+        l.first_time, l.last_time
+    FROM logged l
+    LEFT JOIN worked_out w ON w.cluster_id = l.cluster_id AND w.group_id = l.group_id
+    LEFT JOIN recorded r ON r.cluster_id = l.cluster_id AND r.group_id = l.group_id
+    WHERE w.group_id IS NULL AND r.group_id IS NULL
+    UNION ALL
+    SELECT
+        c.cluster_id, c.group_id, 'classic' AS group_type,
+        'commits without members' AS reason,
+        c.first_time, c.last_time
+    FROM committed c
+    LEFT JOIN worked_out w ON w.cluster_id = c.cluster_id AND w.group_id = c.group_id
+    LEFT JOIN recorded r ON r.cluster_id = c.cluster_id AND r.group_id = c.group_id
+    LEFT JOIN logged l ON l.cluster_id = c.cluster_id AND l.group_id = c.group_id
+    WHERE w.group_id IS NULL AND r.group_id IS NULL AND l.group_id IS NULL
+) AS seen
