@@ -17,6 +17,7 @@ PAGES = [
     *sorted(f"docs/{p.name}" for p in ROOT.glob("docs/*.md")),
 ]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
+COMMANDS = typer.main.get_command(cli.app)
 PRODUCTION = (ROOT / "docs" / "production.md").read_text(encoding="utf-8")
 
 
@@ -40,7 +41,7 @@ def commands(text):
 
 def resolve(words):
     """The command, and its arguments."""
-    group = typer.main.get_command(cli.app)
+    group = COMMANDS
     while words and hasattr(group, "commands"):
         name, *words = words
         assert name in group.commands, f"no command {name}"
