@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from coordinator_core.diagram import modern_words
 from coordinator_core.diagram.names import COORDINATOR, LOG, Names
 from coordinator_core.diagram.notes import Notes
 from coordinator_core.diagram.recording import (
@@ -22,7 +23,9 @@ from coordinator_core.diagram.words import Requests, answer, op_name, record, se
 from coordinator_core.protocol.messages import Event
 
 LONG_MS = 1000  # the shortest pause that gets a row
-_FOLDED = frozenset({"Heartbeat", "DescribeGroups", "OffsetFetch"})  # requests that change nothing
+# Requests that change nothing, if their answer comes without records.
+_FOLDED = frozenset({"Heartbeat", "DescribeGroups", "OffsetFetch", *modern_words.REQUESTS.values()})
+_MERGED = frozenset({"target assignment", "tombstones", "regular expression"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,10 @@ def draw(recording: Recording) -> Diagram:
     names = Names(recording)
     rows = _Drawing(recording, names).rows()
     return Diagram(
-        recording.title, _settings(recording), names.columns, tuple(_with_pauses(_folded(rows)))
+        recording.title,
+        _settings(recording),
+        names.columns,
+        tuple(_with_pauses(_folded(_merged(rows)))),
     )
 
 
@@ -92,7 +98,8 @@ class _Drawing:
         self.requests = Requests(names)
         self.notes = Notes(recording, names)
         self.unanswered: dict[str, int] = {}
-        self.has_groups = len({step.get("group", "") for step in recording.steps.values()}) > 1
+        groups = {step["group"] for step in recording.steps.values() if "group" in step}
+        self.has_groups = len(groups) > 1
 
     def rows(self) -> list[Row]:
         rows: list[Row] = []
@@ -136,9 +143,11 @@ class _Drawing:
         step = self.recording.steps[entry.step_id]
         if step["op"] == "fault":
             return Note(entry.at_ms, f"the next append will fail: {step['append_error']}")
+        if step["op"] in modern_words.CHANGES:
+            return Note(entry.at_ms, modern_words.change(step, self.names))
         self.unanswered[entry.step_id] = entry.at_ms
         source = self.names.of_step(entry.step_id)
-        text = self._with_group(step["group"], self.requests.text(step))
+        text = self._with_group(step.get("group", ""), self.requests.text(step))
         return Arrow(entry.at_ms, source, COORDINATOR, text)
 
     def _with_group(self, group_id: str, text: str) -> str:
@@ -148,6 +157,9 @@ class _Drawing:
         line, at_ms = entry.line, entry.at_ms
         if line["event"] == "record":
             return Arrow(at_ms, COORDINATOR, LOG, record(line, self.names))
+        if line["event"] == "state" and line.get("type", "classic") != "classic":
+            text = modern_words.state(line, self.names)
+            return Note(at_ms, self._with_group(line["group"], text))
         if line["event"] == "state":
             return None if self.recording.has_engine_events else self._state_note(at_ms, line)
         self.requests.note_answer(line)
@@ -176,6 +188,31 @@ class _Drawing:
             self.recording.steps[each]["op"] == op and self.names.of_step(each) == who
             for each in later
         )
+
+
+def _merged(rows: list[Row]) -> list[Row]:
+    """Put records of one kind that are written one after the other into one row."""
+    merged: list[Row] = []
+    for row in rows:
+        last = merged[-1] if merged else None
+        if _continues(last, row):
+            assert isinstance(last, Arrow)
+            assert isinstance(row, Arrow)
+            merged[-1] = replace(last, text=f"{last.text}, {row.text.partition(': ')[2]}")
+        else:
+            merged.append(row)
+    return merged
+
+
+def _continues(last: Row | None, row: Row) -> bool:
+    return (
+        isinstance(last, Arrow)
+        and isinstance(row, Arrow)
+        and last.target == row.target == LOG
+        and last.at_ms == row.at_ms
+        and last.text.partition(": ")[0] == row.text.partition(": ")[0]
+        and row.text.partition(": ")[0] in _MERGED
+    )
 
 
 def _folded(rows: list[Row]) -> Iterator[Row]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from coordinator_core.diagram.recording import (
     GroupEvent,
@@ -15,7 +17,11 @@ from coordinator_core.diagram.recording import (
 )
 
 COORDINATOR, LOG, ADMIN = "coordinator", "log", "admin"
-_ADMIN_OPS = frozenset({"describe", "delete"})
+_ADMIN_OPS = frozenset(
+    {"describe", "delete", "list", "consumer_describe", "share_describe", "streams_describe"}
+)
+_JOINS = frozenset({"join", "consumer_heartbeat", "share_heartbeat", "streams_heartbeat"})
+_UNSHOWN = frozenset({"wait", "fault", "metadata", "group_config", "reload"})
 _LETTERS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
 
@@ -29,6 +35,7 @@ class Names:
     def __init__(self, recording: Recording) -> None:
         self._participants = _participants(recording)
         self._members = _numbered(self._owners(recording), recording.member_ids)
+        self._topics = dict(_topic_names(recording.steps))
         self.columns = _columns(self._participants, recording)
 
     def of_step(self, step_id: str) -> str:
@@ -41,6 +48,10 @@ class Names:
     def is_first(self, member_id: str) -> bool:
         """Whether the id is its participant's first."""
         return self._members.get(member_id, "") in self._participants.values()
+
+    def of_topic(self, topic_id: str) -> str:
+        """The topic's name; an id that no step contains stays as it is."""
+        return self._topics.get(topic_id, topic_id)
 
     def of_members(self, member_ids: Iterable[str]) -> str:
         return ", ".join(sorted(map(self.of_member, member_ids)))
@@ -55,7 +66,7 @@ class Names:
             elif isinstance(entry, GroupEvent) and recording.has_engine_events:
                 if entry.event.kind in ("MEMBER_JOIN", "STATIC_REPLACED"):
                     owners.setdefault(entry.event.fields["member_id"], self._participants[step_id])
-            elif isinstance(entry, TraceEntry) and entry.line.get("op") == "join":
+            elif isinstance(entry, TraceEntry) and entry.line.get("op") in _JOINS:
                 owners.setdefault(entry.line["member"], self._participants[entry.line["to"]])
         return {member_id: who for member_id, who in owners.items() if member_id}
 
@@ -98,7 +109,7 @@ def _participant(step: Mapping[str, Any], steps: Steps) -> str:
         step = steps[reference]
     letters = _letters(step["id"])
     if step["op"] == "fetch":  # has no member
-        joined = {_letters(each["id"]) for each in steps.values() if each["op"] == "join"}
+        joined = {_letters(each["id"]) for each in steps.values() if each["op"] in _JOINS}
         return letters if letters in joined else ADMIN
     return ADMIN if step["op"] in _ADMIN_OPS else letters
 
@@ -109,13 +120,20 @@ def _reference(step: Mapping[str, Any]) -> str:
     return str(member).removeprefix("@")
 
 
+def _topic_names(steps: Steps) -> Iterator[tuple[str, str]]:
+    """Topic id, in the form of records, and name."""
+    for step in steps.values():
+        for topic in step.get("topics") or () if step["op"] == "metadata" else ():
+            yield urlsafe_b64encode(UUID(topic["id"]).bytes)[:22].decode(), topic["name"]
+
+
 def _letters(step_id: str) -> str:
     match = _LETTERS.match(step_id)
     return step_id if match is None else match[0]
 
 
 def _columns(participants: Mapping[str, str], recording: Recording) -> tuple[str, ...]:
-    unshown = {id_ for id_, step in recording.steps.items() if step["op"] in ("wait", "fault")}
+    unshown = {id_ for id_, step in recording.steps.items() if step["op"] in _UNSHOWN}
     shown = dict.fromkeys(name for id_, name in participants.items() if id_ not in unshown)
     ordered = sorted(shown, key=lambda name: name == ADMIN)
     return (*ordered, COORDINATOR, LOG)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from coordinator_core.diagram.modern_words import CHANGES
 from coordinator_core.diagram.names import Names
 from coordinator_core.diagram.recording import (
     DelayedJoinStatus,
@@ -40,6 +41,24 @@ _EVENTS = {
     "STATIC_REPLACED": "{who} replaces {old}, instance {instance}",
     "STATIC_NO_REBALANCE": "no rebalance",
     "STORE_FAILED": "append failed",
+    "FENCED": "{who} removed: {reason}",
+    "CONVERT": "the group is converted: {step}",
+    "TARGET": "assignor {assignor} computes the target assignment of epoch {epoch}",
+    "OTHER": "{step}",
+}
+_STEPS = {
+    "to_consumer": "from classic to consumer",
+    "to_classic": "from consumer to classic",
+    "empty_to_consumer": "from empty classic to consumer",
+    "empty_to_classic": "from empty consumer to classic",
+    "empty_to_streams": "from empty classic to streams",
+    "empty_streams_to_classic": "from empty streams to classic",
+    "upgrade_disabled": "no upgrade: disabled by group.consumer.migration.policy",
+    "upgrade_other_protocol": "no upgrade: the group has another protocol type",
+    "upgrade_too_large": "no upgrade: the group is larger than group.consumer.max.size",
+    "downgrade_disabled": "no downgrade: disabled by group.consumer.migration.policy",
+    "downgrade_too_large": "no downgrade: the group is larger than group.max.size",
+    "migration_disabled": "migration disabled by group.consumer.migration.policy",
 }
 # Expiries that may complete a delayed join in the same turn.
 _EXPIRIES = {"HEARTBEAT_EXPIRED": "session expiry", "PENDING_EXPIRED": "join timeout"}
@@ -61,7 +80,7 @@ class Notes:
         self._by = ""
         if isinstance(entry, RequestArrived):
             op = self._recording.steps[entry.step_id]["op"]
-            if op != "fault":
+            if op != "fault" and op not in CHANGES:
                 self._by = f"{self._names.of_step(entry.step_id)}'s {op_name(op)}"
 
     def text(self, entry: GroupEvent | DelayedJoinStatus) -> str | None:
@@ -143,6 +162,8 @@ class Notes:
             "new_leader": name("new_leader_id"),
             "members": self._names.of_members(members),
             "instance": str(fields.get("instance_id")),
+            "step": _STEPS.get(str(fields.get("step")), ""),
+            **{name: str(fields.get(name)) for name in ("reason", "assignor", "epoch")},
         }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.classic.timers import JoinWait
@@ -22,16 +22,23 @@ from coordinator_core.diagram.recording import (
 )
 from coordinator_core.diagram.words import seconds
 from coordinator_core.protocol.messages import Effect, Event, Respond
+from coordinator_core.scenarios.all_types import AllTypesPlayer, has_modern_steps
 from coordinator_core.scenarios.scenario import ScenarioPlayer, Step, config_of
 
 
 def record_scenario(scenario: Line, era: Era, member_ids: MemberIds) -> Recording:
     """Play and record the scenario; raises KeyError, TypeError or ValueError as ``play`` does."""
-    player = _RecordingPlayer(scenario, era, member_ids)
+    player: _RecordingPlayer | _AllTypesRecordingPlayer
+    title = title_of(scenario, era)
+    if has_modern_steps(scenario):
+        title = _all_types_title(scenario, era)
+        player = _AllTypesRecordingPlayer(scenario, era, member_ids)
+    else:
+        player = _RecordingPlayer(scenario, era, member_ids)
     player.play("")
     player.record_lines()
     return Recording(
-        title_of(scenario, era),
+        title,
         {step["id"]: step for step in scenario["steps"]},
         tuple(player.entries),
         tuple(player.made_ids),
@@ -45,6 +52,12 @@ def title_of(scenario: Line, era: Era) -> str:
     delay_ms = config_of(scenario.get("config", {})).group_initial_rebalance_delay_ms
     delay = f", initial delay {seconds(delay_ms)}" if era.has_initial_delay else ""
     return f"{scenario['name']}, era {era.name}{delay}"
+
+
+def _all_types_title(scenario: Line, era: Era) -> str:
+    settings = scenario.get("config", {}).get("kafka", {})
+    values = [f"{name}={value}" for name, value in settings.items()]
+    return ", ".join([scenario["name"], f"era {era.name}", *values])
 
 
 def timeouts_of(era: Era) -> tuple[str, ...]:
@@ -117,12 +130,53 @@ class _RecordingPlayer(ScenarioPlayer):
         self.depth -= 1
         self.record_lines()
         if not self.depth:
-            self.entries += self.joins.look(at_ms, self._joining())
+            self.entries += self.joins.look(at_ms, _waiting_join(self.step, self.trace))
         return held
 
-    def _joining(self) -> str | None:
-        step = self.step
-        if step is None or step["op"] != "join":
-            return None
-        is_answered = bool(self.trace) and self.trace[-1].get("to") == step["id"]
-        return None if is_answered else step["group"]
+
+class _AllTypesRecordingPlayer(AllTypesPlayer):
+    def __init__(self, scenario: Line, era: Era, member_ids: MemberIds) -> None:
+        super().__init__(scenario, era, member_ids, self._record_event)
+        self.entries: list[Entry] = []
+        self.recorded = 0  # lines of the trace that are among the entries
+        self.joins = JoinWatch(self.coordinator)
+        self.step: Step | None = None
+        self.depth = 0
+
+    def record_lines(self) -> None:
+        self.entries += [TraceEntry(line["at_ms"], line) for line in self.trace[self.recorded :]]
+        self.recorded = len(self.trace)
+
+    def _record_event(self, at_ms: int, event: Event) -> None:
+        self.record_lines()
+        self.entries.append(GroupEvent(at_ms, event))
+
+    def _take(self, step: Step, at_ms: int) -> None:
+        if step["op"] != "wait":
+            self.entries.append(RequestArrived(at_ms, step["id"]))
+        self.step = step
+        super()._take(step, at_ms)
+        self.record_lines()
+        self.step = None
+
+    def _settle(self, at_ms: int) -> None:
+        super()._settle(at_ms)
+        self.record_lines()
+
+    def _perform(self, effects: list[Effect], at_ms: int) -> None:
+        if self.step is None and not self.depth:
+            self.entries.append(TimerFired(at_ms))
+        self.depth += 1
+        super()._perform(effects, at_ms)
+        self.depth -= 1
+        self.record_lines()
+        if not self.depth:
+            self.entries += self.joins.look(at_ms, _waiting_join(self.step, self.trace))
+
+
+def _waiting_join(step: Step | None, trace: list[dict[str, Any]]) -> str | None:
+    """The group of the step if it is a JoinGroup that has no answer yet."""
+    if step is None or step["op"] != "join":
+        return None
+    is_answered = bool(trace) and trace[-1].get("to") == step["id"]
+    return None if is_answered else str(step["group"])

@@ -6,6 +6,7 @@ from binascii import a2b_base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from coordinator_core.diagram import modern_words
 from coordinator_core.diagram.names import Names
 from coordinator_core.diagram.recording import Line
 from coordinator_core.records import BadRecord, decode, decode_assignment, decode_subscription
@@ -22,6 +23,7 @@ _REQUESTS = {
     "fetch": "OffsetFetch",
     "describe": "DescribeGroups",
     "delete": "DeleteGroups",
+    **modern_words.REQUESTS,
 }
 
 
@@ -41,8 +43,11 @@ class Requests:
         self._names = names
         self._answers: dict[str, tuple[str, int]] = {}  # "@step" -> member id, generation
         self._shown: dict[str, str] = {}  # participant -> its protocols last shown
+        self._epochs = modern_words.Epochs()
+        self._has_epochs = False  # whether members of the new protocols sent requests
 
     def note_answer(self, line: Line) -> None:
+        self._epochs.note_answer(line)
         if line.get("op") == "join":
             self._answers["@" + line["to"]] = line["member"], line["generation"]
 
@@ -99,7 +104,17 @@ class Requests:
 
     def commit(self, step: Step) -> list[str]:
         offsets = [f"{topic}-{number} at {offset}" for topic, number, offset, _ in step["offsets"]]
+        if self._has_epochs:
+            return [
+                *self._as_who(step),
+                f"epoch {self._epochs.epoch(step, 'generation')}",
+                *offsets,
+            ]
         return [*self._as_who(step), *self._generation(step), *offsets]
+
+    def member_heartbeat(self, step: Step) -> list[str]:
+        self._has_epochs = True
+        return modern_words.heartbeat(step, self._epochs, self._names)
 
     def fetch(self, step: Step) -> list[str]:
         if step["offsets"] is None:
@@ -119,6 +134,8 @@ _PARTS: Mapping[str, Callable[[Requests, Step], list[str]]] = {
     "fetch": Requests.fetch,
     "describe": Requests.nothing,
     "delete": Requests.nothing,
+    **dict.fromkeys(modern_words.REQUESTS, Requests.nothing),
+    **dict.fromkeys(modern_words.HEARTBEATS, Requests.member_heartbeat),
 }
 
 
@@ -185,6 +202,10 @@ _ANSWERS: Mapping[str, Callable[[Line, Names], list[str]]] = {
     "commit": _commit_answer,
     "fetch": _fetch_answer,
     "describe": _describe_answer,
+    "consumer_describe": modern_words.description,
+    "share_describe": modern_words.description,
+    "streams_describe": modern_words.description,
+    **dict.fromkeys(modern_words.HEARTBEATS, modern_words.heartbeat_answer),
 }
 
 
@@ -200,7 +221,8 @@ def record(line: Line, names: Names) -> str:
     if read.name == "GroupMetadata":
         return "tombstone of the group" if value is None else _group_record(value, names)
     if read.name != "OffsetCommit":
-        return f"{read.name} record"
+        modern = modern_words.record(read.name, read.key, value, names)
+        return modern or f"{read.name} record"
     where = f"{read.key['topic']}-{read.key['partition']}"
     return f"tombstone of {where}" if value is None else f"offset of {where}: {value['offset']}"
 

@@ -178,7 +178,7 @@ class AllTypesPlayer:
             self.fault = Errors[step["append_error"]]
         elif op == "metadata":
             deleted = step.get("deleted") or []
-            topics = self._changed_topics(step.get("topics") or [], deleted)
+            topics = self.change_topics(step.get("topics") or [], deleted)
             self._perform(self.coordinator.change_topics(topics, deleted, at_ms), at_ms)
         elif op == "group_config":
             values = {name: str(value) for name, value in step["configs"].items()}
@@ -188,16 +188,16 @@ class AllTypesPlayer:
             self._perform(self.coordinator.unload(at_ms), at_ms)
             self._perform(self.coordinator.load(self.written, at_ms), at_ms)
         elif op != "wait":
-            request = _REQUESTS[op](self, step)
+            request = self.request_of(step)
             if request is not None:
                 self._perform(self.coordinator.handle(request, at_ms), at_ms)
             else:  # the broker answers by itself
-                self._respond(Respond(step["id"], CommitResponse(())), at_ms)
+                self.respond(Respond(step["id"], CommitResponse(())), at_ms)
 
     def _perform(self, effects: list[Effect], at_ms: int) -> None:
         for effect in effects:
             if type(effect) is Respond:
-                self._respond(effect, at_ms)
+                self.respond(effect, at_ms)
             elif type(effect) is Append:
                 error = self._write(effect, at_ms)
                 self._perform(self.coordinator.appended(effect, error, at_ms), at_ms)
@@ -216,7 +216,7 @@ class AllTypesPlayer:
 
     # -- answers
 
-    def _respond(self, effect: Respond, at_ms: int) -> None:
+    def respond(self, effect: Respond, at_ms: int) -> None:
         request_id, response = effect
         step = self.by_id[request_id]
         if isinstance(response, FetchResponse) and response.error is not Errors.NONE:
@@ -326,7 +326,7 @@ class AllTypesPlayer:
             return former[-1]
         return _uuid_text((0xDEAD << 64) | string_hash(name) & (1 << 64) - 1)
 
-    def _changed_topics(self, rows: list[Json], deleted: list[str]) -> list[TopicImage]:
+    def change_topics(self, rows: list[Json], deleted: list[str]) -> list[TopicImage]:
         for name in deleted:
             del self.topics[name]
         topics = [self._grown(row) for row in rows]
@@ -353,6 +353,10 @@ class AllTypesPlayer:
         return TopicImage(row["name"], before.topic_id, count, kept if any(kept) else ())
 
     # -- requests
+
+    def request_of(self, step: Step) -> Request | None:
+        """The step's request; None for a commit that the broker answers without its coordinator."""
+        return _REQUESTS[step["op"]](self, step)
 
     def consumer_heartbeat(self, step: Step) -> Request:
         epoch = self._epoch_of(step, "member_epoch", 0)
