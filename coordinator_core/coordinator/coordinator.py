@@ -113,12 +113,14 @@ class Coordinator:
     ``member_ids``: makes the id of a new member from the group id and its client or instance id.
     """
 
-    __slots__ = ("_turn",)
+    __slots__ = ("_clean_up", "_turn")
 
     def __init__(self, config: CoordinatorConfig, era: Era, member_ids: MemberIds) -> None:
         self._turn = Turn(config, era, member_ids)
-        if config.offsets_retention_check_interval_ms is not None:
-            CleanUp(self._turn, config.offsets_retention_check_interval_ms).set()
+        interval_ms = config.offsets_retention_check_interval_ms
+        self._clean_up = None if interval_ms is None else CleanUp(self._turn, interval_ms)
+        if self._clean_up is not None:
+            self._clean_up.set()
 
     @property
     def groups(self) -> Mapping[str, ClassicGroup]:
@@ -203,6 +205,8 @@ class Coordinator:
         Members get new sessions from now on.  Raises BadRecord for unreadable bytes.
         """
         effects = self._begin(now_ms)
+        if self._clean_up is not None and not (self.groups or self.modern_groups):
+            self._clean_up.loaded()
         load(self._turn, records)
         return effects
 

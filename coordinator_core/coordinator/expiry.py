@@ -29,6 +29,12 @@ class CleanUp(Timer):
     def set(self) -> None:
         self.turn.wheel.add(self, self.turn.wheel.now_ms + self.interval_ms)
 
+    def loaded(self) -> None:
+        """Restart the interval; up to 3.9 it is that of the broker, not of what is loaded."""
+        if self.turn.era.answers_after_append:
+            self.turn.wheel.cancel(self)
+            self.set()
+
     def expire(self) -> None:
         self.set()
         self.turn.era.clean_up(self.turn)

@@ -21,7 +21,7 @@ def fetch_offsets(turn: Turn, request: OffsetFetch) -> None:
     if group is not None:
         offsets: OffsetStore | None = group.offsets
     else:
-        offsets = turn.offsets_without_groups.get(request.group_id)
+        offsets = turn.groupless_offsets(request.group_id)
     partitions = request.partitions
     if partitions is None:
         partitions = () if offsets is None else tuple([tp for tp, _ in offsets.in_order()])

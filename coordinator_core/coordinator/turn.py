@@ -305,6 +305,11 @@ class Turn:
         offsets = self.kept_offsets.pop(group_id, None)
         return OffsetStore(self.era.partition_order()) if offsets is None else offsets
 
+    def groupless_offsets(self, group_id: str) -> OffsetStore | None:
+        """The offsets of a group id without a group."""
+        kept = self.kept_offsets.get(group_id)
+        return self.offsets_without_groups.get(group_id) if kept is None else kept
+
     def keep_offsets(self, group_id: str, offsets: OffsetStore) -> None:
         """Keep the offsets of a group that is removed, for a group of another type."""
         if offsets:

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
 
+from tools.differential.__main__ import GROUP_TYPES
 from tools.differential.check import scenario_text
+from tools.differential.consumer_groups import consumer_scenario
 from tools.differential.kafka import KafkaRunner, NotBuilt
 from tools.differential.scenarios import ORDERED_IDS, scenario
 from tools.differential.shrink import shrink
-from tools.differential.traces import first_difference, member_ids, same_order
+from tools.differential.traces import (
+    first_difference,
+    first_difference_by_key,
+    member_ids,
+    same_order,
+)
 
 START = {"event": "start", "runner": "a", "member_ids": ["m1", "m2"]}
 OTHER_START = {"event": "start", "runner": "b", "member_ids": []}
 BEAT = {"at_ms": 5, "event": "response", "to": "h", "op": "heartbeat", "error": "NONE"}
 SYNC = {"at_ms": 5, "event": "response", "to": "s", "op": "sync", "error": "NONE"}
 RECORD = {"at_ms": 5, "event": "record", "key": "AAI=", "value": None}
+SET = {"at_ms": 5, "event": "record", "key": "AAI=", "value": "AAE="}
 OTHER = {"at_ms": 5, "event": "record", "key": "AAE=", "value": None}
 STATE = {"at_ms": 5, "event": "state", "group": "g", "state": "Stable", "generation": 1}
 LATER = {"at_ms": 6, "event": "response", "to": "l", "op": "heartbeat", "error": "NONE"}
@@ -61,9 +70,60 @@ def test_the_first_difference_has_all_events_of_its_time():
     assert difference.only_expected() == [SYNC]
     assert difference.only_actual() == [{**SYNC, "error": "X"}]
     assert difference.kind() == {
-        ("response", "sync", "NONE", None),
-        ("response", "sync", "X", None),
+        ("response", "sync", "NONE", None, None),
+        ("response", "sync", "X", None, None),
     }
+
+
+def test_records_of_several_types_are_several_kinds_of_difference():
+    type_3 = {**RECORD, "key": "AAMAAWc="}
+    type_8 = {**RECORD, "key": "AAgAAWc="}
+
+    kinds = [first_difference([record], []).kind() for record in (type_3, type_8)]
+
+    assert kinds == [{("record", None, None, None, "AAM")}, {("record", None, None, None, "AAg")}]
+
+
+BY_KEY = [
+    # rule                                expected            actual                     equal
+    ("order of records of two keys",      [RECORD, OTHER],    [OTHER, RECORD],           True),
+    ("a state before a record",           [RECORD, STATE],    [STATE, RECORD],           True),
+    ("order of records of one key",       [RECORD, SET],      [SET, RECORD],             False),
+    ("order of answers at one time",      [BEAT, SYNC],       [SYNC, BEAT],              False),
+    ("an additional record",              [RECORD],           [RECORD, OTHER],           False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "equal"), [row[1:] for row in BY_KEY], ids=[row[0] for row in BY_KEY]
+)
+def test_records_of_one_time_are_compared_by_key_in_traces_of_all_types(expected, actual, equal):
+    assert (first_difference_by_key(expected, actual) is None) is equal
+
+
+def test_the_same_seed_gives_the_same_scenario_of_each_group_type():
+    for make in GROUP_TYPES.values():
+        first, again, other = (make(random.Random(seed), "n") for seed in (1, 1, 2))
+        assert first == again != other
+
+
+def test_random_consumer_groups_reach_every_kind_of_step():
+    """Of 60 scenarios."""
+    scenarios = [consumer_scenario(random.Random(f"kinds {n}"), f"n{n}") for n in range(60)]
+
+    ops = {step["op"] for each in scenarios for step in each["steps"]}
+
+    assert ops == {
+        "consumer_heartbeat", "consumer_describe", "join", "sync", "heartbeat", "leave", "commit",
+        "fetch", "metadata", "group_config", "reload", "fault", "delete", "describe", "list",
+        "wait",
+    }  # fmt: skip
+    assert max(len(consumers_of(each)) for each in scenarios) > 20
+
+
+def consumers_of(scenario):
+    steps = [step for step in scenario["steps"] if step["op"] == "consumer_heartbeat"]
+    return {step["member"] for step in steps}
 
 
 def test_equal_traces_may_have_answers_in_another_order():

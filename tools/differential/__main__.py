@@ -1,6 +1,7 @@
 """Plays random scenarios with Kafka and the engine, and shrinks the first difference.
 
     python -m tools.differential --seed 1 --count 500 --eras 4.1,3.9,2.5
+    python -m tools.differential --group-type consumer --seed 1 --count 500 --eras 4.4,4.1
 
 Exits 0 without a difference, 1 with one, 2 if the runner is not built.
 """
@@ -8,28 +9,46 @@ Exits 0 without a difference, 1 with one, 2 if the runner is not built.
 from __future__ import annotations
 
 import json
+import random
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tools.differential.check import Finding, Player, findings, shrunk
+from tools.differential.check import Compare, Finding, Player, findings, shrunk
+from tools.differential.consumer_groups import consumer_scenario
 from tools.differential.coverage import print_coverage
 from tools.differential.engine import Engine
-from tools.differential.kafka import BUILD, ERAS, KafkaRunner, NotBuilt, Scenario
+from tools.differential.kafka import (
+    ALL_TYPES,
+    ALL_TYPES_ERAS,
+    BUILD,
+    ERAS,
+    KafkaRunner,
+    NotBuilt,
+    Scenario,
+)
 from tools.differential.scenarios import scenario
-from tools.differential.traces import JsonLine
+from tools.differential.share_and_streams import share_scenario, streams_scenario
+from tools.differential.traces import JsonLine, first_difference, first_difference_by_key
+
+CLASSIC = "classic"
+GROUP_TYPES: Mapping[str, Callable[[random.Random, str], Scenario]] = {
+    "consumer": consumer_scenario,
+    "share": share_scenario,
+    "streams": streams_scenario,
+}
 
 
 class OtherKafka:
     """Another Kafka version in the engine's place, to compare the two versions."""
 
-    def __init__(self, era: str) -> None:
-        self._kafka = KafkaRunner(era)
+    def __init__(self, runner: str) -> None:
+        self._kafka = KafkaRunner(runner)
 
     def play(self, scenario: Scenario, member_ids: list[str]) -> list[JsonLine]:
         return self._kafka.play(scenario)
@@ -37,6 +56,7 @@ class OtherKafka:
 
 @dataclass(frozen=True)
 class Options:
+    group_type: str
     seed: int
     count: int
     scenarios: Path | None
@@ -45,11 +65,30 @@ class Options:
     out: Path | None
     coverage: bool
 
+    @property
+    def has_all_types(self) -> bool:
+        return self.group_type != CLASSIC
+
+    def runner(self, era: str) -> str:
+        return era + ALL_TYPES if self.has_all_types else era
+
+    def player(self, era: str) -> Player:
+        if self.against:
+            return OtherKafka(self.runner(self.against))
+        return Engine(era, self.has_all_types)
+
+    @property
+    def compare(self) -> Compare:
+        return first_difference_by_key if self.has_all_types else first_difference
+
 
 def main(
     seed: Annotated[int, typer.Option(help="Seed of the scenarios.")] = 1,
     count: Annotated[int, typer.Option(help="Scenarios per era.")] = 500,
-    eras: Annotated[str, typer.Option(help="Eras, separated by commas.")] = ",".join(ERAS),
+    eras: Annotated[
+        str, typer.Option(help="Eras, separated by commas; empty: all of the group type.")
+    ] = "",
+    group_type: Annotated[str, typer.Option(help="classic, consumer, share or streams.")] = CLASSIC,
     scenarios: Annotated[
         Path | None, typer.Option(help="Play the scenarios of this folder.")
     ] = None,
@@ -62,33 +101,38 @@ def main(
     ] = None,
     coverage: Annotated[bool, typer.Option(help="Count what occurred in Kafka.")] = False,
 ) -> None:
-    if against is not None and against not in ERAS:
-        raise typer.BadParameter(f"--against {against}: use {', '.join(ERAS)}")
-    options = Options(seed, count, scenarios, against, show, out, coverage)
+    if group_type not in (CLASSIC, *GROUP_TYPES):
+        raise typer.BadParameter(f"--group-type {group_type}: use {', '.join(GROUP_TYPES)}")
+    possible = ERAS if group_type == CLASSIC else ALL_TYPES_ERAS
+    chosen = eras.split(",") if eras else list(possible)
+    for era in [*chosen, *([against] if against else [])]:
+        if era not in possible:
+            raise typer.BadParameter(f"era {era}: {group_type} groups have {', '.join(possible)}")
+    options = Options(group_type, seed, count, scenarios, against, show, out, coverage)
     try:
-        equal = [_check(era, options) for era in eras.split(",")]
+        equal = [_check(era, options) for era in chosen]
     except NotBuilt as e:
         print(e, file=sys.stderr)
         raise typer.Exit(2) from None
     if coverage:
-        print_coverage({era: _tally(era) for era in eras.split(",")})
+        print_coverage({era: _tally(era) for era in chosen})
     raise typer.Exit(0 if all(equal) else 1)
 
 
 def _check(era: str, options: Options) -> bool:
     """Play one era; True if nothing differs."""
-    player: Player = OtherKafka(options.against) if options.against else Engine(era)
+    player, compare = options.player(era), options.compare
     started = time.perf_counter()
     played, differing = 0, 0
     kinds: dict[object, Finding] = {}
-    with KafkaRunner(era, _tally(era) if options.coverage else None) as kafka:
-        for finding in findings(_scenarios(options), kafka, player):
+    with KafkaRunner(options.runner(era), _tally(era) if options.coverage else None) as kafka:
+        for finding in findings(_scenarios(options), kafka, player, compare):
             played += 1
             if finding:
                 differing += 1
                 kinds.setdefault(finding.difference.kind(), finding)
         for finding in list(kinds.values())[: options.show]:
-            _show(shrunk(finding, kafka, player), era, options)
+            _show(shrunk(finding, kafka, player, compare), era, options)
     seconds = time.perf_counter() - started
     kinds_seen = f" in {len(kinds)} ways" if kinds else ""
     print(f"{era}: {played} scenarios, {differing} differ{kinds_seen} ({seconds:.1f} s)")
@@ -101,7 +145,14 @@ def _scenarios(options: Options) -> Iterator[Scenario]:
             yield json.loads(path.read_text("utf-8"))
     else:
         for index in range(options.count):
-            yield scenario(options.seed, index)
+            yield _scenario(options.group_type, options.seed, index)
+
+
+def _scenario(group_type: str, seed: int, index: int) -> Scenario:
+    if group_type == CLASSIC:
+        return scenario(seed, index)
+    name = f"{group_type}-{seed}-{index:05d}"
+    return GROUP_TYPES[group_type](random.Random(name), name)
 
 
 def _show(finding: Finding, era: str, options: Options) -> None:

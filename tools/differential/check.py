@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -11,6 +11,8 @@ from typing import Protocol
 from tools.differential.kafka import KafkaRunner, Scenario
 from tools.differential.shrink import shrink
 from tools.differential.traces import JsonLine, TraceDifference, first_difference, member_ids
+
+Compare = Callable[[list[JsonLine], list[JsonLine]], TraceDifference | None]
 
 
 class Player(Protocol):
@@ -48,24 +50,29 @@ def scenario_text(scenario: Scenario) -> str:
 
 
 def findings(
-    scenarios: Iterable[Scenario], kafka: KafkaRunner, player: Player
+    scenarios: Iterable[Scenario],
+    kafka: KafkaRunner,
+    player: Player,
+    compare: Compare = first_difference,
 ) -> Iterator[Finding | None]:
     """One per scenario; None if the two agree, or if a timer of Kafka's coordinator threw."""
     for scenario, expected in kafka.play_all(scenarios):
-        yield None if failed(expected) else _compare(scenario, expected, player)
+        yield None if failed(expected) else _compare(scenario, expected, player, compare)
 
 
 def failed(trace: list[JsonLine]) -> bool:
     return any(event["event"] == "failure" for event in trace)
 
 
-def shrunk(finding: Finding, kafka: KafkaRunner, player: Player) -> Finding:
+def shrunk(
+    finding: Finding, kafka: KafkaRunner, player: Player, compare: Compare = first_difference
+) -> Finding:
     """A minimal scenario with the same kind of difference."""
     kind = finding.difference.kind()
 
     def find(scenario: Scenario) -> Finding | None:
         expected = kafka.play(scenario)
-        return None if failed(expected) else _compare(scenario, expected, player)
+        return None if failed(expected) else _compare(scenario, expected, player, compare)
 
     def differs(scenario: Scenario) -> bool:
         smaller = find(scenario)
@@ -74,10 +81,12 @@ def shrunk(finding: Finding, kafka: KafkaRunner, player: Player) -> Finding:
     return find(shrink(finding.scenario, differs)) or finding
 
 
-def _compare(scenario: Scenario, expected: list[JsonLine], player: Player) -> Finding | None:
+def _compare(
+    scenario: Scenario, expected: list[JsonLine], player: Player, compare: Compare
+) -> Finding | None:
     actual = player.play(scenario, member_ids(expected))
     if failed(actual):
         last = max((event["at_ms"] for event in expected if "at_ms" in event), default=0)
         return Finding(scenario, expected, actual, TraceDifference(last, [], actual[-1:]))
-    difference = first_difference(expected, actual)
+    difference = compare(expected, actual)
     return Finding(scenario, expected, actual, difference) if difference else None

@@ -20,6 +20,12 @@ PLAIN_FIELDS: dict[str, Any] = {
     "protocol_name": None,
     "protocol_type": "consumer",
     "protocols": [["range", ""]],
+    "rack_id": None,
+    "regex": None,
+    "assignor": None,
+    "endpoint": None,
+    "client_tags": None,
+    "owned": [],
 }
 PLAIN_CONFIG = {
     "group_initial_rebalance_delay_ms": 0,
@@ -27,7 +33,7 @@ PLAIN_CONFIG = {
     "group_max_session_timeout_ms": 1800000,
     "group_max_size": 2147483647,
 }
-ROWS = ("protocols", "assignments", "members", "offsets")
+ROWS = ("protocols", "assignments", "members", "offsets", "topics", "deleted", "owned")
 
 
 def shrink(scenario: Scenario, differs: Differs) -> Scenario:
@@ -78,6 +84,10 @@ def _plainer_config(scenario: Scenario) -> Iterator[Scenario]:
             yield {**scenario, "config": {k: v for k, v in config.items() if k != key}}
         elif config[key] != PLAIN_CONFIG[key]:
             yield {**scenario, "config": {**config, key: PLAIN_CONFIG[key]}}
+    kafka = config.get("kafka", {})
+    for key in kafka:
+        fewer = {name: value for name, value in kafka.items() if name != key}
+        yield {**scenario, "config": {**config, "kafka": fewer}}
     if "member_ids" in scenario:
         yield {key: value for key, value in scenario.items() if key != "member_ids"}
 
@@ -92,8 +102,8 @@ def _plainer_fields(scenario: Scenario) -> Iterator[Scenario]:
 def _fewer_rows(scenario: Scenario) -> Iterator[Scenario]:
     for index, step in enumerate(scenario["steps"]):
         for field in ROWS:
-            rows = step.get(field, [])
-            for row in range(len(rows)):
+            rows = step.get(field) or []
+            for row in range(len(rows) if isinstance(rows, list) else 0):
                 yield _with_step(scenario, index, {**step, field: rows[:row] + rows[row + 1 :]})
 
 
@@ -104,6 +114,15 @@ def _plainer_offsets(scenario: Scenario) -> Iterator[Scenario]:
             for row in ([topic, partition, 0, metadata], [topic, partition, offset, ""]):
                 plainer = [*rows[:at], row, *rows[at + 1 :]]
                 yield _with_step(scenario, index, {**step, "offsets": plainer})
+
+
+def _plainer_topics(scenario: Scenario) -> Iterator[Scenario]:
+    """Topics without racks."""
+    for index, step in enumerate(scenario["steps"]):
+        rows = step.get("topics") or [] if step["op"] == "metadata" else []
+        if any("racks" in row for row in rows):
+            plain = [{k: v for k, v in row.items() if k != "racks"} for row in rows]
+            yield _with_step(scenario, index, {**step, "topics": plain})
 
 
 def _shorter_waits(scenario: Scenario) -> Iterator[Scenario]:
@@ -142,6 +161,7 @@ SIMPLER = (
     _plainer_fields,
     _fewer_rows,
     _plainer_offsets,
+    _plainer_topics,
     _shorter_waits,
     _earlier,
 )

@@ -1,14 +1,15 @@
 """Compares traces: equality, and the first difference.
 
-Two traces are equal if they have, at each time, the same answers, and the same records and states
-in the same order.  Two orders may differ: that of answers at one time (also among records and
-states), and that of partitions within an answer.
+Two traces of classic groups are equal if they have, at each time, the same answers, and the same
+records and states in the same order.  Two orders may differ: that of answers at one time (also
+among records and states), and that of partitions within an answer.  In traces of groups of all
+types, records of one time may also differ in order, if they have different keys; answers may not.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from typing import Any
@@ -34,7 +35,9 @@ class TraceDifference:
         """The kind of lines that differ, to distinguish one cause from another."""
         differing = self.only_expected() + self.only_actual()
         fields = ("event", "op", "error", "state")
-        return frozenset(tuple(event.get(field) for field in fields) for event in differing)
+        return frozenset(
+            (*[event.get(field) for field in fields], _record_type(event)) for event in differing
+        )
 
     def __str__(self) -> str:
         lines = [f"first difference at {self.at_ms} ms"]
@@ -47,6 +50,11 @@ class TraceDifference:
         return "\n".join(lines)
 
 
+def _record_type(event: JsonLine) -> str | None:
+    """The type, two bytes, in base64."""
+    return event["key"][:3] if event["event"] == "record" else None
+
+
 def member_ids(trace: Iterable[JsonLine]) -> list[str]:
     """The member ids of the start line, in the order in which they were made."""
     return next((event["member_ids"] for event in trace if event["event"] == "start"), [])
@@ -54,10 +62,25 @@ def member_ids(trace: Iterable[JsonLine]) -> list[str]:
 
 def first_difference(expected: list[JsonLine], actual: list[JsonLine]) -> TraceDifference | None:
     """The first difference, or None. Start lines are not compared: they name the player."""
+    return _first_difference(_comparable(expected), _comparable(actual), _ordered)
+
+
+def first_difference_by_key(
+    expected: list[JsonLine], actual: list[JsonLine]
+) -> TraceDifference | None:
+    """``first_difference`` for traces of groups of all types."""
+    return _first_difference(by_key(expected), by_key(actual), lambda moment: moment)
+
+
+def _first_difference(
+    expected: list[JsonLine],
+    actual: list[JsonLine],
+    ordered: Callable[[list[JsonLine]], object],
+) -> TraceDifference | None:
     for theirs, ours in zip_longest(_moments(expected), _moments(actual)):
         at_ms = min(moment[0] for moment in (theirs, ours) if moment)
         left, right = _at(at_ms, theirs), _at(at_ms, ours)
-        if left != right and _ordered(left) != _ordered(right):
+        if left != right and ordered(left) != ordered(right):
             return TraceDifference(at_ms, left, right)
     return None
 
@@ -88,7 +111,7 @@ Moment = tuple[int, list[JsonLine]]
 
 
 def _moments(trace: list[JsonLine]) -> list[Moment]:
-    by_time = groupby(_comparable(trace), key=lambda event: event["at_ms"])
+    by_time = groupby(trace, key=lambda event: event["at_ms"])
     return [(at_ms, list(events)) for at_ms, events in by_time]
 
 

@@ -6,7 +6,7 @@ records of the one kind, and records of the other.  Source: KIP-848, GroupMetada
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 from coordinator_core.coordinator.classic.group import CONSUMER, ClassicGroup, ClassicMember
 from coordinator_core.coordinator.classic.group_records import group_record as classic_record
@@ -19,7 +19,6 @@ from coordinator_core.coordinator.consumer.group import (
     ClassicMetadata,
     ConsumerGroup,
     ConsumerMember,
-    Partitions,
 )
 from coordinator_core.coordinator.consumer.loading import new_group
 from coordinator_core.coordinator.consumer.records import (
@@ -34,6 +33,7 @@ from coordinator_core.coordinator.consumer.records import (
 from coordinator_core.coordinator.modern.order import in_order_of_ids
 from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.turn import Turn
+from coordinator_core.jvm.hash_tables import copied_ints
 from coordinator_core.protocol.errors import Errors, UnexpectedState
 from coordinator_core.records import (
     Assignment,
@@ -321,11 +321,13 @@ def _set_assignment(
     member.assignment = assignment_bytes(turn, target, member.metadata(classic.protocol))
 
 
-def assignment_bytes(turn: Turn, partitions: Partitions, subscription: bytes) -> bytes:
+def assignment_bytes(
+    turn: Turn, partitions: Mapping[str, Iterable[int]], subscription: bytes
+) -> bytes:
     """A ConsumerProtocolAssignment in the version of the member's subscription."""
     by_id = turn.image.by_id
     rows = [
-        (by_id[topic_id].name, sorted(partitions[topic_id]))
+        (by_id[topic_id].name, copied_ints(sorted(partitions[topic_id])).keys())
         for topic_id in in_order_of_ids(partitions)
         if topic_id in by_id
     ]

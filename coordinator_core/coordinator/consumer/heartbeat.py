@@ -157,6 +157,8 @@ def join_static(
 ) -> tuple[ConsumerMember, Errors]:
     """A new static member, or one that takes over the place of the member with its instance id."""
     existing = draft.group.static_member(instance_id)
+    if existing is None and instance_id in draft.group.static_members:
+        return ConsumerMember(member_id), Errors.UNKNOWN_MEMBER_ID  # 4.1: of a member that left
     if existing is None:
         joined(draft, member_id, protocol, instance_id)
         return draft.group.members.get(member_id) or ConsumerMember(member_id), Errors.NONE
@@ -260,6 +262,7 @@ def reconcile(
         target.partitions,
         owned,
         _subscribed_ids(draft, member),
+        names_topics=bool(draft.group.topics_of(member)),
         subscription_changed=subscription_changed,
     )
     after = reconciled(member, goal)

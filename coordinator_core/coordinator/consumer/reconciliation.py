@@ -20,11 +20,11 @@ from coordinator_core.coordinator.consumer.group import (
 from coordinator_core.coordinator.consumer.states import MemberState, Report
 from coordinator_core.coordinator.era import ModernRules
 from coordinator_core.coordinator.modern.order import (
-    capacity_of_copy,
     in_order_of_ids,
     in_order_of_ints,
     in_order_of_table,
 )
+from coordinator_core.jvm.hash_tables import capacity_of_copy, capacity_of_map_copy
 from coordinator_core.jvm.java_maps import FIRST_CAPACITY, LOAD_FACTOR
 from coordinator_core.protocol.errors import CoordinatorBug
 
@@ -33,10 +33,20 @@ class Goal:
     """What a member is led to, and what its heartbeat says.
 
     ``owned``: the partitions that it says it owns, None if it does not say.  ``subscribed``: ids of
-    the topics that it subscribes to; None in eras that take the target as it is.
+    the topics that it subscribes to; None in eras that take the target as it is.  ``names_topics``:
+    whether it subscribes to any, even if they do not exist.
     """
 
-    __slots__ = ("epoch", "group", "owned", "rules", "subscribed", "subscription_changed", "target")
+    __slots__ = (
+        "epoch",
+        "group",
+        "names_topics",
+        "owned",
+        "rules",
+        "subscribed",
+        "subscription_changed",
+        "target",
+    )
 
     def __init__(
         self,
@@ -47,9 +57,11 @@ class Goal:
         owned: Partitions | None,
         subscribed: frozenset[str] | None,
         *,
+        names_topics: bool,
         subscription_changed: bool,
     ) -> None:
         self.rules = rules
+        self.names_topics = names_topics
         self.group = group
         self.epoch = epoch
         self.target = target
@@ -93,13 +105,13 @@ def stay(member: ConsumerMember, goal: Goal) -> ConsumerMember:
 def drop_unsubscribed(member: ConsumerMember, goal: Goal) -> ConsumerMember:
     """Take topics away that the member no longer subscribes to, before any new target."""
     dropped = {t: epochs for t, epochs in member.assigned.items() if not goal.keeps(t)}
-    if not dropped and (goal.subscribed or member.pending):
+    if not dropped and (goal.names_topics or member.pending):
         return member  # without any subscription Kafka takes its empty assignment for changed
     kept = {t: epochs for t, epochs in member.assigned.items() if goal.keeps(t)}
-    pending = {t: dict(epochs) for t, epochs in member.pending.items()}
-    for topic_id, epochs in dropped.items():
-        pending[topic_id] = _merged(goal, pending.get(topic_id, {}), epochs)
-    pending = _after_merges(pending, member.pending)
+    if goal.names_topics or member.pending:
+        pending = _with_dropped(goal, member.pending, dropped)
+    else:
+        pending = dropped
     if not pending or not goal.still_owns(pending):
         return member._replace(previous_epoch=member.epoch, assigned=kept)
     return member._replace(
@@ -110,12 +122,19 @@ def drop_unsubscribed(member: ConsumerMember, goal: Goal) -> ConsumerMember:
     )
 
 
+def _with_dropped(goal: Goal, before: Owned, dropped: Owned) -> Owned:
+    pending = {t: dict(epochs) for t, epochs in before.items()}
+    for topic_id, epochs in dropped.items():
+        pending[topic_id] = _merged(goal, pending.get(topic_id, {}), epochs)
+    return _after_merges(pending, before)
+
+
 def _after_merges(pending: dict[str, dict[int, int]], before: Owned) -> dict[str, dict[int, int]]:
     """In the order of a copy of ``before``: ``HashMap.merge`` puts new keys first in their bins.
 
     It also grows the table one entry late.
     """
-    capacity = capacity_of_copy(len(before))
+    capacity = capacity_of_map_copy(len(before))
     while len(pending) - 1 > int(capacity * LOAD_FACTOR):
         capacity *= 2
     merged = [topic_id for topic_id in reversed(pending) if topic_id not in before]
@@ -136,7 +155,7 @@ def advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
     kept: dict[str, dict[int, int]] = {}
     revoked: dict[str, dict[int, int]] = {}
     missing: dict[str, frozenset[int]] = {}
-    for topic_id in {**goal.target, **member.assigned}:
+    for topic_id in _all_topics(goal.target, member.assigned):
         wanted = goal.target.get(topic_id, frozenset()) if goal.keeps(topic_id) else frozenset()
         assigned = member.assigned.get(topic_id, {})
         # As copies of Kafka's map of the assigned ones iterate.
@@ -154,7 +173,7 @@ def advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
             assigned=kept,
             pending={each: revoked[each] for each in in_order_of_ids(revoked)},
         )
-    is_complete = _take_free(member, goal, missing, kept)
+    kept, is_complete = _with_free(member, goal, missing, kept)
     return member._replace(
         state=MemberState.STABLE if is_complete else MemberState.UNRELEASED_PARTITIONS,
         epoch=goal.epoch,
@@ -166,15 +185,26 @@ def advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
 
 def _capacity(goal: Goal, entries: int) -> int:
     """The capacity of a copy of the assigned partitions: with epochs a map, else a set."""
-    return capacity_of_copy(entries) if goal.rules.writes_assignment_epochs else FIRST_CAPACITY
+    return capacity_of_map_copy(entries) if goal.rules.writes_assignment_epochs else FIRST_CAPACITY
 
 
-def _take_free(
+def _all_topics(target: Partitions, assigned: Owned) -> list[str]:
+    """The topics of both maps, as a copy of the first one's keys iterates."""
+    added = [topic_id for topic_id in assigned if topic_id not in target]
+    return in_order_of_ids([*target, *added], capacity_of_copy(len(target)))
+
+
+def _with_free(
     member: ConsumerMember, goal: Goal, missing: Partitions, kept: dict[str, dict[int, int]]
-) -> bool:
-    """Add the free ones of ``missing`` to ``kept``; returns whether all are free."""
+) -> tuple[dict[str, dict[int, int]], bool]:
+    """``kept`` with the free ones of ``missing``, and whether all are free.
+
+    Topics that are not in ``kept`` come first: ``computeIfAbsent`` puts a new key first in its bin.
+    """
     is_complete = True
-    for topic_id, partitions in missing.items():
+    added: dict[str, dict[int, int]] = {}
+    for topic_id in in_order_of_ids(missing):
+        partitions = missing[topic_id]
         own = member.pending.get(topic_id, {}) if goal.rules.takes_back_pending_partitions else {}
         free = [each for each in partitions if each in own or goal.group.is_free(topic_id, each)]
         is_complete = is_complete and len(free) == len(partitions)
@@ -184,8 +214,9 @@ def _take_free(
             capacity = _capacity(goal, copied) if copied else FIRST_CAPACITY
             epochs = kept.get(topic_id, {}) | dict.fromkeys(free, goal.epoch)
             in_order = in_order_of_ints([*kept.get(topic_id, ()), *sorted(free)], capacity)
-            kept[topic_id] = {partition: epochs[partition] for partition in in_order}
-    return is_complete
+            added[topic_id] = {partition: epochs[partition] for partition in in_order}
+    new = {each: added[each] for each in reversed(added) if each not in kept}
+    return {**new, **kept, **added}, is_complete
 
 
 def never(member: ConsumerMember, goal: Goal) -> ConsumerMember:

@@ -10,9 +10,8 @@ from coordinator_core.coordinator.consumer.records import (
     group_record,
     partition_metadata_tombstone,
 )
-from coordinator_core.coordinator.modern.order import capacity_of_copy
 from coordinator_core.jvm.hash_codes import string_hash
-from coordinator_core.jvm.hash_tables import HashTable
+from coordinator_core.jvm.hash_tables import HashTable, capacity_of_map_copy
 from coordinator_core.jvm.timeline_maps import TimelineKeys
 
 REFRESH_MS = 2147483647  # at the latest, the hash of the topics is computed again
@@ -89,7 +88,7 @@ def next_assignor(group: ConsumerGroup, after: ConsumerMember, default: str) -> 
     one than ``preferred_assignor`` may name.
     """
     present, counts = votes(group.members.values()), votes(with_member(group, after))
-    copy: HashTable[str, None] = HashTable(string_hash, capacity_of_copy(len(present)))
+    copy: HashTable[str, None] = HashTable(string_hash, capacity_of_map_copy(len(present)))
     for name in _in_order(present):
         copy.put(name, None)
     before = group.members.get(after.member_id) or group.static_member(after.instance_id)

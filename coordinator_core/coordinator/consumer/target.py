@@ -9,7 +9,7 @@ from coordinator_core.assignors.model import Member, TopicPartition, Topics
 from coordinator_core.assignors.range import assign_on_server
 from coordinator_core.assignors.uniform import equal, unequal
 from coordinator_core.coordinator.consumer.draft import Draft
-from coordinator_core.coordinator.consumer.group import ConsumerMember, Partitions
+from coordinator_core.coordinator.consumer.group import ConsumerGroup, ConsumerMember, Partitions
 from coordinator_core.coordinator.consumer.records import member_target_record, target_record
 from coordinator_core.coordinator.consumer.subscriptions import (
     next_assignor,
@@ -23,7 +23,13 @@ from coordinator_core.coordinator.modern.order import (
 )
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.jvm.hash_codes import uuid_hash
-from coordinator_core.jvm.hash_tables import HashTable, IntSet, copied_ints, table_size_for
+from coordinator_core.jvm.hash_tables import (
+    HashTable,
+    IntSet,
+    capacity_of_copy,
+    copied_ints,
+    table_size_for,
+)
 from coordinator_core.jvm.java_maps import LOAD_FACTOR, hash_order
 
 
@@ -70,7 +76,7 @@ def update_target(draft: Draft, after: ConsumerMember) -> Target:
             draft.records.append(member_target_record(draft.group_id, member.member_id, rows))
     now_ms = draft.turn.now_ms
     draft.records.append(target_record(draft.rules, draft.group_id, draft.epoch, now_ms))
-    return Target(draft.epoch, assignment.targets[after.member_id])
+    return Target(draft.epoch, assignment.in_order(after))
 
 
 def _may_compute(draft: Draft) -> bool:
@@ -102,6 +108,7 @@ class _Assignment:
         "_counts",
         "_free",
         "_name",
+        "_named",
         "_present",
         "_steps",
         "_subscribed",
@@ -139,9 +146,14 @@ class _Assignment:
         self._free: list[tuple[str, int]] | None = None
         if name == "range":
             self._name = name
+            # The assignor sizes its maps by names, of topics that do not exist, too.
+            self._counts = {each: len(draft.group.topics_of(by_id[each])) for each in self._counts}
+            self._named = {spec.member_id: _ids(turn, spec) for spec in specs}
             if are_equal:  # those of the first member count for all
                 first = min(specs, key=_range_order)
                 specs = [spec._replace(topics=first.topics) for spec in specs]
+                self._counts = dict.fromkeys(self._counts, len(first.topics))
+                self._named = dict.fromkeys(self._counts, _ids(turn, first))
             assigned = assign_on_server(_topics(turn, specs, in_order_of_ids), specs)
         elif are_equal:
             self._name = "equal"
@@ -153,13 +165,21 @@ class _Assignment:
             assigned, self._steps = unequal.assign_in_steps(topics, specs)
         self.targets = {each: _by_id(turn, assigned.get(each, [])) for each in by_id}
 
+    def in_order(self, member: ConsumerMember) -> Partitions:
+        """The member's target, topics in the order of ``rows``."""
+        target = self.targets[member.member_id]
+        if len(target) < 2:
+            return target
+        return {topic_id: target[topic_id] for topic_id, _ in self.rows(member)}
+
     def rows(self, member: ConsumerMember) -> list[tuple[str, list[int]]]:
         """The member's topics and partitions in the order of the maps that the assignor fills."""
         member_id = member.member_id
         if self._name == "range":
             capacity = table_size_for(int(self._counts[member_id] / LOAD_FACTOR + 1))
             target = self.targets[member_id]
-            topics = in_order_of_ids(target, capacity)
+            own = [each for each in self._named[member_id] if each in target]
+            topics = in_order_of_ids(own, capacity)
             return [(topic_id, sorted(target[topic_id])) for topic_id in topics]
         if self._name == "equal":
             return [(each, numbers.keys()) for each, numbers in self._filled(member_id).items()]
@@ -250,8 +270,23 @@ def _spec(draft: Draft, member: ConsumerMember, present: Partitions) -> Member:
         for topic_id in in_order_of_ids(present)
         if topic_id in image.by_id
     ]
-    topics = [name for name in sorted(draft.group.topics_of(member)) if name in image.topics]
+    topics = [name for name in _names(draft.group, member) if name in image.topics]
     return Member(member.member_id, topics, owned, instance_id=member.instance_id)
+
+
+def _names(group: ConsumerGroup, member: ConsumerMember) -> list[str]:
+    """The topics that the member subscribes to, as the union of two sets iterates over them."""
+    resolved = group.regexes.get(member.regex) if member.regex else None
+    matched = frozenset() if resolved is None else resolved.topics
+    sets = [member.topics, matched]
+    if len(member.topics) <= len(matched):
+        sets.reverse()  # the larger set comes first
+    in_order = [hash_order(sorted(each), capacity_of_copy(len(each))) for each in sets]
+    return list(dict.fromkeys(in_order[0] + in_order[1]))
+
+
+def _ids(turn: Turn, spec: Member) -> list[str]:
+    return [turn.image.topics[name].topic_id for name in spec.topics]
 
 
 def _topics(
@@ -259,8 +294,8 @@ def _topics(
 ) -> Topics:
     """The subscribed topics in this order of their ids."""
     image = turn.image
-    names = {name for spec in specs for name in spec.topics}
-    ids = order(sorted(image.topics[name].topic_id for name in names))
+    names = dict.fromkeys([name for spec in specs for name in spec.topics])
+    ids = order([image.topics[name].topic_id for name in names])
     return Topics({image.by_id[each].name: image.by_id[each].partitions for each in ids})
 
 

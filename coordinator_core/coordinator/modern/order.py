@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from coordinator_core.jvm.hash_codes import spread, uuid_halves, uuid_hash
-from coordinator_core.jvm.hash_tables import table_size_for
+from coordinator_core.jvm.hash_tables import capacity_of_copy
 from coordinator_core.jvm.java_maps import FIRST_CAPACITY, LOAD_FACTOR
 
 
@@ -22,11 +22,6 @@ def in_order_of_ints(numbers: Iterable[int], capacity: int = FIRST_CAPACITY) -> 
         capacity *= 2
     mask = capacity - 1
     return sorted(in_order, key=lambda number: number & mask)
-
-
-def capacity_of_copy(entries: int) -> int:
-    """The capacity of a HashMap that is made as a copy of one with so many entries."""
-    return table_size_for(int(entries / LOAD_FACTOR + 1)) if entries else FIRST_CAPACITY
 
 
 def in_order_of_ids(topic_ids: Collection[str], capacity: int = FIRST_CAPACITY) -> list[str]:
@@ -46,8 +41,7 @@ def in_order_of_table(topic_ids: Iterable[str], capacity: int) -> list[str]:
 
 def in_order_of_copied_ids(topic_ids: Collection[str]) -> list[str]:
     """Topic ids as a HashSet iterates that is made as a copy of another one."""
-    capacity = table_size_for(max(int(len(topic_ids) / LOAD_FACTOR) + 1, FIRST_CAPACITY))
-    return in_order_of_ids(topic_ids, capacity)
+    return in_order_of_ids(topic_ids, capacity_of_copy(len(topic_ids)))
 
 
 def in_order_of_uuids(topic_ids: Collection[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """Share and streams groups: rules, laws on random steps, and traces of Kafka's own classes.
 
-tests/data/coordinator-share-streams has random scenarios of tools/group_scenarios.py and the traces
-of Kafka 4.4.0 and 4.1.1; those of 4.1's streams groups come from a JVM with -XX:hashCode=2, as the
+tests/data/coordinator-share-streams has random scenarios of tools/differential, and the traces of
+Kafka 4.4.0 and 4.1.1; those of 4.1's streams groups come from a JVM with -XX:hashCode=2, as the
 ties of its assignor follow identity hash codes.
 """
 
@@ -21,8 +21,8 @@ from coordinator_core.protocol.errors import UnexpectedState
 from coordinator_core.protocol.messages import CopartitionGroup, Subtopology, Topology
 from coordinator_core.scenarios.all_types import AllTypesPlayer
 from coordinator_core.scenarios.scenario import given_ids
+from tools.differential.share_and_streams import share_scenario, streams_scenario
 from tools.differential.traces import by_key
-from tools.group_scenarios import share_scenario, streams_scenario
 
 DATA = Path(__file__).parents[2] / "data" / "coordinator-share-streams"
 A = "00000000-0000-0000-0000-00000000000a"
