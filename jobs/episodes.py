@@ -1,7 +1,7 @@
 """The root causes of rebalances: rolling deployments, lost processes, slow polls, scaling, ...
 
 reads   generations, churn, rebalance_latency, rebalance_causes, generation_members, ownership_gaps,
-        group_metadata
+        group_metadata, timeline
 writes  episodes   one row per episode
 
 coordinator_core.episodes infers them, one group at a time.
@@ -40,6 +40,7 @@ READS = (
     "generation_members",
     "ownership_gaps",
     "group_metadata",
+    "timeline",
 )
 
 Row = dict[str, Any]
@@ -53,11 +54,14 @@ def episodes(
     generation_members: DataFrame,
     ownership_gaps: DataFrame,
     group_metadata: DataFrame,
+    timeline: DataFrame,
 ) -> DataFrame:
     schema = schema_of("episodes")
     rows = union_of(
         _named(_rebalances(generations, churn, rebalance_latency, generation_members), "rebalance"),
         _named(_causes(rebalance_causes, _kept_states(group_metadata)), "cause"),
+        _named(_conversions(timeline), "cause"),
+        _named(_loads(timeline), "load"),
         _named(_gaps(ownership_gaps), "gap"),
     )
     grouped = rows.groupBy(*GROUP_KEY)
@@ -158,7 +162,26 @@ def _causes(causes: DataFrame, kept_states: DataFrame) -> DataFrame:
         "session_timeout_ms",
         "rebalance_timeout_ms",
         "kept_state",
+        F.col("settings").alias("member_settings"),
     )
+
+
+def _conversions(timeline: DataFrame) -> DataFrame:
+    """Changes of the group's protocol, as causes without a rebalance."""
+    return timeline.where("event = 'CONVERT'").select(
+        *INCARNATION_KEY,
+        F.coalesce("current_generation", F.lit(0)).alias("generation"),
+        F.lit(0).alias("cause_seq"),
+        _ms(F.col("event_time"), "at_ms"),
+        F.lit("absorbed").alias("role"),
+        F.lit("CONVERT").alias("cause"),
+        F.lit("log").alias("evidence"),
+    )
+
+
+def _loads(timeline: DataFrame) -> DataFrame:
+    """When a broker had loaded the group as its coordinator."""
+    return timeline.where("event = 'LOADED'").select(*GROUP_KEY, _ms(F.col("event_time"), "at_ms"))
 
 
 def _kept_states(group_metadata: DataFrame) -> DataFrame:
@@ -213,12 +236,13 @@ def _of_group(schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
 
 def rows_of_group(rows: pa.Table) -> Iterator[Row]:
     """Rows of episodes without cluster and group."""
-    of: dict[str, list[Row]] = {"rebalance": [], "cause": [], "gap": []}
+    of: dict[str, list[Row]] = {"rebalance": [], "cause": [], "load": [], "gap": []}
     for row in rows.to_pylist():
         of[row["row"]].append(row)
     rebalances = sorted(of["rebalance"], key=_generation)
     causes = sorted(of["cause"], key=lambda row: (*_generation(row), row["cause_seq"]))
-    inferred = infer_episodes(map(_rebalance, rebalances), map(_cause, causes))
+    loads = [row["at_ms"] for row in of["load"]]
+    inferred = infer_episodes(map(_rebalance, rebalances), map(_cause, causes), loads)
     unowned = unowned_ms_of(inferred, sorted(map(_gap, of["gap"]), key=str))
     last: dict[int, int] = {}
     for each in inferred:
@@ -241,7 +265,8 @@ def _rebalance(row: Row) -> Rebalance:
 
 def _cause(row: Row) -> Cause:
     absent: Row = {"at_ms": None, "story": None}
-    return Cause(**absent | _fields(row, Cause))
+    settings = {"settings": row["member_settings"] or ()}
+    return Cause(**absent | _fields(row, Cause) | settings)
 
 
 def _gap(row: Row) -> Gap:

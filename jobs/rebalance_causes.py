@@ -38,6 +38,12 @@ READS = (
 # gets both causes.
 NO_DEPARTURE = [*REJOINS, "STORE_ERROR"]
 
+# Consumer settings that records have, by their column in generation_members.
+SETTINGS = {
+    "session.timeout.ms": "session_timeout_ms",
+    "max.poll.interval.ms": "rebalance_timeout_ms",
+    "topics": "subscribed_topics",
+}
 # A process that comes back more than this many days after it left counts as new.
 REMEMBERED_DAYS = 7
 # A replaced process that still runs is fenced at its next heartbeat, within this time.
@@ -144,6 +150,7 @@ def _departures(timeline: DataFrame) -> DataFrame:
         "reason",
         "client_reason",
         F.lit("log").alias("evidence"),
+        F.lit(None).cast("array<string>").alias("settings"),
     )
 
 
@@ -165,10 +172,12 @@ def _arrivals(timeline: DataFrame, generation_members: DataFrame) -> DataFrame:
     instance = by_instance().orderBy(
         "generation", F.col("left_time").asc_nulls_last(), F.col("left_how").asc_nulls_last()
     )
-    predecessor = F.lag("member_id").over(instance)
-    new = generation_members.withColumn(
-        "replaces", F.when(F.col("change") == "replaced", predecessor)
-    ).where("change <> 'retained'")
+    predecessor = F.lag(F.struct("member_id", *SETTINGS.values())).over(instance)
+    new = (
+        generation_members.withColumn("before", F.when(F.col("change") == "replaced", predecessor))
+        .where("change <> 'retained'")
+        .withColumns({"replaces": F.col("before.member_id"), "settings": _changed_settings()})
+    )
     dated = new.join(joins, on=MEMBER_KEY, how="left").join(
         replaced, on=[*INCARNATION_KEY, "instance_id", "replaces"], how="left"
     )
@@ -185,7 +194,26 @@ def _arrivals(timeline: DataFrame, generation_members: DataFrame) -> DataFrame:
         F.when(F.coalesce("replaced_time", "join_time").isNull(), "records")
         .otherwise("log")
         .alias("evidence"),
+        "settings",
     )
+
+
+def _changed_settings() -> Column:
+    """The settings in which a member differs from the one ``before``; null if in none."""
+    changes = [
+        F.when(
+            _shown(f"before.{column}") != _shown(column),
+            F.concat(F.lit(f"{name} "), _shown(f"before.{column}"), F.lit(" -> "), _shown(column)),
+        )
+        for name, column in SETTINGS.items()
+    ]
+    changed = F.filter(F.array(*changes), lambda each: each.isNotNull())
+    return F.when(F.size(changed) > 0, changed)
+
+
+def _shown(column: str) -> Column:
+    value = F.col(column)
+    return F.array_join(value, ",") if column.endswith("topics") else value.cast("string")
 
 
 def _other_triggers(generations: DataFrame, members: DataFrame) -> DataFrame:
@@ -220,6 +248,7 @@ def _other_triggers(generations: DataFrame, members: DataFrame) -> DataFrame:
         "reason",
         "client_reason",
         evidence.alias("evidence"),
+        F.lit(None).cast("array<string>").alias("settings"),
     )
 
 
@@ -404,8 +433,9 @@ def _with_role(causes: DataFrame, generations: DataFrame) -> DataFrame:
         F.col("reason").alias("start_reason"),
         F.col("client_reason").alias("start_client_reason"),
     )
+    # A cause that is the broker's own, such as a change of the group's protocol, has no member.
     in_order = Window.partitionBy(*GENERATION_KEY).orderBy(
-        F.col("event_time").asc_nulls_last(), "kind", "member_id"
+        F.col("member_id").isNotNull(), F.col("event_time").asc_nulls_last(), "kind", "member_id"
     )
     is_named = F.col("member_id").eqNullSafe(F.col("culprit_member_id")) & ~F.coalesce(
         (F.col("kind") == "departure") & F.col("start_cause").isin(NO_DEPARTURE), F.lit(False)
@@ -456,6 +486,7 @@ def _numbered(causes: DataFrame) -> DataFrame:
         "reason",
         "client_reason",
         "evidence",
+        "settings",
     )
 
 

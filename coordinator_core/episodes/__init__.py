@@ -25,16 +25,18 @@ known is that the session expired.
 - evidence:        the inputs
 - activities:      `activities`
 - process_changes: `process_changes`, what each process did
-- kinds:           `Kind`, the rules, and the kinds of rebalances that members' rejoins start
+- drafts:          `Kind`, `Draft` and what a rule looks at
+- kinds:           the rules, and the kinds of rebalances that members' rejoins start
+- failover, group_protocol: the rules for a new coordinator, and for another group protocol
 - inference:       `infer_episodes`
 - downtime:        `unowned_ms_of`, the partition downtime of each episode
 - sentences:       `summary`
 """
 
 from coordinator_core.episodes.downtime import Gap, unowned_ms_of
+from coordinator_core.episodes.drafts import Kind
 from coordinator_core.episodes.evidence import Cause, Rebalance
 from coordinator_core.episodes.inference import Episode, infer_episodes
-from coordinator_core.episodes.kinds import Kind
 from coordinator_core.episodes.sentences import summary
 
 __all__ = [

@@ -9,6 +9,9 @@ from coordinator_core.incident.members import client_of
 
 # Outcome of a rebalance after which the group has no members.
 EMPTY = "empty"
+# Cause of a change to another group protocol; with the role ABSORBED it started no rebalance.
+CONVERT = "CONVERT"
+TRIGGER, ABSORBED = "trigger", "absorbed"
 # Actions of processes (`story` of a cause).
 RESTART, STOP, SLOW_POLL = "restart", "stop", "slow_poll"
 START, RETURN, TAKEOVER = "start", "return", "takeover"
@@ -21,7 +24,8 @@ class Cause(NamedTuple):
 
     ``at_ms`` None: the time is not logged.  ``process``: as in generation_members; None for a
     member without a record.  ``kept_state``: whether a member that joins was a member before, by
-    its subscription; None if the subscription does not show it.
+    its subscription; None if the subscription does not show it.  ``settings``: of a static member
+    that takes the place of its previous process: the settings that changed.
     """
 
     incarnation: int
@@ -40,6 +44,7 @@ class Cause(NamedTuple):
     session_timeout_ms: int = 0
     rebalance_timeout_ms: int = 0
     kept_state: bool | None = None
+    settings: Sequence[str] = ()
 
     @property
     def is_departure(self) -> bool:
@@ -99,8 +104,12 @@ class Rebalance(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """Rebalances and causes of a group without a long pause between them, in order."""
+    """Rebalances and causes of a group without a long pause between them, in order.
+
+    ``loads``: times at which a broker had loaded the group as its coordinator, of all activities.
+    """
 
     from_ms: int
     rebalances: Sequence[Rebalance]
     causes: Sequence[Cause]
+    loads: Sequence[int] = ()

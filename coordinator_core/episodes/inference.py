@@ -6,8 +6,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coordinator_core.episodes.activities import activities
-from coordinator_core.episodes.evidence import FOLLOW_UP, Activity, Cause, Rebalance
-from coordinator_core.episodes.kinds import Draft, Kind, drafts_of, kind_of_rejoin
+from coordinator_core.episodes.drafts import Draft, Kind
+from coordinator_core.episodes.evidence import (
+    ABSORBED,
+    FOLLOW_UP,
+    TRIGGER,
+    Activity,
+    Cause,
+    Rebalance,
+)
+from coordinator_core.episodes.failover import is_after_load
+from coordinator_core.episodes.group_protocol import is_outside_rebalances
+from coordinator_core.episodes.kinds import (
+    BROKER_CAUSES,
+    drafts_of,
+    kind_of_rejoin,
+    membership_settings,
+)
 from coordinator_core.episodes.process_changes import Change, process_changes
 from coordinator_core.lives.processes import RESTART_MS
 
@@ -27,6 +42,8 @@ class Episode:
     changes: Sequence[Change]
     causes: Sequence[Cause]
     rebalances: list[Rebalance] = field(default_factory=list)
+    draft_settings: Sequence[str] = ()
+    loads: Sequence[int] = ()
     number: int = 0
 
     @property
@@ -62,6 +79,15 @@ class Episode:
         return [each.generation for each in self.rebalances]
 
     @property
+    def is_interrupted(self) -> bool:
+        """Whether another broker became coordinator during one of its rebalances."""
+        return any(
+            rebalance.from_ms < each < rebalance.to_ms
+            for rebalance in self.rebalances
+            for each in self.loads
+        )
+
+    @property
     def generation_span(self) -> tuple[int, int]:
         """The first and last generation; without rebalances, the current ones."""
         numbers = self.generations or [each.generation for each in self.causes]
@@ -87,7 +113,9 @@ class Episode:
 
     @property
     def settings(self) -> list[str]:
-        return sorted({text for each in self.rebalances for _, text in each.settings})
+        texts = {text for each in self.rebalances for _, text in each.settings}
+        texts.update(text for each in self.causes for text in each.settings)
+        return sorted(texts.union(self.draft_settings, membership_settings(self.changes)))
 
     def _times(self) -> Iterator[int]:
         for each in self.rebalances:
@@ -104,14 +132,18 @@ def _sum(values: Iterable[int | None]) -> int | None:
     return sum(numbers) if numbers or not all_values else None
 
 
-def infer_episodes(rebalances: Iterable[Rebalance], causes: Iterable[Cause]) -> list[Episode]:
-    """In order of time.  Each rebalance is in exactly one episode."""
-    rebalances = list(rebalances)
+def infer_episodes(
+    rebalances: Iterable[Rebalance], causes: Iterable[Cause], loads: Iterable[int] = ()
+) -> list[Episode]:
+    """In order of time.  Each rebalance is in exactly one episode.  ``loads``: times in ms at which
+    a broker had loaded the group as its coordinator.
+    """
+    rebalances, loads = list(rebalances), sorted(loads)
     history = {each.id: each for each in rebalances}
     return [
         episode
         for activity in activities(rebalances, causes)
-        for episode in _episodes_of(activity, history)
+        for episode in _episodes_of(activity._replace(loads=loads), history)
     ]
 
 
@@ -119,9 +151,18 @@ def _episodes_of(activity: Activity, history: Mapping[tuple[int, int], Rebalance
     drafts = drafts_of(activity, process_changes(activity), history)
     of_rebalances = _Assignment(activity, drafts).assigned()
     inferred = [
-        Episode(each.kind, each.confidence, activity.from_ms, each.changes, each.all_causes(), of)
+        Episode(
+            each.kind,
+            each.confidence,
+            activity.from_ms,
+            each.changes,
+            each.all_causes(),
+            of,
+            each.settings,
+            activity.loads,
+        )
         for each, of in of_rebalances
-        if of or each.changes
+        if of or not is_outside_rebalances(each, activity)
     ]
     for episode in inferred:
         # Rebalances of a restart show with which settings the processes came back.
@@ -156,9 +197,10 @@ class _Assignment:
         causes = [
             each
             for each in self._activity.causes
-            if (each.incarnation, each.generation) == rebalance.id and each.role != "absorbed"
+            if (each.incarnation, each.generation) == rebalance.id and each.role != ABSORBED
         ]
-        trigger = next((each for each in causes if each.role == "trigger"), None)
+        triggers = [each for each in causes if each.role == TRIGGER]
+        trigger = min(triggers, key=lambda each: each.cause not in BROKER_CAUSES, default=None)
         of_changes = [d for c in causes if (d := self._of_cause.get(id(c))) is not None]
         if trigger is not None and id(trigger) in self._of_cause:
             return self._of_cause[id(trigger)]
@@ -179,6 +221,8 @@ class _Assignment:
         kind, confidence = Kind.UNKNOWN, 0.3
         if trigger is not None:
             kind, confidence = kind_of_rejoin(trigger, rebalance)
+        if kind is Kind.UNKNOWN and is_after_load(rebalance.from_ms, self._activity.loads):
+            kind, confidence = Kind.COORDINATOR_FAILOVER, 0.7
         is_soon = previous is not None and rebalance.from_ms - previous[1].to_ms <= RESTART_MS
         if previous is not None and is_soon and kind in (Kind.UNKNOWN, previous[0].kind):
             return previous[0]

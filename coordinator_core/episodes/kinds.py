@@ -1,18 +1,24 @@
-"""The kinds of episodes, and the rules that find them among the changes of processes."""
+"""The rules that find episodes among the changes of processes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from coordinator_core.episodes.evidence import EMPTY, Activity, Cause, Rebalance
-from coordinator_core.episodes.process_changes import GROUP_START_MS, RETURN_MS, Change, What, at
+from coordinator_core.episodes.drafts import Draft, Kind, Rule, Scene, in_series
+from coordinator_core.episodes.evidence import CONVERT, EMPTY, Activity, Cause, Rebalance
+from coordinator_core.episodes.failover import failed_over
+from coordinator_core.episodes.group_protocol import converted
+from coordinator_core.episodes.process_changes import (
+    AT_ONCE_MS,
+    GROUP_START_MS,
+    RETURN_MS,
+    Change,
+    What,
+    at,
+)
 from coordinator_core.lives.life_kinds import DEPLOY_GAP_MS, FLAPS
 from coordinator_core.lives.processes import RESTART_MS
 
-# Changes at most this far apart happened at once: heartbeats differ by up to 3 s.
-AT_ONCE_MS = 5_000
 # Processes that leave with pauses of at most this are shut down together.
 SHUTDOWN_GAP_MS = 15_000
 # A process is flapping if it departs FLAPS times, each time within RESTART_MS of its return; or if
@@ -22,70 +28,13 @@ FLAPPING_GAP_MS = 10 * 60_000
 SCALING_GAP_MS = 60_000
 
 
-class Kind(StrEnum):
-    GROUP_START = "group_start"
-    ROLLING_DEPLOYMENT = "rolling_deployment"
-    RESTART = "restart"
-    WHOLE_GROUP_RESTART = "whole_group_restart"
-    SHUTDOWN = "shutdown"
-    SCALE_OUT = "scale_out"
-    SCALE_IN = "scale_in"
-    PROCESS_LOST = "process_lost"
-    HOST_LOST = "host_lost"
-    PROCESS_FROZEN = "process_frozen"
-    SLOW_POLL = "slow_poll"
-    FLAPPING_MEMBER = "flapping_member"
-    INSTANCE_ID_CONFLICT = "instance_id_conflict"
-    TOPIC_CHANGE = "topic_change"
-    CONFIGURATION_CHANGE = "configuration_change"
-    COORDINATOR_FAILOVER = "coordinator_failover"
-    UNKNOWN = "unknown"
-
-
-@dataclass(eq=False)
-class Draft:
-    """An episode before its rebalances are known; ``causes``: those of no process's change."""
-
-    kind: Kind
-    changes: list[Change]
-    confidence: float
-    causes: list[Cause] = field(default_factory=list)
-
-    def all_causes(self) -> list[Cause]:
-        return [cause for each in self.changes for cause in each.causes] + self.causes
-
-
-@dataclass(frozen=True)
-class Scene:
-    """What a rule looks at: the changes that no rule before it took.
-
-    ``rebalances``: of the activity; ``history``: these and earlier ones, by id.
-    """
-
-    changes: Sequence[Change]
-    rebalances: Sequence[Rebalance]
-    history: Mapping[tuple[int, int], Rebalance]
-
-    def size(self, changes: Iterable[Change]) -> int:
-        """The group's largest number of members in the generations of these changes."""
-        ids = {(c.incarnation, c.generation) for each in changes for c in each.causes}
-        made = [self.history[each] for each in ids if each in self.history]
-        return max((each.member_count for each in made), default=0)
-
-    def of(self, *what: What) -> list[Change]:
-        return [each for each in self.changes if each.what in what]
-
-
-Rule = Callable[[Scene], Iterator[Draft]]
-
-
 def drafts_of(
     activity: Activity, changes: Sequence[Change], history: Mapping[tuple[int, int], Rebalance]
 ) -> list[Draft]:
     """Each change is in one draft: that of the first rule that takes it."""
     drafts: list[Draft] = []
     for rule in RULES:
-        for draft in list(rule(Scene(changes, activity.rebalances, history))):
+        for draft in list(rule(Scene(changes, activity, history))):
             drafts.append(draft)
             taken = {id(each) for each in draft.changes}
             changes = [each for each in changes if id(each) not in taken]
@@ -236,7 +185,7 @@ def _flaps(changes: Iterable[Change], times: int, gap_ms: int) -> Iterator[list[
         if each.departure is not None:  # the restart of a static member costs no rebalance
             by_process.setdefault(each.process, []).append(each)
     for same in by_process.values():
-        for series in _series(
+        for series in in_series(
             same, gap_ms, when=lambda each: each.since_ms, until=lambda each: each.to_ms
         ):
             if len(series) >= times:
@@ -244,14 +193,14 @@ def _flaps(changes: Iterable[Change], times: int, gap_ms: int) -> Iterator[list[
 
 
 def _frozen(scene: Scene) -> Iterator[Draft]:
-    for series in _series(scene.of(What.FROZEN), AT_ONCE_MS):
+    for series in in_series(scene.of(What.FROZEN), AT_ONCE_MS):
         yield Draft(Kind.PROCESS_FROZEN, series, min(each.confidence for each in series))
 
 
 def _lost(scene: Scene) -> Iterator[Draft]:
     """Processes that were killed or did not come back in time; all of one host: the host."""
     ended = sorted(scene.of(What.KILLED, What.EXPIRED), key=lambda each: each.departed_ms)
-    for series in _series(ended, AT_ONCE_MS, when=lambda each: each.departed_ms):
+    for series in in_series(ended, AT_ONCE_MS, when=lambda each: each.departed_ms):
         hosts = _lost_hosts(series, scene)
         of_host = [each for each in series if each.host in hosts]
         if of_host:
@@ -282,7 +231,7 @@ def _hosts_before(at_ms: int, scene: Scene) -> dict[str, int]:
 
 def _each(what: What, kind: Kind, gap_ms: int = AT_ONCE_MS) -> Rule:
     def rule(scene: Scene) -> Iterator[Draft]:
-        for series in _series(scene.of(what), gap_ms):
+        for series in in_series(scene.of(what), gap_ms):
             yield Draft(kind, series, min(each.confidence for each in series))
 
     return rule
@@ -304,7 +253,9 @@ def _restarts(scene: Scene) -> Iterator[Draft]:
 
 RULES: Sequence[Rule] = (
     _emptied,
+    failed_over,
     _group_start,
+    converted,
     _all_at_once,
     _frozen,
     _rolling_deployment,
@@ -319,34 +270,15 @@ RULES: Sequence[Rule] = (
 )
 
 
-def _series(
-    changes: Iterable[Change],
-    gap_ms: int,
-    *,
-    when: Callable[[Change], int] = lambda each: each.from_ms,
-    until: Callable[[Change], int] | None = None,
-) -> Iterator[list[Change]]:
-    """Changes in order of ``when``, cut where the next one is later than ``gap_ms`` after ``until``
-    of the last one.
-    """
-    series: list[Change] = []
-    for each in changes:
-        if series and when(each) - (until or when)(series[-1]) > gap_ms:
-            yield series
-            series = []
-        series.append(each)
-    if series:
-        yield series
-
-
 # -- rebalances that no process's departure or arrival started -----------------------------------
 
 _CLIENT_REASONS = (
     ("cached metadata has changed", Kind.TOPIC_CHANGE),
     ("subscription has changed", Kind.CONFIGURATION_CHANGE),
 )
-_CAUSES = {
-    "CONVERT": Kind.CONFIGURATION_CHANGE,
+# Causes that are the broker's own.
+BROKER_CAUSES = {
+    CONVERT: Kind.CONFIGURATION_CHANGE,
     "OVER_CAPACITY": Kind.COORDINATOR_FAILOVER,
 }
 
@@ -356,10 +288,40 @@ def kind_of_rejoin(trigger: Cause, rebalance: Rebalance) -> tuple[Kind, float]:
     for text, kind in _CLIENT_REASONS:
         if trigger.client_reason and trigger.client_reason.startswith(text):
             return kind, 0.95
-    if trigger.cause in _CAUSES:
-        return _CAUSES[trigger.cause], 0.95
+    if trigger.cause in BROKER_CAUSES:
+        return BROKER_CAUSES[trigger.cause], 0.95
     if rebalance.settings:
         return Kind.CONFIGURATION_CHANGE, 0.8
     if trigger.story == "topic_change":
         return Kind.TOPIC_CHANGE, 0.8
     return Kind.UNKNOWN, 0.3
+
+
+# -- settings that changes of processes show -----------------------------------------------------
+
+
+def membership_settings(changes: Iterable[Change]) -> Iterator[str]:
+    """Whether processes came back as static or as dynamic members."""
+    changes = list(changes)
+    pairs = [(c.departure, c.arrival) for c in changes if c.departure and c.arrival]
+    for before, after in pairs:
+        yield from _membership_setting(before, after)
+    if not pairs:
+        yield from _of_all([c.departure for c in changes], [c.arrival for c in changes])
+
+
+def _membership_setting(before: Cause, after: Cause) -> Iterator[str]:
+    if before.instance_id is None and after.instance_id is not None:
+        yield "group.instance.id set"
+    elif before.instance_id is not None and after.instance_id is None:
+        yield "group.instance.id removed"
+
+
+def _of_all(before: Iterable[Cause | None], after: Iterable[Cause | None]) -> Iterator[str]:
+    """Of a group that was stopped and started: all its members before, and all after."""
+    was = {each.instance_id is not None for each in before if each is not None}
+    is_ = {each.instance_id is not None for each in after if each is not None}
+    if (was, is_) == ({False}, {True}):
+        yield "group.instance.id set"
+    if (was, is_) == ({True}, {False}):
+        yield "group.instance.id removed"

@@ -17,6 +17,8 @@ from coordinator_core.episodes.evidence import (
 )
 from coordinator_core.lives.processes import RESTART_MS
 
+# Changes at most this far apart happened at once: heartbeats differ by up to 3 s.
+AT_ONCE_MS = 5_000
 # A process that was removed may be back after this time: an application is restarted by hand.
 RETURN_MS = 10 * 60_000
 # A new process that starts within this time of another one's end replaces it; of processes that
@@ -25,6 +27,8 @@ REPLACED_MS = 60_000
 GROUP_START_MS = 60_000
 _CLOSE_MS = 10_000
 _SLACK_MS = 3_500  # a heartbeat, and what a log line is late
+# A session that began when the group was loaded ends this much later at most.
+_LOAD_SLACK_MS = 1_500
 
 
 class What(Enum):
@@ -118,14 +122,17 @@ class _Matching:
         self._keys = _keys(activity.causes)
         self._names = _names(activity.causes)
         in_order = sorted(activity.causes, key=at)
-        self._departures = [each for each in in_order if each.is_departure]
-        self._arrivals, self._repeated = _once([each for each in in_order if each.is_arrival])
+        self._departures, departed = _once([each for each in in_order if each.is_departure])
+        self._arrivals, arrived = _once([each for each in in_order if each.is_arrival])
+        self._repeated = departed + arrived
 
     def changes(self) -> list[Change]:
+        """A leave that a coordinator did not store before it failed is repeated as an expiry."""
         changes = self._matched()
         for cause in self._repeated:
             for each in changes:
-                if each.arrival is not None and each.arrival.member_id == cause.member_id:
+                same = each.departure if cause.is_departure else each.arrival
+                if same is not None and same.member_id == cause.member_id:
                     each.causes.append(cause)
         return changes
 
@@ -146,7 +153,7 @@ class _Matching:
 
     def _departed(self, departure: Cause) -> Change:
         arrival = self._match(departure)
-        what, confidence = _what(departure, arrival)
+        what, confidence = _what(departure, arrival, self._activity.loads)
         return self._change(what, departure, arrival, confidence)
 
     def _arrived(self, arrival: Cause) -> Change:
@@ -204,22 +211,22 @@ class _Matching:
         return min([contact_ms, *waited])
 
 
-def _once(arrivals: Sequence[Cause]) -> tuple[list[Cause], list[Cause]]:
-    """The first arrival of each member, and the others: a join that a superseded rebalance did not
-    complete is a cause of the next one, too.
+def _once(causes: Sequence[Cause]) -> tuple[list[Cause], list[Cause]]:
+    """The first arrival or departure of each member, and the others: a join that a superseded
+    rebalance did not complete is a cause of the next one, too.
     """
     first: dict[str, Cause] = {}
     repeated = []
-    for each in arrivals:
+    for each in causes:
         if first.setdefault(each.member_id or "", each) is not each and each.member_id:
             repeated.append(each)
     again = {id(each) for each in repeated}
-    return [each for each in arrivals if id(each) not in again], repeated
+    return [each for each in causes if id(each) not in again], repeated
 
 
-def _what(departure: Cause, arrival: Cause | None) -> tuple[What, float]:
+def _what(departure: Cause, arrival: Cause | None, loads: Sequence[int]) -> tuple[What, float]:
     if departure.is_expiry:
-        return _expired(departure, arrival)
+        return _expired(departure, arrival, loads)
     if departure.story == SLOW_POLL:
         is_reported = departure.cause == "LEAVE_POLL_TIMEOUT"
         return What.SLOW_POLL, 1.0 if is_reported else 0.8
@@ -232,17 +239,27 @@ def _what(departure: Cause, arrival: Cause | None) -> tuple[What, float]:
     return What.RESTARTED, 0.9
 
 
-def _expired(expiry: Cause, arrival: Cause | None) -> tuple[What, float]:
+def _expired(expiry: Cause, arrival: Cause | None, loads: Sequence[int]) -> tuple[What, float]:
     """Only a process that is back before its session expires, or without the state that it would
-    have kept, is known to have been killed.
+    have kept, is known to have been killed; but it may have left while no broker was the
+    coordinator.
     """
     if arrival is None:
         return What.EXPIRED, 0.7
     if at(arrival) < at(expiry):
-        return What.KILLED, 0.95
+        is_unheard = is_unheard_since_load(expiry, loads)
+        return (What.RESTARTED, 0.6) if is_unheard else (What.KILLED, 0.95)
     if arrival.kept_state is None:
         return What.EXPIRED, 0.7
     return (What.FROZEN, 0.95) if arrival.kept_state else (What.KILLED, 0.9)
+
+
+def is_unheard_since_load(expiry: Cause, loads: Sequence[int]) -> bool:
+    """Whether the member sent nothing after a broker had loaded the group: its session began with
+    the load.
+    """
+    began_ms = at(expiry) - expiry.session_timeout_ms
+    return any(abs(began_ms - each) <= _LOAD_SLACK_MS for each in loads)
 
 
 # -- which process a member belongs to -----------------------------------------------------------

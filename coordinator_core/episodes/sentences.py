@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from coordinator_core.episodes.drafts import Kind
 from coordinator_core.episodes.inference import Episode
-from coordinator_core.episodes.kinds import Kind
 from coordinator_core.episodes.process_changes import What
 
 
@@ -31,7 +31,9 @@ def _cost(episode: Episode, unowned_ms: int) -> str:
 
 
 def _happened(episode: Episode) -> str:
-    return _SENTENCES[episode.kind](episode)
+    happened = _SENTENCES[episode.kind](episode)
+    is_part = episode.is_interrupted and episode.kind is not Kind.COORDINATOR_FAILOVER
+    return f"{happened} during a coordinator failover" if is_part else happened
 
 
 def _of_processes(text: str) -> Callable[[Episode], str]:
@@ -120,6 +122,11 @@ def _configuration(episode: Episode) -> str:
     return f"configuration change{names} ({settings})"
 
 
+def _failover(episode: Episode) -> str:
+    names = f", {_processes(episode.processes)} joined again" if episode.processes else ""
+    return f"coordinator failover{names}"
+
+
 def _unknown(episode: Episode) -> str:
     if any(each.is_first_seen for each in episode.rebalances):
         return f"evidence begins with generation {episode.generation_span[0]}"
@@ -142,7 +149,7 @@ _SENTENCES: Mapping[Kind, Callable[[Episode], str]] = {
     Kind.INSTANCE_ID_CONFLICT: _of_processes("second process with the instance id of {}"),
     Kind.TOPIC_CHANGE: lambda _: "topics or partitions changed",
     Kind.CONFIGURATION_CHANGE: _configuration,
-    Kind.COORDINATOR_FAILOVER: lambda _: "coordinator moved to another broker",
+    Kind.COORDINATOR_FAILOVER: _failover,
     Kind.UNKNOWN: _unknown,
 }
 

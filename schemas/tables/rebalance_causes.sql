@@ -21,4 +21,5 @@ session_timeout_ms   INT         COMMENT 'session.timeout.ms of that member, if 
 rebalance_timeout_ms INT         COMMENT 'max.poll.interval.ms of that member; -1 if not sent',
 reason        STRING             COMMENT 'reason in the broker''s words',
 client_reason STRING             COMMENT 'reason that the client sent (KIP-800)',
-evidence      STRING    NOT NULL COMMENT 'log (a line names the cause), records (membership changed) or commits (inferred from commit gaps)'
+evidence      STRING    NOT NULL COMMENT 'log (a line names the cause), records (membership changed) or commits (inferred from commit gaps)',
+settings      ARRAY<STRING>      COMMENT 'of a static member that took the place of its previous process: settings that changed, as session.timeout.ms 10000 -> 45000; null if none'

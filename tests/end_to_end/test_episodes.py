@@ -49,6 +49,45 @@ SURGE = """
     group_start p1,p2,p3; rolling_deployment p1,p2,p3; process_lost p2-v2; scale_out p4,p5;
     scale_in p4,p5; whole_group_restart p1-v2,p2-v2,p3-v2; shutdown p1-v2,p2-v2,p3-v2"""
 
+# 30, 38, 46 p1 to p3 stopped, and back after 2 s with one setting changed; 125 all stop
+CHANGED = "group_start p1,p2,p3; configuration_change p1,p2,p3; shutdown p1,p2,p3"
+DEPLOYED_TWICE = """
+    group_start p1,p2,p3; configuration_change p1,p2,p3; rolling_deployment p1,p2,p3;
+    shutdown p1,p2,p3"""
+CONFIGURATION_CHANGES = {
+    # range, then roundrobin and range, then (80 on) roundrobin alone: records have the chosen one
+    "assignor": DEPLOYED_TWICE,
+    "dynamic": "group_start 1,2,3; configuration_change 1,2,3; shutdown p1,p2,p3",
+    "poll": CHANGED,
+    "session": CHANGED,
+    "static": "group_start p1,p2,p3; configuration_change p1,p2,p3; shutdown 1,2,3",
+    "static-session": "group_start 1,2,3; configuration_change 1,2,3; shutdown 1,2,3",
+    "topics": CHANGED,
+    "unchanged": CHANGED.replace("configuration_change", "rolling_deployment"),
+}
+# 30 p1 stopped, but of quiet-*; 31 one of two brokers killed; 31.5 p1 back; 75 the broker is back,
+# and coordinator again; 133 the other broker stopped, 160 back, and coordinator again
+RESTARTED = "group_start p1,p2,p3; restart p1; shutdown p1,p2,p3"
+STABLE = "group_start p1,p2,p3; shutdown p1,p2,p3"
+STATIC_RESTARTED = "group_start 1,2,3; restart 1; shutdown 1,2,3"
+FAILOVERS = {
+    "coop-1": RESTARTED, "coop-2": RESTARTED, "eager-1": RESTARTED, "eager-2": RESTARTED,
+    "quiet-1": STABLE, "quiet-2": STABLE,
+    "static-1": STATIC_RESTARTED, "static-2": STATIC_RESTARTED,
+}  # fmt: skip
+# 40 search-* and two of ledger-* restarted with the consumer protocol; 84 these two back to the
+# classic one; 107 slow legacy-2 (25 s); 125 orders grown; 164 kill legacy-3, back at 182; 168 kill
+# ledger-2, back at 186; all stop; one classic search-1 more
+PROTOCOLS = {
+    "ledger-rolled-back": """
+        group_start 1,2,3; configuration_change 1,2; configuration_change 1,2; process_lost 2;
+        shutdown 1,2,3""",
+    "legacy-eager": """
+        group_start 1,2,3; slow_poll 2; topic_change; process_lost 3; shutdown 1,2,3""",
+    "search-migrated": """
+        group_start 1,2,3; configuration_change 1,2,3; group_start 1; shutdown 1""",
+}
+
 EXPECTED = {
     "rolling-deploy-and-crash": {
         "orders-base": DEPLOYED,
@@ -103,12 +142,26 @@ EXPECTED = {
             scale_out p4,p5; process_lost p4,p5; whole_group_restart p1-v2,p2-v2,p3-v2""",
     },
 }
+EXPECTED |= {
+    "configuration-changes": CONFIGURATION_CHANGES,
+    "failovers": FAILOVERS,
+    "mixed-protocols": PROTOCOLS,
+}
 PLAYS = [
     ("rolling-deploy-and-crash", "3.9.1"),
     ("rolling-deploy-and-crash", "4.1.2"),
     ("flapping-and-slow-poll", "3.9.1"),
     ("flapping-and-slow-poll", "4.1.2"),
     ("surge-freeze-and-autoscale", "4.1.2"),
+]
+# Spark shows nothing in these that it does not show in the others.
+CHANGES = [
+    ("configuration-changes", "3.9.1"),
+    ("configuration-changes", "4.1.2"),
+    ("failovers", "3.9.1"),
+    ("failovers", "4.1.2"),
+    ("mixed-protocols", "4.1.2"),
+    ("mixed-protocols", "4.4.0"),
 ]
 # What the script of the demo's incidents did is in test_mixed_incidents.
 DEMO = {
@@ -141,20 +194,72 @@ def listed(text):
     return [" ".join(each.split()) for each in text.split(";")]
 
 
-@pytest.mark.parametrize(("script", "version"), PLAYS)
-def test_every_action_is_an_episode_of_its_kind_and_none_is_invented(
-    twins_by, engine, script, version
-):
-    lake = twins_by(engine, script, version)
-
+def assert_episodes(lake, script, version):
     expected = {group: listed(text) for group, text in EXPECTED[script].items()}
     assert episodes_of(lake, version) == expected
     assert broken_laws(lake.root)[1] == []
 
 
+@pytest.mark.parametrize(("script", "version"), PLAYS)
+def test_every_action_is_an_episode_of_its_kind_and_none_is_invented(
+    twins_by, engine, script, version
+):
+    assert_episodes(twins_by(engine, script, version), script, version)
+
+
+@pytest.mark.parametrize(("script", "version"), CHANGES)
+def test_every_change_and_failover_is_an_episode_and_none_is_invented(twins_by, script, version):
+    assert_episodes(twins_by("embedded", script, version), script, version)
+
+
 @pytest.mark.parametrize("cluster", ["kafka-3.9", "kafka-4.1"])
 def test_the_demo_has_the_episodes_of_its_script(demo, cluster):
     assert episodes_of(demo, cluster) == {group: listed(text) for group, text in DEMO.items()}
+
+
+# What the summaries of changes say was changed.
+SETTINGS = {
+    "assignor": "partition.assignment.strategy range -> roundrobin",
+    "dynamic": "group.instance.id removed",
+    "poll": "max.poll.interval.ms 60000 -> 30000",
+    "session": "session.timeout.ms 10000 -> 20000",
+    "static": "group.instance.id set",
+    "static-session": "session.timeout.ms 10000 -> 20000",
+    "topics": "topics orders -> orders,payments",
+}
+
+
+@pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
+def test_a_configuration_change_names_the_settings(twins_by, version):
+    changes = twins_by("embedded", "configuration-changes", version).rows(
+        "SELECT group_id, summary FROM episodes WHERE kind = 'configuration_change'"
+    )
+
+    named = {group: text[text.index("(") + 1 : text.index(")")] for group, text in changes}
+    assert named == SETTINGS
+
+
+@pytest.mark.parametrize("version", ["4.1.2", "4.4.0"])
+def test_a_change_of_the_group_protocol_names_both(twins_by, version):
+    changes = twins_by("embedded", "mixed-protocols", version).rows("""
+        SELECT group_id, regexp_extract(summary, '\\((.*)\\)', 1) FROM episodes
+        WHERE kind = 'configuration_change' ORDER BY group_id, from_time""")
+
+    assert changes == [
+        ("ledger-rolled-back", "group.protocol classic -> consumer"),
+        ("ledger-rolled-back", "group.protocol consumer -> classic"),
+        ("search-migrated", "group.protocol classic -> consumer"),
+    ]
+
+
+def test_a_restart_during_a_failover_says_so(twins_by):
+    restarts = twins_by("embedded", "failovers", "4.1.2").rows(
+        "SELECT group_id, rebalances, summary LIKE 'p1 restarted during a coordinator failover: %'"
+        " FROM episodes WHERE kind = 'restart' AND group_id LIKE 'eager%' ORDER BY group_id"
+    )
+
+    # the leave of eager-1's p1 was not stored, so its rebalance waits for the old member's session
+    assert restarts == [("eager-1", 1, True), ("eager-2", 1, False)]
 
 
 def test_figures_of_episodes_add_up_to_those_of_their_group(twins_by, engine):

@@ -199,6 +199,29 @@ def test_settings_that_change_within_an_activity_make_a_configuration_change(inf
     )
 
 
+def event(name, at_ms, **more):
+    return {"event": name, "event_time": T + at_ms, "seq": at_ms, **more}
+
+
+def test_lines_about_the_protocol_and_the_coordinator_are_evidence(inferred):
+    rows = inferred(
+        generations=[generation(2, 0), generation(3, 900_000)],
+        rebalance_causes=[
+            cause(2, 0, "LEAVE", "restart", "a-1"),
+            cause(3, 900_000, "LEADER_REJOIN", "rejoin", "b-1"),
+        ],
+        timeline=[
+            event("CONVERT", 3000, current_generation=2),
+            event("LOADED", 890_000, current_generation=2),
+        ],
+    )
+
+    assert [(row.kind, row.summary.split(":")[0]) for row in rows] == [
+        ("configuration_change", "configuration change of a (group.protocol classic -> consumer)"),
+        ("coordinator_failover", "coordinator failover"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("generation_in_user_data", "kind", "text"),
     [

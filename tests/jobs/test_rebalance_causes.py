@@ -57,6 +57,17 @@ STATIC_STARTED = (1, 1, "trigger", "MEMBER_NEW", "start", "s1", "log")
 POLLS = {"rebalance_timeout_ms": 5 * MINUTE}
 
 
+CHANGED_SETTINGS = "a static member that replaces itself may have other settings"
+
+
+def with_settings(session_timeout_ms=10_000, topics=("t",)):
+    return {
+        "session_timeout_ms": session_timeout_ms,
+        "rebalance_timeout_ms": MINUTE,
+        "subscribed_topics": list(topics),
+    }
+
+
 def leaver(committed_ms):
     """A member that leaves after 600 s, and the last commit for its partition."""
     return {
@@ -126,6 +137,38 @@ CASES = {
             A_STARTED,
             (2, 1, "trigger", "STORE_ERROR", None, "a", "log"),
             (2, 2, "contributing", "HEARTBEAT_EXPIRY", "crash", "a", "log"),
+        ],
+    ),
+    "the broker's own cause is the trigger, although a member left before": (
+        {
+            "generations": [A_IN_1[1], generation(2, "CONVERT", None, 2000, 2010)],
+            "members": [A_IN_1[0]],
+            "events": [A_JOINS, left(1000, 2, "a")],
+        },
+        [
+            A_STARTED,
+            (2, 1, "trigger", "CONVERT", None, None, "log"),
+            (2, 2, "contributing", "LEAVE", "stop", "a", "log"),
+        ],
+    ),
+    CHANGED_SETTINGS: (
+        {
+            "generations": [STATIC_IN_1],
+            "members": [
+                static(1, "s1", "joined", left_time=5000, left_how="replaced", **with_settings()),
+                static(1, "s2", "replaced", left_time=9000, **with_settings(45_000, ["t", "u"])),
+                static(1, "s3", "replaced", **with_settings(45_000, ["t", "u"])),
+            ],
+            "events": [
+                STATIC_JOINS,
+                line(5000, "STATIC_REPLACED", 2, instance_id="i", old_member_id="s1"),
+                line(9000, "STATIC_REPLACED", 2, instance_id="i", old_member_id="s2"),
+            ],
+        },
+        [
+            STATIC_STARTED,
+            (1, 2, "absorbed", "STATIC_REPLACED", "restart", "s2", "log"),
+            (1, 3, "absorbed", "STATIC_REPLACED", "restart", "s3", "log"),
         ],
     ),
     "left and back within a minute: a restart, then a return": (
@@ -410,6 +453,16 @@ def test_a_cause_has_its_time_and_member(causes):
     row = causes.where(f"group_id = '{rule}' AND role = 'absorbed'").first()
 
     assert (row.instance_id, row.event_time.timestamp()) == ("i", 5.0)
+
+
+def test_a_replaced_static_member_has_the_settings_that_changed(causes):
+    rows = causes.where(f"group_id = '{CHANGED_SETTINGS}'").collect()
+
+    assert {row.member_id: row.settings for row in rows} == {
+        "s1": None,
+        "s2": ["session.timeout.ms 10000 -> 45000", "topics t -> t,u"],
+        "s3": None,
+    }
 
 
 def test_an_absorbed_cause_has_its_own_date_other_causes_that_of_the_generation(causes):

@@ -70,11 +70,11 @@ def restart(generation, second, name, life=1, **more):
     ]
 
 
-def shown(rebalances, causes):
+def shown(rebalances, causes, loads=()):
     """As ``kind processes generations``."""
     return [
         f"{each.kind} {','.join(each.processes)} {each.generations}"
-        for each in infer_episodes(rebalances, causes)
+        for each in infer_episodes(rebalances, causes, loads)
     ]
 
 
@@ -347,6 +347,49 @@ CASES = {
         ],
         ["restart a [2, 3]"],
     ),
+    "processes that come back as static members are a configuration change": (
+        [
+            (rebalance(2, 0, size=2), leaves(2, 0, "a1")),
+            (rebalance(3, 2, size=2), joins(3, 2, "a2", instance_id="i1")),
+            (rebalance(4, 10, size=2), leaves(4, 10, "b1")),
+            (rebalance(5, 12, size=2), joins(5, 12, "b2", instance_id="i2")),
+        ],
+        ["configuration_change a,b [2, 3, 4, 5]"],
+    ),
+    "static members that come back as dynamic ones are a configuration change": (
+        [
+            (rebalance(2, 0, size=2), joins(2, 0, "a2")),
+            (rebalance(3, 8, size=2), expires(3, 8, "a1", instance_id="i1")),
+        ],
+        ["configuration_change i1 [2, 3]"],
+    ),
+    "a group that is started again with static members has another configuration": (
+        [
+            (rebalance(2, 0, outcome="empty"), leaves(2, 0, "a1"), also(leaves(2, 0, "b1"))),
+            (
+                rebalance(3, 90, was_empty=True),
+                joins(3, 90, "c1", instance_id="i1"),
+                also(joins(3, 90, "d1", instance_id="i2")),
+            ),
+        ],
+        ["configuration_change a,b,i1,i2 [2, 3]"],
+    ),
+    "a static member that replaces itself with other settings is a configuration change": (
+        [
+            (rebalance(1, -100, size=2),),
+            (None, replaced(1, 0, "a2", settings=["session.timeout.ms 10000 -> 45000"])),
+            (None, replaced(1, 30, "b2", settings=["session.timeout.ms 10000 -> 45000"])),
+        ],
+        ["unknown  [1]", "configuration_change a,b []"],
+    ),
+    "a member that left and then expires left once": (
+        [
+            (rebalance(2, 0, until=14), leaves(2, 0, "a1", "restart")),
+            (None, joins(2, 4, "a2", "return", role="contributing")),
+            (None, expires(2, 14, "a1", role="contributing")),
+        ],
+        ["restart a [2]"],
+    ),
     "without a cause in the evidence the root cause is unknown": (
         [(rebalance(7, 0),)],
         ["unknown  [7]"],
@@ -364,6 +407,118 @@ def test_episodes(evidence, expected):
     causes = [each for row in evidence for each in row[1:]]
 
     assert shown(rebalances, causes) == expected
+
+
+# rule -> rebalances with their causes, where a broker loaded the group at second 0; the episodes
+AFTER_LOAD = {
+    "a member that rejoins without a reason rejoins for the failover": (
+        [(rebalance(2, 3), cause("LEADER_REJOIN", "rejoin", 2, 3, "a1"))],
+        ["coordinator_failover  [2]"],
+    ),
+    "more than a minute later it does not": (
+        [(rebalance(2, 61), cause("LEADER_REJOIN", "rejoin", 2, 61, "a1"))],
+        ["unknown  [2]"],
+    ),
+    "processes that the coordinator does not know join again": (
+        [
+            (rebalance(2, -100),),
+            (rebalance(3, 3), joins(3, 3, "a2", "return"), also(joins(3, 4, "b2", "return"))),
+        ],
+        ["unknown  [2]", "coordinator_failover a,b [3]"],
+    ),
+    "those of a group that was shut down start it": (
+        [
+            (rebalance(2, -100, outcome="empty", size=0),),
+            (
+                rebalance(3, 3, was_empty=True),
+                joins(3, 3, "a2", "return"),
+                also(joins(3, 4, "b2", "return")),
+            ),
+        ],
+        ["unknown  [2]", "group_start a,b [3]"],
+    ),
+    "a process that is back after the session that began with the load did not find the broker": (
+        [
+            (rebalance(2, 10), expires(2, 10, "a1")),
+            (rebalance(3, 15), joins(3, 15, "a2", "return")),
+        ],
+        ["coordinator_failover a [2, 3]"],
+    ),
+    "a session that began later expired by itself": (
+        [
+            (rebalance(2, 13), expires(2, 13, "a1")),
+            (rebalance(3, 15), joins(3, 15, "a2", "return")),
+        ],
+        ["process_lost a [2, 3]"],
+    ),
+    "a process that is not back is lost": (
+        [(rebalance(2, 10), expires(2, 10, "a1"))],
+        ["process_lost a [2]"],
+    ),
+    "one that is back before the session ends may have left without a coordinator": (
+        [(rebalance(2, 5, until=10), joins(2, 5, "a2", "return"), also(expires(2, 10, "a1")))],
+        ["restart a [2]"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("evidence", "expected"), AFTER_LOAD.values(), ids=AFTER_LOAD)
+def test_episodes_after_a_failover(evidence, expected):
+    rebalances = [row[0] for row in evidence]
+    causes = [each for row in evidence for each in row[1:]]
+
+    assert shown(rebalances, causes, [ms(0)]) == expected
+
+
+def unrecorded(each):
+    return each._replace(client_id=None, client_host=None, process=None)
+
+
+CONVERTED = unrecorded(cause("CONVERT", None, 3, 5, "x", role="absorbed"))._replace(member_id=None)
+
+
+def test_processes_restarted_around_a_conversion_changed_the_group_protocol():
+    rebalances = [rebalance(2, -60, was_empty=True), rebalance(3, 4, size=2)]
+    causes = [
+        joins(2, -60, "a1"),
+        also(joins(2, -60, "b1")),
+        leaves(3, 4, "a1"),
+        CONVERTED,
+        # the group has the consumer protocol: members of it have an id only
+        leaves(3, 12, "b1", role="contributing"),
+        unrecorded(leaves(3, 200, "x", role="contributing")),
+    ]
+
+    assert shown(rebalances, causes) == [
+        "group_start a,b [2]",
+        "configuration_change a,b [3]",
+    ]
+    change = infer_episodes(rebalances, causes)[1]
+    assert change.settings == ["group.protocol classic -> consumer"]
+
+
+def test_the_last_process_of_the_consumer_protocol_converts_the_group_back():
+    (change,) = infer_episodes(
+        [rebalance(8, 5), rebalance(9, 6)],
+        [
+            joins(8, 5, "a2", "return"),
+            unrecorded(cause("CONVERT", None, 9, 5, "x"))._replace(member_id=None),
+            CONVERTED,
+            leaves(9, 1, "b1", role="trigger"),
+            joins(9, 7, "b2", "return", role="contributing"),
+        ],
+    )
+
+    assert (change.kind, change.processes, change.generations) == (
+        "configuration_change", ["a", "b"], [8, 9],
+    )  # fmt: skip
+    assert change.settings == ["group.protocol consumer -> classic"]
+
+
+def test_an_empty_group_that_changes_its_protocol_is_shut_down():
+    rebalances = [rebalance(3, 0, outcome="empty", size=0)]
+
+    assert shown(rebalances, [leaves(3, 0, "a1"), CONVERTED]) == ["shutdown a [3]"]
 
 
 def test_an_activity_ends_at_midnight_if_it_began_an_hour_before():

@@ -9,6 +9,7 @@ from tests.core.episodes.test_episodes import (
     expires,
     joins,
     leaves,
+    ms,
     rebalance,
     replaced,
     restart,
@@ -90,6 +91,13 @@ CASES = [
         [(rebalance(2, 0), cause("LEADER_REJOIN", "topic_change", 2, 0, "a1"))],
         "topics or partitions changed",
     ),
+    (
+        [
+            (rebalance(2, 0), leaves(2, 0, "a1")),
+            (rebalance(3, 2), joins(3, 2, "a2", instance_id="i")),
+        ],
+        "configuration change of a (group.instance.id set)",
+    ),
     ([(rebalance(9, 0),)], "root cause not in the evidence"),
     (
         [(rebalance(9, 0, is_first_seen=True),)],
@@ -105,6 +113,22 @@ def test_what_happened(evidence, expected):
 
     happened, _ = summary(episode, 0).rsplit(": ", 1)
     assert happened == expected
+
+
+def test_a_failover_in_the_middle_of_an_episode():
+    rebalances, causes = zip(*restart(2, 0, "a"), strict=True)
+    (restarted,) = infer_episodes(rebalances, causes, [ms(2.5)])
+    rejoined = cause("LEADER_REJOIN", "rejoin", 2, 0, "a1")
+    (moved,) = infer_episodes([rebalance(2, 0)], [rejoined], [ms(-1)])
+    (joined,) = infer_episodes(
+        [rebalance(2, 10), rebalance(3, 15)],
+        [expires(2, 10, "a1"), joins(3, 15, "a2", "return")],
+        [ms(0)],
+    )
+
+    assert summary(restarted, 1_000).startswith("a restarted during a coordinator failover: ")
+    assert summary(moved, 1_000).startswith("coordinator failover: ")
+    assert summary(joined, 1_000).startswith("coordinator failover, a joined again: ")
 
 
 def test_the_cost_of_an_episode():

@@ -1,0 +1,94 @@
+"""What rules make of a group's changes of processes: drafts of episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from coordinator_core.episodes.evidence import Activity, Cause, Rebalance
+from coordinator_core.episodes.process_changes import Change, What
+
+
+class Kind(StrEnum):
+    GROUP_START = "group_start"
+    ROLLING_DEPLOYMENT = "rolling_deployment"
+    RESTART = "restart"
+    WHOLE_GROUP_RESTART = "whole_group_restart"
+    SHUTDOWN = "shutdown"
+    SCALE_OUT = "scale_out"
+    SCALE_IN = "scale_in"
+    PROCESS_LOST = "process_lost"
+    HOST_LOST = "host_lost"
+    PROCESS_FROZEN = "process_frozen"
+    SLOW_POLL = "slow_poll"
+    FLAPPING_MEMBER = "flapping_member"
+    INSTANCE_ID_CONFLICT = "instance_id_conflict"
+    TOPIC_CHANGE = "topic_change"
+    CONFIGURATION_CHANGE = "configuration_change"
+    COORDINATOR_FAILOVER = "coordinator_failover"
+    UNKNOWN = "unknown"
+
+
+@dataclass(eq=False)
+class Draft:
+    """An episode before its rebalances are known; ``causes``: those of no process's change;
+    ``settings``: that changed, but for those of processes.
+    """
+
+    kind: Kind
+    changes: list[Change]
+    confidence: float
+    causes: list[Cause] = field(default_factory=list)
+    settings: list[str] = field(default_factory=list)
+
+    def all_causes(self) -> list[Cause]:
+        return [cause for each in self.changes for cause in each.causes] + self.causes
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a rule looks at: the changes that no rule before it took.
+
+    ``activity``: all its rebalances and causes; ``history``: its and earlier rebalances, by id.
+    """
+
+    changes: Sequence[Change]
+    activity: Activity
+    history: Mapping[tuple[int, int], Rebalance]
+
+    @property
+    def rebalances(self) -> Sequence[Rebalance]:
+        return self.activity.rebalances
+
+    def size(self, changes: Iterable[Change]) -> int:
+        """The group's largest number of members in the generations of these changes."""
+        ids = {(c.incarnation, c.generation) for each in changes for c in each.causes}
+        made = [self.history[each] for each in ids if each in self.history]
+        return max((each.member_count for each in made), default=0)
+
+    def of(self, *what: What) -> list[Change]:
+        return [each for each in self.changes if each.what in what]
+
+
+Rule = Callable[[Scene], Iterator[Draft]]
+
+
+def in_series(
+    changes: Iterable[Change],
+    gap_ms: int,
+    *,
+    when: Callable[[Change], int] = lambda each: each.from_ms,
+    until: Callable[[Change], int] | None = None,
+) -> Iterator[list[Change]]:
+    """Changes in order of ``when``, cut where the next one is later than ``gap_ms`` after ``until``
+    of the last one.
+    """
+    series: list[Change] = []
+    for each in changes:
+        if series and when(each) - (until or when)(series[-1]) > gap_ms:
+            yield series
+            series = []
+        series.append(each)
+    if series:
+        yield series

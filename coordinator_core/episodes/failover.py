@@ -1,0 +1,60 @@
+"""What a failover of the coordinator does to a group.
+
+A new coordinator loads the group's last record, and gives each member its session timeout from
+then on.  A stable group goes on without a rebalance.  Without that record, or if a member does not
+find the new coordinator in time, its members join again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from coordinator_core.episodes.drafts import Draft, Kind, Scene, in_series
+from coordinator_core.episodes.evidence import EMPTY, RETURN, Cause
+from coordinator_core.episodes.process_changes import (
+    AT_ONCE_MS,
+    Change,
+    What,
+    at,
+    is_unheard_since_load,
+)
+
+# What follows a load within this time may be due to it.
+_AFTER_LOAD_MS = 60_000
+
+
+def is_after_load(at_ms: int, loads: Sequence[int]) -> bool:
+    return any(0 <= at_ms - each <= _AFTER_LOAD_MS for each in loads)
+
+
+def failed_over(scene: Scene) -> Iterator[Draft]:
+    """Members that the new coordinator does not know, or that did not find it within a session, and
+    are back.
+    """
+    loads = scene.activity.loads
+    unheard = [
+        each
+        for each in scene.of(What.EXPIRED)
+        if each.departure and each.arrival and is_unheard_since_load(each.departure, loads)
+    ]
+    forgotten = [each for each in scene.of(What.STARTED) if _is_forgotten(each, scene)]
+    for series in in_series(unheard, AT_ONCE_MS):
+        yield Draft(Kind.COORDINATOR_FAILOVER, series, 0.6)
+    for series in in_series(forgotten, AT_ONCE_MS):
+        if len(series) > 1:
+            yield Draft(Kind.COORDINATOR_FAILOVER, series, 0.8)
+
+
+def _is_forgotten(change: Change, scene: Scene) -> bool:
+    """Whether a process joins as a new member soon after a load, although it had not departed."""
+    arrival = change.arrival
+    if arrival is None or arrival.story != RETURN:
+        return False
+    return is_after_load(at(arrival), scene.activity.loads) and _had_members(arrival, scene)
+
+
+def _had_members(arrival: Cause, scene: Scene) -> bool:
+    made = (arrival.incarnation, arrival.generation)
+    before = [each for each in scene.history.values() if each.id < made]
+    last = max(before, key=lambda each: each.id, default=None)
+    return last is not None and last.outcome != EMPTY and last.member_count > 0
