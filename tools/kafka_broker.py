@@ -1,4 +1,4 @@
-"""Run a real Kafka broker on loopback, from .jars/broker: `with Broker(folder) as broker`.
+"""Run a real Kafka broker on loopback: `with Broker(folder) as broker`.
 
 One process is broker and controller (KRaft), on free ports, with all files below one folder.
 """
@@ -12,6 +12,7 @@ import subprocess
 import time
 import uuid
 from base64 import urlsafe_b64encode
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
@@ -20,6 +21,7 @@ import pyspark
 JARS = Path(__file__).resolve().parent.parent / ".jars" / "broker"
 SPARK_JARS = Path(pyspark.__file__).parent / "jars"
 START_LIMIT_S = 60
+FETCH = {True: "python -m tools.fetch_jars", False: "make -C tools broker-requests"}
 
 PROPERTIES = """
 process.roles=broker,controller
@@ -75,7 +77,17 @@ class Broker:
     secret; ``certificate``: the PEM file that they trust.
     """
 
-    def __init__(self, folder: Path, offsets_partitions: int = 3) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        offsets_partitions: int = 3,
+        jars: Path = JARS,
+        properties: str = "",
+        features: Sequence[str] = (),
+    ) -> None:
+        """``jars``: of any version.  ``properties``: lines added to server.properties, where the
+        last of one name counts.  ``features``: such as share.version=1."""
+        self._jars, self._features = jars, features
         port, secured_port, controller_port = _free_ports(3)
         self.bootstrap = f"127.0.0.1:{port}"
         self.secured_bootstrap = f"127.0.0.1:{secured_port}"
@@ -91,10 +103,13 @@ class Broker:
             data=self.data,
             offsets_partitions=offsets_partitions,
         )
+        self._properties += properties
 
     def __enter__(self) -> Self:
-        if not (JARS / ".resolved").exists():
-            raise RuntimeError(f"no broker in {JARS}: fetch it with python -m tools.fetch_jars")
+        if not any(self._jars.glob("*.jar")):
+            raise RuntimeError(
+                f"no broker in {self._jars}: fetch it with {FETCH[self._jars == JARS]}"
+            )
         self._folder.mkdir(parents=True, exist_ok=True)
         (self._folder / "server.properties").write_text(self._properties)
         (self._folder / "log4j2.properties").write_text(LOG4J.format(log=self.log))
@@ -102,6 +117,8 @@ class Broker:
         # A cluster id must not begin with a dash, or it would be parsed as an option.
         cluster = "R" + urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
         format_ = ["format", "--cluster-id", cluster, "--config", "server.properties"]
+        for feature in self._features:
+            format_ += ["--feature", feature]
         self._run("kafka.tools.StorageTool", *format_).wait()
         self.start()
         return self
@@ -132,7 +149,7 @@ class Broker:
         jvm = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         jvm += ["-Djava.net.preferIPv4Stack=true", "-Dlog4j2.configurationFile=log4j2.properties"]
         scala = next(SPARK_JARS.glob("scala-library-2.13.*.jar"))
-        command = [java, *jvm, "-cp", f"{JARS}/*:{scala}", main_class, *arguments]
+        command = [java, *jvm, "-cp", f"{self._jars}/*:{scala}", main_class, *arguments]
         with open(self._output(), "ab") as out:
             return subprocess.Popen(
                 command, cwd=self._folder, stdout=out, stderr=out, stdin=subprocess.DEVNULL

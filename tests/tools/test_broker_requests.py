@@ -1,0 +1,137 @@
+"""Requests to brokers as bodies of Kafka's protocol, and bodies of answers as values."""
+
+import pytest
+
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import (
+    CommitResponse,
+    ConsumerGroupHeartbeat,
+    MemberHeartbeatResponse,
+    OffsetCommit,
+    OffsetFetch,
+    ShareGroupHeartbeat,
+    StreamsGroupHeartbeat,
+    StreamsHeartbeatResponse,
+    Subtopology,
+    Topology,
+)
+from tools.broker_requests.messages import call, response
+
+TOPIC = "AAAAAAAAAAAAAAAAAAAACg"
+HEARTBEAT = {
+    "groupId": "g",
+    "memberId": "a",
+    "memberEpoch": 3,
+    "instanceId": None,
+    "rackId": None,
+    "rebalanceTimeoutMs": -1,
+    "subscribedTopicNames": None,
+    "subscribedTopicRegex": None,
+    "serverAssignor": None,
+    "topicPartitions": None,
+}
+
+
+def test_a_heartbeat_leaves_out_what_did_not_change():
+    sent = call(ConsumerGroupHeartbeat("a1", "g", "a", 3))
+
+    assert sent == ("ConsumerGroupHeartbeat", 1, HEARTBEAT)
+
+
+def test_a_heartbeat_lists_owned_partitions_by_topic_id():
+    sent = call(ConsumerGroupHeartbeat("a1", "g", "a", 3, owned=((TOPIC, (0, 1)),)))
+
+    rows = [{"topicId": TOPIC, "partitions": [0, 1]}]
+    assert sent.body == HEARTBEAT | {"topicPartitions": rows}
+
+
+def test_version_0_has_no_regular_expression():
+    sent = call(ConsumerGroupHeartbeat("a1", "g", "a", 3, version=0))
+
+    assert sent.version == 0
+    assert "subscribedTopicRegex" not in sent.body
+
+
+def test_a_share_member_names_its_topics():
+    sent = call(ShareGroupHeartbeat("a1", "g", "a", 0, topics=("orders",)))
+
+    assert sent.body["subscribedTopicNames"] == ["orders"]
+
+
+def test_a_streams_member_sends_its_topology_and_tasks_by_role():
+    topology = Topology(1, (Subtopology("0", ("clicks",), changelog_topics=(("log", 0),)),))
+    owned = (("active", "0", (0, 1)), ("standby", "0", (2,)))
+
+    body = call(StreamsGroupHeartbeat("a1", "g", "a", 0, topology=topology, owned=owned)).body
+
+    (subtopology,) = body["topology"]["subtopologies"]
+    assert subtopology["sourceTopics"] == ["clicks"]
+    assert [each["name"] for each in subtopology["stateChangelogTopics"]] == ["log"]
+    assert body["activeTasks"] == [{"subtopologyId": "0", "partitions": [0, 1]}]
+    assert body["standbyTasks"] == [{"subtopologyId": "0", "partitions": [2]}]
+    assert body["warmupTasks"] == []
+
+
+def test_offsets_are_grouped_by_topic():
+    offsets = (("orders", 0, 5, ""), ("payments", 1, 6, ""), ("orders", 2, 7, ""))
+
+    topics = call(OffsetCommit("a1", "g", "a", 3, offsets)).body["topics"]
+
+    assert [
+        (topic["name"], [row["partitionIndex"] for row in topic["partitions"]]) for topic in topics
+    ] == [("orders", [0, 2]), ("payments", [1])]
+
+
+@pytest.mark.parametrize(
+    ("partitions", "topics"),
+    [(None, None), ((("orders", 1),), [{"name": "orders", "partitionIndexes": [1]}])],
+)
+def test_a_fetch_names_partitions_or_asks_for_all(partitions, topics):
+    (group,) = call(OffsetFetch("f", "g", partitions)).body["groups"]
+
+    assert group["topics"] == topics
+
+
+ANSWER = {"errorCode": 0, "memberId": "a", "memberEpoch": 3, "heartbeatIntervalMs": 5000}
+
+
+@pytest.mark.parametrize(
+    ("assignment", "rows"),
+    [
+        (None, None),
+        ({"topicPartitions": []}, ()),
+        ({"topicPartitions": [{"topicId": TOPIC, "partitions": [0]}]}, ((TOPIC, (0,)),)),
+    ],
+)
+def test_an_unchanged_assignment_is_not_an_empty_one(assignment, rows):
+    values = response("ConsumerGroupHeartbeat", ANSWER | {"assignment": assignment})
+
+    assert values == MemberHeartbeatResponse(Errors.NONE, "a", 3, 5000, rows)
+
+
+def test_a_failed_heartbeat_has_only_an_error():
+    body = ANSWER | {"errorCode": 110, "memberId": "", "assignment": None}
+
+    assert response("ConsumerGroupHeartbeat", body) == MemberHeartbeatResponse(
+        Errors.FENCED_MEMBER_EPOCH
+    )
+
+
+def test_the_tasks_of_a_streams_answer_have_roles():
+    tasks = [{"subtopologyId": "0", "partitions": [1]}]
+    body = ANSWER | {"activeTasks": tasks, "standbyTasks": [], "warmupTasks": tasks}
+    body |= {"status": [{"statusCode": 5, "statusDetail": ""}]}
+
+    values = response("StreamsGroupHeartbeat", body)
+
+    rows = (("active", "0", (1,)), ("warmup", "0", (1,)))
+    assert values == StreamsHeartbeatResponse(Errors.NONE, "a", 3, 5000, rows, (5,))
+
+
+def test_a_commit_is_answered_by_partition():
+    partitions = [{"partitionIndex": 0, "errorCode": 0}, {"partitionIndex": 1, "errorCode": 113}]
+    body = {"topics": [{"name": "orders", "partitions": partitions}]}
+
+    assert response("OffsetCommit", body) == CommitResponse(
+        (("orders", 0, Errors.NONE), ("orders", 1, Errors.STALE_MEMBER_EPOCH))
+    )
