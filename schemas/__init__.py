@@ -32,14 +32,15 @@ def _text(folder: str, name: str) -> str:
     return (files(__name__) / folder / f"{name}.sql").read_text(encoding="utf-8")
 
 
-def _names(folder: str) -> list[str]:
-    here = files(__name__) / folder
-    return sorted(f.name.removesuffix(".sql") for f in here.iterdir() if f.name.endswith(".sql"))
+@cache
+def _names(folder: str) -> tuple[str, ...]:
+    here = (file.name for file in (files(__name__) / folder).iterdir())
+    return tuple(sorted(name.removesuffix(".sql") for name in here if name.endswith(".sql")))
 
 
 def table_names() -> list[str]:
     """Names of all Delta tables."""
-    return _names("tables")
+    return list(_names("tables"))
 
 
 def table_ddl(table: str) -> str:
@@ -72,9 +73,10 @@ def table_about(table: str) -> str:
 
 def view_names() -> list[str]:
     """Names of all SQL views over the tables."""
-    return _names("views")
+    return list(_names("views"))
 
 
+@cache
 def view_sql(view: str) -> str:
     """Returns the SELECT of ``schemas/views/<view>.sql``, without comments.
 
@@ -97,9 +99,10 @@ def view_columns(view: str) -> dict[str, str]:
     return {match["column"]: match["comment"] for match in matches if match}
 
 
-def view_dependencies(view: str) -> set[str]:
+@cache
+def view_dependencies(view: str) -> frozenset[str]:
     """Returns the tables and views that the view reads."""
-    named = set(re.findall(r"\b(?:FROM|JOIN)\s+(\w+)", view_sql(view)))
+    named = frozenset(re.findall(r"\b(?:FROM|JOIN)\s+(\w+)", view_sql(view)))
     return named & {*table_names(), *view_names()}
 
 

@@ -449,6 +449,7 @@ def test_a_sound_lake_violates_no_law(violations):
     assert violations({}) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", BROKEN)
 def test_each_violation_is_found(violations, how):
     change, expected = BROKEN[how]
