@@ -52,6 +52,7 @@ Packages:
     segments        the file format of `.log` segments: batches, codecs, damage
     bulk            record decoding by whole Arrow batches
     assignors       assignors on Spark: runs again, forced moves
+    ownership       when members owned partitions, for ownership_gaps
     nightly_run     the steps of a run, their order, the dates to recompute, the table runs
     command_line    `regroup`: commands, arguments, configuration
     console         output: rows, progress, errors, Ctrl-C

@@ -1,0 +1,132 @@
+"""The times between the tenures of a partition."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
+from pyspark.sql import functions as F
+
+from jobs.engine.union import union_of
+from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, PARTITION_KEY
+from jobs.ownership.tenures import NEVER_MS
+
+_SHUTDOWN = ("shutdown_ms", "shutdown_generation", "shutdown_date", "stopped_ms")
+
+
+def gaps(owners: DataFrame, tenures: DataFrame, earlier: DataFrame | None) -> DataFrame:
+    """From a partition's first owner on; if the group was shut down, until its last process
+    stopped.  ``ended_...``: the end of the gap, and its next owner; null while it is open.
+    """
+    owned = owners.join(tenures, on=[*GENERATION_KEY, "member_id"], how="inner")
+    if earlier is not None:
+        owned = union_of(owned, _continued(earlier, tenures))
+    followed = _outlasting(_living(owned)).withColumns(_next_owner())
+    until_ms = F.coalesce("owner_ms", F.lit(NEVER_MS))
+    is_shut_down = F.coalesce(F.col("shutdown_ms") < until_ms, F.lit(False))
+    unowned = followed.where(F.col("until_ms") < until_ms).withColumns(_ended(is_shut_down))
+    return unowned.where(F.col("until_ms") < F.coalesce("ended_ms", F.lit(NEVER_MS)))
+
+
+def _of_partition() -> WindowSpec:
+    return Window.partitionBy(*INCARNATION_KEY, *PARTITION_KEY).orderBy("generation", "from_ms")
+
+
+def _continued(earlier: DataFrame, tenures: DataFrame) -> DataFrame:
+    """Earlier gaps as tenures that ended."""
+    shutdown = tenures.where("shutdown_ms IS NOT NULL")
+    first = shutdown.groupBy(*INCARNATION_KEY).agg(*(F.min(name).alias(name) for name in _SHUTDOWN))
+    how = (
+        F.when(F.col("why") == "session_expired", "expired")
+        .when(F.col("why") == "rebalance", "revoked")
+        .otherwise(F.col("why"))
+    )
+    return earlier.join(first, on=INCARNATION_KEY, how="left").select(
+        *INCARNATION_KEY,
+        *PARTITION_KEY,
+        F.col("from_generation").alias("generation"),
+        F.col("from_process").alias("process"),
+        (F.unix_millis("from_time") - 1).alias("from_ms"),
+        F.unix_millis("from_time").alias("until_ms"),
+        how.alias("how"),
+        "evidence",
+        F.col("estimated").alias("is_estimated"),
+        *_SHUTDOWN,
+    )
+
+
+def _living(owned: DataFrame) -> DataFrame:
+    """The tenures of living members; ``how`` also says whether the next generation assigned the
+    partition to nobody, or to a dead member."""
+    is_dead = F.col("until_ms") <= F.col("from_ms")
+    following = {
+        "following_generation": F.lead("generation").over(_of_partition()),
+        "following_how": F.lead(F.when(is_dead, F.col("how"))).over(_of_partition()),
+    }
+    following_ms = F.coalesce("following_generation", F.lit(NEVER_MS))
+    how = (
+        F.when(F.col("how") != "revoked", F.col("how"))
+        .when(F.col("following_how").isNotNull(), F.col("following_how"))
+        .when(following_ms > F.col("next_generation"), "not_assigned")
+        .otherwise("revoked")
+    )
+    return owned.withColumns(following).where(~is_dead).withColumn("how", how)
+
+
+def _outlasting(owned: DataFrame) -> DataFrame:
+    """Without the tenures that ended before an earlier one did."""
+    before = _of_partition().rowsBetween(Window.unboundedPreceding, -1)
+    earlier_ms = F.max("until_ms").over(before)
+    return owned.withColumn("earlier_ms", earlier_ms).where(
+        "earlier_ms IS NULL OR until_ms >= earlier_ms"
+    )
+
+
+def _next_owner() -> dict[str, Column]:
+    names = {
+        "owner_ms": "from_ms",
+        "owner_generation": "generation",
+        "owner_date": "event_date",
+        "owner": "process",
+    }
+    return {name: F.lead(column).over(_of_partition()) for name, column in names.items()}
+
+
+def _ended(is_shut_down: Column) -> dict[str, Column]:
+    ends = {
+        "ended_ms": ("stopped_ms", "owner_ms"),
+        "ended_generation": ("shutdown_generation", "owner_generation"),
+        "ended_date": ("shutdown_date", "owner_date"),
+    }
+    return {
+        name: F.when(is_shut_down, F.col(stopped)).otherwise(F.col(assigned))
+        for name, (stopped, assigned) in ends.items()
+    } | {"ended_process": F.when(~is_shut_down, F.col("owner"))}
+
+
+def rows_of(gaps: DataFrame, last_events: DataFrame) -> DataFrame:
+    """The table's rows.  ``last_events``: per group ``last_date`` and ``last_ms``, at which open
+    gaps are cut."""
+    until_ms = F.coalesce("ended_ms", F.greatest("last_ms", "until_ms"))
+    return gaps.join(F.broadcast(last_events), on=GROUP_KEY, how="left").select(
+        *INCARNATION_KEY,
+        *PARTITION_KEY,
+        F.coalesce("ended_date", "last_date").alias("event_date"),
+        F.timestamp_millis("until_ms").alias("from_time"),
+        F.timestamp_millis("ended_ms").alias("to_time"),
+        (until_ms - F.col("until_ms")).alias("unowned_ms"),
+        F.col("process").alias("from_process"),
+        F.col("ended_process").alias("to_process"),
+        F.col("generation").alias("from_generation"),
+        F.col("ended_generation").alias("generation"),
+        _why().alias("why"),
+        "evidence",
+        F.col("is_estimated").alias("estimated"),
+    )
+
+
+def _why() -> Column:
+    is_same = F.col("ended_process") == F.col("process")
+    return (
+        F.when(F.col("how") == "expired", "session_expired")
+        .when((F.col("how") == "revoked") & is_same, "rebalance")
+        .otherwise(F.col("how"))
+    )

@@ -1,0 +1,137 @@
+"""When each member owned the partitions that a generation assigns to it."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
+from jobs.ownership.rebalances import HEARTBEAT_MS, stays_cooperative
+
+# Members that were assigned at the same time send heartbeats at the same times for this long.
+IN_STEP_MS = 60_000
+HEARTBEAT_JITTER_MS = 150
+# A join that lasts a heartbeat interval and this did not wait for a slow or dead member.
+JOIN_SLACK_MS = 500
+# ``until_ms`` of a tenure that lasts.
+NEVER_MS = 1 << 62
+
+
+def tenures(members: DataFrame) -> DataFrame:
+    """GENERATION_KEY, ``member_id`` (of the assignment), event_date, ``from_ms``, ``until_ms``,
+    ``how`` the tenure ended, ``evidence`` and ``is_estimated`` of its end, ``next_generation`` (the
+    one for which an eager member revoked), the group's next shutdown, and ``stopped_ms``: when its
+    last process stopped before that.  A dead member owns partitions for no time.
+    """
+    timed = (
+        members.where("is_assigned")
+        .withColumns({"from_ms": _from_ms(), "released_ms": _released_ms()})
+        .withColumn("until_ms", _until_ms())
+        .withColumn("by_end", F.coalesce(F.col("end.at_ms") <= F.col("until_ms"), F.lit(False)))
+    )
+    return timed.select(
+        *GENERATION_KEY,
+        F.col("assigned_as").alias("member_id"),
+        "event_date",
+        "from_ms",
+        "until_ms",
+        _how().alias("how"),
+        F.when(F.col("by_end"), F.col("end.by")).otherwise(_shown_by()).alias("evidence"),
+        _is_estimated().alias("is_estimated"),
+        F.when(~stays_cooperative(), F.col("next_generation")).alias("next_generation"),
+        "shutdown_ms",
+        "shutdown_generation",
+        "shutdown_date",
+    ).withColumn("stopped_ms", _stopped_ms())
+
+
+def _from_ms() -> Column:
+    replaces = F.col("is_new") & F.col("instance_id").isNotNull()
+    return F.when(replaces, F.greatest("assigned_ms", "arrived_ms")).otherwise(F.col("assigned_ms"))
+
+
+def _is_unexplained() -> Column:
+    return F.col("gone") & F.col("end").isNull()
+
+
+def _released_ms() -> Column:
+    """A member that does not rejoin learns of the rebalance only when it is back."""
+    did_not_rejoin = F.col("gone") & ((F.col("left_how") != "left") | F.col("end.is_estimated"))
+    return (
+        F.when(_is_unexplained(), F.col("revoking_began_ms"))
+        .when(did_not_rejoin, None)
+        .when(stays_cooperative(), F.col("next_assigned_ms"))
+        .otherwise(_revoked_ms())
+    )
+
+
+def _until_ms() -> Column:
+    until_ms = F.least("end.at_ms", "released_ms", "next_assigned_ms")
+    return F.greatest(F.coalesce(until_ms, F.lit(NEVER_MS)), "assigned_ms")
+
+
+def _how() -> Column:
+    return (
+        F.when(F.col("by_end"), F.col("left_how"))
+        .when(_is_unexplained(), "left")
+        .otherwise("revoked")
+    )
+
+
+def _shown_by() -> Column:
+    has_commit = ~stays_cooperative() & _commit_before_rejoin().isNotNull()
+    return (
+        F.when(has_commit, "commits").when(F.col("revoking_is_logged"), "log").otherwise("records")
+    )
+
+
+def _is_estimated() -> Column:
+    return F.when(F.col("by_end"), F.col("end.is_estimated")).otherwise(
+        ~stays_cooperative() | _is_unexplained()
+    )
+
+
+def _commit_before_rejoin() -> Column:
+    is_in_join = (F.col("rejoined_ms") > F.col("revoking_began_ms")) & F.col("revoking_is_logged")
+    return F.when(is_in_join, F.col("rejoined_ms"))
+
+
+def _revoked_ms() -> Column:
+    """When an eager member revokes: at the heartbeat that shows the rebalance, before it rejoins.
+    It commits then, if it has new offsets.
+
+    Otherwise: heartbeats coincide after an assignment.  If the join ends with the next one, they
+    still do; if it ends later, they are spread over the join, unless the join waited for a slow or
+    dead member.
+    """
+    began_ms, join_ms = F.col("revoking_began_ms"), _join_ms()
+    next_ms = _next_heartbeat_ms()
+    is_spread = (
+        F.col("revoking_is_logged")
+        & ~F.coalesce("revoking_has_departure", F.lit(False))
+        & (join_ms <= HEARTBEAT_MS + JOIN_SLACK_MS)
+        & (F.abs(join_ms - F.coalesce(next_ms, F.lit(0))) > HEARTBEAT_JITTER_MS)
+    )
+    after_ms = F.when(is_spread, (join_ms * 2 / 3).cast("long")).otherwise(
+        F.coalesce(next_ms, F.lit(HEARTBEAT_MS // 2))
+    )
+    return F.coalesce(_commit_before_rejoin(), began_ms + F.least(after_ms, join_ms))
+
+
+def _join_ms() -> Column:
+    return F.col("revoking_joined_ms") - F.col("revoking_began_ms")
+
+
+def _next_heartbeat_ms() -> Column:
+    """From the begin of the rebalance; null if the heartbeats no longer coincide."""
+    since_ms = F.col("revoking_began_ms") - F.col("assigned_ms")
+    return F.when(since_ms <= IN_STEP_MS, F.pmod(-since_ms, F.lit(HEARTBEAT_MS)))
+
+
+def _stopped_ms() -> Column:
+    # Without a shutdown, window partitions of one generation: one for all would be as large as the
+    # group's history.
+    alone = F.when(F.col("shutdown_generation").isNull(), F.col("generation"))
+    shutdown = Window.partitionBy(*INCARNATION_KEY, "shutdown_generation", alone)
+    has_ended = (F.col("until_ms") < NEVER_MS) & (F.col("until_ms") > F.col("from_ms"))
+    return F.max(F.when(has_ended, F.col("until_ms"))).over(shutdown)
