@@ -39,7 +39,8 @@ generates this page; each diagram shows the answers of the coordinator model.
 
 The command draws any scenario, and the trace of a real broker (`--trace FILE`). Situations 36 to 40
 list no requests: the client model runs the consumers, and notes over a consumer show its rebalance
-listener ([examples/consumers](../examples/consumers)).
+listener ([examples/consumers](../examples/consumers)). Consumer, share and streams groups have a
+[page of their own](situations-new-protocols.md).
 
 How to read the diagrams: `a`, `b` and `c` are consumers; `a2` is the second member id of `a`. Times
 are virtual. Notes show the group's state and generation when they change, and the delayed join: who
@@ -105,23 +106,23 @@ def _needs_kip_345(situation: Situation) -> bool:
 
 def page() -> str:
     listed = situations() + scripts()
-    contents = "".join(f"- [{_title(each)}](#{_anchor(each)})\n" for each in listed)
+    contents = "".join(f"- [{heading(each)}](#{anchor(each)})\n" for each in listed)
     sections = [_section(each) for each in situations()]
     sections += [_script_section(each) for each in scripts()]
     return HEAD + contents + "".join(sections)
 
 
-def _title(situation: Situation) -> str:
+def heading(situation: Situation) -> str:
     return f"{int(situation['name'].partition('-')[0])}. {situation['title']}"
 
 
-def _anchor(situation: Situation) -> str:
-    kept = [c for c in _title(situation).lower() if c.isalnum() or c in " -"]
+def anchor(situation: Situation) -> str:
+    kept = [c for c in heading(situation).lower() if c.isalnum() or c in " -"]
     return "".join(kept).replace(" ", "-")
 
 
 def _section(situation: Situation) -> str:
-    parts = [f"\n## {_title(situation)}\n\n{situation['about']}\n", *_eras(situation)]
+    parts = [f"\n## {heading(situation)}\n\n{situation['about']}\n", *_eras(situation)]
     return "".join([*parts, _recorded(situation)])
 
 
@@ -140,7 +141,7 @@ def _script_section(script: Situation) -> str:
     drawn = as_mermaid(draw(record_consumers(script, ERAS[era], derived_ids())))
     libraries = ", ".join(sorted({each["library"] for each in script["consumers"].values()}))
     return (
-        f"\n## {_title(script)}\n\n{script['about']}\n\n"
+        f"\n## {heading(script)}\n\n{script['about']}\n\n"
         f"**Era {era}**, consumers {libraries}\n\n"
         f"`regroup scenario diagram --era {era} {file}`\n\n```mermaid\n{drawn}```\n"
     )

@@ -139,7 +139,7 @@ def is_stable(kind: str) -> bool:
 def change(step: Step, names: Names) -> str:
     """A step that is not a request of a client."""
     if step["op"] == "reload":
-        return "another broker becomes the coordinator and loads the group from the log"
+        return "the coordinator moves: the group is loaded from the log"
     if step["op"] == "group_config":
         return ", ".join(f"{name}={value}" for name, value in step["configs"].items())
     topics = [_partitions(row["name"], row["partitions"]) for row in step.get("topics") or ()]
@@ -152,16 +152,12 @@ def _partitions(name: str, count: int) -> str:
 
 def rows(assigned: Iterable[Sequence[Json]]) -> str:
     """Partitions by topic, or tasks by role: orders-0,1 payments-3; active 0_0,0_1 standby 1_0."""
-    texts = [_tasks(*row) if len(row) == 3 else _topic(*row) for row in assigned if row[-1]]
-    return " ".join(texts) or "nothing"
-
-
-def _topic(name: str, numbers: Sequence[int]) -> str:
-    return f"{name}-{','.join(map(str, sorted(numbers)))}"
-
-
-def _tasks(role: str, subtopology: str, numbers: Sequence[int]) -> str:
-    return f"{role} " + ",".join(f"{subtopology}_{number}" for number in sorted(numbers))
+    listed: dict[str, list[str]] = {}
+    for *names, numbers in assigned:
+        prefix = f"{names[1]}_" if len(names) == 2 else ""
+        texts = [f"{prefix}{number}" for number in sorted(numbers)]
+        listed.setdefault(f"{names[0]} " if prefix else f"{names[0]}-", []).extend(texts)
+    return " ".join(head + ",".join(texts) for head, texts in listed.items() if texts) or "nothing"
 
 
 # -- records

@@ -32,6 +32,15 @@ def test_the_epoch_climbs_once_a_topic_has_no_reader(era, epochs):
 
 
 @pytest.mark.parametrize(
+    ("era", "epochs"), [("4.1", [2, 2, 2, 2, 2, 2, 2, 2]), ("4.4", [4, 5, 5, 6, 6, 7, 7, 8])]
+)
+def test_the_epoch_climbs_while_two_assignors_have_one_vote_each(era, epochs):
+    answered = answers(example("tied-assignor-vote"), era)
+
+    assert [each["member_epoch"] for each in answered][-8:] == epochs
+
+
+@pytest.mark.parametrize(
     ("era", "errors"),
     [
         ("4.1", ["NONE", "UNKNOWN_SERVER_ERROR"]),
