@@ -94,4 +94,6 @@ def _dump(dump: Dump, dates: DateRange) -> SourceRows:
 
 
 def _store_counts(lake: Lake, files: DataFrame) -> None:
-    lake.upsert(counts.TABLE, counts.largest(files), if_="n.inputs >= t.inputs")
+    changed = counts.changed(files, lake.read(counts.TABLE))
+    if changed:
+        lake.upsert(counts.TABLE, lake.frame(counts.TABLE, changed), if_="n.inputs >= t.inputs")

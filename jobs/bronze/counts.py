@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from jobs.bronze.table_rows import BROKER_LOG, DUMP, KAFKA, NO_DATE, SEGMENTS, TRACE
@@ -109,12 +109,20 @@ def kafka_logs(
     )
 
 
-def largest(files: DataFrame) -> DataFrame:
-    """One row per file: if a log was read as an older and a newer copy, the longer copy counts."""
-    newest = files.groupBy(*table_key(TABLE)).agg(
-        F.max_by(F.struct(*files.columns), "inputs").alias("file_row")
-    )
-    return newest.select("file_row.*")
+def changed(files: DataFrame, stored: DataFrame) -> list[Row]:
+    """The rows to store: those of ``files`` that are new, or differ and do not have fewer inputs.
+
+    One row per file: if a log was read as an older and a newer copy, the longer copy counts.
+    """
+    key = table_key(TABLE)
+    row = F.struct(*files.columns)
+    longest = files.groupBy(*key).agg(F.max_by(row, "inputs").alias("new"))
+    both = longest.join(stored.select(*key, row.alias("old")), on=key, how="left")
+    return [new for new, old in both.select("new", "old").collect() if _is_change(new, old)]
+
+
+def _is_change(new: Row, old: Row | None) -> bool:
+    return old is None or (new != old and new.inputs >= old.inputs)
 
 
 def _days_summed(rows: DataFrame, key: list[str]) -> DataFrame:

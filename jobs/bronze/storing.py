@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from jobs.bronze.table_rows import (
     DUMP,
@@ -21,7 +20,7 @@ from jobs.bronze.table_rows import (
 )
 from jobs.engine.embedded import is_embedded
 from jobs.engine.keeping import frame_of_batches, kept
-from jobs.lake.tables import Lake, with_neighbors
+from jobs.lake.tables import Lake
 from jobs.sources.rows import SourceRows
 
 if TYPE_CHECKING:
@@ -47,22 +46,7 @@ def stored(lake: Lake, source: SourceRows, tables: Sequence[TableRows]) -> Itera
 def _store_frame(lake: Lake, table: TableRows, rows: DataFrame) -> None:
     # Two files may have the same record or line, with the same key.
     new = table.frame(rows, lake.cluster_id).dropDuplicates(table.key)
-    may_replace = table.replaces is not None and lake.has(table.table)
-    lake.insert_new(table.table, new, timed_by=table.timed_by)
-    if may_replace:
-        is_other = f"NOT t.{table.replaces} <=> n.{table.replaces}"
-        differing = _of_same_key(lake, table, new).where(is_other).select("n.*")
-        lake.upsert(table.table, differing, if_=is_other, timed_by=table.timed_by)
-
-
-def _of_same_key(lake: Lake, table: TableRows, new: DataFrame) -> DataFrame:
-    """New rows ``n`` beside stored rows ``t`` of the same key.  A merge of them all would write
-    each file that has one of the keys again, and the next jobs would take its rows for new."""
-    days = new.select("event_date").distinct().collect()
-    near = with_neighbors(row.event_date for row in days)
-    stored = lake.read(table.table).where(F.col("event_date").isin(near)).alias("t")
-    key = [F.col(f"n.{name}").eqNullSafe(F.col(f"t.{name}")) for name in table.key]
-    return new.alias("n").join(stored, on=key)
+    lake.insert_new(table.table, new, replaces=table.replaces, timed_by=table.timed_by)
 
 
 def _stored_in_chunks(
@@ -112,14 +96,14 @@ class _Chunks:
 def record_tables(lake: Lake, source: str) -> list[TableRows]:
     """The tables of a source's records, and how to store them beside other sources' records."""
     # A record has the same time from every broker; an exporter may round it or change its zone.
-    time = None if source == DUMP or _holds_any(lake, DUMP) else "append_time"
+    time = None if source == DUMP or _may_hold(lake, DUMP) else "append_time"
     # A segment has more details of a record than a consumer or an export.
-    is_richer = source == SEGMENTS and (time is None or _holds_any(lake, KAFKA))
+    is_richer = source == SEGMENTS and (time is None or _may_hold(lake, KAFKA))
     replaces = "source" if is_richer else None
     return [records(source, replaces=replaces, timed_by=time), unreadable_records(source)]
 
 
-def _holds_any(lake: Lake, source: str) -> bool:
-    """Whether the table has records from ``source``, also of a run that was killed before it wrote
-    its counts.  Delta skips files by their minimum and maximum source."""
-    return not lake.read("offsets_records").where(F.col("source") == source).isEmpty()
+def _may_hold(lake: Lake, source: str) -> bool:
+    """Whether the table may have records from ``source``, also of a run that was killed before it
+    wrote its counts."""
+    return lake.may_hold("offsets_records", "source", source)

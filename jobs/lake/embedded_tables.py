@@ -23,6 +23,7 @@ from jobs.console.errors import RunFailed
 from jobs.engine.embedded import batches_of
 from jobs.lake.checksums import checksum_file, write_checksums
 from jobs.lake.commit_log import FileLogFolder, LogFolder
+from jobs.lake.file_statistics import may_hold
 from jobs.lake.new_rows import first_per_key, range_of, split_by_stored
 from jobs.lake.tables import (
     Changes,
@@ -163,6 +164,9 @@ class EmbeddedLake(Lake):
 
     def _is_written(self, table: str) -> bool:
         return DeltaTable.is_deltatable(self.path(table))
+
+    def _may_hold(self, table: str, column: str, text: str) -> bool:
+        return may_hold(self._delta(table), self.cluster_id, column, text)
 
     def _stored(self, table: str) -> DataFrame:
         # Without NOT NULL: the engine refuses NOT NULL times that Spark wrote as INT96.  As DDL: in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -23,10 +23,14 @@ from delta.exceptions import (
 from delta.tables import DeltaMergeBuilder, DeltaTable
 from deltalake import DeltaTable as RustTable
 from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.conversion import LocalDataToArrowConversion
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from jobs.lake.commit_log import FileLogFolder, LogFolder
-from jobs.lake.tables import Changes, Lake, schema_with_comments
+from jobs.lake.file_statistics import may_hold
+from jobs.lake.tables import Changes, Lake, schema_of, schema_with_comments
 from schemas import table_partitioning
 
 # Up to this number, the driver itself looks up files that are named.
@@ -106,13 +110,29 @@ class SparkLake(Lake):
     def _is_written(self, table: str) -> bool:
         return bool(DeltaTable.isDeltaTable(self.spark, self.path(table)))
 
+    def frame(self, table: str, rows: Iterable[Any]) -> DataFrame:
+        return self._local(list(rows), schema_of(table))
+
+    def _local(self, rows: list[Any], schema: StructType) -> DataFrame:
+        # From Arrow, the rows are part of the plan; from Python, Spark reads them in a job.
+        local = to_arrow_schema(schema, timezone="UTC").empty_table()
+        if rows:
+            local = LocalDataToArrowConversion.convert(rows, schema, use_large_var_types=False)
+        return self.spark.createDataFrame(local, schema)
+
+    def _may_hold(self, table: str, column: str, text: str) -> bool:
+        if "://" not in self.root:
+            return may_hold(RustTable(self.path(table)), self.cluster_id, column, text)
+        # Delta skips files by their minimum and maximum.
+        return not self.read(table).where(F.col(column) == text).isEmpty()
+
     def _stored(self, table: str) -> DataFrame:
         snapshot = self._small_snapshot(table)
         if snapshot is None:
             return self.spark.read.format("delta").load(self.path(table))
         schema, files = snapshot
         if not files:
-            return self.spark.createDataFrame([], schema)
+            return self._local([], schema)
         reader = self.spark.read.schema(schema).option("basePath", self.path(table))
         return reader.parquet(*files)
 

@@ -129,40 +129,58 @@ class Lake(ABC):
             *(nulls.get(name, F.col(name)).alias(name) for name in schema_of(table).names)
         )
 
+    @abstractmethod
     def frame(self, table: str, rows: Iterable[Any]) -> DataFrame:
         """``rows``, with a value per column of the table, as a frame of the table's schema."""
-        return self.spark.createDataFrame(list(rows), schema_of(table))
+
+    def may_hold(self, table: str, column: str, text: str) -> bool:
+        """Whether a row of this cluster may have ``text`` in ``column``; False is certain."""
+        return self.has(table) and self._may_hold(table, column, text)
 
     # Writing
 
-    def insert_new(self, table: str, df: DataFrame, *, timed_by: str | None = None) -> None:
+    def insert_new(
+        self,
+        table: str,
+        df: DataFrame,
+        *,
+        replaces: str | None = None,
+        timed_by: str | None = None,
+    ) -> None:
         """Add the rows whose key the table does not have: input read twice is written once.
 
+        ``replaces``: a column; a row whose stored row has another value there replaces that row.
         ``timed_by``: a time column that depends on the key alone; only files whose times overlap
         those of ``df`` are read.
         """
         with self.fill_lock(table):
-            if self.has(table):
-                self._merge(table, df, Changes(), timed_by)
-            else:
+            if not self.has(table):
                 self._create(table)
                 self._append(table, conform(df, table))
+            elif "event_date" in table_partitioning(table):
+                self._merge_new(table, df, replaces, timed_by)
+            elif not df.isEmpty():
+                on = self._same_key(table_key(table), None)
+                self._execute_merge(table, conform(df, table), on, Changes())
 
     def append(self, table: str, df: DataFrame) -> None:
         """Add rows whose keys the table cannot have yet."""
         self._create(table)
         self._append(table, conform(df, table))
 
-    def upsert(
-        self, table: str, df: DataFrame, *, if_: str | None = None, timed_by: str | None = None
-    ) -> None:
+    def upsert(self, table: str, df: DataFrame, *, if_: str | None = None) -> None:
         """Add rows with new keys, and overwrite rows with existing keys if the condition ``if_``
-        holds: SQL over ``t``, the stored row, and ``n``, the new one.  ``timed_by``: see
-        `insert_new`.
+        holds: SQL over ``t``, the stored row, and ``n``, the new one.
         """
         with self.fill_lock(table):
             self._create(table)
-            self._merge(table, df, Changes(update=None, update_if=if_), timed_by)
+            is_dated = "event_date" in table_partitioning(table)
+            dates = _dates_and_times(df, None)[0] if is_dated else None
+            if dates == [] or (dates is None and df.isEmpty()):
+                return  # merging an empty frame takes as long as merging a full one
+            on = self._same_key(table_key(table), dates)
+            changes = Changes(update=None, update_if=if_)
+            self._execute_merge(table, conform(df, table), on, changes)
 
     def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
         """Replace this cluster's rows that meet ``where`` by ``df``, in one transaction.
@@ -180,23 +198,43 @@ class Lake(ABC):
         on = self._same_key(key, [day])
         self._execute_merge(table, df, on, Changes(update=(column,), insert=False))
 
-    def _merge(
-        self, table: str, df: DataFrame, changes: Changes, timed_by: str | None = None
+    def _merge_new(
+        self, table: str, df: DataFrame, replaces: str | None, timed_by: str | None
     ) -> None:
-        """Merge by key, reading only the dates and times of the table that ``df`` may match."""
-        is_dated = "event_date" in table_partitioning(table)
-        dates, times = _dates_and_times(df, timed_by) if is_dated else (None, [])
-        if dates == [] or (dates is None and df.isEmpty()):
-            return  # merging an empty frame takes as long as merging a full one
-        on = self._same_key(table_key(table), dates, times)
-        self._execute_merge(table, conform(df, table), on, changes)
+        """`insert_new` into a table that has rows, reading only the dates and times that may match.
+
+        Rows that are stored already do not go into a merge that updates: it would write each file
+        that has one of the keys again, and the next jobs would take its rows for new.
+        """
+        dates, times = _dates_and_times(df, timed_by)
+        if not dates:
+            return
+        key = table_key(table)
+        on = self._same_key(key, dates, times)
+        if replaces is None:
+            self._execute_merge(table, conform(df, table), on, Changes())
+            return
+        is_other = f"NOT t.{replaces} <=> n.{replaces}"
+        stored = self.read(table).withColumn("is_stored", F.lit(True)).alias("t")
+        near = stored.where(" AND ".join([_on_dates(dates), *times]))
+        both = df.alias("n").join(near, on=F.expr(_equal_keys(key)), how="left")
+        news = both.agg(
+            F.count(F.when(F.col("t.is_stored").isNull(), 1)).alias("new"),
+            F.count(F.when(F.col("t.is_stored") & F.expr(is_other), 1)).alias("other"),
+        ).collect()[0]
+        if news.new:
+            self._execute_merge(table, conform(df, table), on, Changes())
+        if news.other:
+            other = conform(both.where(F.col("t.is_stored")).where(is_other).select("n.*"), table)
+            changes = Changes(update=None, update_if=is_other, insert=False)
+            self._execute_merge(table, other, on, changes)
 
     def _same_key(self, key: list[str], dates: list[date] | None, times: Iterable[str] = ()) -> str:
         """The merge's condition.  Literals for the stored rows' cluster, dates and times let Delta
         skip the other files."""
         on = [f"t.cluster_id = {self._literal(self.cluster_id)}", *times]
-        on += [] if dates is None else [f"t.event_date IN {dates_in(dates)}"]
-        return " AND ".join([*on, *(f"t.{column} <=> n.{column}" for column in key)])
+        on += [] if dates is None else [_on_dates(dates)]
+        return " AND ".join([*on, *([_equal_keys(key)] if key else [])])
 
     def retry_on_conflict(self, act: Callable[[], object]) -> None:
         """Call ``act``, again if another run committed to the same table meanwhile."""
@@ -295,6 +333,9 @@ class Lake(ABC):
         """All clusters' rows, with the columns that the table has."""
 
     @abstractmethod
+    def _may_hold(self, table: str, column: str, text: str) -> bool: ...
+
+    @abstractmethod
     def _append(self, table: str, rows: DataFrame) -> None: ...
 
     @abstractmethod
@@ -315,6 +356,14 @@ class Lake(ABC):
 
     def _log(self, table: str) -> CommitLog:
         return CommitLog(self._log_folder(table))
+
+
+def _on_dates(dates: Iterable[date]) -> str:
+    return f"t.event_date IN {dates_in(dates)}"
+
+
+def _equal_keys(key: Iterable[str]) -> str:
+    return " AND ".join(f"t.{column} <=> n.{column}" for column in key)
 
 
 def dates_in(dates: Iterable[date]) -> str:

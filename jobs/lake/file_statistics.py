@@ -1,0 +1,20 @@
+"""What a table's file statistics, which its Delta log has, tell about its rows."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+
+
+def may_hold(table: DeltaTable, cluster_id: str, column: str, text: str) -> bool:
+    """Whether ``text`` is between the smallest and the largest value of a file of the cluster, or
+    the file has no statistics of the column."""
+    files = pa.table(table.get_add_actions(flatten=True))
+    own = files.filter(pc.equal(files["partition.cluster_id"], cluster_id))
+    if f"min.{column}" not in own.column_names:
+        return bool(own.num_rows)
+    is_below = pc.greater(own[f"min.{column}"], text)
+    is_above = pc.less(own[f"max.{column}"], text)
+    is_outside: list[bool | None] = pc.or_kleene(is_below, is_above).to_pylist()
+    return not all(is_outside)
