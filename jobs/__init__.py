@@ -34,6 +34,7 @@ order:
                         bronze -> decoded records, events
     timeline            group_events, group_metadata -> events by incarnation
     generations, generation_members, assignments          timeline, records -> generations
+    group_epochs        why the epochs of consumer, share and streams groups were counted up
     churn, rebalance_latency, rebalance_causes            what changed, how long it took, why
     ownership_gaps      times in which a partition had no owner
     episodes            rebalances by root cause
@@ -51,6 +52,7 @@ Packages:
     sources         what ingest reads: Kafka, segments, dumps, broker logs, traces
     segments        the file format of `.log` segments: batches, codecs, damage
     bulk            record decoding by whole Arrow batches
+    epochs          groups of the new types: their records played by one worker per group
     assignors       assignors on Spark: runs again, forced moves
     ownership       when members owned partitions, for ownership_gaps
     nightly_run     the steps of a run, their order, the dates to recompute, the table runs

@@ -1,6 +1,6 @@
 """The members of each generation, how each joined and how each left.
 
-reads   timeline, group_metadata
+reads   timeline, group_metadata, group_records
 writes  generation_members   one row per member of a generation
 """
 
@@ -10,12 +10,13 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.engine.pieces import Cut, in_pieces
+from jobs.epochs.played import with_played
 from jobs.group_metadata import members_with
 from jobs.lake.keys import INCARNATION_KEY, MEMBER_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
 from jobs.timeline import IS_REMOVAL, RECORDS
 
-READS = ("timeline", "group_metadata")
+READS = ("timeline", "group_metadata", "group_records")
 
 # Rows of group_metadata in memory at once, on the embedded engine.
 RECORDS_AT_ONCE = 60_000
@@ -238,14 +239,15 @@ def by_instance() -> WindowSpec:
 
 
 def run(scope: RunScope) -> None:
-    events, records = map(scope.read, READS)
+    events, records, new = map(scope.read, READS)
     clients = scope.carried("shared_clients")
 
     def derived(cut: Cut) -> DataFrame:
         shared_clients = None if clients is None else cut(clients)
         return generation_members(cut(events), cut(records), shared_clients)
 
-    scope.replace("generation_members", in_pieces(derived, records, at_once=RECORDS_AT_ONCE))
+    classic = in_pieces(derived, records, at_once=RECORDS_AT_ONCE)
+    scope.replace("generation_members", with_played(classic, "generation_members", events, new))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 reads   timeline         all events of the group, in order
         group_metadata   members of each record: the culprit's client, causes that are not logged
+        group_records    records of consumer, share and streams groups
 writes  generations      one row per generation with a log line or a record
 """
 
@@ -10,12 +11,13 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.epochs.played import with_played
 from jobs.group_metadata import members_with
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY
 from jobs.lake.scope import RunScope
-from jobs.timeline import DELETIONS
+from jobs.timeline import DELETIONS, TARGET_RECORD
 
-READS = ("timeline", "group_metadata")
+READS = ("timeline", "group_metadata", "group_records")
 
 # member id = client.id (or group.instance.id), a dash, a UUID of 36 characters
 _CLIENT_OF_MEMBER = r"^(.*)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
@@ -29,10 +31,12 @@ def generations(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
     return rows.select(
         *GENERATION_KEY,
         "event_date",
+        F.lit("classic").alias("group_type"),
         "preparing_time",
         "joined_time",
         "stable_time",
         "ended_time",
+        F.lit(None).cast("bigint").alias("reconciling_ms"),
         "protocol",
         "protocol_type",
         "leader",
@@ -58,9 +62,12 @@ def _evidence(timeline: DataFrame) -> DataFrame:
     """Each event with the generation it is evidence of: a rebalance's start with the generation
     that it makes, and again, as ``OVER``, with the generation that it ends.
     """
-    own = timeline.where("event_generation > 0 AND event <> 'REBALANCE_START'").withColumn(
-        "generation", F.col("event_generation")
+    is_own = (
+        (F.col("event_generation") > 0)
+        & (F.col("event") != "REBALANCE_START")
+        & (F.col("event") != TARGET_RECORD)
     )
+    own = timeline.where(is_own).withColumn("generation", F.col("event_generation"))
     starts = timeline.where("event = 'REBALANCE_START'")
     prepared = starts.withColumn("generation", F.col("event_generation") + 1)
     ended = starts.withColumns({"generation": F.col("event_generation"), "event": F.lit("OVER")})
@@ -232,8 +239,9 @@ def _from_ms(column: str) -> Column:
 
 
 def run(scope: RunScope) -> None:
-    events, records = map(scope.read, READS)
-    scope.replace("generations", generations(events, records))
+    events, classic, new = map(scope.read, READS)
+    rows = generations(events, classic)
+    scope.replace("generations", with_played(rows, "generations", events, new))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from jobs.group_events import SEQ_PER_MS
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, PARTITION_KEY
 from jobs.lake.scope import RunScope
 from jobs.rebalance_causes import FENCED_MS, REMEMBERED_DAYS
-from jobs.timeline import RECORDS
+from jobs.timeline import RECORDS, TARGET_RECORD
 
 READS = ("timeline", "generations", "generation_members", "assignments")
 
@@ -68,7 +68,7 @@ def group_days(
 def _generations(timeline: DataFrame) -> DataFrame:
     """The position of each generation with a record or a log line: POSITION, ``record_seq`` (null
     without a record) and ``previous``, the last recorded generation before it, else the last one
-    logged.
+    logged.  None of groups that had a target assignment: each run reads their whole history.
     """
     is_record = F.col("event").isin(*RECORDS)
     generations = (
@@ -77,7 +77,11 @@ def _generations(timeline: DataFrame) -> DataFrame:
         .agg(
             F.min("seq").alias("seq"),
             F.min(F.when(is_record, F.col("seq"))).alias("record_seq"),
+            F.max(F.col("event") == TARGET_RECORD).alias("is_target"),
         )
+        .withColumn("has_target", F.max("is_target").over(Window.partitionBy(*GROUP_KEY)))
+        .where("NOT has_target")
+        .drop("is_target", "has_target")
     )
     history = Window.partitionBy(*GROUP_KEY).orderBy("seq")
     earlier = history.rowsBetween(Window.unboundedPreceding, -1)
@@ -165,17 +169,50 @@ def _unowned(
     assignments: DataFrame,
     carried: dict[str, DataFrame] | None,
 ) -> DataFrame:
-    actual = assignments.where(F.col("assignor") == ACTUAL)
+    """Sorts no rows of ``assignments``, of which there are many: most are for partitions that the
+    context generation has."""
     partition = [*INCARNATION_KEY, *PARTITION_KEY]
-    owned = actual.join(recorded, on=GENERATION_KEY, how="inner").select(
-        *partition, "process", "member_id", "record_no"
+    actual = assignments.where(F.col("assignor") == ACTUAL)
+    owned = actual.join(_until_contexts(contexts, recorded), on=GENERATION_KEY).select(
+        *partition, "process", "member_id", "record_no", "until_no"
     )
     if carried:
         earlier = _of_incarnation(carried["unowned_partitions"])
-        owned = owned.unionByName(earlier.withColumn("record_no", F.lit(0)))
-    entry = F.struct("topic", "partition", "process", "member_id")
-    unowned = _absent(contexts, owned, partition, INCARNATION_KEY, order=("record_no", "member_id"))
-    return _collected(unowned, entry, "unowned_partitions")
+        owned = owned.unionByName(
+            earlier.withColumns({"record_no": F.lit(0), "until_no": F.lit(0)})
+        )
+    last = owned.groupBy(*partition, "until_no").agg(F.max("record_no").alias("record_no"))
+    unowned = _absent(contexts, last, partition, INCARNATION_KEY).select(
+        *DAY_KEY, "incarnation", *PARTITION_KEY, "record_no"
+    )
+    owners = (
+        unowned.join(owned, on=[*partition, "record_no"])
+        .groupBy(*DAY_KEY, *PARTITION_KEY)
+        # Of several owners in one generation, the last member.
+        .agg(F.max(F.struct("member_id", "process")).alias("owner"))
+    )
+    entry = F.struct("topic", "partition", "owner.process", "owner.member_id")
+    return _collected(owners, entry, "unowned_partitions")
+
+
+def _until_contexts(contexts: DataFrame, recorded: DataFrame) -> DataFrame:
+    """The generations up to the last context generation of their incarnation: GENERATION_KEY,
+    ``record_no`` and ``until_no``, the number of the next context generation, or of itself."""
+    numbers = contexts.select(*INCARNATION_KEY, F.col("context_no").alias("record_no")).distinct()
+    is_context = F.lit(True).alias("is_context")
+    marked = recorded.join(
+        numbers.select("*", is_context), on=[*INCARNATION_KEY, "record_no"], how="left"
+    )
+    from_here = (
+        Window.partitionBy(*INCARNATION_KEY)
+        .orderBy(F.desc("record_no"))
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    context_no = F.when(F.col("is_context"), F.col("record_no"))
+    until_no = F.last(context_no, ignorenulls=True).over(from_here)
+    return marked.select(*GENERATION_KEY, "record_no", until_no.alias("until_no")).where(
+        "until_no IS NOT NULL"
+    )
 
 
 def _shared_clients(
@@ -217,18 +254,12 @@ def _gone_processes(
 
 
 def _absent(
-    contexts: DataFrame,
-    present: DataFrame,
-    key: list[str],
-    history: list[str],
-    *,
-    order: tuple[str, ...] = ("record_no",),
+    contexts: DataFrame, present: DataFrame, key: list[str], history: list[str]
 ) -> DataFrame:
     """Per day, the rows of ``present`` with a ``key`` that is in generations before the context
-    generation but not in it: the last row of each key, by ``order``, as a generation may have
-    several.
+    generation but not in it: the last row of each key.
     """
-    in_order = Window.partitionBy(*key).orderBy(*order)
+    in_order = Window.partitionBy(*key).orderBy("record_no")
     gone = present.withColumn("next_no", F.lead("record_no").over(in_order)).where(
         "next_no IS NULL OR next_no > record_no + 1"
     )

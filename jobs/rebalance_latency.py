@@ -35,7 +35,8 @@ def rebalance_latency(
     )
     # One clock gives the times of the log line and of the record, but at different moments.
     elapsed_ms = _ms_between("joined_time", "end_time")
-    sync_ms = F.when(elapsed_ms < 0, 0).otherwise(elapsed_ms)
+    completing_ms = F.when(elapsed_ms < 0, 0).otherwise(elapsed_ms)
+    sync_ms = F.coalesce("reconciling_ms", completing_ms)
     join_ms = _ms_between("preparing_time", "joined_time")
     return _with_logical(rebalances.withColumn("end_time", end), context).select(
         *GENERATION_KEY,
@@ -54,8 +55,9 @@ def rebalance_latency(
 
 
 def _with_logical(rebalances: DataFrame, context: DataFrame | None) -> DataFrame:
-    """A logical rebalance continues with the next generation if it was superseded or failed, or if
-    it left partitions unowned (cooperative: revoked, not yet assigned) and a member rejoined.
+    """A logical rebalance of a classic group continues with the next generation if it was
+    superseded or failed, or if it left partitions unowned (cooperative: revoked, not yet assigned)
+    and a member rejoined.
     """
     incarnation = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
     previous = F.lag(
@@ -68,7 +70,10 @@ def _with_logical(rebalances: DataFrame, context: DataFrame | None) -> DataFrame
         & (F.col("previous.partitions_orphaned") > 0)
         & F.col("cause").isin(*REJOINS)
     )
-    continues = F.coalesce(next_of_previous & (unfinished | second_round), F.lit(False))
+    is_classic = F.col("group_type").isNull() | (F.col("group_type") == "classic")
+    continues = F.coalesce(
+        is_classic & next_of_previous & (unfinished | second_round), F.lit(False)
+    )
     first = F.when(~F.col("continues"), F.col("generation"))
     rounds = rebalances.withColumn("previous", previous).withColumn("continues", continues)
     if context is not None:

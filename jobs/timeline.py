@@ -1,7 +1,8 @@
 """All events of each group in one order, from its log lines and its records, by incarnation.
 
 reads   group_events    what the coordinator logged
-        group_metadata  what the coordinator stored
+        group_metadata  what the coordinator stored of classic groups
+        group_records   what it stored of consumer, share and streams groups
 writes  timeline        one row per event, with its incarnation and the generation it belongs to
 """
 
@@ -11,11 +12,11 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.group_events import SEQ_PER_MS
-from jobs.lake.keys import GROUP_KEY, INCARNATION_KEY
+from jobs.lake.keys import GROUP_KEY, INCARNATION_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
 from jobs.lake.tables import schema_of
 
-READS = ("group_events", "group_metadata")
+READS = ("group_events", "group_metadata", "group_records")
 
 # Events that end an incarnation.
 DELETIONS = ["GROUP_DEAD", "ADMIN_DELETE", "TOMBSTONE"]
@@ -24,6 +25,12 @@ FIRST_JOINS = ["MEMBER_JOIN", "STATIC_NEW"]
 # Log lines that name a generation.
 GENERATION_LINES = ["REBALANCE_START", "JOIN_COMPLETE", "ASSIGNMENT_RECEIVED", "GROUP_EMPTY"]
 RECORDS = ["RECORD", "RECORD_EMPTY"]
+# Records of the new group types: about a target assignment, the group epoch, a member.
+TARGET_RECORD, EPOCH_RECORD, MEMBER_RECORD = "TARGET_RECORD", "EPOCH_RECORD", "MEMBER_RECORD"
+OTHER_RECORD, DELETED_RECORD = "OTHER_RECORD", "DELETED_RECORD"
+# The tombstone of a group that goes on under another protocol.
+CONVERSION_RECORD = "CONVERSION_RECORD"
+NEW_RECORDS = [TARGET_RECORD, EPOCH_RECORD, MEMBER_RECORD, OTHER_RECORD]
 # Events that list members removed for not rejoining or not syncing in time.
 IS_REMOVAL = (
     "event = 'DROPPED_NOT_REJOINED' OR (event = 'REBALANCE_START' AND cause = 'SYNC_TIMEOUT')"
@@ -42,12 +49,22 @@ _FIRST_RECORD_SEQ = SEQ_PER_MS // 2
 
 
 def timeline(
-    group_events: DataFrame, group_metadata: DataFrame, context: DataFrame | None = None
+    group_events: DataFrame,
+    group_metadata: DataFrame,
+    group_records: DataFrame | None = None,
+    context: DataFrame | None = None,
 ) -> DataFrame:
-    """``context``: where each group's history begins, see `RunScope.context_positions`."""
-    events = _log_events(group_events).unionByName(_record_events(group_metadata))
-    incarnations = _with_incarnation(_since_context(events, context))
-    return _with_forming_generation(_with_current_generation(incarnations))
+    """``context``: where each group's history begins, see `RunScope.context_positions`;
+    ``group_records``: None without groups of the new types.
+    """
+    records = _classic_records(group_metadata)
+    if group_records is not None:
+        records = _with_conversions(records.unionByName(_new_records(group_records)))
+    events = _log_events(group_events).unionByName(_record_events(records.drop("number")))
+    incarnations = _with_current_generation(_with_incarnation(_since_context(events, context)))
+    if group_records is not None:
+        incarnations = _with_next_target(incarnations)
+    return _with_forming_generation(incarnations)
 
 
 def _since_context(events: DataFrame, context: DataFrame | None) -> DataFrame:
@@ -73,12 +90,91 @@ def _log_events(group_events: DataFrame) -> DataFrame:
     )
 
 
-def _record_events(group_metadata: DataFrame) -> DataFrame:
-    """Generation 0 is the record that creates a group (Kafka 4.1), not a generation."""
-    is_empty = F.size("members") == 0
+def _classic_records(group_metadata: DataFrame) -> DataFrame:
+    """Generation 0 is the record that creates a group (Kafka 4.1), not a generation.
+
+    ``number``: the generation; only ids of members: with all fields, Spark would sort most of the
+    table's bytes.
+    """
     event = (
-        F.when(F.col("tombstone"), "TOMBSTONE").when(is_empty, "RECORD_EMPTY").otherwise("RECORD")
+        F.when(F.col("tombstone"), "TOMBSTONE")
+        .when(F.size("members") == 0, "RECORD_EMPTY")
+        .otherwise("RECORD")
     )
+    generation = F.when(F.col("generation") > 0, F.col("generation"))
+    return group_metadata.select(
+        *RECORD_KEY,
+        "event_date",
+        "append_time",
+        event.alias("event"),
+        generation.alias("event_generation"),
+        F.col("leader").alias("member_id"),
+        F.size("members").alias("member_count"),
+        F.col("members.member_id").alias("members"),
+        "protocol",
+        "protocol_type",
+        "state_timestamp_ms",
+        generation.alias("number"),
+    )
+
+
+def _new_records(group_records: DataFrame) -> DataFrame:
+    """``number``: the group epoch."""
+
+    is_epoch = F.col("record").endswith("GroupMetadata")
+    is_target = F.col("record").endswith("GroupTargetAssignmentMetadata") & ~F.col("tombstone")
+    is_member = F.col("record").endswith("GroupMemberMetadata")
+    event = (
+        F.when(F.col("tombstone"), F.when(is_epoch, "TOMBSTONE").otherwise(DELETED_RECORD))
+        .when(is_target, TARGET_RECORD)
+        .when(is_epoch, EPOCH_RECORD)
+        .when(is_member, MEMBER_RECORD)
+        .otherwise(OTHER_RECORD)
+    )
+    absent = F.lit(None)
+    return group_records.select(
+        *RECORD_KEY,
+        "event_date",
+        "append_time",
+        event.alias("event"),
+        F.when(is_target & (F.col("epoch") > 0), F.col("epoch")).alias("event_generation"),
+        "member_id",
+        absent.cast("int").alias("member_count"),
+        absent.cast("array<string>").alias("members"),
+        absent.cast("string").alias("protocol"),
+        F.col("group_type").alias("protocol_type"),
+        absent.cast("bigint").alias("state_timestamp_ms"),
+        F.when(is_epoch, F.col("epoch")).alias("number"),
+    )
+
+
+def _with_conversions(records: DataFrame) -> DataFrame:
+    """A group that changes its type has a tombstone and its new records in one batch.  It goes on
+    if its epoch is not below its last generation; a new classic group's first generation opens the
+    next incarnation by its number.
+    """
+    log = Window.partitionBy(*GROUP_KEY, "topic_partition")
+    before = log.orderBy("log_offset").rowsBetween(Window.unboundedPreceding, -1)
+    after = log.orderBy(F.desc("log_offset")).rowsBetween(Window.unboundedPreceding, -1)
+    in_order = log.orderBy("log_offset")
+    is_same_batch = F.lead("append_time").over(in_order).eqNullSafe(F.col("append_time"))
+    next_event = F.lead("event").over(in_order)
+    next_number = F.last("number", ignorenulls=True).over(after)
+    is_not_lower = next_number >= F.last("number", ignorenulls=True).over(before)
+    goes_on = is_same_batch & (
+        next_event.isin(*RECORDS) | (next_event.isin(*NEW_RECORDS) & is_not_lower)
+    )
+    is_conversion = (F.col("event") == "TOMBSTONE") & F.coalesce(goes_on, F.lit(False))
+    return (
+        records.withColumn("is_conversion", is_conversion)
+        .withColumn(
+            "event", F.when(F.col("is_conversion"), CONVERSION_RECORD).otherwise(F.col("event"))
+        )
+        .drop("is_conversion")
+    )
+
+
+def _record_events(records: DataFrame) -> DataFrame:
     in_time = Window.partitionBy(*GROUP_KEY, "order_ms").orderBy("topic_partition", "log_offset")
     log = [*GROUP_KEY, "topic_partition"]
     # Times never decrease along a log within a date; the dates keep their order.
@@ -93,28 +189,12 @@ def _record_events(group_metadata: DataFrame) -> DataFrame:
     )
     # A record without a time follows the previous record of its log.
     order_ms = F.last("timed_ms", ignorenulls=True).over(so_far)
-    # Keep only the members' ids: with all fields, Spark would sort most of the table's bytes.
-    timed = group_metadata.withColumns(
-        {"members": F.col("members.member_id"), "timed_ms": timed_ms}
-    )
     seq = F.col("order_ms") * SEQ_PER_MS + _FIRST_RECORD_SEQ + F.row_number().over(in_time)
     return _with_all_columns(
-        timed.withColumn("order_ms", F.coalesce(order_ms, F.lit(0))).select(
-            *GROUP_KEY,
-            "event_date",
-            seq.alias("seq"),
-            F.col("append_time").alias("event_time"),
-            event.alias("event"),
-            F.when(F.col("generation") > 0, F.col("generation")).alias("event_generation"),
-            F.col("leader").alias("member_id"),
-            F.size("members").alias("member_count"),
-            "members",
-            "topic_partition",
-            "log_offset",
-            "protocol",
-            "protocol_type",
-            "state_timestamp_ms",
-        )
+        records.withColumn("timed_ms", timed_ms)
+        .withColumn("order_ms", F.coalesce(order_ms, F.lit(0)))
+        .withColumn("seq", seq)
+        .withColumnRenamed("append_time", "event_time")
     )
 
 
@@ -139,7 +219,7 @@ def _with_incarnation(events: DataFrame) -> DataFrame:
     history = Window.partitionBy(*GROUP_KEY).orderBy("seq")
     before = history.rowsBetween(Window.unboundedPreceding, -1)
     deletes = F.col("event").isin(*DELETIONS)
-    exists = F.col("event").isin(*FIRST_JOINS, *GENERATION_LINES, *RECORDS)
+    exists = F.col("event").isin(*FIRST_JOINS, *GENERATION_LINES, *RECORDS, *NEW_RECORDS)
     was_deleted = F.last(F.when(deletes, True).when(exists, False), ignorenulls=True).over(before)
     recreated = exists & F.coalesce(was_deleted, F.lit(False))
     numbered = events.withColumn("recreated", recreated).withColumn(
@@ -191,6 +271,27 @@ def _with_current_generation(events: DataFrame) -> DataFrame:
     return events.withColumn("current_generation", F.coalesce(so_far, first_ahead))
 
 
+def _with_next_target(events: DataFrame) -> DataFrame:
+    """``next_target``: the generation that a group of a new type forms; null in classic groups.
+
+    Several epochs may share one target, so that generations skip numbers.
+    """
+    incarnation = Window.partitionBy(*INCARNATION_KEY)
+    before = incarnation.orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    after = incarnation.orderBy(F.desc("seq")).rowsBetween(Window.unboundedPreceding, -1)
+    is_new = F.when(F.col("event").isin(*NEW_RECORDS, DELETED_RECORD), True).when(
+        F.col("event").isin(*RECORDS, *GENERATION_LINES), False
+    )
+    is_new_group = F.coalesce(
+        F.last(is_new, ignorenulls=True).over(before), F.last(is_new, ignorenulls=True).over(after)
+    )
+    next_named = F.last("event_generation", ignorenulls=True).over(after)
+    named = events.withColumn("is_new_type", is_new_group).withColumn("next_named", next_named)
+    return named.withColumn("next_target", F.when(F.col("is_new_type"), F.col("next_named"))).drop(
+        "is_new_type", "next_named"
+    )
+
+
 def _with_forming_generation(events: DataFrame) -> DataFrame:
     """The generation after the current one, except for a LEFT line that reports a departure which
     has already led to the current generation.
@@ -227,13 +328,21 @@ def _with_forming_generation(events: DataFrame) -> DataFrame:
     )
     forming_generation = F.when(
         F.coalesce(is_report, F.lit(False)), F.col("current_generation")
-    ).otherwise(F.col("current_generation") + 1)  # fmt: skip
-    return neighbors.withColumn("forming_generation", forming_generation).drop("previous", "next")
+    ).otherwise(_next_generation(events.columns))  # fmt: skip
+    return neighbors.withColumn("forming_generation", forming_generation).drop(
+        "previous", "next", "next_target"
+    )
+
+
+def _next_generation(columns: list[str]) -> Column:
+    following = F.col("current_generation") + 1
+    return F.coalesce("next_target", following) if "next_target" in columns else following
 
 
 def run(scope: RunScope) -> None:
-    events, records = map(scope.read, READS)
-    scope.replace("timeline", timeline(events, records, scope.context_positions()))
+    events, classic, new = map(scope.read, READS)
+    records = None if new.isEmpty() else new
+    scope.replace("timeline", timeline(events, classic, records, scope.context_positions()))
 
 
 if __name__ == "__main__":

@@ -53,6 +53,9 @@ _EVENT = ("event_time", "event", "generation", "member_id", "instance_id", "clie
           "client_host", "reason", "client_reason", "member_count", "members")  # fmt: skip
 _MEMBER = ("instance_id", "client_id", "client_host", "session_timeout_ms", "rebalance_timeout_ms",
            "subscribed_topics")  # fmt: skip
+_NEW_TYPES = """
+    SELECT cluster_id, group_id, incarnation, generation FROM generations
+    WHERE group_type <> 'classic'"""
 _RECORDS = """
     SELECT m.*, t.incarnation, t.seq, MAX(t.seq) OVER (
         PARTITION BY m.cluster_id, m.group_id, t.incarnation, m.generation) AS last_seq
@@ -95,7 +98,7 @@ DERIVATIONS = [
     ),
     Derivation(
         "timeline",
-        ("group_events", "group_metadata"),
+        ("group_events", "group_metadata", "group_records"),
         f"""
         SELECT cluster_id, group_id || ' ' || event_seq AS row_id,
             {
@@ -115,7 +118,22 @@ DERIVATIONS = [
                 "[m.member_id FOR m IN members]",
             )
         }
-        FROM group_metadata""",
+        FROM group_metadata
+        UNION ALL
+        SELECT cluster_id, topic_partition || ' ' || log_offset,
+            {
+            _text(
+                "append_time",
+                "group_id",
+                "CASE WHEN record LIKE '%GroupTargetAssignmentMetadata' AND epoch > 0"
+                " THEN epoch END",
+                "member_id",
+                "NULL",
+                "NULL",
+                "NULL",
+            )
+        }
+        FROM group_records""",
         f"""
         SELECT cluster_id, group_id || ' ' || seq AS row_id,
             {
@@ -184,7 +202,7 @@ DERIVATIONS = [
                 "last_offset",
             )
         } AS content
-        FROM derived
+        FROM derived ANTI JOIN ({_NEW_TYPES}) USING (cluster_id, group_id, incarnation, generation)
         -- A generation may have lost its first events to retention.
         QUALIFY prepared IS NOT NULL OR generation > MIN(generation) OVER (
             PARTITION BY cluster_id, group_id, incarnation)""",
@@ -202,28 +220,30 @@ DERIVATIONS = [
                 "last_offset",
             )
         } AS content
-        FROM generations
+        FROM generations WHERE COALESCE(group_type, 'classic') = 'classic'
         QUALIFY preparing_time IS NOT NULL OR generation > MIN(generation) OVER (
             PARTITION BY cluster_id, group_id, incarnation)""",
     ),
     Derivation(
         "generation_members",
-        ("timeline", "group_metadata"),
+        ("timeline", "group_metadata", "generations"),
         f"""
         SELECT cluster_id, {GENERATION} || ' ' || member.member_id AS row_id,
             LAST({
             _text(*(f"member.{name}" for name in _MEMBER), "member.member_id = leader")
         } ORDER BY seq) AS content
         FROM (SELECT *, UNNEST(members) AS member FROM ({_RECORDS}))
+        ANTI JOIN ({_NEW_TYPES}) USING (cluster_id, group_id, incarnation, generation)
         GROUP BY cluster_id, row_id""",
         f"""
         SELECT cluster_id, {GENERATION} || ' ' || member_id AS row_id,
             {_text(*_MEMBER, "is_leader")} AS content
-        FROM generation_members""",
+        FROM generation_members
+        ANTI JOIN ({_NEW_TYPES}) USING (cluster_id, group_id, incarnation, generation)""",
     ),
     Derivation(
         "assignments",
-        ("timeline", "group_metadata", "generation_members"),
+        ("timeline", "group_metadata", "generation_members", "generations"),
         f"""
         SELECT DISTINCT g.cluster_id, g.row_id || ' ' || g.part AS row_id, m.process AS content
         FROM (SELECT *, {GENERATION} || ' ' || member_id || ' ' || topic AS row_id,
@@ -234,11 +254,14 @@ DERIVATIONS = [
                           FROM (SELECT *, UNNEST(members) AS member FROM ({_RECORDS})
                                 WHERE seq = last_seq)))) g
         JOIN generation_members m USING (cluster_id, group_id, incarnation, generation, member_id)
+        ANTI JOIN ({_NEW_TYPES}) USING (cluster_id, group_id, incarnation, generation)
         """,
         f"""
         SELECT cluster_id, {GENERATION} || ' ' || member_id || ' ' || topic || ' ' || partition
             AS row_id, process AS content
-        FROM assignments WHERE assignor = 'actual'""",
+        FROM assignments
+        ANTI JOIN ({_NEW_TYPES}) USING (cluster_id, group_id, incarnation, generation)
+        WHERE assignor = 'actual'""",
     ),
     Derivation(
         "churn",

@@ -183,6 +183,24 @@ LAWS = [
             OR stable_time > ended_time + INTERVAL 1 SECOND""",
     ),
     Law(
+        "every target assignment is a generation",
+        ("timeline", "generations"),
+        # Retention may have deleted the first generations of an incarnation.
+        """
+        SELECT t.cluster_id, t.group_id || ' generation ' || t.event_generation,
+            CAST(t.event_time AS VARCHAR),
+            COALESCE(CAST(g.joined_time AS VARCHAR), 'none')
+        FROM timeline t LEFT JOIN generations g ON g.cluster_id = t.cluster_id
+            AND g.group_id = t.group_id AND g.incarnation = t.incarnation
+            AND g.generation = t.event_generation
+        WHERE t.event = 'TARGET_RECORD' AND t.event_generation IS NOT NULL
+            AND g.group_type IS DISTINCT FROM 'classic'
+            AND g.joined_time IS DISTINCT FROM t.event_time
+            AND t.event_generation > (
+                SELECT MIN(f.generation) FROM generations f WHERE f.cluster_id = t.cluster_id
+                    AND f.group_id = t.group_id AND f.incarnation = t.incarnation)""",
+    ),
+    Law(
         "generations of an incarnation are in order of time",
         ("generations",),
         """

@@ -12,7 +12,7 @@ GROUPS = f"""
     SELECT cluster_id, group_id, group_type, reason FROM {VIEW}
     ORDER BY cluster_id, reason, group_id"""
 # The reason of the view for groups of the new protocols.
-NOT_COMPUTED = "rebalances of {} groups are not computed; their records are in group_records"
+NO_TARGET = "no target assignment in the records"
 # Tables that a lake of an older version, or without a complete run, lacks.
 OPTIONAL = ("committed_offsets", "generations", "group_records", "timeline")
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from functools import cached_property
+from functools import cached_property, reduce
 from threading import RLock
 
 from pyspark.sql import Column, DataFrame
@@ -33,7 +33,7 @@ from schemas import table_key, table_partitioning
 # The event_date of records without a time, which may belong anywhere in a group's history.
 TIMELESS = date(1970, 1, 1)
 # The tables from which all others of a run are derived.
-EVENT_TABLES = ("group_metadata", "group_events")
+EVENT_TABLES = ("group_metadata", "group_records", "group_events")
 # Tables that several jobs of a run read.
 CACHED = ("timeline", "generations", "generation_members", "churn")
 # Above this many rows, several tasks are faster than one.
@@ -272,8 +272,8 @@ class DatedScope:
         few = {
             name: computed_in_one_partition(df.limit(MANY_ROWS + 1)) for name, df in rows.items()
         }
-        one, other = (df.select(*GROUP_KEY) for df in few.values())
-        if one.unionByName(other).count() <= MANY_ROWS:
+        groups_of_rows = (df.select(*GROUP_KEY) for df in few.values())
+        if reduce(DataFrame.unionByName, groups_of_rows).count() <= MANY_ROWS:
             return few, True
         return {name: keep(df) for name, df in rows.items()}, False
 
@@ -285,7 +285,7 @@ class DatedScope:
         timeless = F.col("event_date") == F.lit(TIMELESS)
         rows = [part.select(*GROUP_KEY, timeless.alias("timeless")) for part in (*events, after)]
         return (
-            rows[0].unionByName(rows[1]).unionByName(rows[2])
+            reduce(DataFrame.unionByName, rows)
             .groupBy(*GROUP_KEY).agg(F.max("timeless").alias("timeless"))
         )  # fmt: skip
 

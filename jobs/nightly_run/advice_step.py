@@ -11,9 +11,11 @@ longest series of rebalances; and if that would take too long, the group is left
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import reduce
+from operator import or_
 
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
@@ -40,6 +42,7 @@ _SIMULATIONS = 13
 # Rebalances with longer pauses between them are separate series.
 _PAUSE_MS = 300_000
 _MARGIN_MS = 60_000
+_GENERATION = ["group_id", "incarnation", "generation"]
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,10 @@ def run(lake: Lake, first: date | None, last: date | None, elapsed_s: float) -> 
     left_s = max(SHARE * elapsed_s, LEAST_S)
     deadline_s = time.monotonic() + _PATIENCE * left_s
     written: dict[str, list[Row]] = {name: [] for name in WRITES}
-    for worst in worst_dates(lake, first, last):
-        rebalances = affordable(list(_rebalances(lake, worst)), left_s)
+    dates = worst_dates(lake, first, last)
+    of_group = _rebalances(lake, dates)
+    for worst in dates:
+        rebalances = affordable(of_group[worst.group_id], left_s)
         if rebalances and time.monotonic() < deadline_s:
             left_s -= _cost_s(rebalances)
             for name, rows in _rows_of(lake, worst, _span(rebalances)).items():
@@ -112,27 +117,33 @@ def worst_dates(lake: Lake, first: date | None, last: date | None) -> list[Worst
     return [WorstDate(*row) for row in worst.limit(_MAX_GROUPS).collect()]
 
 
-def _rebalances(lake: Lake, worst: WorstDate) -> Iterator[Rebalance]:
-    """The group's rebalances on this date, in order."""
-    on_date = (F.col("group_id") == worst.group_id) & (F.col("event_date") == worst.day)
-    rebalances = lake.read("rebalance_latency").where(on_date)
-    counted = _member_counts(lake.read("generation_members").where(on_date))
+def _rebalances(lake: Lake, worst: list[WorstDate]) -> dict[str, list[Rebalance]]:
+    """Each group's rebalances on its date, in order."""
+    dates = [
+        (F.col("group_id") == each.group_id) & (F.col("event_date") == each.day) for each in worst
+    ]
+    on_dates = reduce(or_, dates, F.lit(False))
+    counted = _member_counts(lake.read("generation_members").where(on_dates))
     rows = (
-        rebalances.join(counted, ["incarnation", "generation"], how="left")
+        lake.read("rebalance_latency")
+        .where(on_dates)
+        .join(counted, _GENERATION, how="left")
         .select(
+            "group_id",
             F.unix_millis(F.coalesce("preparing_time", "end_time")).alias("begin_ms"),
             F.unix_millis("end_time").alias("end_ms"),
             F.coalesce("members", F.lit(1)).alias("members"),
         )
         .where("end_ms IS NOT NULL")
-        .orderBy("begin_ms", "end_ms")
     )
-    for row in rows.collect():
-        yield Rebalance(*row)
+    of_group: dict[str, list[Rebalance]] = {each.group_id: [] for each in worst}
+    for group_id, *times in sorted(rows.collect()):
+        of_group[group_id].append(Rebalance(*times))
+    return of_group
 
 
 def _member_counts(members: DataFrame) -> DataFrame:
-    return members.groupBy("incarnation", "generation").agg(F.count("*").alias("members"))
+    return members.groupBy(*_GENERATION).agg(F.count("*").alias("members"))
 
 
 def affordable(rebalances: list[Rebalance], left_s: float) -> list[Rebalance]:

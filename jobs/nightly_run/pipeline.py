@@ -27,6 +27,7 @@ JOBS = [
     "group_events",
     "timeline",
     "generations",
+    "group_epochs",
     "generation_members",
     "assignments",
     "churn",

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs import __version__
-from jobs.checks.missing_groups import NOT_COMPUTED, MissingGroup, by_reason, sentence
+from jobs.checks.missing_groups import NO_TARGET, MissingGroup, by_reason, sentence
 from jobs.console.printing import printable
 from jobs.engine.embedded import is_embedded
 from jobs.lake.tables import Lake, schema_of
@@ -144,15 +144,21 @@ def _episode_lines(run: Run) -> list[str]:
 
 
 def _missing_lines(run: Run) -> list[str]:
-    """The groups with records on the run's dates for which no generation was computed."""
-    records = _of_dates(run, "group_records").select("group_id", "group_type").distinct()
-    rows = records.orderBy("group_type", "group_id").collect()
-    missing = [
-        MissingGroup(
-            run.lake.cluster_id, row.group_id, row.group_type, NOT_COMPUTED.format(row.group_type)
-        )
-        for row in rows
-    ]
+    """The groups of new types with records on the run's dates, but without any generation."""
+    seen = _of_dates(run, "group_records").select("group_id", "group_type").distinct()
+    own, others = (
+        rows.select("group_id", "group_type").distinct()
+        for rows in (_of_dates(run, "generations"), run.lake.read("generations"))
+    )
+    missing: list[MissingGroup] = []
+    on = ["group_id", "group_type"]
+    without = seen.join(own, on=on, how="left_anti")
+    if not without.isEmpty():  # a group may have had its last target on an earlier date
+        rows = without.join(others, on=on, how="left_anti").orderBy(*reversed(on)).collect()
+        missing = [
+            MissingGroup(run.lake.cluster_id, row.group_id, row.group_type, NO_TARGET)
+            for row in rows
+        ]
     return [printable(sentence(ids, reason)) for _, reason, ids in by_reason(missing)]
 
 

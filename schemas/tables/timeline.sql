@@ -8,7 +8,7 @@ seq                BIGINT    NOT NULL COMMENT 'order of the group''s events; eve
 event_date         DATE      NOT NULL COMMENT 'UTC date of event_time',
 event_time          TIMESTAMP          COMMENT 'time of the event; null for a record without a timestamp',
 incarnation        INT       NOT NULL COMMENT 'incarnation of the group',
-event               STRING    NOT NULL COMMENT 'event of group_events, or RECORD, RECORD_EMPTY (no members), TOMBSTONE',
+event               STRING    NOT NULL COMMENT 'event of group_events, or of a record: RECORD, RECORD_EMPTY (no members), TOMBSTONE (the group was deleted); in consumer, share and streams groups EPOCH_RECORD (group epoch), TARGET_RECORD (target assignment), MEMBER_RECORD (member metadata), OTHER_RECORD, DELETED_RECORD (of anything but the group), CONVERSION_RECORD (the group goes on under another protocol)',
 event_generation              INT                COMMENT 'generation that the event names; in REBALANCE_START the previous generation; null without one',
 current_generation INT                COMMENT 'generation of the group at this event: named by this event, else by the last event that names one',
 forming_generation INT                COMMENT 'generation that is being formed: a join, leave or expiry at this event affects it',

@@ -17,7 +17,8 @@ committed AS (
     GROUP BY cluster_id, group_id
 ),
 worked_out AS (
-    SELECT DISTINCT cluster_id, group_id FROM generations
+    SELECT DISTINCT cluster_id, group_id, COALESCE(group_type, 'classic') AS group_type
+    FROM generations
 )
 SELECT
     cluster_id,  -- cluster
@@ -28,10 +29,13 @@ SELECT
     last_time    -- last record, line or commit
 FROM (
     SELECT
-        cluster_id, group_id, group_type,
-        'rebalances of ' || group_type || ' groups are not computed; their records are in group_records' AS reason,
-        first_time, last_time
-    FROM recorded
+        r.cluster_id, r.group_id, r.group_type,
+        'no target assignment in the records' AS reason,
+        r.first_time, r.last_time
+    FROM recorded r
+    LEFT JOIN worked_out w
+        ON w.cluster_id = r.cluster_id AND w.group_id = r.group_id AND w.group_type = r.group_type
+    WHERE w.group_id IS NULL
     UNION ALL
     SELECT
         l.cluster_id, l.group_id, 'classic' AS group_type,

@@ -15,8 +15,9 @@ class IncidentLake:
     root: str
     engine: str
 
-    def run(self, cluster_id, segments, broker_log=None, **options):
-        sources = {"segments": str(segments), "broker_log": broker_log and str(broker_log)}
+    def run(self, cluster_id, segments=None, broker_log=None, **options):
+        files = {"segments": segments, "broker_log": broker_log}
+        sources = {name: path and str(path) for name, path in files.items()}
         self._nightly(NightlyOptions(self.root, cluster_id, **sources, **options))
 
     def recompute(self, cluster_id):

@@ -116,7 +116,9 @@ SOUND = {
         line | {"group_id": "g", "event_seq": position, "position": position}
         for (position, *_), line in zip(LINES, TIMED, strict=True)
     ],
-    "group_days": [{"group_id": "g"}],
+    "group_days": [{"group_id": "g"}, {"group_id": "n"}],
+    "group_epochs": [{"group_id": "n", "epoch": 2, "time": T + 3000, "cause": "TOPIC_CHANGE",
+                      "log_offset": 3, "evidence": "records"}],
     "timeline": [
         {"group_id": "g", "seq": position, "event_time": ms, "event": event,
          "event_generation": generation}
@@ -124,7 +126,10 @@ SOUND = {
     ] + [
         {"group_id": "g", "seq": 3, "event_time": T + 2001, "event": "RECORD",
          "event_generation": 1, "member_id": "m", "members": ["m"], "protocol": "range",
-         "log_offset": 0, "state_timestamp_ms": T + 2000, "topic_partition": "__consumer_offsets-0"}
+         "log_offset": 0, "state_timestamp_ms": T + 2000,
+         "topic_partition": "__consumer_offsets-0"},
+        {"group_id": "n", "seq": 1, "event_time": T + 3000, "event": "EPOCH_RECORD",
+         "log_offset": 3, "topic_partition": "__consumer_offsets-0"},
     ],
     "generations": [
         FIRST_GENERATION | TIMES | {"ended_time": T + 9000, "protocol": "range", "leader": "m",
@@ -274,6 +279,12 @@ BROKEN = {
         changed("group_records", 0, epoch=3),
         [(DECODED, "c", "epoch of __consumer_offsets-0 3", "2", "3")],
     ),
+    "a target assignment without a generation": (
+        added("timeline", {"group_id": "g", "seq": 6, "event": "TARGET_RECORD",
+                           "event_time": T + 9500, "event_generation": 3}),
+        [("every target assignment is a generation", "c", "g generation 3",
+          "2026-11-21 00:00:09.5", "none")],
+    ),
     "a commit not decoded": (
         without("committed_offsets"),
         [(COMMITS, "c", "committed_offsets __consumer_offsets-0", 1, 0)],
@@ -348,7 +359,7 @@ BROKEN = {
     ),
     "an event lost": (
         lost("timeline", 0),
-        [("timeline agrees with group_events and group_metadata", "c", "g 1",
+        [("timeline agrees with group_events and group_metadata and group_records", "c", "g 1",
           "2026-11-21 00:00:01, REBALANCE_START, -, -, -, -", "no row")],
     ),
     "a generation that ended at another time": (
@@ -361,8 +372,8 @@ BROKEN = {
     ),
     "a member from another host": (
         changed("generation_members", 0, client_host="/10.0.0.1"),
-        [("generation_members agrees with timeline and group_metadata", "c", "g 1/1 m",
-          "-, a, /h, 4, 5, [t], true", "-, a, /10.0.0.1, 4, 5, [t], true")],
+        [("generation_members agrees with timeline and group_metadata and generations", "c",
+          "g 1/1 m", "-, a, /h, 4, 5, [t], true", "-, a, /10.0.0.1, 4, 5, [t], true")],
     ),
     "a record with another protocol": (
         changed("offsets_records", 0, value=STORED.replace(b"range", b"other")),
@@ -380,8 +391,8 @@ BROKEN = {
     ),
     "an assigned partition lost": (
         without("assignments"),
-        [("assignments agrees with timeline and group_metadata and generation_members", "c",
-          "g 1/1 m t 0", "m", "no row"),
+        [("assignments agrees with timeline and group_metadata and generation_members and "
+          "generations", "c", "g 1/1 m t 0", "m", "no row"),
          ("assignor_quality agrees with assignments and generation_members", "c", "g 1/1 actual",
           "no row", "1, 1")],
     ),

@@ -3,7 +3,7 @@
 from jobs.checks.check import notes
 from jobs.doctor.lakes import check_lake
 
-REASON = "rebalances of share groups are not computed; their records are in group_records"
+REASON = "no target assignment in the records"
 
 
 def lake_with_share_groups(lake, frame):

@@ -23,6 +23,6 @@ def test_every_table_and_view_has_its_section():
 def test_a_column_with_its_type_and_meaning():
     lines = page().splitlines()
 
-    assert "| join_ms | `BIGINT` | ms in PreparingRebalance: waiting for all members to join; null without a log |" in lines  # fmt: skip  # noqa: E501
+    assert "| session_timeout_ms | `INT` | session.timeout.ms |" in lines
     assert "| members.instance_id | `STRING` | group.instance.id of a static member |" in lines
     assert "| pause_below_ms | pauses within the storm are shorter than this |" in lines

@@ -1,0 +1,68 @@
+"""The evidence of a group: its records, and the log lines about departures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a record is about; the ends of the record types' names."""
+
+    GROUP = "GroupMetadata"
+    MEMBER = "GroupMemberMetadata"
+    TARGET = "GroupTargetAssignmentMetadata"
+    TARGET_MEMBER = "GroupTargetAssignmentMember"
+    CURRENT = "GroupCurrentMemberAssignment"
+    REGEX = "GroupRegularExpression"
+    TOPOLOGY = "GroupTopology"
+    STATE_PARTITIONS = "GroupStatePartitionMetadata"
+    CLASSIC = "ClassicGroup"
+    OTHER = "Other"
+
+
+Partition = tuple[str, str | None, str | None, int]
+"""Role, subtopology, topic id and number: subtopology of streams groups, topic id of the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRecord:
+    """A record, in the order of the log.
+
+    ``epoch``: group epoch, assignment epoch, member epoch or, of a classic group, generation.
+    ``settings``: what a member asks for, other than its subscription (ms, null if not stored).
+    """
+
+    time_ms: int
+    position: int
+    kind: Kind
+    group_type: str
+    is_tombstone: bool
+    member_id: str | None = None
+    epoch: int | None = None
+    previous_epoch: int | None = None
+    state: int | None = None
+    metadata_hash: int | None = None
+    topology_epoch: int | None = None
+    instance_id: str | None = None
+    client_id: str | None = None
+    client_host: str | None = None
+    process_id: str | None = None
+    rebalance_timeout_ms: int | None = None
+    session_timeout_ms: int | None = None
+    server_assignor: str | None = None
+    is_classic: bool = False
+    regex: str | None = None
+    topics: tuple[str, ...] = ()
+    assigned: frozenset[Partition] = frozenset()
+    pending: frozenset[Partition] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A log line: the member left, or was removed.  ``how``: left, expired, dropped, replaced."""
+
+    time_ms: int
+    member_id: str
+    how: str
+    reason: str | None = None

@@ -1,0 +1,371 @@
+"""Plays the records of one incarnation of a group in their order."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable
+
+from coordinator_core.epochs import causes
+from coordinator_core.epochs.causes import Change
+from coordinator_core.epochs.evidence import Departure, GroupRecord, Kind, Partition
+from coordinator_core.epochs.history import (
+    EpochBump,
+    Generation,
+    GenerationMember,
+    History,
+    MemberStep,
+    Owned,
+)
+from coordinator_core.epochs.members import AWAY, Member, Processes, state_name
+
+# A line and the records of the same request: the batch may have begun before or after the line.
+SAME_REQUEST_MS = 1000
+# The first of the broker's group.*.assignors, by default.
+DEFAULT_ASSIGNORS = {"consumer": "uniform", "share": "simple", "streams": "sticky"}
+
+
+def replay(records: Iterable[GroupRecord], departures: Iterable[Departure] = ()) -> History:
+    """The history of one incarnation; ``records`` in the order of the log."""
+    player = _Player(departures)
+    for record in records:
+        player.play(record)
+    return player.finish()
+
+
+class _Player:
+    def __init__(self, departures: Iterable[Departure]) -> None:
+        self.history = History()
+        self._lines: dict[str, list[Departure]] = {}
+        for departure in sorted(departures, key=lambda each: each.time_ms):
+            self._lines.setdefault(departure.member_id, []).append(departure)
+        self._members: dict[str, Member] = {}
+        self._targets: dict[str, frozenset[Partition]] = {}
+        self._processes = Processes()
+        self._group_epoch = self._target_epoch = 0
+        self._hash: int | None = None
+        self._topology_epoch: int | None = None
+        self._time_ms = 0
+        self._changes: list[Change] = []
+        self._gone_instances: dict[str, tuple[str, int]] = {}
+        self._left: list[GenerationMember] = []
+        self._first_bump: EpochBump | None = None
+        self._is_empty = False
+        self._generation: Generation | None = None
+        self._unreached: set[str] = set()
+        self._reconciling_since: int | None = None
+        self._converted_ms: int | None = None
+
+    # Records
+
+    def play(self, record: GroupRecord) -> None:
+        if record.time_ms != self._time_ms:
+            self._account()
+            self._time_ms = record.time_ms
+        if record.kind is Kind.CLASSIC:
+            self._classic(record)
+        elif record.kind is Kind.GROUP:
+            self._group(record)
+        elif record.kind is Kind.MEMBER:
+            self._member(record)
+        elif record.kind is Kind.TARGET_MEMBER and record.member_id is not None:
+            if record.is_tombstone:
+                self._targets.pop(record.member_id, None)
+            else:
+                self._targets[record.member_id] = record.assigned
+        elif record.kind is Kind.TARGET:
+            self._target(record)
+        elif record.kind is Kind.CURRENT:
+            self._current(record)
+        elif record.kind is Kind.REGEX:
+            self._change(causes.REGEX, None, record.time_ms)
+        elif record.kind is Kind.STATE_PARTITIONS:
+            self._change(causes.TOPIC_CHANGE, None, record.time_ms)
+
+    def _classic(self, record: GroupRecord) -> None:
+        """The group is, or becomes, classic: a tombstone is the first record of an upgrade."""
+        if record.is_tombstone:
+            self._converted_ms = record.time_ms
+        elif self._generation is not None:
+            self._end(record.time_ms)
+            self._bump(record.epoch or 0, record, causes.CONVERSION, None)
+            self._reset()
+
+    def _group(self, record: GroupRecord) -> None:
+        if record.is_tombstone:
+            self._end(record.time_ms)
+            return
+        epoch = record.epoch or 0
+        if self._converted_ms == record.time_ms and not self._group_epoch:
+            change = Change(causes.CONVERSION, None, None, record.time_ms)
+            self._changes.clear()
+        else:
+            change = self._cause(record)
+        self._group_epoch, self._hash = epoch, record.metadata_hash
+        self._topology_epoch = record.topology_epoch
+        bump = self._bump(epoch, record, change.cause, change)
+        if change.cause != causes.CONVERSION:
+            self._end(record.time_ms)
+            if self._is_empty:  # without a target for the group without members (up to 4.3)
+                self._first_bump = None
+            self._first_bump = self._first_bump or bump
+            self._is_empty = not self._members
+
+    def _member(self, record: GroupRecord) -> None:
+        member_id = record.member_id or ""
+        member = self._members.get(member_id)
+        if record.is_tombstone:
+            if member is not None:
+                self._depart(member, record)
+        elif member is None:
+            self._join(member_id, record)
+        else:
+            if cause := causes.of_update(member.metadata, record):
+                self._change(cause, member, record.time_ms)
+            member.metadata = record
+
+    def _join(self, member_id: str, record: GroupRecord) -> None:
+        process = self._processes.name(record, member_id)
+        member = Member(member_id, record, process, record.time_ms, "joined")
+        self._processes.joined(record, member_id)
+        self._members[member_id] = member
+        self._unreached.add(member_id)
+        old_id, gone_ms = self._gone_instances.get(record.instance_id or "", ("", -1))
+        if gone_ms == record.time_ms:
+            self._replace(old_id, member)
+        else:
+            self._change(causes.MEMBER_NEW, member, record.time_ms)
+        if self._converted_ms == record.time_ms and record.is_classic:
+            member.change = "retained"
+
+    def _replace(self, old_id: str, member: Member) -> None:
+        """A static member has a new id; the generation goes on with it."""
+        self._changes = [each for each in self._changes if each.member_id != old_id]
+        self._change(causes.STATIC_RETURN, member, member.joined_ms)
+        member.change = "replaced"
+        for row in self._left:
+            if row.member_id == old_id:
+                row.left_how = "replaced"
+        if self._generation is None:
+            return
+        if (old := self._generation.members.get(old_id)) is not None:
+            old.left_how = "replaced"
+        self._generation.actual.pop(old_id, None)
+        self._generation.members[member.member_id] = self._row(member, "replaced")
+        member.change = "retained"
+
+    def _depart(self, member: Member, record: GroupRecord) -> None:
+        member_id = member.member_id
+        del self._members[member_id]
+        self._unreached.discard(member_id)
+        departure = self._line(member_id, record.time_ms)
+        cause = causes.of_departure(departure)
+        self._change(cause, member, record.time_ms, departure is not None)
+        if member.metadata.instance_id:
+            self._gone_instances[member.metadata.instance_id] = member_id, record.time_ms
+        row = self._generation.members.get(member_id) if self._generation else None
+        if row is None or row.is_gone:
+            row = self._row(member, member.change)
+            self._left.append(row)
+        row.is_gone, row.left_ms = True, record.time_ms
+        if departure is not None:
+            row.left_how, row.left_ms = departure.how, departure.time_ms
+            row.left_reason = departure.reason
+
+    def _target(self, record: GroupRecord) -> None:
+        if record.is_tombstone:
+            return
+        epoch = record.epoch or 0
+        self._target_epoch = epoch
+        is_conversion = self._converted_ms == record.time_ms and self._first_bump is None
+        self._unreached = {
+            member_id
+            for member_id, member in self._members.items()
+            if not member.has_reached(epoch)
+        }
+        if not is_conversion:
+            self._begin(epoch, record)
+
+    def _current(self, record: GroupRecord) -> None:
+        member = self._members.get(record.member_id or "")
+        if member is None or record.is_tombstone:
+            return
+        if self._converted_ms != record.time_ms:
+            self._processes.writes(member, self._members)
+        is_leaving = record.epoch == AWAY and member.epoch != AWAY
+        member.epoch, member.state = record.epoch, state_name(record.state, record.group_type)
+        member.assigned = record.assigned
+        if is_leaving:
+            self._change(causes.STATIC_LEAVE, member, record.time_ms)
+        if member.has_reached(self._target_epoch):
+            self._unreached.discard(member.member_id)
+        else:
+            self._unreached.add(member.member_id)
+        generation = self._generation
+        if generation is not None:
+            generation.actual[member.member_id] = self._owned(member, member.assigned)
+            generation.last_position = record.position
+        self.history.steps.append(
+            MemberStep(
+                member.member_id,
+                member.process,
+                record.epoch or 0,
+                record.previous_epoch,
+                member.state,
+                record.assigned,
+                record.pending,
+                record.time_ms,
+                record.position,
+                self._target_epoch or None,
+            )
+        )
+
+    # Generations
+
+    def _begin(self, epoch: int, record: GroupRecord) -> None:
+        bump = self._first_bump
+        before = self._generation
+        self._end(record.time_ms)
+        generation = Generation(
+            epoch,
+            record.group_type,
+            record.time_ms if bump is None else bump.time_ms,
+            record.time_ms,
+            record.position,
+            self._assignor(record.group_type),
+            None if bump is None else bump.cause,
+            None if bump is None else bump.member_id,
+            len(self._members),
+            last_position=record.position,
+            has_log=bump is not None and bump.has_log,
+        )
+        for row in self._left:
+            generation.members[row.member_id] = row
+        for member in self._members.values():
+            generation.members[member.member_id] = self._row(member, member.change)
+            member.change = "retained"
+            if member.assigned:
+                generation.actual[member.member_id] = self._owned(member, member.assigned)
+        generation.targets = [
+            self._owned(self._members[member_id], partitions)
+            for member_id, partitions in sorted(self._targets.items())
+            if member_id in self._members
+        ]
+        if not self._members:
+            generation.outcome = "empty"
+        if before is not None and before.outcome == "unknown":
+            before.outcome = "superseded"
+        self._left, self._first_bump, self._generation = [], None, generation
+        self._is_empty = False
+        self.history.generations.append(generation)
+
+    def _account(self) -> None:
+        """Notes after each batch whether the group is Reconciling or Stable."""
+        generation = self._generation
+        is_assigned = self._group_epoch <= self._target_epoch and bool(self._members)
+        is_reconciling = is_assigned and bool(self._unreached)
+        if not is_reconciling:
+            self._stop_reconciling(self._time_ms)
+        elif self._reconciling_since is None and generation is not None:
+            self._reconciling_since = self._time_ms
+        is_stable = is_assigned and not self._unreached
+        if is_stable and generation is not None and generation.outcome == "unknown":
+            generation.stable_ms, generation.outcome = self._time_ms, "stable"
+
+    def _stop_reconciling(self, time_ms: int) -> None:
+        if self._reconciling_since is not None and self._generation is not None:
+            self._generation.reconciling_ms += time_ms - self._reconciling_since
+        self._reconciling_since = None
+
+    def _end(self, time_ms: int) -> None:
+        """The generation ends with the next epoch, with the conversion or with the group."""
+        self._stop_reconciling(time_ms)
+        if self._generation is not None and self._generation.ended_ms is None:
+            self._generation.ended_ms = time_ms
+
+    def _reset(self) -> None:
+        self._members, self._targets, self._unreached = {}, {}, set()
+        self._group_epoch = self._target_epoch = 0
+        self._generation = self._first_bump = None
+        self._changes, self._left = [], []
+
+    def finish(self) -> History:
+        """Time in Reconciling counts up to the last record."""
+        self._account()
+        self._stop_reconciling(self._time_ms)
+        return self.history
+
+    # Causes
+
+    def _change(
+        self, cause: str, member: Member | None, time_ms: int, has_log: bool = False
+    ) -> None:
+        member_id, process = (member.member_id, member.process) if member else (None, None)
+        self._changes.append(Change(cause, member_id, process, time_ms, has_log))
+
+    def _cause(self, record: GroupRecord) -> Change:
+        """The first change in the bump's batch; an older change only if it is about topics."""
+        changes, self._changes = self._changes, []
+        for change in changes:
+            if change.time_ms == record.time_ms and change.cause != causes.STATIC_RETURN:
+                return change
+        for change in changes:
+            if change.member_id is None:
+                return Change(change.cause, None, None, record.time_ms)
+        if record.metadata_hash != self._hash or record.topology_epoch != self._topology_epoch:
+            return Change(causes.TOPIC_CHANGE, None, None, record.time_ms)
+        return Change(causes.UNKNOWN, None, None, record.time_ms)
+
+    def _bump(
+        self, epoch: int, record: GroupRecord, cause: str, change: Change | None
+    ) -> EpochBump:
+        bump = EpochBump(
+            epoch,
+            record.time_ms,
+            record.position,
+            cause,
+            change.member_id if change else None,
+            change.process if change else None,
+            bool(change and change.has_log),
+        )
+        self.history.bumps.append(bump)
+        return bump
+
+    def _line(self, member_id: str, time_ms: int) -> Departure | None:
+        """The departure's line next to its records, if there is one."""
+        lines = self._lines.get(member_id, [])
+        at = bisect_left(lines, time_ms, key=lambda each: each.time_ms)
+        near = [each for each in lines[max(at - 1, 0) : at + 1]]
+        near = [each for each in near if abs(each.time_ms - time_ms) <= SAME_REQUEST_MS]
+        return min(near, key=lambda each: abs(each.time_ms - time_ms), default=None)
+
+    # Rows
+
+    def _assignor(self, group_type: str) -> str:
+        """The assignor that most members prefer (`ModernGroup.computePreferredServerAssignor`)."""
+        votes = Counter(
+            member.metadata.server_assignor
+            for member in self._members.values()
+            if member.metadata.server_assignor
+        )
+        if not votes:
+            return DEFAULT_ASSIGNORS[group_type]
+        return max(votes.items(), key=lambda vote: vote[1])[0]
+
+    def _row(self, member: Member, change: str) -> GenerationMember:
+        metadata = member.metadata
+        return GenerationMember(
+            member.member_id,
+            member.process,
+            metadata.instance_id,
+            metadata.client_id,
+            metadata.client_host,
+            metadata.session_timeout_ms,
+            metadata.rebalance_timeout_ms,
+            metadata.topics,
+            change,
+        )
+
+    @staticmethod
+    def _owned(member: Member, partitions: frozenset[Partition]) -> Owned:
+        return Owned(member.member_id, member.process, partitions)

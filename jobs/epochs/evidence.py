@@ -1,0 +1,133 @@
+"""The evidence of groups of the new types: a frame grouped by incarnation, and its rows as values.
+
+reads   timeline        order and incarnation of each record; lines about departures
+        group_records   the records
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from coordinator_core.epochs import Departure, GroupRecord, Kind
+from coordinator_core.epochs.evidence import Partition
+from jobs.engine.union import union_of
+from jobs.lake.keys import GROUP_KEY, INCARNATION_KEY, RECORD_KEY
+from jobs.timeline import CONVERSION_RECORD, RECORDS
+
+DEPARTURES = ["LEFT", "FENCED", "HEARTBEAT_EXPIRED"]
+# A static member that closes leaves for a while, and stays in the group.
+TEMPORARILY = "temporarily"
+_RECORD_COLUMNS = [
+    "log_offset", "topic_partition", "record", "group_type", "tombstone", "member_id", "epoch",
+    "previous_epoch", "state",
+    "metadata_hash", "topology_epoch", "instance_id", "client_id", "client_host", "process_id",
+    "rebalance_timeout_ms", "session_timeout_ms", "server_assignor", "protocols", "regex", "topics",
+    "assigned", "pending_revocation",
+]  # fmt: skip
+_KINDS = {kind.value: kind for kind in Kind}
+_OTHER_EVENTS = [*DEPARTURES, *RECORDS, CONVERSION_RECORD]
+
+
+def evidence_by_incarnation(timeline: DataFrame, group_records: DataFrame) -> DataFrame:
+    """One row per record, and per line or classic record that a replay needs."""
+    records = group_records.select(*GROUP_KEY, *_RECORD_COLUMNS)
+    placed = timeline.where("log_offset IS NOT NULL").select(
+        *RECORD_KEY, "incarnation", "seq", F.unix_millis("event_time").alias("time_ms")
+    )
+    groups = group_records.select(*GROUP_KEY).distinct()
+    others = timeline.where(F.col("event").isin(*_OTHER_EVENTS)).join(
+        groups, on=GROUP_KEY, how="left_semi"
+    )
+    return union_of(
+        records.join(placed, on=RECORD_KEY, how="inner"),
+        others.select(
+            *INCARNATION_KEY,
+            "seq",
+            F.unix_millis("event_time").alias("time_ms"),
+            "log_offset",
+            "event",
+            "event_generation",
+            "member_id",
+            "step",
+            "reason",
+            "client_reason",
+        ),
+    )
+
+
+def records_and_departures(
+    rows: Iterable[dict[str, Any]],
+) -> tuple[list[GroupRecord], list[Departure]]:
+    """The rows in the order of the group's events."""
+    records, departures = [], []
+    for row in sorted(rows, key=lambda each: each["seq"]):
+        if row["record"] is not None:
+            records.append(_record(row))
+        elif row["event"] in DEPARTURES:
+            if row["step"] != TEMPORARILY:
+                departures.append(_departure(row))
+        else:
+            records.append(_classic(row))
+    return records, departures
+
+
+def _record(row: dict[str, Any]) -> GroupRecord:
+    return GroupRecord(
+        time_ms=row["time_ms"] or 0,
+        position=row["log_offset"],
+        kind=_kind(row["record"][len(row["group_type"]) :]),
+        group_type=row["group_type"],
+        is_tombstone=row["tombstone"],
+        member_id=row["member_id"],
+        epoch=row["epoch"],
+        previous_epoch=row["previous_epoch"],
+        state=row["state"],
+        metadata_hash=row["metadata_hash"],
+        topology_epoch=row["topology_epoch"],
+        instance_id=row["instance_id"],
+        client_id=row["client_id"],
+        client_host=row["client_host"],
+        process_id=row["process_id"],
+        rebalance_timeout_ms=row["rebalance_timeout_ms"],
+        session_timeout_ms=row["session_timeout_ms"],
+        server_assignor=row["server_assignor"],
+        is_classic=row["protocols"] is not None,
+        regex=row["regex"],
+        topics=tuple(row["topics"] or ()),
+        assigned=_partitions(row["assigned"]),
+        pending=_partitions(row["pending_revocation"]),
+    )
+
+
+def _classic(row: dict[str, Any]) -> GroupRecord:
+    return GroupRecord(
+        time_ms=row["time_ms"] or 0,
+        position=row["log_offset"],
+        kind=Kind.CLASSIC,
+        group_type="classic",
+        is_tombstone=row["event"] == CONVERSION_RECORD,
+        epoch=row["event_generation"],
+    )
+
+
+def _departure(row: dict[str, Any]) -> Departure:
+    reason = row["reason"] or ""
+    is_expiry = row["event"] == "HEARTBEAT_EXPIRED" or "session expired" in reason
+    how = "left" if row["event"] == "LEFT" else "expired" if is_expiry else "dropped"
+    return Departure(row["time_ms"], row["member_id"] or "", how, row["client_reason"])
+
+
+def _kind(name: str) -> Kind:
+    return _KINDS.get(name, Kind.OTHER)
+
+
+def _partitions(assigned: list[dict[str, Any]] | None) -> frozenset[Partition]:
+    return frozenset(
+        (each["role"], each["subtopology"], each["topic_id"], partition)
+        for each in assigned or ()
+        for partition in each["partitions"]
+    )

@@ -1,0 +1,55 @@
+"""Plays the evidence of each incarnation of groups of the new types; the rows of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from coordinator_core.epochs import replay
+from jobs.engine.keeping import computed
+from jobs.epochs.evidence import evidence_by_incarnation, records_and_departures
+from jobs.epochs.rows import ROWS
+from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
+from jobs.lake.tables import schema_of
+
+
+def played(table: str, timeline: DataFrame, group_records: DataFrame) -> DataFrame:
+    """The table's rows of groups of the new types; rules: `coordinator_core.epochs`."""
+    schema = schema_of(table)
+    evidence = evidence_by_incarnation(timeline, group_records)
+    rows_of = _rows_of_incarnation(table, to_arrow_schema(schema, timezone="UTC"))
+    return evidence.groupBy(*INCARNATION_KEY).applyInArrow(rows_of, schema)
+
+
+def with_played(
+    classic: DataFrame, table: str, timeline: DataFrame, group_records: DataFrame
+) -> DataFrame:
+    """The rows of classic groups and, if there are any, those of groups of the new types.
+
+    The record that a downgrade writes repeats the last target, so classic rows of that number go.
+    """
+    if group_records.isEmpty():
+        return classic
+    new = computed(played(table, timeline, group_records))
+    targets = new.select(*GENERATION_KEY).distinct()
+    own = classic.join(targets, on=GENERATION_KEY, how="left_anti")
+    return own.select(*new.columns).unionByName(new)
+
+
+def _rows_of_incarnation(table: str, schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
+    """``schema`` comes from the driver, as workers have no SparkSession."""
+
+    def rows_of(evidence: pa.Table) -> pa.Table:
+        rows = evidence.to_pylist()
+        constant: dict[str, Any] = {name: rows[0][name] for name in INCARNATION_KEY}
+        if "topic_partition" in schema.names:
+            stored = (row["topic_partition"] for row in rows if row["topic_partition"])
+            constant["topic_partition"] = next(stored, None)
+        history = replay(*records_and_departures(rows))
+        return pa.Table.from_pylist([constant | row for row in ROWS[table](history)], schema)
+
+    return rows_of

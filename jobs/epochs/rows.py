@@ -1,0 +1,119 @@
+"""The history of a group of a new type as rows of the tables.
+
+A row has the columns of its table but the key of the incarnation; times are ms since the epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from coordinator_core.epochs import EpochBump, Generation, GenerationMember, History
+
+Row = dict[str, Any]
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def generation_rows(history: History) -> Iterator[Row]:
+    clients = {
+        member.member_id: member
+        for generation in history.generations
+        for member in generation.members.values()
+    }
+    previous = None
+    for each in history.generations:
+        culprit = clients.get(each.culprit or "")
+        yield {
+            "generation": each.number,
+            "event_date": _date(each.preparing_ms),
+            "group_type": each.group_type,
+            "preparing_time": _time(each.preparing_ms),
+            "joined_time": _time(each.joined_ms),
+            "stable_time": _time(each.stable_ms),
+            "ended_time": _time(each.ended_ms),
+            "reconciling_ms": each.reconciling_ms,
+            "protocol": each.assignor,
+            "protocol_type": each.group_type,
+            "member_count": each.member_count,
+            "cause": each.cause,
+            "culprit_member_id": each.culprit,
+            "culprit_client_id": culprit.client_id if culprit else None,
+            "culprit_client_host": culprit.client_host if culprit else None,
+            "outcome": each.outcome,
+            "gap_before": None if previous is None else 0,
+            "first_offset": each.position,
+            "last_offset": each.last_position,
+            "evidence": _evidence(each.has_log),
+        }
+        previous = each
+
+
+def member_rows(history: History) -> Iterator[Row]:
+    for generation in history.generations:
+        for member in generation.members.values():
+            yield _member_row(generation, member)
+
+
+def _member_row(generation: Generation, member: GenerationMember) -> Row:
+    return {
+        "generation": generation.number,
+        "event_date": _date(generation.preparing_ms),
+        "member_id": member.member_id,
+        "instance_id": member.instance_id,
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "process": member.process,
+        "session_timeout_ms": member.session_timeout_ms,
+        "rebalance_timeout_ms": member.rebalance_timeout_ms,
+        "subscribed_topics": list(member.topics),
+        "is_leader": False,
+        "change": member.change,
+        "left_how": member.left_how,
+        "left_time": _time(member.left_ms if member.left_how else None),
+        "left_reason": member.left_reason,
+        "gone": member.is_gone,
+    }
+
+
+def epoch_rows(history: History) -> Iterator[Row]:
+    targets = iter([*history.generations, None])
+    target = next(targets)
+    for bump in history.bumps:
+        while target is not None and target.position < bump.position:
+            target = next(targets)
+        yield _epoch_row(bump, target)
+
+
+def _epoch_row(bump: EpochBump, target: Generation | None) -> Row:
+    return {
+        "epoch": bump.epoch,
+        "time": _time(bump.time_ms),
+        "event_date": _date(bump.time_ms),
+        "generation": None if target is None else target.number,
+        "cause": bump.cause,
+        "member_id": bump.member_id,
+        "process": bump.process,
+        "log_offset": bump.position,
+        "evidence": _evidence(bump.has_log),
+    }
+
+
+# By table.
+ROWS: dict[str, Callable[[History], Iterator[Row]]] = {
+    "generations": generation_rows,
+    "generation_members": member_rows,
+    "group_epochs": epoch_rows,
+}
+
+
+def _evidence(has_log: bool) -> str:
+    return "both" if has_log else "records"
+
+
+def _time(ms: int | None) -> datetime | None:
+    return None if ms is None else _EPOCH + timedelta(milliseconds=ms)
+
+
+def _date(ms: int) -> date:
+    return (_EPOCH + timedelta(milliseconds=ms)).date()

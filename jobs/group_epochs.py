@@ -1,0 +1,25 @@
+"""Each group epoch of consumer, share and streams groups: when it was counted up, and why.
+
+reads   timeline, group_records
+writes  group_epochs   one row per group epoch, and per conversion to or from a classic group
+"""
+
+from __future__ import annotations
+
+from jobs.epochs.played import played
+from jobs.lake.scope import RunScope
+
+READS = ("timeline", "group_records")
+
+TABLE = "group_epochs"
+
+
+def run(scope: RunScope) -> None:
+    events, records = map(scope.read, READS)
+    scope.replace(TABLE, played(TABLE, events, records))
+
+
+if __name__ == "__main__":
+    from jobs.command_line.cli import main
+
+    main("group_epochs")
