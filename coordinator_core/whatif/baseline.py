@@ -206,17 +206,22 @@ def _assigned_topics(records: Iterable[GroupRecord]) -> set[str]:
 
 
 def _growth_started_a_rebalance(incarnations: Iterable[ExplainedIncarnation]) -> bool:
-    """Whether new partitions were the cause of a rebalance; else another rebalance added them."""
-    previous: dict[str, int] = {}
+    """Whether new partitions were the cause of a rebalance; else another rebalance added them.
+
+    A record may lack partitions that have been assigned before: cooperative members revoke a
+    partition in one generation, and it is assigned in the next one.
+    """
+    highest: dict[str, int] = {}
     for explained in incarnations:
         for each in explained.generations:
             start = each.evidence.start
             for record in each.evidence.records:
                 counts = _partition_counts(record)
-                grew = any(previous.get(topic, count) < count for topic, count in counts.items())
+                grew = any(highest.get(topic, count) < count for topic, count in counts.items())
                 if grew and start is not None and start.cause in _REJOINS:
                     return True
-                previous = {**previous, **counts}
+                for topic, count in counts.items():
+                    highest[topic] = max(highest.get(topic, 0), count)
     return False
 
 
