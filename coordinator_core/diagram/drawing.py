@@ -249,11 +249,20 @@ def _runs(rows: list[Row]) -> Iterator[Row]:
         if isinstance(row, Arrow) and row.is_both_ways:
             run.setdefault((row.source, row.text), []).append(row)
             continue
-        for arrows in sorted(run.values(), key=lambda each: each[0].at_ms):
-            yield _as_one(arrows)
+        shown = [each for arrows in run.values() for each in _as_rows(arrows, row)]
+        yield from sorted(shown, key=lambda each: each.at_ms)
         run.clear()
         if row is not None:
             yield row
+
+
+def _as_rows(arrows: list[Arrow], following: Row | None) -> list[Arrow]:
+    """One row for all, but two if the last heartbeat is the cause of the record that follows."""
+    last = arrows[-1]
+    if len(arrows) > 1 and isinstance(following, Arrow) and following.target == LOG:
+        cause = [last] if following.at_ms == last.at_ms else []
+        return [_as_one(arrows[: len(arrows) - len(cause)]), *cause]
+    return [_as_one(arrows)]
 
 
 def _as_one(arrows: list[Arrow]) -> Arrow:

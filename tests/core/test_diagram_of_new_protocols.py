@@ -208,3 +208,13 @@ def requests(diagram):
 def records(diagram):
     arrows = [row for row in diagram.rows if isinstance(row, Arrow) and row.target == "log"]
     return sorted((row.at_ms, row.text) for row in arrows)
+
+
+def test_a_heartbeat_that_resolves_an_expression_has_its_own_row():
+    rows = [row for row in situation(49).rows if isinstance(row, Arrow)]
+
+    at = next(index for index, row in enumerate(rows) if row.text.endswith("web-eu, web-us"))
+    assert [(row.at_ms, row.text) for row in rows[at - 2 : at]] == [
+        (7000, "ConsumerGroupHeartbeat, epoch 2: epoch 2 (2 times until 9 s)"),
+        (13500, "ConsumerGroupHeartbeat, epoch 2: epoch 2"),
+    ]
