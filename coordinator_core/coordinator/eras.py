@@ -188,6 +188,7 @@ ERA_4_1 = Era(
 ERA_4_4 = replace(
     ERA_4_1,
     name="4.4",
+    fails_on_malformed_subscriptions=False,
     modern=ModernRules(
         first_epoch=1,
         has_assignment_interval=True,

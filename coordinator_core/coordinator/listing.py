@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.messages import ListGroups, ListResponse
@@ -20,6 +21,7 @@ def handle_list(turn: Turn, request: ListGroups) -> None:
 def _classic_groups(turn: Turn) -> list[_Listed]:
     names = turn.era.state_names
     groups = [group for group in map(turn.readable, turn.groups) if group is not None]
+    groups += [group for group in turn.put_back.values() if isinstance(group, ClassicGroup)]
     return [
         (group.group_id, group.protocol_type or "", names[group.state], "classic")
         for group in groups
@@ -29,7 +31,11 @@ def _classic_groups(turn: Turn) -> list[_Listed]:
 def _modern_groups(turn: Turn) -> list[_Listed]:
     return [
         (group.group_id, group.protocol_type, _state(turn, group), group.group_type)
-        for group in (*turn.modern.values(), *turn.unwritten_removals.values())
+        for group in (
+            *turn.modern.values(),
+            *turn.unwritten_removals.values(),
+            *[group for group in turn.put_back.values() if not isinstance(group, ClassicGroup)],
+        )
     ]
 
 

@@ -85,6 +85,7 @@ class Turn:
         "offsets_retention_ms",
         "offsets_without_groups",
         "own_append",
+        "put_back",
         "resolving",
         "reverts",
         "shards",
@@ -123,6 +124,8 @@ class Turn:
         self.reverts: list[Revert] = []  # of the records that are replayed now
         # Removed groups that reads see until an append succeeds.
         self.unwritten_removals: dict[str, ModernGroup] = {}
+        # Groups whose removal was reverted: Kafka lists them twice until an append succeeds.
+        self.put_back: dict[str, ClassicGroup | ModernGroup] = {}
         self.kept_offsets: dict[str, OffsetStore] = {}  # of groups between two types
         self.resolving: set[str] = set()  # groups whose regular expressions are being resolved
         self.version_with_new_topics = -1  # of the image
@@ -186,7 +189,7 @@ class Turn:
     def restore_groups(self, groups: list[ClassicGroup]) -> None:
         """Restore removed groups of a shard whose tombstones could not be written."""
         for group in groups:
-            self.groups[group.group_id] = group
+            self.groups[group.group_id] = self.put_back[group.group_id] = group
             self.event("STATE", group)
         if groups:
             self.shard_of(groups[0].partition).restore(groups)
@@ -257,6 +260,8 @@ class Turn:
         if error is Errors.NONE:
             if self.unwritten_removals:
                 self.unwritten_removals.clear()
+            if self.put_back:
+                self.put_back.clear()
             if shard.failures:
                 self._forget_reverted()
         for then in shard.in_flight.pop(number):
@@ -357,7 +362,11 @@ class Turn:
         """Remove a group while the tombstone of its last record is replayed."""
         self._drop_modern(group.group_id)
         self.keep_offsets(group.group_id, group.offsets)
-        self.reverts.append(lambda: self.modern.__setitem__(group.group_id, group))
+
+        def revert() -> None:
+            self.modern[group.group_id] = self.put_back[group.group_id] = group
+
+        self.reverts.append(revert)
 
     def _drop_modern(self, group_id: str) -> None:
         self.modern.pop(group_id, None)

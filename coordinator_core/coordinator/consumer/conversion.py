@@ -268,7 +268,7 @@ def _downgrade(
     def appended(error: Errors) -> None:
         if error is not Errors.NONE:
             turn.remove_group(classic)
-            turn.modern[group.group_id] = group
+            turn.modern[group.group_id] = turn.put_back[group.group_id] = group
             if failed is not None:
                 failed()
 

@@ -39,4 +39,9 @@ def replay_classic_tombstone(turn: Turn, key: Fields, value: Fields | None) -> N
     if value is None and group is not None:
         turn.keep_offsets(group.group_id, group.offsets)
         turn.remove_group(group)
-        turn.reverts.append(lambda: turn.register(group))
+
+        def revert() -> None:
+            turn.register(group)
+            turn.put_back[group.group_id] = group
+
+        turn.reverts.append(revert)

@@ -141,9 +141,7 @@ def handle_join(turn: Turn, group: StreamsGroup, request: JoinGroup) -> None:
     turn.modern_event("CONVERT", group.group_id, step="empty_streams_to_classic")
 
     def revert() -> None:
-        turn.modern[group.group_id] = group
-        # Kafka's snapshot still has the group that was removed, so that a list shows it twice.
-        turn.unwritten_removals[group.group_id] = group
+        turn.modern[group.group_id] = turn.put_back[group.group_id] = group
 
     removed = [record.encoded() for record in tombstones(group)]
     join.handle_replacing(turn, request, removed, revert)
