@@ -64,13 +64,14 @@ def main(
 
 
 def unpacked(folder: Path) -> list[Path]:
-    """The archives whose truth has all groups of a script."""
+    """The archives with the truth of their clients."""
     folders = []
     for archive in sorted(TWINS.glob("*.tar.gz")):
         target = folder / archive.name.removesuffix(".tar.gz")
         with tarfile.open(archive) as packed:
             packed.extractall(target, filter="data")
-        folders.append(target)
+        if any(target.rglob("truth.json")):
+            folders.append(target)
     return folders
 
 
