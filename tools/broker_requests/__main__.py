@@ -32,6 +32,7 @@ share.coordinator.state.topic.num.partitions=1
 """
 # Share and streams groups are previews in 4.1.
 PREVIEWS = """
+unstable.api.versions.enable=true
 unstable.feature.versions.enable=true
 group.coordinator.rebalance.protocols=classic,consumer,share,streams
 """
