@@ -173,5 +173,4 @@ class Era:
     replays: Mapping[str, Replay] = field(default_factory=dict)  # by record type
     # By group type: starts the timers of a loaded group, cancels them, and removes an empty group.
     start_timers: Mapping[str, Callable[[Turn, Any], None]] = field(default_factory=dict)
-    cancel_timers: Mapping[str, Callable[[Turn, Any], None]] = field(default_factory=dict)
     group_tombstones: Mapping[str, Callable[[Any], list[GroupRecord]]] = field(default_factory=dict)

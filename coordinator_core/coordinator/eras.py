@@ -17,7 +17,6 @@ from coordinator_core.coordinator.classic.scheduled_timers import ScheduledTimer
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.era import Era, ModernRules
 from coordinator_core.coordinator.modern.loading import (
-    CANCEL_TIMERS,
     REPLAYS,
     START_TIMERS,
     TOMBSTONES,
@@ -180,7 +179,6 @@ ERA_4_1 = Era(
     ),
     replays=REPLAYS,
     start_timers=START_TIMERS,
-    cancel_timers=CANCEL_TIMERS,
     group_tombstones=TOMBSTONES,
 )
 
@@ -223,7 +221,6 @@ ERA_3_9 = replace(
     modern=None,
     replays={},
     start_timers={},
-    cancel_timers={},
     group_tombstones={},
     grid=automaton.GRID_3_9,
     offset_value_version=3,

@@ -34,6 +34,9 @@ class KeyedTimers:
     def __len__(self) -> int:
         return len(self._timers)
 
+    def all_keys(self) -> list[Hashable]:
+        return list(self._timers)
+
     def get(self, key: Hashable) -> KeyedTimer | None:
         return self._timers.get(key)
 

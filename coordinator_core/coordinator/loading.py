@@ -81,8 +81,10 @@ def unload(turn: Turn, partition: int | None) -> None:
     for modern in list(turn.modern.values()):
         if partition is None or modern.partition == partition:
             turn.modern_event("UNLOADED", modern.group_id, epoch=modern.epoch)
-            turn.era.cancel_timers[modern.group_type](turn, modern)
             del turn.modern[modern.group_id]
+    turn.modern_timers.cancel_groups(
+        lambda group_id: partition is None or turn.partition_of(group_id) == partition
+    )
     for group_id in list(turn.kept_offsets):
         if partition is None or turn.partition_of(group_id) == partition:
             del turn.kept_offsets[group_id]

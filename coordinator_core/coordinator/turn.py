@@ -257,6 +257,8 @@ class Turn:
         """End an append: call those that wait for it."""
         shard, number = self.in_flight.pop(append_id)
         self._settle_unwritten(shard, number, error)
+        if error is not Errors.NONE and self.unwritten_removals:
+            self._restore_unwritten(shard)
         if error is Errors.NONE:
             if self.unwritten_removals:
                 self.unwritten_removals.clear()
@@ -285,6 +287,13 @@ class Turn:
                 del shard.unwritten[group_id]
                 if group_id in self.groups:
                     self.discard_group(self.groups[group_id])
+
+    def _restore_unwritten(self, shard: Shard) -> None:
+        """Kafka reverts to a snapshot that still has groups that were dropped without a record."""
+        for group_id, group in list(self.unwritten_removals.items()):
+            if self.shard_of(group.partition) is shard and group_id not in self.groups:
+                self.modern[group_id] = self.put_back[group_id] = group
+                del self.unwritten_removals[group_id]
 
     def readable_modern(self, group_id: str) -> ModernGroup | None:
         """The consumer, share or streams group as reads see it."""

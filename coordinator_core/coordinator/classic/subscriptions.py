@@ -25,14 +25,14 @@ def subscribed_topics(era: Era, group: ClassicGroup) -> frozenset[str] | None:
         return None
     topics: set[str] = set()
     for member in group.members.values():
-        subscription = _topics_in(era, member.metadata(group.protocol))
+        subscription = topics_in(era, member.metadata(group.protocol))
         if subscription is None:
             return None
         topics.update(subscription)
     return frozenset(topics)
 
 
-def _topics_in(era: Era, subscription: bytes) -> list[str] | None:
+def topics_in(era: Era, subscription: bytes) -> list[str] | None:
     """Topics of one subscription; None if it is unreadable and the era goes on without it."""
     try:
         return _Subscription(subscription).topics()

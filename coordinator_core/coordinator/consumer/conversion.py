@@ -12,7 +12,7 @@ from coordinator_core.coordinator.classic.group import CONSUMER, ClassicGroup, C
 from coordinator_core.coordinator.classic.group_records import group_record as classic_record
 from coordinator_core.coordinator.classic.rebalance import answer_joins_and_syncs, prepare
 from coordinator_core.coordinator.classic.states import GroupState
-from coordinator_core.coordinator.classic.subscriptions import subscribed_topics
+from coordinator_core.coordinator.classic.subscriptions import subscribed_topics, topics_in
 from coordinator_core.coordinator.consumer import timers
 from coordinator_core.coordinator.consumer.draft import Draft
 from coordinator_core.coordinator.consumer.group import (
@@ -132,7 +132,9 @@ def _consumer_member(turn: Turn, group: ClassicGroup, member: ClassicMember) -> 
             epochs.update(dict.fromkeys(partitions, group.generation))
     if group.protocol is None:
         raise UnexpectedState(f"{group.group_id} has no protocol yet")
-    subscription = read_subscription(member.metadata(group.protocol))
+    metadata = member.metadata(group.protocol)
+    topics_in(turn.era, metadata)  # raises where Kafka's parser throws
+    subscription = read_subscription(metadata)
     if subscription is None:
         raise _CannotUpgrade
     return ConsumerMember(

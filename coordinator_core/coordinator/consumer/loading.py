@@ -14,7 +14,7 @@ from coordinator_core.coordinator.consumer.group import (
     ResolvedRegex,
 )
 from coordinator_core.coordinator.consumer.states import MemberState
-from coordinator_core.coordinator.consumer.timers import cancel_all, start_rebalance, start_session
+from coordinator_core.coordinator.consumer.timers import start_rebalance, start_session
 from coordinator_core.coordinator.era import Fields, Replay
 from coordinator_core.coordinator.modern.order import in_order_of_ids, in_order_of_ints
 from coordinator_core.coordinator.modern.replaying import put, set_field, set_target
@@ -187,11 +187,6 @@ def start_timers(turn: Turn, group: ConsumerGroup) -> None:
         start_session(turn, group.group_id, member_id)
         if member.state is MemberState.UNREVOKED_PARTITIONS:
             start_rebalance(turn, group.group_id, member)
-
-
-def cancel_timers(turn: Turn, group: ConsumerGroup) -> None:
-    for member_id in group.members:
-        cancel_all(turn, group.group_id, member_id)
 
 
 REPLAYS: Mapping[str, Replay] = {

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from coordinator_core.coordinator.consumer.loading import REPLAYS as CONSUMER_REPLAYS
-from coordinator_core.coordinator.consumer.loading import cancel_timers as cancel_consumer_timers
 from coordinator_core.coordinator.consumer.loading import start_timers as start_consumer_timers
 from coordinator_core.coordinator.consumer.records import tombstones as consumer_tombstones
 from coordinator_core.coordinator.era import Replay
@@ -16,11 +15,9 @@ from coordinator_core.coordinator.modern.offsets import (
 )
 from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.share.loading import REPLAYS as SHARE_REPLAYS
-from coordinator_core.coordinator.share.loading import cancel_timers as cancel_share_timers
 from coordinator_core.coordinator.share.loading import start_timers as start_share_timers
 from coordinator_core.coordinator.share.records import tombstones as share_tombstones
 from coordinator_core.coordinator.streams.loading import REPLAYS as STREAMS_REPLAYS
-from coordinator_core.coordinator.streams.loading import cancel_timers as cancel_streams_timers
 from coordinator_core.coordinator.streams.loading import start_timers as start_streams_timers
 from coordinator_core.coordinator.streams.records import tombstones as streams_tombstones
 from coordinator_core.coordinator.turn import Turn
@@ -34,17 +31,12 @@ REPLAYS: Mapping[str, Replay] = {
     **STREAMS_REPLAYS,
 }
 
-# By group type: what starts the timers of a loaded group, what cancels them, and the tombstones of
-# all records of an empty group.
+# By group type: what starts the timers of a loaded group, and the tombstones of all records of an
+# empty group.
 START_TIMERS: Mapping[str, Callable[[Turn, Any], None]] = {
     "consumer": start_consumer_timers,
     "share": start_share_timers,
     "streams": start_streams_timers,
-}
-CANCEL_TIMERS: Mapping[str, Callable[[Turn, Any], None]] = {
-    "consumer": cancel_consumer_timers,
-    "share": cancel_share_timers,
-    "streams": cancel_streams_timers,
 }
 TOMBSTONES: Mapping[str, Callable[[Any], list[GroupRecord]]] = {
     "consumer": consumer_tombstones,

@@ -17,7 +17,7 @@ Action = Callable[[Failed], None]  # is given what to call if its append fails
 
 
 class ModernTimers:
-    """``KeyedTimers`` with actions; keys are tuples that begin with the kind of timer."""
+    """``KeyedTimers`` with actions; keys are tuples: the kind of timer, the group's id, and more."""
 
     __slots__ = ("_timers",)
 
@@ -39,6 +39,13 @@ class ModernTimers:
 
     def cancel(self, key: Hashable) -> None:
         self._timers.cancel(key)
+
+    def cancel_groups(self, is_cancelled: Callable[[str], bool]) -> None:
+        """Cancel all timers of these groups, also those of former members."""
+        for key in self._timers.all_keys():
+            assert isinstance(key, tuple)
+            if is_cancelled(key[1]):
+                self._timers.cancel(key)
 
 
 class ActionTimer(KeyedTimer):

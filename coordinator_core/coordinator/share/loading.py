@@ -21,7 +21,7 @@ from coordinator_core.coordinator.share.group import (
     as_read,
     topic_names,
 )
-from coordinator_core.coordinator.share.sessions import cancel_session, start_session
+from coordinator_core.coordinator.share.sessions import start_session
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.jvm.hash_codes import uuid_hash
 from coordinator_core.jvm.hash_tables import HashTable, copied_ints
@@ -146,11 +146,6 @@ def _init_topics(rows: list[Fields], now_ms: int) -> InitTopics:
         partitions = copied_ints(row["partitions"]).keys()
         table.put(row["topic_id"], InitTopic(row["topic_name"], partitions, now_ms))
     return dict(table.items())
-
-
-def cancel_timers(turn: Turn, group: ShareGroup) -> None:
-    for member_id in group.members:
-        cancel_session(turn, group.group_id, member_id)
 
 
 def start_timers(turn: Turn, group: ShareGroup) -> None:

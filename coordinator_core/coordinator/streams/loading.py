@@ -224,12 +224,6 @@ def start_timers(turn: Turn, group: StreamsGroup) -> None:
             timers.start_rebalance(turn, group.group_id, member)
 
 
-def cancel_timers(turn: Turn, group: StreamsGroup) -> None:
-    timers.cancel_initial_delay(turn, group.group_id)
-    for member_id in group.members:
-        timers.cancel_all(turn, group.group_id, member_id)
-
-
 REPLAYS: Mapping[str, Replay] = {
     records.GROUP: _replay_group,
     records.TOPOLOGY: _replay_topology,

@@ -14,9 +14,9 @@ from coordinator_core.coordinator.offset_commit import answer_of
 from coordinator_core.coordinator.offset_fetch import fetch_as_member
 from coordinator_core.coordinator.streams import heartbeat
 from coordinator_core.coordinator.streams.group import NO_TOPOLOGY, StreamsGroup, StreamsMember
-from coordinator_core.coordinator.streams.loading import cancel_timers
 from coordinator_core.coordinator.streams.records import tombstones
 from coordinator_core.coordinator.streams.tasks import rows_of
+from coordinator_core.coordinator.streams.timers import cancel_initial_delay
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
@@ -120,7 +120,7 @@ def delete(turn: Turn, group: StreamsGroup, request: DeleteGroup) -> None:
     if not group.is_empty():
         turn.answer(request, DeleteResponse(Errors.NON_EMPTY_GROUP))
         return
-    cancel_timers(turn, group)
+    cancel_initial_delay(turn, group.group_id)
     removed = offset_tombstones(group.group_id, group.offsets) + tombstones(group)
     write(turn, group.group_id, removed)
     answer(turn, request, DeleteResponse(Errors.NONE), DeleteResponse)
@@ -135,7 +135,7 @@ def handle_join(turn: Turn, group: StreamsGroup, request: JoinGroup) -> None:
     if error is not Errors.NONE:
         join.refuse(turn, request, request.member_id, error)
         return
-    cancel_timers(turn, group)
+    cancel_initial_delay(turn, group.group_id)
     turn.modern.pop(group.group_id)
     turn.keep_offsets(group.group_id, group.offsets)
     turn.modern_event("CONVERT", group.group_id, step="empty_streams_to_classic")
