@@ -132,8 +132,10 @@ class ClientContext:
     # Timers.
 
     def next_deadline_ms(self) -> int | None:
-        deadlines = [each.deadline_ms for each in self.in_flight.values()]
-        return min([*self.timers.values(), *deadlines], default=None)
+        deadlines = [*self.timers.values()]
+        if self.in_flight:
+            deadlines += [each.deadline_ms for each in self.in_flight.values()]
+        return min(deadlines, default=None)
 
     def set_timer(self, name: str, deadline_ms: int | None) -> None:
         if deadline_ms is None:

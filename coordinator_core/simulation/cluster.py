@@ -95,6 +95,7 @@ class SimulatedCluster:
         self.load_ms = spec.load_ms
         self.event_queue = EventQueue(start_ms)
         self.topics = {topic.name: topic for topic in fleet.topics}
+        self.has_records = any(topic.rate for topic in fleet.topics)
         self.outputs: list[Output] = []
         self.partitions = [OffsetsPartition(n, 1 + n % spec.brokers) for n in range(count)]
         self.selected = partitions if partitions is not None else frozenset(range(count))

@@ -33,9 +33,13 @@ Callback = Callable[[int], None]
 
 
 class ProcessEnvironment(Protocol):
-    """The cluster as a process uses it: its services, and receivers of notifications."""
+    """The cluster as a process uses it: its services, and receivers of notifications.
+
+    ``has_records``: whether anything is produced to the topics; else all positions stay 0.
+    """
 
     start_ms: int
+    has_records: bool
 
     def later(self, process: SimulatedProcess, at_ms: int, callback: Callback) -> None: ...
     def wake(self, process: SimulatedProcess, at_ms: int) -> None: ...
@@ -283,6 +287,8 @@ class SimulatedProcess:
 
     def _consume(self, now_ms: int) -> None:
         """Set the positions to those of a consumer without lag; the next commit has them."""
+        if not self._environment.has_records:
+            return
         consumer = self.consumer
         if consumer is None or self.is_away or self.group.commit_interval_ms is None:
             return

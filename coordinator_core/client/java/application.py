@@ -57,12 +57,14 @@ class Application:
         while self.runs and not self.context.is_closed and self._is_over(self.wait):
             self.wait = next(self.thread)
             self._change_thread()
+
+    def set_timer(self) -> None:
         self.context.set_timer(TIMER, self.wait.deadline_ms if self.runs else None)
 
     def wait_for_commit(self) -> None:
         """Wait for the next automatic commit, after some were skipped."""
         self.wait = self._wait_for_commit()
-        self.context.set_timer(TIMER, self.wait.deadline_ms)
+        self.set_timer()
 
     def unsubscribe(self) -> None:
         self.next_thread = self._unsubscribes()

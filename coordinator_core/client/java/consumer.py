@@ -93,6 +93,8 @@ class JavaConsumer:
             self.metadata.serve(self._network_is_served)
             self._note_polling()
             self.heartbeat.serve()
+            self.heartbeat.set_timers()
+            self.application.set_timer()
 
     def thawed(self) -> None:
         """Nothing: each thread sets its next time when it runs."""

@@ -34,7 +34,6 @@ class HeartbeatThread:
 
     def stop(self) -> None:
         self.is_enabled = False
-        self._set_timers()
 
     def reset_session(self) -> None:
         self.session_ms = self.context.now_ms + self.context.session_timeout_ms
@@ -47,7 +46,6 @@ class HeartbeatThread:
         """Do everything that is due."""
         while self._is_awake() and self._serve_once():
             pass
-        self._set_timers()
 
     def skip(self, to_ms: int) -> int | None:
         """Treat heartbeats due before ``to_ms`` as answered; returns the time of the last one."""
@@ -59,7 +57,7 @@ class HeartbeatThread:
         self.due_ms = last_ms + interval_ms
         self.session_ms = last_ms + self.context.session_timeout_ms
         self.context.metrics.heartbeats += skipped
-        self._set_timers()
+        self.set_timers()
         return last_ms
 
     def _is_awake(self) -> bool:
@@ -104,10 +102,11 @@ class HeartbeatThread:
         context.metrics.heartbeats += 1
         context.send(request, context.coordinator, context.config.request_timeout_ms)
 
-    def _set_timers(self) -> None:
+    def set_timers(self) -> None:
         awake, has_coordinator = self._is_awake(), self.context.coordinator is not None
+        beats = awake and has_coordinator
         set_timer = self.context.set_timer
-        set_timer(HEARTBEAT, self.due_ms if awake and has_coordinator else None)
-        set_timer(SESSION, self.session_ms if awake and has_coordinator else None)
-        set_timer(POLL_INTERVAL, self._poll_deadline_ms() if awake and has_coordinator else None)
+        set_timer(HEARTBEAT, self.due_ms if beats else None)
+        set_timer(SESSION, self.session_ms if beats else None)
+        set_timer(POLL_INTERVAL, self._poll_deadline_ms() if beats else None)
         set_timer(LOOKUP, self.lookup_ms if awake and not has_coordinator else None)

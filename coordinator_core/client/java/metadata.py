@@ -52,7 +52,8 @@ class ClusterMetadata:
     def serve(self, network_is_served: bool) -> None:
         """Send a metadata request if it is due and a thread serves the network."""
         waits = self.context.waits_for(Metadata)
-        if self.due_ms is None or waits or not network_is_served or not self.followed:
+        follows = self.group_topics or self.context.topics
+        if self.due_ms is None or waits or not network_is_served or not follows:
             self.context.set_timer(TIMER, None)
             return
         if self.due_ms > self.context.now_ms:
