@@ -8,9 +8,11 @@ from typing import Any
 
 from coordinator_core.assignors import Assignment, Member, TopicPartition
 from coordinator_core.assignors.subscriptions import as_read
-from coordinator_core.records import BadRecord, decode_assignment
+from coordinator_core.records import BadRecord, decode_assignment, decode_subscription
 
 Row = dict[str, Any]
+
+COOPERATIVE = "cooperative-sticky"
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class RecordedGeneration:
     last_id: dict[str, str]
     actual: Assignment
     led_by_java: bool
+    led_by_librdkafka: bool
 
     @cached_property
     def topics(self) -> list[str]:
@@ -73,6 +76,8 @@ def decode_generation(row: Row) -> RecordedGeneration:
         _last_ids(ids, row),
         {m: partitions for m, (partitions, _) in zip(ids, stored, strict=True)},
         any(by_java for _, by_java in stored),
+        protocol == COOPERATIVE
+        and all(map(_is_by_librdkafka, row["subscription"], row["assignment"])),
     )
 
 
@@ -105,3 +110,15 @@ def _assignment(data: bytes | None) -> tuple[list[TopicPartition], bool]:
         return [], False
     partitions = [(topic, number) for topic, numbers in assignment.partitions for number in numbers]
     return partitions, assignment.version > 0 and assignment.user_data is None
+
+
+@lru_cache(maxsize=1 << 11)
+def _is_by_librdkafka(subscription: bytes, data: bytes | None) -> bool:
+    """Whether librdkafka's cooperative-sticky wrote an assignment: it returns each member's user
+    data, in version 0.  kafka-python's subscriptions have version 0, too.
+    """
+    try:
+        sent, assignment = decode_subscription(subscription), decode_assignment(data or b"")
+    except BadRecord:
+        return False
+    return assignment.version == 0 < sent.version and assignment.user_data == sent.user_data

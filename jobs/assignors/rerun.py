@@ -16,9 +16,11 @@ import pyarrow as pa
 
 from coordinator_core.assignors import (
     ASSIGNORS,
+    LIBRDKAFKA_ASSIGNORS,
     NO_GENERATION,
     SERVER_ASSIGNORS,
     Assignment,
+    Assignor,
     AssignorError,
     Member,
     TopicPartition,
@@ -28,10 +30,9 @@ from coordinator_core.assignors.quality import NewAssignment, PreviousOwners, Qu
 from coordinator_core.assignors.subscriptions import as_sent
 from jobs.assignments import ACTUAL
 from jobs.assignors.partition_counts import counts_from_entries
-from jobs.assignors.recorded import RecordedGeneration, Row, decode_generation
+from jobs.assignors.recorded import COOPERATIVE, RecordedGeneration, Row, decode_generation
 
 STEP, CHAIN = "step", "chain"
-COOPERATIVE = "cooperative-sticky"
 # Assignors whose result does not depend on owned partitions.
 WITHOUT_MEMORY = frozenset({"range", "roundrobin", "server-range"})
 
@@ -137,8 +138,14 @@ class GenerationRerun:
         return as_previous(generation, generation.actual, owner)
 
     def own_assignor(self) -> AssignorResult:
-        assign = ASSIGNORS[self.generation.protocol]
+        assign = self._assignor(self.generation.protocol)
         return self._result(assign(self.topics, self.generation.members))
+
+    def _assignor(self, name: str) -> Assignor:
+        """That of the leader's library: librdkafka has a cooperative-sticky of its own."""
+        if self.generation.led_by_librdkafka and name in LIBRDKAFKA_ASSIGNORS:
+            return LIBRDKAFKA_ASSIGNORS[name]
+        return ASSIGNORS[name]
 
     def assignor_after(self, assignor: str, previous: PreviousAssignment) -> AssignorResult:
         if assignor not in WITHOUT_MEMORY:
@@ -167,7 +174,7 @@ class GenerationRerun:
             _sent(assignor, m, topics, *owned[m.member_id])
             for m, topics in zip(self.generation.members, topics_of, strict=True)
         ]
-        return ASSIGNORS[assignor](self.topics, members)
+        return self._assignor(assignor)(self.topics, members)
 
     @cached_property
     def subscribed(self) -> list[Sequence[str]]:
@@ -202,7 +209,8 @@ class GenerationRerun:
             return "another_assignor"
         if self._equal_with_fewer_partitions():
             return "topic_growth"
-        return "other" if generation.led_by_java else "custom_assignor"
+        is_of_library = generation.led_by_java or generation.led_by_librdkafka
+        return "other" if is_of_library else "custom_assignor"
 
     def _equal_with_fewer_partitions(self) -> bool:
         """Whether the leader only knew the partitions that it assigned or that members claimed."""
@@ -211,7 +219,7 @@ class GenerationRerun:
         for topic, partition in partitions:
             counts[topic] = max(counts.get(topic, 0), partition + 1)
         try:
-            lists = ASSIGNORS[generation.protocol](Topics(counts), generation.members)
+            lists = self._assignor(generation.protocol)(Topics(counts), generation.members)
             return _same_partitions(lists, generation.actual)
         except AssignorError:
             return False

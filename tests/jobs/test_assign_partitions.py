@@ -14,8 +14,8 @@ JAVA = {"version": 3, "user_data": None}
 LIBRDKAFKA = {"version": 0, "user_data": b""}
 
 
-def subscription(*topics, owned=(), generation=-1):
-    return encoded(Subscription(3, list(topics), None, [*owned], generation))
+def subscription(*topics, owned=(), generation=-1, user_data=None):
+    return encoded(Subscription(3, list(topics), user_data, [*owned], generation))
 
 
 def assignment(partitions, client):
@@ -109,6 +109,28 @@ def test_the_reason_for_a_difference(rule):
 
     steps = figures(rows, "equals_actual", "difference", assignor=assignor, mode="step")
     assert steps == [tuple(expected)]
+
+
+@pytest.mark.parametrize(
+    ("user_data", "expected"), [(b"", (True, None)), (b"other", (False, "custom_assignor"))]
+)
+def test_a_librdkafka_leader_ran_the_cooperative_sticky_of_its_library(user_data, expected):
+    """Kafka's would withhold partitions 4 and 5 for the new member; librdkafka's has 0 and 1.
+    librdkafka returns each member's user data in the assignment.
+    """
+    owned = {"a": [("t", [0, 2, 4])], "b": [("t", [1, 3, 5])], "c": []}
+    row = generation(
+        2, {"a": [2, 4], "b": [3, 5], "c": []}, protocol="cooperative-sticky", client=LIBRDKAFKA,
+        subscription=[
+            subscription("t", owned=claims, generation=1, user_data=user_data)
+            for claims in owned.values()
+        ],
+    )  # fmt: skip
+
+    rows = rerun([row], ("cooperative-sticky",), partitions=6)
+
+    columns = ("equals_actual", "difference")
+    assert figures(rows, *columns, assignor="cooperative-sticky", mode="step") == [expected]
 
 
 def test_an_assignor_that_fails_has_no_figures():
