@@ -30,13 +30,14 @@ def client_properties(baseline: Baseline, change: SettingsChange) -> str | None:
 
 
 def broker_properties(change: SettingsChange) -> str | None:
-    """Broker properties with comments; None if the change has none.  The initial delay is read-only
-    for kafka-configs.sh: only a restart of the broker changes it.
+    """Broker properties with comments; None if the change has none.  Brokers refuse the initial
+    delay from kafka-configs.sh: "Cannot update these configs dynamically".
     """
     if change.initial_rebalance_delay_ms is None:
         return None
     return (
-        "# server.properties of every broker: read at its start only, and for all its groups\n"
+        "# server.properties of each broker, then restart it; kafka-configs.sh cannot change it\n"
+        "# for all groups of the broker\n"
         f"{INITIAL_DELAY}={change.initial_rebalance_delay_ms}"
     )
 

@@ -170,7 +170,8 @@ def test_the_initial_delay_is_a_setting_of_the_broker():
 
     assert client_properties(group(JAVA), change) is None
     assert broker_properties(change) == (
-        "# server.properties of every broker: read at its start only, and for all its groups\n"
+        "# server.properties of each broker, then restart it; kafka-configs.sh cannot change it\n"
+        "# for all groups of the broker\n"
         "group.initial.rebalance.delay.ms=6000"
     )
 
