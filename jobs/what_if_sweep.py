@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, StructField, StructType
@@ -86,7 +86,8 @@ def what_if(
         _last_ms(tables["committed_offsets"], "append_time"),
         _last_ms(tables["group_events"], "event_time"),
     )
-    return what_if_of_span(tables, Span(None, until_ms, seeds), changes)
+    span = Span(None, until_ms, seeds)
+    return _predicted(tables, _lasted(span), lambda _: span, changes)
 
 
 class Span(NamedTuple):
@@ -99,24 +100,32 @@ class Span(NamedTuple):
     seeds: int
 
 
-def what_if_of_span(
+def what_if_of_spans(tables: dict[str, DataFrame], spans: dict[str, Span]) -> DataFrame:
+    """`what_if` of these groups, each in its own period."""
+    lasted = [F.when(F.col("group_id") == name, _lasted(span)) for name, span in spans.items()]
+    return _predicted(tables, F.coalesce(*lasted), spans.__getitem__, None)
+
+
+def _predicted(
     tables: dict[str, DataFrame],
-    span: Span,
-    changes: tuple[SettingsChange, ...] | None = None,
+    lasted: Column,
+    span_of: Callable[[str], Span],
+    changes: tuple[SettingsChange, ...] | None,
 ) -> DataFrame:
-    """`what_if` of a period."""
+    """``lasted``: the part of a gap of ownership that is within its group's period, in ms."""
+    downtime = _downtime(tables["ownership_gaps"], lasted)
     grouped = evidence_by_group(
         tables["timeline"],
         tables["group_events"],
         tables["group_metadata"],
         tables["committed_offsets"],
-        union_of(_last_commits(tables), _downtime(tables["ownership_gaps"], span)),
+        union_of(_last_commits(tables), downtime),
     )
     schema = StructType(
         [StructField(name, ArrayType(schema_of(name)), nullable=False) for name in WRITES]
     )
     arrow_schema = to_arrow_schema(schema, timezone="UTC")
-    return grouped.applyInArrow(_predict_group(arrow_schema, span, changes), schema)
+    return grouped.applyInArrow(_predict_group(arrow_schema, span_of, changes), schema)
 
 
 def _last_commits(tables: dict[str, DataFrame]) -> DataFrame:
@@ -132,16 +141,15 @@ def _last_commits(tables: dict[str, DataFrame]) -> DataFrame:
     )
 
 
-def _downtime(gaps: DataFrame, span: Span) -> DataFrame:
-    """Each group's partition downtime within the period, as a row of its evidence."""
-    lasted = downtime_within(
-        "unix_millis(from_time)",
-        "unowned_ms",
-        0 if span.from_ms is None else span.from_ms,
-        FOREVER_MS if span.from_ms is None else span.to_ms,
-    )
-    sums = gaps.groupBy("cluster_id", "group_id").agg(F.sum(F.expr(lasted)).alias("at_ms"))
+def _downtime(gaps: DataFrame, lasted: Column) -> DataFrame:
+    """Each group's partition downtime, as a row of its evidence."""
+    sums = gaps.groupBy("cluster_id", "group_id").agg(F.sum(lasted).alias("at_ms"))
     return sums.withColumn("event", F.lit(DOWNTIME))
+
+
+def _lasted(span: Span) -> Column:
+    begin_ms, end_ms = (0, FOREVER_MS) if span.from_ms is None else (span.from_ms, span.to_ms)
+    return F.expr(downtime_within("unix_millis(from_time)", "unowned_ms", begin_ms, end_ms))
 
 
 def _last_ms(table: DataFrame, time: str) -> int:
@@ -150,12 +158,15 @@ def _last_ms(table: DataFrame, time: str) -> int:
 
 
 def _predict_group(
-    schema: pa.Schema, span: Span, changes: tuple[SettingsChange, ...] | None
+    schema: pa.Schema,
+    span_of: Callable[[str], Span],
+    changes: tuple[SettingsChange, ...] | None,
 ) -> Callable[[pa.Table], pa.Table]:
     """Predicts one group; ``schema`` comes from the driver, as workers have no SparkSession."""
 
     def predicted(evidence: pa.Table) -> pa.Table:
         keys, event_rows, record_rows = unpacked(evidence)
+        span = span_of(keys["group_id"])
         row = _rows_of_group(keys, event_rows, record_rows, span, changes)
         return pa.Table.from_pylist([row], schema)
 
