@@ -61,7 +61,8 @@ class NightlyOptions:
         """UsageError without a source; --recompute-all computes from the bronze tables."""
         sources = (self.segments, self.kafka, self.dump, self.broker_log, self.trace)
         if not any(sources) and not self.recompute_all:
-            raise UsageError(f"no source: {GIVE_A_SOURCE}")
+            rows_of_lake = "for rows that the lake has already, --recompute-all"
+            raise UsageError(f"no source: {GIVE_A_SOURCE}; {rows_of_lake}")
 
 
 def inputs_of(options: NightlyOptions, config: Config) -> ingest.Inputs:

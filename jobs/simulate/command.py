@@ -6,6 +6,7 @@ writes  a folder (output_files) or a lake's bronze tables (into_lake)
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -42,7 +43,8 @@ def simulate_into(
     groups: int | None,
     config: Config,
 ) -> str:
-    """Simulate the spec with ``groups`` groups into the lake's bronze tables; returns a summary."""
+    """Simulate the spec with ``groups`` groups into the lake's bronze tables; returns a summary and
+    the command that computes the other tables."""
     from jobs.command_line.arguments import open_new_or_existing_lake
     from jobs.simulate.into_lake import run, with_group_count
 
@@ -54,7 +56,11 @@ def simulate_into(
     tables = open_new_or_existing_lake(lake, cluster_id, config)
     with spinner("simulate"):
         counts = run(tables, spec, spec.fleet.seed if seed is None else seed)
-    return f"{counts.groups} groups: {counts.records} records, {counts.lines} log lines written"
+    nightly = shlex.join(["--lake", lake, "--cluster-id", cluster_id, "--recompute-all"])
+    return (
+        f"{counts.groups} groups: {counts.records} records, {counts.lines} log lines written;"
+        f" compute the other tables by: regroup nightly {nightly}"
+    )
 
 
 def totals(rows: Sequence[Sequence[Any]]) -> str:

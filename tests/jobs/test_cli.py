@@ -63,7 +63,7 @@ INGEST = ["ingest", "--lake", "lake", "--cluster-id", "c"]
         ([*NIGHTLY, "--from", "2026-11-21"], "--from and --to: give both ends"),
         ([*NIGHTLY, "--conf", "/nowhere.toml"], "--conf /nowhere.toml: No such file"),
         (NIGHTLY, "no source: give --segments, --kafka, --dump, --broker-log or --trace"),
-        ([*NIGHTLY, "--date", "2026-11-21"], "no source: give --segments"),
+        ([*NIGHTLY, "--date", "2026-11-21"], "for rows that the lake has already, --recompute-all"),
         (INGEST, "no source: give --segments, --kafka, --dump, --broker-log or --trace"),
         ([*INGEST, "--segments", "/nowhere"], "--segments /nowhere: no such file"),
         (["churn", "--lake", "lake"], "Missing option '--cluster-id'."),
