@@ -43,6 +43,20 @@ def test_the_epoch_climbs_while_two_assignors_have_one_vote_each(era, epochs):
     assert [each["member_epoch"] for each in answered][-8:] == epochs
 
 
+FENCED = "FENCED_MEMBER_EPOCH"
+
+
+@pytest.mark.parametrize(
+    ("era", "joins"), [("4.1", [FENCED, FENCED, "NONE"]), ("4.4", ["NONE", "NONE", "NONE"])]
+)
+def test_a_fenced_member_joins_again(era, joins):
+    """At 10 s and 31 s within the session that began at 7 s, at 52.5 s after it."""
+    answered = {each["to"]: each for each in answers(example("fenced-member-cannot-rejoin"), era)}
+
+    assert answered["a4"]["error"] == FENCED
+    assert [answered[step]["error"] for step in ("a5", "a6", "a7")] == joins
+
+
 @pytest.mark.parametrize(
     ("era", "errors"),
     [
