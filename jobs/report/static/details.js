@@ -84,9 +84,8 @@ function membersTable() {
       element("td", { class: "wide" }, text), element("td", {}, left)));
   }
   if (!rows.length) return element("p", { class: "muted" }, "No group record of this generation.");
-  const head = ["process", "host", "partitions", "end"].map((n) => element("th", { scope: "col" }, n));
-  return element("div", { class: "scroll", tabindex: 0 },
-    element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows)));
+  const heads = ["process", "host", "partitions", "end"].map(columnHead);
+  return element("div", { class: "scroll", tabindex: 0 }, fillTable(element("table"), heads, rows));
 }
 
 const REBALANCE_COLUMNS = [
@@ -108,10 +107,8 @@ function drawRebalances() {
   const matching = [];
   const [first, stop] = seen(generations, (g) => g.begin_ms, (g) => g.stop_ms);
   for (let at = first; at < stop; at += 1) if (passes(generations[at])) matching.push(at);
-  const heads = ["gen.", ...REBALANCE_COLUMNS.map(([name]) => name)];
-  const head = element("tr", {}, ...heads.map((name) => element("th", { scope: "col" }, name)));
-  const body = matching.slice(0, rowsShown).map(rebalanceRow);
-  byId("rebalances").replaceChildren(element("thead", {}, head), element("tbody", {}, ...body));
+  const heads = ["gen.", ...REBALANCE_COLUMNS.map(([name]) => name)].map(columnHead);
+  fillTable(byId("rebalances"), heads, matching.slice(0, rowsShown).map(rebalanceRow));
   byId("rebalances-title").textContent = `Rebalances in view: ${counted(matching.length)}`;
   const more = byId("more");
   more.hidden = matching.length <= rowsShown;

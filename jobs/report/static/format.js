@@ -67,6 +67,18 @@ function element(tag, attributes, ...children) {
   return made;
 }
 
+/** Fill a table.  Each cell has the name of its column, which narrow windows show beside it. */
+function fillTable(table, heads, rows) {
+  const names = heads.map((head) => head.textContent);
+  for (const row of rows) [...row.children].forEach((cell, at) => { cell.dataset.column = names[at]; });
+  table.replaceChildren(element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
+  return table;
+}
+
+function columnHead(name) {
+  return element("th", { scope: "col" }, name);
+}
+
 function byId(id) {
   return document.getElementById(id);
 }

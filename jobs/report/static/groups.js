@@ -155,12 +155,11 @@ function drawGroups() {
   const matching = groups.filter((row) => words.every((word) => row.text.includes(word)));
   const rows = groupRows(matching);
   longestBar = Math.max(1, ...rows.map((row) => row.not_stable_ms || 0));
-  const head = element("tr", {}, ...GROUP_COLUMNS.map(groupHead));
   const body = rows.slice(0, groupsShown).map((row) => {
     const selected = row.group_id === shownGroup() && !row.folded ? "selected" : null;
     return element("tr", { class: selected }, ...GROUP_COLUMNS.map((column) => groupData(column, row)));
   });
-  byId("groups").replaceChildren(element("thead", {}, head), element("tbody", {}, ...body));
+  fillTable(byId("groups"), GROUP_COLUMNS.map(groupHead), body);
   byId("groups-count").textContent = words.length
     ? `${counted(matching.length)} of ${many(groups.length, "group")}` : many(groups.length, "group");
   byId("more-groups").hidden = rows.length <= groupsShown;
@@ -175,7 +174,7 @@ function compare(a, b) {
 }
 
 function groupHead(column) {
-  if (column.unsorted) return element("th", { scope: "col" }, column.title);
+  if (column.unsorted) return columnHead(column.title);
   const sorted = groupOrder.name === column.name ? (groupOrder.down ? "descending" : "ascending") : "none";
   const sort = () => {
     groupOrder.down = groupOrder.name === column.name ? !groupOrder.down : true;

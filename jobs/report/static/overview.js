@@ -91,7 +91,6 @@ let stormsShown = 20;
 
 function drawStorms() {
   byId("storms-part").hidden = !storms.length;
-  const head = STORM_COLUMNS.map((name) => element("th", { scope: "col" }, name));
   const body = storms.slice(0, stormsShown).map((storm) => {
     const show = () => {
       openThen(storm.group_id, () => showTime(storm.start_ms, storm.end_ms));
@@ -109,8 +108,7 @@ function drawStorms() {
       element("td", {}, mainCause),
       element("td", {}, many(storm.culprits, "process", "processes")));
   });
-  byId("storms").replaceChildren(
-    element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body));
+  fillTable(byId("storms"), STORM_COLUMNS.map(columnHead), body);
   byId("more-storms").hidden = storms.length <= stormsShown;
   byId("more-storms").textContent = `Show all ${counted(storms.length)}`;
 }

@@ -19,10 +19,8 @@ function drawWhatIf() {
       `No what-if of ${shownGroup()} in this lake: run regroup what-if-sweep.`));
     return;
   }
-  const heads = ["setting", "basis", ...WHAT_IF_COLUMNS.map(([, name]) => name)];
-  const head = element("tr", {}, ...heads.map((name) => element("th", { scope: "col" }, name)));
-  const table = element("table", {}, element("thead", {}, head),
-    element("tbody", {}, ...rows.map((row) => whatIfRow(row, rows))));
+  const heads = ["setting", "basis", ...WHAT_IF_COLUMNS.map(([, name]) => name)].map(columnHead);
+  const table = fillTable(element("table"), heads, rows.map((row) => whatIfRow(row, rows)));
   box.replaceChildren(title, ...adviceOfGroup(), element("div", { class: "scroll", tabindex: 0 }, table));
 }
 

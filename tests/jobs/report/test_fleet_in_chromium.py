@@ -172,6 +172,20 @@ def test_the_page_is_not_wider_than_the_window(chromium, page, width):
     assert tab.errors() == []
 
 
+@pytest.mark.parametrize("width", [800, 390])
+def test_the_rows_of_tables_are_blocks_of_named_values_in_a_narrow_window(chromium, page, width):
+    tab = chromium.open(page, f"#group={ODD}", width=width)
+    tab.until(opened(ODD))
+    boxes = "[...document.querySelectorAll('.scroll')]"
+    cell = "document.querySelector('#groups tbody td')"
+
+    assert tab.run(f"{boxes}.filter((each) => each.scrollWidth > each.clientWidth).length") == 0
+    assert tab.run(f"{cell}.dataset.column") == "Rebalances"
+    assert tab.run(f"getComputedStyle({cell}, '::before').content") == '"Rebalances"'
+    # the groups can still be sorted
+    assert tab.run("document.querySelectorAll('#groups thead button')[0].offsetHeight") > 0
+
+
 def test_a_click_on_an_episode_above_the_lanes_zooms_to_it(chromium, page):
     tab = chromium.open(page, f"#group={ODD}")
     tab.until(opened(ODD))
