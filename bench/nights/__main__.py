@@ -29,6 +29,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from bench.growing_segments import INCIDENT, GrowingSegments
+from jobs.engine.jars import jars_folder
 from tools.faults.lakes import tables_of
 
 ROOT = Path(__file__).parents[2]
@@ -64,11 +65,13 @@ class Runner(NamedTuple):
         shutil.rmtree(events, ignore_errors=True)
         events.mkdir()
         command = [sys.executable, "-m", "jobs.command_line.cli", "nightly"]
-        command += ["--lake", f"{folder}/lake", "--cluster-id", "c", "--conf", str(conf(folder))]
+        command += ["--lake", f"{folder}/lake", "--cluster-id", "c"]
+        command += ["--conf", str(conf(self.checkout, folder))]
         command += ["--segments", f"{folder}/segments", "--broker-log", f"{folder}/server.log"]
         command += ["--engine", self.engine] if self.engine else []
         began, cpu = time.monotonic(), cpu_of_children_s()
         environment = os.environ | {"PYTHONPATH": str(self.checkout)}
+        environment["REGROUP_JARS"] = str(jars_folder())  # another checkout has none
         subprocess.run(command, cwd=self.checkout, env=environment, check=True, capture_output=True)
         clock_s = time.monotonic() - began
         reap()
@@ -76,12 +79,12 @@ class Runner(NamedTuple):
         return Cost(clock_s, cpu_of_children_s() - cpu, jobs)
 
 
-def conf(folder: Path) -> Path:
-    """The default configuration, with Spark's log of its events."""
+def conf(checkout: Path, folder: Path) -> Path:
+    """The checkout's default configuration, with Spark's log of its events, in this folder."""
     file = folder / "conf.toml"
     events = "spark.eventLog.enabled = true\nspark.eventLog.compress = false\n"
     events += f'spark.eventLog.dir = "file://{folder}/events"\n'
-    settings = (ROOT / "conf" / "local.toml").read_text()
+    settings = (checkout / "conf" / "local.toml").read_text()
     file.write_text(settings.replace("[spark]\n", f"[spark]\n{events}"))
     return file
 
