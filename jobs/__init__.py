@@ -34,7 +34,8 @@ order:
                         bronze -> decoded records, events
     timeline            group_events, group_metadata -> events by incarnation
     generations, generation_members, assignments          timeline, records -> generations
-    group_epochs        why the epochs of consumer, share and streams groups were counted up
+    group_epochs, member_epochs, topic_ids
+                        consumer, share and streams groups: bumps, steps of members, names
     churn, rebalance_latency, rebalance_causes            what changed, how long it took, why
     ownership_gaps      times in which a partition had no owner
     episodes            rebalances by root cause

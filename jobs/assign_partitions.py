@@ -37,6 +37,8 @@ from jobs.lake.scope import RunScope
 # Runs after `assignments`, which writes the other rows of its table.
 READS = ("timeline", "group_metadata", "generation_members", "topic_partitions", "assignments")
 
+# The rows of assignments that this job writes; those of an older version have no is_target.
+RERUN = f"assignor <> '{ACTUAL}' AND (is_target IS NULL OR is_target = false)"
 # Generations per chunk, which is the maximum length of a chain.  A chunk ends at midnight UTC, so
 # that a date's rows do not depend on the dates of the run.
 CHUNK = 256
@@ -146,6 +148,9 @@ def assignments(results: DataFrame) -> DataFrame:
         F.get("processes", "assigned.member").alias("process"),
         F.get("topics", "assigned.topic").alias("topic"),
         "assigned.partition",
+        F.lit("active").alias("role"),
+        F.lit(None).cast("string").alias("subtopology"),
+        F.lit(False).alias("is_target"),
     )
 
 
@@ -153,9 +158,14 @@ def store(scope: RunScope, results: DataFrame, frames: int) -> None:
     with kept(results) as rows:
         rows.count()  # computes frame by frame with all tasks, before few tasks write
         writers = max(scope.lake.parallelism, frames // FRAMES_PER_WRITER)
-        coalesced = rows.coalesce(writers)
+        targets = scope.read("assignments").where("is_target = true")
+        # The record that a downgrade writes repeats a target.
+        own = rows.join(
+            targets.select(*GENERATION_KEY).distinct(), on=GENERATION_KEY, how="left_anti"
+        )
+        coalesced = own.coalesce(writers)
         scope.replace("assignor_quality", quality(coalesced))
-        scope.replace("assignments", assignments(coalesced), where=f"assignor <> '{ACTUAL}'")
+        scope.replace("assignments", assignments(coalesced), where=RERUN)
 
 
 def run(scope: RunScope, assignors: tuple[str, ...] = tuple(ASSIGNORS)) -> None:

@@ -1,7 +1,8 @@
 """The partitions that each member was assigned, as stored by the coordinator.
 
 reads   group_metadata, timeline, generation_members
-writes  assignments   rows of assignor 'actual', one per assigned partition
+        group_records, topic_ids   of consumer, share and streams groups
+writes  assignments   rows of assignor 'actual' and of targets, one per assigned partition
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.epochs.played import with_played
+from jobs.epochs.rows import ACTUAL as ACTUAL
 from jobs.group_metadata import members_with
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
 
-READS = ("timeline", "group_metadata", "generation_members")
+READS = ("timeline", "group_metadata", "generation_members", "group_records", "topic_ids")
 
-ACTUAL = "actual"
+# The rows that this job writes.
+STORED = f"assignor = '{ACTUAL}' OR is_target = true"
 
 
 def assignments(
@@ -46,12 +50,18 @@ def assignments(
         "process",
         F.col("assigned.topic").alias("topic"),
         F.explode("assigned.partitions").alias("partition"),
+        F.lit("active").alias("role"),
+        F.lit(None).cast("string").alias("subtopology"),
+        F.lit(False).alias("is_target"),
     )
 
 
 def run(scope: RunScope) -> None:
-    actual = assignments(*map(scope.read, READS))
-    scope.replace("assignments", actual, where=f"assignor = '{ACTUAL}'")
+    events, classic, members, new, topic_ids = map(scope.read, READS)
+    actual = assignments(events, classic, members)
+    names = {row.topic_id: row.topic for row in topic_ids.collect()}
+    rows = with_played(actual, "assignments", events, new, names)
+    scope.replace("assignments", rows, where=STORED)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from jobs.engine.keeping import by_key
 from jobs.engine.pieces import Cut, in_pieces
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, PARTITION_KEY
 from jobs.lake.scope import RunScope
-from jobs.timeline import IS_REMOVAL
+from jobs.timeline import IS_EXPIRY, IS_FENCED, IS_LEAVE, IS_REMOVAL
 
 READS = ("generations", "generation_members", "assignments", "timeline")
 
@@ -105,9 +105,11 @@ def _departures(timeline: DataFrame) -> DataFrame:
         "generation", F.when(replaced, F.col("stored_in")).otherwise(F.col("forming_generation"))
     )
     return placed.groupBy(*GENERATION_KEY).agg(
-        _count_if((F.col("event") == "LEFT") & ~F.col("step").eqNullSafe("pending")).alias("left_"),
-        _count_if(F.col("event") == "HEARTBEAT_EXPIRED").alias("expired"),
-        F.sum(F.when(F.expr(IS_REMOVAL), F.size("members"))).alias("dropped"),
+        _count_if(F.expr(IS_LEAVE)).alias("left_"),
+        _count_if(F.expr(IS_EXPIRY)).alias("expired"),
+        F.sum(F.when(F.expr(IS_REMOVAL), F.size("members")).when(F.expr(IS_FENCED), 1)).alias(
+            "dropped"
+        ),
         _count_if(replaced).alias("replaced_by_log"),
     )
 
@@ -119,7 +121,8 @@ def _owned(assignments: DataFrame, unowned: DataFrame | None) -> DataFrame:
     A custom assignor may assign a partition to several members: the last of them is its owner.
     """
     columns = [*GENERATION_KEY, *PARTITION_KEY, "process", "member_id"]
-    assigned = assignments.where(F.col("assignor") == ACTUAL).select(*columns)
+    is_owner = (F.col("assignor") == ACTUAL) & F.coalesce(F.col("role") == "active", F.lit(True))
+    assigned = assignments.where(is_owner).select(*columns)
     if unowned is not None:
         earlier = unowned.withColumnRenamed("context_incarnation", "incarnation").withColumn(
             "generation", F.lit(None).cast("int")

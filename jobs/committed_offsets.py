@@ -16,12 +16,15 @@ from pyspark.sql import functions as F
 
 from coordinator_core.records import decode
 from jobs.bulk.decoder import ColumnArrays, Decoder, decode_into
+from jobs.bulk.lists import uuid_texts
 from jobs.bulk.records import read_records
 from jobs.lake.scope import RunScope
 
 READS = ("offsets_records",)
 
 KEY_TYPES = (0, 1)
+# Kafka's text of the uuid 0: no topic id.
+NO_TOPIC_ID = "A" * 22
 LAST_TIME = (2**63 - 1) // 1000  # ms: the latest time that a TIMESTAMP can hold
 CARRIED = ("cluster_id", "topic_partition", "log_offset", "event_date", "append_time", "outcome")
 
@@ -75,10 +78,16 @@ def _columns(keys: pa.Array, values: pa.Array) -> tuple[np.ndarray, ColumnArrays
         "value_version": records.version,
         "committed_offset": value["offset"],
         "leader_epoch": value["leader_epoch"],
+        "topic_id": _topic_ids(value["topic_id"]),
         "metadata": value["metadata"],
         "commit_time": _times(value["commit_timestamp"]),
         "expire_time": _times(value["expire_timestamp"]),
     }
+
+
+def _topic_ids(uuids: pa.Array) -> pa.Array:
+    texts = uuid_texts(uuids)
+    return pc.if_else(pc.equal(texts, NO_TOPIC_ID), None, texts)
 
 
 def _times(milliseconds: pa.Array) -> pa.Array:
@@ -101,10 +110,15 @@ def _row(key: bytes, value: bytes | None) -> dict[str, Any]:
         "value_version": record.version,
         "committed_offset": fields.get("offset"),
         "leader_epoch": fields.get("leader_epoch"),
+        "topic_id": _none_if_zero(fields.get("topic_id")),
         "metadata": fields.get("metadata"),
         "commit_time": _micros(fields.get("commit_timestamp")),
         "expire_time": _micros(fields.get("expire_timestamp")),
     }
+
+
+def _none_if_zero(topic_id: str | None) -> str | None:
+    return None if topic_id == NO_TOPIC_ID else topic_id
 
 
 def _micros(time_ms: int | None) -> int | None:

@@ -36,6 +36,12 @@ IS_REMOVAL = (
     "event = 'DROPPED_NOT_REJOINED' OR (event = 'REBALANCE_START' AND cause = 'SYNC_TIMEOUT')"
 )
 
+# A member that had not joined yet does not leave, nor a static member that closes for a while.
+IS_LEAVE = "event = 'LEFT' AND (step IS NULL OR step NOT IN ('pending', 'temporarily'))"
+# FENCED: a consumer, share or streams group removes a member, by its session or another timer.
+IS_EXPIRY = "event = 'HEARTBEAT_EXPIRED' OR (event = 'FENCED' AND reason LIKE '%session expired%')"
+IS_FENCED = "event = 'FENCED' AND reason NOT LIKE '%session expired%'"
+
 # A record has the time at which its append began, a log line the time at which it was written.  A
 # generation number that falls by one within this time is out of order, not a new incarnation.
 REORDERED_MS = 100

@@ -1,7 +1,8 @@
 """Why the group epoch was counted up: the changes in the same batch of records.
 
 A bump follows the records of what caused it (kafka's GroupMetadataManager writes them in one
-batch): metadata of a new or changed member, or tombstones of one that left.  Without any, topics
+batch): metadata of a new or changed member, or tombstones of one that left.  A member with a
+regular expression waits for its first resolution, which is a later batch.  Without any, topics
 changed: a regular expression was resolved again, or the hash of the topics' metadata differs.
 """
 
@@ -21,6 +22,9 @@ MEMBER_NEW, MEMBER_GONE = "MEMBER_NEW", "MEMBER_GONE"
 STATIC_LEAVE, STATIC_RETURN = "STATIC_LEAVE", "STATIC_RETURN"
 SUBSCRIPTION_CHANGE, ASSIGNOR_CHANGE = "SUBSCRIPTION_CHANGE", "ASSIGNOR_CHANGE"
 REGEX, TOPIC_CHANGE, CONVERSION, UNKNOWN = "REGEX", "TOPIC_CHANGE", "CONVERSION", "UNKNOWN"
+
+# Changes after which the group epoch stays.
+WITHOUT_EPOCH = (STATIC_LEAVE, STATIC_RETURN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class GroupRecord:
     """A record, in the order of the log.
 
     ``epoch``: group epoch, assignment epoch, member epoch or, of a classic group, generation.
-    ``settings``: what a member asks for, other than its subscription (ms, null if not stored).
+    ``subtopologies``: ids and the topics that they read.
     """
 
     time_ms: int
@@ -56,6 +56,7 @@ class GroupRecord:
     topics: tuple[str, ...] = ()
     assigned: frozenset[Partition] = frozenset()
     pending: frozenset[Partition] = frozenset()
+    subtopologies: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

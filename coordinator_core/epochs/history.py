@@ -93,6 +93,9 @@ class MemberStep:
 
 @dataclass(slots=True)
 class History:
+    """``topology``: the topics that each subtopology reads (streams groups)."""
+
     generations: list[Generation] = field(default_factory=list)
     bumps: list[EpochBump] = field(default_factory=list)
     steps: list[MemberStep] = field(default_factory=list)
+    topology: dict[str, tuple[str, ...]] = field(default_factory=dict)

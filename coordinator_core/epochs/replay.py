@@ -25,17 +25,25 @@ SAME_REQUEST_MS = 1000
 DEFAULT_ASSIGNORS = {"consumer": "uniform", "share": "simple", "streams": "sticky"}
 
 
-def replay(records: Iterable[GroupRecord], departures: Iterable[Departure] = ()) -> History:
-    """The history of one incarnation; ``records`` in the order of the log."""
-    player = _Player(departures)
+def replay(
+    records: Iterable[GroupRecord],
+    departures: Iterable[Departure] = (),
+    line_times_ms: Iterable[int] = (),
+) -> History:
+    """The history of one incarnation; ``records`` in the order of the log.
+
+    ``line_times_ms``: times of lines about epochs, targets and members.
+    """
+    player = _Player(departures, line_times_ms)
     for record in records:
         player.play(record)
     return player.finish()
 
 
 class _Player:
-    def __init__(self, departures: Iterable[Departure]) -> None:
+    def __init__(self, departures: Iterable[Departure], line_times_ms: Iterable[int]) -> None:
         self.history = History()
+        self._line_times_ms = sorted(line_times_ms)
         self._lines: dict[str, list[Departure]] = {}
         for departure in sorted(departures, key=lambda each: each.time_ms):
             self._lines.setdefault(departure.member_id, []).append(departure)
@@ -79,6 +87,8 @@ class _Player:
             self._current(record)
         elif record.kind is Kind.REGEX:
             self._change(causes.REGEX, None, record.time_ms)
+        elif record.kind is Kind.TOPOLOGY:
+            self.history.topology.update(record.subtopologies)
         elif record.kind is Kind.STATE_PARTITIONS:
             self._change(causes.TOPIC_CHANGE, None, record.time_ms)
 
@@ -237,7 +247,7 @@ class _Player:
             None if bump is None else bump.member_id,
             len(self._members),
             last_position=record.position,
-            has_log=bump is not None and bump.has_log,
+            has_log=self._has_line(record.time_ms),
         )
         for row in self._left:
             generation.members[row.member_id] = row
@@ -304,14 +314,14 @@ class _Player:
         self._changes.append(Change(cause, member_id, process, time_ms, has_log))
 
     def _cause(self, record: GroupRecord) -> Change:
-        """The first change in the bump's batch; an older change only if it is about topics."""
+        """The first change in the bump's batch; else an older one that needed no bump at once: a
+        member whose regular expression had to be resolved, or new topics."""
         changes, self._changes = self._changes, []
-        for change in changes:
-            if change.time_ms == record.time_ms and change.cause != causes.STATIC_RETURN:
-                return change
-        for change in changes:
-            if change.member_id is None:
-                return Change(change.cause, None, None, record.time_ms)
+        bumping = [each for each in changes if each.cause not in causes.WITHOUT_EPOCH]
+        in_batch = [each for each in bumping if each.time_ms == record.time_ms]
+        of_members = [each for each in bumping if each.member_id is not None]
+        for change in (*(each for each in in_batch if each.member_id), *of_members, *bumping):
+            return change
         if record.metadata_hash != self._hash or record.topology_epoch != self._topology_epoch:
             return Change(causes.TOPIC_CHANGE, None, None, record.time_ms)
         return Change(causes.UNKNOWN, None, None, record.time_ms)
@@ -338,6 +348,12 @@ class _Player:
         near = [each for each in lines[max(at - 1, 0) : at + 1]]
         near = [each for each in near if abs(each.time_ms - time_ms) <= SAME_REQUEST_MS]
         return min(near, key=lambda each: abs(each.time_ms - time_ms), default=None)
+
+    def _has_line(self, time_ms: int) -> bool:
+        at = bisect_left(self._line_times_ms, time_ms - SAME_REQUEST_MS)
+        return at < len(self._line_times_ms) and (
+            self._line_times_ms[at] <= time_ms + SAME_REQUEST_MS
+        )
 
     # Rows
 

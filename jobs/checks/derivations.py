@@ -357,13 +357,14 @@ DERIVATIONS = [
     ),
     Derivation(
         "assignor_quality",
-        ("assignments", "generation_members"),
+        ("assignments", "generation_members", "generations"),
         # Modes: one step, and for every assignor that was re-run also the chain.
         f"""
         SELECT cluster_id, {GENERATION} || ' ' || assignor AS row_id,
             COUNT(*) || ', ' || CASE assignor WHEN 'actual' THEN 1 ELSE 2 END AS content
         FROM assignments SEMI JOIN ({_READABLE})
             USING (cluster_id, group_id, incarnation, generation)
+        ANTI JOIN ({_NEW_TYPES}) USING (cluster_id, group_id, incarnation, generation)
         GROUP BY cluster_id, row_id, assignor""",
         f"""
         SELECT cluster_id, {GENERATION} || ' ' || assignor AS row_id,

@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from coordinator_core.epochs import Departure, GroupRecord, Kind
+from coordinator_core.epochs import Departure, GroupRecord, History, Kind, replay
 from coordinator_core.epochs.evidence import Partition
 from jobs.engine.union import union_of
 from jobs.lake.keys import GROUP_KEY, INCARNATION_KEY, RECORD_KEY
@@ -26,10 +26,11 @@ _RECORD_COLUMNS = [
     "previous_epoch", "state",
     "metadata_hash", "topology_epoch", "instance_id", "client_id", "client_host", "process_id",
     "rebalance_timeout_ms", "session_timeout_ms", "server_assignor", "protocols", "regex", "topics",
-    "assigned", "pending_revocation",
+    "assigned", "pending_revocation", "subtopologies",
 ]  # fmt: skip
 _KINDS = {kind.value: kind for kind in Kind}
-_OTHER_EVENTS = [*DEPARTURES, *RECORDS, CONVERSION_RECORD]
+_LINES = [*DEPARTURES, "EPOCH_BUMP", "TARGET", "MEMBER_JOIN"]
+_OTHER_EVENTS = [*_LINES, *RECORDS, CONVERSION_RECORD]
 
 
 def evidence_by_incarnation(timeline: DataFrame, group_records: DataFrame) -> DataFrame:
@@ -59,20 +60,25 @@ def evidence_by_incarnation(timeline: DataFrame, group_records: DataFrame) -> Da
     )
 
 
-def records_and_departures(
-    rows: Iterable[dict[str, Any]],
-) -> tuple[list[GroupRecord], list[Departure]]:
-    """The rows in the order of the group's events."""
-    records, departures = [], []
+def played_rows(rows: Iterable[dict[str, Any]]) -> History:
+    """The history of an incarnation's rows."""
+    records, departures, line_times_ms = [], [], []
     for row in sorted(rows, key=lambda each: each["seq"]):
         if row["record"] is not None:
             records.append(_record(row))
-        elif row["event"] in DEPARTURES:
-            if row["step"] != TEMPORARILY:
+        elif row["event"] in _LINES:
+            line_times_ms.append(row["time_ms"])
+            if row["event"] in DEPARTURES and row["step"] != TEMPORARILY:
                 departures.append(_departure(row))
         else:
             records.append(_classic(row))
-    return records, departures
+    return replay(records, departures, line_times_ms)
+
+
+def unordered_records(rows: Iterable[dict[str, Any]]) -> list[GroupRecord]:
+    """Rows of group_records of one group, in the order of the log."""
+    in_order = sorted(rows, key=lambda row: row["log_offset"])
+    return [_record(row | {"time_ms": 0}) for row in in_order]
 
 
 def _record(row: dict[str, Any]) -> GroupRecord:
@@ -100,6 +106,7 @@ def _record(row: dict[str, Any]) -> GroupRecord:
         topics=tuple(row["topics"] or ()),
         assigned=_partitions(row["assigned"]),
         pending=_partitions(row["pending_revocation"]),
+        subtopologies=tuple(map(_subtopology, row["subtopologies"] or ())),
     )
 
 
@@ -119,6 +126,10 @@ def _departure(row: dict[str, Any]) -> Departure:
     is_expiry = row["event"] == "HEARTBEAT_EXPIRED" or "session expired" in reason
     how = "left" if row["event"] == "LEFT" else "expired" if is_expiry else "dropped"
     return Departure(row["time_ms"], row["member_id"] or "", how, row["client_reason"])
+
+
+def _subtopology(row: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
+    return row["subtopology"], (*row["source_topics"], *row["repartition_source_topics"])
 
 
 def _kind(name: str) -> Kind:

@@ -9,24 +9,33 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from coordinator_core.epochs import replay
 from jobs.engine.keeping import computed
-from jobs.epochs.evidence import evidence_by_incarnation, records_and_departures
-from jobs.epochs.rows import ROWS
+from jobs.epochs.evidence import evidence_by_incarnation, played_rows
+from jobs.epochs.rows import ROWS, Names
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
 from jobs.lake.tables import schema_of
 
 
-def played(table: str, timeline: DataFrame, group_records: DataFrame) -> DataFrame:
-    """The table's rows of groups of the new types; rules: `coordinator_core.epochs`."""
+def played(
+    table: str, timeline: DataFrame, group_records: DataFrame, names: Names | None = None
+) -> DataFrame:
+    """The table's rows of groups of the new types; rules: `coordinator_core.epochs`.
+
+    ``names``: of topics by id, as far as the rows have topics.
+    """
     schema = schema_of(table)
     evidence = evidence_by_incarnation(timeline, group_records)
-    rows_of = _rows_of_incarnation(table, to_arrow_schema(schema, timezone="UTC"))
+    arrow_schema = to_arrow_schema(schema, timezone="UTC")
+    rows_of = _rows_of_incarnation(table, arrow_schema, names or {})
     return evidence.groupBy(*INCARNATION_KEY).applyInArrow(rows_of, schema)
 
 
 def with_played(
-    classic: DataFrame, table: str, timeline: DataFrame, group_records: DataFrame
+    classic: DataFrame,
+    table: str,
+    timeline: DataFrame,
+    group_records: DataFrame,
+    names: Names | None = None,
 ) -> DataFrame:
     """The rows of classic groups and, if there are any, those of groups of the new types.
 
@@ -34,13 +43,15 @@ def with_played(
     """
     if group_records.isEmpty():
         return classic
-    new = computed(played(table, timeline, group_records))
+    new = computed(played(table, timeline, group_records, names))
     targets = new.select(*GENERATION_KEY).distinct()
     own = classic.join(targets, on=GENERATION_KEY, how="left_anti")
     return own.select(*new.columns).unionByName(new)
 
 
-def _rows_of_incarnation(table: str, schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
+def _rows_of_incarnation(
+    table: str, schema: pa.Schema, names: Names
+) -> Callable[[pa.Table], pa.Table]:
     """``schema`` comes from the driver, as workers have no SparkSession."""
 
     def rows_of(evidence: pa.Table) -> pa.Table:
@@ -49,7 +60,7 @@ def _rows_of_incarnation(table: str, schema: pa.Schema) -> Callable[[pa.Table], 
         if "topic_partition" in schema.names:
             stored = (row["topic_partition"] for row in rows if row["topic_partition"])
             constant["topic_partition"] = next(stored, None)
-        history = replay(*records_and_departures(rows))
-        return pa.Table.from_pylist([constant | row for row in ROWS[table](history)], schema)
+        history = played_rows(rows)
+        return pa.Table.from_pylist([constant | row for row in ROWS[table](history, names)], schema)
 
     return rows_of

@@ -5,17 +5,22 @@ A row has the columns of its table but the key of the incarnation; times are ms 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from coordinator_core.epochs import EpochBump, Generation, GenerationMember, History
+from coordinator_core.epochs import EpochBump, Generation, GenerationMember, History, Owned
+from coordinator_core.epochs.evidence import Partition
 
 Row = dict[str, Any]
+Names = Mapping[str, str]
+"""Names of topics by topic id."""
+
+ACTUAL = "actual"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def generation_rows(history: History) -> Iterator[Row]:
+def generation_rows(history: History, _: Names) -> Iterator[Row]:
     clients = {
         member.member_id: member
         for generation in history.generations
@@ -49,7 +54,7 @@ def generation_rows(history: History) -> Iterator[Row]:
         previous = each
 
 
-def member_rows(history: History) -> Iterator[Row]:
+def member_rows(history: History, _: Names) -> Iterator[Row]:
     for generation in history.generations:
         for member in generation.members.values():
             yield _member_row(generation, member)
@@ -76,7 +81,7 @@ def _member_row(generation: Generation, member: GenerationMember) -> Row:
     }
 
 
-def epoch_rows(history: History) -> Iterator[Row]:
+def epoch_rows(history: History, _: Names) -> Iterator[Row]:
     targets = iter([*history.generations, None])
     target = next(targets)
     for bump in history.bumps:
@@ -99,11 +104,78 @@ def _epoch_row(bump: EpochBump, target: Generation | None) -> Row:
     }
 
 
+def assignment_rows(history: History, names: Names) -> Iterator[Row]:
+    """What members had (actual) and should have by the target (under the assignor's name)."""
+    for generation in history.generations:
+        for owned in generation.actual.values():
+            yield from _assigned(generation, owned, ACTUAL, history, names)
+        for owned in generation.targets:
+            yield from _assigned(generation, owned, generation.assignor, history, names)
+
+
+def _assigned(
+    generation: Generation, owned: Owned, assignor: str, history: History, names: Names
+) -> Iterator[Row]:
+    for role, subtopology, topic_id, partition in sorted(owned.partitions, key=str):
+        for topic in _topics(subtopology, topic_id, history, names):
+            yield {
+                "generation": generation.number,
+                "event_date": _date(generation.preparing_ms),
+                "assignor": assignor,
+                "member_id": owned.member_id,
+                "process": owned.process,
+                "topic": topic,
+                "partition": partition,
+                "role": role,
+                "subtopology": subtopology,
+                "is_target": assignor != ACTUAL,
+            }
+
+
+def step_rows(history: History, names: Names) -> Iterator[Row]:
+    for step in history.steps:
+        yield {
+            "member_id": step.member_id,
+            "process": step.process,
+            "epoch": step.epoch,
+            "previous_epoch": step.previous_epoch,
+            "state": step.state,
+            "assigned": _partition_lists(step.assigned, history, names),
+            "pending_revocation": _partition_lists(step.pending, history, names),
+            "time": _time(step.time_ms),
+            "event_date": _date(step.time_ms),
+            "generation": step.generation,
+            "log_offset": step.position,
+        }
+
+
+def _partition_lists(partitions: frozenset[Partition], history: History, names: Names) -> list[Row]:
+    lists: dict[tuple[str, str | None, str], list[int]] = {}
+    for role, subtopology, topic_id, partition in partitions:
+        for topic in _topics(subtopology, topic_id, history, names):
+            lists.setdefault((role, subtopology, topic), []).append(partition)
+    return [
+        {"role": role, "subtopology": sub, "topic": topic, "partitions": sorted(numbers)}
+        for (role, sub, topic), numbers in sorted(lists.items(), key=str)
+    ]
+
+
+def _topics(
+    subtopology: str | None, topic_id: str | None, history: History, names: Names
+) -> Iterable[str]:
+    """The topic's name, or its id; the topics of a task, or its subtopology's id."""
+    if topic_id is not None:
+        return [names.get(topic_id, topic_id)]
+    return history.topology.get(subtopology or "") or [subtopology or ""]
+
+
 # By table.
-ROWS: dict[str, Callable[[History], Iterator[Row]]] = {
+ROWS: dict[str, Callable[[History, Names], Iterator[Row]]] = {
+    "assignments": assignment_rows,
     "generations": generation_rows,
     "generation_members": member_rows,
     "group_epochs": epoch_rows,
+    "member_epochs": step_rows,
 }
 
 

@@ -14,6 +14,7 @@ tombstone        BOOLEAN   NOT NULL COMMENT 'the offset was removed (expired, de
 value_version    INT                COMMENT 'version of the value; null for a tombstone',
 committed_offset BIGINT             COMMENT 'offset committed; null for a tombstone',
 leader_epoch     INT                COMMENT 'leader epoch of the last record consumed (value version 3 and up), -1 if unknown',
+topic_id         STRING             COMMENT 'topic id (Kafka 4.1 and up); null if the record has none',
 metadata         STRING             COMMENT 'metadata string of the commit',
 commit_time      TIMESTAMP          COMMENT 'time at which the coordinator received the commit',
 expire_time      TIMESTAMP          COMMENT 'expiry time requested by the commit (value version 1 only)',

@@ -11,7 +11,7 @@ import pytest
 from tests.end_to_end.incident_lake import IncidentLake
 
 DATA = Path(__file__).parents[1] / "data" / "new_groups"
-FOLDERS = ("twins-4.4.0", "twins-4.1.2")
+FOLDERS = ("twins-4.4.0", "twins-4.1.2", "mixed-4.4.0", "mixed-4.1.2")
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +27,14 @@ def lake(made_once, engine):
     return IncidentLake(str(made_once(f"new-groups-{engine}", write)), engine)
 
 
-# group  rebalances  empty  stable  superseded  joined  left  expired  assigning and reconciling ms
+# group  rebalances  empty  stable  superseded  joined  left  expired  moved  Assigning and
+# Reconciling ms.  4.1 makes no target for a group that becomes empty: the last leaves of its groups
+# belong to no generation.
 EXPECTED = """
-invoices-consumer           17  0  13   4  10   7  3   6642  45881
-invoices-consumer-static     9  0   8   1  10   0  3   2655  38297
-orders-consumer-range       29  1  12  16  19  14  5  18910  76647
-orders-consumer-static      13  0  10   3  19   0  6   8695  57170
+invoices-consumer           17  0  13   4  10   4  3   56   6642  45881
+invoices-consumer-static     9  0   8   1  10   0  3   32   2655  38297
+orders-consumer-range       29  1  12  16  19  14  5  192  18910  76647
+orders-consumer-static      13  0  10   3  19   0  6   75   8695  57170
 """
 
 
@@ -40,17 +42,155 @@ def test_rebalances_members_and_times_of_consumer_groups(lake):
     rows = lake.rows("""
         SELECT g.group_id, COUNT(*), COUNT(*) FILTER (g.outcome = 'empty'),
             COUNT(*) FILTER (g.outcome = 'stable'), COUNT(*) FILTER (g.outcome = 'superseded'),
-            SUM(m.joined), SUM(m.departed), SUM(m.expired), SUM(l.join_ms), SUM(l.sync_ms)
+            SUM(c.members_joined), SUM(c.members_left), SUM(c.members_expired),
+            SUM(c.partitions_moved), SUM(l.join_ms), SUM(l.sync_ms)
         FROM generations g
         JOIN rebalance_latency l USING (cluster_id, group_id, incarnation, generation)
-        LEFT JOIN (
-            SELECT cluster_id, group_id, incarnation, generation,
-                COUNT(*) FILTER (change <> 'retained') AS joined,
-                COUNT(*) FILTER (left_how = 'left') AS departed,
-                COUNT(*) FILTER (left_how = 'expired') AS expired
-            FROM generation_members GROUP BY ALL) m
-            USING (cluster_id, group_id, incarnation, generation)
+        JOIN churn c USING (cluster_id, group_id, incarnation, generation)
+        WHERE g.cluster_id LIKE 'twins%'
         GROUP BY ALL ORDER BY 1""")
 
     expected = [line.split() for line in EXPECTED.splitlines() if line]
     assert [tuple(map(str, row)) for row in rows] == [tuple(line) for line in expected]
+
+
+# group type, number of incarnations, of generations
+TYPES = """
+audit-regex          consumer  1   8
+billing-consumer     consumer  1  13
+clicks-streams       streams   1   7
+inventory-static     consumer  1   9
+jobs-share           share     1   8
+ledger-rolled-back   classic   1   7
+ledger-rolled-back   consumer  1   5
+legacy-eager         classic   1   7
+legacy-eager         consumer  1   2
+search-migrated      classic   2   3
+search-migrated      consumer  1   7
+shipping-librdkafka  consumer  1  18
+"""
+
+
+def test_groups_of_every_type_have_generations(lake):
+    rows = lake.rows("""
+        SELECT group_id, group_type, COUNT(DISTINCT incarnation), COUNT(*) FROM generations
+        WHERE cluster_id = 'mixed-4.4.0' GROUP BY ALL ORDER BY ALL""")
+
+    expected = [line.split() for line in TYPES.splitlines() if line]
+    assert [tuple(map(str, row)) for row in rows] == [tuple(line) for line in expected]
+
+
+def test_an_upgrade_and_a_downgrade_are_one_line_of_time(lake):
+    rows = lake.rows("""
+        SELECT generation, group_type, cause FROM generations
+        WHERE cluster_id = 'mixed-4.4.0' AND group_id = 'ledger-rolled-back' ORDER BY ALL""")
+    conversions = lake.rows("""
+        SELECT epoch FROM group_epochs WHERE cause = 'CONVERSION'
+            AND cluster_id = 'mixed-4.4.0' AND group_id = 'ledger-rolled-back' ORDER BY ALL""")
+
+    assert rows == [
+        (1, "classic", "MEMBER_NEW"),
+        (2, "classic", "MEMBER_NEW"),
+        (3, "classic", "LEAVE"),
+        (4, "consumer", "MEMBER_NEW"),
+        (5, "consumer", "LEAVE"),
+        (6, "consumer", "MEMBER_NEW"),
+        (7, "consumer", "LEAVE"),
+        (8, "consumer", "MEMBER_NEW"),
+        (9, "classic", "CONVERT"),
+        (10, "classic", "HEARTBEAT_EXPIRY"),
+        (11, "classic", "MEMBER_NEW"),
+        (12, "classic", "LEAVE"),
+    ]
+    assert conversions == [(3,), (8,)]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "topics"),
+    [
+        (
+            "mixed-4.4.0",
+            ["clicks", "clicks-streams-by-digit-repartition", "jobs", "orders", "payments",
+             "web-ap", "web-eu", "web-us"],
+        ),
+        # The ids of web-eu and web-us: nothing tells which is which.
+        (
+            "mixed-4.1.2",
+            ["CYXuiL8MRDaEjf3ze6i2-A", "aRjSXR9lSsmWH77LRkY4ng", "orders", "payments", "web-ap"],
+        ),
+    ],
+)  # fmt: skip
+def test_topic_ids_have_their_names(lake, cluster, topics):
+    rows = lake.rows(f"""
+        SELECT DISTINCT topic FROM assignments
+        WHERE cluster_id = '{cluster}' AND assignor = 'actual' AND role = 'active'
+        ORDER BY topic""")
+
+    assert [topic for (topic,) in rows] == topics
+
+
+def test_targets_and_what_members_had(lake):
+    rows = lake.rows("""
+        SELECT generation, assignor, is_target, process, COUNT(*) FROM assignments
+        WHERE cluster_id = 'mixed-4.4.0' AND group_id = 'audit-regex' AND generation <= 3
+        GROUP BY ALL ORDER BY ALL""")
+
+    assert rows == [
+        (2, "actual", False, "audit-1@127.0.0.1", 8),
+        (2, "uniform", True, "audit-1@127.0.0.1", 8),
+        (3, "actual", False, "audit-1@127.0.0.1", 4),
+        (3, "actual", False, "audit-2@127.0.0.1", 4),
+        (3, "uniform", True, "audit-1@127.0.0.1", 4),
+        (3, "uniform", True, "audit-2@127.0.0.1", 4),
+    ]
+
+
+def test_tasks_of_a_streams_group(lake):
+    rows = lake.rows("""
+        SELECT process, subtopology, role, topic, LIST(partition ORDER BY partition)
+        FROM assignments WHERE cluster_id = 'mixed-4.4.0' AND group_id = 'clicks-streams'
+            AND generation = 5 AND assignor = 'actual' GROUP BY ALL ORDER BY ALL""")
+
+    internal = "clicks-streams-by-digit-repartition"
+    assert rows == [
+        ("clicks-1@127.0.0.1", "0", "active", "clicks", [1, 3]),
+        ("clicks-1@127.0.0.1", "1", "active", internal, [1, 3]),
+        ("clicks-2@127.0.0.1", "0", "active", "clicks", [0, 2]),
+        ("clicks-2@127.0.0.1", "1", "active", internal, [0, 2]),
+        ("clicks-3@127.0.0.1", "0", "active", "clicks", [4, 5]),
+        ("clicks-3@127.0.0.1", "1", "active", internal, [4, 5]),
+    ]
+
+
+def test_steps_of_a_member_that_gives_up_half_of_its_partitions(lake):
+    rows = lake.rows("""
+        SELECT generation, epoch, previous_epoch, state,
+            LIST_SUM([LEN(a.partitions) FOR a IN assigned]),
+            LIST_SUM([LEN(p.partitions) FOR p IN pending_revocation])
+        FROM member_epochs WHERE cluster_id = 'mixed-4.4.0' AND group_id = 'audit-regex'
+            AND process = 'audit-1@127.0.0.1' ORDER BY time, log_offset LIMIT 4""")
+
+    assert rows == [
+        (None, 1, 0, "STABLE", None, None),
+        (2, 2, 1, "STABLE", 8, None),
+        (3, 2, 2, "UNREVOKED", 4, 4),
+        (3, 3, 2, "STABLE", 4, None),
+    ]
+
+
+def test_causes_of_the_epochs_of_a_group_with_a_regular_expression(lake):
+    rows = lake.rows("""
+        SELECT epoch, generation, cause, process FROM group_epochs
+        WHERE cluster_id = 'mixed-4.4.0' AND group_id = 'audit-regex' ORDER BY epoch""")
+
+    assert rows == [
+        (2, 2, "MEMBER_NEW", "audit-1@127.0.0.1"),
+        (3, 3, "MEMBER_NEW", "audit-2@127.0.0.1"),
+        (4, 4, "REGEX", None),  # topic web-ap created
+        (5, 5, "LEAVE", "audit-1@127.0.0.1"),
+        (6, 6, "MEMBER_NEW", "audit-1@127.0.0.1"),
+        (7, 7, "TOPIC_CHANGE", None),  # topic web-us deleted
+        (8, 8, "REGEX", None),
+        (9, 10, "LEAVE", "audit-1@127.0.0.1"),
+        (10, 10, "LEAVE", "audit-2@127.0.0.1"),
+    ]

@@ -33,6 +33,7 @@ REQUIRED = {
         "group_type": "consumer",
         "tombstone": False,
     },
+    "member_epochs": {"topic_partition": "__consumer_offsets-0"},
     "group_epochs": {"topic_partition": "__consumer_offsets-0"},
     "generation_members": {"is_leader": False, "change": "retained", "gone": False},
     "generations": {"outcome": "stable", "evidence": "both"},

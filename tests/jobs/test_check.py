@@ -117,6 +117,9 @@ SOUND = {
         for (position, *_), line in zip(LINES, TIMED, strict=True)
     ],
     "group_days": [{"group_id": "g"}, {"group_id": "n"}],
+    "member_epochs": [{"group_id": "n", "member_id": "m", "process": "m", "epoch": 2, "time": T,
+                       "state": "STABLE", "log_offset": 4}],
+    "topic_ids": [{"topic_id": "i", "topic": "t", "evidence": "commits"}],
     "group_epochs": [{"group_id": "n", "epoch": 2, "time": T + 3000, "cause": "TOPIC_CHANGE",
                       "log_offset": 3, "evidence": "records"}],
     "timeline": [
@@ -393,8 +396,8 @@ BROKEN = {
         without("assignments"),
         [("assignments agrees with timeline and group_metadata and generation_members and "
           "generations", "c", "g 1/1 m t 0", "m", "no row"),
-         ("assignor_quality agrees with assignments and generation_members", "c", "g 1/1 actual",
-          "no row", "1, 1")],
+         ("assignor_quality agrees with assignments and generation_members and generations", "c",
+          "g 1/1 actual", "no row", "1, 1")],
     ),
     "a wrong count of members": (
         changed("churn", 0, members_joined=2),

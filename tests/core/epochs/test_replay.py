@@ -139,6 +139,13 @@ CAUSES = {
     "a regular expression resolved before": (
         [record(90, Kind.REGEX), bump(100, 3)], [], ("REGEX", None),
     ),
+    "a new member whose regular expression had to be resolved": (
+        [joins(90, B, topics=(), regex="^t"), record(100, Kind.REGEX), bump(100, 3)], [],
+        ("MEMBER_NEW", B),
+    ),
+    "a static member that was away before is no cause": (
+        [current(90, A, -2, STABLE), bump(100, 3, metadata_hash=2)], [], ("TOPIC_CHANGE", None),
+    ),
     "topics created, grown or deleted": (
         [bump(100, 3, metadata_hash=2)], [], ("TOPIC_CHANGE", None),
     ),

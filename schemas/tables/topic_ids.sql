@@ -1,0 +1,7 @@
+-- topic_ids: one row per topic id whose topic's name is in the evidence; records of consumer and share groups have ids only.
+-- Key: (cluster_id, topic_id)
+-- Written by: jobs.topic_ids
+cluster_id STRING NOT NULL COMMENT 'cluster',
+topic_id   STRING NOT NULL COMMENT 'topic id, as Kafka prints it',
+topic      STRING NOT NULL COMMENT 'name of the topic',
+evidence   STRING NOT NULL COMMENT 'commits, records (a record has both), or subscriptions (the only subscribed topic that the id can be)'

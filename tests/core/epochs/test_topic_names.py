@@ -1,0 +1,45 @@
+"""Names of topic ids that no record names."""
+
+import pytest
+
+from coordinator_core.epochs import GroupRecord, Kind
+from coordinator_core.epochs.topic_names import names_by_subscription, observations
+
+
+def member(topics, member_id="m"):
+    return GroupRecord(0, 0, Kind.MEMBER, "consumer", False, member_id, topics=tuple(topics))
+
+
+def target(ids, member_id="m"):
+    assigned = frozenset(("active", None, topic_id, 0) for topic_id in ids)
+    return [
+        GroupRecord(0, 0, Kind.TARGET_MEMBER, "consumer", False, member_id, assigned=assigned),
+        GroupRecord(0, 0, Kind.TARGET, "consumer", False, epoch=1),
+    ]
+
+
+# rule -> records of a group, names that records have, further names
+CASES = {
+    "one subscribed topic": ([member("t"), *target("1")], {}, {"1": "t"}),
+    "the last of several topics": (
+        [member("tu"), *target("12")], {"1": "t"}, {"2": "u"},
+    ),
+    "two topics without a name": ([member("tu"), *target("12")], {}, {}),
+    "a topic more than before": (
+        [member("tu"), *target("12"), member("tuv"), *target("123")], {}, {"3": "v"},
+    ),
+    "a topic of the one and of the other subscription": (
+        [member("tu"), *target("12"), member("uv"), *target("23")], {},
+        {"1": "t", "2": "u", "3": "v"},
+    ),
+    "a subscription that the target was not computed for": (
+        [member("t"), *target("1"), member("u")], {}, {"1": "t"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_names_by_subscription(rule):
+    records, named, expected = CASES[rule]
+
+    assert names_by_subscription(observations(records), named) == expected
