@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import tempfile
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +14,8 @@ import typer
 
 from coordinator_core.coordinator.era import Era
 from coordinator_core.coordinator.eras import ERAS
+from jobs.segments.batch import Batch
+from jobs.segments.reader import read_segment
 from tools.broker_requests.client import client
 from tools.broker_requests.player import BrokerPlayer
 from tools.kafka_broker import Broker
@@ -72,6 +75,8 @@ def play(scenario: Mapping[str, Json], era: Era, kafka: str) -> dict[str, Json]:
         with broker, client(jars, broker.bootstrap) as asked:
             player = BrokerPlayer(scenario, era, asked, restart)
             lines = player.play()
+            broker.stop()
+            records = list(_records(broker.data / "__consumer_offsets-0", player.ended_ms))
     answers = [{**line, "sent_at_ms": player.sent_at_ms[line["to"]]} for line in lines]
     return {
         "name": scenario["name"],
@@ -79,7 +84,22 @@ def play(scenario: Mapping[str, Json], era: Era, kafka: str) -> dict[str, Json]:
         "topic_ids": player.topic_ids,
         "member_ids": list(_made_ids(scenario, answers)),
         "answers": answers,
+        "records": records,
     }
+
+
+def _records(folder: Path, until_ms: int) -> Iterator[tuple[str, str | None]]:
+    """Key and value in base64 of the records written until then, in the order of the log."""
+    for file in sorted(folder.glob("*.log")):
+        for batch in read_segment(file.read_bytes(), partition=0, file=file.name):
+            assert isinstance(batch, Batch), f"{file}: {batch}"
+            for key, value, at_ms in zip(batch.keys, batch.values, batch.timestamps, strict=True):
+                if key is not None and at_ms <= until_ms:
+                    yield _text(key), None if value is None else _text(value)
+
+
+def _text(data: bytes) -> str:
+    return b64encode(data).decode()
 
 
 def _made_ids(scenario: Mapping[str, Json], answers: list[dict[str, Json]]) -> Iterator[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from binascii import a2b_base64
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.records import decode
 from coordinator_core.scenarios.all_types import play_scenario
 from coordinator_core.scenarios.scenario import given_ids
 
@@ -20,12 +22,23 @@ VERSIONS = ("4.4.0", "4.1.2")
 _NEVER_EMPTY = frozenset({"member", "protocol_name"})
 # Topics to create are the coordinator's message to the broker, not part of the answer.
 _NOT_COMPARED = frozenset({"at_ms", "sent_at_ms", "creatable_topics"})
+_CLOCK = frozenset(
+    {
+        "assignment_timestamp",
+        "commit_timestamp",
+        "current_state_timestamp",
+        "expire_timestamp",
+        "timestamp",
+        "version",
+    }
+)
 
 
 class Difference(NamedTuple):
-    """``broker``, ``engine``: the answers to the step; None without one."""
+    """``where``: a step or the key of records.  ``broker``, ``engine``: the answer to the step, or
+    the values written to the key; None without one."""
 
-    step_id: str
+    where: str
     broker: Json
     engine: Json
 
@@ -38,17 +51,38 @@ def answers_of(version: str) -> dict[str, dict[str, Json]]:
 
 
 def differences(scenario: Mapping[str, Json], played: Mapping[str, Json]) -> Iterator[Difference]:
-    """Play the scenario with the broker's ids of topics and members, and compare each answer."""
+    """Play the scenario with the broker's ids of topics and members; compare answers, records.
+
+    Answers are compared by step, records by key: the values of each key in their order.  The order
+    of the keys within a write comes from Java's hash tables and the time of a write from the clock.
+    """
     era = ERAS[played["kafka"].rpartition(".")[0]]
     trace = play_scenario(
         _with_topic_ids(scenario, played["topic_ids"]), era, given_ids(played["member_ids"]), ""
     )
+    written = [(line["key"], line["value"]) for line in trace if line["event"] == "record"]
+    ours_by_key, theirs_by_key = _by_key(written), _by_key(played.get("records", written))
+    for key in sorted(ours_by_key.keys() | theirs_by_key.keys()):
+        if ours_by_key.get(key) != theirs_by_key.get(key):
+            yield Difference(key, theirs_by_key.get(key), ours_by_key.get(key))
     engine = _answers(trace)
     broker = _answers(played["answers"])
     for step in scenario["steps"]:
         ours, theirs = engine.get(step["id"]), broker.get(step["id"])
         if ours != theirs:
             yield Difference(step["id"], theirs, ours)
+
+
+def _by_key(records: Iterable[tuple[str, str | None]]) -> dict[str, list[Json]]:
+    """Values by key, without times and without the version of the cluster's metadata."""
+    values: dict[str, list[Json]] = {}
+    for key, value in records:
+        record = decode(a2b_base64(key), None if value is None else a2b_base64(value))
+        fields = None
+        if record.value is not None:
+            fields = {name: each for name, each in record.value.items() if name not in _CLOCK}
+        values.setdefault(f"{record.name} {record.key}", []).append(fields)
+    return values
 
 
 def _answers(lines: list[dict[str, Json]]) -> dict[str, Json]:

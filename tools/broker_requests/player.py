@@ -21,7 +21,9 @@ Step = Mapping[str, Json]
 
 GROUP_RESOURCE, SET = 32, 0
 GROUP_KEY, SHARE_KEY = 0, 2
-PROMPT_ANSWER_S = 0.5  # a later answer is taken whenever it comes
+WAITING = frozenset({"join", "sync"})  # may be answered after later steps
+PROMPT_ANSWER_S = 0.5  # after that the next step is due, and the answer is taken when it comes
+LATE_MS = 100  # between a step's time and its answer, on a busy machine
 LIMIT_S = 30
 NOT_YET = frozenset(
     {
@@ -48,6 +50,7 @@ class BrokerPlayer:
         self._start_ms = 0.0  # wall clock at the scenario's time 0
         self.topic_ids: dict[str, dict[str, str]] = {}  # step -> name -> UUID
         self.sent_at_ms: dict[str, int] = {}
+        self.ended_ms = 0  # wall clock after the last step
 
     def play(self) -> list[dict[str, Json]]:
         """The lines of the answers, in their order; raises RuntimeError if a request failed."""
@@ -56,6 +59,7 @@ class BrokerPlayer:
         for step in self._steps:
             self._wait_until(step["at_ms"])
             self._take(step)
+        self.ended_ms = round(_now_ms())
         self._wait_until(self._scenario_ms() + 500)
         return self._values.trace
 
@@ -110,9 +114,18 @@ class BrokerPlayer:
         self._open.add(step_id)
         client_id = getattr(request, "client_id", "") or "oracle"
         self._client.send(step_id, connection, sent, client_id)
-        limit = time.monotonic() + PROMPT_ANSWER_S
+        may_wait = step["op"] in WAITING
+        limit = time.monotonic() + (PROMPT_ANSWER_S if may_wait else LIMIT_S)
         while step_id in self._open and time.monotonic() < limit:
             self._receive(limit - time.monotonic())
+        if not may_wait:
+            self._stand_still(step["at_ms"])
+
+    def _stand_still(self, at_ms: int) -> None:
+        """Take a late answer for a prompt one: the next steps keep their distance to this one."""
+        late_ms = self._scenario_ms() - at_ms
+        if late_ms > LATE_MS:
+            self._start_ms += late_ms - LATE_MS
 
     def _receive(self, limit_s: float) -> None:
         answer = self._client.answer(limit_s)
