@@ -9,8 +9,10 @@ coordinator_core.episodes infers them, one group at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -43,7 +45,12 @@ READS = (
     "timeline",
 )
 
+# Groups are inferred in this many calls: for each one the embedded engine reserves memory for whole
+# batches of rows, so that a call per group fails from some hundred groups on.
+BUCKETS = 64
+
 Row = dict[str, Any]
+_group = itemgetter(*GROUP_KEY)
 
 
 def episodes(
@@ -64,8 +71,9 @@ def episodes(
         _named(_loads(timeline), "load"),
         _named(_gaps(ownership_gaps), "gap"),
     )
-    grouped = rows.groupBy(*GROUP_KEY)
-    return grouped.applyInArrow(_of_group(to_arrow_schema(schema, timezone="UTC")), schema)
+    bucket = F.pmod(F.xxhash64(*GROUP_KEY), F.lit(BUCKETS)).alias("bucket")
+    grouped = rows.select("*", bucket).groupBy("bucket")
+    return grouped.applyInArrow(_of_groups(to_arrow_schema(schema, timezone="UTC")), schema)
 
 
 def _named(rows: DataFrame, name: str) -> DataFrame:
@@ -224,20 +232,26 @@ def _ms(time: Column, name: str) -> Column:
     return F.unix_millis(time).alias(name)
 
 
-def _of_group(schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
-    """Infers one group; ``schema`` comes from the driver, as workers have no SparkSession."""
+def _of_groups(schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
+    """Infers some groups; ``schema`` comes from the driver, as workers have no SparkSession."""
 
-    def inferred(rows: pa.Table) -> pa.Table:
-        (keys,) = rows.select(GROUP_KEY).slice(0, 1).to_pylist()
-        return pa.Table.from_pylist([keys | row for row in rows_of_group(rows)], schema)
+    def inferred(table: pa.Table) -> pa.Table:
+        rows = sorted(table.to_pylist(), key=_group)
+        of_groups = groupby(rows, key=_group)
+        results = [
+            dict(zip(GROUP_KEY, group, strict=True)) | row
+            for group, of_group in of_groups
+            for row in _rows_of_group(of_group)
+        ]
+        return pa.Table.from_pylist(results, schema)
 
     return inferred
 
 
-def rows_of_group(rows: pa.Table) -> Iterator[Row]:
+def _rows_of_group(rows: Iterable[Row]) -> Iterator[Row]:
     """Rows of episodes without cluster and group."""
     of: dict[str, list[Row]] = {"rebalance": [], "cause": [], "load": [], "gap": []}
-    for row in rows.to_pylist():
+    for row in rows:
         of[row["row"]].append(row)
     rebalances = sorted(of["rebalance"], key=_generation)
     causes = sorted(of["cause"], key=lambda row: (*_generation(row), row["cause_seq"]))

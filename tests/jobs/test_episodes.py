@@ -199,6 +199,28 @@ def test_settings_that_change_within_an_activity_make_a_configuration_change(inf
     )
 
 
+def test_groups_that_are_inferred_in_one_call_have_their_own_episodes(frame, by_group, monkeypatch):
+    monkeypatch.setattr("jobs.episodes.BUCKETS", 1)
+    tables = {
+        "generations": [generation(2, 0)],
+        "rebalance_causes": [cause(2, 0, "LEAVE", "stop", "a-1")],
+        "ownership_gaps": [gap(2, 0, 1000)],
+    }
+    groups = ("g", "h", "i")
+    rows = {
+        name: [row | {"group_id": group} for group in groups for row in tables.get(name, [])]
+        for name in READS
+    }
+
+    inferred = episodes(**{name: frame(name, each) for name, each in rows.items()})
+
+    columns = ["kind", "generations", "unowned_partition_ms"]
+    shown = by_group(inferred, ["episode"], columns)
+    assert {group: list(map(tuple, shown[group])) for group in groups} == dict.fromkeys(
+        groups, [("scale_in", [2], 1000)]
+    )
+
+
 def event(name, at_ms, **more):
     return {"event": name, "event_time": T + at_ms, "seq": at_ms, **more}
 
