@@ -37,6 +37,7 @@ from coordinator_core.simulation.spec import Fleet, GroupSpec, Script
 from coordinator_core.simulation.tracing import TraceRecorder
 
 _MAX_PROCESSES = 1_000_000  # per group: process numbers of a group start at a multiple of this
+_EXPIRIES = frozenset({"HEARTBEAT_EXPIRED", "PENDING_EXPIRED", "EXPIRED_UNKNOWN"})
 _OFFSET_COMMIT = b"\x00\x01"
 _GROUP_RECORD = b"\x00\x02"
 
@@ -313,8 +314,9 @@ class SimulatedCluster:
         self.outputs.append(line)
 
     def happened(self, broker: SimulatedBroker, event: Event, now_ms: int) -> None:
-        group = broker.group(event.group_id)
-        self.groups[event.group_id].truth.happened(event, group, now_ms)
+        simulated = self.groups[event.group_id]
+        simulated.has_expired = simulated.has_expired or event.kind in _EXPIRIES
+        simulated.truth.happened(event, broker.group(event.group_id), now_ms)
         if self.tracing is not None:
             self.tracing.happened(event)
 

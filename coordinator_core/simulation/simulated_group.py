@@ -16,6 +16,7 @@ class SimulatedGroup:
     """``done``: number of ``actions`` carried out.  ``open``: messages in transit plus appends not
     acknowledged.  ``ids``: number of member ids assigned.  ``later_ms``: times at which the
     processes have something scheduled.  ``idle_not_before_ms``: when to look for idle time next.
+    ``has_expired``: whether a session, or the wait for a pending member's join, has expired.
     """
 
     spec: GroupSpec
@@ -29,6 +30,7 @@ class SimulatedGroup:
     owned: OwnershipTimes = field(default_factory=OwnershipTimes)
     later_ms: list[int] = field(default_factory=list)
     idle_not_before_ms: int = 0
+    has_expired: bool = False
 
     @property
     def next_action_ms(self) -> int | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from coordinator_core.client import LIBRARIES
 from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.lives import ConsumerProcess, ProcessLife, TimeEstimate
-from coordinator_core.simulation import TruthLine, simulate
+from coordinator_core.simulation import SimulatedCluster, TruthLine
 from coordinator_core.simulation.plans import Action, ActionKind, ProcessSpec
 from coordinator_core.simulation.random_draws import between, fraction, key_of
 from coordinator_core.simulation.spec import ClusterSpec, Fleet, GroupSpec, Network, Script, Topic
@@ -39,35 +39,106 @@ def predict(baseline: Baseline, change: SettingsChange, *, seeds: int = SEEDS) -
     """Simulate once per seed.  The first uses the most likely time of each start and end; the
     others draw a time from its interval.
     """
-    return Prediction(change, [_simulated(baseline, change, seed) for seed in range(1, seeds + 1)])
+    (prediction,) = predict_each(baseline, [change], seeds=seeds)
+    return prediction
 
 
 def predict_each(
     baseline: Baseline, changes: Iterable[SettingsChange], *, seeds: int = SEEDS
 ) -> list[Prediction]:
-    """``predict`` each; changes that result in the same settings are simulated once."""
-    by_settings: dict[object, Prediction] = {}
-    predictions = []
-    for change in changes:
-        groups = _groups(baseline, change)
-        ids = tuple(_instance_id(process, name, change) for name, process in _named(baseline))
-        settings = _config(baseline, change), ids, *groups.values()
-        if settings not in by_settings:
-            by_settings[settings] = predict(baseline, change, seeds=seeds)
-        predictions.append(by_settings[settings]._replace(change=change))
-    return predictions
+    """``predict`` each.  Changes with the same result are simulated once: those that result in the
+    same settings, and longer sessions than those of which none expired.
+    """
+    tried = [(change, _settings(baseline, change)) for change in changes]
+    simulated: dict[object, list[_Simulated]] = {}
+    outcomes: dict[_Settings, list[Figures]] = {}
+    for change, settings in sorted(tried, key=lambda each: each[1].sessions_ms):
+        of_others = simulated.setdefault(settings.others, [])
+        same = next((each for each in of_others if each.covers(settings.sessions_ms)), None)
+        if same is None:
+            same = _simulated(baseline, change, settings, seeds)
+            of_others.append(same)
+        outcomes[settings] = same.outcomes
+    return [Prediction(change, outcomes[settings]) for change, settings in tried]
 
 
-def _simulated(baseline: Baseline, change: SettingsChange, seed: int) -> Figures:
-    start_ms = baseline.from_ms - _lead_ms(baseline)
-    fleet = fleet_of(baseline, change, start_ms, seed)
+class _Settings(NamedTuple):
+    """All that a simulation depends on.  ``sessions_ms``: session.timeout.ms by process."""
+
+    sessions_ms: tuple[int, ...]
+    others: tuple[object, ...]
+
+
+class _Simulated(NamedTuple):
+    """``outcomes``: one per seed; ``depends``: whether longer sessions may change them."""
+
+    sessions_ms: tuple[int, ...]
+    outcomes: list[Figures]
+    depends: bool
+
+    def covers(self, sessions_ms: tuple[int, ...]) -> bool:
+        """Whether sessions of these lengths, with equal other settings, have the same outcomes."""
+        if self.sessions_ms == sessions_ms:
+            return True
+        pairs = zip(self.sessions_ms, sessions_ms, strict=True)
+        return not self.depends and all(own_ms <= other_ms for own_ms, other_ms in pairs)
+
+
+def _settings(baseline: Baseline, change: SettingsChange) -> _Settings:
+    era, config = _config(baseline, change)
+    ids = tuple(_instance_id(process, name, change) for name, process in _named(baseline))
+    groups = _groups(baseline, change).values()
+    return _Settings(
+        tuple([group.session_timeout_ms or 0 for group in groups]),
+        (era, config, ids, *(_without_session(group, config) for group in groups)),
+    )
+
+
+def _without_session(group: GroupSpec, config: CoordinatorConfig) -> GroupSpec:
+    """The settings other than the session's length; with it, where it has further effects: before
+    KIP-62 it was the rebalance timeout, too, and brokers refuse sessions outside of their limits.
+    """
+    session_ms = group.session_timeout_ms or 0
+    accepted = (
+        config.group_min_session_timeout_ms <= session_ms <= config.group_max_session_timeout_ms
+    )
+    if not accepted or not LIBRARIES[group.client].has_heartbeat_thread:
+        return group
+    return replace(group, session_timeout_ms=None)
+
+
+def _simulated(
+    baseline: Baseline, change: SettingsChange, settings: _Settings, seeds: int
+) -> _Simulated:
+    outcomes, depends = [], False
+    for seed in range(1, seeds + 1):
+        start_ms = baseline.from_ms - _lead_ms(baseline)
+        fleet = fleet_of(baseline, change, start_ms, seed)
+        cluster = SimulatedCluster(
+            fleet, start_ms, seed, traces=False, log_lines=False, commits=False
+        )
+        outcomes.append(_figures(baseline, cluster))
+        depends = depends or _depends_on_sessions(cluster)
+    return _Simulated(settings.sessions_ms, outcomes, depends)
+
+
+def _figures(baseline: Baseline, cluster: SimulatedCluster) -> Figures:
+    """Of the simulation, which this runs."""
     counter = _FigureCounter(baseline)
-    for output in simulate(
-        fleet, start_ms, seed=seed, traces=False, log_lines=False, commits=False
-    ):
+    for output in cluster.run():
         if type(output) is TruthLine:
             counter.take(output.truth)
     return counter.figures()
+
+
+def _depends_on_sessions(cluster: SimulatedCluster) -> bool:
+    """Whether a session expired, at the coordinator or at a client.  A client that was not frozen
+    gets its responses in time, unless the coordinator's session of a member expires first.
+    """
+    return any(
+        group.has_expired or any(action.kind is ActionKind.FREEZE for action in group.actions)
+        for group in cluster.groups.values()
+    )
 
 
 def _lead_ms(baseline: Baseline) -> int:

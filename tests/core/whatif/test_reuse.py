@@ -1,0 +1,77 @@
+"""A sweep simulates what does not change between settings once, with the same predictions."""
+
+import pytest
+
+from coordinator_core.incident import incarnations
+from coordinator_core.whatif import SettingsChange, baseline_of, predict, predict_each
+from tests.core.incident.incident_rows import of_fleet
+
+KILL = {"kind": "kill", "at": "1m", "pick": 1, "down": "25s"}
+FREEZE = {"kind": "freeze", "at": "1m", "pick": 1, "length": "25s"}
+DEPLOY = {"kind": "deploy", "at": "1m", "gap": "10s", "down": "4s"}
+LONGER = ["session_timeout_ms=20000", "session_timeout_ms=40000"]
+STATIC = [f"membership=static {change}" for change in ("", *LONGER)]
+
+
+def baseline(plan, era, client, session):
+    rows = of_fleet(
+        {
+            "name": "reused",
+            "length": "4m",
+            "cluster": {"era": era},
+            "topics": [{"name": "orders", "partitions": 6}],
+            "groups": [
+                {
+                    "name": "billing",
+                    "topics": ["orders"],
+                    "processes": 3,
+                    "client": client,
+                    "assignors": ["range"],
+                    "session_timeout": session,
+                    "plans": [plan],
+                }
+            ],
+        }
+    )
+    return baseline_of(
+        incarnations("billing", rows.events["billing"], rows.records["billing"]), era=era
+    )
+
+
+@pytest.mark.parametrize(
+    ("plan", "era", "client", "texts", "simulations"),
+    [
+        (DEPLOY, "4.1", "java-4.1", ["", *LONGER, *STATIC], 2),
+        (DEPLOY, "2.5", "librdkafka-2", ["", *LONGER, *STATIC], 2),
+        (DEPLOY, "0.9", "java-0.9", ["", *LONGER], 3),
+        (KILL, "4.1", "java-4.1", ["", *LONGER], 3),
+        (KILL, "4.1", "java-4.1", [*STATIC, "membership=static session_timeout_ms=60000"], 3),
+        (FREEZE, "4.1", "java-4.1", ["", *LONGER], 3),
+    ],
+    ids=[
+        "no session expires: its length does not matter",
+        "librdkafka likewise",
+        "before KIP-62 the session is the rebalance timeout, too",
+        "the session of a killed member expires",
+        "a static member is back before the longer sessions expire",
+        "the session of a frozen member expires at the coordinator or at its client",
+    ],
+)
+def test_longer_sessions_than_those_of_which_none_expired(plan, era, client, texts, simulations):
+    of_group = baseline(plan, era, client, "10s")
+    changes = [SettingsChange.of(text.split()) for text in texts]
+
+    together = predict_each(of_group, changes, seeds=2)
+
+    assert together == [predict(of_group, change, seeds=2) for change in changes]
+    assert len({id(each.outcomes) for each in together}) == simulations
+
+
+def test_the_shortest_sessions_are_simulated_whatever_the_order():
+    of_group = baseline(DEPLOY, "4.1", "java-4.1", "30s")
+    changes = [SettingsChange(), SettingsChange(session_timeout_ms=6000)]
+
+    unchanged, shorter = predict_each(of_group, changes, seeds=1)
+
+    assert unchanged.outcomes is shorter.outcomes
+    assert shorter == predict(of_group, changes[1], seeds=1)
