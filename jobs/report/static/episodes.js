@@ -63,7 +63,8 @@ function kindItem(row) {
 function kindFigures(row) {
   const where = totals.groups > 1 ? ` in ${many(row.groups, "group")}` : "";
   return [
-    `${many(row.episodes, "episode")}${where}, ${many(row.processes, "process", "processes")}`,
+    `${many(row.episodes, "episode")}${where}`,
+    row.processes ? many(row.processes, "process", "processes") : "",
     row.rebalances ? many(row.rebalances, "rebalance") : "",
     row.not_stable_ms ? `${duration(row.not_stable_ms)} not stable` : "",
     row.unowned_partition_ms ? partitionSeconds(row.unowned_partition_ms) : "no partition downtime",
