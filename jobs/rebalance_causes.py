@@ -1,6 +1,7 @@
 """The causes of each rebalance, its trigger and the others, and what the processes did.
 
 reads   timeline, generations, generation_members, assignments, committed_offsets, churn
+        group_epochs, member_epochs   of consumer, share and streams groups
 writes  rebalance_causes   one row per cause
 """
 
@@ -9,6 +10,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from coordinator_core.epochs import causes as epoch_causes
+from coordinator_core.epochs.members import AWAY
 from coordinator_core.lives.processes import COMMIT_SLACK_MS, RESTART_MS
 from jobs.assignments import ACTUAL
 from jobs.engine.keeping import computed
@@ -23,7 +26,7 @@ from jobs.lake.keys import (
 )
 from jobs.lake.scope import RunScope
 from jobs.rebalance_latency import REJOINS
-from jobs.timeline import IS_REMOVAL
+from jobs.timeline import IS_EXPIRY, IS_LEAVE, IS_REMOVAL
 
 READS = (
     "timeline",
@@ -32,6 +35,8 @@ READS = (
     "assignments",
     "committed_offsets",
     "churn",
+    "group_epochs",
+    "member_epochs",
 )
 
 # Triggers that are not departures: a member named here that also leaves before the join completes
@@ -44,6 +49,16 @@ SETTINGS = {
     "max.poll.interval.ms": "rebalance_timeout_ms",
     "topics": "subscribed_topics",
 }
+# Causes of a group epoch that are neither a logged departure nor an arrival.
+EPOCH_CAUSES = (
+    epoch_causes.SUBSCRIPTION_CHANGE,
+    epoch_causes.ASSIGNOR_CHANGE,
+    epoch_causes.REGEX,
+    epoch_causes.TOPIC_CHANGE,
+    epoch_causes.CONVERSION,
+    epoch_causes.MEMBER_GONE,
+)
+STATIC_LEAVE, STATIC_RETURN = epoch_causes.STATIC_LEAVE, epoch_causes.STATIC_RETURN
 # A process that comes back more than this many days after it left counts as new.
 REMEMBERED_DAYS = 7
 # A replaced process that still runs is fenced at its next heartbeat, within this time.
@@ -60,11 +75,18 @@ def rebalance_causes(
     assignments: DataFrame,
     committed_offsets: DataFrame,
     churn: DataFrame,
+    group_epochs: DataFrame | None = None,
+    member_epochs: DataFrame | None = None,
     gone_processes: DataFrame | None = None,
 ) -> DataFrame:
-    """``gone_processes``: processes that left not long before these tables begin."""
+    """``gone_processes``: processes that left not long before these tables begin; ``group_epochs``
+    and ``member_epochs``: None without groups of the new types.
+    """
     members = _departures(timeline).unionByName(_arrivals(timeline, generation_members))
-    causes = members.unionByName(_other_triggers(generations, members))
+    is_classic = F.coalesce(F.col("group_type") == "classic", F.lit(True))
+    causes = members.unionByName(_other_triggers(generations.where(is_classic), members))
+    if group_epochs is not None and member_epochs is not None:
+        causes = causes.unionByName(_epoch_causes(group_epochs)).unionByName(_away(member_epochs))
     seen = _seen_before(generations, generation_members, gone_processes)
     # A small result that all branches below use: the checkpoint truncates its plan.
     with_process = _with_process(causes, generation_members)
@@ -127,15 +149,17 @@ def _seen_before(
 
 
 def _departures(timeline: DataFrame) -> DataFrame:
-    single = timeline.where(
-        "event = 'HEARTBEAT_EXPIRED' OR (event = 'LEFT' AND NOT step <=> 'pending')"
-    ).withColumn("departed_id", F.col("member_id"))
+    single = timeline.where(f"({IS_LEAVE}) OR event IN ('HEARTBEAT_EXPIRED', 'FENCED')").withColumn(
+        "departed_id", F.col("member_id")
+    )
     listed = timeline.where(IS_REMOVAL).withColumn("departed_id", F.explode("members"))
     poll_timeout = F.col("client_cause") == "POLL_TIMEOUT"
     cause = (
         F.when(F.col("event") == "HEARTBEAT_EXPIRED", "HEARTBEAT_EXPIRY")
         .when(F.col("event") == "DROPPED_NOT_REJOINED", "NOT_REJOINED")
         .when(F.col("event") == "REBALANCE_START", "SYNC_TIMEOUT")
+        .when(F.expr(IS_EXPIRY), "SESSION_EXPIRY")
+        .when(F.col("event") == "FENCED", "REBALANCE_TIMEOUT")
         .when(poll_timeout, "LEAVE_POLL_TIMEOUT")
         .otherwise("LEAVE")
     )
@@ -247,6 +271,36 @@ def _other_triggers(generations: DataFrame, members: DataFrame) -> DataFrame:
         F.lit(None).cast("string").alias("replaces"),
         "reason",
         "client_reason",
+        evidence.alias("evidence"),
+        F.lit(None).cast("array<string>").alias("settings"),
+    )
+
+
+def _epoch_causes(group_epochs: DataFrame) -> DataFrame:
+    """Epochs that no arrival and no logged departure explains: topics, settings, conversions."""
+    caused = group_epochs.where(
+        F.col("generation").isNotNull() & F.col("cause").isin(*EPOCH_CAUSES)
+    )
+    return _cause_rows(caused, F.col("cause"), "other", F.col("evidence"))
+
+
+def _away(member_epochs: DataFrame) -> DataFrame:
+    """Static members that closed, and stay in the group until their session expires."""
+    left = member_epochs.where(f"epoch = {AWAY} AND generation IS NOT NULL")
+    return _cause_rows(left, F.lit(STATIC_LEAVE), "departure", F.lit("records"))
+
+
+def _cause_rows(rows: DataFrame, cause: Column, kind: str, evidence: Column) -> DataFrame:
+    text = F.lit(None).cast("string")
+    return rows.select(
+        *GENERATION_KEY,
+        "member_id",
+        F.col("time").alias("event_time"),
+        cause.alias("cause"),
+        F.lit(kind).alias("kind"),
+        text.alias("replaces"),
+        text.alias("reason"),
+        text.alias("client_reason"),
         evidence.alias("evidence"),
         F.lit(None).cast("array<string>").alias("settings"),
     )
@@ -376,12 +430,14 @@ def _with_story(causes: DataFrame, churn: DataFrame) -> DataFrame:
     )
     slow = (F.col("cause") == "LEAVE_POLL_TIMEOUT") | F.coalesce("was_slow", F.lit(False))
     is_static = F.col("instance_id").isNotNull()
+    expired = F.col("cause").isin("HEARTBEAT_EXPIRY", "SESSION_EXPIRY")
     departure = (
         F.when(F.col("cause") == "NOT_REJOINED", "slow_rejoin")
         .when(F.col("cause") == "SYNC_TIMEOUT", "no_sync")
         # A static member does not leave when it is closed: a stop looks like a crash.
-        .when((F.col("cause") == "HEARTBEAT_EXPIRY") & is_static, "stop_or_crash")
-        .when(F.col("cause") == "HEARTBEAT_EXPIRY", "crash")
+        .when(expired & is_static, "stop_or_crash")
+        .when(expired, "crash")
+        .when(F.col("cause") == "REBALANCE_TIMEOUT", "slow_revoke")
         .when(slow, "slow_poll")
         .when(F.coalesce(back_in_ms <= RESTART_MS, F.lit(False)), "restart")
         .otherwise("stop")
@@ -427,6 +483,7 @@ def _with_role(causes: DataFrame, generations: DataFrame) -> DataFrame:
     starts = generations.select(
         *GENERATION_KEY,
         "event_date",
+        (F.col("group_type") != "classic").alias("is_new_type"),
         "culprit_member_id",
         "joined_time",
         F.col("cause").alias("start_cause"),
@@ -440,8 +497,14 @@ def _with_role(causes: DataFrame, generations: DataFrame) -> DataFrame:
     is_named = F.col("member_id").eqNullSafe(F.col("culprit_member_id")) & ~F.coalesce(
         (F.col("kind") == "departure") & F.col("start_cause").isin(NO_DEPARTURE), F.lit(False)
     )
+    is_new = F.coalesce("is_new_type", F.lit(False))
+    # A member may leave and join again before one target.
+    is_named = is_named & (~is_new | (F.col("cause") == F.col("start_cause")))
     after_join = F.coalesce(F.col("event_time") > F.col("joined_time"), F.lit(False))
-    absorbed = (F.col("cause") == "STATIC_REPLACED") & after_join
+    absorbed = ((F.col("cause") == "STATIC_REPLACED") & after_join) | (
+        F.col("cause") == STATIC_LEAVE
+    )
+    returns = is_new & (F.col("cause") == "STATIC_REPLACED")
     is_first = F.col("culprit_member_id").isNull() & (F.row_number().over(in_order) == 1)
     role = (
         F.when(absorbed, "absorbed").when(is_named | is_first, "trigger").otherwise("contributing")
@@ -453,9 +516,9 @@ def _with_role(causes: DataFrame, generations: DataFrame) -> DataFrame:
     return ranked.withColumns(
         {
             "event_date": own_date,
-            "cause": F.when(
-                is_trigger & (F.col("kind") == "arrival"), F.col("start_cause")
-            ).otherwise(F.col("cause")),
+            "cause": F.when(is_trigger & (F.col("kind") == "arrival"), F.col("start_cause"))
+            .when(returns, STATIC_RETURN)
+            .otherwise(F.col("cause")),
             "reason": F.coalesce(F.when(is_trigger, F.col("start_reason")), "reason"),
             "client_reason": F.coalesce(
                 "client_reason", F.when(is_trigger, F.col("start_client_reason"))
@@ -493,6 +556,8 @@ def _numbered(causes: DataFrame) -> DataFrame:
 def run(scope: RunScope) -> None:
     tables = {name: scope.read(name) for name in READS}
     tables["committed_offsets"] = scope.read_recent("committed_offsets")
+    if tables["group_epochs"].isEmpty():
+        del tables["group_epochs"], tables["member_epochs"]
     causes = rebalance_causes(**tables, gone_processes=scope.carried("gone_processes"))
     scope.replace("rebalance_causes", causes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from coordinator_core.episodes.evidence import ABSORBED, CONVERT, Activity, Cause, Rebalance
+from coordinator_core.episodes.evidence import ABSORBED, Activity, Cause, Rebalance
 
 # Rebalances and causes with a longer pause between them do not belong to one episode.
 PAUSE_MS = 15 * 60_000
@@ -41,18 +41,8 @@ def activities(rebalances: Iterable[Rebalance], causes: Iterable[Cause]) -> Iter
 def _is_cut(begun: Sequence[_Event], reached_ms: int, event: _Event) -> bool:
     midnight_ms = event.from_ms // DAY_MS * DAY_MS
     is_next_date = begun[0].from_ms < midnight_ms - BEFORE_MIDNIGHT_MS
-    is_reborn = event.item.incarnation != begun[-1].item.incarnation and not _is_converted(begun)
+    is_reborn = event.item.incarnation != begun[-1].item.incarnation
     return event.from_ms - reached_ms > PAUSE_MS or is_next_date or is_reborn
-
-
-def _is_converted(begun: Sequence[_Event]) -> bool:
-    """Whether the group has just changed its protocol: its records begin a new incarnation."""
-    for event in reversed(begun):
-        if isinstance(event.item, Rebalance):
-            return False
-        if event.item.cause == CONVERT:
-            return True
-    return False
 
 
 def _events(rebalances: Sequence[Rebalance], causes: Iterable[Cause]) -> Iterator[_Event]:

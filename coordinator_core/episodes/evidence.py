@@ -16,7 +16,7 @@ TRIGGER, ABSORBED = "trigger", "absorbed"
 RESTART, STOP, SLOW_POLL = "restart", "stop", "slow_poll"
 START, RETURN, TAKEOVER = "start", "return", "takeover"
 FOLLOW_UP, TOPIC_CHANGE = "follow_up", "topic_change"
-NOT_REJOINED = ("slow_rejoin", "no_sync")
+NOT_REJOINED = ("slow_rejoin", "no_sync", "slow_revoke")
 
 
 class Cause(NamedTuple):
@@ -53,7 +53,7 @@ class Cause(NamedTuple):
 
     @property
     def is_expiry(self) -> bool:
-        return self.cause == "HEARTBEAT_EXPIRY"
+        return self.cause in ("HEARTBEAT_EXPIRY", "SESSION_EXPIRY")
 
     @property
     def is_arrival(self) -> bool:
@@ -69,7 +69,16 @@ class Cause(NamedTuple):
 
 
 _DEPARTURES = frozenset(
-    {"HEARTBEAT_EXPIRY", "LEAVE", "LEAVE_POLL_TIMEOUT", "NOT_REJOINED", "SYNC_TIMEOUT"}
+    {
+        "HEARTBEAT_EXPIRY",
+        "LEAVE",
+        "LEAVE_POLL_TIMEOUT",
+        "MEMBER_GONE",
+        "NOT_REJOINED",
+        "REBALANCE_TIMEOUT",
+        "SESSION_EXPIRY",
+        "SYNC_TIMEOUT",
+    }
 )
 _ARRIVALS = frozenset({"MEMBER_NEW", "STATIC_REPLACED"})
 

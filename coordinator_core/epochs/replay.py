@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from coordinator_core.epochs import causes
 from coordinator_core.epochs.causes import Change
@@ -318,13 +319,25 @@ class _Player:
         member whose regular expression had to be resolved, or new topics."""
         changes, self._changes = self._changes, []
         bumping = [each for each in changes if each.cause not in causes.WITHOUT_EPOCH]
-        in_batch = [each for each in bumping if each.time_ms == record.time_ms]
         of_members = [each for each in bumping if each.member_id is not None]
-        for change in (*(each for each in in_batch if each.member_id), *of_members, *bumping):
-            return change
+        in_batch = [each for each in of_members if each.time_ms == record.time_ms]
+        for change in (*in_batch, *of_members, *bumping):
+            return self._without_target(change)
         if record.metadata_hash != self._hash or record.topology_epoch != self._topology_epoch:
             return Change(causes.TOPIC_CHANGE, None, None, record.time_ms)
         return Change(causes.UNKNOWN, None, None, record.time_ms)
+
+    def _without_target(self, change: Change) -> Change:
+        """A member that is in a target already causes another one by its regular expression."""
+        generation = self._generation
+        has_target = (
+            generation is not None
+            and change.member_id in generation.members
+            and change.time_ms <= generation.joined_ms
+        )
+        if has_target and change.cause == causes.MEMBER_NEW:
+            return replace(change, cause=causes.REGEX)
+        return change
 
     def _bump(
         self, epoch: int, record: GroupRecord, cause: str, change: Change | None

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from coordinator_core.epochs import EpochBump, Generation, GenerationMember, History, Owned
+from coordinator_core.epochs.causes import UNKNOWN
 from coordinator_core.epochs.evidence import Partition
 
 Row = dict[str, Any]
@@ -41,7 +42,7 @@ def generation_rows(history: History, _: Names) -> Iterator[Row]:
             "protocol": each.assignor,
             "protocol_type": each.group_type,
             "member_count": each.member_count,
-            "cause": each.cause,
+            "cause": None if each.cause == UNKNOWN else each.cause,
             "culprit_member_id": each.culprit,
             "culprit_client_id": culprit.client_id if culprit else None,
             "culprit_client_host": culprit.client_host if culprit else None,

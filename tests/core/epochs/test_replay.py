@@ -253,3 +253,15 @@ def test_a_downgrade_ends_the_last_target():
     assert history.generations[-1].ended_ms == 500
     assert history.generations[-1].members[B].left_how == "left"
     assert history.bumps[-1].cause == "CONVERSION"
+
+
+def test_a_member_that_has_a_target_causes_the_next_one_by_its_regular_expression():
+    records = [
+        *FIRST, *removed(100, A), bump(100, 3),
+        joins(150, B, topics=(), regex="^t"), *target(150, 3, b=""),
+        record(151, Kind.REGEX), bump(151, 4),
+    ]  # fmt: skip
+
+    bump_ = replay(records).bumps[-1]
+
+    assert (bump_.cause, bump_.member_id) == ("REGEX", B)
