@@ -40,6 +40,8 @@ def load(turn: Turn, records: Iterable[Record]) -> None:
     turn.reverts.clear()
     for group_id, modern in sorted(turn.modern.items()):
         if group_id not in already_loaded:
+            fields = {"protocol": modern.group_type, "member_count": len(modern.member_rows())}
+            turn.modern_event("LOADED", group_id, step="group", **fields)
             turn.era.start_timers[modern.group_type](turn, modern)
     for group in turn.all_groups():
         if group.group_id not in already_loaded:

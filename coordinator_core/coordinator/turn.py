@@ -146,6 +146,7 @@ class Turn:
         if not self.era.has_empty_state:
             group.state = GroupState.STABLE  # KAFKA-2720: without members
         self.groups[group_id] = group
+        self.kept_offsets.pop(group_id, None)
         shard = self.shard_of(group.partition)
         if self.era.answers_after_append:
             shard.unwritten[group_id] = shard.appends
@@ -170,7 +171,7 @@ class Turn:
     def make_group(self, group_id: str) -> ClassicGroup:
         """A new group that is not registered yet."""
         partition = partition_for(group_id, self.config.offsets_topic_partitions)
-        kept = self.kept_offsets.pop(group_id, None)
+        kept = self.kept_offsets.get(group_id)
         offsets = OffsetStore(self.era.partition_order()) if kept is None else kept
         if not self.era.has_empty_state:  # KAFKA-2720: offsets outlived their group
             offsets = self.offsets_without_groups.setdefault(group_id, offsets)
@@ -257,8 +258,6 @@ class Turn:
         """End an append: call those that wait for it."""
         shard, number = self.in_flight.pop(append_id)
         self._settle_unwritten(shard, number, error)
-        if error is not Errors.NONE and self.unwritten_removals:
-            self._restore_unwritten(shard)
         if error is Errors.NONE:
             if self.unwritten_removals:
                 self.unwritten_removals.clear()
@@ -269,6 +268,8 @@ class Turn:
         for then in shard.in_flight.pop(number):
             with suppress(UnexpectedState):  # a failed one must not stop the others
                 then(error)
+        if error is not Errors.NONE and self.unwritten_removals:
+            self._restore_unwritten(shard)
 
     def _forget_reverted(self) -> None:
         """Kafka's snapshot before this append is gone, and what reverts left in it."""
@@ -286,12 +287,14 @@ class Turn:
             elif before == number - 1:
                 del shard.unwritten[group_id]
                 if group_id in self.groups:
+                    self.keep_offsets(group_id, self.groups[group_id].offsets)
                     self.discard_group(self.groups[group_id])
 
     def _restore_unwritten(self, shard: Shard) -> None:
         """Kafka reverts to a snapshot that still has groups that were dropped without a record."""
         for group_id, group in list(self.unwritten_removals.items()):
-            if self.shard_of(group.partition) is shard and group_id not in self.groups:
+            present = self.groups.get(group_id) or self.modern.get(group_id)
+            if self.shard_of(group.partition) is shard and present is None:
                 self.modern[group_id] = self.put_back[group_id] = group
                 del self.unwritten_removals[group_id]
 
@@ -316,7 +319,7 @@ class Turn:
         group = self.groups.get(group_id) or self.modern.get(group_id)
         if group is not None:
             return group.offsets
-        offsets = self.kept_offsets.pop(group_id, None)
+        offsets = self.kept_offsets.get(group_id)
         return OffsetStore(self.era.partition_order()) if offsets is None else offsets
 
     def groupless_offsets(self, group_id: str) -> OffsetStore | None:
@@ -365,7 +368,14 @@ class Turn:
     def add_modern(self, group: ModernGroup) -> None:
         """Register a group while its first record is replayed."""
         self.modern[group.group_id] = group
-        self.reverts.append(lambda: self._drop_modern(group.group_id))
+        kept = self.kept_offsets.pop(group.group_id, None)
+
+        def revert() -> None:
+            self._drop_modern(group.group_id)
+            if kept is not None:
+                self.kept_offsets[group.group_id] = kept
+
+        self.reverts.append(revert)
 
     def remove_modern(self, group: ModernGroup) -> None:
         """Remove a group while the tombstone of its last record is replayed."""

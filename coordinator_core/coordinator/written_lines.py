@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from coordinator_core.coordinator.era import Era
+from coordinator_core.coordinator.written_values import (
+    MISSING_TOPICS_ERROR,
+    is_writable,
+    unnamed_values,
+)
 from coordinator_core.jvm.hash_codes import partition_for
 from coordinator_core.log_lines import render_line, render_reason
 from coordinator_core.protocol.messages import Event
 
-# Changes of the state, and events of other groups whose lines tell more than the engine knows.
-_NOT_LOGGED = frozenset(
-    {
-        "ASSIGNMENT_CONFIGS_CHANGED",
-        "MEMBER_UPDATED",
-        "RECONCILE",
-        "REGEXES_SCANNED",
-        "SHUTDOWN_CLEARED",
-        "SHUTDOWN_REQUESTED",
-        "STATE",
-        "SUBSCRIPTION",
-        "TOPOLOGY_CONFIGURED",
-        "TOPOLOGY_INITIALIZED",
-        "UPGRADE_FAILED",
-    }
-)
-_OTHER_LINES = {"SUBSCRIPTION_UNREADABLE": "subscription_unreadable"}
+# Changes of the state, and an event whose line names the exception of a Java parser.
+_NOT_LOGGED = frozenset({"STATE", "UPGRADE_FAILED"})
+# Lines that the pipeline does not need, by their step.
+_OTHER_LINES = {
+    "ASSIGNMENT_CONFIGS_CHANGED": "configs_changed",
+    "MEMBER_UPDATED": "member_updated",
+    "REGEXES_SCANNED": "regexes_scanned",
+    "SHUTDOWN_CLEARED": "shutdown_cleared",
+    "SHUTDOWN_REQUESTED": "shutdown_requested",
+    "SUBSCRIPTION_UNREADABLE": "subscription_unreadable",
+    "TOPOLOGY_CONFIGURED": "topology_configured",
+    "TOPOLOGY_INITIALIZED": "topology_initialized",
+    "TOPOLOGY_STALE": "topology_stale",
+}
+_STEPS_OF_OTHERS = {"METADATA_HASH", "TOPICS_CHECKED"}  # events that have the step of their line
+# Where Kafka prints the assignor as an object, with its identity.
+_ASSIGNORS = {
+    ("4.4", "simple"): "org.apache.kafka.coordinator.group.assignor.SimpleAssignor@0",
+    ("4.1", "simple"): "org.apache.kafka.coordinator.group.assignor.SimpleAssignor@0",
+    ("4.1", "sticky"): "org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor@0",
+}
 _EXCEPTIONS = {
     "MESSAGE_TOO_LARGE": "RecordTooLargeException",
     "RECORD_LIST_TOO_LARGE": "RecordBatchTooLargeException",
@@ -45,7 +54,7 @@ def line_of(
 
     ``partitions``: offsets.topic.num.partitions; the line names the group's partition.
     """
-    if event.kind in _NOT_LOGGED:
+    if event.kind in _NOT_LOGGED or not is_writable(event, era):
         return None
     fields: dict[str, object] = {
         "group_id": event.group_id,
@@ -55,11 +64,18 @@ def line_of(
         "topic_partition": f"__consumer_offsets-{partition_for(event.group_id, partitions)}",
         **event.fields,
     }
-    if "metadata_hash" in event.fields:
-        fields["_"] = event.fields["metadata_hash"]
+    if values := unnamed_values(event, era):
+        fields["_"] = values
     kind = event.kind
-    if kind == "TARGET":
+    if kind in ("TARGET", "REGEXES_SCANNED", "TOPICS_CHECKED"):
         fields["duration_ms"] = 0  # the engine takes no time
+    if kind == "TARGET":
+        assignor = event.fields["assignor"]
+        fields["assignor"] = _ASSIGNORS.get((era.name, assignor), assignor)
+    if kind == "TOPICS_CHECKED":
+        fields["error"] = MISSING_TOPICS_ERROR.format(", ".join(event.fields["topics"]))
+    if kind in _STEPS_OF_OTHERS:
+        kind = "OTHER"
     if kind in _OTHER_LINES:
         kind, fields["step"] = "OTHER", _OTHER_LINES[kind]
     if kind == "REBALANCE_START":

@@ -66,7 +66,11 @@ def _wording_of(event: str, era: str, fields: Mapping[str, object]) -> Wording |
         wording
         for wording in _by_event(era).get(event, ())
         if (wording.step == step if step else event != "OTHER")
-        and (wording.protocol == protocol or "protocol" in wording.template.fields)
+        and (
+            wording.protocol in (protocol, None)
+            if event == "OTHER"
+            else _may_name(wording, protocol)
+        )
     ]
     if not wordings and event not in {wording.event for wording in line_wordings()}:
         raise ValueError(f"unknown event {event!r}")
@@ -76,8 +80,17 @@ def _wording_of(event: str, era: str, fields: Mapping[str, object]) -> Wording |
     printable = [wording for wording in wordings if wording.template.fields <= available]
     if protocol or step == "classic":  # lines of static members name the instance
         is_static = fields.get("instance_id") is not None
-        printable.sort(key=lambda wording: ("instance_id" in wording.template.fields) != is_static)
+        printable.sort(
+            key=lambda wording: (
+                wording.protocol != protocol,
+                ("instance_id" in wording.template.fields) != is_static,
+            )
+        )
     return next(iter(printable), wordings[0] if wordings else None)
+
+
+def _may_name(wording: Wording, protocol: object) -> bool:
+    return wording.protocol == protocol or "protocol" in wording.template.fields
 
 
 @cache

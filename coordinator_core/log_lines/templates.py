@@ -222,10 +222,14 @@ class Template:
         return frozenset(KINDS.get(name, PLAIN).field or name for name in self.pieces[1::2])
 
     def form(self, fields: Mapping[str, object], coordinator: str) -> str:
-        """The text with these fields.  Raises ValueError if a field is missing."""
+        """The text with these fields.  Raises ValueError if a field is missing.
+
+        ``_``: a tuple, whose values take the unnamed places in turn.
+        """
         out = [self.pieces[0]]
+        unnamed = iter(fields.get("_", ()))  # type: ignore[call-overload]  # a tuple
         for name, words in zip(self.pieces[1::2], self.pieces[2::2], strict=True):
-            out.append(_shown(name, fields, coordinator))
+            out.append(str(next(unnamed)) if name == "_" else _shown(name, fields, coordinator))
             out.append(words)
         return "".join(out)
 

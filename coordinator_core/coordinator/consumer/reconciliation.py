@@ -185,7 +185,8 @@ def advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
 
 def _capacity(goal: Goal, entries: int) -> int:
     """The capacity of a copy of the assigned partitions: with epochs a map, else a set."""
-    return capacity_of_map_copy(entries) if goal.rules.writes_assignment_epochs else FIRST_CAPACITY
+    has_epochs = goal.rules.writes_assignment_epochs
+    return capacity_of_map_copy(entries) if has_epochs else capacity_of_copy(entries)
 
 
 def _all_topics(target: Partitions, assigned: Owned) -> list[str]:

@@ -17,7 +17,7 @@ Action = Callable[[Failed], None]  # is given what to call if its append fails
 
 
 class ModernTimers:
-    """``KeyedTimers`` with actions; keys are tuples: the kind of timer, the group's id, and more."""
+    """``KeyedTimers`` with actions; keys are tuples: the kind of timer, the group id, and more."""
 
     __slots__ = ("_timers",)
 

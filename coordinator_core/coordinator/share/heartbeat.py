@@ -151,6 +151,8 @@ class _Heartbeat:
         self._names = group.names_with(self._before, self._after)
         metadata_hash = turn.image.group_hash(self._names)
         if metadata_hash != group.metadata_hash or is_bumped:
+            if metadata_hash != group.metadata_hash:
+                self._event("METADATA_HASH", step="metadata_hash", metadata_hash=metadata_hash)
             is_bumped = True
             self._epoch += 1
             record = records.epoch_record(group.group_id, self._epoch, metadata_hash)
@@ -171,7 +173,7 @@ class _Heartbeat:
         if changed != member and not _is_equal(changed, member):
             self._records.append(records.current_record(self._group.group_id, changed))
             self._after = changed
-            self._event("RECONCILE", member=changed)
+            self._event("RECONCILE", member_id=changed.member_id, member=changed)
 
     def _subscribed(self, target: TopicIdAssignment) -> TopicIdAssignment:
         """From 4.2 on, without topics that the member does not subscribe to."""

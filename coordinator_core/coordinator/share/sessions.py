@@ -39,6 +39,9 @@ def removal(turn: Turn, group: ShareGroup, member: ShareMember) -> list[GroupRec
     group_id, epoch = group.group_id, group.epoch + 1
     others = [each for each in group.members.values() if each is not member]
     metadata_hash = turn.image.group_hash(subscribed_names(others))
+    if metadata_hash != group.metadata_hash:
+        fields = {"step": "metadata_hash", "metadata_hash": metadata_hash}
+        turn.modern_event("METADATA_HASH", group_id, **fields)
     names = records.CURRENT, records.MEMBER_TARGET, records.MEMBER
     removing = records.member_tombstones(group_id, [member.member_id], *names)
     removing.append(records.epoch_record(group_id, epoch, metadata_hash))

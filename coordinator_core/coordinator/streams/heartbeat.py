@@ -324,7 +324,7 @@ class _Heartbeat:
         if after == before:
             return Update.NONE
         self._records.append(records.member_record(self._group.group_id, after))
-        self._event("MEMBER_UPDATED", member_id=after.member_id)
+        self._event("MEMBER_UPDATED", member_id=after.member_id, member=after)
         is_static = self._request.instance_id is not None
         if is_static and _assigned_by(before) == _assigned_by(after):
             return Update.NONE
@@ -344,6 +344,8 @@ class _Heartbeat:
             raise UnexpectedState("neither the group nor the member has a topology")
         if sent is not None and sent.epoch >= present.epoch and not _is_same(sent, present):
             raise Refused(Errors.INVALID_REQUEST)
+        if sent is not None and sent.epoch < present.epoch:
+            self._event("TOPOLOGY_STALE", epoch=sent.epoch)
         if self._after.topology_epoch < present.epoch:
             self._status.append(Status.STALE_TOPOLOGY)
         return present
@@ -356,13 +358,23 @@ class _Heartbeat:
         if is_new or group.configured is None or group.needs_refresh(turn.now_ms):
             metadata_hash = turn.image.group_hash(required_topics(topology))
             has_changed = metadata_hash != group.metadata_hash
+            if has_changed:
+                fields = {"step": "streams_metadata_hash", "metadata_hash": metadata_hash}
+                self._event("METADATA_HASH", **fields)
             if is_new or has_changed or group.configured is None:
                 self._event("TOPOLOGY_CONFIGURED", epoch=topology.epoch)
                 configured = configure(topology, turn.image)
+                self._log_topics(configured, topology.epoch)
                 group.change_unwritten(self._snapshot)
                 group.configure(configured)
         assert group.configured is not None
         return group.configured, metadata_hash, has_changed
+
+    def _log_topics(self, configured: ConfiguredTopology, epoch: int) -> None:
+        if configured.problem in (None, Status.MISSING_INTERNAL_TOPICS):
+            topics = configured.missing_topics
+            step = "topics_missing" if topics else "topics_valid"
+            self._event("TOPICS_CHECKED", step=step, epoch=epoch, topics=topics)
 
     def _update(self, update: Update, validated_epoch: int, configs: Mapping[str, str]) -> Update:
         """The update with the reasons that 4.2 and later know, too."""
