@@ -18,5 +18,5 @@ WITH last_records AS (
 )
 SELECT
     cluster_id, group_id, incarnation, generation, event_date, 'actual' AS assignor, member_id, process,
-    assigned.topic AS topic, unnest(assigned.partitions) AS partition
+    assigned.topic AS topic, unnest(assigned.partitions) AS partition, 'active' AS role, false AS is_target
 FROM by_topic

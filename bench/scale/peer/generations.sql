@@ -54,7 +54,7 @@ WITH evidence AS (
     GROUP BY ALL
 )
 SELECT
-    caused.cluster_id, caused.group_id, incarnation, generation, event_date,
+    caused.cluster_id, caused.group_id, incarnation, generation, event_date, 'classic' AS group_type,
     make_timestamp_ms(coalesce(record.state_timestamp_ms, empty.state_timestamp_ms)) AS joined_time,
     record.time AS stable_time,
     over_.time AS ended_time,
