@@ -220,7 +220,9 @@ class DatedScope:
         changed = (
             df.alias("n").join(stored, on=key, how="left").where(f"is_stored IS NULL OR {if_}")
         )
-        self.lake.upsert(table, computed_in_one_partition(changed.select("n.*")), if_=if_)
+        rows = conform(changed.select("n.*"), table).collect()
+        if rows:
+            self.lake.upsert(table, self.lake.frame(table, rows), if_=if_)
 
     def update_day_before(self, table: str, df: DataFrame, column: str) -> None:
         day_before = self.first - _DAY
@@ -265,10 +267,11 @@ class DatedScope:
         self, groups: DataFrame, dates: frozenset[date]
     ) -> tuple[dict[str, DataFrame], bool]:
         """The groups' rows of EVENT_TABLES, and whether they are at most MANY_ROWS."""
-        rows = {
-            name: _in_context(_on_dates(dates, self.lake.read(name)), groups)
-            for name in EVENT_TABLES
-        }
+        stored = {name: _on_dates(dates, self.lake.read(name)) for name in EVENT_TABLES}
+        if self._are_few(dates):
+            few = {name: _in_context(in_one_partition(df), groups) for name, df in stored.items()}
+            return {name: computed(df) for name, df in few.items()}, True
+        rows = {name: _in_context(df, F.broadcast(groups)) for name, df in stored.items()}
         few = {
             name: computed_in_one_partition(df.limit(MANY_ROWS + 1)) for name, df in rows.items()
         }
@@ -276,6 +279,12 @@ class DatedScope:
         if reduce(DataFrame.unionByName, groups_of_rows).count() <= MANY_ROWS:
             return few, True
         return {name: keep(df) for name, df in rows.items()}, False
+
+    def _are_few(self, dates: frozenset[date]) -> bool:
+        """Whether EVENT_TABLES have at most MANY_ROWS on these dates, if their Delta logs tell."""
+        counts = [self.lake.rows_on_dates(name, dates) for name in EVENT_TABLES]
+        known = [count for count in counts if count is not None]
+        return len(known) == len(counts) and sum(known) <= MANY_ROWS
 
     def _touched(self, days: DataFrame) -> DataFrame:
         """One row per group with an event on the run's dates, or on the next day if that day was
@@ -343,7 +352,7 @@ def _on_dates(dates: frozenset[date], rows: DataFrame) -> DataFrame:
 
 def _in_context(rows: DataFrame, groups: DataFrame) -> DataFrame:
     """The rows of these groups, from their context generation on."""
-    of_groups = rows.join(F.broadcast(groups), on=GROUP_KEY, how="inner")
+    of_groups = rows.join(groups, on=GROUP_KEY, how="inner")
     return of_groups.where(_is_in_context(rows.columns)).select(*rows.columns)
 
 

@@ -23,7 +23,7 @@ from jobs.console.errors import RunFailed
 from jobs.engine.embedded import batches_of
 from jobs.lake.checksums import checksum_file, write_checksums
 from jobs.lake.commit_log import FileLogFolder, LogFolder
-from jobs.lake.file_statistics import may_hold
+from jobs.lake.file_statistics import may_hold, rows_on_dates
 from jobs.lake.new_rows import first_per_key, range_of, split_by_stored
 from jobs.lake.tables import (
     Changes,
@@ -167,6 +167,9 @@ class EmbeddedLake(Lake):
 
     def _may_hold(self, table: str, column: str, text: str) -> bool:
         return may_hold(self._delta(table), self.cluster_id, column, text)
+
+    def _rows_on_dates(self, table: str, dates: list[date]) -> int | None:
+        return rows_on_dates(self._delta(table), self.cluster_id, dates)
 
     def _stored(self, table: str) -> DataFrame:
         # Without NOT NULL: the engine refuses NOT NULL times that Spark wrote as INT96.  As DDL: in

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import date
+
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
@@ -10,11 +13,24 @@ from deltalake import DeltaTable
 def may_hold(table: DeltaTable, cluster_id: str, column: str, text: str) -> bool:
     """Whether ``text`` is between the smallest and the largest value of a file of the cluster, or
     the file has no statistics of the column."""
-    files = pa.table(table.get_add_actions(flatten=True))
-    own = files.filter(pc.equal(files["partition.cluster_id"], cluster_id))
+    own = _files(table, cluster_id)
     if f"min.{column}" not in own.column_names:
         return bool(own.num_rows)
     is_below = pc.greater(own[f"min.{column}"], text)
     is_above = pc.less(own[f"max.{column}"], text)
     is_outside: list[bool | None] = pc.or_kleene(is_below, is_above).to_pylist()
     return not all(is_outside)
+
+
+def rows_on_dates(table: DeltaTable, cluster_id: str, dates: Iterable[date]) -> int | None:
+    """The cluster's rows on these dates; None if a file does not have its number of rows."""
+    own = _files(table, cluster_id)
+    of_dates = pc.is_in(own["partition.event_date"], pa.array(dates, pa.date32()))
+    counts: list[int | None] = own.filter(of_dates)["num_records"].to_pylist()
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _files(table: DeltaTable, cluster_id: str) -> pa.Table:
+    files = pa.table(table.get_add_actions(flatten=True))
+    return files.filter(pc.equal(files["partition.cluster_id"], cluster_id))

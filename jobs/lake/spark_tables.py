@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
@@ -29,7 +30,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from jobs.lake.commit_log import FileLogFolder, LogFolder
-from jobs.lake.file_statistics import may_hold
+from jobs.lake.file_statistics import may_hold, rows_on_dates
 from jobs.lake.tables import Changes, Lake, schema_of, schema_with_comments
 from schemas import table_partitioning
 
@@ -125,6 +126,11 @@ class SparkLake(Lake):
             return may_hold(RustTable(self.path(table)), self.cluster_id, column, text)
         # Delta skips files by their minimum and maximum.
         return not self.read(table).where(F.col(column) == text).isEmpty()
+
+    def _rows_on_dates(self, table: str, dates: list[date]) -> int | None:
+        if "://" in self.root:
+            return None
+        return rows_on_dates(RustTable(self.path(table)), self.cluster_id, dates)
 
     def _stored(self, table: str) -> DataFrame:
         snapshot = self._small_snapshot(table)

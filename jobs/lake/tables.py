@@ -137,6 +137,10 @@ class Lake(ABC):
         """Whether a row of this cluster may have ``text`` in ``column``; False is certain."""
         return self.has(table) and self._may_hold(table, column, text)
 
+    def rows_on_dates(self, table: str, dates: Iterable[date]) -> int | None:
+        """This cluster's rows of these dates, from the table's Delta log; None: not known there."""
+        return self._rows_on_dates(table, list(dates)) if self.has(table) else 0
+
     # Writing
 
     def insert_new(
@@ -334,6 +338,9 @@ class Lake(ABC):
 
     @abstractmethod
     def _may_hold(self, table: str, column: str, text: str) -> bool: ...
+
+    @abstractmethod
+    def _rows_on_dates(self, table: str, dates: list[date]) -> int | None: ...
 
     @abstractmethod
     def _append(self, table: str, rows: DataFrame) -> None: ...

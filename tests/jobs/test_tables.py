@@ -1,5 +1,6 @@
 """Lake: schemas are checked, and writes touch this cluster's rows only."""
 
+from datetime import date
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -146,6 +147,18 @@ def test_only_files_whose_times_overlap_the_new_rows_are_read(lake, frame, tmp_p
     offsets = pairs(lake.read("offsets_records"), "log_offset")
     assert offsets == [(1,), (2,), (3,), (4,), (6,)]
     assert morning <= files(lake)
+
+
+def test_the_delta_log_tells_how_many_rows_a_date_has_and_which_values_it_cannot_have(lake, frame):
+    lake.append("offsets_records", frame("offsets_records", [record(1, 1), record(2, 1)]))
+    day = lake.read("offsets_records").first().event_date
+
+    counts = [lake.rows_on_dates("offsets_records", [each]) for each in (day, date(2000, 1, 1))]
+    sources = [lake.may_hold("offsets_records", "source", name) for name in ("segments", "kafka")]
+    assert counts == [2, 0]
+    assert sources == [True, False]
+    assert lake.rows_on_dates("churn", [day]) == 0
+    assert not lake.may_hold("churn", "group_id", "g")
 
 
 def grown(file, inputs):
