@@ -283,8 +283,7 @@ class DatedScope:
     def _are_few(self, dates: frozenset[date]) -> bool:
         """Whether EVENT_TABLES have at most MANY_ROWS on these dates, if their Delta logs tell."""
         counts = [self.lake.rows_on_dates(name, dates) for name in EVENT_TABLES]
-        known = [count for count in counts if count is not None]
-        return len(known) == len(counts) and sum(known) <= MANY_ROWS
+        return None not in counts and sum(filter(None, counts)) <= MANY_ROWS
 
     def _touched(self, days: DataFrame) -> DataFrame:
         """One row per group with an event on the run's dates, or on the next day if that day was

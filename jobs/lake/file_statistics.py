@@ -27,8 +27,7 @@ def rows_on_dates(table: DeltaTable, cluster_id: str, dates: Iterable[date]) -> 
     own = _files(table, cluster_id)
     of_dates = pc.is_in(own["partition.event_date"], pa.array(dates, pa.date32()))
     counts: list[int | None] = own.filter(of_dates)["num_records"].to_pylist()
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+    return None if None in counts else sum(filter(None, counts))
 
 
 def _files(table: DeltaTable, cluster_id: str) -> pa.Table:
