@@ -11,14 +11,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.diagram import as_mermaid, draw, record_scenario
+from coordinator_core.scenarios.all_types import play_scenario
 from coordinator_core.scenarios.scenario import derived_ids
 from tools.broker_requests.comparison import VERSIONS, answers_of, differences
 from tools.situations import ROOT, Situation, anchor, heading
 
 SITUATIONS = ROOT / "examples" / "new-protocols"
+EPOCHS = frozenset({"member_epoch", "epoch", "assignment_epoch", "generation"})
 PAGE = ROOT / "docs" / "situations-new-protocols.md"
 
 HEAD = """# Situations of the new group protocols
@@ -29,8 +32,8 @@ What the coordinator does in consumer groups (KIP-848), share groups (KIP-932) a
 
 `python -m tools.new_protocol_situations` generates this page. Each diagram shows the answers of the
 coordinator model; below it are the versions of real brokers that gave the same answers to the same
-requests. `make -C tools broker-requests` asks them again. `regroup scenario diagram` prints the
-diagrams as text:
+requests and wrote the same records. `make -C tools broker-requests` asks them again.
+`regroup scenario diagram` prints the diagrams as text:
 
     .venv/bin/regroup scenario diagram --era 4.4 examples/new-protocols/52-online-upgrade.json
 
@@ -49,7 +52,7 @@ The rules that return in most situations:
 - Each member moves to its target by its own heartbeats: it first gives up what its target does not
   contain, then takes what is free.
 - A member's epoch is that of the last target that it has reached.
-- In era 4.1 the first epoch of a group is 1, in 4.4 it is 2: all later epochs differ by one.
+- In era 4.1 the first epoch of a group is 1, in 4.4 it is 2.
 
 """
 
@@ -74,8 +77,43 @@ def _eras(situation: Situation) -> Iterator[str]:
     file = f"examples/new-protocols/{situation['name']}.json"
     for era, text in situation["eras"].items():
         drawn = as_mermaid(draw(record_scenario(situation, ERAS[era], derived_ids())))
-        yield f"\n**Era {era}**{': ' if text else ''}{text}\n\n"
+        yield f"\n**Era {era}**{_like_4_1(situation)}{': ' if text else ''}{text}\n\n"
         yield f"`regroup scenario diagram --era {era} {file}`\n\n```mermaid\n{drawn}```\n"
+    for era, text in situation.get("remarks", {}).items():
+        yield f"\n**Era {era}**, not drawn: {text}\n"
+
+
+def _like_4_1(situation: Situation) -> str:
+    """What the drawn era 4.4 has in common with 4.1, if that is neither drawn nor described."""
+    if "4.1" in situation["eras"] or "4.1" in situation.get("remarks", {}):
+        return ""
+    return {0: " (the same answers in 4.1)", 1: " (in 4.1 the same, with epochs lower by one)"}[
+        epochs_above_4_1(situation)
+    ]
+
+
+def epochs_above_4_1(situation: Situation) -> int | None:
+    """How much higher the epochs of era 4.4 are; None if answers differ in anything else."""
+    old = _answers(situation, "4.1", 0)
+    return next((by for by in (0, 1) if _answers(situation, "4.4", by) == old), None)
+
+
+def _answers(situation: Situation, era: str, lowered_by: int) -> list[Any]:
+    trace = play_scenario(situation, ERAS[era], derived_ids(), "")
+    answers = [line for line in trace if line["event"] == "response"]
+    return [_lowered(json.loads(json.dumps(line)), lowered_by) for line in answers]
+
+
+def _lowered(value: Any, by: int) -> Any:
+    """The answer with lower epochs; 0 and less are no epochs of a group."""
+    if isinstance(value, list):
+        return [_lowered(each, by) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: each - by if name in EPOCHS and each > 0 else _lowered(each, by)
+        for name, each in value.items()
+    }
 
 
 def _asked(situation: Situation) -> str:
@@ -87,7 +125,7 @@ def _asked(situation: Situation) -> str:
     ]
     if not same:
         return "\nModel only: not asked of real brokers.\n"
-    return f"\nSame answers: brokers of Kafka {' and '.join(same)}.\n"
+    return f"\nSame answers and records: brokers of Kafka {' and '.join(same)}.\n"
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.scenarios.all_types import play_scenario
 from coordinator_core.scenarios.scenario import derived_ids
 from tools.broker_requests.comparison import VERSIONS, answers_of, differences
-from tools.new_protocol_situations import PAGE, page, situations
+from tools.new_protocol_situations import PAGE, epochs_above_4_1, page, situations
 
 # situation, era, step, answer: error or epoch, and the assignment if the answer has one
 ANSWERS = """
@@ -52,6 +52,8 @@ ANSWERS = """
 48 4.4 a7     FENCED_MEMBER_EPOCH
 48 4.4 a8     3
 48 4.4 a9     3 orders-01
+48 4.1 a5     2
+48 4.1 a9     FENCED_MEMBER_EPOCH
 49 4.4 a1     1 nothing
 49 4.4 a2     2 web-eu-01
 49 4.4 a5     2
@@ -71,7 +73,6 @@ ANSWERS = """
 52 4.4 b6     3
 52 4.4 c3     3 orders-3
 52 4.4 c4     5 orders-0123
-52 4.1 c1     3 nothing
 53 4.4 b2     3
 53 4.4 a3     2 orders-01
 53 4.4 b4     REBALANCE_IN_PROGRESS
@@ -93,6 +94,8 @@ ANSWERS = """
 56 4.4 c3     6 orders-01
 56 4.4 a8     7 orders-0123
 56 4.4 c4     UNKNOWN_MEMBER_ID
+56 4.1 a3     3 orders-013
+56 4.1 a8     8 orders-0123
 57 4.4 a1     1 nothing MISSING_INTERNAL_TOPICS ASSIGNMENT_DELAYED
 57 4.4 a2     1 ASSIGNMENT_DELAYED
 57 4.4 a3     3 active-0-0123
@@ -176,7 +179,7 @@ def test_every_situation_is_asserted_in_every_era_that_is_drawn():
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("situation", situations(), ids=lambda each: each["name"])
-def test_every_answer_is_that_of_a_broker(situation, version):
+def test_every_answer_and_record_is_that_of_a_broker(situation, version):
     played = answers_of(version)[situation["name"]]
 
     assert list(differences(situation, played)) == []
@@ -199,7 +202,33 @@ def test_a_different_answer_of_a_broker_is_a_difference():
 
     differing = list(differences(situation, played))
 
-    assert [(each.step_id, each.broker["member_epoch"]) for each in differing] == [("a1", 1)]
+    assert [(each.where, each.broker["member_epoch"]) for each in differing] == [("a1", 1)]
+
+
+def test_a_different_record_of_a_broker_is_a_difference():
+    situation = situations()[0]
+    played = json.loads(json.dumps(answers_of("4.4.0")[situation["name"]]))
+    tombstone = next(row for row in played["records"] if row[1] is None)
+    played["records"].remove(tombstone)
+
+    (difference,) = differences(situation, played)
+
+    name = "ConsumerGroupCurrentMemberAssignment"
+    assert difference.where == f"{name} {{'group_id': 'g', 'member_id': 'a'}}"
+    assert difference.broker == difference.engine[:-1]
+    assert difference.engine[-1] is None
+
+
+def test_every_situation_says_what_4_1_does():
+    described = {
+        each["name"]
+        for each in situations()
+        if "4.1" in each["eras"] or "4.1" in each.get("remarks", {})
+    }
+
+    differing = {each["name"] for each in situations() if epochs_above_4_1(each) is None}
+
+    assert differing <= described
 
 
 def test_the_page_is_up_to_date():
@@ -207,6 +236,6 @@ def test_the_page_is_up_to_date():
 
 
 def test_every_situation_was_asked_of_every_broker():
-    sentence = "Same answers: brokers of Kafka 4.4.0 and 4.1.2."
+    sentence = "Same answers and records: brokers of Kafka 4.4.0 and 4.1.2."
 
     assert len(re.findall(sentence, page())) == len(situations()) == 24

@@ -61,7 +61,7 @@ def differences(scenario: Mapping[str, Json], played: Mapping[str, Json]) -> Ite
         _with_topic_ids(scenario, played["topic_ids"]), era, given_ids(played["member_ids"]), ""
     )
     written = [(line["key"], line["value"]) for line in trace if line["event"] == "record"]
-    ours_by_key, theirs_by_key = _by_key(written), _by_key(played.get("records", written))
+    ours_by_key, theirs_by_key = _by_key(written), _by_key(played["records"])
     for key in sorted(ours_by_key.keys() | theirs_by_key.keys()):
         if ours_by_key.get(key) != theirs_by_key.get(key):
             yield Difference(key, theirs_by_key.get(key), ours_by_key.get(key))

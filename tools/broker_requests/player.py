@@ -23,6 +23,7 @@ GROUP_RESOURCE, SET = 32, 0
 GROUP_KEY, SHARE_KEY = 0, 2
 WAITING = frozenset({"join", "sync"})  # may be answered after later steps
 PROMPT_ANSWER_S = 0.5  # after that the next step is due, and the answer is taken when it comes
+PUBLISHED_S = 1.5  # from a broker's own view of a topic to its coordinator's
 LATE_MS = 100  # between a step's time and its answer, on a busy machine
 LIMIT_S = 30
 NOT_YET = frozenset(
@@ -170,8 +171,7 @@ class BrokerPlayer:
 
     def _change_topics(self, step: Step) -> None:
         rows, deleted = step.get("topics") or [], step.get("deleted") or []
-        for row in rows:
-            self._make_topic(row["name"], row["partitions"])
+        has_changed = [self._make_topic(row["name"], row["partitions"]) for row in rows]
         for name in deleted:
             topics = [{"name": name, "topicId": "A" * 22}]
             _check(self._admin("DeleteTopics", 6, {"topics": topics})["responses"])
@@ -180,9 +180,12 @@ class BrokerPlayer:
         self.topic_ids[step["id"]] = ids
         real = [{**row, "id": ids[row["name"]]} for row in rows]
         self._values.change_topics(real, deleted)
+        if any(has_changed):
+            time.sleep(PUBLISHED_S)
+            self._stand_still(step["at_ms"])
 
-    def _make_topic(self, name: str, partitions: int) -> None:
-        """Create the topic or add partitions; nothing if the broker already did."""
+    def _make_topic(self, name: str, partitions: int) -> bool:
+        """Create the topic or add partitions; False if the broker already did."""
         topic = self._topic(name)
         if topic is None:
             row = {"name": name, "numPartitions": partitions, "replicationFactor": 1}
@@ -191,6 +194,9 @@ class BrokerPlayer:
         elif len(topic["partitions"]) < partitions:
             rows = [{"name": name, "count": partitions, "assignments": None}]
             _check(self._admin("CreatePartitions", 3, {"topics": rows})["results"])
+        else:
+            return False
+        return True
 
     def _admin(self, api: str, version: int, body: Body) -> Body:
         if api != "DeleteTopics":
