@@ -11,6 +11,7 @@ from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.diagram import as_mermaid, as_text, draw, record_scenario, record_trace
 from coordinator_core.diagram.drawing import Arrow, Diagram, Note, Pause
 from coordinator_core.scenarios.scenario import derived_ids, given_ids, play
+from tools import new_protocol_situations as new_protocols
 from tools.situations import PAGE, scripts, situations
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"
@@ -351,10 +352,17 @@ def test_the_grammar_check_finds_malformed_lines():
     assert malformed(good + "\n    p0=>p0: x") == ["    p0=>p0: x"]
 
 
-def test_the_page_is_well_formed():
-    drawn = re.findall(r"```mermaid\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+@pytest.mark.parametrize(
+    ("page", "diagrams"),
+    [
+        (PAGE, len(situations()) + len(scripts())),
+        (new_protocols.PAGE, len(new_protocols.situations())),
+    ],
+)
+def test_the_pages_are_well_formed(page, diagrams):
+    drawn = re.findall(r"```mermaid\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
-    assert len(drawn) >= len(situations()) + len(scripts())
+    assert len(drawn) >= diagrams
     assert [line for each in drawn for line in malformed(each)] == []
 
 
