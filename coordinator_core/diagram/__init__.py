@@ -18,12 +18,13 @@ consumer_recording  a script of consumers, which the client model and the engine
 
 ``draw`` turns entries into rows: arrows, notes, and pauses where nothing happens for a second.
 
-names      participants from steps, and short names (a, b, b2) from member ids
-words      texts of requests, answers and records
-notes      texts of notes
-drawing    recording -> diagram: rows, folded heartbeats, pauses
-text       diagram -> lines for a terminal
-mermaid    diagram -> a Mermaid sequenceDiagram
+names         participants from steps, and short names (a, b, b2) from member ids
+words         texts of requests, answers and records
+modern_words  the same for consumer, share and streams groups
+notes         texts of notes
+drawing       recording -> diagram: rows, folded heartbeats, merged records, pauses
+text          diagram -> lines for a terminal
+mermaid       diagram -> a Mermaid sequenceDiagram
 """
 
 from coordinator_core.diagram.consumer_recording import record_consumers
