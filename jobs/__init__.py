@@ -14,7 +14,7 @@ The tables of a lake come in three layers; `schemas/tables` defines them, one fi
   interpret the bronze rows one by one; timeline puts all events of a group in one order;
   generations, generation_members and assignments have one row per generation, per member of a
   generation and per assigned partition.
-- Gold: results.  churn, rebalance_latency, rebalance_causes, ownership_gaps, episodes,
+- Gold: results.  churn, rebalance_latency, rebalance_causes, ownership_gaps, handovers, episodes,
   assignor_quality, incident_replay, process_lives, what_if, advice, and the SQL views in
   `schemas/views`.
 
@@ -38,6 +38,7 @@ order:
                         consumer, share and streams groups: bumps, steps of members, names
     churn, rebalance_latency, rebalance_causes            what changed, how long it took, why
     ownership_gaps      times in which a partition had no owner
+    handovers           partitions that changed their process, and what they waited for
     episodes            rebalances by root cause
     group_days          facts about this date that a run for a later date needs
     assign_partitions   the assignors run again on each generation -> assignor_quality

@@ -180,10 +180,19 @@ def _departures(timeline: DataFrame) -> DataFrame:
 
 def _arrivals(timeline: DataFrame, generation_members: DataFrame) -> DataFrame:
     """New and replacing members by their first record; the time of their join by the log."""
+    # Later joins without an id of the broker are no arrivals: a classic member joins again whenever
+    # the assignment of its consumer group changes.
+    pending = F.max(F.when(F.col("step") == "pending", F.col("event_time")))
     joins = (
         timeline.where("event IN ('MEMBER_JOIN', 'STATIC_NEW')")
         .groupBy(*MEMBER_KEY)
-        .agg(F.max("event_time").alias("join_time"))
+        .agg(F.coalesce(pending, F.min("event_time")).alias("join_time"))
+    )
+    # A member of a new type that was removed or left joins again under its id.
+    again = (
+        timeline.where("event = 'MEMBER_JOIN'")
+        .groupBy(*MEMBER_KEY, F.col("forming_generation").alias("generation"))
+        .agg(F.min("event_time").alias("own_join_time"))
     )
     # The line about a replaced static member names the old member id, not the new one.
     replaced = timeline.where("event = 'STATIC_REPLACED'").select(
@@ -202,9 +211,13 @@ def _arrivals(timeline: DataFrame, generation_members: DataFrame) -> DataFrame:
         .where("change <> 'retained'")
         .withColumns({"replaces": F.col("before.member_id"), "settings": _changed_settings()})
     )
-    dated = new.join(joins, on=MEMBER_KEY, how="left").join(
-        replaced, on=[*INCARNATION_KEY, "instance_id", "replaces"], how="left"
+    own_join_time = F.coalesce("own_join_time", "join_time")
+    joined = (
+        new.join(joins, on=MEMBER_KEY, how="left")
+        .join(again, on=[*GENERATION_KEY, "member_id"], how="left")
+        .withColumn("join_time", own_join_time)
     )
+    dated = joined.join(replaced, on=[*INCARNATION_KEY, "instance_id", "replaces"], how="left")
     is_replacement = F.col("change") == "replaced"
     return dated.select(
         *GENERATION_KEY,

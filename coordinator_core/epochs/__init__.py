@@ -16,6 +16,8 @@ while a member has not reached the target, else Stable (`ConsumerGroup.maybeUpda
 - evidence:   a record, or the log line of a departure, as a value
 - members:    a member, what it has, and the process behind it
 - history:    the results: generations, bumps of the epoch, steps of members
+- handovers:  partitions that change their process, and what they wait for
+- topic_names: names of topic ids, by subscriptions
 - causes:     why the group epoch was counted up
 - replay:     plays an incarnation's evidence; returns its history
 """

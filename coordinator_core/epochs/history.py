@@ -91,6 +91,26 @@ class MemberStep:
     generation: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """A partition that changed its process.  ``asked_ms``: the target that gives it to the new one;
+    ``released_ms``: the old one had it no more, nor was asked to give it up; ``waited_for``:
+    revocation, session or heartbeat, by what took longest.
+    """
+
+    partition: Partition
+    generation: int
+    from_member: str
+    from_process: str
+    to_member: str
+    to_process: str
+    asked_ms: int
+    released_ms: int
+    assigned_ms: int
+    waited_for: str
+    has_log: bool
+
+
 @dataclass(slots=True)
 class History:
     """``topology``: the topics that each subtopology reads (streams groups)."""
@@ -98,4 +118,5 @@ class History:
     generations: list[Generation] = field(default_factory=list)
     bumps: list[EpochBump] = field(default_factory=list)
     steps: list[MemberStep] = field(default_factory=list)
+    handovers: list[Handover] = field(default_factory=list)
     topology: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from coordinator_core.epochs import causes
 from coordinator_core.epochs.causes import Change
 from coordinator_core.epochs.evidence import Departure, GroupRecord, Kind, Partition
+from coordinator_core.epochs.handovers import Handovers
 from coordinator_core.epochs.history import (
     EpochBump,
     Generation,
@@ -22,6 +23,7 @@ from coordinator_core.epochs.members import AWAY, Member, Processes, state_name
 
 # A line and the records of the same request: the batch may have begun before or after the line.
 SAME_REQUEST_MS = 1000
+SHARE = "share"
 # The first of the broker's group.*.assignors, by default.
 DEFAULT_ASSIGNORS = {"consumer": "uniform", "share": "simple", "streams": "sticky"}
 
@@ -51,6 +53,7 @@ class _Player:
         self._members: dict[str, Member] = {}
         self._targets: dict[str, frozenset[Partition]] = {}
         self._processes = Processes()
+        self._handovers = Handovers()
         self._group_epoch = self._target_epoch = 0
         self._hash: int | None = None
         self._topology_epoch: int | None = None
@@ -171,6 +174,8 @@ class _Player:
         self._unreached.discard(member_id)
         departure = self._line(member_id, record.time_ms)
         cause = causes.of_departure(departure)
+        how = departure.how if departure else None
+        self._handovers.depart(member, record.time_ms, how)
         self._change(cause, member, record.time_ms, departure is not None)
         if member.metadata.instance_id:
             self._gone_instances[member.metadata.instance_id] = member_id, record.time_ms
@@ -213,6 +218,8 @@ class _Player:
         else:
             self._unreached.add(member.member_id)
         generation = self._generation
+        if record.group_type != SHARE:
+            self._handovers.step(member, record.pending, record.time_ms, generation)
         if generation is not None:
             generation.actual[member.member_id] = self._owned(member, member.assigned)
             generation.last_position = record.position
@@ -262,6 +269,7 @@ class _Player:
             for member_id, partitions in sorted(self._targets.items())
             if member_id in self._members
         ]
+        self._handovers.target(generation.targets, record.time_ms)
         if not self._members:
             generation.outcome = "empty"
         if before is not None and before.outcome == "unknown":
@@ -304,6 +312,7 @@ class _Player:
         """Time in Reconciling counts up to the last record."""
         self._account()
         self._stop_reconciling(self._time_ms)
+        self.history.handovers = self._handovers.handovers
         return self.history
 
     # Causes

@@ -150,6 +150,30 @@ def step_rows(history: History, names: Names) -> Iterator[Row]:
         }
 
 
+def handover_rows(history: History, names: Names) -> Iterator[Row]:
+    for each in history.handovers:
+        _, subtopology, topic_id, partition = each.partition
+        for topic in _topics(subtopology, topic_id, history, names):
+            yield {
+                "generation": each.generation,
+                "event_date": _date(each.assigned_ms),
+                "topic": topic,
+                "partition": partition,
+                "subtopology": subtopology,
+                "from_process": each.from_process,
+                "to_process": each.to_process,
+                "from_member_id": each.from_member,
+                "to_member_id": each.to_member,
+                "asked_time": _time(each.asked_ms),
+                "released_time": _time(each.released_ms),
+                "assigned_time": _time(each.assigned_ms),
+                "unowned_ms": each.assigned_ms - each.released_ms,
+                "waited_for": each.waited_for,
+                "evidence": _evidence(each.has_log),
+                "estimated": False,
+            }
+
+
 def _partition_lists(partitions: frozenset[Partition], history: History, names: Names) -> list[Row]:
     lists: dict[tuple[str, str | None, str], list[int]] = {}
     for role, subtopology, topic_id, partition in partitions:
@@ -176,6 +200,7 @@ ROWS: dict[str, Callable[[History, Names], Iterator[Row]]] = {
     "generations": generation_rows,
     "generation_members": member_rows,
     "group_epochs": epoch_rows,
+    "handovers": handover_rows,
     "member_epochs": step_rows,
 }
 

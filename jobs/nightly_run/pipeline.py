@@ -36,6 +36,7 @@ JOBS = [
     "rebalance_latency",
     "rebalance_causes",
     "ownership_gaps",
+    "handovers",
     "episodes",
     "group_days",
     "assign_partitions",

@@ -4,11 +4,17 @@ The expected figures were computed from the same records by another program, and
 the clients' own callbacks.
 """
 
+import gzip
+import json
+import re
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from jobs.checks.check import broken_laws
+from schemas import table_names
 from tests.end_to_end.incident_lake import IncidentLake
 
 DATA = Path(__file__).parents[1] / "data" / "new_groups"
@@ -354,3 +360,84 @@ def test_every_cause_is_found_and_none_invented(lake):
 
 def test_the_lake_violates_no_law(lake):
     assert broken_laws(lake.root)[1] == []
+
+
+# group  handovers: revocation, session, heartbeat
+HANDOVERS = """
+audit-regex           6   0   8
+billing-consumer     17   5  27
+clicks-streams        0   4  12
+inventory-static      6   9  11
+ledger-rolled-back   22   3  12
+legacy-eager         30   7   0
+search-migrated       1   2   2
+shipping-librdkafka   5   6  63
+"""
+
+
+def test_each_moved_partition_is_a_handover(lake):
+    """Shares of jobs-share are not exclusive: they are not handed over."""
+    rows = lake.rows("""
+        SELECT group_id, COUNT(*) FILTER (waited_for = 'revocation'),
+            COUNT(*) FILTER (waited_for = 'session'), COUNT(*) FILTER (waited_for = 'heartbeat')
+        FROM handovers WHERE cluster_id = 'mixed-4.4.0' GROUP BY ALL ORDER BY ALL""")
+
+    expected = [line.split() for line in HANDOVERS.splitlines() if line]
+    assert [tuple(map(str, row)) for row in rows] == [tuple(line) for line in expected]
+
+
+# Days apart -----------------------------------------------------------------------------------
+
+MIDNIGHT = datetime(2026, 11, 24, tzinfo=UTC)
+LOGGED = re.compile(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\]", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def over_midnight(tmp_path_factory):
+    """Records and log of groups of every type, with their times shifted: half of it is the next
+    day."""
+    folder = tmp_path_factory.mktemp("over-midnight")
+    source = DATA / "mixed-4.4.0"
+    lines = gzip.decompress((source / "records.jsonl.gz").read_bytes()).splitlines()
+    records = [json.loads(line) for line in lines]
+    middle = sorted(record["timestamp"] for record in records)[len(records) // 2]
+    shift = timedelta(milliseconds=MIDNIGHT.timestamp() * 1000 - middle)
+    for record in records:
+        record["timestamp"] += round(shift.total_seconds() * 1000)
+    (folder / "records.jsonl").write_text("\n".join(map(json.dumps, records)))
+
+    def shifted(match):
+        time = datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S,%f") + shift
+        return f"[{time:%Y-%m-%d %H:%M:%S},{time.microsecond // 1000:03}]"
+
+    log = gzip.decompress((source / "server.log.gz").read_bytes()).decode()
+    (folder / "server.log").write_text(LOGGED.sub(shifted, log))
+    return folder
+
+
+def rows_of_tables(lake):
+    """Sorted rows of all tables but those of runs and of read files, and of ownership_gaps, whose
+    ``why`` differs for some gaps of consumer groups."""
+    tables = set(table_names()) - {"runs", "ingested_files", "what_if", "advice", "ownership_gaps"}
+    return {
+        table: sorted(map(repr, DeltaTable(f"{lake.root}/{table}").to_pyarrow_table().to_pylist()))
+        for table in tables
+        if DeltaTable.is_deltatable(f"{lake.root}/{table}")
+    }
+
+
+def test_days_apart_give_the_tables_of_one_run(over_midnight, tmp_path, engine):
+    sources = {
+        "dump": str(over_midnight / "records.jsonl"),
+        "broker_log": over_midnight / "server.log",
+    }
+    apart, together = (IncidentLake(str(tmp_path / name), engine) for name in ("apart", "together"))
+
+    together.run("c", **sources)
+    for day in (date(2026, 11, 23), date(2026, 11, 24)):
+        apart.run("c", **sources, date=str(day))
+
+    expected = rows_of_tables(together)
+    for table, rows in rows_of_tables(apart).items():
+        assert rows == expected[table], table
+    assert broken_laws(apart.root)[1] == []

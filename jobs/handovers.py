@@ -1,0 +1,62 @@
+"""Each partition that changed its process: asked for, given up, assigned, and what took longest.
+
+reads   generations, ownership_gaps              of classic groups
+        timeline, group_records, topic_ids       of consumer and streams groups
+writes  handovers   one row per partition and change of its process
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from coordinator_core.epochs.handovers import REVOCATION, SESSION
+from jobs.epochs.played import with_played
+from jobs.lake.keys import GENERATION_KEY, PARTITION_KEY
+from jobs.lake.scope import RunScope
+
+READS = ("generations", "ownership_gaps", "timeline", "group_records", "topic_ids")
+
+TABLE = "handovers"
+
+
+def classic_handovers(generations: DataFrame, ownership_gaps: DataFrame) -> DataFrame:
+    """The gaps of ownership that end with another process; a rebalance asks all members at once."""
+    is_classic = F.coalesce(F.col("group_type") == "classic", F.lit(True))
+    began = generations.where(is_classic).select(
+        *GENERATION_KEY, F.col("preparing_time").alias("asked_time")
+    )
+    is_change = "to_process IS NOT NULL AND generation IS NOT NULL AND to_process <> from_process"
+    waited_for = F.when(F.col("why") == "session_expired", SESSION).otherwise(REVOCATION)
+    absent = F.lit(None).cast("string")
+    gaps = ownership_gaps.where(is_change).join(began, on=GENERATION_KEY, how="inner")
+    return gaps.select(
+        *GENERATION_KEY,
+        "event_date",
+        *PARTITION_KEY,
+        absent.alias("subtopology"),
+        "from_process",
+        "to_process",
+        absent.alias("from_member_id"),
+        absent.alias("to_member_id"),
+        "asked_time",
+        F.col("from_time").alias("released_time"),
+        F.col("to_time").alias("assigned_time"),
+        "unowned_ms",
+        waited_for.alias("waited_for"),
+        "evidence",
+        F.lit(True).alias("estimated"),
+    )
+
+
+def run(scope: RunScope) -> None:
+    generations, gaps, events, records, topic_ids = map(scope.read, READS)
+    names = {row.topic_id: row.topic for row in topic_ids.collect()}
+    classic = classic_handovers(generations, gaps)
+    scope.replace(TABLE, with_played(classic, TABLE, events, records, names))
+
+
+if __name__ == "__main__":
+    from jobs.command_line.cli import main
+
+    main("handovers")
