@@ -67,7 +67,6 @@ def episodes(
     rows = union_of(
         _named(_rebalances(generations, churn, rebalance_latency, generation_members), "rebalance"),
         _named(_causes(rebalance_causes, _kept_states(group_metadata)), "cause"),
-        _named(_conversions(timeline), "cause"),
         _named(_loads(timeline), "load"),
         _named(_gaps(ownership_gaps), "gap"),
     )
@@ -91,7 +90,9 @@ def _rebalances(
     counts = churn.select(*GENERATION_KEY, "partitions_moved", "members_retained", "members_gone")
     phases = latency.select(*GENERATION_KEY, "end_time", "total_ms", "round")
     had_nobody = (F.col("members_retained") == 0) & (F.col("members_gone") == 0)
-    first_seen = F.col("gap_before").isNull() & (F.col("generation") > 1)
+    # Groups of the new types begin with an epoch of 1 to 3.
+    first = F.when(F.col("group_type") == "classic", 1).otherwise(3)
+    first_seen = F.col("gap_before").isNull() & (F.col("generation") > first)
     joined = generations.join(counts, on=GENERATION_KEY, how="left").join(
         phases, on=GENERATION_KEY, how="left"
     )
@@ -109,6 +110,7 @@ def _rebalances(
         _ms(begin, "from_ms"),
         F.greatest(F.unix_millis(begin), F.coalesce(F.unix_millis(end), F.lit(0))).alias("to_ms"),
         "outcome",
+        "group_type",
         F.col("total_ms").alias("not_stable_ms"),
         "partitions_moved",
         "member_count",
@@ -171,19 +173,6 @@ def _causes(causes: DataFrame, kept_states: DataFrame) -> DataFrame:
         "rebalance_timeout_ms",
         "kept_state",
         F.col("settings").alias("member_settings"),
-    )
-
-
-def _conversions(timeline: DataFrame) -> DataFrame:
-    """Changes of the group's protocol, as causes without a rebalance."""
-    return timeline.where("event = 'CONVERT'").select(
-        *INCARNATION_KEY,
-        F.coalesce("current_generation", F.lit(0)).alias("generation"),
-        F.lit(0).alias("cause_seq"),
-        _ms(F.col("event_time"), "at_ms"),
-        F.lit("absorbed").alias("role"),
-        F.lit("CONVERT").alias("cause"),
-        F.lit("log").alias("evidence"),
     )
 
 

@@ -9,7 +9,7 @@ from coordinator_core.incident.members import client_of
 
 # Outcome of a rebalance after which the group has no members.
 EMPTY = "empty"
-# Cause of a change to another group protocol; with the role ABSORBED it started no rebalance.
+# Cause of a rebalance after a change to another group protocol.
 CONVERT = "CONVERT"
 TRIGGER, ABSORBED = "trigger", "absorbed"
 # Actions of processes (`story` of a cause).
@@ -88,6 +88,7 @@ class Rebalance(NamedTuple):
 
     ``not_stable_ms`` None: without a log; ``partitions_moved`` None: without records.
     ``continues``: it belongs to the same logical rebalance as the previous generation.
+    ``group_type``: classic, consumer, share or streams.
     ``was_empty``: the group had no members before it.  ``is_first_seen``: the evidence begins with
     it, although it is not the first generation.  ``hosts``: number of members by host.
     ``settings``: settings that changed since the generation that is named first.
@@ -102,6 +103,7 @@ class Rebalance(NamedTuple):
     partitions_moved: int | None = None
     member_count: int = 0
     continues: bool = False
+    group_type: str = "classic"
     was_empty: bool = False
     is_first_seen: bool = False
     hosts: Sequence[tuple[str, int]] = ()

@@ -16,7 +16,6 @@ from coordinator_core.episodes.evidence import (
     Rebalance,
 )
 from coordinator_core.episodes.failover import is_after_load
-from coordinator_core.episodes.group_protocol import is_outside_rebalances
 from coordinator_core.episodes.kinds import (
     BROKER_CAUSES,
     drafts_of,
@@ -162,7 +161,7 @@ def _episodes_of(activity: Activity, history: Mapping[tuple[int, int], Rebalance
             activity.loads,
         )
         for each, of in of_rebalances
-        if of or not is_outside_rebalances(each, activity)
+        if of or each.changes
     ]
     for episode in inferred:
         # Rebalances of a restart show with which settings the processes came back.

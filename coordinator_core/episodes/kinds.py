@@ -276,9 +276,14 @@ _CLIENT_REASONS = (
     ("cached metadata has changed", Kind.TOPIC_CHANGE),
     ("subscription has changed", Kind.CONFIGURATION_CHANGE),
 )
-# Causes that are the broker's own.
+# Causes that no process's departure or arrival is.
 BROKER_CAUSES = {
     CONVERT: Kind.CONFIGURATION_CHANGE,
+    "CONVERSION": Kind.CONFIGURATION_CHANGE,
+    "SUBSCRIPTION_CHANGE": Kind.CONFIGURATION_CHANGE,
+    "ASSIGNOR_CHANGE": Kind.CONFIGURATION_CHANGE,
+    "REGEX": Kind.TOPIC_CHANGE,
+    "TOPIC_CHANGE": Kind.TOPIC_CHANGE,
     "OVER_CAPACITY": Kind.COORDINATOR_FAILOVER,
 }
 

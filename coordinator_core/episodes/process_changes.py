@@ -122,9 +122,9 @@ class _Matching:
         self._keys = _keys(activity.causes)
         self._names = _names(activity.causes)
         in_order = sorted(activity.causes, key=at)
-        self._departures, departed = _once([each for each in in_order if each.is_departure])
-        self._arrivals, arrived = _once([each for each in in_order if each.is_arrival])
-        self._repeated = departed + arrived
+        events, self._repeated = _once(c for c in in_order if c.is_departure or c.is_arrival)
+        self._departures = [each for each in events if each.is_departure]
+        self._arrivals = [each for each in events if each.is_arrival]
 
     def changes(self) -> list[Change]:
         """A leave that a coordinator did not store before it failed is repeated as an expiry."""
@@ -179,7 +179,9 @@ class _Matching:
         since_ms, until_ms = self._away(departure)
         key = self._keys(departure)
         for arrival in self._arrivals:
-            is_same = self._keys(arrival) == key and arrival.member_id != departure.member_id
+            # A member of the consumer protocol comes back under its member id.
+            is_other = arrival.member_id != departure.member_id or at(arrival) > at(departure)
+            is_same = self._keys(arrival) == key and is_other
             if is_same and arrival.story != TAKEOVER and since_ms <= at(arrival) <= until_ms:
                 self._arrivals.remove(arrival)
                 return arrival
@@ -211,17 +213,17 @@ class _Matching:
         return min([contact_ms, *waited])
 
 
-def _once(causes: Sequence[Cause]) -> tuple[list[Cause], list[Cause]]:
-    """The first arrival or departure of each member, and the others: a join that a superseded
-    rebalance did not complete is a cause of the next one, too.
+def _once(causes: Iterable[Cause]) -> tuple[list[Cause], list[Cause]]:
+    """Each member's arrivals and departures in turn, and those that repeat the previous one: a join
+    that a superseded rebalance did not complete is a cause of the next one, too.
     """
-    first: dict[str, Cause] = {}
-    repeated = []
+    once, repeated = list[Cause](), list[Cause]()
+    was_departure: dict[str, bool] = {}
     for each in causes:
-        if first.setdefault(each.member_id or "", each) is not each and each.member_id:
-            repeated.append(each)
-    again = {id(each) for each in repeated}
-    return [each for each in causes if id(each) not in again], repeated
+        is_repeated = was_departure.get(each.member_id or "") == each.is_departure
+        (repeated if each.member_id and is_repeated else once).append(each)
+        was_departure[each.member_id or ""] = each.is_departure
+    return once, repeated
 
 
 def _what(departure: Cause, arrival: Cause | None, loads: Sequence[int]) -> tuple[What, float]:

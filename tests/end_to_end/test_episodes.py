@@ -77,15 +77,17 @@ FAILOVERS = {
 }  # fmt: skip
 # 40 search-* and two of ledger-* restarted with the consumer protocol; 84 these two back to the
 # classic one; 107 slow legacy-2 (25 s); 125 orders grown; 164 kill legacy-3, back at 182; 168 kill
-# ledger-2, back at 186; all stop; one classic search-1 more
+# ledger-2, back at 186; all stop; one legacy-new of the consumer protocol, and one classic search-1
 PROTOCOLS = {
     "ledger-rolled-back": """
         group_start 1,2,3; configuration_change 1,2; configuration_change 1,2; process_lost 2;
         shutdown 1,2,3""",
     "legacy-eager": """
-        group_start 1,2,3; slow_poll 2; topic_change; process_lost 3; shutdown 1,2,3""",
+        group_start 1,2,3; slow_poll 2; topic_change; process_lost 3; shutdown 1,2,3;
+        group_start new; shutdown new""",
     "search-migrated": """
-        group_start 1,2,3; configuration_change 1,2,3; group_start 1; shutdown 1""",
+        group_start 1,2,3; configuration_change 1,2,3; topic_change; process_lost 2;
+        shutdown 1,2,3; group_start 1; shutdown 1""",
 }
 
 EXPECTED = {
@@ -145,7 +147,6 @@ EXPECTED = {
 EXPECTED |= {
     "configuration-changes": CONFIGURATION_CHANGES,
     "failovers": FAILOVERS,
-    "mixed-protocols": PROTOCOLS,
 }
 PLAYS = [
     ("rolling-deploy-and-crash", "3.9.1"),
@@ -160,8 +161,6 @@ CHANGES = [
     ("configuration-changes", "4.1.2"),
     ("failovers", "3.9.1"),
     ("failovers", "4.1.2"),
-    ("mixed-protocols", "4.1.2"),
-    ("mixed-protocols", "4.4.0"),
 ]
 # What the script of the demo's incidents did is in test_mixed_incidents.
 DEMO = {
@@ -239,11 +238,19 @@ def test_a_configuration_change_names_the_settings(twins_by, version):
     assert named == SETTINGS
 
 
+def test_groups_that_change_their_protocol_have_the_episodes_of_their_script(twins_by):
+    episodes = episodes_of(twins_by("embedded", "mixed-protocols", "4.4.0"), "4.4.0")
+
+    assert {group: episodes[group] for group in PROTOCOLS} == {
+        group: listed(text) for group, text in PROTOCOLS.items()
+    }
+
+
 @pytest.mark.parametrize("version", ["4.1.2", "4.4.0"])
 def test_a_change_of_the_group_protocol_names_both(twins_by, version):
     changes = twins_by("embedded", "mixed-protocols", version).rows("""
-        SELECT group_id, regexp_extract(summary, '\\((.*)\\)', 1) FROM episodes
-        WHERE kind = 'configuration_change' ORDER BY group_id, from_time""")
+        SELECT group_id, regexp_extract(summary, 'group.protocol [a-z]+ -> [a-z]+')
+        FROM episodes WHERE summary LIKE '%(group.protocol%' ORDER BY group_id, from_time""")
 
     assert changes == [
         ("ledger-rolled-back", "group.protocol classic -> consumer"),

@@ -223,17 +223,19 @@ def event(name, at_ms, **more):
     return {"event": name, "event_time": T + at_ms, "seq": at_ms, **more}
 
 
-def test_lines_about_the_protocol_and_the_coordinator_are_evidence(inferred):
+def test_another_group_type_is_a_change_of_protocol_and_a_load_is_evidence(inferred):
     rows = inferred(
-        generations=[generation(2, 0), generation(3, 900_000)],
+        generations=[
+            generation(2, 0, group_type="classic"),
+            generation(3, 3000, group_type="consumer"),
+            generation(4, 900_000, group_type="consumer"),
+        ],
         rebalance_causes=[
             cause(2, 0, "LEAVE", "restart", "a-1"),
-            cause(3, 900_000, "LEADER_REJOIN", "rejoin", "b-1"),
+            cause(3, 3000, "MEMBER_NEW", "return", "a-2"),
+            cause(4, 900_000, "LEADER_REJOIN", "rejoin", "b-1"),
         ],
-        timeline=[
-            event("CONVERT", 3000, current_generation=2),
-            event("LOADED", 890_000, current_generation=2),
-        ],
+        timeline=[event("LOADED", 890_000)],
     )
 
     assert [(row.kind, row.summary.split(":")[0]) for row in rows] == [

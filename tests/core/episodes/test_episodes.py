@@ -470,42 +470,46 @@ def test_episodes_after_a_failover(evidence, expected):
     assert shown(rebalances, causes, [ms(0)]) == expected
 
 
-def unrecorded(each):
-    return each._replace(client_id=None, client_host=None, process=None)
+def of_type(group_type, each):
+    return each._replace(group_type=group_type)
 
 
-CONVERTED = unrecorded(cause("CONVERT", None, 3, 5, "x", role="absorbed"))._replace(member_id=None)
-
-
-def test_processes_restarted_around_a_conversion_changed_the_group_protocol():
-    rebalances = [rebalance(2, -60, was_empty=True), rebalance(3, 4, size=2)]
+def test_processes_restarted_around_an_upgrade_changed_the_group_protocol():
+    rebalances = [
+        rebalance(2, -300, was_empty=True),
+        rebalance(3, 0, size=2),
+        *(of_type("consumer", rebalance(n, 2 * n - 4, size=2)) for n in (4, 5, 6)),
+        of_type("consumer", rebalance(7, 300, size=2)),
+    ]
     causes = [
-        joins(2, -60, "a1"),
-        also(joins(2, -60, "b1")),
-        leaves(3, 4, "a1"),
-        CONVERTED,
-        # the group has the consumer protocol: members of it have an id only
-        leaves(3, 12, "b1", role="contributing"),
-        unrecorded(leaves(3, 200, "x", role="contributing")),
+        joins(2, -300, "a1"),
+        also(joins(2, -300, "b1")),
+        leaves(3, 0, "a1", "restart"),
+        joins(4, 4, "a2", "return"),
+        cause("CONVERSION", None, 4, 4, "", role="contributing"),
+        leaves(5, 6, "b1", "restart"),
+        joins(6, 8, "b2", "return"),
+        leaves(7, 300, "a2"),
     ]
 
     assert shown(rebalances, causes) == [
         "group_start a,b [2]",
-        "configuration_change a,b [3]",
+        "configuration_change a,b [3, 4, 5, 6]",
+        "scale_in a [7]",
     ]
     change = infer_episodes(rebalances, causes)[1]
     assert change.settings == ["group.protocol classic -> consumer"]
 
 
-def test_the_last_process_of_the_consumer_protocol_converts_the_group_back():
+def test_the_broker_starts_the_rebalance_after_a_downgrade():
     (change,) = infer_episodes(
-        [rebalance(8, 5), rebalance(9, 6)],
+        [of_type("consumer", rebalance(8, 0)), rebalance(9, 6)],
         [
-            joins(8, 5, "a2", "return"),
-            unrecorded(cause("CONVERT", None, 9, 5, "x"))._replace(member_id=None),
-            CONVERTED,
-            leaves(9, 1, "b1", role="trigger"),
-            joins(9, 7, "b2", "return", role="contributing"),
+            leaves(8, 0, "a1", "restart"),
+            also(joins(8, 2, "a2", "return")),
+            cause("CONVERT", None, 9, 6, ""),
+            also(leaves(9, 5, "b1", "restart")),
+            also(joins(9, 7, "b2", "return")),
         ],
     )
 
@@ -515,10 +519,28 @@ def test_the_last_process_of_the_consumer_protocol_converts_the_group_back():
     assert change.settings == ["group.protocol consumer -> classic"]
 
 
-def test_an_empty_group_that_changes_its_protocol_is_shut_down():
-    rebalances = [rebalance(3, 0, outcome="empty", size=0)]
+def test_an_empty_group_that_changes_its_type_starts_again():
+    rebalances = [
+        rebalance(3, 0, outcome="empty", size=0),
+        of_type("consumer", rebalance(4, 800, was_empty=True)),
+    ]
 
-    assert shown(rebalances, [leaves(3, 0, "a1"), CONVERTED]) == ["shutdown a [3]"]
+    assert shown(rebalances, [leaves(3, 0, "a1"), joins(4, 800, "b1")]) == [
+        "shutdown a [3]",
+        "group_start b [4]",
+    ]
+
+
+def test_a_member_of_the_consumer_protocol_comes_back_under_its_id():
+    rebalances = [of_type("consumer", rebalance(n, 10 * n)) for n in (2, 3, 4, 5)]
+    causes = [
+        expires(2, 20, "a1"),
+        joins(3, 30, "a1", "return"),
+        expires(4, 40, "a1"),
+        joins(5, 50, "a1", "return"),
+    ]
+
+    assert shown(rebalances, causes) == ["process_lost a [2, 3]", "process_lost a [4, 5]"]
 
 
 def test_an_activity_ends_at_midnight_if_it_began_an_hour_before():
