@@ -27,7 +27,7 @@ from jobs.timeline import RECORDS, TARGET_RECORD
 READS = ("timeline", "generations", "generation_members", "assignments")
 
 # Rows of assignments in memory at once, on the embedded engine.
-PARTITIONS_AT_ONCE = 2_000_000
+PARTITIONS_AT_ONCE = 5_000_000
 DAY_MS = 86_400_000
 # Events may change rows for this long: a restart shows within a minute, a replaced process that
 # still runs within FENCED_MS.
