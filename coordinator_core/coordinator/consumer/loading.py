@@ -17,26 +17,14 @@ from coordinator_core.coordinator.consumer.states import MemberState
 from coordinator_core.coordinator.consumer.timers import start_rebalance, start_session
 from coordinator_core.coordinator.era import Fields, Replay
 from coordinator_core.coordinator.modern.order import in_order_of_ids, in_order_of_ints
-from coordinator_core.coordinator.modern.replaying import put, set_field, set_target
+from coordinator_core.coordinator.modern.replaying import group_of, put, set_field, set_target
 from coordinator_core.coordinator.turn import Turn
-from coordinator_core.protocol.errors import UnexpectedState
 
 _STATES = {state.value: state for state in MemberState}
 
 
-def _group(turn: Turn, group_id: str, *, creates: bool) -> ConsumerGroup | None:
-    """The group of the record; ``creates``: a record with a value creates it."""
-    group = turn.modern.get(group_id)
-    if isinstance(group, ConsumerGroup):
-        return group
-    if not creates:
-        return None
-    classic = turn.groups.get(group_id)
-    if group is not None or (classic is not None and not turn.is_simple(classic)):
-        raise UnexpectedState(f"{group_id} is not a consumer group")
-    new = new_group(turn, group_id)
-    turn.add_modern(new)
-    return new
+def _group(turn: Turn, key: Fields, value: Fields | None) -> ConsumerGroup | None:
+    return group_of(turn, ConsumerGroup, key, value, new_group, replaces_simple=True)
 
 
 def new_group(turn: Turn, group_id: str) -> ConsumerGroup:
@@ -49,7 +37,7 @@ def new_group(turn: Turn, group_id: str) -> ConsumerGroup:
 
 
 def _replay_group(turn: Turn, key: Fields, value: Fields | None) -> None:
-    group = _group(turn, key["group_id"], creates=value is not None)
+    group = _group(turn, key, value)
     if group is None:
         return
     if value is None:
@@ -61,19 +49,19 @@ def _replay_group(turn: Turn, key: Fields, value: Fields | None) -> None:
 
 def _replay_partition_metadata(turn: Turn, key: Fields, value: Fields | None) -> None:
     """Written before 4.1 only: the group's topics, now a hash in the group's record."""
-    group = _group(turn, key["group_id"], creates=value is not None)
+    group = _group(turn, key, value)
     if group is not None:
         set_field(turn, group, "has_partition_metadata", value is not None)
 
 
 def _replay_target(turn: Turn, key: Fields, value: Fields | None) -> None:
-    group = _group(turn, key["group_id"], creates=value is not None)
+    group = _group(turn, key, value)
     if group is not None:
         set_target(turn, group, value)
 
 
 def _replay_member_target(turn: Turn, key: Fields, value: Fields | None) -> None:
-    group = _group(turn, key["group_id"], creates=value is not None)
+    group = _group(turn, key, value)
     if group is not None:
         target = None
         if value is not None:
@@ -83,7 +71,7 @@ def _replay_member_target(turn: Turn, key: Fields, value: Fields | None) -> None
 
 
 def _replay_regex(turn: Turn, key: Fields, value: Fields | None) -> None:
-    group = _group(turn, key["group_id"], creates=value is not None)
+    group = _group(turn, key, value)
     if group is not None:
         resolved = None
         if value is not None:
@@ -95,7 +83,7 @@ def _replay_regex(turn: Turn, key: Fields, value: Fields | None) -> None:
 
 
 def _replay_member(turn: Turn, key: Fields, value: Fields | None) -> None:
-    group = _group(turn, key["group_id"], creates=value is not None)
+    group = _group(turn, key, value)
     if group is None:
         return
     before = group.members.get(key["member_id"])
@@ -124,7 +112,7 @@ def _classic(fields: Mapping[str, Any]) -> ClassicMetadata:
 
 
 def _replay_current(turn: Turn, key: Fields, value: Fields | None) -> None:
-    group = _group(turn, key["group_id"], creates=value is not None)
+    group = _group(turn, key, value)
     if group is None:
         return
     before = group.members.get(key["member_id"])

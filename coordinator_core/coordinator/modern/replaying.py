@@ -2,14 +2,59 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from coordinator_core.coordinator.era import Fields
 from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.turn import Turn
+from coordinator_core.protocol.errors import UnexpectedState
 
 V = TypeVar("V")
+G = TypeVar("G", bound=ModernGroup)
+_JOINING = 0
 _NO_TARGET = -1  # the assignment epoch of a group whose target was removed
+
+
+def group_of(
+    turn: Turn,
+    kind: type[G],
+    key: Fields,
+    value: Fields | None,
+    make: Callable[[Turn, str], G],
+    *,
+    replaces_simple: bool = False,
+) -> G | None:
+    """The group of a record; a record with a value creates it, a tombstone does not.
+
+    ``replaces_simple``: also in place of a classic group that only holds offsets.  Raises
+    UnexpectedState for a group of another type.
+    """
+    group_id = key["group_id"]
+    group = turn.modern.get(group_id)
+    if isinstance(group, kind):
+        return group
+    if value is None:
+        return None
+    classic = turn.groups.get(group_id)
+    is_replaced = classic is None or (replaces_simple and turn.is_simple(classic))
+    if group is not None or not is_replaced:
+        raise UnexpectedState(f"{group_id} is not a {kind.group_type} group")
+    created = make(turn, group_id)
+    turn.add_modern(created)
+    return created
+
+
+def put_member_back(turn: Turn, group: Any, member_id: str, before: Any) -> None:
+    """Undo the change of a member of a share or streams group; None: it was new.
+
+    Reads still see the reverted entry, until an append succeeds.
+    """
+    group.put_member(member_id, before)
+    if before is not None:
+        group.reverted[member_id] = None
+    if before is not None and before.epoch != _JOINING:
+        group.order.put_back([member_id], turn.shard_of(group.partition).snapshot)
 
 
 def set_field(turn: Turn, group: ModernGroup, name: str, value: object) -> None:

@@ -6,11 +6,16 @@ from collections.abc import Mapping
 
 from coordinator_core.coordinator.era import Fields, Replay
 from coordinator_core.coordinator.modern.configuration import rules_of
-from coordinator_core.coordinator.modern.replaying import put, set_field, set_target
+from coordinator_core.coordinator.modern.replaying import (
+    group_of,
+    put,
+    put_member_back,
+    set_field,
+    set_target,
+)
 from coordinator_core.coordinator.offsets import OffsetStore
 from coordinator_core.coordinator.share import records
 from coordinator_core.coordinator.share.group import (
-    JOINING,
     LEFT,
     NOTHING,
     InitTopic,
@@ -25,22 +30,10 @@ from coordinator_core.coordinator.share.sessions import start_session
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.jvm.hash_codes import uuid_hash
 from coordinator_core.jvm.hash_tables import HashTable, copied_ints
-from coordinator_core.protocol.errors import UnexpectedState
 
 
 def _group(turn: Turn, key: Fields, value: Fields | None) -> ShareGroup | None:
-    """The group of the record, created by a record with a value."""
-    group_id = key["group_id"]
-    group = turn.modern.get(group_id)
-    if isinstance(group, ShareGroup):
-        return group
-    if value is None:
-        return None
-    if group is not None or group_id in turn.groups:
-        raise UnexpectedState(f"{group_id} is not a share group")
-    created = new_group(turn, group_id)
-    turn.add_modern(created)
-    return created
+    return group_of(turn, ShareGroup, key, value, new_group)
 
 
 def new_group(turn: Turn, group_id: str) -> ShareGroup:
@@ -101,11 +94,7 @@ def _put_member(turn: Turn, group: ShareGroup, member_id: str, member: ShareMemb
     group.put_member(member_id, member)
 
     def revert() -> None:
-        group.put_member(member_id, before)
-        if before is not None:
-            group.reverted[member_id] = None
-        if before is not None and before.epoch != JOINING:
-            group.order.put_back([member_id], turn.shard_of(group.partition).snapshot)
+        put_member_back(turn, group, member_id, before)
 
     turn.reverts.append(revert)
 

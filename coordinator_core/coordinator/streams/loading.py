@@ -6,10 +6,15 @@ from collections.abc import Mapping
 
 from coordinator_core.coordinator.era import Fields, Replay
 from coordinator_core.coordinator.modern.configuration import rules_of
-from coordinator_core.coordinator.modern.replaying import put, set_field, set_target
+from coordinator_core.coordinator.modern.replaying import (
+    group_of,
+    put,
+    put_member_back,
+    set_field,
+    set_target,
+)
 from coordinator_core.coordinator.streams import records, timers
 from coordinator_core.coordinator.streams.group import (
-    JOINING,
     LEFT,
     NO_TOPOLOGY,
     MemberState,
@@ -24,25 +29,13 @@ from coordinator_core.coordinator.streams.tasks import (
     TargetTasks,
 )
 from coordinator_core.coordinator.turn import Turn
-from coordinator_core.protocol.errors import UnexpectedState
 from coordinator_core.protocol.messages import CopartitionGroup, Subtopology, Topology
 
 _STATES = {state.value: state for state in MemberState}
 
 
 def _group(turn: Turn, key: Fields, value: Fields | None) -> StreamsGroup | None:
-    """The group of the record, created by a record with a value."""
-    group_id = key["group_id"]
-    group = turn.modern.get(group_id)
-    if isinstance(group, StreamsGroup):
-        return group
-    if value is None:
-        return None
-    if group is not None or group_id in turn.groups:
-        raise UnexpectedState(f"{group_id} is not a streams group")
-    created = new_group(turn, group_id)
-    turn.add_modern(created)
-    return created
+    return group_of(turn, StreamsGroup, key, value, new_group)
 
 
 def new_group(turn: Turn, group_id: str) -> StreamsGroup:
@@ -170,11 +163,7 @@ def _put_member(
     group.put_member(member_id, member)
 
     def revert() -> None:
-        group.put_member(member_id, before)
-        if before is not None:
-            group.reverted[member_id] = None
-        if before is not None and before.epoch != JOINING:
-            group.order.put_back([member_id], turn.shard_of(group.partition).snapshot)
+        put_member_back(turn, group, member_id, before)
         group.static_members = static
 
     turn.reverts.append(revert)

@@ -37,7 +37,7 @@ GRID = [
     ("it waits on while it is not free",    L, "0",  "",  "01", 3, None, "1",  (L, 3, "0",  "")),
     ("a newer target can take from it",     L, "0",  "",  "1",  5, "0",  "1",  (V, 3, "",   "0")),
 ]  # fmt: skip
-FIELDS = "start has pending target epoch says busy expected".split()
+FIELDS = ["start", "has", "pending", "target", "epoch", "says", "busy", "expected"]
 
 
 def group_with(busy):
