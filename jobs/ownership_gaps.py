@@ -20,7 +20,7 @@ from jobs.lake.scope import RunScope
 from jobs.ownership.commits import last_commits
 from jobs.ownership.gaps import gaps, rows_of
 from jobs.ownership.members import members_of
-from jobs.ownership.process_ends import with_end
+from jobs.ownership.process_ends import process_ends
 from jobs.ownership.rebalances import rebalances
 from jobs.ownership.returns import returned
 from jobs.ownership.tenures import tenures
@@ -51,12 +51,17 @@ def ownership_gaps(
     owners = assignments.where(F.col("assignor") == ACTUAL).select(
         *GENERATION_KEY, *PARTITION_KEY, "member_id", "process"
     )
-    committed = last_commits(members, owners, committed_offsets)
-    back = returned(members, timeline, group_metadata)
-    evident = members.join(committed, on=[*MEMBER_KEY, "generation"], how="left").join(
-        back, on=MEMBER_KEY, how="left"
+    committed = computed(last_commits(members, owners, committed_offsets))
+    departed = (
+        members.where("left_how IS NOT NULL")
+        .join(committed, on=[*MEMBER_KEY, "generation"], how="left")
+        .join(returned(members, timeline, group_metadata), on=MEMBER_KEY, how="left")
     )
-    return rows_of(gaps(owners, tenures(with_end(evident)), earlier), last_events)
+    rejoined = committed.select(*MEMBER_KEY, "generation", "rejoined_ms")
+    owning = members.join(process_ends(departed), on=MEMBER_KEY, how="left").join(
+        rejoined, on=[*MEMBER_KEY, "generation"], how="left"
+    )
+    return rows_of(gaps(owners, tenures(owning), earlier), last_events)
 
 
 def _last_events(scope: RunScope) -> DataFrame:

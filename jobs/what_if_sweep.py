@@ -48,7 +48,7 @@ from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
 from jobs.engine.keeping import kept
 from jobs.engine.union import union_of
-from jobs.lake.sql import query
+from jobs.lake.sql import missing_table, query
 from jobs.lake.tables import Lake, schema_of
 from jobs.replay.group_rows import FOREVER_MS, Row, evidence_by_group, quoted, unpacked
 from jobs.what_if.advice_columns import ADVICE_TEXTS
@@ -331,6 +331,8 @@ def run_all(
     if seeds < 1:
         raise UsageError(f"--seeds {seeds}: must be at least 1")
     opened_lake = open_existing_lake(lake, cluster_id, config)
+    if not opened_lake.has("ownership_gaps"):
+        raise UsageError(missing_table(lake, "ownership_gaps"))
     with spinner("what-if-sweep"):
         run(opened_lake, changes or None, seeds)
     sql = f"""SELECT group_id, setting, ROUND(100 * share_saved) AS percent_saved, sentence

@@ -94,12 +94,18 @@ def compared(incident: Path, lake: str) -> Iterator[Compared]:
                 for group, counted in read["groups"].items()
                 if NEW_PROTOCOL not in group
             }
-    for group, (first_ms, lasted_ms, counted) in sorted(truths.items()):
+    of_incident = f"STARTS_WITH(cluster_id, '{name} ')"
+    # An archive may lack the files of a broker.
+    recorded = {
+        row[0] for row in query(lake, f"SELECT group_id FROM generations WHERE {of_incident}")[1]
+    }
+    for group in sorted(truths.keys() & recorded):
+        first_ms, lasted_ms, counted = truths[group]
         lasted = downtime_within(
             "epoch_ms(from_time)", "unowned_ms", first_ms, first_ms + lasted_ms
         )
         sql = f"""SELECT COALESCE(SUM({lasted}), 0) FROM ownership_gaps
-            WHERE group_id = '{group}' AND STARTS_WITH(cluster_id, '{name} ')"""
+            WHERE group_id = '{group}' AND {of_incident}"""
         yield Compared(name, group, counted["unowned_partition_ms"], int(query(lake, sql)[1][0][0]))
 
 

@@ -187,7 +187,7 @@ def _register(
     """
     delta = _open(root, table)
     if delta is None:
-        missing = f"--lake {root}: no table {table} in it yet; run `regroup {_writer(table)}`"
+        missing = missing_table(root, table)
         if required:
             raise UsageError(missing)
         print(missing, file=sys.stderr)
@@ -229,8 +229,16 @@ def _open(root: str, table: str) -> DeltaTable | None:
         raise UsageError(f"--lake {root}: table {table} cannot be read: {why}") from None
 
 
-def _writer(table: str) -> str:
-    return WRITERS.get(table, "nightly")
+def missing_table(root: str, table: str) -> str:
+    """The message for a table that the lake does not have: which command writes it."""
+    return f"--lake {root}: no table {table} in it yet; run `regroup {_writer(root, table)}`"
+
+
+def _writer(root: str, table: str) -> str:
+    # A table that is new in this version lacks all dates, and not only those with new input.
+    is_older_lake = _open(root, "group_days") is not None
+    nightly = "nightly --recompute-all" if is_older_lake else "nightly"
+    return WRITERS.get(table, nightly)
 
 
 def _require_known_columns(path: str, table: str, types: dict[str, str]) -> None:

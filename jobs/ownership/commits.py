@@ -6,28 +6,35 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.engine.union import union_of
-from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, MEMBER_KEY, PARTITION_KEY
+from jobs.lake.keys import (
+    GENERATION_KEY,
+    GROUP_KEY,
+    INCARNATION_KEY,
+    MEMBER_KEY,
+    PARTITION_KEY,
+)
 from jobs.ownership.rebalances import stays_cooperative
 
-# How exactly clients keep auto.commit.interval.ms.
-COMMIT_JITTER_MS = 250
+# The commits of one request have times this close to each other.
+SAME_REQUEST_MS = 20
 _MEMBER = [*MEMBER_KEY, "generation"]
 
 
 def last_commits(members: DataFrame, owners: DataFrame, committed_offsets: DataFrame) -> DataFrame:
-    """Per member of a generation, the last commits of its partitions: ``committed_ms`` before it
-    departed, ``earlier_ms`` before that by more than a timer's jitter; and ``rejoined_ms`` before
-    the end of the next join, as eager members commit before they rejoin.
+    """Per member of a generation, the last commits of its partitions since it arrived:
+    ``committed_ms`` before it departed, ``earlier_ms`` by the request before that; and
+    ``rejoined_ms`` before the end of the next join, as eager members commit before they rejoin.
     """
     last = _at_marks(_commits(committed_offsets), _marks(members, owners)).withColumn(
         "latest_ms", F.max("last_ms").over(Window.partitionBy(*_MEMBER, "mark"))
     )
     is_departure = F.col("mark") == "departure"
-    is_earlier = F.col("last_ms") < F.col("latest_ms") - COMMIT_JITTER_MS
+    is_earlier = F.col("last_ms") < F.col("latest_ms") - SAME_REQUEST_MS
     earlier_ms = F.when(is_earlier, F.col("last_ms")).otherwise(F.col("previous_ms"))
+    own_earlier_ms = F.when(earlier_ms >= F.col("since_ms"), earlier_ms)
     return last.groupBy(*_MEMBER).agg(
         F.max(F.when(is_departure, F.col("last_ms"))).alias("committed_ms"),
-        F.max(F.when(is_departure, earlier_ms)).alias("earlier_ms"),
+        F.max(F.when(is_departure, own_earlier_ms)).alias("earlier_ms"),
         F.max(F.when(~is_departure, F.col("last_ms"))).alias("rejoined_ms"),
     )
 
@@ -42,24 +49,46 @@ def _commits(committed_offsets: DataFrame) -> DataFrame:
 
 
 def _marks(members: DataFrame, owners: DataFrame) -> DataFrame:
-    """The times before which the commits of a member's partitions matter."""
+    """The times before which the commits of a member's partitions matter; ``since_ms``: earlier
+    ones are not the member's."""
+    departing = members.where("left_ms IS NOT NULL")
     # Without a log, the begin of a join is unknown.
-    is_eager = ~stays_cooperative() & F.col("revoking_is_logged")
-    marks = union_of(
-        _mark(members, "departure", F.col("left_ms")),
-        _mark(members.where(is_eager), "rejoin", F.col("revoking_joined_ms")),
+    rejoining = members.where(~stays_cooperative() & F.col("revoking_is_logged"))
+    acquired_ms = F.when(F.col("is_own"), F.col("arrived_ms")).otherwise(
+        F.greatest("arrived_ms", "assigned_ms")
     )
-    owned = owners.select(*GENERATION_KEY, *PARTITION_KEY, F.col("member_id").alias("owner"))
-    return marks.join(owned, on=[*GENERATION_KEY, "owner"], how="inner").drop("owner")
+    departures = _of_partitions(
+        _mark(departing, "departure", F.col("left_ms")), _with_is_own(owners, departing)
+    ).withColumn("since_ms", acquired_ms)
+    rejoins = _of_partitions(
+        _mark(rejoining, "rejoin", F.col("revoking_joined_ms")), owners
+    ).withColumn("since_ms", F.col("arrived_ms"))
+    columns = [*_MEMBER, *PARTITION_KEY, "mark", "at_ms", "since_ms"]
+    return departures.select(*columns).unionByName(rejoins.select(*columns))
+
+
+def _with_is_own(owners: DataFrame, departing: DataFrame) -> DataFrame:
+    """``is_own``: the partition's previous owner was the same process."""
+    in_order = Window.partitionBy(*INCARNATION_KEY, *PARTITION_KEY).orderBy("generation")
+    is_own = F.lag("process").over(in_order) == F.col("process")
+    groups = departing.select(*GROUP_KEY).distinct()
+    return owners.join(groups, on=GROUP_KEY, how="left_semi").withColumn("is_own", is_own)
 
 
 def _mark(members: DataFrame, mark: str, at_ms: Column) -> DataFrame:
     return members.where(at_ms.isNotNull()).select(
         *_MEMBER,
+        "arrived_ms",
+        "assigned_ms",
         F.col("assigned_as").alias("owner"),
         F.lit(mark).alias("mark"),
         at_ms.alias("at_ms"),
     )
+
+
+def _of_partitions(marks: DataFrame, owners: DataFrame) -> DataFrame:
+    owned = owners.withColumnRenamed("member_id", "owner")
+    return marks.join(owned, on=[*GENERATION_KEY, "owner"], how="inner")
 
 
 def _at_marks(commits: DataFrame, marks: DataFrame) -> DataFrame:
@@ -73,5 +102,5 @@ def _at_marks(commits: DataFrame, marks: DataFrame) -> DataFrame:
     return (
         union_of(commits, marks)
         .withColumns({name: F.max(name).over(so_far) for name in ("last_ms", "previous_ms")})
-        .where("mark IS NOT NULL AND last_ms IS NOT NULL")
+        .where("mark IS NOT NULL AND last_ms >= since_ms")
     )

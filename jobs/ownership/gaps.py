@@ -68,7 +68,31 @@ def _living(owned: DataFrame) -> DataFrame:
         .when(following_ms > F.col("next_generation"), "not_assigned")
         .otherwise("revoked")
     )
-    return owned.withColumns(following).where(~is_dead).withColumn("how", how)
+    return (
+        owned.withColumns(following | {"is_continued": _is_continued()})
+        .withColumn("since_ms", _since_ms())
+        .where(~is_dead & (F.col("polled_ms").isNull() | (F.col("since_ms") <= F.col("polled_ms"))))
+        .withColumn("how", how)
+    )
+
+
+def _is_continued() -> Column:
+    """The process owned the partition until it was assigned again."""
+    is_same = F.lag("process").over(_of_partition()) == F.col("process")
+    return F.coalesce(
+        is_same & (F.lag("until_ms").over(_of_partition()) >= F.col("from_ms")), F.lit(False)
+    )
+
+
+def _since_ms() -> Column:
+    """When the process was assigned the partition that it has owned since then.
+
+    librdkafka's cooperative members join while the application does not poll: it takes a new
+    partition only when it polls again.
+    """
+    so_far = _of_partition().rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    began_ms = F.when(~F.col("is_continued"), F.col("from_ms"))
+    return F.last(began_ms, ignorenulls=True).over(so_far)
 
 
 def _outlasting(owned: DataFrame) -> DataFrame:

@@ -116,7 +116,13 @@ def _assigned_as() -> Column:
 
 
 def _leaves(timeline: DataFrame) -> DataFrame:
-    left = timeline.where("event = 'LEFT' AND member_id IS NOT NULL")
-    return left.groupBy(*MEMBER_KEY).agg(
-        F.max("client_cause").alias("client_cause"), F.max("client_reason").alias("client_reason")
+    """``left_in``: the generation that the leave affected; ``was_fenced``: the member sent a
+    request after another process with its instance id had replaced it."""
+    is_left = F.col("event") == "LEFT"
+    events = timeline.where("event IN ('LEFT', 'STATIC_FENCED') AND member_id IS NOT NULL")
+    return events.groupBy(*MEMBER_KEY).agg(
+        F.max(F.when(is_left, F.col("client_cause"))).alias("client_cause"),
+        F.max(F.when(is_left, F.col("client_reason"))).alias("client_reason"),
+        F.max(F.when(is_left, F.col("forming_generation"))).alias("left_in"),
+        F.max(~is_left).alias("was_fenced"),
     )

@@ -5,113 +5,198 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.ownership.commits import COMMIT_JITTER_MS
-from jobs.ownership.rebalances import HEARTBEAT_MS
+from jobs.lake.keys import MEMBER_KEY
+from jobs.ownership.rebalances import HEARTBEAT_MS, stays_cooperative
 
-# auto.commit.interval.ms, its default.
+# auto.commit.interval.ms, its default, and how exactly clients keep it.
 COMMIT_INTERVAL_MS = 5000
-# After a slow poll a member leaves max.poll.interval.ms after its last commit, give or take this.
+COMMIT_JITTER_MS = 250
+# A slow application's last commit is max.poll.interval.ms before it departs, give or take this.
 COMMIT_SLACK_MS = 6000
 SAME_MOMENT_MS = 50
 
 
-def with_end(members: DataFrame) -> DataFrame:
-    """``end``: at_ms, by (as ``evidence`` of the table), is_estimated; null while the member lasts,
-    and if nothing shows how it departed.
+def process_ends(departed: DataFrame) -> DataFrame:
+    """MEMBER_KEY, ``end_ms``: when the departed member stopped to own partitions (null if nothing
+    shows it), ``end_how`` it departed, ``end_by`` (as ``evidence`` of the table) and
+    ``end_estimated``; ``polled_ms``: of a slow application, when it last polled before it departed.
     """
-    has_returned = F.coalesce("has_returned", F.lit(False))
-    back_or_left_ms = F.coalesce("back_ms", "left_ms")
-    end = (
-        F.when(has_returned, _end(F.col("back_ms"), "log", True))
+    timed = departed.withColumns(
+        {"contact_ms": F.col("left_ms") - F.col("session_timeout_ms"), "is_closing": _is_closing()}
+    )
+    ended = timed.withColumn("polled_ms", _polled_ms()).withColumn("end", _end())
+    return ended.select(
+        *MEMBER_KEY,
+        F.col("end.at_ms").alias("end_ms"),
+        F.col("left_how").alias("end_how"),
+        F.col("end.by").alias("end_by"),
+        F.col("end.is_estimated").alias("end_estimated"),
+        "polled_ms",
+    )
+
+
+def _end() -> Column:
+    has_polled = F.col("polled_ms").isNotNull()
+    return (
+        F.when(F.coalesce("has_returned", F.lit(False)), _at(F.col("back_ms"), "log"))
+        .when(has_polled & F.col("back_ms").isNotNull(), _at(_polled_again_ms(), "log"))
         .when(F.col("left_how") == "left", _left())
         .when(F.col("left_how") == "expired", _expired())
         .when(F.col("left_how") == "replaced", _replaced())
-        .when(F.col("left_how") == "dropped", _end(back_or_left_ms, "log", True))
+        .when(F.col("left_how") == "dropped", _at(F.coalesce("back_ms", "left_ms"), "log"))
     )
-    return members.withColumn("end", end)
 
 
-def _end(at_ms: Column, by: str, is_estimated: bool) -> Column:
+def _at(at_ms: Column, by: str, *, is_estimated: bool = True) -> Column:
     return F.struct(
-        at_ms.alias("at_ms"), F.lit(by).alias("by"), F.lit(is_estimated).alias("is_estimated")
+        at_ms.cast("long").alias("at_ms"),
+        F.lit(by).alias("by"),
+        F.lit(is_estimated).alias("is_estimated"),
     )
 
 
-def _left() -> Column:
-    """When it left; after a slow poll, when its application polled and joined again."""
-    polled_again = F.coalesce(_is_slow_poll(), F.lit(False)) & F.col("back_ms").isNotNull()
-    return F.when(polled_again, _end(F.col("back_ms"), "log", True)).otherwise(
-        _end(F.col("left_ms"), "log", False)
+# -- processes that were alive ---------------------------------------------------------------------
+
+
+def _polled_ms() -> Column:
+    """A slow application's client leaves max.poll.interval.ms after the last poll.  A static one
+    stops sending heartbeats."""
+    poll_ms = F.col("rebalance_timeout_ms")
+    last_heartbeat_ms = F.col("contact_ms") + HEARTBEAT_MS // 2
+    is_static = F.col("instance_id").isNotNull() & (F.col("left_how") == "expired")
+    has_left = F.col("left_how") == "left"
+    is_slow = _has_reason() | _stopped_committing(F.col("left_ms"))
+    return F.when(has_left & is_slow, F.col("left_ms") - poll_ms).when(
+        is_static & _stopped_committing(F.col("contact_ms")), last_heartbeat_ms - poll_ms
     )
 
 
-def _is_slow_poll() -> Column:
-    poll_ms, quiet_ms = F.col("rebalance_timeout_ms"), F.col("left_ms") - F.col("committed_ms")
-    stopped_committing = (
+def _polled_again_ms() -> Column:
+    """A member that left joins again when its application polls; of a static one, the session goes
+    on in between."""
+    until_expired_ms = _middle(F.col("contact_ms"), F.least("back_ms", "left_ms"))
+    return F.when(F.col("left_how") == "left", F.col("back_ms")).otherwise(until_expired_ms)
+
+
+def _has_reason() -> Column:
+    return F.col("client_cause").eqNullSafe("POLL_TIMEOUT")
+
+
+def _stopped_committing(exceeded_ms: Column) -> Column:
+    """Whether it stopped max.poll.interval.ms before this time.  A member that joins commits
+    nothing."""
+    until_joined = F.col("committed_ms") >= F.col("began_ms") - COMMIT_SLACK_MS
+    active_ms = F.when(until_joined, F.greatest("committed_ms", "assigned_ms")).otherwise(
+        F.col("committed_ms")
+    )
+    poll_ms, quiet_ms = F.col("rebalance_timeout_ms"), exceeded_ms - active_ms
+    return F.coalesce(
         F.col("client_reason").isNull()
         & (poll_ms > 0)
         & (quiet_ms > COMMIT_SLACK_MS)
-        & (F.abs(quiet_ms - poll_ms) <= COMMIT_SLACK_MS)
+        & (F.abs(quiet_ms - poll_ms) <= COMMIT_SLACK_MS),
+        F.lit(False),
     )
-    return F.col("client_cause").eqNullSafe("POLL_TIMEOUT") | stopped_committing
+
+
+# -- processes that ended --------------------------------------------------------------------------
+
+
+def _left() -> Column:
+    """When it left.  librdkafka's clients that are closed during a join leave when it ends: a
+    cooperative one revoked its partitions in between."""
+    # A leave during a join may end it, that of the last member always does.
+    is_after_join = F.col("left_in") > F.col("revoking_generation")
+    began_ms = F.when(_is_at_left("assigned_ms"), F.col("began_ms")).when(
+        _is_at_left("revoking_joined_ms") & is_after_join, F.col("revoking_began_ms")
+    )
+    closed_ms = _middle(F.greatest(began_ms, "committed_ms"), F.col("left_ms"))
+    was_waiting = stays_cooperative() & began_ms.isNotNull()
+    return F.when(was_waiting, _at(closed_ms, "log")).otherwise(
+        _at(F.col("left_ms"), "log", is_estimated=False)
+    )
+
+
+def _is_at_left(end_of_join: str) -> Column:
+    after_ms = F.col("left_ms") - F.col(end_of_join)
+    return F.coalesce(after_ms.between(0, SAME_MOMENT_MS), F.lit(False))
 
 
 def _expired() -> Column:
     """Between the last contact, a session timeout before the expiry, and the next heartbeat."""
-    contact_ms = F.col("left_ms") - F.col("session_timeout_ms")
+    is_last_contact = F.col("committed_ms") >= F.col("contact_ms") - SAME_MOMENT_MS
     return (
-        F.when(
-            F.coalesce(_ended_in_join(contact_ms), F.lit(False)), _end(_mid_join_ms(), "log", True)
-        )
-        .when(
-            is_closing() & (F.col("committed_ms") >= contact_ms),
-            _end(F.col("committed_ms"), "commits", True),
-        )
-        .otherwise(_end(_after_contact_ms(contact_ms), "log", True))
+        F.when(_ended_in_join(), _at(_mid_join_ms(), "log"))
+        .when(F.col("is_closing") & is_last_contact, _at(F.col("committed_ms"), "commits"))
+        .otherwise(_at(_after_contact_ms(), "log"))
     )
 
 
-def _ended_in_join(contact_ms: Column) -> Column:
+def _ended_in_join() -> Column:
     """The end of a join and the assignment count as contact: a member may have ended in a long
     join."""
-    since_joined_ms = contact_ms - F.col("joined_ms")
-    join_ms = F.col("joined_ms") - F.col("began_ms")
-    return since_joined_ms.between(-SAME_MOMENT_MS, SAME_MOMENT_MS) & (join_ms > 2 * HEARTBEAT_MS)
+    since_joined_ms = F.col("contact_ms") - F.col("joined_ms")
+    is_at_end = since_joined_ms.between(-SAME_MOMENT_MS, SAME_MOMENT_MS)
+    is_long = F.col("joined_ms") - F.col("began_ms") > 2 * HEARTBEAT_MS
+    return F.coalesce(is_at_end & is_long, F.lit(False))
 
 
 def _mid_join_ms() -> Column:
-    return ((F.greatest("began_ms", "arrived_ms") + F.col("joined_ms")) / 2).cast("long")
+    return _middle(F.greatest("began_ms", "arrived_ms"), F.col("joined_ms"))
 
 
-def _after_contact_ms(contact_ms: Column) -> Column:
-    earliest_ms = F.greatest(contact_ms, "committed_ms")
+def _after_contact_ms() -> Column:
+    earliest_ms = F.greatest("contact_ms", "committed_ms")
     back_ms = F.when(F.col("back_ms") >= earliest_ms, F.col("back_ms"))
-    next_heartbeat_ms = F.least(contact_ms + HEARTBEAT_MS, F.col("left_ms"), back_ms)
-    latest_ms = F.greatest(next_heartbeat_ms, earliest_ms)
-    return ((earliest_ms + latest_ms) / 2).cast("long")
+    next_heartbeat_ms = F.least(F.col("contact_ms") + HEARTBEAT_MS, F.col("left_ms"), back_ms)
+    return _middle(earliest_ms, F.greatest(next_heartbeat_ms, earliest_ms))
 
 
 def _replaced() -> Column:
-    """At its last commit, which a client sends when it is closed, or half a commit interval later.
+    """At its last commit, which a client sends when it is closed, or between this commit and the
+    next automatic one.
 
-    Without a commit since the oldest last contact, nothing shows that the process ended earlier.
+    Nothing shows that the process ended earlier if it has no commit since the oldest last contact.
+    A process that was fenced was alive.
     """
     replaced_ms, session_ms = F.coalesce("left_ms", "back_ms"), F.col("session_timeout_ms")
     quiet_ms = replaced_ms - F.col("committed_ms")
     is_recent = F.coalesce(quiet_ms <= session_ms + COMMIT_INTERVAL_MS, F.lit(False))
-    half_later_ms = F.greatest(
-        F.col("committed_ms") + COMMIT_INTERVAL_MS // 2, replaced_ms - session_ms
-    )
-    later_ms = F.least(half_later_ms, replaced_ms)
+    earliest_ms = F.greatest(F.col("committed_ms"), replaced_ms - session_ms)
+    next_commit_ms = F.least(F.col("committed_ms") + COMMIT_INTERVAL_MS, replaced_ms)
+    killed_ms = _middle(earliest_ms, F.greatest(earliest_ms, next_commit_ms))
     return (
-        F.when(is_recent & is_closing(), _end(F.col("committed_ms"), "commits", True))
-        .when(is_recent, _end(later_ms, "commits", True))
-        .otherwise(_end(replaced_ms, "log", True))
+        F.when(F.col("was_fenced"), _at(replaced_ms, "log"))
+        .when(is_recent & F.col("is_closing"), _at(F.col("committed_ms"), "commits"))
+        .when(is_recent, _at(killed_ms, "commits"))
+        .otherwise(_at(replaced_ms, "log"))
     )
 
 
-def is_closing() -> Column:
-    """Whether the last commit is off the interval of the automatic ones."""
-    since_ms = F.col("committed_ms") - F.col("earlier_ms")
+def _middle(from_ms: Column, to_ms: Column) -> Column:
+    return ((from_ms + to_ms) / 2).cast("long")
+
+
+# -- automatic commits -----------------------------------------------------------------------------
+
+
+def _is_closing() -> Column:
+    """Whether the last commit was no automatic one: these follow each other, the assignment (Java)
+    or the start of the process (librdkafka) at multiples of the interval."""
+    assigned_ms = F.when(F.col("is_new"), F.greatest("assigned_ms", "arrived_ms")).otherwise(
+        F.col("assigned_ms")
+    )
+    is_first = F.coalesce(F.col("earlier_ms") < assigned_ms, F.lit(True))
+    is_automatic = _is_interval_after(F.col("earlier_ms")) | (
+        is_first & (_is_interval_after(assigned_ms) | _is_interval_after(F.col("arrived_ms")))
+    )
+    return F.col("committed_ms").isNotNull() & ~is_automatic
+
+
+def _is_interval_after(at_ms: Column) -> Column:
+    since_ms = F.col("committed_ms") - at_ms
     phase_ms = F.pmod(since_ms + COMMIT_JITTER_MS, F.lit(COMMIT_INTERVAL_MS))
-    return F.coalesce(phase_ms > 2 * COMMIT_JITTER_MS, F.lit(False))
+    is_interval = (since_ms >= COMMIT_INTERVAL_MS - COMMIT_JITTER_MS) & (
+        phase_ms <= 2 * COMMIT_JITTER_MS
+    )
+    return F.coalesce(is_interval, F.lit(False))

@@ -72,7 +72,7 @@ def _ahead() -> WindowSpec:
 
 
 def _revoking() -> dict[str, Column]:
-    names = ("began_ms", "joined_ms", "is_logged", "has_departure")
+    names = ("generation", "began_ms", "joined_ms", "is_logged", "has_departure")
     return {f"revoking_{name}": F.lead(name).over(_history()) for name in names}
 
 

@@ -20,23 +20,25 @@ NEVER_MS = 1 << 62
 def tenures(members: DataFrame) -> DataFrame:
     """GENERATION_KEY, ``member_id`` (of the assignment), event_date, ``from_ms``, ``until_ms``,
     ``how`` the tenure ended, ``evidence`` and ``is_estimated`` of its end, ``next_generation`` (the
-    one for which an eager member revoked), the group's next shutdown, and ``stopped_ms``: when its
-    last process stopped before that.  A dead member owns partitions for no time.
+    one for which an eager member revoked), ``polled_ms`` of a slow application, the group's next
+    shutdown, and ``stopped_ms``: when its last process stopped before that.  A dead member owns
+    partitions for no time.
     """
     timed = (
         members.where("is_assigned")
         .withColumns({"from_ms": _from_ms(), "released_ms": _released_ms()})
         .withColumn("until_ms", _until_ms())
-        .withColumn("by_end", F.coalesce(F.col("end.at_ms") <= F.col("until_ms"), F.lit(False)))
+        .withColumn("by_end", F.coalesce(F.col("end_ms") <= F.col("until_ms"), F.lit(False)))
     )
     return timed.select(
         *GENERATION_KEY,
         F.col("assigned_as").alias("member_id"),
-        "event_date",
+        _date().alias("event_date"),
         "from_ms",
         "until_ms",
+        "polled_ms",
         _how().alias("how"),
-        F.when(F.col("by_end"), F.col("end.by")).otherwise(_shown_by()).alias("evidence"),
+        F.when(F.col("by_end"), F.col("end_by")).otherwise(_shown_by()).alias("evidence"),
         _is_estimated().alias("is_estimated"),
         F.when(~stays_cooperative(), F.col("next_generation")).alias("next_generation"),
         "shutdown_ms",
@@ -50,13 +52,20 @@ def _from_ms() -> Column:
     return F.when(replaces, F.greatest("assigned_ms", "arrived_ms")).otherwise(F.col("assigned_ms"))
 
 
+def _date() -> Column:
+    """Of the generation; of a member that replaced another one later, the date of that."""
+    return F.when(
+        F.col("from_ms") > F.col("assigned_ms"), F.to_date(F.timestamp_millis("from_ms"))
+    ).otherwise(F.col("event_date"))
+
+
 def _is_unexplained() -> Column:
-    return F.col("gone") & F.col("end").isNull()
+    return F.col("gone") & F.col("end_ms").isNull()
 
 
 def _released_ms() -> Column:
     """A member that does not rejoin learns of the rebalance only when it is back."""
-    did_not_rejoin = F.col("gone") & ((F.col("left_how") != "left") | F.col("end.is_estimated"))
+    did_not_rejoin = F.col("gone") & ((F.col("left_how") != "left") | F.col("end_estimated"))
     return (
         F.when(_is_unexplained(), F.col("revoking_began_ms"))
         .when(did_not_rejoin, None)
@@ -66,13 +75,13 @@ def _released_ms() -> Column:
 
 
 def _until_ms() -> Column:
-    until_ms = F.least("end.at_ms", "released_ms", "next_assigned_ms")
+    until_ms = F.least("end_ms", "released_ms", "next_assigned_ms")
     return F.greatest(F.coalesce(until_ms, F.lit(NEVER_MS)), "assigned_ms")
 
 
 def _how() -> Column:
     return (
-        F.when(F.col("by_end"), F.col("left_how"))
+        F.when(F.col("by_end"), F.col("end_how"))
         .when(_is_unexplained(), "left")
         .otherwise("revoked")
     )
@@ -86,7 +95,7 @@ def _shown_by() -> Column:
 
 
 def _is_estimated() -> Column:
-    return F.when(F.col("by_end"), F.col("end.is_estimated")).otherwise(
+    return F.when(F.col("by_end"), F.col("end_estimated")).otherwise(
         ~stays_cooperative() | _is_unexplained()
     )
 

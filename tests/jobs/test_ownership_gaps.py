@@ -144,6 +144,42 @@ CASES = {
         commits(10, 15),
         [(0, 17.5, 22.0, 4.5, "a", "a", 1, "replaced", True)],
     ),
+    "static: of a process that is soon replaced, halfway between its last commit and that": (
+        [gen(1, 0, 3, 3)],
+        [static(1, "a1", "joined", "replaced", 17), static(1, "a2", "replaced")],
+        {1: {"a2": [0]}},
+        [event("RECORD", 3, 2, members=["a1"]), event("RECORD", 17, 2, members=["a2"])],
+        commits(10, 15),
+        [(0, 16.0, 17.0, 1.0, "a", "a", 1, "replaced", True)],
+    ),
+    "static: a commit soon after an automatic one was sent when the process was closed": (
+        [gen(1, 0, 3, 3)],
+        [static(1, "a1", "joined", "replaced", 22), static(1, "a2", "replaced")],
+        {1: {"a2": [0]}},
+        [event("RECORD", 3, 2, members=["a1"]), event("RECORD", 22, 2, members=["a2"])],
+        commits(10, 15, 15.2),
+        [(0, 15.2, 22.0, 6.8, "a", "a", 1, "replaced", True)],
+    ),
+    "static: the first automatic commit of a process, an interval after it took over": (
+        [gen(1, 0, 3, 3)],
+        [static(1, "a1", "joined", "replaced", 17), static(1, "a2", "replaced", "replaced", 28),
+         static(1, "a3", "replaced")],
+        {1: {"a3": [0]}},
+        [event("RECORD", 3, 2, members=["a1"]), event("RECORD", 17, 2, members=["a2"]),
+         event("RECORD", 28, 2, members=["a3"])],
+        commits(10, 15, 22),
+        [(0, 16.0, 17.0, 1.0, "a", "a", 1, "replaced", True),
+         (0, 24.5, 28.0, 3.5, "a", "a", 1, "replaced", True)],
+    ),
+    "static: a process that is fenced was alive when another one took over": (
+        [gen(1, 0, 3, 3)],
+        [static(1, "a1", "joined", "replaced", 17), static(1, "a2", "replaced")],
+        {1: {"a2": [0]}},
+        [event("RECORD", 3, 2, members=["a1"]), event("RECORD", 17, 2, members=["a2"]),
+         event("STATIC_FENCED", 18, 2, member_id="a1")],
+        commits(10, 15),
+        [],
+    ),
     "static: without a recent commit, nothing shows when the process ended": (
         [gen(1, 0, 3, 3)],
         [static(1, "a1", "joined", "replaced", 222), static(1, "a2", "replaced")],
@@ -157,6 +193,42 @@ CASES = {
         [BOTH[0], member(2, "a1"), member(2, "b1", "joined"), member(3, "a1"), member(3, "b1")],
         {1: {"a1": [0, 1]}, 2: {"a1": [0]}, 3: TWO}, [], [],
         [(1, 13.0, 15.0, 2.0, "a", "b", 3, "revoked", False)],
+    ),
+    "static, slow: no heartbeat max.poll.interval.ms after the last poll, until it polls again": (
+        [gen(1, 0, 3, 3), gen(2, 48, 48, 49), gen(3, 60, 60, 61)],
+        [static(1, "a1", "joined", "expired", 48), static(1, "b1", "joined"), static(2, "b1"),
+         static(3, "a2", "joined"), static(3, "b1")],
+        {1: TWO, 2: {"b1": [0, 1]}, 3: {"a2": [0], "b1": [1]}},
+        [event("STATIC_NEW", 60, 3, member_id="a2")], commits(5, 8),
+        [(0, 43.0, 49.0, 6.0, "a", "b", 2, "session_expired", True),
+         (0, 60.0, 61.0, 1.0, "b", "a", 3, "revoked", True),
+         (1, 48.0, 49.0, 1.0, "b", "b", 2, "rebalance", True),
+         (1, 60.0, 61.0, 1.0, "b", "b", 3, "rebalance", True)],
+    ),
+    "cooperative: a member that leaves when a join ends was closed during the join": (
+        [coop(1, 0, 3, 3), coop(2, 11, 14, 14), coop(3, 14, 17, 17)],
+        [BOTH[0], BOTH[1], member(2, "a1"), member(2, "b1", how="left", at=14.01),
+         member(3, "a1")],
+        {1: TWO, 2: TWO, 3: {"a1": [0, 1]}}, [event("LEFT", 14.01, 3, member_id="b1")],
+        commits(12, partition=1),
+        [(1, 13.005, 17.0, 3.995, "b", "a", 3, "left", True)],
+    ),
+    "cooperative: the leave of the last member ends a join, too": (
+        [coop(1, 0, 3, 3), empty(2, 11, 14)],
+        [member(1, "a1", "joined", "left", 11), member(1, "b1", "joined", "left", 14)],
+        {1: TWO},
+        [event("LEFT", 11, 2, member_id="a1"), event("LEFT", 14, 2, member_id="b1")], [],
+        [(0, 11.0, 14.0, 3.0, "a", None, 2, "left", False)],
+    ),
+    "cooperative: a slow application takes no new partition, and keeps those that it has": (
+        [coop(1, 0, 3, 3), coop(2, 11, 12, 13), coop(3, 40, 41, 42), coop(4, 45, 46, 47)],
+        [BOTH[0], BOTH[1], member(2, "a1"), member(2, "b1", how="left", at=40), member(3, "a1"),
+         member(4, "a1"), member(4, "b2", "joined")],
+        {1: {"a1": [0, 2], "b1": [1]}, 2: {"a1": [0], "b1": [1, 2]}, 3: {"a1": [0, 1, 2]},
+         4: {"a1": [0, 1, 2]}},
+        [event("LEFT", 40, 3, member_id="b1"), event("MEMBER_JOIN", 45, 4, member_id="b2")],
+        commits(9, partition=1),
+        [(2, 13.0, 42.0, 29.0, "a", "a", 3, "rebalance", False)],
     ),
     "cooperative: back with the generation of its partitions: it was not dead": (
         [coop(1, 0, 3, 3), coop(2, 21, 22, 23), coop(3, 30, 31, 32)],
@@ -248,6 +320,38 @@ def gaps(frame, by_group):
                "generation", "why", "estimated"]  # fmt: skip
     rows = conform(ownership_gaps(**frames, last_events=last_events), "ownership_gaps")
     return by_group(rows, ["partition", "from_time"], columns)
+
+
+def test_a_replacement_is_dated_by_its_own_time(frame, by_group):
+    """The generation began on the day before."""
+    midnight = 86_400
+    rows = {
+        "generations": [gen(1, midnight - 60, midnight - 57, midnight - 57)],
+        "generation_members": [
+            static(1, "a1", "joined", "replaced", midnight + 20), static(1, "a2", "replaced"),
+        ],
+        "assignments": [{"generation": 1, "member_id": "a2", "process": "a", "partition": 0}],
+        "timeline": [
+            {"seq": 0} | event("RECORD", midnight - 57, 2, members=["a1"]),
+            {"seq": 1} | event("RECORD", midnight + 20, 2, members=["a2"]),
+        ],
+        "group_metadata": [],
+        "committed_offsets": commits(midnight + 8, midnight + 13),
+    }  # fmt: skip
+    dated = {"group_id": "g", "event_date": date(1970, 1, 1)}
+    frames = {name: frame(name, [dated | row for row in table]) for name, table in rows.items()}
+    last_events = frames["generations"].sparkSession.createDataFrame(
+        [("c", "g", date(1970, 1, 2), (midnight + LAST_S) * S)],
+        "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
+    )
+
+    gaps = conform(ownership_gaps(**frames, last_events=last_events), "ownership_gaps")
+
+    columns = ["event_date", "from_time", "to_time", "generation", "why"]
+    assert_rows(
+        by_group(gaps, ["partition"], columns)["g"],
+        [(date(1970, 1, 2), (midnight + 15) * S + 500, (midnight + 20) * S, 1, "replaced")],
+    )
 
 
 def test_earlier_gaps_continue(frame, by_group):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 import sys
 
 import pytest
@@ -187,3 +188,27 @@ def test_groups_that_cannot_be_simulated(what_if):
         assert code == 2
         assert message in err
         assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["what-if", "--group", "billing-eager", "--set", "membership=static"],
+        ["what-if-sweep", "--engine", "embedded"],
+        ["report", "--out", "page.html"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_lake_of_a_version_without_gaps_of_ownership_must_be_recomputed(
+    lake, regroup, tmp_path, command
+):
+    older = shutil.copytree(lake, tmp_path / "lake")
+    shutil.rmtree(older / "ownership_gaps")
+
+    code, out, err = regroup(*command, "--lake", str(older), "--cluster-id", "prod")
+
+    assert (code, out) == (2, "")
+    assert err == (
+        f"regroup: --lake {older}: no table ownership_gaps in it yet;"
+        " run `regroup nightly --recompute-all`\n"
+    )
