@@ -87,12 +87,10 @@ def main(
     wheel: Annotated[Path | None, typer.Option(help="A compiled wheel; else one is built.")] = None,
 ) -> None:
     randoms = [random_scenario(seed, index) for index in range(scenarios)]
-    print(f"{'':<46}{'':>9}{'steps/s by the clock':>36}{'steps/s of CPU time':>36}")
-    columns = f"{'Kafka':>12}{'pure':>12}{'compiled':>12}"
-    print(f"{'era ' + era:<46}{'steps':>9}{columns}{columns}{'comp/pure':>9}")
+    print_head(era)
     with tempfile.TemporaryDirectory(prefix="bench-engine-") as folder:
-        engines = [Engine("pure", ROOT), Engine("compiled", _unpacked(wheel, Path(folder)))]
-        print(_commands(f"{scenarios} random, whole command", randoms, era, engines))
+        engines = [Engine("pure", ROOT), Engine("compiled", unpacked(wheel, Path(folder)))]
+        print(commands(f"{scenarios} random, whole command", randoms, era, engines))
         print(_warm(f"{scenarios} random, warm", randoms, randoms, era, engines))
         print(_played(f"{scenarios} random, play", randoms, era, engines))
         for count in (groups // 100, groups // 10, groups):
@@ -100,22 +98,34 @@ def main(
             what = f"steady, {count} groups of {members}, "
             print(_warm(f"{what}warm", quiet, randoms, era, engines))
             print(_played(f"{what}play", quiet, era, engines))
-        print(_commands(f"{what}whole command", quiet, era, engines))
+        print(commands(f"{what}whole command", quiet, era, engines))
         for count in GROUP_COUNTS:
             command = ("-m", "bench.engine.heartbeats", era, count, members)
             spent = ", ".join(f"{each.name} {each.run(*command).strip()}" for each in engines)
             print(f"one heartbeat among {count:>5} groups, ns of CPU time: {spent}")
 
 
-def _unpacked(wheel: Path | None, folder: Path) -> Path:
+def print_head(era: str) -> None:
+    print(f"{'':<46}{'':>9}{'steps/s by the clock':>36}{'steps/s of CPU time':>36}")
+    columns = f"{'Kafka':>12}{'pure':>12}{'compiled':>12}"
+    print(f"{'era ' + era:<46}{'steps':>9}{columns}{columns}{'comp/pure':>9}")
+
+
+def unpacked(wheel: Path | None, folder: Path) -> Path:
     with zipfile.ZipFile(wheel or build_wheel(folder, compiled=True)) as packed:
         packed.extractall(folder / "compiled")
     return folder / "compiled"
 
 
-def _commands(what: str, scenarios: list[Scenario], era: str, engines: list[Engine]) -> Compared:
-    """All commands on the same files; the engines take their ids from Kafka's traces."""
-    jar = BUILD / f"kafka-{era}" / f"kafka-{era}.jar"
+def commands(
+    what: str, scenarios: list[Scenario], era: str, engines: list[Engine], runner: str = ""
+) -> Compared:
+    """All commands on the same files; the engines take their ids from Kafka's traces.
+
+    ``runner``: the name of Kafka's, if it is not the era's.
+    """
+    kafka_name = f"kafka-{runner or era}"
+    jar = BUILD / kafka_name / f"{kafka_name}.jar"
     regroup = Path(sys.executable).with_name("regroup")
     with tempfile.TemporaryDirectory(prefix="bench-engine-") as directory:
         scenario_dir, kafka_dir, engine_dir = (Path(directory, n) for n in ("in", "kafka", "out"))
