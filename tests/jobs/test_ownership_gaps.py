@@ -323,7 +323,7 @@ def gaps(frame, by_group):
 
 
 def test_a_replacement_is_dated_by_its_own_time(frame, by_group):
-    """The generation began on the day before."""
+    """The generation began on the previous day."""
     midnight = 86_400
     rows = {
         "generations": [gen(1, midnight - 60, midnight - 57, midnight - 57)],
