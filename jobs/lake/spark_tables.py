@@ -109,6 +109,8 @@ class SparkLake(Lake):
         return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
     def _is_written(self, table: str) -> bool:
+        if "://" not in self.root:  # Delta reads the log of the embedded engine in Spark jobs
+            return bool(RustTable.is_deltatable(self.path(table)))
         return bool(DeltaTable.isDeltaTable(self.spark, self.path(table)))
 
     def frame(self, table: str, rows: Iterable[Any]) -> DataFrame:
