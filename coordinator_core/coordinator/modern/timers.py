@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable
 
 from coordinator_core.coordinator.keyed_timers import KeyedTimer, KeyedTimers
 from coordinator_core.coordinator.timing_wheel import TimingWheel
+from coordinator_core.protocol.errors import UnexpectedState
 
 RETRY_MS = 500
 Failed = Callable[[], None]
@@ -57,7 +58,12 @@ class ActionTimer(KeyedTimer):
         self.action = action
 
     def fire(self) -> None:
-        self.action(self._retry)
+        """Act; if Kafka's coordinator throws, it tries again as after a failed append."""
+        try:
+            self.action(self._retry)
+        except UnexpectedState:
+            self._retry()
+            raise
 
     def _retry(self) -> None:
         self.modern.schedule_if_absent(self.key, RETRY_MS, self.action)
