@@ -190,7 +190,7 @@ def _arrivals(timeline: DataFrame, generation_members: DataFrame) -> DataFrame:
     )
     # A member of a new type that was removed or left joins again under its id.
     again = (
-        timeline.where("event = 'MEMBER_JOIN'")
+        timeline.where("event = 'MEMBER_JOIN' AND NOT step <=> 'id_required'")
         .groupBy(*MEMBER_KEY, F.col("forming_generation").alias("generation"))
         .agg(F.min("event_time").alias("own_join_time"))
     )
