@@ -28,6 +28,7 @@ reference codec decodes them one by one, or explains why they are unreadable.
 - program:            layouts as programs
 - byte_rows:          the bytes of a binary column, with start and end per row
 - reader:             runs a program; positions as columns
+- lists:              lists joined row by row, topic ids as text
 - arrow_arrays:       Arrow arrays of fields at many positions
 - arrow_buffers:      Arrow arrays of existing buffers, without copies
 - kernel, compiled:   the compiled loops, and the decorators that compile them
