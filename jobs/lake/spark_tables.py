@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
+from threading import Lock
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
@@ -39,6 +40,39 @@ _FEW_FILES = 32
 # Spark expands these characters in the names of files.
 _GLOB = re.compile(r"[*?\[\]{}\\]")
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+
+
+class _Replacing:
+    """Delta's setting whether conditions of replaced rows may name columns of data.
+
+    Where they may, Delta counts the table's files in a Spark job before each such write.  Threads
+    share the setting, which fits all of them while one needs it.
+    """
+
+    SETTING = "spark.databricks.delta.replaceWhere.dataColumns.enabled"
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._by_data = 0
+
+    @contextmanager
+    def by(self, spark: SparkSession, *, data_columns: bool) -> Iterator[None]:
+        with self._lock:
+            self._by_data += data_columns
+            spark.conf.set(self.SETTING, "true" if self._by_data else "false")
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._by_data -= data_columns
+
+
+_REPLACING = _Replacing()
+
+
+def _words(condition: str) -> set[str]:
+    """All words of an SQL condition: more than the names of its columns."""
+    return {*re.findall(r"\w+", condition)}
 
 
 @dataclass(frozen=True)
@@ -163,7 +197,9 @@ class SparkLake(Lake):
 
     def _replace(self, table: str, rows: DataFrame, where: str) -> None:
         writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", where)
-        self.retry_on_conflict(lambda: writer.save(self.path(table)))
+        data_columns = {*schema_of(table).names} - {*table_partitioning(table)}
+        with _REPLACING.by(self.spark, data_columns=not data_columns.isdisjoint(_words(where))):
+            self.retry_on_conflict(lambda: writer.save(self.path(table)))
 
     def _execute_merge(self, table: str, rows: DataFrame, on: str, changes: Changes) -> None:
         def merge() -> None:
