@@ -336,7 +336,10 @@ def test_a_replacement_is_dated_by_its_own_time(frame, by_group):
             {"seq": 1} | event("RECORD", midnight + 20, 2, members=["a2"]),
         ],
         "group_metadata": [],
-        "committed_offsets": commits(midnight + 8, midnight + 13),
+        "committed_offsets": [
+            {"log_offset": offset} | row
+            for offset, row in enumerate(commits(midnight + 8, midnight + 13))
+        ],
     }  # fmt: skip
     dated = {"group_id": "g", "event_date": date(1970, 1, 1)}
     frames = {name: frame(name, [dated | row for row in table]) for name, table in rows.items()}
