@@ -10,6 +10,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.epochs.inputs import new_records, topic_names
 from jobs.epochs.played import with_played
 from jobs.epochs.rows import ACTUAL as ACTUAL
 from jobs.group_metadata import members_with
@@ -57,9 +58,10 @@ def assignments(
 
 
 def run(scope: RunScope) -> None:
-    events, classic, members, new, topic_ids = map(scope.read, READS)
+    events, classic, members = map(scope.read, READS[:3])
     actual = assignments(events, classic, members)
-    names = {row.topic_id: row.topic for row in topic_ids.collect()}
+    new = new_records(scope)
+    names = None if new is None else topic_names(scope)
     rows = with_played(actual, "assignments", events, new, names)
     scope.replace("assignments", rows, where=STORED)
 

@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.engine.pieces import Cut, in_pieces
+from jobs.epochs.inputs import new_records
 from jobs.epochs.played import with_played
 from jobs.group_metadata import members_with
 from jobs.lake.keys import INCARNATION_KEY, MEMBER_KEY, RECORD_KEY
@@ -239,7 +240,7 @@ def by_instance() -> WindowSpec:
 
 
 def run(scope: RunScope) -> None:
-    events, records, new = map(scope.read, READS)
+    events, records = map(scope.read, READS[:2])
     clients = scope.carried("shared_clients")
 
     def derived(cut: Cut) -> DataFrame:
@@ -247,7 +248,8 @@ def run(scope: RunScope) -> None:
         return generation_members(cut(events), cut(records), shared_clients)
 
     classic = in_pieces(derived, records, at_once=RECORDS_AT_ONCE)
-    scope.replace("generation_members", with_played(classic, "generation_members", events, new))
+    rows = with_played(classic, "generation_members", events, new_records(scope))
+    scope.replace("generation_members", rows)
 
 
 if __name__ == "__main__":

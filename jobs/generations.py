@@ -11,6 +11,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.epochs.inputs import new_records
 from jobs.epochs.played import with_played
 from jobs.group_metadata import members_with
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY
@@ -239,9 +240,9 @@ def _from_ms(column: str) -> Column:
 
 
 def run(scope: RunScope) -> None:
-    events, classic, new = map(scope.read, READS)
+    events, classic = map(scope.read, READS[:2])
     rows = generations(events, classic)
-    scope.replace("generations", with_played(rows, "generations", events, new))
+    scope.replace("generations", with_played(rows, "generations", events, new_records(scope)))
 
 
 if __name__ == "__main__":

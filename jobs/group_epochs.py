@@ -6,7 +6,7 @@ writes  group_epochs   one row per group epoch, and per conversion to or from a 
 
 from __future__ import annotations
 
-from jobs.epochs.played import played
+from jobs.epochs.played import replace_by_played
 from jobs.lake.scope import RunScope
 
 READS = ("timeline", "group_records")
@@ -15,8 +15,7 @@ TABLE = "group_epochs"
 
 
 def run(scope: RunScope) -> None:
-    events, records = map(scope.read, READS)
-    scope.replace(TABLE, played(TABLE, events, records))
+    replace_by_played(scope, TABLE)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from coordinator_core.epochs.handovers import REVOCATION, SESSION
+from jobs.epochs.inputs import new_records, topic_names
 from jobs.epochs.played import with_played
 from jobs.lake.keys import GENERATION_KEY, PARTITION_KEY
 from jobs.lake.scope import RunScope
@@ -50,8 +51,9 @@ def classic_handovers(generations: DataFrame, ownership_gaps: DataFrame) -> Data
 
 
 def run(scope: RunScope) -> None:
-    generations, gaps, events, records, topic_ids = map(scope.read, READS)
-    names = {row.topic_id: row.topic for row in topic_ids.collect()}
+    generations, gaps, events = map(scope.read, READS[:3])
+    records = new_records(scope)
+    names = None if records is None else topic_names(scope)
     classic = classic_handovers(generations, gaps)
     scope.replace(TABLE, with_played(classic, TABLE, events, records, names))
 

@@ -6,7 +6,7 @@ writes  member_epochs   one row per current assignment record
 
 from __future__ import annotations
 
-from jobs.epochs.played import played
+from jobs.epochs.played import replace_by_played
 from jobs.lake.scope import RunScope
 
 READS = ("timeline", "group_records", "topic_ids")
@@ -15,9 +15,7 @@ TABLE = "member_epochs"
 
 
 def run(scope: RunScope) -> None:
-    events, records, topic_ids = map(scope.read, READS)
-    names = {row.topic_id: row.topic for row in topic_ids.collect()}
-    scope.replace(TABLE, played(TABLE, events, records, names))
+    replace_by_played(scope, TABLE, has_topics=True)
 
 
 if __name__ == "__main__":

@@ -569,7 +569,7 @@ def _numbered(causes: DataFrame) -> DataFrame:
 def run(scope: RunScope) -> None:
     tables = {name: scope.read(name) for name in READS}
     tables["committed_offsets"] = scope.read_recent("committed_offsets")
-    if tables["group_epochs"].isEmpty():
+    if not scope.has_rows("group_epochs"):
         del tables["group_epochs"], tables["member_epochs"]
     causes = rebalance_causes(**tables, gone_processes=scope.carried("gone_processes"))
     scope.replace("rebalance_causes", causes)

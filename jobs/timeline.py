@@ -11,6 +11,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
+from jobs.epochs.inputs import new_records
 from jobs.group_events import SEQ_PER_MS
 from jobs.lake.keys import GROUP_KEY, INCARNATION_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
@@ -346,8 +347,8 @@ def _next_generation(columns: list[str]) -> Column:
 
 
 def run(scope: RunScope) -> None:
-    events, classic, new = map(scope.read, READS)
-    records = None if new.isEmpty() else new
+    events, classic = map(scope.read, READS[:2])
+    records = new_records(scope)
     scope.replace("timeline", timeline(events, classic, records, scope.context_positions()))
 
 

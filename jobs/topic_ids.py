@@ -57,7 +57,7 @@ def _observed() -> Callable[[pa.Table], pa.Table]:
 def run(scope: RunScope) -> None:
     commits, records = scope.read_days("committed_offsets"), scope.read("group_records")
     rows: list[tuple[Any, ...]] = []
-    if not records.isEmpty():
+    if scope.has_rows("group_records"):
         named = {row.topic_id: row for row in named_topics(commits, records).collect()}
         stored = scope.read("topic_ids").where("evidence <> 'subscriptions'").collect()
         names = {row.topic_id: row.topic for row in [*stored, *named.values()]}

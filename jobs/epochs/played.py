@@ -11,8 +11,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from jobs.engine.keeping import computed
 from jobs.epochs.evidence import evidence_by_incarnation, played_rows
+from jobs.epochs.inputs import new_records, topic_names
 from jobs.epochs.rows import ROWS, Names
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
+from jobs.lake.scope import RunScope
 from jobs.lake.tables import schema_of
 
 
@@ -34,19 +36,30 @@ def with_played(
     classic: DataFrame,
     table: str,
     timeline: DataFrame,
-    group_records: DataFrame,
+    group_records: DataFrame | None,
     names: Names | None = None,
 ) -> DataFrame:
-    """The rows of classic groups and, if there are any, those of groups of the new types.
+    """The rows of classic groups and, with ``group_records``, those of groups of the new types.
 
     The record that a downgrade writes repeats the last target, so classic rows of that number go.
     """
-    if group_records.isEmpty():
+    if group_records is None:
         return classic
     new = computed(played(table, timeline, group_records, names))
     targets = new.select(*GENERATION_KEY).distinct()
     own = classic.join(targets, on=GENERATION_KEY, how="left_anti")
     return own.select(*new.columns).unionByName(new)
+
+
+def replace_by_played(scope: RunScope, table: str, *, has_topics: bool = False) -> None:
+    """Compute a table that has rows of groups of the new types only."""
+    records = new_records(scope)
+    if records is None and not scope.has_rows(table):
+        scope.lake.create(table)
+        return
+    rows = scope.read("group_records") if records is None else records
+    names = topic_names(scope) if has_topics else None
+    scope.replace(table, played(table, scope.read("timeline"), rows, names))
 
 
 def _rows_of_incarnation(

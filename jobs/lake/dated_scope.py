@@ -114,6 +114,9 @@ class DatedScope:
             return computed_in_one_partition(rows)
         return keep(rows) if table in CACHED else rows
 
+    def has_rows(self, table: str) -> bool:
+        return self.lake.rows_on_dates(table, self.touched.dates) != 0
+
     def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
         return self.lake.read(table).where(self._dated(before, after))
 
@@ -223,6 +226,8 @@ class DatedScope:
         rows = conform(changed.select("n.*"), table).collect()
         if rows:
             self.lake.upsert(table, self.lake.frame(table, rows), if_=if_)
+        else:
+            self.lake.create(table)
 
     def update_day_before(self, table: str, df: DataFrame, column: str) -> None:
         day_before = self.first - _DAY
@@ -268,9 +273,13 @@ class DatedScope:
     ) -> tuple[dict[str, DataFrame], bool]:
         """The groups' rows of EVENT_TABLES, and whether they are at most MANY_ROWS."""
         stored = {name: _on_dates(dates, self.lake.read(name)) for name in EVENT_TABLES}
-        if self._are_few(dates):
+        counts = {name: self.lake.rows_on_dates(name, dates) for name in EVENT_TABLES}
+        if None not in counts.values() and sum(filter(None, counts.values())) <= MANY_ROWS:
             few = {name: _in_context(in_one_partition(df), groups) for name, df in stored.items()}
-            return {name: computed(df) for name, df in few.items()}, True
+            return {
+                name: computed(df) if counts[name] else self.lake.frame(name, [])
+                for name, df in few.items()
+            }, True
         rows = {name: _in_context(df, F.broadcast(groups)) for name, df in stored.items()}
         few = {
             name: computed_in_one_partition(df.limit(MANY_ROWS + 1)) for name, df in rows.items()
@@ -279,11 +288,6 @@ class DatedScope:
         if reduce(DataFrame.unionByName, groups_of_rows).count() <= MANY_ROWS:
             return few, True
         return {name: keep(df) for name, df in rows.items()}, False
-
-    def _are_few(self, dates: frozenset[date]) -> bool:
-        """Whether EVENT_TABLES have at most MANY_ROWS on these dates, if their Delta logs tell."""
-        counts = [self.lake.rows_on_dates(name, dates) for name in EVENT_TABLES]
-        return None not in counts and sum(filter(None, counts)) <= MANY_ROWS
 
     def _touched(self, days: DataFrame) -> DataFrame:
         """One row per group with an event on the run's dates, or on the next day if that day was

@@ -87,7 +87,7 @@ class EmbeddedLake(Lake):
         key = table_key(table)
         rows = first_per_key(rows, key)
         with self.fill_lock(table):
-            self._create(table)
+            self.create(table)
             if not rows.num_rows:
                 return
             stored = self._stored_keys(table, rows, replaces, timed_by)
@@ -168,7 +168,7 @@ class EmbeddedLake(Lake):
     def _may_hold(self, table: str, column: str, text: str) -> bool:
         return may_hold(self._delta(table), self.cluster_id, column, text)
 
-    def _rows_on_dates(self, table: str, dates: list[date]) -> int | None:
+    def _rows_on_dates(self, table: str, dates: list[date] | None) -> int | None:
         return rows_on_dates(self._delta(table), self.cluster_id, dates)
 
     def _stored(self, table: str) -> DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import date
 
 import pyarrow as pa
@@ -22,11 +21,13 @@ def may_hold(table: DeltaTable, cluster_id: str, column: str, text: str) -> bool
     return not all(is_outside)
 
 
-def rows_on_dates(table: DeltaTable, cluster_id: str, dates: Iterable[date]) -> int | None:
-    """The cluster's rows on these dates; None if a file does not have its number of rows."""
+def rows_on_dates(table: DeltaTable, cluster_id: str, dates: list[date] | None) -> int | None:
+    """The cluster's rows on these dates (None: on all); None if a file does not have its number of
+    rows."""
     own = _files(table, cluster_id)
-    of_dates = pc.is_in(own["partition.event_date"], pa.array(dates, pa.date32()))
-    counts: list[int | None] = own.filter(of_dates)["num_records"].to_pylist()
+    if dates is not None:
+        own = own.filter(pc.is_in(own["partition.event_date"], pa.array(dates, pa.date32())))
+    counts: list[int | None] = own["num_records"].to_pylist()
     return None if None in counts else sum(filter(None, counts))
 
 

@@ -30,6 +30,10 @@ class RunScope(Protocol):
         """The rows of the groups in scope, from their context generation on; all rows of a table
         without dates."""
 
+    def has_rows(self, table: str) -> bool:
+        """Whether `read` may return a row of a table with dates; False is certain.  The table's
+        Delta log tells, without a Spark job."""
+
     def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
         """All rows of the run's dates, and of this many days before and after them."""
 
@@ -78,6 +82,9 @@ class AllDates:
 
     def read(self, table: str) -> DataFrame:
         return self.lake.read(table)
+
+    def has_rows(self, table: str) -> bool:
+        return self.lake.rows_on_dates(table, None) != 0
 
     def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
         return self.lake.read(table)

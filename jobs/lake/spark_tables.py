@@ -163,7 +163,7 @@ class SparkLake(Lake):
         # Delta skips files by their minimum and maximum.
         return not self.read(table).where(F.col(column) == text).isEmpty()
 
-    def _rows_on_dates(self, table: str, dates: list[date]) -> int | None:
+    def _rows_on_dates(self, table: str, dates: list[date] | None) -> int | None:
         if "://" in self.root:
             return None
         return rows_on_dates(RustTable(self.path(table)), self.cluster_id, dates)

@@ -137,9 +137,11 @@ class Lake(ABC):
         """Whether a row of this cluster may have ``text`` in ``column``; False is certain."""
         return self.has(table) and self._may_hold(table, column, text)
 
-    def rows_on_dates(self, table: str, dates: Iterable[date]) -> int | None:
-        """This cluster's rows of these dates, from the table's Delta log; None: not known there."""
-        return self._rows_on_dates(table, list(dates)) if self.has(table) else 0
+    def rows_on_dates(self, table: str, dates: Iterable[date] | None) -> int | None:
+        """This cluster's rows of these dates (None: of all), from the table's Delta log; None: not
+        known there."""
+        listed = None if dates is None else list(dates)
+        return self._rows_on_dates(table, listed) if self.has(table) else 0
 
     # Writing
 
@@ -159,7 +161,7 @@ class Lake(ABC):
         """
         with self.fill_lock(table):
             if not self.has(table):
-                self._create(table)
+                self.create(table)
                 self._append(table, conform(df, table))
             elif "event_date" in table_partitioning(table):
                 self._merge_new(table, df, replaces, timed_by)
@@ -169,7 +171,7 @@ class Lake(ABC):
 
     def append(self, table: str, df: DataFrame) -> None:
         """Add rows whose keys the table cannot have yet."""
-        self._create(table)
+        self.create(table)
         self._append(table, conform(df, table))
 
     def upsert(self, table: str, df: DataFrame, *, if_: str | None = None) -> None:
@@ -177,7 +179,7 @@ class Lake(ABC):
         holds: SQL over ``t``, the stored row, and ``n``, the new one.
         """
         with self.fill_lock(table):
-            self._create(table)
+            self.create(table)
             is_dated = "event_date" in table_partitioning(table)
             dates = _dates_and_times(df, None)[0] if is_dated else None
             if dates == [] or (dates is None and df.isEmpty()):
@@ -191,7 +193,7 @@ class Lake(ABC):
 
         An error of the engine if a row of ``df`` does not meet it.
         """
-        self._create(table)
+        self.create(table)
         own = f"cluster_id = {self._literal(self.cluster_id)} AND ({where})"
         self._replace(table, conform(df, table), own)
 
@@ -284,7 +286,8 @@ class Lake(ABC):
 
     # Creating tables, and adding columns to tables of older versions
 
-    def _create(self, table: str) -> None:
+    def create(self, table: str) -> None:
+        """Without rows; a table that exists gets the columns that it lacks."""
         if self.has(table):
             self._complete_columns(table)
             return
@@ -340,7 +343,7 @@ class Lake(ABC):
     def _may_hold(self, table: str, column: str, text: str) -> bool: ...
 
     @abstractmethod
-    def _rows_on_dates(self, table: str, dates: list[date]) -> int | None: ...
+    def _rows_on_dates(self, table: str, dates: list[date] | None) -> int | None: ...
 
     @abstractmethod
     def _append(self, table: str, rows: DataFrame) -> None: ...

@@ -154,9 +154,10 @@ def test_the_delta_log_tells_how_many_rows_a_date_has_and_which_values_it_cannot
     lake.append("offsets_records", frame("offsets_records", [record(1, 1), record(2, 1)]))
     day = lake.read("offsets_records").first().event_date
 
-    counts = [lake.rows_on_dates("offsets_records", [each]) for each in (day, date(2000, 1, 1))]
+    ranges = [[day], [date(2000, 1, 1)], None]
+    counts = [lake.rows_on_dates("offsets_records", dates) for dates in ranges]
     sources = [lake.may_hold("offsets_records", "source", name) for name in ("segments", "kafka")]
-    assert counts == [2, 0]
+    assert counts == [2, 0, 2]
     assert sources == [True, False]
     assert lake.rows_on_dates("churn", [day]) == 0
     assert not lake.may_hold("churn", "group_id", "g")

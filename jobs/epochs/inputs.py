@@ -1,0 +1,16 @@
+"""What jobs read about groups of the new types; nothing is read where there are none."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from jobs.lake.scope import RunScope
+
+
+def new_records(scope: RunScope) -> DataFrame | None:
+    """The records of groups of the new types; None if there are none."""
+    return scope.read("group_records") if scope.has_rows("group_records") else None
+
+
+def topic_names(scope: RunScope) -> dict[str, str]:
+    return {row.topic_id: row.topic for row in scope.read("topic_ids").collect()}
