@@ -1,4 +1,4 @@
-"""What jobs read about groups of the new types; nothing is read where there are none."""
+"""What jobs read about groups of the new types."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from jobs.lake.scope import RunScope
 
 
 def new_records(scope: RunScope) -> DataFrame | None:
-    """The records of groups of the new types; None if there are none."""
+    """The records of groups of the new types; None, without a Spark job, if the lake has no such
+    record in scope."""
     return scope.read("group_records") if scope.has_rows("group_records") else None
 
 

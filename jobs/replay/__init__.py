@@ -14,5 +14,6 @@ group, without the commits, which are many.
 
 - group_rows: rows of one group, or of all groups as a grouped DataFrame
 - episodes:   the episodes of one group
+- other_types: the generations of other types, which are not replayed
 - command:    `regroup replay` of one group: episodes, story, verdicts, divergences
 """

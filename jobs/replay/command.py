@@ -18,6 +18,7 @@ from jobs.console.spinner import spinner
 from jobs.incident_replay import rows_of
 from jobs.replay.episodes import group_episodes
 from jobs.replay.group_rows import Row, group_rows, moment_ms, with_date
+from jobs.replay.other_types import generations_by_type, sentence
 from schemas import table_columns
 
 
@@ -34,11 +35,13 @@ class ReplayOptions:
 
 
 def run_one(options: ReplayOptions, format: Format) -> int:
-    """Print the story and the verdicts.  Returns the exit code: 1 if a generation diverged."""
+    """Print the story, the verdicts, and what is not replayed.  Returns the exit code: 1 if a
+    generation diverged."""
     with spinner("replay"):
         result = replay_group(options)
     if format is Format.JSON:
         shown = as_json(options.cluster_id, result, _episodes(options))
+        shown["not_replayed"] = not_replayed(options)
         text = json.dumps(jsonable(shown), indent=1)
         sys.stdout.write(text + "\n")
     elif format is Format.CSV:
@@ -48,6 +51,8 @@ def run_one(options: ReplayOptions, format: Format) -> int:
     else:
         _print_episodes(_episodes(options))
         _print(result)
+        if by_type := not_replayed(options):
+            print(sentence(by_type))
     return 1 if _with(result, Verdict.DIVERGED) else 0
 
 
@@ -79,6 +84,12 @@ def _period_ms(options: ReplayOptions) -> tuple[int, int]:
 def _episodes(options: ReplayOptions) -> list[Row]:
     period = _period_ms(options)
     return group_episodes(options.lake, options.cluster_id, options.group_id, *period)
+
+
+def not_replayed(options: ReplayOptions) -> dict[str, int]:
+    """How many generations of other types than classic began in the period, by type."""
+    period = _period_ms(options)
+    return generations_by_type(options.lake, options.cluster_id, options.group_id, *period)
 
 
 def as_json(cluster_id: str, result: GroupReplay, episodes: Sequence[Row] = ()) -> Row:

@@ -6,6 +6,7 @@ For one group by DuckDB, for all groups as a grouped DataFrame.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -83,9 +84,9 @@ def group_rows(
     return EvidenceRows(events, records, committed)
 
 
-def rows(lake: str, sql: str) -> list[Row]:
-    """Query the lake; each row by column name."""
-    columns, values = query(lake, sql)
+def rows(lake: str, sql: str, *, optional: Collection[str] = ()) -> list[Row]:
+    """Query the lake; each row by column name.  An ``optional`` table may be missing."""
+    columns, values = query(lake, sql, optional=optional)
     return [dict(zip(columns, row, strict=True)) for row in values]
 
 

@@ -35,6 +35,7 @@ from jobs.console.errors import UsageError
 from jobs.console.printing import Format, jsonable, print_rows, printable, time_text
 from jobs.console.spinner import spinner
 from jobs.replay.group_rows import FOREVER_MS, Row, group_rows, moment_ms, quoted, rows, with_date
+from jobs.replay.other_types import generations_by_type
 from jobs.what_if.advice_columns import ADVICE_TEXTS
 from jobs.what_if.downtime import downtime_within
 from jobs.what_if.last_commits import last_commits_sql
@@ -149,6 +150,14 @@ def _baseline(options: WhatIfOptions, begin_ms: int, end_ms: int) -> Baseline:
             until_ms=until[0]["at_ms"],
         )
     except NotAConsumerGroup as error:
+        if by_type := generations_by_type(
+            options.lake, options.cluster_id, options.group_id, begin_ms, end_ms
+        ):
+            types = ", ".join(by_type)
+            raise UsageError(
+                f"--group {options.group_id}: a group of type {types}; only classic groups can be"
+                " predicted"
+            ) from None
         raise UsageError(f"--group {error}") from None
     if baseline.from_ms >= baseline.to_ms:
         ends_ms = max(

@@ -14,6 +14,9 @@ import pytest
 from deltalake import DeltaTable
 
 from jobs.checks.check import broken_laws
+from jobs.console.errors import UsageError
+from jobs.replay.command import ReplayOptions, not_replayed
+from jobs.what_if.command import WhatIfOptions, evaluate
 from schemas import table_names
 from tests.end_to_end.incident_lake import IncidentLake
 
@@ -441,3 +444,14 @@ def test_days_apart_give_the_tables_of_one_run(over_midnight, tmp_path, engine):
     for table, rows in rows_of_tables(apart).items():
         assert rows == expected[table], table
     assert broken_laws(apart.root)[1] == []
+
+
+def test_replay_counts_what_is_not_replayed(lake):
+    options = ReplayOptions(lake.root, "mixed-4.4.0", "search-migrated")
+
+    assert not_replayed(options) == {"consumer": 7}
+
+
+def test_what_if_refuses_a_group_of_another_type(lake):
+    with pytest.raises(UsageError, match="a group of type share; only classic groups can be"):
+        evaluate(WhatIfOptions(lake.root, "mixed-4.4.0", "jobs-share", ["session.timeout.ms=9000"]))

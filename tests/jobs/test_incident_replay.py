@@ -23,7 +23,7 @@ EVENT = (
 def tables(groups=(GROUP,), change=lambda record: record):
     """The lake's rows of real groups; ``change`` alters records."""
     evidence = of_example("3.9.1")
-    rows = {name: [] for name in (*READS, "episodes")}
+    rows = {name: [] for name in (*READS, "episodes", "generations")}
     for group in groups:
         for row in evidence.events[group]:
             logged = {name: row[name] for name in EVENT} | {
