@@ -393,5 +393,28 @@ def test_the_active_tasks_of_a_group_have_one_owner(seed, era):
 
 @laws
 @given(kinds, seeds, eras)
+def test_loaded_groups_equal_those_that_were_written(kind, seed, era):
+    made = scenario(kind, seed)
+    made["steps"] = [step for step in made["steps"] if step["op"] != "fault"]
+    reload = {"id": "reload", "op": "reload", "at_ms": made["steps"][-1]["at_ms"]}
+    written, loaded = (
+        player_of({**made, "steps": [*made["steps"], *more]}, era) for more in ([], [reload])
+    )
+    written.play("")
+    loaded.play("")
+
+    assert stored(loaded) == stored(written)
+
+
+def stored(player):
+    """By group: what its records have."""
+    return {
+        name: (group.epoch, group.assignment_epoch, group.members, group.targets)
+        for name, group in player.coordinator.modern_groups.items()
+    }
+
+
+@laws
+@given(kinds, seeds, eras)
 def test_the_same_steps_give_the_same_trace(kind, seed, era):
     assert played(kind, seed, era) == played(kind, seed, era)
