@@ -26,14 +26,12 @@ from jobs.engine.keeping import (
     kept,
     release,
 )
-from jobs.lake.keys import GROUP_KEY
+from jobs.lake.keys import EVENT_TABLES, GROUP_KEY
 from jobs.lake.tables import Lake, conform, dates_in
 from schemas import table_key, table_partitioning
 
 # The event_date of records without a time, which may belong anywhere in a group's history.
 TIMELESS = date(1970, 1, 1)
-# The tables from which all others of a run are derived.
-EVENT_TABLES = ("group_metadata", "group_records", "group_events")
 # Tables that several jobs of a run read.
 CACHED = ("timeline", "generations", "generation_members", "churn")
 # Above this many rows, several tasks are faster than one.

@@ -1,4 +1,5 @@
-"""The column lists that identify a group, a generation and so on: joins and windows name them."""
+"""The column lists that identify a group, a generation and so on: joins and windows name them; and
+the tables that name a run's groups."""
 
 from __future__ import annotations
 
@@ -7,6 +8,9 @@ INCARNATION_KEY = [*GROUP_KEY, "incarnation"]
 # Generation numbers start again in each incarnation.
 GENERATION_KEY = [*INCARNATION_KEY, "generation"]
 MEMBER_KEY = [*INCARNATION_KEY, "member_id"]
+# The tables from which all others of a run are derived: a run for some dates covers the groups that
+# these name on them.
+EVENT_TABLES = ("group_metadata", "group_records", "group_events")
 # A record about a group.
 RECORD_KEY = [*GROUP_KEY, "topic_partition", "log_offset"]
 # A partition of a consumed topic, within a cluster.

@@ -15,6 +15,8 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
+from jobs.lake.keys import EVENT_TABLES
+
 if TYPE_CHECKING:
     from jobs.console.running_steps import RunningSteps
     from jobs.lake.scope import RunScope
@@ -112,9 +114,16 @@ def _live(terminal: TextIO) -> RunningSteps:
 
 
 def run_all(scope: RunScope, progress: Progress, jobs: Iterable[str] = JOBS) -> None:
-    """Run each job as soon as the tables it reads are written.  The first failure ends the run."""
+    """Run each job as soon as the tables it needs are written.  The first failure ends the run."""
     with scope.lake.derivation_lock():
         _run_all(scope, progress, jobs)
+
+
+def _needed(name: str) -> set[str]:
+    """The tables that must be written before the job runs: one that reads the events of the run's
+    groups needs all of EVENT_TABLES, as together they say which groups these are."""
+    reads = {*job(name).READS}
+    return reads if reads.isdisjoint(EVENT_TABLES) else reads.union(EVENT_TABLES)
 
 
 def _run_all(scope: RunScope, progress: Progress, jobs: Iterable[str]) -> None:
@@ -124,7 +133,7 @@ def _run_all(scope: RunScope, progress: Progress, jobs: Iterable[str]) -> None:
         try:
             while waiting or running:
                 unwritten = {*waiting, *running.values()}
-                for name in [n for n in waiting if unwritten.isdisjoint(job(n).READS)]:
+                for name in [n for n in waiting if unwritten.isdisjoint(_needed(n))]:
                     waiting.remove(name)
                     act = partial(job(name).run, scope)
                     running[pool.submit(progress.step, name, act)] = name
