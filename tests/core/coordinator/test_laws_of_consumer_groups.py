@@ -255,3 +255,34 @@ def test_a_member_that_does_not_revoke_is_removed_in_time(era, moves):
             waiting = [tuple(row) for row in event["members"] if row[2] == "UNREVOKED_PARTITIONS"]
             since = {row: since.get(row, event["at_ms"]) for row in waiting}
             assert all(event["at_ms"] - at_ms <= 10_000 for at_ms in since.values())
+
+
+def test_a_group_stays_when_its_conversion_cannot_be_written_after_a_load():
+    """Both members' sessions end at once, and only the end of the classic member's can be written.
+    Kafka 4.4 gives the same state."""
+    member = "2ba1990f-ae33-4f15-9737-9978a6310c3e"  # its session ends first, by its hash
+    protocols = [["range", "AAMAAAABAAFh/////wAAAAD//////////////w=="]]
+    classic = {"protocol_type": "consumer", "protocols": protocols, "member": ""}
+    timeouts = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
+    steps = [
+        {"at_ms": 0, "id": "classic", "op": "join", "group": "g"} | classic | timeouts,
+        heartbeat(3000, 0, member, 0, topics=[], rebalance_timeout_ms=10_000, owned=[]),
+        {"at_ms": 3000, "id": "f", "op": "fault", "group": "g"}
+        | {"append_error": "NOT_LEADER_OR_FOLLOWER"},
+        {"at_ms": 3000, "id": "r", "op": "reload"},
+        {"at_ms": 48_000, "id": "w", "op": "wait", "group": "g"},
+    ]
+    made = {"name": "conversion", "config": {}, "steps": steps}
+
+    trace = AllTypesPlayer(made, ERAS["4.4"], given_ids(["c-0"])).play("")
+
+    assert trace[-1] == {
+        "at_ms": 48_000,
+        "event": "state",
+        "group": "g",
+        "type": "consumer",
+        "state": "Assigning",
+        "epoch": 2,
+        "assignment_epoch": 1,
+        "members": [[member, 1, "STABLE"]],
+    }
