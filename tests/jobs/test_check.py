@@ -13,6 +13,8 @@ from jobs.checks.laws import LAWS
 from jobs.console.errors import UsageError
 from schemas import table_names
 
+pytestmark = pytest.mark.slow
+
 EVE, DAY, NEXT, NO_TIME = (
     date(2026, 11, 20), date(2026, 11, 21), date(2026, 11, 22), date(1970, 1, 1)
 )  # fmt: skip
@@ -467,7 +469,6 @@ def test_a_sound_lake_violates_no_law(violations):
     assert violations({}) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("how", BROKEN)
 def test_each_violation_is_found(violations, how):
     change, expected = BROKEN[how]

@@ -12,6 +12,8 @@ from jobs.replay.command import ReplayOptions, as_json, replay_group
 from jobs.replay.group_rows import with_date
 from tests.core.incident.incident_rows import of_example
 
+pytestmark = pytest.mark.slow
+
 GROUP = "inventory-static"
 T = 1_795_219_200_000  # 2026-11-21, UTC
 EVENT = (

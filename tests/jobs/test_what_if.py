@@ -13,6 +13,8 @@ from jobs.command_line.cli import main
 from schemas import table_names
 from tests.jobs.test_incident_replay import tables
 
+pytestmark = pytest.mark.slow
+
 GROUPS = ["inventory-static", "billing-eager"]
 FIGURES = list(Figures._fields)
 GAP_MS = 1795222060000  # 2026-11-21 00:47:40

@@ -9,6 +9,8 @@ import pytest
 
 from tests.core.client.incidents import incidents, play
 
+pytestmark = pytest.mark.slow
+
 INCIDENTS = incidents()
 
 # The number of equal lives, for groups in which some lives differ.  Each comment names the race

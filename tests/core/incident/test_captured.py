@@ -8,6 +8,8 @@ from coordinator_core.incident import incarnations, replay
 from coordinator_core.incident.divergence_hints import likely_reason
 from tests.core.incident.incident_rows import FLAPPING, ROLLING, of_example, of_twins
 
+pytestmark = pytest.mark.slow
+
 # group, its number of generations on 3.9.1 and on 4.1.2
 MIXED = """
     analytics-cooperative   8   9
