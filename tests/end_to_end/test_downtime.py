@@ -10,6 +10,8 @@ from jobs.report.window import ReportWindow
 from jobs.what_if.command import WhatIfOptions, evaluate
 from jobs.what_if.downtime import downtime_within
 
+pytestmark = pytest.mark.slow
+
 FROZEN = {"clicks-base", "clicks-static", "invoices-base"}
 # Groups that differ by more than a tenth and 5 s, as the evidence is the same for different times:
 # - frozen until the session expired, or killed and started again: counted as killed
@@ -24,9 +26,10 @@ UNDECIDED = {
 
 
 @pytest.fixture(params=UNDECIDED, ids="-".join)
-def twins(request, engine, twins_by):
-    """Script, version, and the lake, whose cluster is the version."""
-    return *request.param, twins_by(engine, *request.param)
+def twins(request, twins_by):
+    """Script, version, and the lake, whose cluster is the version.  Spark writes the same tables
+    (test_twins)."""
+    return *request.param, twins_by("embedded", *request.param)
 
 
 def test_downtime_is_that_of_the_callbacks(twins, twins_files):

@@ -148,14 +148,16 @@ EXPECTED |= {
     "configuration-changes": CONFIGURATION_CHANGES,
     "failovers": FAILOVERS,
 }
-PLAYS = [
+ON_BOTH_ENGINES = [
     ("rolling-deploy-and-crash", "3.9.1"),
     ("rolling-deploy-and-crash", "4.1.2"),
+]
+# Spark shows nothing in these that it does not show in the others.
+EMBEDDED_ONLY = [
     ("flapping-and-slow-poll", "3.9.1"),
     ("flapping-and-slow-poll", "4.1.2"),
     ("surge-freeze-and-autoscale", "4.1.2"),
 ]
-# Spark shows nothing in these that it does not show in the others.
 CHANGES = [
     ("configuration-changes", "3.9.1"),
     ("configuration-changes", "4.1.2"),
@@ -199,13 +201,20 @@ def assert_episodes(lake, script, version):
     assert broken_laws(lake.root)[1] == []
 
 
-@pytest.mark.parametrize(("script", "version"), PLAYS)
+@pytest.mark.parametrize(("script", "version"), ON_BOTH_ENGINES)
 def test_every_action_is_an_episode_of_its_kind_and_none_is_invented(
     twins_by, engine, script, version
 ):
     assert_episodes(twins_by(engine, script, version), script, version)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("script", "version"), EMBEDDED_ONLY)
+def test_every_action_of_other_scripts_is_an_episode_of_its_kind(twins_by, script, version):
+    assert_episodes(twins_by("embedded", script, version), script, version)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("script", "version"), CHANGES)
 def test_every_change_and_failover_is_an_episode_and_none_is_invented(twins_by, script, version):
     assert_episodes(twins_by("embedded", script, version), script, version)

@@ -21,20 +21,22 @@ from schemas import table_names
 from tests.end_to_end.incident_lake import IncidentLake
 
 DATA = Path(__file__).parents[1] / "data" / "new_groups"
+pytestmark = pytest.mark.slow
 FOLDERS = ("twins-4.4.0", "twins-4.1.2", "mixed-4.4.0", "mixed-4.1.2")
 
 
 @pytest.fixture(scope="module")
-def lake(made_once, engine):
+def lake(tmp_path_factory):
     """A cluster per folder of FOLDERS."""
+    lake = IncidentLake(str(tmp_path_factory.mktemp("new-groups") / "lake"), "embedded")
+    for folder in FOLDERS:
+        read(lake, folder)
+    return lake
 
-    def write(root):
-        lake = IncidentLake(str(root), engine)
-        for folder in FOLDERS:
-            dump, log = (DATA / folder / name for name in ("records.jsonl.gz", "server.log.gz"))
-            lake.run(folder, dump=str(dump), broker_log=log)
 
-    return IncidentLake(str(made_once(f"new-groups-{engine}", write)), engine)
+def read(lake, folder):
+    dump, log = (DATA / folder / name for name in ("records.jsonl.gz", "server.log.gz"))
+    lake.run(folder, dump=str(dump), broker_log=log)
 
 
 # group  rebalances  empty  stable  superseded  joined  left  expired  moved  Assigning and
@@ -429,12 +431,14 @@ def rows_of_tables(lake):
     }
 
 
-def test_days_apart_give_the_tables_of_one_run(over_midnight, tmp_path, engine):
+def test_days_apart_give_the_tables_of_one_run(over_midnight, tmp_path):
     sources = {
         "dump": str(over_midnight / "records.jsonl"),
         "broker_log": over_midnight / "server.log",
     }
-    apart, together = (IncidentLake(str(tmp_path / name), engine) for name in ("apart", "together"))
+    apart, together = (
+        IncidentLake(str(tmp_path / name), "embedded") for name in ("apart", "together")
+    )
 
     together.run("c", **sources)
     for day in (date(2026, 11, 23), date(2026, 11, 24)):
@@ -455,3 +459,14 @@ def test_replay_counts_what_is_not_replayed(lake):
 def test_what_if_refuses_a_group_of_another_type(lake):
     with pytest.raises(UsageError, match="a group of type share; only classic groups can be"):
         evaluate(WhatIfOptions(lake.root, "mixed-4.4.0", "jobs-share", ["session.timeout.ms=9000"]))
+
+
+@pytest.mark.spark
+def test_both_engines_give_the_same_tables(lake, tmp_path):
+    in_spark, folder = IncidentLake(str(tmp_path / "lake"), "spark"), "mixed-4.4.0"
+    read(in_spark, folder)
+
+    embedded = rows_of_tables(lake)
+    for table, rows in rows_of_tables(in_spark).items():
+        own = [row for row in embedded[table] if row.startswith(f"{{'cluster_id': '{folder}'")]
+        assert rows == own, table
