@@ -44,7 +44,7 @@ demo: setup  ## run nightly on two real incidents, one per engine, into the lake
 test: setup $(BROKER_JARS)  ## all tests, with Spark and a Kafka broker
 	@$(BIN)/python -m pytest -q -rs -n 2 --dist loadfile
 
-test-fast: setup  ## the tests that need neither Spark nor a broker: half a minute
+test-fast: setup  ## the tests that need neither Spark nor a broker: a minute or two
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not spark and not broker and not slow"
 
 lint: setup  ## check with ruff, mypy and the list of ruled-out words
