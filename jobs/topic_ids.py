@@ -17,6 +17,7 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from coordinator_core.epochs.topic_names import names_by_subscription, observations
 from jobs.epochs.evidence import unordered_records
+from jobs.epochs.inputs import new_records
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.scope import RunScope
 
@@ -55,9 +56,9 @@ def _observed() -> Callable[[pa.Table], pa.Table]:
 
 
 def run(scope: RunScope) -> None:
-    commits, records = scope.read_days("committed_offsets"), scope.read("group_records")
+    commits, records = scope.read_days("committed_offsets"), new_records(scope)
     rows: list[tuple[Any, ...]] = []
-    if scope.has_rows("group_records"):
+    if records is not None:
         named = {row.topic_id: row for row in named_topics(commits, records).collect()}
         stored = scope.read("topic_ids").where("evidence <> 'subscriptions'").collect()
         names = {row.topic_id: row.topic for row in [*stored, *named.values()]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from coordinator_core.episodes.sentences import counted
 from jobs.lake.sql import query
 
 VIEW = "groups_without_generations"
@@ -40,5 +41,6 @@ def by_reason(groups: Iterable[MissingGroup]) -> Iterator[tuple[str, str, list[s
 
 def sentence(group_ids: list[str], reason: str) -> str:
     """One line that names every group: ``2 groups without generations (reason): a, b``."""
-    count = "1 group" if len(group_ids) == 1 else f"{len(group_ids):,} groups"
-    return f"{count} without generations ({reason}): {', '.join(group_ids)}"
+    return (
+        f"{counted(len(group_ids), 'group')} without generations ({reason}): {', '.join(group_ids)}"
+    )

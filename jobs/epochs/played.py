@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from jobs.engine.keeping import computed
 from jobs.epochs.evidence import evidence_by_incarnation, played_rows
-from jobs.epochs.inputs import new_records, topic_names
+from jobs.epochs.inputs import topic_names
 from jobs.epochs.rows import ROWS, Names
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
 from jobs.lake.scope import RunScope
@@ -53,13 +53,12 @@ def with_played(
 
 def replace_by_played(scope: RunScope, table: str, *, has_topics: bool = False) -> None:
     """Compute a table that has rows of groups of the new types only."""
-    records = new_records(scope)
-    if records is None and not scope.has_rows(table):
+    if not (scope.has_rows("group_records") or scope.has_rows(table)):
         scope.lake.create(table)
         return
-    rows = scope.read("group_records") if records is None else records
     names = topic_names(scope) if has_topics else None
-    scope.replace(table, played(table, scope.read("timeline"), rows, names))
+    events, records = scope.read("timeline"), scope.read("group_records")
+    scope.replace(table, played(table, events, records, names))
 
 
 def _rows_of_incarnation(
