@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from coordinator_core.coordinator.classic.states import GroupState
@@ -36,11 +37,11 @@ def record_scenario(scenario: Line, era: Era, member_ids: MemberIds) -> Recordin
     else:
         player = _RecordingPlayer(scenario, era, member_ids)
     player.play("")
-    player.record_lines()
+    player.recorder.lines()
     return Recording(
         title,
         {step["id"]: step for step in scenario["steps"]},
-        tuple(player.entries),
+        tuple(player.recorder.entries),
         tuple(player.made_ids),
         True,
         timeouts_of(era),
@@ -97,81 +98,83 @@ class JoinWatch:
             )
 
 
+class _Recorder:
+    """The entries of a player, which tells it of events, steps and effects."""
+
+    def __init__(self, coordinator: Coordinator, trace: list[dict[str, Any]]) -> None:
+        self.entries: list[Entry] = []
+        self._trace = trace
+        self._recorded = 0  # lines of the trace that are among the entries
+        self._joins = JoinWatch(coordinator)
+        self._step: Step | None = None
+        self._depth = 0
+
+    def lines(self) -> None:
+        self.entries += [TraceEntry(line["at_ms"], line) for line in self._trace[self._recorded :]]
+        self._recorded = len(self._trace)
+
+    def event(self, at_ms: int, event: Event) -> None:
+        self.lines()
+        self.entries.append(GroupEvent(at_ms, event))
+
+    @contextmanager
+    def taking(self, step: Step, at_ms: int) -> Iterator[None]:
+        if step["op"] != "wait":
+            self.entries.append(RequestArrived(at_ms, step["id"]))
+        self._step = step
+        yield
+        self.lines()
+        self._step = None
+
+    @contextmanager
+    def performing(self, at_ms: int) -> Iterator[None]:
+        """Effects may have further ones."""
+        if self._step is None and not self._depth:
+            self.entries.append(TimerFired(at_ms))
+        self._depth += 1
+        yield
+        self._depth -= 1
+        self.lines()
+        if not self._depth:
+            self.entries += self._joins.look(at_ms, _waiting_join(self._step, self._trace))
+
+
 class _RecordingPlayer(ScenarioPlayer):
     def __init__(self, scenario: Line, era: Era, member_ids: MemberIds) -> None:
         super().__init__(scenario, era, member_ids, self._record_event)
-        self.entries: list[Entry] = []
-        self.recorded = 0  # lines of the trace that are among the entries
-        self.joins = JoinWatch(self.coordinator)
-        self.step: Step | None = None
-        self.depth = 0
-
-    def record_lines(self) -> None:
-        self.entries += [TraceEntry(line["at_ms"], line) for line in self.trace[self.recorded :]]
-        self.recorded = len(self.trace)
+        self.recorder = _Recorder(self.coordinator, self.trace)
 
     def _record_event(self, at_ms: int, event: Event) -> None:
-        self.record_lines()
-        self.entries.append(GroupEvent(at_ms, event))
+        self.recorder.event(at_ms, event)
 
     def _take(self, step: Step, at_ms: int) -> None:
-        if step["op"] != "wait":
-            self.entries.append(RequestArrived(at_ms, step["id"]))
-        self.step = step
-        super()._take(step, at_ms)
-        self.record_lines()
-        self.step = None
+        with self.recorder.taking(step, at_ms):
+            super()._take(step, at_ms)
 
     def _perform(self, effects: list[Effect], at_ms: int, own: str | None = None) -> list[Respond]:
-        if self.step is None and not self.depth:
-            self.entries.append(TimerFired(at_ms))
-        self.depth += 1
-        held = super()._perform(effects, at_ms, own)
-        self.depth -= 1
-        self.record_lines()
-        if not self.depth:
-            self.entries += self.joins.look(at_ms, _waiting_join(self.step, self.trace))
-        return held
+        with self.recorder.performing(at_ms):
+            return super()._perform(effects, at_ms, own)
 
 
 class _AllTypesRecordingPlayer(AllTypesPlayer):
     def __init__(self, scenario: Line, era: Era, member_ids: MemberIds) -> None:
         super().__init__(scenario, era, member_ids, self._record_event)
-        self.entries: list[Entry] = []
-        self.recorded = 0  # lines of the trace that are among the entries
-        self.joins = JoinWatch(self.coordinator)
-        self.step: Step | None = None
-        self.depth = 0
-
-    def record_lines(self) -> None:
-        self.entries += [TraceEntry(line["at_ms"], line) for line in self.trace[self.recorded :]]
-        self.recorded = len(self.trace)
+        self.recorder = _Recorder(self.coordinator, self.trace)
 
     def _record_event(self, at_ms: int, event: Event) -> None:
-        self.record_lines()
-        self.entries.append(GroupEvent(at_ms, event))
+        self.recorder.event(at_ms, event)
 
     def _take(self, step: Step, at_ms: int) -> None:
-        if step["op"] != "wait":
-            self.entries.append(RequestArrived(at_ms, step["id"]))
-        self.step = step
-        super()._take(step, at_ms)
-        self.record_lines()
-        self.step = None
+        with self.recorder.taking(step, at_ms):
+            super()._take(step, at_ms)
 
     def _settle(self, at_ms: int) -> None:
         super()._settle(at_ms)
-        self.record_lines()
+        self.recorder.lines()
 
     def _perform(self, effects: list[Effect], at_ms: int) -> None:
-        if self.step is None and not self.depth:
-            self.entries.append(TimerFired(at_ms))
-        self.depth += 1
-        super()._perform(effects, at_ms)
-        self.depth -= 1
-        self.record_lines()
-        if not self.depth:
-            self.entries += self.joins.look(at_ms, _waiting_join(self.step, self.trace))
+        with self.recorder.performing(at_ms):
+            super()._perform(effects, at_ms)
 
 
 def _waiting_join(step: Step | None, trace: list[dict[str, Any]]) -> str | None:
