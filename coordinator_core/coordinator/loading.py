@@ -79,7 +79,6 @@ def unload(turn: Turn, partition: int | None) -> None:
             turn.event("UNLOADED", group)
             dismiss(turn, group, Errors.NOT_COORDINATOR)
             turn.remove_group(group)
-            turn.shard_of(group.partition).unwritten.pop(group.group_id, None)
     for modern in list(turn.modern.values()):
         if partition is None or modern.partition == partition:
             turn.modern_event("UNLOADED", modern.group_id, epoch=modern.epoch)

@@ -179,7 +179,9 @@ class Turn:
 
     def remove_group(self, group: ClassicGroup) -> None:
         del self.groups[group.group_id]
-        self.shard_of(group.partition).group_order.discard(group.group_id)
+        shard = self.shard_of(group.partition)
+        shard.group_order.discard(group.group_id)
+        shard.unwritten.pop(group.group_id, None)
 
     def discard_group(self, group: ClassicGroup) -> None:
         """Remove a group without moving it to another state, as 4.x does."""

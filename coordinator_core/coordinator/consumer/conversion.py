@@ -269,8 +269,7 @@ def _downgrade(
 
     def appended(error: Errors) -> None:
         if error is not Errors.NONE:
-            if turn.groups.get(classic.group_id) is classic:
-                turn.remove_group(classic)
+            turn.remove_group(classic)
             turn.modern[group.group_id] = turn.put_back[group.group_id] = group
             if failed is not None:
                 failed()
