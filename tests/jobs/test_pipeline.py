@@ -1,6 +1,6 @@
 """Jobs begin once the tables that they need are written."""
 
-import time
+import threading
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -10,14 +10,17 @@ from jobs.nightly_run.pipeline import Progress, run_all
 SCOPE = SimpleNamespace(lake=SimpleNamespace(derivation_lock=nullcontext))
 
 
-def order(monkeypatch, reads):
-    """The jobs in the order in which they ended; group_events takes longest."""
-    ended = []
+def order(monkeypatch, reads, awaited, patience_s):
+    """The jobs in the order in which they ended; group_events takes until ``awaited`` has ended,
+    at most ``patience_s``."""
+    ended, has_ended = [], threading.Event()
 
     def run(name):
         if name == "group_events":
-            time.sleep(0.2)
+            has_ended.wait(patience_s)
         ended.append(name)
+        if name == awaited:
+            has_ended.set()
 
     def job(name):
         return SimpleNamespace(READS=reads[name], run=lambda scope: run(name))
@@ -38,6 +41,8 @@ def test_a_job_that_reads_events_waits_for_all_tables_of_events(monkeypatch):
             "committed_offsets": ("offsets_records",),
             "topic_ids": ("committed_offsets", "group_records"),
         },
+        awaited="topic_ids",
+        patience_s=0.2,
     )
 
     assert ended[-2:] == ["group_events", "topic_ids"]
@@ -51,6 +56,8 @@ def test_a_job_that_reads_no_events_does_not_wait(monkeypatch):
             "committed_offsets": ("offsets_records",),
             "churn": ("committed_offsets",),
         },
+        awaited="churn",
+        patience_s=60,
     )
 
     assert ended == ["committed_offsets", "churn", "group_events"]
