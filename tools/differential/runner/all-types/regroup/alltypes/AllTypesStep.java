@@ -1,5 +1,7 @@
 package regroup.alltypes;
 
+import regroup.harness.StepFields;
+
 import com.fasterxml.jackson.databind.JsonNode;
 
 import java.util.ArrayList;
@@ -7,31 +9,14 @@ import java.util.Base64;
 import java.util.List;
 
 /** A step of a scenario, with its references resolved. */
-public final class AllTypesStep {
+public final class AllTypesStep extends StepFields {
     private static final String LAST = "last";
 
-    private final JsonNode json;
     private final AllTypesTrace trace;
 
     AllTypesStep(JsonNode json, AllTypesTrace trace) {
-        this.json = json;
+        super(json);
         this.trace = trace;
-    }
-
-    public String id() {
-        return json.get("id").asText();
-    }
-
-    public String op() {
-        return json.get("op").asText();
-    }
-
-    public String group() {
-        return json.path("group").asText("");
-    }
-
-    public long atMs() {
-        return json.get("at_ms").asLong();
     }
 
     public JsonNode field(String name) {
@@ -42,21 +27,12 @@ public final class AllTypesStep {
         return !json.path(name).isMissingNode() && !json.path(name).isNull();
     }
 
-    /** A text field, null if absent or null. */
-    public String text(String field) {
-        return has(field) ? json.get(field).asText() : null;
-    }
-
     public String text(String field, String otherwise) {
         return has(field) ? json.get(field).asText() : otherwise;
     }
 
     public int integer(String field, int otherwise) {
         return has(field) ? json.get(field).asInt() : otherwise;
-    }
-
-    public boolean flag(String field) {
-        return json.path(field).asBoolean(false);
     }
 
     /** A list of strings, null if absent or null. */
@@ -104,10 +80,6 @@ public final class AllTypesStep {
         if (!node.isTextual()) return node;
         AllTypesTrace.Answer answer = node.asText().equals(LAST) ? trace.last(group(), member()) : trace.answer(node.asText());
         return answer == null || answer.assignment() == null ? AllTypesTrace.Answer.NONE.assignment() : answer.assignment();
-    }
-
-    public static String textOf(JsonNode node) {
-        return node.isNull() || node.isMissingNode() ? null : node.asText();
     }
 
     public static byte[] bytes(JsonNode node) {

@@ -98,7 +98,7 @@ public final class RequestSender {
     }
 
     private static short joinVersion(Step step) {
-        if (step.isSet("supports_skipping_assignment")) return JOIN_WITH_SKIPPED_ASSIGNMENT;
+        if (step.flag("supports_skipping_assignment")) return JOIN_WITH_SKIPPED_ASSIGNMENT;
         return step.requiresKnownMemberId() ? JOIN_WITH_KNOWN_MEMBER_ID : JOIN_WITHOUT_KNOWN_MEMBER_ID;
     }
 

@@ -1,13 +1,12 @@
 package org.apache.kafka.coordinator.group;
 
+import regroup.harness.NoThreads;
+
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.List;
-import java.util.concurrent.AbstractExecutorService;
-import java.util.concurrent.TimeUnit;
 
 /** Keeps tasks of the coordinator's background threads until the coordinator has no other work. */
-final class Background extends AbstractExecutorService {
+final class Background extends NoThreads {
     private final Deque<Runnable> tasks = new ArrayDeque<>();
 
     /** Runs the first task, if there is any. */
@@ -20,28 +19,5 @@ final class Background extends AbstractExecutorService {
     @Override
     public void execute(Runnable task) {
         tasks.add(task);
-    }
-
-    @Override
-    public void shutdown() { }
-
-    @Override
-    public List<Runnable> shutdownNow() {
-        return List.of();
-    }
-
-    @Override
-    public boolean isShutdown() {
-        return false;
-    }
-
-    @Override
-    public boolean isTerminated() {
-        return true;
-    }
-
-    @Override
-    public boolean awaitTermination(long timeout, TimeUnit unit) {
-        return true;
     }
 }

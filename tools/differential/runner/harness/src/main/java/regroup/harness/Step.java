@@ -7,7 +7,7 @@ import java.util.Base64;
 import java.util.List;
 
 /** One step of a scenario, with references resolved and base64 decoded. */
-public final class Step {
+public final class Step extends StepFields {
     public record Protocol(String name, byte[] metadata) { }
 
     public record Assignment(String member, byte[] assignment) { }
@@ -18,28 +18,11 @@ public final class Step {
 
     public record Partition(String topic, int partition) { }
 
-    private final JsonNode json;
     private final Answers answers;
 
     Step(JsonNode json, Answers answers) {
-        this.json = json;
+        super(json);
         this.answers = answers;
-    }
-
-    public String id() {
-        return json.get("id").asText();
-    }
-
-    public String op() {
-        return json.get("op").asText();
-    }
-
-    public String group() {
-        return json.path("group").asText("");
-    }
-
-    long atMs() {
-        return json.get("at_ms").asLong();
     }
 
     public String member() {
@@ -47,7 +30,7 @@ public final class Step {
     }
 
     public String instance() {
-        return nullable(json.path("instance_id"));
+        return textOf(json.path("instance_id"));
     }
 
     public int generation() {
@@ -55,22 +38,13 @@ public final class Step {
         return generation.isTextual() ? answers.generation(generation.asText()) : generation.asInt();
     }
 
-    /** A field's text, null if it is absent or null. */
-    public String text(String field) {
-        return nullable(json.path(field));
-    }
-
     public int number(String field) {
         return json.get(field).asInt();
     }
 
-    public boolean isSet(String field) {
-        return json.path(field).asBoolean(false);
-    }
-
     /** True from JoinGroup version 4 on; version 9 supports skipping the assignment. */
     public boolean requiresKnownMemberId() {
-        return isSet("requires_known_member_id") || isSet("supports_skipping_assignment");
+        return flag("requires_known_member_id") || flag("supports_skipping_assignment");
     }
 
     public List<Protocol> protocols() {
@@ -88,14 +62,14 @@ public final class Step {
 
     public List<Leaver> leavers() {
         List<Leaver> leavers = new ArrayList<>();
-        json.path("members").forEach(row -> leavers.add(new Leaver(answers.member(row.get(0).asText()), nullable(row.get(1)))));
+        json.path("members").forEach(row -> leavers.add(new Leaver(answers.member(row.get(0).asText()), textOf(row.get(1)))));
         return leavers;
     }
 
     public List<Offset> offsets() {
         List<Offset> offsets = new ArrayList<>();
         json.path("offsets").forEach(row -> offsets.add(
-            new Offset(row.get(0).asText(), row.get(1).asInt(), row.get(2).asLong(), nullable(row.get(3)))));
+            new Offset(row.get(0).asText(), row.get(1).asInt(), row.get(2).asLong(), textOf(row.get(3)))));
         return offsets;
     }
 
@@ -103,10 +77,6 @@ public final class Step {
         List<Partition> partitions = new ArrayList<>();
         json.path("offsets").forEach(row -> partitions.add(new Partition(row.get(0).asText(), row.get(1).asInt())));
         return partitions;
-    }
-
-    private static String nullable(JsonNode node) {
-        return node.isNull() || node.isMissingNode() ? null : node.asText();
     }
 
     private static byte[] bytes(JsonNode node) {

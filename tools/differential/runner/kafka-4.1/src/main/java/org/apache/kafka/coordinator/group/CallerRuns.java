@@ -1,36 +1,11 @@
 package org.apache.kafka.coordinator.group;
 
-import java.util.List;
-import java.util.concurrent.AbstractExecutorService;
-import java.util.concurrent.TimeUnit;
+import regroup.harness.NoThreads;
 
 /** Runs each task at once, in the caller's thread. */
-final class CallerRuns extends AbstractExecutorService {
+final class CallerRuns extends NoThreads {
     @Override
     public void execute(Runnable task) {
         task.run();
-    }
-
-    @Override
-    public void shutdown() { }
-
-    @Override
-    public List<Runnable> shutdownNow() {
-        return List.of();
-    }
-
-    @Override
-    public boolean isShutdown() {
-        return false;
-    }
-
-    @Override
-    public boolean isTerminated() {
-        return false;
-    }
-
-    @Override
-    public boolean awaitTermination(long timeout, TimeUnit unit) {
-        return false;
     }
 }
