@@ -1,4 +1,6 @@
-"""The consumer's half of the classic group protocol, without network, clock or application.
+"""The consumer's half of the group protocols, without network, clock or application.
+
+What follows is the classic protocol; ``modern`` has members of consumer, share and streams groups.
 
 Input: calls of the application (subscribe, poll, close) and responses of brokers.  Output: effects,
 such as requests to send and rebalance listener calls to run.
@@ -28,7 +30,7 @@ coordinator again, rejoin, reset the generation, raise to the application.
 
 Modules:
 
-- ``config``: consumer settings; the libraries (java-0.9 to java-4.1, librdkafka-2, kafka-python-3)
+- ``config``: consumer settings; the libraries (java-0.9 to java-4.4, librdkafka-2, kafka-python-3)
   and how they differ.
 - ``consumer``: ``Consumer``, the public interface.
 - ``messages``: requests, responses and effects.  ``metrics``: counters.
@@ -36,6 +38,7 @@ Modules:
 - ``reactions``: the two tables of errors, JAVA and LIBRDKAFKA.
 - ``subscription``: the contents of JoinGroup, and the leader's assignment.
 - ``java/``: the application's thread, the heartbeat thread, rebalance, commits, metadata.
+- ``modern/``: members of consumer, share and streams groups, of both libraries.
 - ``librdkafka/``: the main thread, join states, partitions, responses.
 """
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from coordinator_core.protocol.messages import Topology
+
 JITTER = 0.2  # share of the exponential backoff (KIP-580)
 
 
@@ -15,6 +17,11 @@ class ConsumerConfig:
     ``name``: prefix of all request ids, unique among all processes.  ``max_poll_interval_ms``: also
     the rebalance timeout.  ``assignors``: names, in order of preference.  ``timer_delay_us``: how
     late librdkafka's timers fire, in microseconds.
+
+    ``group_protocol``: classic, consumer, share or streams.  Only for members of the last three:
+    ``member_id``: made by the client (``modern.member_ids``).  ``remote_assignor`` None: the
+    broker's default.  ``regex``: subscribes to the topics that match it, as the broker finds them.
+    ``process_id`` and ``topology``: of streams members.
     """
 
     group_id: str
@@ -36,6 +43,12 @@ class ConsumerConfig:
     close_timeout_ms: int = 30000
     leave_group_on_close: bool = True
     timer_delay_us: int = 0
+    group_protocol: str = "classic"
+    member_id: str = ""
+    remote_assignor: str | None = None
+    regex: str | None = None
+    process_id: str = ""
+    topology: Topology | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +90,7 @@ _JAVA_4_1 = ClientLibrary(
     subscription_version=3,
     assignment_version=3,
 )
+_JAVA_4_4 = replace(_JAVA_4_1, name="java-4.4")
 _JAVA_3_9 = replace(_JAVA_4_1, name="java-3.9")
 _JAVA_2_5 = replace(
     _JAVA_3_9,
@@ -147,6 +161,7 @@ LIBRARIES: Mapping[str, ClientLibrary] = {
         _JAVA_2_5,
         _JAVA_3_9,
         _JAVA_4_1,
+        _JAVA_4_4,
         _LIBRDKAFKA_2,
         _KAFKA_PYTHON_3,
     )

@@ -20,6 +20,8 @@ from coordinator_core.client.java.consumer import JavaConsumer
 from coordinator_core.client.librdkafka.consumer import LibrdkafkaConsumer
 from coordinator_core.client.messages import ClientEffect, ClientResponse, MemberState
 from coordinator_core.client.metrics import Metrics
+from coordinator_core.client.modern.java_consumer import JavaModernConsumer
+from coordinator_core.client.modern.librdkafka_consumer import LibrdkafkaModernConsumer
 from coordinator_core.protocol.messages import TopicPartition
 
 
@@ -47,10 +49,20 @@ class ClientRules(Protocol):
     def settle(self) -> None: ...
     def thawed(self) -> None: ...
     def skip_heartbeats(self, to_ms: int) -> int | None: ...
+    def heartbeat_interval_ms(self) -> int: ...
 
 
 def no_jitter() -> float:
     return 0.0
+
+
+# By whether the library is librdkafka, and whether the group is a consumer, share or streams group.
+_RULES: Mapping[tuple[bool, bool], Callable[[ClientContext], ClientRules]] = {
+    (False, False): JavaConsumer,
+    (True, False): LibrdkafkaConsumer,
+    (False, True): JavaModernConsumer,
+    (True, True): LibrdkafkaModernConsumer,
+}
 
 
 class Consumer:
@@ -70,7 +82,7 @@ class Consumer:
         if assignors is None:
             assignors = LIBRDKAFKA_ASSIGNORS if library.is_librdkafka else CLIENT_ASSIGNORS
         self._context = ClientContext(config, library, jitter, assignors)
-        make = LibrdkafkaConsumer if library.is_librdkafka else JavaConsumer
+        make = _RULES[library.is_librdkafka, self._context.is_modern]
         self._rules: ClientRules = make(self._context)
 
     # Calls of the application.
@@ -247,6 +259,11 @@ class Consumer:
         own = rules.own_timers | rules.commit_timers if skips_commits else rules.own_timers
         others = [at for name, at in self._context.timers.items() if name not in own]
         return min(others, default=None)
+
+    @property
+    def heartbeat_interval_ms(self) -> int:
+        """The interval in use: configured, or as the broker says."""
+        return self._rules.heartbeat_interval_ms()
 
     def skip_heartbeats(self, to_ms: int) -> int | None:
         """Treat each heartbeat and each automatic commit due before ``to_ms`` as sent when due and

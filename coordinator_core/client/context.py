@@ -36,6 +36,9 @@ class MemberGeneration(NamedTuple):
     protocol: str | None = None
 
 
+_NONE = (None, -1)
+
+
 class InFlight(NamedTuple):
     """A request without a response yet.
 
@@ -80,10 +83,14 @@ class ClientContext:
 
         self.state = MemberState.UNJOINED
         self.generation = MemberGeneration()
+        self.is_modern = config.group_protocol != "classic"
+        if self.is_modern:
+            self.generation = MemberGeneration(0, config.member_id)
         self.coordinator: int | None = None
         self.topics: tuple[str, ...] = ()
         self.has_pattern = False  # the topics are matches of a pattern
         self.partitions: dict[str, int] = {}  # partition counts by topic
+        self.topic_names: dict[str, str] = {}  # by topic id
         self.owned: tuple[TopicPartition, ...] = ()
         self.positions: dict[TopicPartition, int] = {}
         self.unfetched: set[TopicPartition] = set()  # owned partitions without a position
@@ -113,6 +120,16 @@ class ClientContext:
             request, node, self.now_ms, deadline_ms, self.generation, attachment
         )
         self.effects.append(Send(request, node))
+
+    @property
+    def commit_version(self) -> int:
+        """The version of OffsetCommit; the first one with member epochs is 9 (KIP-848)."""
+        return 9 if self.is_modern else self.library.commit_version
+
+    @property
+    def fetches_as(self) -> tuple[str | None, int]:
+        """The member id and epoch of OffsetFetch; no member in the classic protocol."""
+        return (self.generation.member_id, self.generation.generation) if self.is_modern else _NONE
 
     def waits_for(self, kind: type[ClientRequest]) -> bool:
         return any(type(each.request) is kind for each in self.in_flight.values())

@@ -13,6 +13,7 @@ from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
     BareError,
     CommitResponse,
+    ConsumerGroupHeartbeat,
     FetchResponse,
     Heartbeat,
     HeartbeatResponse,
@@ -20,8 +21,12 @@ from coordinator_core.protocol.messages import (
     JoinResponse,
     LeaveGroup,
     LeaveResponse,
+    MemberHeartbeatResponse,
     OffsetCommit,
     OffsetFetch,
+    ShareGroupHeartbeat,
+    StreamsGroupHeartbeat,
+    StreamsHeartbeatResponse,
     SyncGroup,
     SyncResponse,
     TopicPartition,
@@ -38,10 +43,11 @@ class FindCoordinator(NamedTuple):
 
 
 class Metadata(NamedTuple):
-    """Requests the partition counts of these topics from any broker."""
+    """Requests the partition counts of these topics from any broker; of topics by id, too."""
 
     request_id: str
     topics: tuple[str, ...]
+    topic_ids: tuple[str, ...] = ()
 
 
 class FindCoordinatorResponse(NamedTuple):
@@ -50,9 +56,10 @@ class FindCoordinatorResponse(NamedTuple):
 
 
 class MetadataResponse(NamedTuple):
-    """``partitions``: counts by topic, without topics that do not exist."""
+    """By topic, without topics that do not exist.  ``partitions``: counts; ``topic_ids``: ids."""
 
     partitions: Mapping[str, int]
+    topic_ids: Mapping[str, str] = {}
 
 
 ClientRequest = (
@@ -64,6 +71,9 @@ ClientRequest = (
     | LeaveGroup
     | OffsetCommit
     | OffsetFetch
+    | ConsumerGroupHeartbeat
+    | ShareGroupHeartbeat
+    | StreamsGroupHeartbeat
 )
 ClientResponse = (
     BareError
@@ -75,6 +85,8 @@ ClientResponse = (
     | LeaveResponse
     | CommitResponse
     | FetchResponse
+    | MemberHeartbeatResponse
+    | StreamsHeartbeatResponse
 )
 
 

@@ -38,11 +38,12 @@ class Reaction(Enum):
     RAISE = "raises the error to the application"
     FENCED = "raises a fatal error: another process uses its instance id"
     IGNORE = "does nothing"
+    FATAL = "raises a fatal error: the consumer cannot be used any more"
 
     __hash__ = object.__hash__
 
 
-GO_ON, RETRY, FIND, REJOIN, RESET, RENEW, ADOPT, FAIL, RAISE, FENCED, IGNORE = Reaction
+GO_ON, RETRY, FIND, REJOIN, RESET, RENEW, ADOPT, FAIL, RAISE, FENCED, IGNORE, FATAL = Reaction
 
 OTHER = None
 E = Errors  # in the tables

@@ -25,6 +25,7 @@ from coordinator_core.coordinator.classic.handlers import (
 )
 from coordinator_core.coordinator.classic.timers import JoinWait
 from coordinator_core.coordinator.consumer import requests as consumer_requests
+from coordinator_core.coordinator.consumer.timers import SESSION
 from coordinator_core.coordinator.era import CoordinatorConfig, Era
 from coordinator_core.coordinator.expiry import CleanUp
 from coordinator_core.coordinator.listing import handle_list
@@ -153,6 +154,11 @@ class Coordinator:
         else:
             HANDLERS[kind](turn, request)
 
+    @property
+    def has_background(self) -> bool:
+        """Whether there is work for ``run_background``."""
+        return bool(self._turn.background)
+
     def run_background(self, now_ms: int) -> list[Effect] | None:
         """Do one piece of the work that Kafka gives to background threads; None without work.
 
@@ -230,6 +236,22 @@ class Coordinator:
             member = group.members[member_id]
             timeout_ms = last_ms - now_ms + member.session_timeout_ms
             self._turn.timers.renew_session(group, member, timeout_ms)
+
+    def use_member_ids(self, member_ids: MemberIds) -> None:
+        """Make the ids of further members in another way."""
+        self._turn.member_ids = member_ids
+
+    def session_timeout_ms(self, group_id: str) -> int:
+        """The session timeout of the members of a consumer, share or streams group."""
+        group_type = self._turn.modern[group_id].group_type
+        return self._turn.setting_ms(group_id, group_type, "session.timeout.ms")
+
+    def end_session_at(self, group_id: str, member_id: str, at_ms: int) -> None:
+        """Move the end of a member's session, in a consumer, share or streams group.
+
+        For a caller that skips heartbeats.
+        """
+        self._turn.modern_timers.move((SESSION, group_id, member_id), at_ms)
 
     def join_waits(self, group_id: str) -> tuple[JoinWait, ...]:
         """The waits for members of the group to join; at most one in a consistent group."""

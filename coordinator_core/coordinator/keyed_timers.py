@@ -34,6 +34,10 @@ class KeyedTimers:
     def __len__(self) -> int:
         return len(self._timers)
 
+    @property
+    def now_ms(self) -> int:
+        return self._wheel.now_ms
+
     def all_keys(self) -> list[Hashable]:
         return list(self._timers)
 

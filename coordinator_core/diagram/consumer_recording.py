@@ -216,7 +216,7 @@ class _ConsumerRun:
         elif isinstance(request, Metadata):
             partition_counts = {each: self.partitions[each] for each in request.topics}
             self._answer(name, request.request_id, MetadataResponse(partition_counts))
-        else:
+        elif isinstance(request, GroupRequest):
             connection = self.connections[name]
             connection.unread.append(request)
             self.asking[request.request_id] = name, connection

@@ -27,6 +27,7 @@ class Kind(StrEnum):
     TOPIC_CHANGE = "topic_change"
     CONFIGURATION_CHANGE = "configuration_change"
     COORDINATOR_FAILOVER = "coordinator_failover"
+    GROUP_DELETED = "group_deleted"
     UNKNOWN = "unknown"
 
 

@@ -9,14 +9,32 @@ from coordinator_core.incident.members import client_of
 
 # Outcome of a rebalance after which the group has no members.
 EMPTY = "empty"
+# Type of a group whose members rejoin after each rebalance in which they gave up partitions.
+CLASSIC = "classic"
 # Cause of a rebalance after a change to another group protocol.
 CONVERT = "CONVERT"
 TRIGGER, ABSORBED = "trigger", "absorbed"
 # Actions of processes (`story` of a cause).
 RESTART, STOP, SLOW_POLL = "restart", "stop", "slow_poll"
 START, RETURN, TAKEOVER = "start", "return", "takeover"
+# Of other types than classic: its session expired, and it was back under its member id; it joined
+# while its previous member was in the group; a second process with its instance id was refused.
+FROZEN, CRASH_RESTART, REFUSED = "frozen", "crash_restart", "refused"
+# The group was deleted, or its configuration changed.
+DELETED, GROUP_CONFIG = "deleted", "group_config"
+# What an administrator does to a group, without a rebalance.
+WITHOUT_REBALANCE = (DELETED, GROUP_CONFIG)
 FOLLOW_UP, TOPIC_CHANGE = "follow_up", "topic_change"
-NOT_REJOINED = ("slow_rejoin", "no_sync", "slow_revoke")
+SLOW_REVOKE = "slow_revoke"
+NOT_REJOINED = ("slow_rejoin", "no_sync")
+# Kafka Connect: connectors or tasks changed.
+CONFIG_CHANGE = "CONFIG_CHANGE"
+# Members of Connect or Streams rejoin at a time that an earlier assignment set.
+SCHEDULED_CAUSES = ("SCHEDULED_REBALANCE", "PROBING_REBALANCE")
+# Members of other types than classic.
+SUBSCRIPTION_CHANGE = "SUBSCRIPTION_CHANGE"
+# A static member that closed stays in the group until its session expires.
+STATIC_LEAVE = "STATIC_LEAVE"
 
 
 class Cause(NamedTuple):
@@ -59,8 +77,14 @@ class Cause(NamedTuple):
     def is_arrival(self) -> bool:
         """Whether a process joined under a new member id."""
         return not self.is_departure and (
-            self.cause in _ARRIVALS or self.story in (START, RETURN, RESTART, TAKEOVER)
+            self.cause in _ARRIVALS
+            or self.story in (START, RETURN, RESTART, TAKEOVER, CRASH_RESTART)
         )
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether a second process with the member's instance id could not join."""
+        return self.story == REFUSED
 
     @property
     def client(self) -> str:
@@ -77,10 +101,11 @@ _DEPARTURES = frozenset(
         "NOT_REJOINED",
         "REBALANCE_TIMEOUT",
         "SESSION_EXPIRY",
+        STATIC_LEAVE,
         "SYNC_TIMEOUT",
     }
 )
-_ARRIVALS = frozenset({"MEMBER_NEW", "STATIC_REPLACED"})
+_ARRIVALS = frozenset({"MEMBER_NEW", "STATIC_REPLACED", "STATIC_RETURN"})
 
 
 class Rebalance(NamedTuple):
@@ -88,7 +113,8 @@ class Rebalance(NamedTuple):
 
     ``not_stable_ms`` None: without a log; ``partitions_moved`` None: without records.
     ``continues``: it belongs to the same logical rebalance as the previous generation.
-    ``group_type``: classic, consumer, share or streams.
+    ``group_type``: classic, consumer, share or streams.  ``member_count``: of the last three,
+    processes that were in the group at the end of it.
     ``was_empty``: the group had no members before it.  ``is_first_seen``: the evidence begins with
     it, although it is not the first generation.  ``hosts``: number of members by host.
     ``settings``: settings that changed since the generation that is named first.
@@ -103,7 +129,7 @@ class Rebalance(NamedTuple):
     partitions_moved: int | None = None
     member_count: int = 0
     continues: bool = False
-    group_type: str = "classic"
+    group_type: str = CLASSIC
     was_empty: bool = False
     is_first_seen: bool = False
     hosts: Sequence[tuple[str, int]] = ()

@@ -9,8 +9,12 @@ from coordinator_core.episodes.activities import activities
 from coordinator_core.episodes.drafts import Draft, Kind
 from coordinator_core.episodes.evidence import (
     ABSORBED,
+    CLASSIC,
     FOLLOW_UP,
+    SCHEDULED_CAUSES,
+    SUBSCRIPTION_CHANGE,
     TRIGGER,
+    WITHOUT_REBALANCE,
     Activity,
     Cause,
     Rebalance,
@@ -161,7 +165,7 @@ def _episodes_of(activity: Activity, history: Mapping[tuple[int, int], Rebalance
             activity.loads,
         )
         for each, of in of_rebalances
-        if of or each.changes
+        if of or each.changes or any(c.story in WITHOUT_REBALANCE for c in each.causes)
     ]
     for episode in inferred:
         # Rebalances of a restart show with which settings the processes came back.
@@ -206,9 +210,29 @@ class _Assignment:
         if trigger is None and of_changes:
             return of_changes[0]
         is_follow_up = trigger is not None and trigger.story == FOLLOW_UP
-        if previous is not None and (is_follow_up or rebalance.continues):
+        is_scheduled = trigger is not None and trigger.cause in SCHEDULED_CAUSES
+        # A classic member rejoins because it gave up partitions in the previous rebalance.  A
+        # member of another type completes what it began itself, after rebalances of others.
+        is_completion = is_follow_up and rebalance.group_type != CLASSIC
+        if is_completion and (begun := self._begun_by(trigger)) is not None:
+            return begun
+        if previous is not None and (is_follow_up or is_scheduled or rebalance.continues):
             return previous[0]
         return self._rejoined(rebalance, trigger, previous, of_changes)
+
+    def _begun_by(self, completion: Cause | None) -> Draft | None:
+        """The draft with what the member did last: it joined, or changed its subscription."""
+        if completion is None or completion.member_id is None:
+            return None
+        before = (
+            self._of_cause[id(each)]
+            for each in reversed(self._activity.causes)
+            if each.member_id == completion.member_id
+            and each.generation <= completion.generation
+            and (each.is_arrival or each.cause == SUBSCRIPTION_CHANGE)
+            and id(each) in self._of_cause
+        )
+        return next(before, None)
 
     def _rejoined(
         self,
@@ -229,4 +253,5 @@ class _Assignment:
             return of_changes[0]
         draft = Draft(kind, [], confidence, [] if trigger is None else [trigger])
         self._drafts.append(draft)
+        self._of_cause.update({id(each): draft for each in draft.all_causes()})
         return draft

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from coordinator_core.episodes.drafts import Draft, Kind, Rule, Scene, in_series
-from coordinator_core.episodes.evidence import CONVERT, EMPTY, Activity, Cause, Rebalance
+from coordinator_core.episodes.evidence import (
+    ABSORBED,
+    CONFIG_CHANGE,
+    CONVERT,
+    DELETED,
+    EMPTY,
+    GROUP_CONFIG,
+    STATIC_LEAVE,
+    Activity,
+    Cause,
+    Rebalance,
+)
 from coordinator_core.episodes.failover import failed_over
 from coordinator_core.episodes.group_protocol import converted
 from coordinator_core.episodes.process_changes import (
@@ -48,13 +59,41 @@ def _emptied(scene: Scene) -> Iterator[Draft]:
     """A group that became empty was restarted, shut down, or lost."""
     rest = list(scene.changes)
     for rebalance in scene.rebalances:
-        if rebalance.outcome == EMPTY:
-            departed = _departed_together(rest, rebalance)
-            back = _started_after(rest, rebalance) if departed else []
+        empty = rebalance if rebalance.outcome == EMPTY else _emptied_after(rebalance, scene)
+        if empty is not None:
+            departed = _departed_together(rest, empty)
+            back = _started_after(rest, empty) if departed else []
             kind, confidence = _kind_of_emptied(departed, back)
             if kind is not None:
                 yield Draft(kind, departed + back, confidence)
                 rest = [each for each in rest if each not in departed and each not in back]
+
+
+def _emptied_after(rebalance: Rebalance, scene: Scene) -> Rebalance | None:
+    """The generation as an empty one, if all its members left and no generation was made of that:
+    static members that closed, and before Kafka 4.4 the last members of a consumer group.
+    """
+    own = [
+        each
+        for each in scene.changes
+        if each.departure is not None and _is_unmade(each.departure, rebalance)
+    ]
+    last = {each.process: each for each in own}
+    gone = [each for each in last.values() if not _is_back_in(each, rebalance)]
+    if not rebalance.member_count or len(gone) < rebalance.member_count:
+        return None
+    last_ms = max(_departure_ms(each) for each in own)
+    return rebalance._replace(outcome=EMPTY, to_ms=max(last_ms, rebalance.to_ms))
+
+
+def _is_back_in(change: Change, rebalance: Rebalance) -> bool:
+    arrival = change.arrival
+    return arrival is not None and (arrival.incarnation, arrival.generation) == rebalance.id
+
+
+def _is_unmade(departure: Cause, rebalance: Rebalance) -> bool:
+    id_ = (departure.incarnation, departure.generation)
+    return departure.role == ABSORBED and id_ == rebalance.id
 
 
 def _departed_together(changes: Iterable[Change], empty: Rebalance) -> list[Change]:
@@ -156,8 +195,9 @@ def _rolling_deployment(scene: Scene) -> Iterator[Draft]:
 
 def _deployed_at_least(deployed: Sequence[Change], scene: Scene) -> int:
     size = scene.size(deployed)
-    is_logged = any(each.departure is not None for each in deployed)
-    return size // 2 + 1 if is_logged else size
+    departures = [each.departure for each in deployed if each.departure is not None]
+    has_left = any(each.cause != STATIC_LEAVE for each in departures)
+    return size // 2 + 1 if has_left else size
 
 
 def _flapping(times: int, gap_ms: int) -> Rule:
@@ -182,7 +222,8 @@ def _flapping(times: int, gap_ms: int) -> Rule:
 def _flaps(changes: Iterable[Change], times: int, gap_ms: int) -> Iterator[list[Change]]:
     by_process: dict[str, list[Change]] = {}
     for each in changes:
-        if each.departure is not None:  # the restart of a static member costs no rebalance
+        # The restart of a static member costs no rebalance.
+        if each.departure is not None and any(c.role != ABSORBED for c in each.causes):
             by_process.setdefault(each.process, []).append(each)
     for same in by_process.values():
         for series in in_series(
@@ -251,6 +292,14 @@ def _restarts(scene: Scene) -> Iterator[Draft]:
         yield Draft(Kind.RESTART, series, min(each.confidence for each in series))
 
 
+def _by_administrators(scene: Scene) -> Iterator[Draft]:
+    for cause in scene.activity.causes:
+        if cause.story == DELETED:
+            yield Draft(Kind.GROUP_DELETED, [], 1.0, [cause])
+        elif cause.story == GROUP_CONFIG:
+            yield Draft(Kind.CONFIGURATION_CHANGE, [], 1.0, [cause])
+
+
 RULES: Sequence[Rule] = (
     _emptied,
     failed_over,
@@ -267,6 +316,7 @@ RULES: Sequence[Rule] = (
     _each(What.TAKEOVER, Kind.INSTANCE_ID_CONFLICT),
     _each(What.STARTED, Kind.SCALE_OUT, SCALING_GAP_MS),
     _each(What.STOPPED, Kind.SCALE_IN, SCALING_GAP_MS),
+    _by_administrators,
 )
 
 
@@ -282,6 +332,7 @@ BROKER_CAUSES = {
     "CONVERSION": Kind.CONFIGURATION_CHANGE,
     "SUBSCRIPTION_CHANGE": Kind.CONFIGURATION_CHANGE,
     "ASSIGNOR_CHANGE": Kind.CONFIGURATION_CHANGE,
+    CONFIG_CHANGE: Kind.CONFIGURATION_CHANGE,
     "REGEX": Kind.TOPIC_CHANGE,
     "TOPIC_CHANGE": Kind.TOPIC_CHANGE,
     "OVER_CAPACITY": Kind.COORDINATOR_FAILOVER,

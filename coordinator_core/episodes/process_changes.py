@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from coordinator_core.episodes.evidence import (
+    CRASH_RESTART,
+    FROZEN,
     NOT_REJOINED,
     RESTART,
     SLOW_POLL,
+    SLOW_REVOKE,
+    STATIC_LEAVE,
     STOP,
     TAKEOVER,
     Activity,
@@ -26,6 +30,8 @@ RETURN_MS = 10 * 60_000
 REPLACED_MS = 60_000
 GROUP_START_MS = 60_000
 _CLOSE_MS = 10_000
+# Longest session of a member whose session timeout no record has (group.*.max.session.timeout.ms).
+LONGEST_SESSION_MS = 60_000
 _SLACK_MS = 3_500  # a heartbeat, and what a log line is late
 # A session that began when the group was loaded ends this much later at most.
 _LOAD_SLACK_MS = 1_500
@@ -125,10 +131,12 @@ class _Matching:
         events, self._repeated = _once(c for c in in_order if c.is_departure or c.is_arrival)
         self._departures = [each for each in events if each.is_departure]
         self._arrivals = [each for each in events if each.is_arrival]
+        self._refused = [each for each in in_order if each.is_refused]
 
     def changes(self) -> list[Change]:
         """A leave that a coordinator did not store before it failed is repeated as an expiry."""
         changes = self._matched()
+        changes += self._conflicts(changes)
         for cause in self._repeated:
             for each in changes:
                 same = each.departure if cause.is_departure else each.arrival
@@ -143,6 +151,20 @@ class _Matching:
         first = [each for each in arrived if _generation(each) in began]
         later = [each for each in arrived if _generation(each) not in began]
         return first + _with_replaced(changes, later, self._replaced_within_ms)
+
+    def _conflicts(self, changes: Iterable[Change]) -> list[Change]:
+        """Refused joins: a second process, unless the member's session expires soon after.  Then
+        this member had been killed, and its next life could not join yet.
+        """
+        conflicts = []
+        for refused in self._refused:
+            killed = next((each for each in changes if _is_killed(each, refused)), None)
+            if killed is None:
+                conflicts.append(self._change(What.TAKEOVER, None, refused, 0.95))
+            else:
+                killed.what, killed.confidence = What.KILLED, 0.9
+                killed.causes.append(refused)
+        return conflicts
 
     def _replaced_within_ms(self, started: Change) -> int:
         is_group_start = any(
@@ -161,7 +183,9 @@ class _Matching:
             return self._change(What.TAKEOVER, None, arrival, 0.95)
         if arrival.story == SLOW_POLL:  # a static member, replaced by itself
             return self._change(What.SLOW_POLL, None, arrival, 0.7)
-        if arrival.cause == "STATIC_REPLACED" or arrival.story == RESTART:
+        if arrival.story == CRASH_RESTART:  # the session of its previous member has not expired yet
+            return self._change(What.KILLED, None, arrival, 0.9)
+        if arrival.cause in ("STATIC_REPLACED", "STATIC_RETURN") or arrival.story == RESTART:
             # A static member does not leave: only its return is logged.
             return self._change(What.RESTARTED, None, arrival, 0.7)
         return self._change(What.STARTED, None, arrival, 0.9)
@@ -175,17 +199,23 @@ class _Matching:
         return Change(what, name, first.client_host or "", departure, arrival, confidence)
 
     def _match(self, departure: Cause) -> Cause | None:
-        """The first arrival of the same process since it was last heard of, in time."""
+        """The first arrival of the same process since it was last heard of, in time; before its
+        session expired, the one beside it.
+        """
         since_ms, until_ms = self._away(departure)
         key = self._keys(departure)
-        for arrival in self._arrivals:
-            # A member of the consumer protocol comes back under its member id.
-            is_other = arrival.member_id != departure.member_id or at(arrival) > at(departure)
-            is_same = self._keys(arrival) == key and is_other
-            if is_same and arrival.story != TAKEOVER and since_ms <= at(arrival) <= until_ms:
-                self._arrivals.remove(arrival)
-                return arrival
-        return None
+        same = [
+            each
+            for each in self._arrivals
+            if self._keys(each) == key and each.story != TAKEOVER and _may_follow(each, departure)
+        ]
+        beside = [each for each in same if each.story == CRASH_RESTART]
+        later = [each for each in same if each.story != CRASH_RESTART]
+        in_time = (each for each in later if since_ms <= at(each) <= until_ms)
+        arrival = next(iter(beside), None) or next(in_time, None)
+        if arrival is not None:
+            self._arrivals.remove(arrival)
+        return arrival
 
     def _away(self, departure: Cause) -> tuple[int, int]:
         departed_ms = at(departure)
@@ -204,13 +234,32 @@ class _Matching:
 
     def _last_contact_ms(self, expiry: Cause) -> int:
         """The earliest possible one: a member that waits for a rebalance needs no heartbeat."""
-        contact_ms = at(expiry) - expiry.session_timeout_ms - _SLACK_MS
+        contact_ms = at(expiry) - (expiry.session_timeout_ms or LONGEST_SESSION_MS) - _SLACK_MS
         waited = (
             each.from_ms
             for each in self._activity.rebalances
             if contact_ms <= each.to_ms and each.from_ms < at(expiry)
         )
         return min([contact_ms, *waited])
+
+
+def _may_follow(arrival: Cause, departure: Cause) -> bool:
+    """A member of another type than classic comes back under its member id; one that joins beside
+    its previous member does so before that one's session expires.
+    """
+    if arrival.story == CRASH_RESTART:
+        return departure.is_expiry and at(arrival) < at(departure)
+    if arrival.member_id != departure.member_id:
+        return True
+    is_own = departure.cause == STATIC_LEAVE or departure.story == SLOW_POLL
+    return at(arrival) > at(departure) or (is_own and at(arrival) == at(departure))
+
+
+def _is_killed(change: Change, refused: Cause) -> bool:
+    departure = change.departure
+    if departure is None or not departure.is_expiry or departure.member_id != refused.member_id:
+        return False
+    return 0 <= at(departure) - at(refused) <= LONGEST_SESSION_MS
 
 
 def _once(causes: Iterable[Cause]) -> tuple[list[Cause], list[Cause]]:
@@ -227,11 +276,12 @@ def _once(causes: Iterable[Cause]) -> tuple[list[Cause], list[Cause]]:
 
 
 def _what(departure: Cause, arrival: Cause | None, loads: Sequence[int]) -> tuple[What, float]:
+    if departure.story == SLOW_POLL:
+        return What.SLOW_POLL, _slow_poll_confidence(departure, arrival)
+    if departure.story == SLOW_REVOKE:
+        return What.SLOW_POLL, 0.95
     if departure.is_expiry:
         return _expired(departure, arrival, loads)
-    if departure.story == SLOW_POLL:
-        is_reported = departure.cause == "LEAVE_POLL_TIMEOUT"
-        return What.SLOW_POLL, 1.0 if is_reported else 0.8
     if departure.story in NOT_REJOINED:
         return What.SLOW_POLL, 0.5
     if arrival is None:
@@ -241,6 +291,14 @@ def _what(departure: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
     return What.RESTARTED, 0.9
 
 
+def _slow_poll_confidence(departure: Cause, arrival: Cause | None) -> float:
+    """Only a member that unsubscribes and subscribes again leaves and is back under its id, too."""
+    if departure.cause == "LEAVE_POLL_TIMEOUT":
+        return 1.0
+    is_own = arrival is not None and arrival.member_id == departure.member_id
+    return 0.95 if is_own and not departure.is_expiry else 0.8
+
+
 def _expired(expiry: Cause, arrival: Cause | None, loads: Sequence[int]) -> tuple[What, float]:
     """Only a process that is back before its session expires, or without the state that it would
     have kept, is known to have been killed; but it may have left while no broker was the
@@ -248,6 +306,8 @@ def _expired(expiry: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
     """
     if arrival is None:
         return What.EXPIRED, 0.7
+    if expiry.story == FROZEN or arrival.member_id == expiry.member_id:
+        return What.FROZEN, 0.9
     if at(arrival) < at(expiry):
         is_unheard = is_unheard_since_load(expiry, loads)
         return (What.RESTARTED, 0.6) if is_unheard else (What.KILLED, 0.95)
@@ -307,11 +367,19 @@ def _names(causes: Sequence[Cause]) -> Callable[[Cause], str]:
         is_shared = cause.process is not None and cause.process == cause.member_id
         if is_shared or not cause.client:
             return cause.member_id or "unknown"
+        client = _process_client(cause)
         if len(hosts.get(cause.client, ())) < 2 or cause.client_host is None:
-            return cause.client
-        return f"{cause.client}@{cause.client_host.lstrip('/')}"
+            return client
+        return f"{client}@{cause.client_host.lstrip('/')}"
 
     return name
+
+
+def _process_client(cause: Cause) -> str:
+    """The client id; of a thread of a Streams process, without the thread's suffix."""
+    host = f"@{(cause.client_host or '').lstrip('/')}"
+    name = (cause.process or "").removesuffix(host)
+    return name if name and cause.client.startswith(f"{name}-StreamThread-") else cause.client
 
 
 # -- processes that another process replaced -----------------------------------------------------

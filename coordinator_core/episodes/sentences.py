@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from coordinator_core.episodes.drafts import Kind
+from coordinator_core.episodes.evidence import CONFIG_CHANGE, SCHEDULED_CAUSES, SLOW_REVOKE
 from coordinator_core.episodes.inference import Episode
 from coordinator_core.episodes.process_changes import What
 
@@ -106,6 +107,9 @@ def _frozen_for(episode: Episode) -> str:
 
 def _slow_poll(episode: Episode) -> str:
     names = _processes(episode.processes)
+    stories = {each.departure.story for each in episode.changes if each.departure is not None}
+    if stories == {SLOW_REVOKE}:
+        return f"{names} did not give up partitions within max.poll.interval.ms"
     return f"{names} exceeded max.poll.interval.ms"
 
 
@@ -117,7 +121,9 @@ def _flapping(episode: Episode) -> str:
 
 
 def _configuration(episode: Episode) -> str:
-    settings = "; ".join(episode.settings) or "members rejoin"
+    is_of_connect = any(each.cause == CONFIG_CHANGE for each in episode.causes)
+    rejoin = "connectors or tasks" if is_of_connect else "members rejoin"
+    settings = "; ".join(episode.settings) or rejoin
     names = f" of {_processes(episode.processes)}" if episode.processes else ""
     return f"configuration change{names} ({settings})"
 
@@ -130,6 +136,8 @@ def _failover(episode: Episode) -> str:
 def _unknown(episode: Episode) -> str:
     if any(each.is_first_seen for each in episode.rebalances):
         return f"evidence begins with generation {episode.generation_span[0]}"
+    if any(each.cause in SCHEDULED_CAUSES for each in episode.causes):
+        return "members rejoin at the time that an earlier assignment set"
     return "root cause not in the evidence"
 
 
@@ -150,6 +158,7 @@ _SENTENCES: Mapping[Kind, Callable[[Episode], str]] = {
     Kind.TOPIC_CHANGE: lambda _: "topics or partitions changed",
     Kind.CONFIGURATION_CHANGE: _configuration,
     Kind.COORDINATOR_FAILOVER: _failover,
+    Kind.GROUP_DELETED: lambda _: "group deleted",
     Kind.UNKNOWN: _unknown,
 }
 

@@ -13,8 +13,9 @@ the log has.  One target assignment is one generation; its number is the assignm
 group is Empty without members, Assigning while its epoch is above that of the target, Reconciling
 while a member has not reached the target, else Stable (`ConsumerGroup.maybeUpdateGroupState`).
 
-- evidence:   a record, or the log line of a departure, as a value
+- evidence:   a record, or the log line of a departure or a target, as a value
 - members:    a member, what it has, and the process behind it
+- targets:    what a server assignor had to compute a target
 - history:    the results: generations, bumps of the epoch, steps of members
 - handovers:  partitions that change their process, and what they wait for
 - topic_names: names of topic ids, by subscriptions
@@ -22,16 +23,17 @@ while a member has not reached the target, else Stable (`ConsumerGroup.maybeUpda
 - replay:     plays an incarnation's evidence; returns its history
 """
 
-from coordinator_core.epochs.evidence import Departure, GroupRecord, Kind
+from coordinator_core.epochs.evidence import Departure, GroupRecord, Kind, TargetLine
 from coordinator_core.epochs.history import (
     EpochBump,
     Generation,
     GenerationMember,
     History,
-    MemberStep,
     Owned,
 )
+from coordinator_core.epochs.memberships import MemberStep
 from coordinator_core.epochs.replay import replay
+from coordinator_core.epochs.targets import ListsByTopic, Subscriber, TargetInput
 
 __all__ = [
     "Departure",
@@ -41,7 +43,11 @@ __all__ = [
     "GroupRecord",
     "History",
     "Kind",
+    "ListsByTopic",
     "MemberStep",
     "Owned",
+    "Subscriber",
+    "TargetInput",
+    "TargetLine",
     "replay",
 ]

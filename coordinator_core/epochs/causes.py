@@ -26,6 +26,12 @@ REGEX, TOPIC_CHANGE, CONVERSION, UNKNOWN = "REGEX", "TOPIC_CHANGE", "CONVERSION"
 # Changes after which the group epoch stays.
 WITHOUT_EPOCH = (STATIC_LEAVE, STATIC_RETURN)
 
+# Reasons of epochs that complete the start of the members before them.
+REGEX_RESOLVED = "regular expression of the member resolved"
+STATE_INITIALIZED = "share state initialized"
+TOPOLOGY_VALIDATED = "internal topics created, topology validated"
+COMPLETIONS = (REGEX_RESOLVED, STATE_INITIALIZED, TOPOLOGY_VALIDATED)
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -36,6 +42,7 @@ class Change:
     process: str | None
     time_ms: int
     has_log: bool = False
+    reason: str | None = None
 
 
 def of_departure(departure: Departure | None) -> str:

@@ -1,4 +1,4 @@
-"""The evidence of a group: its records, and the log lines about departures."""
+"""The evidence of a group: its records, and the log lines about departures and targets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class GroupRecord:
     """A record, in the order of the log.
 
     ``epoch``: group epoch, assignment epoch, member epoch or, of a classic group, generation.
-    ``subtopologies``: ids and the topics that they read.
+    ``topic_ids``: of ``assigned``, in the order of the record.  ``subtopologies``: ids and the
+    topics that they read.  ``members``: of a classic group.
     """
 
     time_ms: int
@@ -55,8 +56,10 @@ class GroupRecord:
     regex: str | None = None
     topics: tuple[str, ...] = ()
     assigned: frozenset[Partition] = frozenset()
+    topic_ids: tuple[str, ...] = ()
     pending: frozenset[Partition] = frozenset()
     subtopologies: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +70,11 @@ class Departure:
     member_id: str
     how: str
     reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetLine:
+    """A log line: a target was computed by this assignor."""
+
+    time_ms: int
+    assignor: str

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from coordinator_core.epochs.evidence import Partition
+from coordinator_core.epochs.memberships import Membership, MemberStep
+from coordinator_core.epochs.targets import TargetInput
 
 
 @dataclass(slots=True)
@@ -40,14 +42,17 @@ class Owned:
 
 @dataclass(slots=True)
 class Generation:
-    """One target assignment.  ``reconciling_ms``: time in Reconciling until the next epoch."""
+    """One target assignment.  ``reconciling_ms``: time in Reconciling until the next epoch;
+    ``assignor``: None for a group without members; ``is_assumed``: no evidence names it.
+    ``input``: what the assignor read (consumer groups).
+    """
 
     number: int
     group_type: str
     preparing_ms: int
     joined_ms: int
     position: int
-    assignor: str
+    assignor: str | None
     cause: str | None
     culprit: str | None
     member_count: int
@@ -57,14 +62,20 @@ class Generation:
     reconciling_ms: int = 0
     last_position: int = 0
     has_log: bool = False
+    is_assumed: bool = False
+    input: TargetInput | None = None
     members: dict[str, GenerationMember] = field(default_factory=dict)
     targets: list[Owned] = field(default_factory=list)
     actual: dict[str, Owned] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class EpochBump:
-    """The group epoch was counted up, or the group converted; ``generation``: the next target's."""
+    """The group epoch was counted up, or the group converted.
+
+    ``reason``: what happened, as far as the cause does not say it.  ``has_target``: whether a later
+    target takes it up; before Kafka 4.4 none does for a group that becomes empty.
+    """
 
     epoch: int
     time_ms: int
@@ -73,22 +84,8 @@ class EpochBump:
     member_id: str | None
     process: str | None
     has_log: bool
-
-
-@dataclass(frozen=True, slots=True)
-class MemberStep:
-    """A current assignment.  ``generation``: the target at that time; None before the first."""
-
-    member_id: str
-    process: str
-    epoch: int
-    previous_epoch: int | None
-    state: str
-    assigned: frozenset[Partition]
-    pending: frozenset[Partition]
-    time_ms: int
-    position: int
-    generation: int | None
+    reason: str | None = None
+    has_target: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +116,5 @@ class History:
     bumps: list[EpochBump] = field(default_factory=list)
     steps: list[MemberStep] = field(default_factory=list)
     handovers: list[Handover] = field(default_factory=list)
+    memberships: list[Membership] = field(default_factory=list)
     topology: dict[str, tuple[str, ...]] = field(default_factory=dict)

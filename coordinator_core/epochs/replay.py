@@ -4,26 +4,36 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from coordinator_core.epochs import causes
 from coordinator_core.epochs.causes import Change
-from coordinator_core.epochs.evidence import Departure, GroupRecord, Kind, Partition
+from coordinator_core.epochs.evidence import (
+    Departure,
+    GroupRecord,
+    Kind,
+    Partition,
+    TargetLine,
+)
 from coordinator_core.epochs.handovers import Handovers
 from coordinator_core.epochs.history import (
     EpochBump,
     Generation,
     GenerationMember,
     History,
-    MemberStep,
     Owned,
 )
 from coordinator_core.epochs.members import AWAY, Member, Processes, state_name
+from coordinator_core.epochs.memberships import Memberships, MemberStep
+from coordinator_core.epochs.targets import TargetInputs
+
+Line = TypeVar("Line", Departure, TargetLine)
 
 # A line and the records of the same request: the batch may have begun before or after the line.
 SAME_REQUEST_MS = 1000
-SHARE = "share"
+CONSUMER, SHARE = "consumer", "share"
 # The first of the broker's group.*.assignors, by default.
 DEFAULT_ASSIGNORS = {"consumer": "uniform", "share": "simple", "streams": "sticky"}
 
@@ -32,20 +42,27 @@ def replay(
     records: Iterable[GroupRecord],
     departures: Iterable[Departure] = (),
     line_times_ms: Iterable[int] = (),
+    target_lines: Iterable[TargetLine] = (),
 ) -> History:
     """The history of one incarnation; ``records`` in the order of the log.
 
     ``line_times_ms``: times of lines about epochs, targets and members.
     """
-    player = _Player(departures, line_times_ms)
+    player = _Player(departures, line_times_ms, target_lines)
     for record in records:
         player.play(record)
     return player.finish()
 
 
 class _Player:
-    def __init__(self, departures: Iterable[Departure], line_times_ms: Iterable[int]) -> None:
+    def __init__(
+        self,
+        departures: Iterable[Departure],
+        line_times_ms: Iterable[int],
+        target_lines: Iterable[TargetLine],
+    ) -> None:
         self.history = History()
+        self._target_lines = sorted(target_lines, key=lambda each: each.time_ms)
         self._line_times_ms = sorted(line_times_ms)
         self._lines: dict[str, list[Departure]] = {}
         for departure in sorted(departures, key=lambda each: each.time_ms):
@@ -54,6 +71,7 @@ class _Player:
         self._targets: dict[str, frozenset[Partition]] = {}
         self._processes = Processes()
         self._handovers = Handovers()
+        self._memberships = Memberships()
         self._group_epoch = self._target_epoch = 0
         self._hash: int | None = None
         self._topology_epoch: int | None = None
@@ -61,12 +79,15 @@ class _Player:
         self._changes: list[Change] = []
         self._gone_instances: dict[str, tuple[str, int]] = {}
         self._left: list[GenerationMember] = []
+        self._regexes: set[str] = set()
         self._first_bump: EpochBump | None = None
+        self._bumps_since_target: list[EpochBump] = []
         self._is_empty = False
         self._generation: Generation | None = None
         self._unreached: set[str] = set()
         self._reconciling_since: int | None = None
         self._converted_ms: int | None = None
+        self._inputs = TargetInputs()
 
     # Records
 
@@ -90,18 +111,36 @@ class _Player:
         elif record.kind is Kind.CURRENT:
             self._current(record)
         elif record.kind is Kind.REGEX:
-            self._change(causes.REGEX, None, record.time_ms)
+            self._regex(record)
         elif record.kind is Kind.TOPOLOGY:
             self.history.topology.update(record.subtopologies)
         elif record.kind is Kind.STATE_PARTITIONS:
-            self._change(causes.TOPIC_CHANGE, None, record.time_ms)
+            reason = causes.STATE_INITIALIZED
+            self._change(causes.TOPIC_CHANGE, None, record.time_ms, reason=reason)
+        if record.group_type == CONSUMER:
+            self._inputs.play(record)
+
+    def _regex(self, record: GroupRecord) -> None:
+        """Resolved for the first time, or again because topics changed."""
+        regex = record.regex or ""
+        is_new = regex not in self._regexes
+        if record.is_tombstone:
+            self._regexes.discard(regex)
+            return
+        self._regexes.add(regex)
+        reason = causes.REGEX_RESOLVED if is_new else None
+        self._change(causes.REGEX, None, record.time_ms, reason=reason)
 
     def _classic(self, record: GroupRecord) -> None:
         """The group is, or becomes, classic: a tombstone is the first record of an upgrade."""
+        self._inputs = TargetInputs(is_complete=True)
         if record.is_tombstone:
             self._converted_ms = record.time_ms
         elif self._generation is not None:
+            self._memberships.convert(record.members, record.time_ms)
             self._end(record.time_ms)
+            if not self._members:
+                self._drop_bumps()
             self._bump(record.epoch or 0, record, causes.CONVERSION, None)
             self._reset()
 
@@ -114,14 +153,14 @@ class _Player:
             change = Change(causes.CONVERSION, None, None, record.time_ms)
             self._changes.clear()
         else:
-            change = self._cause(record)
+            change = self._with_reason(self._cause(record), record)
         self._group_epoch, self._hash = epoch, record.metadata_hash
         self._topology_epoch = record.topology_epoch
         bump = self._bump(epoch, record, change.cause, change)
         if change.cause != causes.CONVERSION:
             self._end(record.time_ms)
             if self._is_empty:  # without a target for the group without members (up to 4.3)
-                self._first_bump = None
+                self._drop_bumps()
             self._first_bump = self._first_bump or bump
             self._is_empty = not self._members
 
@@ -143,6 +182,7 @@ class _Player:
         member = Member(member_id, record, process, record.time_ms, "joined")
         self._processes.joined(record, member_id)
         self._members[member_id] = member
+        self._memberships.join(member)
         self._unreached.add(member_id)
         old_id, gone_ms = self._gone_instances.get(record.instance_id or "", ("", -1))
         if gone_ms == record.time_ms:
@@ -157,6 +197,7 @@ class _Player:
         self._changes = [each for each in self._changes if each.member_id != old_id]
         self._change(causes.STATIC_RETURN, member, member.joined_ms)
         member.change = "replaced"
+        self._memberships.replace(old_id)
         for row in self._left:
             if row.member_id == old_id:
                 row.left_how = "replaced"
@@ -176,6 +217,7 @@ class _Player:
         cause = causes.of_departure(departure)
         how = departure.how if departure else None
         self._handovers.depart(member, record.time_ms, how)
+        self._memberships.depart(member, record.time_ms, how)
         self._change(cause, member, record.time_ms, departure is not None)
         if member.metadata.instance_id:
             self._gone_instances[member.metadata.instance_id] = member_id, record.time_ms
@@ -223,20 +265,20 @@ class _Player:
         if generation is not None:
             generation.actual[member.member_id] = self._owned(member, member.assigned)
             generation.last_position = record.position
-        self.history.steps.append(
-            MemberStep(
-                member.member_id,
-                member.process,
-                record.epoch or 0,
-                record.previous_epoch,
-                member.state,
-                record.assigned,
-                record.pending,
-                record.time_ms,
-                record.position,
-                self._target_epoch or None,
-            )
+        step = MemberStep(
+            member.member_id,
+            member.process,
+            record.epoch or 0,
+            record.previous_epoch,
+            member.state,
+            record.assigned,
+            record.pending,
+            record.time_ms,
+            record.position,
+            self._target_epoch or None,
         )
+        self._memberships.step(step)
+        self.history.steps.append(step)
 
     # Generations
 
@@ -244,18 +286,21 @@ class _Player:
         bump = self._first_bump
         before = self._generation
         self._end(record.time_ms)
+        assignor, is_assumed = self._assignor(record)
         generation = Generation(
             epoch,
             record.group_type,
             record.time_ms if bump is None else bump.time_ms,
             record.time_ms,
             record.position,
-            self._assignor(record.group_type),
+            assignor,
             None if bump is None else bump.cause,
             None if bump is None else bump.member_id,
             len(self._members),
             last_position=record.position,
             has_log=self._has_line(record.time_ms),
+            is_assumed=is_assumed,
+            input=self._inputs.at(record) if record.group_type == CONSUMER else None,
         )
         for row in self._left:
             generation.members[row.member_id] = row
@@ -275,6 +320,7 @@ class _Player:
         if before is not None and before.outcome == "unknown":
             before.outcome = "superseded"
         self._left, self._first_bump, self._generation = [], None, generation
+        self._bumps_since_target = []
         self._is_empty = False
         self.history.generations.append(generation)
 
@@ -290,6 +336,12 @@ class _Player:
         is_stable = is_assigned and not self._unreached
         if is_stable and generation is not None and generation.outcome == "unknown":
             generation.stable_ms, generation.outcome = self._time_ms, "stable"
+
+    def _drop_bumps(self) -> None:
+        """No target takes up the epochs since the last one."""
+        for bump in self._bumps_since_target:
+            bump.has_target = False
+        self._bumps_since_target, self._first_bump = [], None
 
     def _stop_reconciling(self, time_ms: int) -> None:
         if self._reconciling_since is not None and self._generation is not None:
@@ -313,15 +365,21 @@ class _Player:
         self._account()
         self._stop_reconciling(self._time_ms)
         self.history.handovers = self._handovers.handovers
+        self.history.memberships = self._memberships.memberships
         return self.history
 
     # Causes
 
     def _change(
-        self, cause: str, member: Member | None, time_ms: int, has_log: bool = False
+        self,
+        cause: str,
+        member: Member | None,
+        time_ms: int,
+        has_log: bool = False,
+        reason: str | None = None,
     ) -> None:
         member_id, process = (member.member_id, member.process) if member else (None, None)
-        self._changes.append(Change(cause, member_id, process, time_ms, has_log))
+        self._changes.append(Change(cause, member_id, process, time_ms, has_log, reason))
 
     def _cause(self, record: GroupRecord) -> Change:
         """The first change in the bump's batch; else an older one that needed no bump at once: a
@@ -345,7 +403,14 @@ class _Player:
             and change.time_ms <= generation.joined_ms
         )
         if has_target and change.cause == causes.MEMBER_NEW:
-            return replace(change, cause=causes.REGEX)
+            return replace(change, cause=causes.REGEX, reason=causes.REGEX_RESOLVED)
+        return change
+
+    def _with_reason(self, change: Change, record: GroupRecord) -> Change:
+        """A topology is validated when all of its internal topics exist."""
+        is_validated = record.topology_epoch is not None and self._topology_epoch is None
+        if is_validated and change.cause == causes.TOPIC_CHANGE:
+            return replace(change, reason=causes.TOPOLOGY_VALIDATED)
         return change
 
     def _bump(
@@ -359,17 +424,15 @@ class _Player:
             change.member_id if change else None,
             change.process if change else None,
             bool(change and change.has_log),
+            change.reason if change else None,
         )
         self.history.bumps.append(bump)
+        self._bumps_since_target.append(bump)
         return bump
 
     def _line(self, member_id: str, time_ms: int) -> Departure | None:
         """The departure's line next to its records, if there is one."""
-        lines = self._lines.get(member_id, [])
-        at = bisect_left(lines, time_ms, key=lambda each: each.time_ms)
-        near = [each for each in lines[max(at - 1, 0) : at + 1]]
-        near = [each for each in near if abs(each.time_ms - time_ms) <= SAME_REQUEST_MS]
-        return min(near, key=lambda each: abs(each.time_ms - time_ms), default=None)
+        return _nearest(self._lines.get(member_id, []), time_ms)
 
     def _has_line(self, time_ms: int) -> bool:
         at = bisect_left(self._line_times_ms, time_ms - SAME_REQUEST_MS)
@@ -379,16 +442,23 @@ class _Player:
 
     # Rows
 
-    def _assignor(self, group_type: str) -> str:
-        """The assignor that most members prefer (`ModernGroup.computePreferredServerAssignor`)."""
+    def _assignor(self, target: GroupRecord) -> tuple[str | None, bool]:
+        """The assignor, and whether it is assumed: by the log, else the one that most members
+        prefer (`ModernGroup.computePreferredServerAssignor`), else the broker's default.
+        """
+        if not self._members:
+            return None, False
+        if (line := _nearest(self._target_lines, target.time_ms)) is not None:
+            return line.assignor, False
         votes = Counter(
             member.metadata.server_assignor
             for member in self._members.values()
             if member.metadata.server_assignor
         )
         if not votes:
-            return DEFAULT_ASSIGNORS[group_type]
-        return max(votes.items(), key=lambda vote: vote[1])[0]
+            return DEFAULT_ASSIGNORS[target.group_type], True
+        assignor, most = max(votes.items(), key=lambda vote: vote[1])
+        return assignor, list(votes.values()).count(most) > 1
 
     def _row(self, member: Member, change: str) -> GenerationMember:
         metadata = member.metadata
@@ -407,3 +477,14 @@ class _Player:
     @staticmethod
     def _owned(member: Member, partitions: frozenset[Partition]) -> Owned:
         return Owned(member.member_id, member.process, partitions)
+
+
+def _nearest(lines: Sequence[Line], time_ms: int) -> Line | None:
+    """The line of the request that wrote a record at this time; ``lines`` by time."""
+    at = bisect_left(lines, time_ms, key=lambda each: each.time_ms)
+    near = [
+        each
+        for each in lines[max(at - 1, 0) : at + 1]
+        if abs(each.time_ms - time_ms) <= SAME_REQUEST_MS
+    ]
+    return min(near, key=lambda each: abs(each.time_ms - time_ms), default=None)

@@ -2,7 +2,8 @@
 
 A target assignment has topic ids, its members' subscriptions have names.  If all ids of a target
 but one have their names, or a group has one topic only, the last id has the last name.  If the next
-target has one id and one name more, they belong together.
+target has one id and one name more, they belong together.  If a topic is deleted, the group's
+offsets of it are deleted by name, and its id leaves the next target.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from coordinator_core.epochs.evidence import GroupRecord, Kind
+
+# A target takes up a deleted topic at the next heartbeat, or refresh of the metadata, of a member.
+DELETION_MS = 60_000
 
 Observation = tuple[frozenset[str], frozenset[str]]
 """Ids that a target has, and the names of the topics that its members subscribe to."""
@@ -65,3 +69,44 @@ def names_by_subscription(
                     is_changed = True
                     others -= possible
     return {topic_id: name for topic_id, name in names.items() if topic_id not in named}
+
+
+def lost_ids(records: Iterable[GroupRecord]) -> Iterator[tuple[int, frozenset[str]]]:
+    """The time in ms of each target that does not follow a subscription, and the ids that only the
+    previous target has; ``records`` in the order of the log.
+    """
+    ids: dict[str, frozenset[str]] = {}
+    before: frozenset[str] = frozenset()
+    subscribed_ms = -1
+    for record in records:
+        if record.kind in (Kind.MEMBER, Kind.REGEX):
+            subscribed_ms = record.time_ms
+        elif record.kind is Kind.TARGET_MEMBER:
+            ids[record.member_id or ""] = frozenset(
+                topic_id for _, _, topic_id, _ in record.assigned if topic_id
+            )
+        elif record.kind is Kind.TARGET:
+            now = frozenset[str]().union(*ids.values())
+            if before - now and now and subscribed_ms != record.time_ms:
+                yield record.time_ms, before - now
+            before = now
+
+
+def names_by_deletion(
+    lost: Iterable[tuple[int, frozenset[str]]],
+    deleted: Iterable[tuple[int, str]],
+    named: Mapping[str, str],
+) -> dict[str, str]:
+    """Names of ids that left a target after the offsets of one topic had been deleted (time in ms,
+    topic); both of one group.  ``named``: ids with a name.
+    """
+    names: dict[str, str] = {}
+    deleted = list(deleted)
+    for time_ms, ids in lost:
+        unnamed = ids - named.keys()
+        topics = {topic for at_ms, topic in deleted if 0 <= time_ms - at_ms <= DELETION_MS} - set(
+            named.values()
+        )
+        if len(unnamed) == len(topics) == 1:
+            names[next(iter(unnamed))] = next(iter(topics))
+    return names

@@ -49,6 +49,7 @@ group.initial.rebalance.delay.ms, and the timeouts and protocols of members.
 - replay:              the remaining steps, and the verdicts
 - divergence_hints:    likely reasons of a divergence
 - story:               the incident as sentences
+- modern:              all of this for consumer, share and streams groups
 """
 
 from coordinator_core.incident.evidence import Incarnation, incarnations

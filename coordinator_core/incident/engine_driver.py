@@ -15,6 +15,7 @@ from coordinator_core.coordinator.coordinator import Coordinator
 from coordinator_core.coordinator.era import CoordinatorConfig, Era
 from coordinator_core.incident.members import MemberDirectory
 from coordinator_core.incident.stimuli import Stimulus, StimulusKind
+from coordinator_core.incident.takeover import Takeover
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
     Append,
@@ -98,6 +99,17 @@ class EngineDriver:
         self._coordinator.load(self._log, self._now_ms)
         group = self.group()
         self._loaded_generation = -1 if group is None else group.generation
+
+    def take_over(self, takeover: Takeover) -> list[EngineOutput]:
+        """Continue with an engine that converted the group; returns what it logged then."""
+        self._log = [takeover.record]
+        self._renew()
+        self._coordinator = takeover.coordinator
+        self._coordinator.use_member_ids(self._make_id)
+        self._now_ms = max(self._now_ms, takeover.at_ms)
+        group = self.group()
+        self._loaded_generation = -1 if group is None else group.generation
+        return [EngineOutput(at_ms, event) for at_ms, event in takeover.events]
 
     def apply(self, stimulus: Stimulus) -> None:
         self.advance_to(stimulus.at_ms)

@@ -119,12 +119,17 @@ class GroupRecord:
 
 
 class Incarnation(NamedTuple):
-    """A group from its creation to its deletion; events in log order, records by offset."""
+    """A group from its creation to its deletion; events in log order, records by offset.
+
+    ``begins_ms``, ``ends_ms``: the time in which it was classic, if it was of other types, too.
+    """
 
     group_id: str
     number: int
     events: tuple[LogEvent, ...]
     records: tuple[GroupRecord, ...]
+    begins_ms: int = 0
+    ends_ms: int = 1 << 62
 
 
 def incarnations(group_id: str, events: Iterable[Row], records: Iterable[Row]) -> list[Incarnation]:

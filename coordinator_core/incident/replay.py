@@ -24,10 +24,11 @@ from coordinator_core.incident.explanation import (
 from coordinator_core.incident.generation_evidence import GenerationEvidence
 from coordinator_core.incident.members import MemberDirectory
 from coordinator_core.incident.stimuli import Stimulus
+from coordinator_core.incident.takeover import Takeover
 from coordinator_core.protocol.messages import Record
 from coordinator_core.records import encode_key
 
-_FOREVER_MS = 1 << 62
+FOREVER_MS = 1 << 62
 
 
 class Verdict(Enum):
@@ -89,14 +90,17 @@ def replay(
     *,
     era: str | None = None,
     from_ms: int = 0,
-    to_ms: int = _FOREVER_MS,
+    to_ms: int = FOREVER_MS,
     offset_versions: Iterable[int] = (),
     committed: Iterable[Row] = (),
+    takeovers: Sequence[Takeover | None] = (),
 ) -> GroupReplay:
     """Replay all incarnations of a group; verdicts of generations that end in from_ms .. to_ms.
 
     Without ``era``, the era is inferred.  ``committed``: rows of committed_offsets with ``at_ms``,
-    their commit_time; these commits are replayed, too.
+    their commit_time; these commits are replayed, too.  ``takeovers``: of each incarnation, the
+    engine that has the group at its beginning, if it was of another type before; the time in which
+    a group was classic counts as an incarnation.
     """
     inferred_era = era_of(incarnations, era, offset_versions)
     prepared = prepare(incarnations)
@@ -107,17 +111,35 @@ def replay(
     offsets = commits(committed)
     generations: list[ReplayedGeneration] = []
     resumed_from: list[tuple[int, int]] = []
-    for each in prepared:
-        commits_of_incarnation = commit_stimuli(each.incarnation, offsets)
+    for place, each in enumerate(prepared):
+        commits_of_incarnation = [
+            commit
+            for commit in commit_stimuli(each.incarnation, offsets)
+            if each.incarnation.begins_ms <= commit.at_ms < each.incarnation.ends_ms
+        ]
         run = _IncarnationReplay(each, ERAS[inferred_era.name], config, commits_of_incarnation)
+        run.takeover = takeovers[place] if place < len(takeovers) else None
         generations += run.replay(from_ms, to_ms)
         resumed_from += run.resumed_from
-    members = {each.incarnation.number: each.members for each in prepared}
+    members = _members(incarnations)
     group_id = incarnations[0].group_id if incarnations else ""
     return GroupReplay(group_id, inferred_era, config, generations, resumed_from, members, delay)
 
 
+def _members(incarnations: Iterable[Incarnation]) -> dict[int, MemberDirectory]:
+    """By incarnation number, of all its parts."""
+    whole: dict[int, Incarnation] = {}
+    for each in incarnations:
+        first = whole.get(each.number, each._replace(events=(), records=()))
+        whole[each.number] = first._replace(
+            events=first.events + each.events, records=first.records + each.records
+        )
+    return {number: MemberDirectory(each) for number, each in whole.items()}
+
+
 class _IncarnationReplay:
+    takeover: Takeover | None = None
+
     def __init__(
         self,
         prepared: PreparedIncarnation,
@@ -129,6 +151,7 @@ class _IncarnationReplay:
         self.generations = prepared.generations
         self.era, self.config, self.commits = era, config, commits
         self.resumed_from: list[tuple[int, int]] = []
+        self._events_before: list[EngineOutput] = []  # of the conversion
 
     def replay(self, from_ms: int, to_ms: int) -> list[ReplayedGeneration]:
         selected = [each for each in self.generations if each.begins_ms <= to_ms]
@@ -155,7 +178,7 @@ class _IncarnationReplay:
         for each in explained:
             if not needs_state:
                 replayed += self._replay_generation(driver, each)
-            elif each.evidence.generation > 0 and self._load_state(driver, each.evidence):
+            elif each.evidence.generation > 0 and self._begin(driver, each.evidence):
                 self.resumed_from.append((self.incarnation.number, each.evidence.generation))
                 needs_state = False
         return [each for each in replayed if each.explained.evidence.ends_ms >= from_ms]
@@ -171,6 +194,14 @@ class _IncarnationReplay:
             first -= 1
         return first
 
+    def _begin(self, driver: EngineDriver, evidence: GenerationEvidence) -> bool:
+        """Take over the engine that converted the group, or load the generation's record."""
+        takeover = self.takeover
+        if takeover is None:
+            return self._load_state(driver, evidence)
+        self._events_before = driver.take_over(takeover)
+        return True
+
     def _load_state(self, driver: EngineDriver, evidence: GenerationEvidence) -> bool:
         """Load the generation's last valid record, as a coordinator that takes over the group."""
         valid = [record for record in evidence.records if record.is_valid]
@@ -185,7 +216,8 @@ class _IncarnationReplay:
         for stimulus in each.stimuli:
             driver.apply(stimulus)
         driver.advance_to(each.ends_ms)
-        outputs = driver.outputs[begin:]
+        outputs = self._events_before + driver.outputs[begin:]
+        self._events_before = []
         if each.evidence.generation == 0:
             return []
         has_records = bool(self.incarnation.records)

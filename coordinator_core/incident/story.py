@@ -40,6 +40,7 @@ _CAUSES = {
     "STATIC_UPDATE": "static member {who} returns with changed metadata",
     "SYNC_TIMEOUT": "{who} sent no SyncGroup in time",
     "STORE_ERROR": "the assignment could not be stored",
+    "CONVERT": "the group was converted from the consumer protocol",
     "OVER_CAPACITY": "the group exceeds group.max.size",
 }
 
@@ -95,7 +96,7 @@ class _GenerationStory:
         member = self.directory.at(event.member_id, self.generation.number)
         return (
             f"no heartbeat from {self.who(event.member_id)} for"
-            f" {_seconds(member.session_timeout_ms)}: session expired, member removed"
+            f" {seconds(member.session_timeout_ms)}: session expired, member removed"
         )
 
     def left(self, event: _Event) -> str | None:
@@ -126,7 +127,7 @@ class _GenerationStory:
         text = f"leader {self.who(event.member_id)} sends the assignment (SyncGroup){took}"
         if self.started_ms is None:
             return text
-        text += f"; the rebalance took {_seconds(event.at_ms - self.started_ms)}"
+        text += f"; the rebalance took {seconds(event.at_ms - self.started_ms)}"
         return text + self._longest_wait(event.at_ms)
 
     def group_empty(self, event: _Event) -> str:
@@ -142,7 +143,7 @@ class _GenerationStory:
         first = min(waiting, key=lambda each: each.at_ms, default=None)
         if first is None or first.at_ms >= to_ms or not self.generation.explained.is_logged:
             return ""
-        return f", {self.who(first.member_id)} waited {_seconds(to_ms - first.at_ms)}"
+        return f", {self.who(first.member_id)} waited {seconds(to_ms - first.at_ms)}"
 
 
 _SENTENCES: Mapping[str, Callable[[_GenerationStory, _Event], str | None]] = {
@@ -192,8 +193,8 @@ def _events(generation: ReplayedGeneration) -> Iterator[_Event]:
 
 
 def _since(from_ms: int | None, to_ms: int) -> str:
-    return "" if from_ms is None else f" after {_seconds(to_ms - from_ms)}"
+    return "" if from_ms is None else f" after {seconds(to_ms - from_ms)}"
 
 
-def _seconds(ms: int) -> str:
+def seconds(ms: int) -> str:
     return f"{ms} ms" if abs(ms) < 1000 else f"{ms / 1000:.1f} s"

@@ -45,6 +45,7 @@ from coordinator_core.lives.life_kinds import (
 from coordinator_core.lives.memberships import Departure, Membership, TimeEstimate, memberships_of
 from coordinator_core.lives.processes import (
     ConsumerProcess,
+    Freeze,
     ProcessLife,
     SlowPoll,
     identify_processes,
@@ -54,6 +55,7 @@ __all__ = [
     "ConsumerProcess",
     "Departure",
     "EndKind",
+    "Freeze",
     "LifeKind",
     "Membership",
     "ProcessLife",

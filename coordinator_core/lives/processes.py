@@ -33,14 +33,21 @@ class SlowPoll(NamedTuple):
     evidence: str
 
 
+class Freeze(NamedTuple):
+    """A time in which the process did not run, although it came back as the same member."""
+
+    began: TimeEstimate
+    to: TimeEstimate
+
+
 @dataclass(frozen=True)
 class ProcessLife:
     """A process from start to end; ``ended`` None: it still runs.
 
     ``predates_evidence``: it started before the evidence begins.  ``killed``: it ended without
     leaving, as static members do when they are closed, too.  ``frozen_until``: only if killed, and
-    the next life may be the same process: frozen, or cut off, beyond its session.  ``confidence``:
-    0 to 1.
+    the next life may be the same process: frozen, or cut off, beyond its session.  ``freezes``: its
+    member came back under its id, so it certainly was.  ``confidence``: 0 to 1.
     """
 
     client_id: str
@@ -57,6 +64,7 @@ class ProcessLife:
     confidence: float
     evidence: str
     frozen_until: TimeEstimate | None = None
+    freezes: tuple[Freeze, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -361,6 +369,7 @@ def _joined(life: ProcessLife, following: ProcessLife) -> ProcessLife:
         predates_evidence=life.predates_evidence,
         member_ids=life.member_ids + following.member_ids,
         slow_polls=life.slow_polls + following.slow_polls,
+        freezes=life.freezes + following.freezes,
         first_generation=life.first_generation,
         confidence=min([life.confidence, following.confidence, *slow_polls]),
         evidence=f"{life.evidence}; {following.evidence}",

@@ -34,6 +34,7 @@ with production use it.  A printed date has no time zone: times are local_ms, mi
 - templates: a wording's text as a pattern; how each placeholder is read and printed
 - wordings:  the list of wordings, and its index
 - printing:  event -> message or line of an era
+- client_lines: lines of consumers -> what they say of their membership
 - calendar:  printed dates <-> milliseconds
 """
 

@@ -110,7 +110,7 @@ def parse_line(line: str) -> LogLine | None:
     head = parse_head(line) or _bare_head(line)
     if head is None:
         return None
-    logger, message = _split_logger(line[head.end :])
+    logger, message = split_logger(line[head.end :])
     prefix = parse_prefix(message)
     if prefix is None and logger is not None and not is_coordinator_logger(logger):
         return None
@@ -161,7 +161,7 @@ def _bare_head(line: str) -> LineHead | None:
     return LineHead(local_ms, _offset_minutes(zone), None, prefix.start())
 
 
-def _split_logger(rest: str) -> tuple[str | None, str]:
+def split_logger(rest: str) -> tuple[str | None, str]:
     """The logger, if the line names it, and the message."""
     if rest.startswith("| "):
         return _split_columns(rest[2:])
@@ -221,6 +221,8 @@ def _seconds_ms(date: str) -> int | None:
     """Of ``2024-05-01 10:00:00``, or None (month 13); cached, as neighboring lines share it."""
     year, month, day_of_month = map(int, date[:10].split("-"))
     hour, minute, second = map(int, date[11:].split(":"))
+    if hour > 23 or minute > 59 or second > 60:  # 60: a leap second
+        return None
     try:
         midnight = day_ms(year, month, day_of_month)
     except ValueError:

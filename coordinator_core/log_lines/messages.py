@@ -8,16 +8,18 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from coordinator_core.log_lines.reasons import UNKNOWN_CAUSE, client_cause_of, parse_reason
-from coordinator_core.log_lines.templates import Template
+from coordinator_core.log_lines.templates import DIGITS, Template
 from coordinator_core.log_lines.truncated import find_truncated
 from coordinator_core.log_lines.wordings import Wording, line_index
 
 PREFIX = re.compile(
-    r"\[GroupCoordinator (-?\d+)\]: "
-    r"|\[GroupCoordinator id=(-?\d+)(?: topic=(\S+) partition=(\d+))?\] "
-    r"|\[GroupMetadataManager brokerId=(-?\d+)\] "
-    r"|\[Group Metadata Manager on Broker (-?\d+)\]: "
+    rf"\[GroupCoordinator (-?{DIGITS})\]: "
+    rf"|\[GroupCoordinator id=(-?{DIGITS})(?: topic=(\S+) partition=(\d+))?\] "
+    rf"|\[GroupMetadataManager brokerId=(-?{DIGITS})\] "
+    rf"|\[Group Metadata Manager on Broker (-?{DIGITS})\]: "
     r"|\[group-coordinator-event-processor-\d+\]: "
+    # Of this logger, only the line about a group is read.
+    rf"|\[DynamicConfigPublisher broker id=(-?{DIGITS})\] (?=Updating group )"
 )
 
 
@@ -30,8 +32,8 @@ class ParsedEvent(NamedTuple):
     STATIC_REPLACED, STATIC_NO_REBALANCE, STATIC_FENCED, EMPTY_ASSIGNMENTS, SYNC_TIMEOUT,
     STORE_FAILED, LOADED, UNLOADED, PARTITION_LOAD, PARTITION_UNLOAD, OFFSETS_EXPIRED,
     OFFSETS_DELETED, TOMBSTONES, ADMIN_DELETE, SIMPLE_GROUP; for the new protocols (KIP-848,
-    KIP-932, KIP-1071) FENCED, EPOCH_BUMP, TARGET, RECONCILE, CONVERT, SUBSCRIPTION; and OTHER for
-    the loggers' remaining known lines (start, stop, settings).
+    KIP-932, KIP-1071) FENCED, EPOCH_BUMP, TARGET, RECONCILE, CONVERT, SUBSCRIPTION, GROUP_CONFIG;
+    and OTHER for the loggers' remaining known lines (start, stop, settings).
 
     ``step`` distinguishes lines of one event: MEMBER_JOIN id_required, direct, static, pending;
     LEFT member, pending, temporarily; LOADED group, member; EMPTY_ASSIGNMENTS set, sent;
@@ -128,7 +130,7 @@ def prefix_of(match: re.Match[str] | None) -> Prefix | None:
     """A match of PREFIX as a Prefix."""
     if match is None:
         return None
-    broker_id = next((int(digits) for digits in match.group(1, 2, 5, 6) if digits), None)
+    broker_id = next((int(digits) for digits in match.group(1, 2, 5, 6, 7) if digits), None)
     return Prefix(broker_id, f"{match[3]}-{match[4]}" if match[3] else None, match.end())
 
 

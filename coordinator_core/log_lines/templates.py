@@ -10,6 +10,8 @@ from typing import Any
 
 Fields = dict[str, object]
 
+# Longer numbers do not fit 64 bits.
+DIGITS = r"\d{1,19}"
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _MAP_VALUE = re.compile(r"=\[B@[0-9a-f]+(?:, )?")
@@ -86,7 +88,7 @@ def _text(pattern: str) -> PlaceholderKind:
 
 
 def _number() -> PlaceholderKind:
-    return PlaceholderKind(r"-?\d+", int, _show_plain)
+    return PlaceholderKind(rf"-?{DIGITS}", int, _show_plain)
 
 
 # A member id of the classic protocol ends in a UUID; the client id before it is free text.
@@ -133,7 +135,9 @@ KINDS: Mapping[str, PlaceholderKind] = {
     "duration_ms": _number(),
     "scheduler_ms": _number(),
     "count": _number(),
-    "epoch": PlaceholderKind(r"-?\d+|Some\(\d+\)|OptionalInt\[\d+\]", _read_number, _show_plain),
+    "epoch": PlaceholderKind(
+        rf"-?{DIGITS}|Some\({DIGITS}\)|OptionalInt\[{DIGITS}\]", _read_number, _show_plain
+    ),
     "members": PlaceholderKind(_BRACKETED, _read_bracketed, _joined),
     "member_map": PlaceholderKind(_BRACKETED, _read_bracketed, _joined, "members"),
     "member_list": PlaceholderKind(".*", _read_list, _joined, "members"),
@@ -153,7 +157,10 @@ KINDS: Mapping[str, PlaceholderKind] = {
         "topic_partition",
     ),
     "epoch_option": PlaceholderKind(
-        r"-?\d+|None|Some\(\d+\)|OptionalInt(?:\[\d+\]|\.empty)", _read_number, _show_plain, "epoch"
+        rf"-?{DIGITS}|None|Some\({DIGITS}\)|OptionalInt(?:\[{DIGITS}\]|\.empty)",
+        _read_number,
+        _show_plain,
+        "epoch",
     ),
 }
 PLAIN = _text(".*?")

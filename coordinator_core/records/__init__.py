@@ -20,7 +20,8 @@ decoded record gives the same bytes.
 
 In a classic group's value, subscriptions and assignments are bytes that only the clients
 interpret (``ConsumerProtocolSubscription`` and ``ConsumerProtocolAssignment``); the user data of
-the sticky assignors is nested in them once more.
+the sticky assignors, and of Kafka Streams, is nested in them once more.  Kafka Connect's workers
+use layouts of their own (``ConnectWorkerState`` and ``ConnectAssignment``).
 
 ``decode`` and ``encode_key`` / ``encode_value`` are inverse on every byte string that a broker
 writes.  Unreadable bytes raise ``BadRecord``, which names the record type, version, field and
@@ -28,6 +29,9 @@ position.
 
 - codec:              keys and values of all record types; decode, encode, JSON
 - consumer_protocol:  subscriptions, assignments, user data of the sticky assignors
+- connect_protocol:   metadata and assignments of Kafka Connect's workers
+- streams_metadata:   user data of Kafka Streams' members under the classic protocol
+- task_members:       what each member of a Connect or Streams group has, by a group's record
 - compiler:           layout and version to reader and writer
 - primitives:         numbers, uuids, strings, bytes, arrays; classic and compact lengths
 - errors:             BadRecord and its kinds

@@ -11,15 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from coordinator_core.records.compiler import MessageCodec, compile_message
-from coordinator_core.records.errors import BadRecord, Misfit
-from coordinator_core.records.primitives import number_reader, number_writer
-from schemas.record_layouts import layout
+from coordinator_core.records.client_versions import every_version, read_known_version
+from coordinator_core.records.compiler import MessageCodec
+from coordinator_core.records.errors import BadRecord
+from coordinator_core.records.primitives import number_writer
 
 TopicPartitions = list[tuple[str, list[int]]]
 """Topics and their partitions in the order of the bytes; a topic may occur twice."""
 
-_read_int16 = number_reader("int16")
 _write_int16 = number_writer("int16")
 
 
@@ -52,22 +51,15 @@ class StickyUserData:
     generation: int | None = None
 
 
-def _versions(name: str) -> list[MessageCodec]:
-    """One message per version; the index is the version."""
-    versioned = layout(name)
-    newest = versioned.valid_versions.highest or 0
-    return [compile_message(versioned, version) for version in range(newest + 1)]
-
-
-_SUBSCRIPTION = _versions("ConsumerProtocolSubscription")
-_ASSIGNMENT = _versions("ConsumerProtocolAssignment")
-_STICKY = _versions("StickyAssignorUserData")
-_COOPERATIVE_STICKY = _versions("CooperativeStickyAssignorUserData")[0]
+_SUBSCRIPTION = every_version("ConsumerProtocolSubscription")
+_ASSIGNMENT = every_version("ConsumerProtocolAssignment")
+_STICKY = every_version("StickyAssignorUserData")
+_COOPERATIVE_STICKY = every_version("CooperativeStickyAssignorUserData")[0]
 
 
 def decode_subscription(data: bytes) -> Subscription:
     """Raises BadRecord, also for a version below 0."""
-    version, fields = _read(_SUBSCRIPTION, data)
+    version, fields = read_known_version(_SUBSCRIPTION, data)
     owned = _pairs(fields.get("owned_partitions", ()))
     generation_id, rack_id = fields.get("generation_id", -1), fields.get("rack_id")
     topics, user_data = fields["topics"], fields["user_data"]
@@ -88,7 +80,7 @@ def encode_subscription(subscription: Subscription) -> bytes:
 
 def decode_assignment(data: bytes) -> Assignment:
     """Raises BadRecord, also for empty bytes (a member that has no assignment yet)."""
-    version, fields = _read(_ASSIGNMENT, data)
+    version, fields = read_known_version(_ASSIGNMENT, data)
     return Assignment(version, _pairs(fields["assigned_partitions"]), fields["user_data"])
 
 
@@ -125,18 +117,6 @@ def decode_cooperative_sticky_user_data(data: bytes) -> int:
 
 def encode_cooperative_sticky_user_data(generation: int) -> bytes:
     return _written(_COOPERATIVE_STICKY, bytearray(), {"generation": generation})
-
-
-def _read(messages: list[MessageCodec], data: bytes) -> tuple[int, dict[str, Any]]:
-    name = messages[0].name
-    try:
-        version, position = _read_int16(data, 0)
-    except Misfit as misfit:
-        raise BadRecord(name, None, "version", 0, misfit.reason) from None
-    if version < 0:
-        raise BadRecord(name, version, "version", 0, "a version must not be negative")
-    fields, _ = messages[min(version, len(messages) - 1)].read(data, position)
-    return version, fields
 
 
 def _write(messages: list[MessageCodec], version: int, fields: Mapping[str, Any]) -> bytes:

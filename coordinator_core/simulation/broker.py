@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.coordinator import Coordinator
 from coordinator_core.coordinator.era import CoordinatorConfig, Era
+from coordinator_core.coordinator.metadata_image import TopicImage
+from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.turn import MemberIds
 from coordinator_core.coordinator.written_lines import line_of
 from coordinator_core.log_lines import render_line
@@ -17,6 +19,7 @@ from coordinator_core.protocol.messages import (
     BareError,
     Effect,
     Event,
+    OffsetCommit,
     Request,
     Respond,
     Response,
@@ -43,6 +46,8 @@ class BrokerEnvironment(Protocol):
     writes_logs: bool
 
     def partition_of(self, group_id: str) -> int: ...
+    def topic_images(self) -> list[TopicImage]: ...
+    def group_configs(self) -> Iterable[tuple[str, Mapping[str, str]]]: ...
     def append_error(self, broker: SimulatedBroker, append: Append, now_ms: int) -> Errors: ...
     def schedule(
         self, group_id: str, at_ms: int, phase: Phase, actor: int, callback: Callback
@@ -87,8 +92,34 @@ class SimulatedBroker:
             self._environment.answer(request.request_id, BareError(error), now_ms)
             return
         self._catch_up(now_ms)
+        if type(request) is OffsetCommit:
+            request = self._with_topic_ids(request)
         self._perform(self.coordinator.handle(request, now_ms), now_ms)
+        self._run_background(now_ms)
         self._done(now_ms)
+
+    def _with_topic_ids(self, commit: OffsetCommit) -> OffsetCommit:
+        """From 4.4 on the broker adds the ids of topics to commits of all versions."""
+        rules = self.era.modern
+        if rules is None or not (rules.broker_adds_topic_ids or commit.version >= 10):
+            return commit
+        topics = self._environment.topic_images()
+        names = {topic for topic, *_ in commit.offsets}
+        ids = {topic.name: topic.topic_id for topic in topics if topic.name in names}
+        return commit._replace(topic_ids=ids)
+
+    def _run_background(self, now_ms: int) -> None:
+        """What the broker does in other threads: it resolves regular expressions."""
+        while (effects := self.coordinator.run_background(now_ms)) is not None:
+            self._perform(effects, now_ms)
+
+    def topics_changed(self, now_ms: int) -> None:
+        """The cluster's metadata changed."""
+        if self.era.modern is not None and self.is_up:
+            self._catch_up(now_ms)
+            topics = self._environment.topic_images()
+            self._perform(self.coordinator.change_topics(topics, (), now_ms), now_ms)
+            self._done(now_ms)
 
     def _error_of(self, partition: int) -> Errors:
         if self._environment.partitions[partition].leader != self.broker_id:
@@ -99,6 +130,9 @@ class SimulatedBroker:
 
     def group(self, group_id: str) -> ClassicGroup | None:
         return self.coordinator.groups.get(group_id)
+
+    def modern_group(self, group_id: str) -> ModernGroup | None:
+        return self.coordinator.modern_groups.get(group_id)
 
     # -- the coordinator's effects -------------------------------------------------------------
 
@@ -182,6 +216,9 @@ class SimulatedBroker:
         self._in_flight.clear()
         self._loading.clear()
         self._wake_ms = None
+        for group_id, configs in self._environment.group_configs():
+            self.coordinator.configure_group(group_id, configs)
+        self.topics_changed(now_ms)
         if self._environment.logs_broker_events:
             for step in ("starting_up", "startup_complete"):
                 self._print("OTHER", now_ms, step=step)
@@ -213,7 +250,8 @@ class SimulatedBroker:
         effects = self.coordinator.load(records, now_ms)
         loaded = [e.group_id for e in effects if type(e) is Event and e.kind == "LOADED"]
         for group_id in loaded:
-            self._print_members(self.coordinator.groups[group_id], now_ms)
+            if (group := self.coordinator.groups.get(group_id)) is not None:
+                self._print_members(group, now_ms)
         self._perform(effects, now_ms)
         self._print(
             "PARTITION_LOAD",
@@ -237,7 +275,10 @@ class SimulatedBroker:
         self._print("PARTITION_LOAD", now_ms, partition, step="resigned", epoch=epoch)
         for step in ("scheduled", "started"):
             self._print("PARTITION_UNLOAD", now_ms, partition, step=step, epoch=epoch)
-        groups = [g for g in self.coordinator.groups.values() if g.partition == partition]
+        classic, modern = self.coordinator.groups, self.coordinator.modern_groups
+        groups: list[ClassicGroup | ModernGroup] = []
+        groups += [each for each in classic.values() if each.partition == partition]
+        groups += [each for each in modern.values() if each.partition == partition]
         waiting = self._in_flight.pop(partition, [])
         if self.era.unloads_before_appends_fail:
             self._perform(self.coordinator.unload(now_ms, partition), now_ms)

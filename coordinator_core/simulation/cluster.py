@@ -8,7 +8,8 @@ The same fleet and seed yield the same outputs, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 
@@ -18,6 +19,7 @@ from coordinator_core.client import (
     Measured,
 )
 from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.coordinator.metadata_image import TopicImage
 from coordinator_core.jvm.hash_codes import partition_for
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Append, Event, Response
@@ -27,6 +29,7 @@ from coordinator_core.simulation.faults import Faults
 from coordinator_core.simulation.ground_truth import GroupTruth
 from coordinator_core.simulation.idle_time import IdleSkipper
 from coordinator_core.simulation.message_delivery import MessageDelivery
+from coordinator_core.simulation.modern_truth import ModernTruth
 from coordinator_core.simulation.offsets_partition import OffsetsPartition
 from coordinator_core.simulation.outputs import BrokerLogLine, Output, TruthLine
 from coordinator_core.simulation.plans import Action, planned_actions
@@ -38,6 +41,15 @@ from coordinator_core.simulation.tracing import TraceRecorder
 
 _MAX_PROCESSES = 1_000_000  # per group: process numbers of a group start at a multiple of this
 _EXPIRIES = frozenset({"HEARTBEAT_EXPIRED", "PENDING_EXPIRED", "EXPIRED_UNKNOWN"})
+# Events that only consumer, share and streams groups have.
+_MODERN_EVENTS = frozenset({"FENCED", "TARGET", "EPOCH_BUMP", "CONVERT", "STATIC_FENCED"})
+# Why a group was not converted, or refused a client of the other protocol.
+_NOT_CONVERTED = frozenset(
+    {
+        "UPGRADE_FAILED", "upgrade_disabled", "upgrade_other_protocol", "upgrade_too_large",
+        "downgrade_disabled", "downgrade_too_large", "migration_disabled",
+    }
+)  # fmt: skip
 _OFFSET_COMMIT = b"\x00\x01"
 _GROUP_RECORD = b"\x00\x02"
 
@@ -96,6 +108,9 @@ class SimulatedCluster:
         self.load_ms = spec.load_ms
         self.event_queue = EventQueue(start_ms)
         self.topics = {topic.name: topic for topic in fleet.topics}
+        self.topic_ids = {
+            topic.name: topic.topic_id or _topic_id(seed, topic.name) for topic in fleet.topics
+        }
         self.has_records = any(topic.rate for topic in fleet.topics)
         self.outputs: list[Output] = []
         self.partitions = [OffsetsPartition(n, 1 + n % spec.brokers) for n in range(count)]
@@ -110,7 +125,11 @@ class SimulatedCluster:
         self.groups: dict[str, SimulatedGroup] = {}
         self.tracing: TraceRecorder | None = None
         if traces:
-            self.tracing = TraceRecorder(self.outputs.append, start_ms)
+            self.tracing = TraceRecorder(
+                self.outputs.append,
+                start_ms,
+                {topic_id: name for name, topic_id in self.topic_ids.items()},
+            )
         self._seed = seed
         self.delivery = MessageDelivery(self, self._skip_idle_time)
         self.faults = Faults(self, self.delivery.break_connections)
@@ -133,7 +152,9 @@ class SimulatedCluster:
     def _add_group(self, spec: GroupSpec, partition: int, first_number: int) -> None:
         script = spec.script or self._script(spec)
         truth = GroupTruth(spec.name, self.outputs.append)
-        group = SimulatedGroup(spec, partition, truth, actions=list(script.actions))
+        names = {topic_id: name for name, topic_id in self.topic_ids.items()}
+        modern_truth = ModernTruth(spec.name, self.outputs.append, names)
+        group = SimulatedGroup(spec, partition, truth, modern_truth, actions=list(script.actions))
         group.processes = [
             SimulatedProcess(
                 process,
@@ -143,6 +164,7 @@ class SimulatedCluster:
                 self.fleet.network,
                 self,
                 script.hosts.get(process.name),
+                script.member_ids.get(process.name, ()),
             )
             for n, process in enumerate(script.processes)
         ]
@@ -170,6 +192,8 @@ class SimulatedCluster:
             if partition.leader is not None and partition.number in self.selected:
                 self.brokers[partition.leader].elected(partition.number, self.start_ms)
         self.faults.schedule_all()
+        for at_ms in sorted({at_ms for topic in self.topics.values() for at_ms, _ in topic.grows}):
+            self.event_queue.schedule(self.start_ms + at_ms, Phase.CLUSTER, -1, self._topics_grow)
         while self.event_queue.step(self.end_ms):
             if self.outputs:
                 yield from self.outputs
@@ -178,17 +202,29 @@ class SimulatedCluster:
         yield from self.outputs
         self.outputs.clear()
 
+    def _topics_grow(self, now_ms: int) -> None:
+        for broker in self.brokers.values():
+            broker.topics_changed(now_ms)
+
     def _close(self) -> None:
         for name, group in self.groups.items():
             group.owned.close(self.end_ms)
             group.truth.close()
+            modern = group.modern_truth
+            modern.close(self.end_ms)  # also counts the time until the end
             self._write_truth(
                 truth="group",
                 group=name,
-                generations=group.truth.generations,
-                rebalance_ms=group.truth.rebalance_ms,
-                members_expired=group.truth.expired,
+                generations=group.truth.generations + modern.targets,
+                rebalance_ms=group.truth.rebalance_ms + modern.not_stable_ms,
+                members_expired=group.truth.expired + modern.expired,
                 member_ids=group.ids,
+                group_epochs=modern.bumps,
+                members_joined=modern.joined,
+                members_left=modern.left,
+                members_timed_out=modern.timed_out,
+                static_members_refused=sum(each.refused for each in group.processes),
+                recorded_moves=modern.moved,
                 unowned_partition_ms=group.owned.unowned_ms,
                 double_owned_partition_ms=group.owned.double_ms,
                 partitions_moved=group.owned.moves,
@@ -289,6 +325,19 @@ class SimulatedCluster:
     def answer(self, request_id: str, response: Response, now_ms: int) -> None:
         self.delivery.answer(request_id, response, now_ms)
 
+    def topic_images(self) -> list[TopicImage]:
+        """The topics as they are now."""
+        since_ms = self.event_queue.now_ms - self.start_ms
+        return [
+            TopicImage(topic.name, self.topic_ids[topic.name], topic.partitions_at(since_ms))
+            for topic in self.topics.values()
+        ]
+
+    def group_configs(self) -> Iterable[tuple[str, Mapping[str, str]]]:
+        for name, group in self.groups.items():
+            if group.spec.configs:
+                yield name, dict(group.spec.configs)
+
     def partition_of(self, group_id: str) -> int:
         return self.groups[group_id].partition
 
@@ -304,11 +353,26 @@ class SimulatedCluster:
         self.outputs.append(partition.append(append.records, now_ms, sequence))
         if self.tracing is not None:
             self.tracing.written(append, now_ms)
+        self._note_stored(broker, append, now_ms)
+
+    def _note_stored(self, broker: SimulatedBroker, append: Append, now_ms: int) -> None:
+        """Records of a group's state, not offsets: give the truth the group as they leave it."""
+        simulated, modern = self.groups[append.group_id], broker.modern_group(append.group_id)
+        if modern is not None:
+            if any(key[:2] not in (_OFFSET_COMMIT, _GROUP_RECORD) for key, _ in append.records):
+                simulated.written_ms = now_ms
+                kinds = {int.from_bytes(key[:2], "big") for key, value in append.records if value}
+                simulated.modern_truth.stored(modern, frozenset(kinds), now_ms)
+            return
         group = broker.group(append.group_id)
         if group is not None and any(
             key[:2] == _GROUP_RECORD and value is not None for key, value in append.records
         ):
-            self.groups[append.group_id].truth.stored(group, now_ms)
+            if simulated.modern_truth.is_current:
+                simulated.modern_truth.converted(now_ms)
+                simulated.truth.continues = group.generation
+            else:
+                simulated.truth.stored(group, now_ms)
 
     def logged(self, line: BrokerLogLine) -> None:
         self.outputs.append(line)
@@ -316,9 +380,33 @@ class SimulatedCluster:
     def happened(self, broker: SimulatedBroker, event: Event, now_ms: int) -> None:
         simulated = self.groups[event.group_id]
         simulated.has_expired = simulated.has_expired or event.kind in _EXPIRIES
-        simulated.truth.happened(event, broker.group(event.group_id), now_ms)
+        group = broker.group(event.group_id)
+        fields = event.fields
+        left_classic = "client_reason" in fields and fields.get("step") != "classic"
+        leaves_modern = event.kind == "LEFT" and not left_classic
+        is_modern = event.kind in _MODERN_EVENTS or leaves_modern
+        if is_modern or broker.modern_group(event.group_id) is not None:
+            simulated.modern_truth.happened(event)
+        else:
+            simulated.truth.happened(event, group, now_ms)
+        step = str(event.fields.get("step", event.kind))
+        if event.kind == "CONVERT" or step in _NOT_CONVERTED:
+            self._write_truth(truth="conversion", at_ms=now_ms, group=event.group_id, step=step)
+        if event.kind == "CONVERT":
+            self._converts(simulated, step, now_ms)
         if self.tracing is not None:
             self.tracing.happened(event)
+
+    def _converts(self, group: SimulatedGroup, step: str, now_ms: int) -> None:
+        """An empty group of another type begins a new incarnation: its generations restart."""
+        if not step.endswith("to_classic"):
+            group.truth.converted(now_ms)
+            group.modern_truth.takes_over(group.truth.last_ended, group.truth.owners)
+        elif step == "empty_to_classic":
+            group.modern_truth.converted(now_ms)
+        if step.startswith("empty"):
+            group.truth.incarnation += 1
+            group.modern_truth.incarnation += 1
 
     def handled(self, broker: SimulatedBroker, now_ms: int) -> None:
         if self.tracing is not None:
@@ -334,3 +422,11 @@ class SimulatedCluster:
         if self.tracing is not None:
             self.tracing.member_ids.append(member_id)
         return member_id
+
+
+def _topic_id(seed: int, name: str) -> str:
+    """A topic id, derived from the seed and the topic's name, so that it stays the same."""
+    digest = bytearray(sha256(f"{seed}/topic/{name}".encode()).digest()[:16])
+    digest[6] = digest[6] & 0x0F | 0x40
+    digest[8] = digest[8] & 0x3F | 0x80
+    return urlsafe_b64encode(bytes(digest)).decode()[:22]

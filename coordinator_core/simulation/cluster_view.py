@@ -20,6 +20,7 @@ class ClusterView(Protocol):
     end_ms: int
     event_queue: EventQueue
     topics: dict[str, Topic]
+    topic_ids: dict[str, str]
     partitions: list[OffsetsPartition]
     selected: frozenset[int]
     brokers: dict[int, SimulatedBroker]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from coordinator_core.coordinator.classic.group import ClassicGroup
-from coordinator_core.protocol.messages import Event
+from coordinator_core.protocol.messages import Event, TopicPartition
 from coordinator_core.records import BadRecord, decode_assignment
 from coordinator_core.simulation.outputs import TruthLine
 
@@ -51,15 +51,20 @@ class GroupTruth:
     """A group's generations.  Each is emitted when it ends.
 
     ``sync_assignments``: the assignments of the leader's last SyncGroup, by member id.
+    ``last_ended``: the number of the last generation that ended.  ``continues``: the last target
+    assignment of the consumer group that became this classic group.
     """
 
     def __init__(self, group_id: str, emit: Callable[[TruthLine], None]) -> None:
         self.group_id = group_id
         self.incarnation = 1
         self.generations = 0
+        self.last_ended = 0
+        self.continues = 0
         self.rebalance_ms = 0
         self.expired = 0
         self.sync_assignments: Mapping[str, bytes] = {}
+        self.owners: dict[TopicPartition, str] = {}
         self._emit = emit
         self._current: GenerationTruth | None = None
         self._next: GenerationTruth | None = None
@@ -153,7 +158,7 @@ class GroupTruth:
 
     def stored(self, group: ClassicGroup, now_ms: int) -> None:
         """A record with the group's current state was appended."""
-        if group.generation == 0:
+        if group.generation in (0, self.continues):
             return
         if self._current is None or self._current.number != group.generation:
             self._begin(group.generation)
@@ -186,6 +191,7 @@ class GroupTruth:
         if self._current is None:
             return
         ended, self._current = self._current, None
+        self.last_ended = ended.number
         self._write(ended, now_ms)
 
     def _write(self, ended: GenerationTruth, ended_ms: int | None) -> None:
@@ -193,6 +199,7 @@ class GroupTruth:
         outcome = ended.outcome(is_over=ended_ms is not None)
         settled_ms = {"empty": ended.joined_ms, "stable": ended.assigned_ms}.get(outcome, ended_ms)
         self.rebalance_ms += _difference_ms(settled_ms, ended.preparing_ms) or 0
+        self._note_owners(ended)
         self._emit(
             TruthLine(
                 {
@@ -223,9 +230,20 @@ class GroupTruth:
             )
         )
 
+    def _note_owners(self, ended: GenerationTruth) -> None:
+        for member_id, member in ended.members.items():
+            owner = str(member["instance_id"] or member["client_id"])
+            partitions = _partitions(ended.assignment.get(member_id, b""))
+            self.owners.update({(topic, number): owner for topic, number in partitions})
+
     def close(self) -> None:
         """Emit the last generation, without an end."""
         self._end_current(None)
+        self._abandon_next()
+
+    def converted(self, now_ms: int) -> None:
+        """The group becomes a group of another type."""
+        self._end_current(now_ms)
         self._abandon_next()
 
     def _abandon_next(self) -> None:

@@ -12,12 +12,18 @@ from collections.abc import Callable
 
 from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.states import GroupState
+from coordinator_core.coordinator.consumer.group import ConsumerGroup
+from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.simulation.cluster_view import ClusterView
 from coordinator_core.simulation.process import SimulatedProcess
 from coordinator_core.simulation.simulated_group import SimulatedGroup
 
 _SIMULATED = 1  # heartbeats per member before the end of the idle time
 _MIN_SKIPPED = 3  # heartbeats; skipping fewer is not worth the checks
+_STABLE = "STABLE"  # the state of a member that has its target assignment
+_SETTLES = 5  # heartbeat intervals after the last record: share state is initialised meanwhile
+_FAR_MS = 1 << 40
+_REGEX_REFRESH_MS = 600_000  # group.consumer.regex.refresh.interval.ms
 
 
 class IdleSkipper:
@@ -43,13 +49,16 @@ class IdleSkipper:
         if group.open or now_ms < group.idle_not_before_ms:
             return
         running = [process for process in group.processes if process.consumer is not None]
-        interval_ms = group.spec.heartbeat_interval_ms
+        interval_ms = _heartbeat_interval_ms(group, running)
         until_ms = self._idle_until(group, running, now_ms)
         if until_ms is None or until_ms - now_ms < (_SIMULATED + _MIN_SKIPPED) * interval_ms:
             group.idle_not_before_ms = now_ms + interval_ms
             return
         if self._is_stable(group, running):
             until_ms -= _SIMULATED * interval_ms
+            until_ms = min(until_ms, self._deadline_ms(group, now_ms, until_ms) - interval_ms)
+            if until_ms <= now_ms:
+                return
             self._skip(group, running, self._before_loss(running, now_ms, until_ms), now_ms)
 
     def _idle_until(
@@ -75,6 +84,9 @@ class IdleSkipper:
 
     def _is_stable(self, group: SimulatedGroup, running: list[SimulatedProcess]) -> bool:
         """Whether the group is Stable and its members are exactly the running processes."""
+        modern = self._modern_group(group)
+        if modern is not None:
+            return _is_stable_modern(modern, running)
         coordinator_group = self._coordinator_group(group)
         return (
             coordinator_group is not None
@@ -91,10 +103,45 @@ class IdleSkipper:
         leader = self._cluster.partitions[group.partition].leader
         return None if leader is None else self._cluster.brokers[leader].group(group.spec.name)
 
+    def _modern_group(self, group: SimulatedGroup) -> ModernGroup | None:
+        leader = self._cluster.partitions[group.partition].leader
+        return None if leader is None else self._cluster.brokers[leader].modern_group(group.name)
+
+    def _deadline_ms(self, group: SimulatedGroup, now_ms: int, until_ms: int) -> int:
+        """When the next heartbeat would change the group: regular expressions are resolved again,
+        or the hash of the topics is computed again, at the next heartbeat after this time.
+        """
+        modern = self._modern_group(group)
+        if modern is None:
+            return until_ms + _FAR_MS
+        deadline_ms = until_ms + _FAR_MS
+        settled_ms = group.written_ms + _SETTLES * group.spec.heartbeat_interval_ms
+        loses = any(process.network_path.can_lose_or_duplicate for process in group.processes)
+        if modern.needs_refresh(now_ms) or now_ms < settled_ms or loses:
+            return now_ms
+        if modern.refresh_deadline_ms > now_ms:
+            deadline_ms = min(deadline_ms, modern.refresh_deadline_ms)
+        deadline_ms = min([deadline_ms, *self._topics_grow_ms(now_ms)])
+        if isinstance(modern, ConsumerGroup):
+            if modern.classic_count:
+                return now_ms
+            for resolved in modern.regexes.values():
+                deadline_ms = min(deadline_ms, resolved.timestamp_ms + _REGEX_REFRESH_MS)
+        return deadline_ms
+
+    def _topics_grow_ms(self, now_ms: int) -> list[int]:
+        """When topics grow from now on; the next heartbeat computes the hash of them again."""
+        start_ms = self._cluster.start_ms
+        times_ms = [
+            start_ms + at_ms for topic in self._cluster.topics.values() for at_ms, _ in topic.grows
+        ]
+        return [at_ms for at_ms in times_ms if at_ms >= now_ms]
+
     def _before_loss(self, running: list[SimulatedProcess], now_ms: int, until_ms: int) -> int:
         """``until_ms``, or before the first heartbeat that is lost, unanswered or duplicated."""
         for process in running:
-            interval_ms = process.group.heartbeat_interval_ms
+            assert process.consumer is not None
+            interval_ms = process.consumer.heartbeat_interval_ms
             if not process.network_path.can_lose_or_duplicate:
                 continue
             at_ms = process.wake_ms or now_ms
@@ -118,8 +165,29 @@ class IdleSkipper:
             process.set_wake()
         leader = self._cluster.partitions[group.partition].leader
         assert leader is not None
-        self._cluster.brokers[leader].coordinator.expect_heartbeats(
-            group.spec.name, arrived_ms_by_member, now_ms
-        )
+        coordinator = self._cluster.brokers[leader].coordinator
+        if self._modern_group(group) is None:
+            coordinator.expect_heartbeats(group.name, arrived_ms_by_member, now_ms)
+        else:
+            session_ms = coordinator.session_timeout_ms(group.name)
+            for member_id, arrived_ms in arrived_ms_by_member.items():
+                coordinator.end_session_at(group.name, member_id, arrived_ms + session_ms)
         self.skipped_ms += max(until_ms - now_ms, 0)
         group.idle_not_before_ms = until_ms
+
+
+def _heartbeat_interval_ms(group: SimulatedGroup, running: list[SimulatedProcess]) -> int:
+    """The longest interval of the group's members."""
+    intervals = [process.consumer.heartbeat_interval_ms for process in running if process.consumer]
+    return max(intervals, default=group.spec.heartbeat_interval_ms)
+
+
+def _is_stable_modern(group: ModernGroup, running: list[SimulatedProcess]) -> bool:
+    """Whether all members are the running processes, and each has reached the group's epoch."""
+    members = group.member_rows()
+    stable = (
+        all(epoch == group.epoch and state == _STABLE for _, epoch, state in members)
+        and group.epoch == group.assignment_epoch
+    )
+    ids = {process.consumer.member_id for process in running if process.consumer}
+    return stable and ids == {member_id for member_id, *_ in members}

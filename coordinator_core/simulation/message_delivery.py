@@ -147,10 +147,13 @@ class MessageDelivery:
 
     def _metadata(self, request: Metadata, now_ms: int) -> MetadataResponse:
         since_ms = now_ms - self._cluster.start_ms
-        existing = [
-            self._cluster.topics[topic] for topic in request.topics if topic in self._cluster.topics
-        ]
-        return MetadataResponse({topic.name: topic.partitions_at(since_ms) for topic in existing})
+        topics, ids = self._cluster.topics, self._cluster.topic_ids
+        by_id = [name for name, id_ in ids.items() if id_ in request.topic_ids]
+        existing = [topics[name] for name in (*request.topics, *by_id) if name in topics]
+        return MetadataResponse(
+            {topic.name: topic.partitions_at(since_ms) for topic in existing},
+            {topic.name: ids[topic.name] for topic in existing},
+        )
 
     def answer(self, request_id: str, response: Response | ClientResponse, now_ms: int) -> None:
         pending = self._pending.pop(request_id, None)

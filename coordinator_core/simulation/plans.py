@@ -26,10 +26,13 @@ class ActionKind(Enum):
 
 
 class Action(NamedTuple):
+    """``protocol``: which the process uses from this start on; "": the same as before."""
+
     at_ms: int
     kind: ActionKind
     process: str
     length_ms: int = 0
+    protocol: str = ""
 
 
 class ProcessSpec(NamedTuple):
@@ -45,7 +48,7 @@ class Plan:
 
     The plan is carried out at ``at_ms``, then every ``every_ms``, at most ``times`` times (0: no
     limit), each with ``probability`` and up to ``spread_ms`` later.  ``gap_ms``: time from one
-    process to the next.
+    process to the next.  ``protocol``: what a deployment changes the processes to.
     """
 
     kind: str
@@ -65,6 +68,7 @@ class Plan:
     to: int = 0
     low: int = 0
     high: int = 0
+    protocol: str = ""
 
 
 KINDS = (
@@ -94,7 +98,10 @@ def plan_of(table: SpecTable) -> Plan:
         table.count("to", 0),
         table.count("low", 0),
         table.count("high", 0),
+        table.one_of("protocol", ("classic", "consumer")) if "protocol" in table else "",
     )
+    if plan.protocol and kind != "deploy":
+        table.wrong("kind", "deploy, to change the protocol")
     if kind in _LASTING and plan.length_ms is None:
         table.wrong("length", "a duration")
     if kind in ("autoscale", "scale") and not (plan.to or plan.high > plan.low >= 1):
@@ -114,6 +121,18 @@ class _Slots:
     names: dict[int, str]
     alive: int
     specs: dict[str, ProcessSpec] = field(default_factory=dict)
+    protocols: dict[int, str] = field(default_factory=dict)
+    protocol: str = ""
+
+    def deploys(self, plan: Plan, slots: list[int]) -> None:
+        """A deployment may change the protocol; one of all processes also that of later ones."""
+        if plan.protocol:
+            self.protocols.update(dict.fromkeys(slots, plan.protocol))
+            if len(slots) == self.alive:
+                self.protocol = plan.protocol
+
+    def protocol_of(self, slot: int) -> str:
+        return self.protocols.get(slot, self.protocol)
 
     def name_of(self, slot: int) -> str:
         return self._registered(self.names.setdefault(slot, f"{self.group}-{slot}"), slot)
@@ -171,7 +190,10 @@ def _actions(plan: Plan, at_ms: int, round_: int, slots: _Slots, key: int) -> It
     if plan.kind in ("scale", "autoscale"):
         yield from _scale(plan, at_ms, round_, slots)
         return
-    for index, slot in enumerate(_chosen(plan, slots, key)):
+    chosen = _chosen(plan, slots, key)
+    slots.deploys(plan, chosen)
+    for index, slot in enumerate(chosen):
+        protocol = slots.protocol_of(slot)
         when_ms = at_ms + index * plan.gap_ms
         if plan.kind == "start":
             spread_ms = between(0, plan.spread_ms, key, 2, slot)
@@ -185,9 +207,10 @@ def _actions(plan: Plan, at_ms: int, round_: int, slots: _Slots, key: int) -> It
             yield from _crash_loop(plan, when_ms, slots.name_of(slot))
         elif plan.kind == "deploy" and plan.overlap_ms:
             yield Action(when_ms + plan.overlap_ms, ActionKind.STOP, slots.name_of(slot))
-            yield Action(when_ms, ActionKind.START, slots.renamed(slot, round_))
+            new = slots.renamed(slot, round_)
+            yield Action(when_ms, ActionKind.START, new, protocol=protocol)
         else:
-            yield from _end(plan, when_ms, slots.name_of(slot))
+            yield from _end(plan, when_ms, slots.name_of(slot), protocol)
 
 
 def _chosen(plan: Plan, slots: _Slots, key: int) -> list[int]:
@@ -197,11 +220,11 @@ def _chosen(plan: Plan, slots: _Slots, key: int) -> list[int]:
     return candidates
 
 
-def _end(plan: Plan, at_ms: int, process: str) -> Iterator[Action]:
+def _end(plan: Plan, at_ms: int, process: str, protocol: str) -> Iterator[Action]:
     """Stop or kill the process; start it again after ``down_ms``, in a deployment always."""
     yield Action(at_ms, ActionKind.KILL if plan.kind == "kill" else ActionKind.STOP, process)
     if plan.down_ms is not None or plan.kind == "deploy":
-        yield Action(at_ms + (plan.down_ms or 0), ActionKind.START, process)
+        yield Action(at_ms + (plan.down_ms or 0), ActionKind.START, process, protocol=protocol)
 
 
 def _stay(plan: Plan, at_ms: int, process: str) -> Iterator[Action]:
@@ -228,7 +251,8 @@ def _scale(plan: Plan, at_ms: int, round_: int, slots: _Slots) -> Iterator[Actio
         span = plan.high - plan.low
         to = plan.high - abs(span - (round_ + 1) % (2 * span))
     for slot in range(slots.alive + 1, to + 1):
-        yield Action(at_ms, ActionKind.START, slots.name_of(slot))
+        protocol = slots.protocol_of(slot)
+        yield Action(at_ms, ActionKind.START, slots.name_of(slot), protocol=protocol)
     for slot in range(slots.alive, to, -1):
         yield Action(at_ms, ActionKind.STOP, slots.name_of(slot))
     slots.alive = to

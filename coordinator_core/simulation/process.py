@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Protocol
+from uuid import UUID
 
 from coordinator_core.client import (
     LIBRARIES,
@@ -21,13 +22,16 @@ from coordinator_core.client import (
     Raised,
     Send,
 )
-from coordinator_core.protocol.messages import TopicPartition
+from coordinator_core.client.modern.member_ids import member_id_of
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import Subtopology, TopicPartition, Topology
 from coordinator_core.simulation.channels import Channel, NetworkPath
 from coordinator_core.simulation.plans import Action, ActionKind, ProcessSpec
 from coordinator_core.simulation.random_draws import fraction, key_of, mixed
 from coordinator_core.simulation.spec import GroupSpec, Network
 
 _JITTER = 1 << 40  # separates these draws from draws by time in ms
+_MEMBER_ID = _JITTER + 1
 _COMMIT = "offset commit"
 Callback = Callable[[int], None]
 
@@ -64,11 +68,15 @@ class SimulatedProcess:
         network: Network,
         environment: ProcessEnvironment,
         host: str | None = None,
+        member_ids: tuple[str, ...] = (),
     ) -> None:
         self.name = spec.name
         self.group = group
         self.number = number
         self.instance_id = spec.instance_of if group.static else None
+        self.protocol = group.protocol
+        self._member_ids = member_ids
+        self.refused = 0  # lives that ended because their group.instance.id was in use
         self.key = key_of(seed, group.name, spec.name)
         self.host = host or "/10.{}.{}.{}".format(*(mixed(self.key, n) % 250 for n in range(3)))
         self.network_path = NetworkPath(network, self.key)
@@ -88,6 +96,7 @@ class SimulatedProcess:
 
     def act(self, action: Action, now_ms: int) -> None:
         if action.kind is ActionKind.START:
+            self.protocol = action.protocol or self.protocol
             self.start(now_ms)
         elif self.consumer is not None:
             _ACTIONS[action.kind](self, now_ms, now_ms + action.length_ms)
@@ -112,6 +121,12 @@ class SimulatedProcess:
             auto_commit_interval_ms=group.commit_interval_ms or 5000,
             metadata_max_age_ms=group.metadata_max_age_ms,
             timer_delay_us=group.timer_delay_us,
+            group_protocol=self.protocol,
+            member_id=self._member_id(),
+            remote_assignor=group.remote_assignor,
+            regex=group.regex,
+            process_id=self._process_id(),
+            topology=topology_of(group) if self.protocol == "streams" else None,
         )
         self.channels = {}
         self._failure = ""
@@ -121,6 +136,24 @@ class SimulatedProcess:
         self._perform(self.consumer.subscribe(group.topics, now_ms), now_ms)
         if self.consumer is not None:
             self._perform(self.consumer.poll(now_ms), now_ms)
+
+    def _member_id(self) -> str:
+        """The id that a client of the new protocols makes for this life."""
+        if self.protocol == "classic":
+            return ""
+        recorded = self._member_ids[self.life - 1 : self.life]
+        if any(recorded):
+            return recorded[0]
+        is_librdkafka = LIBRARIES[self.group.client].is_librdkafka
+        return member_id_of(self._random_bytes(self.life, 16), is_librdkafka=is_librdkafka)
+
+    def _process_id(self) -> str:
+        """A streams application's process id, in the form of a UUID."""
+        return str(UUID(bytes=self._random_bytes(self.life, 16, 1), version=4))
+
+    def _random_bytes(self, *purpose: int) -> bytes:
+        key = mixed(self.key, _MEMBER_ID, *purpose)
+        return b"".join(mixed(key, n).to_bytes(8, "big") for n in range(2))
 
     def stop(self, now_ms: int, _: int) -> None:
         if self.consumer is not None and not self._is_frozen(now_ms, self.stop):
@@ -243,6 +276,7 @@ class SimulatedProcess:
             return
         if LIBRARIES[self.group.client].is_librdkafka and not raised.is_fatal:
             return
+        self.refused += raised.error is Errors.UNRELEASED_INSTANCE_ID
         self._failure = f"failed: {raised.error.name if raised.error else raised.text}"
         if self.group.restart_ms is not None:
             self._schedule(now_ms + self.group.restart_ms, self.start)
@@ -298,6 +332,11 @@ class SimulatedProcess:
             for topic, partition in consumer.owned
         }
         consumer.consumed(positions)
+
+
+def topology_of(group: GroupSpec) -> Topology:
+    """One subtopology that reads the group's topics and has no internal topics."""
+    return Topology(1, (Subtopology("0", tuple(sorted(group.topics))),))
 
 
 _ACTIONS: dict[ActionKind, Callable[[SimulatedProcess, int, int], None]] = {

@@ -20,9 +20,20 @@ CLIENTS: Mapping[str, tuple[str, ...]] = {
     "2.5": ("java-2.5", "java-2.3", "java-2.0", "librdkafka-2"),
     "3.9": ("java-3.9", "java-2.5", "librdkafka-2", "kafka-python-3"),
     "4.1": ("java-4.1", "java-3.9", "librdkafka-2", "kafka-python-3"),
+    "4.4": ("java-4.4", "java-4.1", "java-3.9", "librdkafka-2"),
 }
-_HAS_STATIC = {"java-2.3", "java-2.5", "java-3.9", "java-4.1", "librdkafka-2", "kafka-python-3"}
-_HAS_COOPERATIVE = {"java-2.5", "java-3.9", "java-4.1", "librdkafka-2"}
+CLASSIC_ERAS = ("0.9", "0.10", "2.0", "2.5", "3.9", "4.1")
+MODERN_ERAS = ("4.1", "4.4")
+_HAS_STATIC = {
+    "java-2.3",
+    "java-2.5",
+    "java-3.9",
+    "java-4.1",
+    "java-4.4",
+    "librdkafka-2",
+    "kafka-python-3",
+}
+_HAS_COOPERATIVE = {"java-2.5", "java-3.9", "java-4.1", "java-4.4", "librdkafka-2"}
 _PLANS = (
     "deploy", "deploy", "surge", "kill", "kill", "scale", "crash_loop", "slow_poll", "freeze",
     "cut", "twin", "autoscale",
@@ -52,17 +63,21 @@ class _Draws:
 def random_fleet(
     seed: int,
     *,
-    eras: Sequence[str] = tuple(CLIENTS),
+    eras: Sequence[str] = CLASSIC_ERAS,
     minutes: int = 20,
     faults: bool = True,
     partitions: tuple[range, int] = (range(3), 3),
+    all_types: bool = False,
 ) -> Values:
     """The values of a spec for ``fleet_of``; ``minutes``: the simulated time.
 
     ``partitions``: the partitions of `__consumer_offsets` that the groups are in, and the total
     number of partitions.  Fleets without a common partition can be read as one cluster.
+    ``all_types``: groups of all types, and classic ones that become consumer groups.
     """
     draws = _Draws(seed)
+    if all_types:
+        eras = MODERN_ERAS
     era = draws.one_of(eras)
     topics: list[Values] = [
         {"name": name, "partitions": draws.number(1, 16)} for name in ("orders", "payments")
@@ -76,6 +91,8 @@ def random_fleet(
         _group(draws, name, era, minutes)
         for name, _ in zip(names, range(draws.number(1, 3)), strict=False)
     ]
+    if all_types:
+        groups = [_of_any_type(draws, group, minutes) for group in groups]
     network: Values = {"latency": f"{draws.number(1, 5)}ms", "jitter": f"{draws.number(0, 20)}ms"}
     if faults and draws.happens(0.2):
         network |= {"loss": 0.002, "duplication": 0.002, "reordering": 0.01}
@@ -112,7 +129,7 @@ def _names(prefix: str, allowed: range, count: int) -> Iterator[str]:
 
 def _group(draws: _Draws, name: str, era: str, minutes: int) -> Values:
     client = draws.one_of(CLIENTS[era])
-    static = client in _HAS_STATIC and era in ("2.5", "3.9", "4.1") and draws.happens(0.3)
+    static = client in _HAS_STATIC and era in ("2.5", "3.9", *MODERN_ERAS) and draws.happens(0.3)
     assignors = ["range", "roundrobin"]
     if client in _HAS_COOPERATIVE and draws.happens(0.4):
         assignors = ["cooperative-sticky"]
@@ -136,6 +153,32 @@ def _group(draws: _Draws, name: str, era: str, minutes: int) -> Values:
         group["commit_interval"] = f"{draws.number(5, 60)}s"
     for _ in range(draws.number(1, 4)):
         group["plans"].append(_plan(draws, processes, minutes))
+    return group
+
+
+def _of_any_type(draws: _Draws, group: Values, minutes: int) -> Values:
+    """The group as one of a random type."""
+    protocol = draws.one_of(("consumer", "consumer", "consumer", "share", "streams", "classic"))
+    client = draws.one_of(("java-4.1", "java-4.4", "librdkafka-2"))
+    if protocol in ("share", "streams"):
+        client = "java-4.4"
+        group.pop("commit_interval", None)
+    group |= {"client": client, "protocol": protocol, "restart": "3s"}
+    group |= {"max_poll_interval": f"{draws.number(20, 90)}s"}
+    if protocol == "share":
+        group["static"] = False
+    if protocol in ("consumer", "classic"):
+        group["remote_assignor"] = draws.one_of(("uniform", "range"))
+    if protocol == "consumer" and client != "librdkafka-2" and draws.happens(0.2):
+        group["regex"] = draws.one_of(("pay.*", ".*", "ord.*|pay.*"))
+    if draws.happens(0.5):
+        group["broker_session_timeout"] = f"{draws.number(10, 50)}s"
+        group["broker_heartbeat_interval"] = f"{draws.number(2, 6)}s"
+    if protocol in ("consumer", "classic") and draws.happens(0.3):
+        other = "classic" if protocol == "consumer" else "consumer"
+        change = {"kind": "deploy", "at": f"{draws.number(60, 60 * minutes - 300)}s"}
+        change |= {"gap": f"{draws.number(1, 30)}s", "down": "3s", "protocol": other}
+        group["plans"] = [*group["plans"], change]
     return group
 
 

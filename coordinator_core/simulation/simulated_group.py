@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from coordinator_core.simulation.ground_truth import GroupTruth
+from coordinator_core.simulation.modern_truth import ModernTruth
 from coordinator_core.simulation.ownership_times import OwnershipTimes
 from coordinator_core.simulation.plans import Action
 from coordinator_core.simulation.process import SimulatedProcess
@@ -16,12 +17,15 @@ class SimulatedGroup:
     """``done``: number of ``actions`` carried out.  ``open``: messages in transit plus appends not
     acknowledged.  ``ids``: number of member ids assigned.  ``later_ms``: times at which the
     processes have something scheduled.  ``idle_not_before_ms``: when to look for idle time next.
+    ``written_ms``: when the last record about the group was written, other than offsets.
+    ``truth``: of the time as a classic group, ``modern_truth``: as one of another type.
     ``has_expired``: whether a session, or the wait for a pending member's join, has expired.
     """
 
     spec: GroupSpec
     partition: int
     truth: GroupTruth
+    modern_truth: ModernTruth
     processes: list[SimulatedProcess] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
     done: int = 0
@@ -30,7 +34,12 @@ class SimulatedGroup:
     owned: OwnershipTimes = field(default_factory=OwnershipTimes)
     later_ms: list[int] = field(default_factory=list)
     idle_not_before_ms: int = 0
+    written_ms: int = 0
     has_expired: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
 
     @property
     def next_action_ms(self) -> int | None:

@@ -7,7 +7,7 @@ start, unless stated otherwise.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from coordinator_core.client import LIBRARIES
@@ -18,6 +18,8 @@ from coordinator_core.simulation.plans import Action, Plan, ProcessSpec, plan_of
 from coordinator_core.simulation.spec_values import SpecError, SpecTable
 
 ALL = "all"
+PROTOCOLS = ("classic", "consumer", "share", "streams")
+MODERN_CLIENTS = frozenset({"java-4.1", "java-4.4", "librdkafka-2"})
 FAULTS = ("leadership_moves", "broker_stops", "append_error")
 
 
@@ -55,12 +57,16 @@ class ClusterSpec:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """``grows``: (time in ms, new partition count).  ``rate``: records per second and partition."""
+    """``grows``: (time in ms, new partition count).  ``rate``: records per second and partition.
+
+    ``topic_id``: 22 characters of base64; "": derived from the seed and the name.
+    """
 
     name: str
     partitions: int
     grows: tuple[tuple[int, int], ...] = ()
     rate: int = 10
+    topic_id: str = ""
 
     def partitions_at(self, since_start_ms: int) -> int:
         """The partition count at this time."""
@@ -88,13 +94,14 @@ class Script:
     """Processes and their actions in order of time, listed one by one instead of as plans.
 
     By process name: ``own``: settings of a process that differ from its group's; ``hosts``: client
-    hosts.
+    hosts; ``member_ids``: of clients that make their ids themselves, by life.
     """
 
     processes: tuple[ProcessSpec, ...]
     actions: tuple[Action, ...]
     own: Mapping[str, GroupSpec]
     hosts: Mapping[str, str]
+    member_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +112,10 @@ class GroupSpec:
     ``commit_interval_ms`` None: no commits.  ``listener_ms``: duration of a listener call.
     ``restart_ms``: time from a failure of the process to its restart; None: no restart.
     ``script``: replaces ``processes`` and ``plans``.  ``timer_delay_us``: see ConsumerConfig.
+
+    ``protocol``: classic, consumer, share or streams.  Of the last three: ``remote_assignor``, and
+    ``regex`` instead of topics, as in ConsumerConfig; ``configs``: the group's own configuration,
+    by Kafka's names, such as consumer.session.timeout.ms.
     """
 
     name: str
@@ -123,6 +134,10 @@ class GroupSpec:
     plans: tuple[Plan, ...]
     script: Script | None = None
     timer_delay_us: int = 0
+    protocol: str = "classic"
+    remote_assignor: str | None = None
+    regex: str | None = None
+    configs: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +159,9 @@ def fleet_of(values: Mapping[str, Any]) -> Fleet:
     length_ms = spec.time_ms("length")
     cluster = _cluster(spec.table("cluster"))
     topics = tuple(_topic(table) for table in spec.tables("topics"))
-    groups = [group for table in spec.tables("groups") for group in _groups(table, topics)]
+    groups = [
+        group for table in spec.tables("groups") for group in _groups(table, topics, cluster.era)
+    ]
     faults = [
         fault
         for table in spec.tables("faults")
@@ -184,7 +201,7 @@ def _network(table: SpecTable) -> Network:
 def _cluster(table: SpecTable) -> ClusterSpec:
     """The keys of ``config`` are the field names of coordinator_core.coordinator.era.Config."""
     settings = table.table("config").raw()
-    names = {field.name for field in fields(CoordinatorConfig)}
+    names = {each.name for each in fields(CoordinatorConfig)}
     for name, value in settings.items():
         if name not in names:
             raise SpecError(
@@ -214,7 +231,7 @@ def _topic(table: SpecTable) -> Topic:
     return topic
 
 
-def _groups(table: SpecTable, topics: tuple[Topic, ...]) -> list[GroupSpec]:
+def _groups(table: SpecTable, topics: tuple[Topic, ...], era: str) -> list[GroupSpec]:
     """One group, or ``count`` groups named NAME-1, NAME-2, ..."""
     name, count = table.text("name"), table.count("count", 0)
     topic_names = {topic.name for topic in topics}
@@ -241,10 +258,49 @@ def _groups(table: SpecTable, topics: tuple[Topic, ...]) -> list[GroupSpec]:
         table.time_ms("listener", "0ms"),
         table.time_or_none_ms("restart"),
         tuple(plan_of(each) for each in table.tables("plans")),
+        protocol=table.one_of("protocol", PROTOCOLS, "classic"),
+        remote_assignor=table.text("remote_assignor") if "remote_assignor" in table else None,
+        regex=table.text("regex") if "regex" in table else None,
     )
+    shared = replace(shared, configs=_configs(table, shared))
+    _check_protocols(table, shared, era)
     table.close()
     names = [f"{name}-{n}" for n in range(1, count + 1)] if count else [name]
     return [replace(shared, name=each) for each in names]
+
+
+# The broker's setting of the group, by key of the spec.
+_CONFIGS = {
+    "broker_session_timeout": "session.timeout.ms",
+    "broker_heartbeat_interval": "heartbeat.interval.ms",
+    "assignment_interval": "assignment.interval.ms",
+}
+
+
+def _configs(table: SpecTable, group: GroupSpec) -> tuple[tuple[str, str], ...]:
+    """The group's own configuration at the broker."""
+    protocols = {group.protocol, *(plan.protocol for plan in group.plans)} - {"", "classic"}
+    configs = []
+    for key, name in _CONFIGS.items():
+        value_ms = table.time_or_none_ms(key)
+        if value_ms is not None:
+            configs += [(f"{each}.{name}", str(value_ms)) for each in sorted(protocols)]
+    return tuple(configs)
+
+
+def _check_protocols(table: SpecTable, group: GroupSpec, era: str) -> None:
+    """What no broker of the era, or no client, supports."""
+    protocols = {group.protocol, *(plan.protocol for plan in group.plans)} - {"", "classic"}
+    if not protocols:
+        return
+    if ERAS[era].modern is None:
+        table.wrong("protocol", "classic: brokers of this era have no other groups")
+    if group.client not in MODERN_CLIENTS:
+        table.wrong("client", f"one of {', '.join(sorted(MODERN_CLIENTS))} for this protocol")
+    if group.client == "librdkafka-2" and protocols != {"consumer"}:
+        table.wrong("client", "a Java client for share and streams groups")
+    if len({group.protocol, *protocols}) > 1 and group.protocol not in ("classic", "consumer"):
+        table.wrong("protocol", "classic or consumer: other groups cannot change their protocol")
 
 
 def _faults(

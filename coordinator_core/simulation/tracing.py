@@ -18,17 +18,22 @@ from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
     Append,
+    ConsumerGroupHeartbeat,
     Event,
     Heartbeat,
     HeartbeatResponse,
     JoinGroup,
     LeaveGroup,
+    MemberHeartbeatResponse,
     OffsetCommit,
     OffsetFetch,
     Response,
+    ShareGroupHeartbeat,
+    StreamsGroupHeartbeat,
+    StreamsHeartbeatResponse,
     SyncGroup,
 )
-from coordinator_core.scenarios.trace_events import record_event, response_event, state_event
+from coordinator_core.scenarios.trace_events import modern_response_event, record_event, state_event
 from coordinator_core.simulation.outputs import TraceLine
 
 _OPS: Mapping[type[ClientRequest], str] = {
@@ -38,13 +43,19 @@ _OPS: Mapping[type[ClientRequest], str] = {
     LeaveGroup: "leave",
     OffsetCommit: "commit",
     OffsetFetch: "fetch",
+    ConsumerGroupHeartbeat: "consumer_heartbeat",
+    ShareGroupHeartbeat: "share_heartbeat",
+    StreamsGroupHeartbeat: "streams_heartbeat",
 }
 
 
 class TraceRecorder:
     """``member_ids``: all member ids assigned so far, for the trace's first line."""
 
-    def __init__(self, emit: Callable[[TraceLine], None], start_ms: int) -> None:
+    def __init__(
+        self, emit: Callable[[TraceLine], None], start_ms: int, topic_names: Mapping[str, str]
+    ) -> None:
+        self._topic_names = topic_names
         self.member_ids: list[str] = []
         self._emit = emit
         self._start_ms = start_ms
@@ -63,10 +74,13 @@ class TraceRecorder:
             return
         if isinstance(response, HeartbeatResponse) and response.error is Errors.NONE:
             return
+        if _is_plain(response):
+            return
         number = self._steps[process] = self._steps.get(process, 0) + 1
         op = _OPS[type(request)]
         at_ms = now_ms - self._start_ms
-        self._emit(TraceLine(response_event(at_ms, f"{process}-{op}-{number}", op, response)))
+        step = f"{process}-{op}-{number}"
+        self._emit(TraceLine(modern_response_event(at_ms, step, op, response, self._topic_names)))
 
     def written(self, append: Append, now_ms: int) -> None:
         for key, value in append.records:
@@ -87,3 +101,10 @@ class TraceRecorder:
                 self._last_states[group_id] = state
                 event = state_event(now_ms - self._start_ms, group_id, state, group)
                 self._emit(TraceLine(event))
+
+
+def _is_plain(response: Response | ClientResponse) -> bool:
+    """Whether a heartbeat was answered without an error and without an assignment."""
+    if not isinstance(response, MemberHeartbeatResponse | StreamsHeartbeatResponse):
+        return False
+    return response.error is Errors.NONE and response.assignment is None

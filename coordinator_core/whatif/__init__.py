@@ -24,14 +24,21 @@ settings does not repeat it.
 
 The group runs alone on one healthy broker of its era: failed appends, moved coordinators and
 competing load are not simulated.  A process restarts when it did, whatever the settings.  Only
-groups whose protocol type is "consumer" have a client model; others raise NotAConsumerGroup.
+groups whose protocol type is "consumer" have a client model, but for Kafka Streams, whose tasks no
+assignor here assigns; others raise NotAConsumerGroup.
 
 - settings:      `SettingsChange`, parsed from KEY=VALUE, with its cost; `GRID`, the default changes
 - kafka_names:   Kafka's names of the settings
+- client_libraries: which library each process has after the change
 - limits:        what a group's brokers and clients would refuse
-- candidates:    the default changes, fitted to a group
+- candidates:    the default changes, fitted to a group, and changes to the other group protocol
+- broker_limits: limits of a consumer group's own configuration
+- readiness:     what keeps a group from the consumer protocol
+- verdict:       whether a group should migrate, and what gets worse
 - baseline:      `baseline_of`, what the simulation needs to know about a group: process lives,
                  client libraries, topics, assignor, heartbeat interval, era
+- consumer_baseline: the same of a group that has, or had, the consumer protocol
+- migration:     an online rolling migration: which processes restart when
 - predict:       `predict`, `predict_each`: the baseline's process lives under changed settings;
                  `instance_ids_of`, `other_instance_ids`: where static members' names come from
 - observed:      the figures from evidence alone
@@ -45,7 +52,7 @@ groups whose protocol type is "consumer" have a client model; others raise NotAC
 from coordinator_core.whatif.advice import Advice, advise
 from coordinator_core.whatif.baseline import Baseline, NotAConsumerGroup, baseline_of
 from coordinator_core.whatif.candidates import candidates
-from coordinator_core.whatif.figures import Figures, Prediction
+from coordinator_core.whatif.figures import Figures, Outcomes, Prediction
 from coordinator_core.whatif.limits import check, refusals
 from coordinator_core.whatif.observed import observed
 from coordinator_core.whatif.predict import (
@@ -72,6 +79,7 @@ __all__ = [
     "Figures",
     "InvalidSetting",
     "NotAConsumerGroup",
+    "Outcomes",
     "Prediction",
     "SettingsChange",
     "advise",

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coordinator_core.whatif.baseline import Baseline
+from coordinator_core.whatif.broker_limits import LIMITS_COST, widened_limits
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
 from coordinator_core.whatif.figures import Figures, Prediction
 from coordinator_core.whatif.kafka_names import listed, seconds
 from coordinator_core.whatif.predict import instance_ids_of
 from coordinator_core.whatif.reasons import assumption_of, reasons_of, risks_of
-from coordinator_core.whatif.settings import UNCHANGED, SettingsChange
+from coordinator_core.whatif.settings import CONSUMER_PROTOCOL, UNCHANGED, SettingsChange
 
 # The best change must save at least this share of the unavailable partition time ...
 _MIN_SHARE = 0.1
@@ -67,7 +68,7 @@ def advise(
     baseline: Baseline, observed: Figures, unchanged: Prediction, changed: Sequence[Prediction]
 ) -> Advice:
     """The change to recommend; only savings that every seed shows count."""
-    chosen = _chosen(unchanged, changed)
+    chosen = cheapest(baseline, unchanged, changed)
     change = chosen.change
     confidence, reason = _confidence(baseline, observed, unchanged)
     return Advice(
@@ -77,9 +78,9 @@ def advise(
         share=_share(unchanged, chosen),
         sentence=_sentence(baseline, unchanged, chosen),
         client_properties=client_properties(baseline, change),
-        broker_properties=broker_properties(change),
+        broker_properties=broker_properties(baseline, change),
         risk=risks_of(baseline, change),
-        rejected=_rejected(unchanged, chosen, changed),
+        rejected=_rejected(baseline, unchanged, chosen, changed),
         worse=worse_changes(unchanged, changed),
         instance_ids=instance_ids_of(baseline, change),
         assumption=assumption_of(baseline, chosen, changed),
@@ -88,14 +89,22 @@ def advise(
     )
 
 
-def _chosen(unchanged: Prediction, changed: Sequence[Prediction]) -> Prediction:
+def cheapest(
+    baseline: Baseline, unchanged: Prediction, changed: Sequence[Prediction]
+) -> Prediction:
     """The cheapest of the good changes; ``unchanged`` if none saves enough."""
-    savings = [(each, _share(unchanged, each)) for each in changed if _is_sure(unchanged, each)]
+    savings = [
+        (each, _share(unchanged, each)) for each in changed if is_sure(baseline, unchanged, each)
+    ]
     best = max((share for _, share in savings), default=0.0)
     if best < _MIN_SHARE:
         return unchanged
     good = [(each, share) for each, share in savings if share >= _SHARE_OF_BEST * best]
-    return min(good, key=lambda saving: (saving[0].change.cost, -saving[1]))[0]
+    return min(good, key=lambda saving: (_cost(baseline, saving[0]), -saving[1]))[0]
+
+
+def _cost(baseline: Baseline, each: Prediction) -> int:
+    return each.change.cost + (LIMITS_COST if widened_limits(baseline, each.change) else 0)
 
 
 def _share(unchanged: Prediction, changed: Prediction) -> float:
@@ -103,7 +112,7 @@ def _share(unchanged: Prediction, changed: Prediction) -> float:
     return (before - changed.median.unavailable_partition_ms) / before if before else 0.0
 
 
-def _is_sure(unchanged: Prediction, changed: Prediction) -> bool:
+def is_sure(baseline: Baseline, unchanged: Prediction, changed: Prediction) -> bool:
     """Whether the worst seed of ``changed`` is better than the best seed of ``unchanged``, and by
     more than noise.
     """
@@ -114,15 +123,23 @@ def _is_sure(unchanged: Prediction, changed: Prediction) -> bool:
     )
     return (
         changed.maximum.unavailable_partition_ms < unchanged.minimum.unavailable_partition_ms
-        and then.not_stable_ms <= now.not_stable_ms
+        and not _takes_longer(baseline, unchanged, changed)
         and saved_ms >= _MIN_SAVED_MS
     )
+
+
+def _takes_longer(baseline: Baseline, unchanged: Prediction, changed: Prediction) -> bool:
+    """Whether there is more time in rebalances.  It does not compare between group protocols: of a
+    consumer group only the members that wait for partitions are concerned, others consume.
+    """
+    is_comparable = changed.change.protocol_of(baseline.group_protocol) == baseline.group_protocol
+    return is_comparable and changed.median.not_stable_ms > unchanged.median.not_stable_ms
 
 
 def _sentence(baseline: Baseline, unchanged: Prediction, chosen: Prediction) -> str:
     now = unchanged.median
     if chosen is not unchanged:
-        figures = f"{_rebalances(now, chosen.median)}, {_downtime(now, chosen.median)}"
+        figures = figures_text(now, chosen.median)
         first = f"{chosen.change.in_kafka_names()}: {figures}"
         return "; ".join([first, *reasons_of(baseline, chosen.change)])
     if now.unavailable_partition_ms == 0:
@@ -131,7 +148,10 @@ def _sentence(baseline: Baseline, unchanged: Prediction, chosen: Prediction) -> 
 
 
 def _rejected(
-    unchanged: Prediction, chosen: Prediction, changed: Sequence[Prediction]
+    baseline: Baseline,
+    unchanged: Prediction,
+    chosen: Prediction,
+    changed: Sequence[Prediction],
 ) -> str | None:
     """The alternative that saves most rebalances or downtime, and why it is not advised."""
     without_effect = (unchanged.outcomes, chosen.outcomes)
@@ -142,9 +162,9 @@ def _rejected(
         return None
     halves = fewest.median.rebalances <= unchanged.median.rebalances // 2
     if not better or (chosen is unchanged and halves):
-        return f"{fewest.change.in_kafka_names()}: {_against(unchanged, fewest, chosen)}"
+        return f"{fewest.change.in_kafka_names()}: {_against(baseline, unchanged, fewest, chosen)}"
     best = min(better, key=_by_downtime)
-    return f"{best.change.in_kafka_names()}: {_against(unchanged, best, chosen)}"
+    return f"{best.change.in_kafka_names()}: {_against(baseline, unchanged, best, chosen)}"
 
 
 def _by_rebalances(each: Prediction) -> tuple[int, int]:
@@ -155,13 +175,15 @@ def _by_downtime(each: Prediction) -> tuple[int, int]:
     return each.median.unavailable_partition_ms, each.change.cost
 
 
-def _against(unchanged: Prediction, other: Prediction, chosen: Prediction) -> str:
+def _against(
+    baseline: Baseline, unchanged: Prediction, other: Prediction, chosen: Prediction
+) -> str:
     """The figures of a rejected change, and what speaks against it."""
     now, then = unchanged.median, other.median
-    figures = f"{_rebalances(now, then)}, {_downtime(now, then)}"
+    figures = figures_text(now, then)
     if then.unavailable_partition_ms > now.unavailable_partition_ms:
         return f"{_rebalances(now, then)}, but {_downtime(now, then)}"
-    if then.not_stable_ms > now.not_stable_ms:
+    if _takes_longer(baseline, unchanged, other):
         return f"{figures}, but {seconds(then.not_stable_ms)} in rebalances instead of" + (
             f" {seconds(now.not_stable_ms)}"
         )
@@ -210,9 +232,18 @@ def _confidence(baseline: Baseline, observed: Figures, unchanged: Prediction) ->
 
 
 def _logged(baseline: Baseline) -> Iterator[bool]:
+    if baseline.group_protocol == CONSUMER_PROTOCOL:
+        for process in baseline.processes:
+            for life in process.lives:
+                yield "(log)" in life.evidence or "(both)" in life.evidence
     for explained in baseline.explained.incarnations:
         for generation in explained.generations:
             yield generation.is_logged
+
+
+def figures_text(now: Figures, then: Figures) -> str:
+    """Rebalances and partition downtime of a change beside those of the unchanged settings."""
+    return f"{_rebalances(now, then)}, {_downtime(now, then)}"
 
 
 def _rebalances(now: Figures, then: Figures) -> str:

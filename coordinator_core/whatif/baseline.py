@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from coordinator_core.incident.evidence import GroupRecord, Incarnation, RecordedMember
 from coordinator_core.incident.explanation import ExplainedGroup, ExplainedIncarnation, explain
 from coordinator_core.incident.stimulus_builder import DEPARTURES
 from coordinator_core.lives import ConsumerProcess, identify_processes, memberships_of
-from coordinator_core.records import BadRecord, decode_subscription
+from coordinator_core.records import BadRecord, decode_subscription, streams_metadata
 from coordinator_core.simulation.spec import Topic
+from coordinator_core.whatif.common_ends import with_common_ends
 
 CONSUMER = "consumer"
 _HEARTBEAT_MS = 3000
@@ -19,7 +21,7 @@ _MIN_SAMPLES = 4
 _USUAL_HEARTBEATS_MS = (1000, 3000, 5000, 10_000, 15_000, 20_000, 30_000)
 _SLACK_MS = 500
 # metadata.max.age.ms; the short value if new partitions started a rebalance.
-_METADATA_MAX_AGE_MS, _SHORT_METADATA_MAX_AGE_MS = 300_000, 10_000
+METADATA_MAX_AGE_MS, SHORT_METADATA_MAX_AGE_MS = 300_000, 10_000
 _REJOINS = ("LEADER_REJOIN", "METADATA_CHANGE")
 # A join with one of these events may have waited for a departed member.
 _WAITED_FOR_DEPARTED = (*DEPARTURES, "DROPPED_NOT_REJOINED")
@@ -31,12 +33,24 @@ class NotAConsumerGroup(ValueError):
     """The members are not consumers, or no record has members: there is no client model."""
 
 
+class ConsumerSettings(NamedTuple):
+    """Present settings of a group of the consumer protocol; times in ms.  ``remote_assignor``: the
+    server assignor; None if no evidence has it.
+    """
+
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    remote_assignor: str | None
+
+
 @dataclass(frozen=True)
 class Baseline:
     """``from_ms``, ``to_ms``: the evaluated period, ms since the epoch; ``idle``: times within it
     in which the group was shut down.  ``libraries``: by process, a name of LIBRARIES;
     ``metadata_max_age_ms``: how often clients look for new partitions; ``topics`` grow at ms since
-    the epoch.
+    the epoch.  ``consumer``: of a group of the consumer protocol; None: the group is classic.
+    ``protocols``: of a group that was converted, by the first member id of a process life: its
+    protocol.
     """
 
     group_id: str
@@ -51,6 +65,12 @@ class Baseline:
     from_ms: int
     to_ms: int
     idle: tuple[tuple[int, int], ...]
+    consumer: ConsumerSettings | None = None
+    protocols: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def group_protocol(self) -> str:
+        return "classic" if self.consumer is None else "consumer"
 
     def clients(self) -> dict[str, str]:
         """By member id: the client id, or the process name if several processes share the id."""
@@ -91,8 +111,13 @@ def baseline_of(
     if protocol_types != {CONSUMER}:
         listed = ", ".join(sorted(protocol_types)) or "no members in any record"
         raise NotAConsumerGroup(f"{explained.group_id}: not a group of consumers ({listed})")
+    if any(record.protocol == streams_metadata.ASSIGNOR for record in records):
+        raise NotAConsumerGroup(
+            f"{explained.group_id}: not a group of consumers (Kafka Streams, whose tasks no model"
+            " assigns)"
+        )
     heartbeat_ms = heartbeat_of(explained.incarnations)
-    processes = tuple(
+    processes = with_common_ends(
         identify_processes(
             memberships_of(explained.incarnations),
             heartbeat_ms=heartbeat_ms,
@@ -113,10 +138,10 @@ def baseline_of(
         {each.name: _subscribed(each.lives[-1].member, topics) for each in processes},
         _assignors(records),
         heartbeat_ms,
-        _SHORT_METADATA_MAX_AGE_MS if grew else _METADATA_MAX_AGE_MS,
+        SHORT_METADATA_MAX_AGE_MS if grew else METADATA_MAX_AGE_MS,
         first_ms,
         max(last_ms, first_ms),
-        tuple(_idle(processes, first_ms, last_ms)),
+        tuple(idle_times(processes, first_ms, last_ms)),
     )
 
 
@@ -125,9 +150,9 @@ def _period(
 ) -> tuple[int, int]:
     """From the first start of a process to the last end; while one runs, to the evidence's end."""
     first_ms = min(life.started.at_ms for process in processes for life in process.lives)
-    all_ended_ms = _all_ended_ms(processes)
-    if all_ended_ms is not None:
-        return first_ms, all_ended_ms
+    ended_ms = all_ended_ms(processes)
+    if ended_ms is not None:
+        return first_ms, ended_ms
     ends_ms = [each.ends_ms for group in explained.incarnations for each in group.generations]
     return first_ms, max(*ends_ms, until_ms or 0)
 
@@ -241,7 +266,7 @@ def _topics(incarnations: Iterable[ExplainedIncarnation]) -> Iterable[Topic]:
         yield Topic(topic, steps[0][1], tuple(steps[1:]), 0)
 
 
-def _all_ended_ms(processes: Iterable[ConsumerProcess]) -> int | None:
+def all_ended_ms(processes: Iterable[ConsumerProcess]) -> int | None:
     """When the last process ended; None while one runs."""
     last = [process.lives[-1] for process in processes]
     if any(life.ended is None for life in last):
@@ -249,7 +274,7 @@ def _all_ended_ms(processes: Iterable[ConsumerProcess]) -> int | None:
     return max(life.ended.at_ms for life in last if life.ended is not None)
 
 
-def _idle(
+def idle_times(
     processes: Iterable[ConsumerProcess], from_ms: int, to_ms: int
 ) -> Iterable[tuple[int, int]]:
     """Times in which the group was shut down: no process ran, and the last one was not killed."""

@@ -1,4 +1,8 @@
-"""The changes that are tried for a group: GRID, fitted to its clients and applications."""
+"""The changes that are tried for a group: GRID, fitted to its clients and applications, and changes
+to the other group protocol.
+
+At most as many as GRID has: simulations are all that a sweep's time depends on.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,141 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from coordinator_core.client import LIBRARIES
+from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.limits import refusals
-from coordinator_core.whatif.settings import GRID, SettingsChange
+from coordinator_core.whatif.settings import (
+    CLASSIC_PROTOCOL,
+    CONSUMER_PROTOCOL,
+    GRID,
+    SettingsChange,
+)
 
 # Usual values of max.poll.interval.ms; the advised one is the smallest that leaves a reserve above
 # the longest slow poll: a longer one hides an application that hangs.
 _POLL_INTERVALS_MS = (30_000, 60_000, 120_000, 300_000, 600_000)
 _RESERVE = 1.5
+# What gives way to changes of the group protocol, in this order: a setting of all the broker's
+# groups, and what other changes of GRID come near.
+_GIVE_WAY = tuple(
+    SettingsChange.of(text.split())
+    for text in (
+        "initial_rebalance_delay_ms=10000",
+        "membership=static protocol=cooperative session_timeout_ms=45000",
+        "membership=static session_timeout_ms=30000",
+        "session_timeout_ms=30000",
+        "membership=static session_timeout_ms=120000",
+    )
+)
+_TO_CONSUMER = SettingsChange(group_protocol=CONSUMER_PROTOCOL)
+_TO_CLASSIC = SettingsChange(group_protocol=CLASSIC_PROTOCOL)
+# A short session, with the heartbeat interval that a third of it allows.
+_SHORT_SESSION_MS, _SHORT_HEARTBEAT_MS = 10_000, 3000
+# The broker's defaults, and a session between.
+_SESSIONS = (
+    SettingsChange(consumer_session_timeout_ms=45_000, consumer_heartbeat_interval_ms=5000),
+    SettingsChange(consumer_session_timeout_ms=25_000),
+)
+# The era of a broker that has the consumer protocol, for groups of older brokers.
+_NEWER_ERA = "4.4"
 
 
 def candidates(baseline: Baseline) -> list[SettingsChange]:
-    """The changes of GRID that nothing refuses, each once.
+    """The changes that nothing refuses, each once.
 
     Where a client requires a longer max.poll.interval.ms for a longer session, the change includes
     it.  A change of max.poll.interval.ms alone is as long as the group's slow polls require.
     """
-    fitted = [_with_valid_poll_interval(baseline, _fitted(baseline, each)) for each in GRID]
+    if baseline.group_protocol == CONSUMER_PROTOCOL:
+        return _accepted(baseline, _of_consumer_group(baseline))
+    others = to_consumer(baseline) if _has_consumer_protocol(baseline) else []
+    # A simulation of the consumer protocol takes longer.
+    gives_way = _GIVE_WAY[: len(others) + 1] if others else ()
+    return [*_accepted(baseline, (each for each in GRID if each not in gives_way)), *others]
+
+
+def to_consumer(baseline: Baseline) -> list[SettingsChange]:
+    """The changes of a classic group to the consumer protocol: with today's timeouts, with the
+    broker's default ones, and what may suit better.  Where brokers are too old, with a newer one.
+    """
+    era = None if _has_consumer_protocol(baseline) else _NEWER_ERA
+    return _accepted(baseline, (replace(each, era=era) for each in _migrations(baseline)))
+
+
+def _accepted(baseline: Baseline, changes: Iterator[SettingsChange]) -> list[SettingsChange]:
+    fitted = [_with_valid_poll_interval(baseline, _fitted(baseline, each)) for each in changes]
     return [each for each in dict.fromkeys(fitted) if not any(refusals(baseline, each))]
+
+
+def _has_consumer_protocol(baseline: Baseline) -> bool:
+    return ERAS[baseline.explained.era.name].modern is not None
+
+
+# -- changes of the group protocol -----------------------------------------------------------------
+
+
+def _migrations(baseline: Baseline) -> Iterator[SettingsChange]:
+    session_ms = session_of_members(baseline)
+    same = replace(
+        _TO_CONSUMER,
+        consumer_session_timeout_ms=session_ms,
+        consumer_heartbeat_interval_ms=baseline.heartbeat_ms,
+    )
+    yield same
+    yield _TO_CONSUMER
+    if session_ms > _SHORT_SESSION_MS:
+        yield _with_short_session(_TO_CONSUMER)
+    elif baseline.assignors == ("range",) and len(baseline.topics) > 1:
+        yield replace(same, remote_assignor="range")
+    if _restarts(baseline) and not _is_static(baseline):
+        yield replace(same, membership="static")
+
+
+def _of_consumer_group(baseline: Baseline) -> Iterator[SettingsChange]:
+    """Other settings of the protocol; and the classic protocol, with today's timeouts and with the
+    clients' defaults.
+    """
+    session_ms = session_of_members(baseline)
+    assignor = None if baseline.consumer is None else baseline.consumer.remote_assignor
+    unchanged = SettingsChange()
+    for each in (*_SESSIONS, _with_short_session(unchanged)):
+        if each.consumer_session_timeout_ms != session_ms:
+            yield each
+    yield replace(unchanged, remote_assignor="uniform" if assignor == "range" else "range")
+    yield SettingsChange(rebalance_timeout_ms=_POLL_INTERVALS_MS[-1])
+    classic = replace(_TO_CLASSIC, session_timeout_ms=session_ms)
+    yield replace(classic, assignor="range")
+    yield replace(classic, protocol="cooperative")
+    yield _TO_CLASSIC
+    if not _is_static(baseline):
+        yield replace(unchanged, membership="static")
+        if session_ms != _SHORT_SESSION_MS:
+            yield replace(_with_short_session(unchanged), membership="static")
+        yield replace(classic, membership="static", assignor="range")
+
+
+def _with_short_session(change: SettingsChange) -> SettingsChange:
+    return replace(
+        change,
+        consumer_session_timeout_ms=_SHORT_SESSION_MS,
+        consumer_heartbeat_interval_ms=_SHORT_HEARTBEAT_MS,
+    )
+
+
+def session_of_members(baseline: Baseline) -> int:
+    """The longest session timeout of the group's members today, in ms."""
+    return max(p.lives[-1].member.session_timeout_ms for p in baseline.processes)
+
+
+def _is_static(baseline: Baseline) -> bool:
+    return all(process.instance_id for process in baseline.processes)
+
+
+def _restarts(baseline: Baseline) -> bool:
+    return any(len(process.lives) > 1 for process in baseline.processes)
+
+
+# -- fitted to the group ---------------------------------------------------------------------------
 
 
 def _with_valid_poll_interval(baseline: Baseline, change: SettingsChange) -> SettingsChange:

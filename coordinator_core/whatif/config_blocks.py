@@ -2,44 +2,116 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 
 from coordinator_core.client import LIBRARIES
 from coordinator_core.whatif.baseline import Baseline
+from coordinator_core.whatif.broker_limits import widened_limits
+from coordinator_core.whatif.client_libraries import kinds_under
 from coordinator_core.whatif.kafka_names import (
+    CONSUMER_ASSIGNMENT,
+    CONSUMER_HEARTBEAT,
+    CONSUMER_SESSION,
+    GROUP_PROTOCOL,
     INITIAL_DELAY,
     INSTANCE_ID,
+    MIGRATION_POLICY,
     POLL,
+    REMOTE_ASSIGNOR,
     SESSION,
     STRATEGY,
     kind_of,
     listed,
     strategy,
 )
-from coordinator_core.whatif.settings import COOPERATIVE, ORDINAL, SettingsChange
+from coordinator_core.whatif.settings import (
+    CONSUMER_PROTOCOL,
+    COOPERATIVE,
+    ORDINAL,
+    SettingsChange,
+)
 
 
 def client_properties(baseline: Baseline, change: SettingsChange) -> str | None:
     """Consumer properties with comments; None if the change has none.  kafka-python takes the same
     names as keyword arguments, with underscores.
     """
-    lines = [*_instance_id(baseline, change), *_timeouts(change), *_strategy(baseline, change)]
+    lines = [
+        *_client_library(change),
+        *_instance_id(baseline, change),
+        *_timeouts(change),
+        *_strategy(baseline, change),
+        *_protocol(baseline, change),
+    ]
     if not lines:
         return None
     return "\n".join([f"# every consumer of group {baseline.group_id}", *lines])
 
 
-def broker_properties(change: SettingsChange) -> str | None:
+def _client_library(change: SettingsChange) -> Iterator[str]:
+    if change.client_library is not None:
+        yield f"# with the client {change.client_library}"
+
+
+def broker_properties(baseline: Baseline, change: SettingsChange) -> str | None:
     """Broker properties with comments; None if the change has none.  Brokers refuse the initial
     delay from kafka-configs.sh: "Cannot update these configs dynamically".
     """
-    if change.initial_rebalance_delay_ms is None:
+    blocks = [_broker_configuration(change, widened_limits(baseline, change))]
+    if change.protocol_of(baseline.group_protocol) == CONSUMER_PROTOCOL:
+        blocks.append(_group_configuration(baseline.group_id, change))
+    return "\n".join(filter(None, blocks)) or None
+
+
+def _broker_configuration(change: SettingsChange, limits: Iterable[str]) -> str | None:
+    """``limits``: KEY=VALUE; kafka-configs.sh refuses the group's configuration without them."""
+    values = {
+        INITIAL_DELAY: change.initial_rebalance_delay_ms,
+        MIGRATION_POLICY: change.migration_policy,
+    }
+    lines = [f"{name}={value}" for name, value in values.items() if value is not None]
+    lines += limits
+    if not lines:
+        return None
+    first = "# server.properties of each broker, then restart it; kafka-configs.sh cannot change it"
+    return "\n".join([first, "# for all groups of the broker", *lines])
+
+
+def _group_configuration(group_id: str, change: SettingsChange) -> str | None:
+    """The command that sets the group's own configuration, while it runs."""
+    values = {
+        CONSUMER_SESSION: change.consumer_session_timeout_ms,
+        CONSUMER_HEARTBEAT: change.consumer_heartbeat_interval_ms,
+        CONSUMER_ASSIGNMENT: change.consumer_assignment_interval_ms,
+    }
+    configured = ",".join(f"{name}={value}" for name, value in values.items() if value is not None)
+    if not configured:
         return None
     return (
-        "# server.properties of each broker, then restart it; kafka-configs.sh cannot change it\n"
-        "# for all groups of the broker\n"
-        f"{INITIAL_DELAY}={change.initial_rebalance_delay_ms}"
+        "# once, for this group; takes effect at once\n"
+        "kafka-configs.sh --bootstrap-server BROKER --alter --entity-type groups"
+        f" --entity-name {shlex.quote(group_id)} --add-config {configured}"
     )
+
+
+def _protocol(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
+    protocol = change.protocol_of(baseline.group_protocol)
+    changes = protocol != baseline.group_protocol
+    if changes and protocol == CONSUMER_PROTOCOL:
+        yield "# one rolling deployment; the broker converts the group when the first process joins"
+        yield f"{GROUP_PROTOCOL}={protocol}"
+    elif changes:
+        yield "# one rolling deployment; the broker converts the group when the last process of the"
+        yield "# consumer protocol has left"
+        yield f"{GROUP_PROTOCOL}={protocol}"
+        yield f"# remove {REMOTE_ASSIGNOR}"
+        return
+    if change.remote_assignor is not None:
+        yield f"{REMOTE_ASSIGNOR}={change.remote_assignor}"
+    if not changes:
+        return
+    yield f"# remove {SESSION}, heartbeat.interval.ms, {STRATEGY}: clients refuse them"
 
 
 def _instance_id(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
@@ -65,10 +137,14 @@ def _timeouts(change: SettingsChange) -> Iterator[str]:
 def _strategy(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
     if change.assignors is None or change.assignors == baseline.assignors:
         return
-    kinds = sorted({kind_of(library) for library in baseline.libraries.values()})
+    kinds = kinds_under(baseline, change)
     for kind in kinds:
         if len(kinds) > 1:
             yield f"# {kind} consumers:"
+        if not baseline.assignors:
+            # The group was not classic, so no member has another assignor.
+            yield f"{STRATEGY}={strategy(change.assignors, kind)}"
+            continue
         yield from _strategy_of(kind, change.assignors, baseline.assignors)
 
 

@@ -1,44 +1,96 @@
-"""The four figures of a group within a period, and predictions of them."""
+"""The figures of a group within a period, and predictions of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from coordinator_core.whatif.settings import SettingsChange
 
 
 class Figures(NamedTuple):
-    """``rebalances``: generations whose leader sent the assignment; ``not_stable_ms``: from the
-    start of each rebalance to its assignment; ``moved_partitions``: partitions assigned to another
-    process than their previous owner; ``unavailable_partition_ms``: time without an owner, summed
-    over partitions, from each partition's first owner on, except while it is shut down.
+    """``rebalances``: generations whose leader sent the assignment, target assignments of a group
+    of the consumer protocol; ``not_stable_ms``: from the start of each rebalance to its assignment,
+    or in Assigning and Reconciling; ``moved_partitions``: partitions assigned to another process
+    than their previous owner; ``unavailable_partition_ms``: time without an owner, summed over
+    partitions, from each partition's first owner on, except while it is shut down;
+    ``static_refused``: starts of static members that were refused, as another member had their id.
     """
 
     rebalances: int
     not_stable_ms: int
     moved_partitions: int
     unavailable_partition_ms: int
+    static_refused: int = 0
+
+
+def median_of(outcomes: Sequence[Figures]) -> Figures:
+    """The median of each figure; ``minimum_of`` and ``maximum_of`` are also per figure."""
+    return Figures(*(sorted(figures)[len(figures) // 2] for figures in _by_figure(outcomes)))
+
+
+def minimum_of(outcomes: Sequence[Figures]) -> Figures:
+    return Figures(*map(min, _by_figure(outcomes)))
+
+
+def maximum_of(outcomes: Sequence[Figures]) -> Figures:
+    return Figures(*map(max, _by_figure(outcomes)))
+
+
+def _by_figure(outcomes: Sequence[Figures]) -> list[tuple[int, ...]]:
+    return list(zip(*outcomes, strict=True))
+
+
+class Outcomes(NamedTuple):
+    """``figures``: one per seed; ``depends``: whether longer sessions may change them."""
+
+    figures: Sequence[Figures]
+    depends: bool
 
 
 class Prediction(NamedTuple):
-    """``outcomes``: one per seed."""
+    """One per seed: ``outcomes``; ``conversions``: when the group changed its protocol.
+    ``migrations``: of each direction of a rolling migration.  ``simulation``: a hash of all that
+    was simulated, by which a later `predict_each` knows the outcomes; None: it cannot, or they
+    were not simulated.  ``depends``: as of Outcomes.
+    """
 
     change: SettingsChange
     outcomes: Sequence[Figures]
+    migrations: Sequence[PredictedMigration] = ()
+    conversions: Sequence[tuple[Converted, ...]] = ()
+    simulation: str | None = None
+    depends: bool = True
 
     @property
     def median(self) -> Figures:
-        """The median of each figure; ``minimum`` and ``maximum`` are also per figure."""
-        return Figures(*(sorted(figures)[len(figures) // 2] for figures in self._figures()))
+        return median_of(self.outcomes)
 
     @property
     def minimum(self) -> Figures:
-        return Figures(*map(min, self._figures()))
+        return minimum_of(self.outcomes)
 
     @property
     def maximum(self) -> Figures:
-        return Figures(*map(max, self._figures()))
+        return maximum_of(self.outcomes)
 
-    def _figures(self) -> list[tuple[int, ...]]:
-        return list(zip(*self.outcomes, strict=True))
+
+class Converted(NamedTuple):
+    """``at_ms``: since the epoch; ``protocol``: of the group from then on."""
+
+    at_ms: int
+    protocol: str
+
+
+class PredictedMigration(NamedTuple):
+    """A rolling migration to ``protocol``, from its first restart to an interval after the last
+    one, in ms since the epoch.  One per seed: ``outcomes``; ``conversions``, as of the prediction;
+    ``refusals``: why the group was not converted, and errors that ended processes, with counts.
+    """
+
+    protocol: str
+    from_ms: int
+    to_ms: int
+    outcomes: Sequence[Figures]
+    conversions: Sequence[tuple[Converted, ...]]
+    refusals: Sequence[Mapping[str, int]]

@@ -9,6 +9,17 @@ POLL = "max.poll.interval.ms"
 INITIAL_DELAY = "group.initial.rebalance.delay.ms"
 STRATEGY = "partition.assignment.strategy"
 INSTANCE_ID = "group.instance.id"
+GROUP_PROTOCOL = "group.protocol"
+REMOTE_ASSIGNOR = "group.remote.assignor"
+CONSUMER_SESSION = "consumer.session.timeout.ms"
+CONSUMER_HEARTBEAT = "consumer.heartbeat.interval.ms"
+CONSUMER_ASSIGNMENT = "consumer.assignment.interval.ms"
+MIGRATION_POLICY = "group.consumer.migration.policy"
+# Of a what-if only, not Kafka's.
+MIGRATION_START = "migration.start"
+MIGRATION_BACK = "migration.back"
+MIGRATION_INTERVAL = "migration.interval.ms"
+MIGRATION_PROCESSES = "migration.processes"
 
 # By Kafka's name: the setting of a change.
 SETTING_OF = {
@@ -17,6 +28,16 @@ SETTING_OF = {
     INITIAL_DELAY: "initial_rebalance_delay_ms",
     STRATEGY: "assignor",
     INSTANCE_ID: "membership",
+    GROUP_PROTOCOL: "group_protocol",
+    REMOTE_ASSIGNOR: "remote_assignor",
+    CONSUMER_SESSION: "consumer_session_timeout_ms",
+    CONSUMER_HEARTBEAT: "consumer_heartbeat_interval_ms",
+    CONSUMER_ASSIGNMENT: "consumer_assignment_interval_ms",
+    MIGRATION_POLICY: "migration_policy",
+    MIGRATION_START: "migration_start",
+    MIGRATION_BACK: "migration_back",
+    MIGRATION_INTERVAL: "migration_interval_ms",
+    MIGRATION_PROCESSES: "migration_processes",
 }
 _PACKAGE = "org.apache.kafka.clients.consumer."
 _CLASSES = {

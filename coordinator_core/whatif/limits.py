@@ -12,17 +12,33 @@ from collections.abc import Iterator
 
 from coordinator_core.client import LIBRARIES
 from coordinator_core.coordinator.era import CoordinatorConfig
+from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.evidence import RecordedMember
 from coordinator_core.lives import ConsumerProcess
+from coordinator_core.simulation.spec import MODERN_CLIENTS
 from coordinator_core.whatif.baseline import Baseline
+from coordinator_core.whatif.client_libraries import library_under
 from coordinator_core.whatif.kafka_names import (
+    GROUP_PROTOCOL,
     INSTANCE_ID,
+    MIGRATION_BACK,
+    MIGRATION_PROCESSES,
+    MIGRATION_START,
     POLL,
     SESSION,
     STRATEGY,
     kind_of,
+    listed,
 )
-from coordinator_core.whatif.settings import COOPERATIVE, InvalidSetting, SettingsChange
+from coordinator_core.whatif.settings import (
+    CLASSIC_PROTOCOL,
+    CLASSIC_SESSION_MS,
+    CONSUMER_PROTOCOL,
+    COOPERATIVE,
+    InvalidSetting,
+    SettingsChange,
+    refused_by_protocol,
+)
 
 # group.max.session.timeout.ms by default, where it differs from today's (KIP-62, KIP-345).
 _OLDER_MAX_SESSION_MS = {"0.9": 30_000, "0.10": 300_000, "2.0": 300_000}
@@ -39,6 +55,8 @@ def check(baseline: Baseline, change: SettingsChange) -> None:
 
 
 def refusals(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
+    yield from _protocol_refusals(baseline, change)
+    yield from _migration_refusals(baseline, change)
     yield from _session_refusals(baseline, change)
     if change.membership == "static" and _era(baseline, change) in _ERAS_WITHOUT_STATIC_MEMBERS:
         yield f"{INSTANCE_ID}: brokers before Kafka 2.3 have no static members"
@@ -46,8 +64,60 @@ def refusals(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
         yield from _client_refusals(baseline, process, change)
 
 
+def becomes_classic(baseline: Baseline, change: SettingsChange) -> bool:
+    """Whether the change is from the consumer protocol to the classic one, of which the group has
+    no settings yet.
+    """
+    if CLASSIC_PROTOCOL in baseline.protocols.values():
+        return False
+    protocols = baseline.group_protocol, change.protocol_of(baseline.group_protocol)
+    return protocols == (CONSUMER_PROTOCOL, CLASSIC_PROTOCOL)
+
+
 def _era(baseline: Baseline, change: SettingsChange) -> str:
     return change.era or baseline.explained.era.name
+
+
+def _protocol_refusals(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
+    protocol = change.protocol_of(baseline.group_protocol)
+    if change.group_protocol is None and not baseline.protocols:
+        yield from refused_by_protocol(protocol, change.names())
+    if CONSUMER_PROTOCOL not in (protocol, baseline.group_protocol):
+        return
+    value = f"{GROUP_PROTOCOL}={CONSUMER_PROTOCOL}"
+    if ERAS[_era(baseline, change)].modern is None:
+        yield f"{value}: brokers before Kafka 4.0 do not have it; add era=4.4"
+    if change.group_protocol != CONSUMER_PROTOCOL and change.migration_back is None:
+        return
+    changed = change.migrated_processes or baseline.libraries
+    libraries = {
+        library_under(baseline, name, change) for name in changed if name in baseline.libraries
+    }
+    for library in sorted(libraries - MODERN_CLIENTS):
+        name = library if change.client_library else kind_of(library)
+        yield f"{value}: {name} clients do not have it"
+
+
+def _migration_refusals(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
+    names = [process.name for process in baseline.processes]
+    for name in change.migrated_processes:
+        if name not in names:
+            yield f"{MIGRATION_PROCESSES}: no process {name}; the group has {listed(names)}"
+    repeated = {
+        each for each in change.migrated_processes if change.migrated_processes.count(each) > 1
+    }
+    for name in sorted(repeated):
+        yield f"{MIGRATION_PROCESSES}: {name} is named twice"
+    for name, at_ms in (
+        (MIGRATION_START, change.migration_start_ms),
+        (MIGRATION_BACK, change.migration_back_ms),
+    ):
+        if at_ms is not None and not baseline.from_ms <= at_ms <= baseline.to_ms:
+            yield f"{name}: must be within the evaluated period"
+    if change.migration_start is not None and not baseline.protocols:
+        protocol = change.group_protocol
+        if protocol == baseline.group_protocol:
+            yield f"{MIGRATION_START}: the group has {GROUP_PROTOCOL}={protocol} already"
 
 
 def _session_refusals(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
@@ -68,38 +138,44 @@ def _session_refusals(baseline: Baseline, change: SettingsChange) -> Iterator[st
 def _client_refusals(
     baseline: Baseline, process: ConsumerProcess, change: SettingsChange
 ) -> Iterator[str]:
-    library = LIBRARIES[baseline.libraries[process.name]]
+    library = LIBRARIES[library_under(baseline, process.name, change)]
     member = process.lives[-1].member
-    session_ms = change.session_timeout_ms or member.session_timeout_ms
-    assignors = change.assignors or ()
+    present_ms = member.session_timeout_ms
+    if becomes_classic(baseline, change):
+        present_ms = CLASSIC_SESSION_MS
+    session_ms = change.session_timeout_ms or present_ms
+    is_new = change.client_library is not None
+    assignors = change.assignors or (baseline.assignors if is_new else ())
     if library.is_librdkafka:
-        yield from _librdkafka_refusals(member, session_ms, change)
+        changes_times = is_new or _changes_times(change) or becomes_classic(baseline, change)
+        yield from _librdkafka_refusals(member, session_ms, change, changes_times)
+        if "sticky" in assignors:
+            yield f"{STRATEGY}=sticky: librdkafka has range, roundrobin and {COOPERATIVE} only"
     elif change.session_timeout_ms is not None and session_ms <= baseline.heartbeat_ms:
         yield (
             f"{SESSION}={session_ms}: {kind_of(library.name)} clients require it above"
             f" heartbeat.interval.ms ({baseline.heartbeat_ms} in this group)"
         )
-    if change.membership == "static" and not library.has_static_members:
+    is_static = change.membership == "static" or (is_new and process.instance_id is not None)
+    if is_static and change.membership != "dynamic" and not library.has_static_members:
         yield f"{INSTANCE_ID}: {library.name} clients have no static members (Java: since 2.3)"
     if COOPERATIVE in assignors and not library.has_lost:
         yield f"{STRATEGY}: {library.name} clients have no {COOPERATIVE} (Java: since 2.4)"
 
 
 def _librdkafka_refusals(
-    member: RecordedMember, session_ms: int, change: SettingsChange
+    member: RecordedMember, session_ms: int, change: SettingsChange, changes_times: bool
 ) -> Iterator[str]:
     poll_ms = change.rebalance_timeout_ms or member.rebalance_timeout_ms
     if session_ms > _LIBRDKAFKA_MAX_SESSION_MS:
         yield f"{SESSION}={session_ms}: librdkafka's maximum is {_LIBRDKAFKA_MAX_SESSION_MS}"
     if poll_ms > _LIBRDKAFKA_MAX_POLL_MS:
         yield f"{POLL}={poll_ms}: librdkafka's maximum is {_LIBRDKAFKA_MAX_POLL_MS}"
-    if 0 < poll_ms < session_ms and _changes_times(change):
+    if 0 < poll_ms < session_ms and changes_times:
         yield (
             f"{SESSION}={session_ms}: librdkafka requires {POLL} ({poll_ms}) to be at least as"
             " long; set both"
         )
-    if "sticky" in (change.assignors or ()):
-        yield f"{STRATEGY}=sticky: librdkafka has range, roundrobin and {COOPERATIVE} only"
 
 
 def _changes_times(change: SettingsChange) -> bool:

@@ -29,7 +29,9 @@ class _Observer:
             generations = [
                 each.evidence for each in explained.generations if each.evidence.generation > 0
             ]
-            for evidence, following in zip(generations, [*generations[1:], None], strict=True):
+            # An incarnation of another type than classic has no generation here.
+            followers = [*generations[1:], None] if generations else []
+            for evidence, following in zip(generations, followers, strict=True):
                 self._count(evidence, following)
                 for record in evidence.records:
                     self._count_moves(record, clients, owners, _assigned_ms(evidence, record))

@@ -2,21 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from hashlib import sha256
+from types import MappingProxyType
+from typing import NamedTuple
 
 from coordinator_core.client import LIBRARIES
 from coordinator_core.coordinator.era import CoordinatorConfig
+from coordinator_core.coordinator.modern.settings import ModernSettings, modern_settings
 from coordinator_core.lives import ConsumerProcess, ProcessLife, TimeEstimate
 from coordinator_core.simulation import SimulatedCluster, TruthLine
 from coordinator_core.simulation.plans import Action, ActionKind, ProcessSpec
+from coordinator_core.simulation.played_lives import MeasureCounter, PlayedGroup
 from coordinator_core.simulation.random_draws import between, fraction, key_of
-from coordinator_core.simulation.spec import ClusterSpec, Fleet, GroupSpec, Network, Script, Topic
+from coordinator_core.simulation.spec import (
+    ClusterSpec,
+    Fleet,
+    GroupSpec,
+    Network,
+    Script,
+    Topic,
+)
 from coordinator_core.whatif.baseline import Baseline
-from coordinator_core.whatif.figures import Figures, Prediction
+from coordinator_core.whatif.client_libraries import library_under
+from coordinator_core.whatif.figures import (
+    Converted,
+    Figures,
+    Outcomes,
+    PredictedMigration,
+    Prediction,
+)
+from coordinator_core.whatif.limits import becomes_classic
+from coordinator_core.whatif.migration import (
+    Migration,
+    conversions_of,
+    migrations_of,
+    refusals_of,
+    with_restarts,
+)
 from coordinator_core.whatif.ownership import owned_within
-from coordinator_core.whatif.settings import ORDINAL, PROCESS, SettingsChange
+from coordinator_core.whatif.settings import (
+    CLASSIC_SESSION_MS,
+    CONSUMER_PROTOCOL,
+    ORDINAL,
+    PROCESS,
+    RESTART_MS,
+    SettingsChange,
+)
 
 SEEDS = 5
 # From the start of a consumer to its first JoinGroup: it first requests metadata and coordinator.
@@ -30,9 +64,8 @@ _WARM_UP_MS = 60_000
 # add up between rebalances.  librdkafka's main thread has six timers between two heartbeats.
 _HEARTBEAT_DELAY_MS, _HEARTBEAT_DELAYS_MS = 4, (2, 10)
 _TIMERS_PER_HEARTBEAT = 6
-# Sessions that expire this close to each other expired together.
-_TOGETHER_MS = 500
 _COMMIT_INTERVAL_MS = 5000  # the default of auto.commit.interval.ms
+_NO_OUTCOMES: Mapping[str, Outcomes] = MappingProxyType({})
 
 
 def predict(baseline: Baseline, change: SettingsChange, *, seeds: int = SEEDS) -> Prediction:
@@ -44,22 +77,28 @@ def predict(baseline: Baseline, change: SettingsChange, *, seeds: int = SEEDS) -
 
 
 def predict_each(
-    baseline: Baseline, changes: Iterable[SettingsChange], *, seeds: int = SEEDS
+    baseline: Baseline,
+    changes: Iterable[SettingsChange],
+    *,
+    seeds: int = SEEDS,
+    earlier: Mapping[str, Outcomes] = _NO_OUTCOMES,
 ) -> list[Prediction]:
     """``predict`` each.  Changes with the same result are simulated once: those that result in the
     same settings, and longer sessions than those of which none expired.
+
+    ``earlier``: outcomes of earlier simulations, by ``Prediction.simulation``: not simulated again.
     """
     tried = [(change, _settings(baseline, change)) for change in changes]
     simulated: dict[object, list[_Simulated]] = {}
-    outcomes: dict[_Settings, list[Figures]] = {}
+    outcomes: dict[_Settings, _Simulated] = {}
     for change, settings in sorted(tried, key=lambda each: each[1].sessions_ms):
         of_others = simulated.setdefault(settings.others, [])
         same = next((each for each in of_others if each.covers(settings.sessions_ms)), None)
         if same is None:
-            same = _simulated(baseline, change, settings, seeds)
+            same = _simulated(baseline, change, settings, seeds, earlier)
             of_others.append(same)
-        outcomes[settings] = same.outcomes
-    return [Prediction(change, outcomes[settings]) for change, settings in tried]
+        outcomes[settings] = same
+    return [outcomes[settings].prediction(change) for change, settings in tried]
 
 
 class _Settings(NamedTuple):
@@ -75,6 +114,20 @@ class _Simulated(NamedTuple):
     sessions_ms: tuple[int, ...]
     outcomes: list[Figures]
     depends: bool
+    migrations: list[PredictedMigration]
+    conversions: list[tuple[Converted, ...]]
+    key: str
+
+    def prediction(self, change: SettingsChange) -> Prediction:
+        has_more = bool(self.migrations) or any(self.conversions)
+        return Prediction(
+            change,
+            self.outcomes,
+            self.migrations,
+            self.conversions,
+            None if has_more else self.key,
+            self.depends,
+        )
 
     def covers(self, sessions_ms: tuple[int, ...]) -> bool:
         """Whether sessions of these lengths, with equal other settings, have the same outcomes."""
@@ -90,7 +143,14 @@ def _settings(baseline: Baseline, change: SettingsChange) -> _Settings:
     groups = _groups(baseline, change).values()
     return _Settings(
         tuple([group.session_timeout_ms or 0 for group in groups]),
-        (era, config, ids, *(_without_session(group, config) for group in groups)),
+        (
+            era,
+            config,
+            ids,
+            *(_without_session(group, config) for group in groups),
+            change.group_protocol if baseline.protocols else None,
+            *((each.protocol, *each.turns.items()) for each in migrations_of(baseline, change)),
+        ),
     )
 
 
@@ -108,27 +168,67 @@ def _without_session(group: GroupSpec, config: CoordinatorConfig) -> GroupSpec:
 
 
 def _simulated(
-    baseline: Baseline, change: SettingsChange, settings: _Settings, seeds: int
+    baseline: Baseline,
+    change: SettingsChange,
+    settings: _Settings,
+    seeds: int,
+    earlier: Mapping[str, Outcomes],
 ) -> _Simulated:
-    outcomes, depends = [], False
-    for seed in range(1, seeds + 1):
-        start_ms = baseline.from_ms - _lead_ms(baseline)
-        fleet = fleet_of(baseline, change, start_ms, seed)
+    migrations = migrations_of(baseline, change)
+    # The first members may join somewhat earlier than they did.
+    from_ms = baseline.from_ms - _START_TO_JOIN_MS
+    spans = [(from_ms, baseline.to_ms), *((m.from_ms, m.to_ms) for m in migrations)]
+    start_ms = baseline.from_ms - _lead_ms(baseline)
+    fleets = [fleet_of(baseline, change, start_ms, seed) for seed in range(1, seeds + 1)]
+    key = _hash_of(start_ms, fleets, spans, baseline.idle)
+    if key in earlier:
+        before = earlier[key]
+        return _Simulated(
+            settings.sessions_ms, [*before.figures], before.depends, [], [()] * seeds, key
+        )
+    results, depends = [], False
+    for seed, fleet in enumerate(fleets, start=1):
         cluster = SimulatedCluster(
             fleet, start_ms, seed, traces=False, log_lines=False, commits=False
         )
-        outcomes.append(_figures(baseline, cluster))
+        results.append(_played(baseline, cluster, spans))
         depends = depends or _depends_on_sessions(cluster)
-    return _Simulated(settings.sessions_ms, outcomes, depends)
+    whole, *of_migrations = zip(*results, strict=True)
+    predicted = map(_predicted_migration, migrations, of_migrations)
+    outcomes = [Figures(*each.measures) for each in whole]
+    conversions = [conversions_of(each) for each in whole]
+    return _Simulated(settings.sessions_ms, outcomes, depends, list(predicted), conversions, key)
 
 
-def _figures(baseline: Baseline, cluster: SimulatedCluster) -> Figures:
-    """Of the simulation, which this runs."""
-    counter = _FigureCounter(baseline)
+def _hash_of(*parts: object) -> str:
+    """Equal for equal values only, in every process: these are tuples, texts and numbers."""
+    return sha256(repr(parts).encode()).hexdigest()
+
+
+def _played(
+    baseline: Baseline, cluster: SimulatedCluster, spans: Iterable[tuple[int, int]]
+) -> list[PlayedGroup]:
+    """Run the simulation; its measures within each span, in ms since the epoch."""
+    counters = [
+        MeasureCounter(from_ms, to_ms, owned_within(from_ms, to_ms, baseline.idle))
+        for from_ms, to_ms in spans
+    ]
     for output in cluster.run():
         if type(output) is TruthLine:
-            counter.take(output.truth)
-    return counter.figures()
+            for counter in counters:
+                counter.take(output.truth)
+    return [counter.result() for counter in counters]
+
+
+def _predicted_migration(migration: Migration, played: Sequence[PlayedGroup]) -> PredictedMigration:
+    return PredictedMigration(
+        migration.protocol,
+        migration.from_ms,
+        migration.to_ms,
+        [Figures(*each.measures) for each in played],
+        [conversions_of(each) for each in played],
+        [refusals_of(each) for each in played],
+    )
 
 
 def _depends_on_sessions(cluster: SimulatedCluster) -> bool:
@@ -185,9 +285,27 @@ def _config(baseline: Baseline, change: SettingsChange) -> tuple[str, Coordinato
     if delay_ms is None:
         delay_ms = baseline.explained.delay.delay_ms
     config = CoordinatorConfig(
-        offsets_topic_partitions=1, group_initial_rebalance_delay_ms=delay_ms
+        offsets_topic_partitions=1,
+        group_initial_rebalance_delay_ms=delay_ms,
+        modern=_consumer_settings(baseline, change),
     )
     return change.era or baseline.explained.era.name, config
+
+
+def _consumer_settings(baseline: Baseline, change: SettingsChange) -> ModernSettings:
+    """The group's present settings or else the broker's defaults, and what the group configures."""
+    own = baseline.consumer
+    session_ms = None if own is None else own.session_timeout_ms
+    heartbeat_ms = None if own is None else own.heartbeat_interval_ms
+    values = {
+        "session.timeout.ms": change.consumer_session_timeout_ms or session_ms,
+        "heartbeat.interval.ms": change.consumer_heartbeat_interval_ms or heartbeat_ms,
+        "assignment.interval.ms": change.consumer_assignment_interval_ms,
+        "migration.policy": change.migration_policy,
+    }
+    return modern_settings(
+        {f"group.consumer.{name}": value for name, value in values.items() if value is not None}
+    )
 
 
 def _group(baseline: Baseline, change: SettingsChange, start_ms: int, seed: int) -> GroupSpec:
@@ -264,8 +382,13 @@ def _group_of(
     if change.membership is not None:
         static = change.membership == "static"
     poll_ms = member.rebalance_timeout_ms
-    library = baseline.libraries[process.name]
+    library = library_under(baseline, process.name, change)
     has_timers = LIBRARIES[library].is_librdkafka
+    protocol = change.protocol_of(baseline.group_protocol)
+    migrates = change.migration_start is not None or bool(baseline.protocols)
+    restarts = migrates or protocol == CONSUMER_PROTOCOL
+    session_ms = CLASSIC_SESSION_MS if becomes_classic(baseline, change) else None
+    own_assignor = None if baseline.consumer is None else baseline.consumer.remote_assignor
     return GroupSpec(
         baseline.group_id,
         baseline.subscriptions[process.name],
@@ -273,15 +396,17 @@ def _group_of(
         library,
         change.assignors or baseline.assignors or None,
         static,
-        change.session_timeout_ms or member.session_timeout_ms,
+        change.session_timeout_ms or session_ms or member.session_timeout_ms,
         baseline.heartbeat_ms + (0 if has_timers else delay_ms),
         change.rebalance_timeout_ms or (poll_ms if poll_ms > 0 else member.session_timeout_ms),
         _COMMIT_INTERVAL_MS,
         baseline.metadata_max_age_ms,
         0,
-        None,
+        (change.restart_ms or RESTART_MS) if restarts else None,
         (),
         timer_delay_us=1000 * delay_ms // _TIMERS_PER_HEARTBEAT if has_timers else 0,
+        protocol=protocol,
+        remote_assignor=change.remote_assignor or own_assignor,
     )
 
 
@@ -291,41 +416,47 @@ def _script(baseline: Baseline, change: SettingsChange, start_ms: int, seed: int
     actions: list[Action] = []
     names = baseline.clients()
     expiries = _expiries_together(baseline)
+    migrations = migrations_of(baseline, change)
     for process in baseline.processes:
+        own: list[Action] = []
         for number, life in enumerate(process.lives):
             name = names[life.member_ids[0]]
             specs.setdefault(name, ProcessSpec(name, _instance_id(process, name, change)))
             hosts[name] = life.client_host
             times = _DrawnTimes(seed, process.name, number, expiries.get(life.member_ids[-1]))
-            actions += _actions(life, name, start_ms, baseline.to_ms, times)
+            protocol = _protocol(baseline, life, change)
+            own += _actions(life, name, start_ms, baseline.to_ms, times, protocol)
+        turns = [
+            (each.turns[process.name] - start_ms, each.protocol)
+            for each in migrations
+            if process.name in each.turns
+        ]
+        actions += with_restarts(own, turns, change)
     in_time = sorted(actions, key=lambda action: action.at_ms)
     first = {action.process: action.at_ms for action in reversed(in_time)}
     in_order = sorted(specs.values(), key=lambda spec: first.get(spec.name, 0))
     return Script(tuple(in_order), tuple(in_time), {}, hosts)
 
 
+def _protocol(baseline: Baseline, life: ProcessLife, change: SettingsChange) -> str:
+    """What the process life begins with, but for a migration."""
+    own = baseline.protocols.get(life.member_ids[0], baseline.group_protocol)
+    return own if change.migration_start is not None else change.protocol_of(own)
+
+
 def _expiries_together(baseline: Baseline) -> dict[str, int]:
-    """By the last member id of a killed process life: the time, in ms, of the first of the sessions
-    that expired together with its own.  One cause killed or froze these processes, at one time:
+    """By the last member id of a killed process life: the begin, in ms, of the interval in which
+    several ended (`with_common_ends`).  One cause killed or froze these processes, at one time:
     times drawn one by one would lengthen the rebalances, which wait for the last expiry.
     """
-    killed = sorted(
-        (life.ended.latest_ms, life.member_ids[-1])
+    killed = [
+        (life.ended, life.member_ids[-1])
         for process in baseline.processes
         for life in process.lives
         if life.killed and life.ended is not None
-    )
-    together: list[list[tuple[int, str]]] = []
-    for each in killed:
-        if not together or each[0] - together[-1][-1][0] > _TOGETHER_MS:
-            together.append([])
-        together[-1].append(each)
-    return {
-        member_id: several[0][0]
-        for several in together
-        if len(several) > 1
-        for _, member_id in several
-    }
+    ]
+    together = Counter(ended for ended, _ in killed)
+    return {id: ended.earliest_ms for ended, id in killed if together[ended] > 1}
 
 
 class _DrawnTimes:
@@ -343,9 +474,13 @@ class _DrawnTimes:
         return between(time.earliest_ms, max(time.latest_ms, time.earliest_ms), self._key, place)
 
     def end_ms(self, time: TimeEstimate) -> int:
-        if self._seed == 1 or self._together_ms is None:
-            return self.at_ms(time, 2)
-        part = fraction(key_of(self._seed, "end", self._together_ms))
+        return self.at_ms(time, 2) if self._together_ms is None else self.common_ms(time)
+
+    def common_ms(self, time: TimeEstimate) -> int:
+        """Equal for equal intervals."""
+        if self._seed == 1:
+            return time.at_ms
+        part = fraction(key_of(self._seed, "end", time.earliest_ms))
         return time.earliest_ms + int(part * max(time.latest_ms - time.earliest_ms, 0))
 
     def within(self, length_ms: int, place: int) -> int:
@@ -358,7 +493,7 @@ class _DrawnTimes:
 
 
 def _actions(
-    life: ProcessLife, name: str, start_ms: int, to_ms: int, times: _DrawnTimes
+    life: ProcessLife, name: str, start_ms: int, to_ms: int, times: _DrawnTimes, protocol: str
 ) -> Iterable[Action]:
     """Actions of one process life, in ms since the start."""
     began_ms = times.at_ms(life.started, 0) - _START_TO_JOIN_MS - start_ms
@@ -369,7 +504,7 @@ def _actions(
         if ended_ms < 0:
             return
         ended_ms = began_ms + 1
-    yield Action(began_ms, ActionKind.START, name)
+    yield Action(began_ms, ActionKind.START, name, protocol=protocol)
     for place, slow_poll in enumerate(life.slow_polls):
         slow_ms = max(times.at_ms(slow_poll.began, 3 + place) - start_ms, began_ms + 1)
         back_ms = (
@@ -377,6 +512,10 @@ def _actions(
         ) - start_ms
         if back_ms > slow_ms:
             yield Action(slow_ms, ActionKind.SLOW, name, back_ms - slow_ms)
+    for freeze in life.freezes:
+        frozen_ms = times.common_ms(freeze.began) - start_ms
+        length_ms = freeze.to.at_ms - _THAW_TO_JOIN_MS - start_ms - frozen_ms
+        yield Action(frozen_ms, ActionKind.FREEZE, name, max(length_ms, 0))
     if ended_ms is None:
         return
     if life.frozen_until is not None and times.is_frozen:
@@ -385,55 +524,3 @@ def _actions(
         yield Action(ended_ms, ActionKind.FREEZE, name, max(thawed_ms - ended_ms, 0))
     else:
         yield Action(ended_ms, ActionKind.KILL if life.killed else ActionKind.STOP, name)
-
-
-# -- figures of the simulation ---------------------------------------------------------------------
-
-
-class _FigureCounter:
-    """Computes the figures within the evaluated period from the simulation's ground truth."""
-
-    def __init__(self, baseline: Baseline) -> None:
-        self._from_ms, self._to_ms = baseline.from_ms, baseline.to_ms
-        self._owned = owned_within(baseline.from_ms, baseline.to_ms, baseline.idle)
-        self._owners: dict[tuple[str, int], str] = {}
-        self._rebalances = self._not_stable_ms = self._moved = 0
-
-    def take(self, truth: Mapping[str, Any]) -> None:
-        kind = truth["truth"]
-        if kind == "callback":
-            change = (
-                self._owned.assigned if truth["callback"] == "assigned" else self._owned.revoked
-            )
-            for topic, number in truth["partitions"]:
-                change(truth["process"], (topic, number), truth["at_ms"])
-        elif kind == "end":
-            self._owned.process_ended(truth["process"], truth["at_ms"])
-        elif kind == "generation":
-            self._generation(truth)
-
-    def _generation(self, truth: Mapping[str, Any]) -> None:
-        is_stable = truth["outcome"] == "stable"
-        ended_ms = truth["assigned_ms"] if is_stable else truth["ended_ms"]
-        if truth["outcome"] == "empty":
-            ended_ms = truth["joined_ms"]
-        if truth["preparing_ms"] is not None:
-            until_ms = self._to_ms if ended_ms is None else ended_ms
-            self._not_stable_ms += max(
-                min(until_ms, self._to_ms) - max(truth["preparing_ms"], self._from_ms), 0
-            )
-        if not is_stable:
-            return
-        counts = self._from_ms <= truth["assigned_ms"] <= self._to_ms
-        self._rebalances += counts
-        clients = {member["member_id"]: member["client_id"] for member in truth["members"]}
-        for member_id, partitions in truth["assignment"].items():
-            for topic, number in partitions:
-                owner = clients[member_id]
-                moved = self._owners.get((topic, number), owner) != owner
-                self._moved += counts and moved
-                self._owners[topic, number] = owner
-
-    def figures(self) -> Figures:
-        self._owned.close(self._to_ms)
-        return Figures(self._rebalances, self._not_stable_ms, self._moved, self._owned.unowned_ms)

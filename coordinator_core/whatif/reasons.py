@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from coordinator_core.whatif.baseline import Baseline
+from coordinator_core.whatif.broker_limits import widened_limits
+from coordinator_core.whatif.client_libraries import kinds_under
 from coordinator_core.whatif.config_blocks import is_online
 from coordinator_core.whatif.figures import Prediction
-from coordinator_core.whatif.kafka_names import INSTANCE_ID, POLL, kind_of, seconds
+from coordinator_core.whatif.kafka_names import INSTANCE_ID, POLL, seconds
 from coordinator_core.whatif.predict import instance_ids_of, other_instance_ids
-from coordinator_core.whatif.settings import COOPERATIVE, ORDINAL, PROCESS, SettingsChange
+from coordinator_core.whatif.settings import (
+    CONSUMER_PROTOCOL,
+    COOPERATIVE,
+    ORDINAL,
+    PROCESS,
+    SettingsChange,
+)
 
 _SOURCES = {
     PROCESS: "the process' own name",
@@ -17,10 +25,15 @@ _SOURCES = {
 }
 
 
+_DEFAULT_SESSION_MS = 45_000  # group.consumer.session.timeout.ms
+
+
 def session_ms_of(baseline: Baseline, change: SettingsChange) -> int:
-    return change.session_timeout_ms or max(
-        life.member.session_timeout_ms for process in baseline.processes for life in process.lives
-    )
+    if change.protocol_of(baseline.group_protocol) == CONSUMER_PROTOCOL:
+        own = baseline.consumer
+        present_ms = _DEFAULT_SESSION_MS if own is None else own.session_timeout_ms
+        return change.consumer_session_timeout_ms or present_ms
+    return change.session_timeout_ms or _present_session_ms(baseline)
 
 
 # -- reasons ---------------------------------------------------------------------------------------
@@ -29,14 +42,26 @@ def session_ms_of(baseline: Baseline, change: SettingsChange) -> int:
 def reasons_of(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
     if change.membership == "static":
         yield _restarts(baseline, change)
-    if COOPERATIVE in (change.assignors or ()):
+    if COOPERATIVE in (change.assignors or ()) or _becomes_consumer(baseline, change):
         yield "members revoke only the partitions that move to another member"
     if change.rebalance_timeout_ms is not None:
         yield "applications may take longer between polls before they leave the group"
     if change.initial_rebalance_delay_ms is not None:
         yield "the broker waits longer for members before the first generation"
-    if change.session_timeout_ms is not None and change.membership is None:
+    is_longer = (change.consumer_session_timeout_ms or 0) > _present_session_ms(baseline)
+    if (change.session_timeout_ms is not None or is_longer) and change.membership is None:
         yield "members may send no heartbeat for longer before their session expires"
+
+
+def _becomes_consumer(baseline: Baseline, change: SettingsChange) -> bool:
+    protocol = change.protocol_of(baseline.group_protocol)
+    return CONSUMER_PROTOCOL == protocol != baseline.group_protocol
+
+
+def _present_session_ms(baseline: Baseline) -> int:
+    return max(
+        life.member.session_timeout_ms for process in baseline.processes for life in process.lives
+    )
 
 
 def _restarts(baseline: Baseline, change: SettingsChange) -> str:
@@ -70,8 +95,9 @@ def _risks(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
             " expires, at a scale-in too (Admin.removeMembersFromConsumerGroup is faster); two"
             f" processes with the same {INSTANCE_ID} fence each other"
         )
-    elif change.session_timeout_ms is not None:
+    elif change.session_timeout_ms is not None or _sets_consumer_session(baseline, change):
         yield f"the partitions of a killed or frozen process wait {session}"
+    yield from _consumer_risks(baseline, change)
     if change.rebalance_timeout_ms is not None:
         poll = seconds(change.rebalance_timeout_ms)
         yield f"a hung application ({POLL}) and a member that does not rejoin cost up to {poll}"
@@ -83,15 +109,37 @@ def _risks(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
         yield "another broker version"
 
 
+def _sets_consumer_session(baseline: Baseline, change: SettingsChange) -> bool:
+    return change.consumer_session_timeout_ms is not None or _becomes_consumer(baseline, change)
+
+
+def _consumer_risks(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
+    if change.protocol_of(baseline.group_protocol) != CONSUMER_PROTOCOL:
+        if change.group_protocol is not None:
+            yield "one rolling deployment; clients configure sessions and assignor again"
+        return
+    if _becomes_consumer(baseline, change):
+        yield "one rolling deployment; applications cannot configure sessions or assignors"
+    is_static = any(process.instance_id for process in baseline.processes)
+    if change.membership == "static" or (is_static and _becomes_consumer(baseline, change)):
+        yield (
+            "a killed static member that is back before its session expires is refused"
+            " (UNRELEASED_INSTANCE_ID, fatal for the client)"
+        )
+    limits = widened_limits(baseline, change)
+    if limits:
+        yield f"brokers need {', '.join(limits)}, with a restart"
+
+
 def _assignor_risks(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
     after, before = change.assignors, baseline.assignors
     if after is None or after == before:
         return
-    kinds = {kind_of(library) for library in baseline.libraries.values()}
-    stopped = sorted(kind for kind in kinds if not is_online(kind, after, before))
-    if stopped:
+    kinds = kinds_under(baseline, change)
+    stopped = [kind for kind in kinds if not is_online(kind, after, before)]
+    if before and stopped:
         yield f"{', '.join(stopped)} consumers must all be stopped for the change"
-    else:
+    elif before:
         yield "two rolling deployments"
     if COOPERATIVE in after:
         yield "partitions that move take two rebalances in a row"

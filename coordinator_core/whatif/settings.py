@@ -1,20 +1,41 @@
 """The settings that a prediction can change, as KEY=VALUE, and the cost of changing them.
 
-Each setting has a short name and, but for ``era`` and ``protocol``, Kafka's own name.
+Each setting has a short name and, but for ``era``, ``client_library`` and ``protocol``, Kafka's own
+name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 
 from coordinator_core.assignors import CLIENT_ASSIGNORS
+from coordinator_core.client import LIBRARIES
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.whatif.kafka_names import INSTANCE_ID, SETTING_OF, STRATEGY, short_settings
+from coordinator_core.whatif.kafka_names import (
+    CONSUMER_SESSION,
+    GROUP_PROTOCOL,
+    INSTANCE_ID,
+    MIGRATION_BACK,
+    MIGRATION_START,
+    REMOTE_ASSIGNOR,
+    SETTING_OF,
+    STRATEGY,
+    short_settings,
+)
+from coordinator_core.whatif.utc_times import utc_ms
 
 COOPERATIVE = "cooperative-sticky"
 EAGER = "range"
 PROCESS, ORDINAL = "process", "ordinal"
+CLASSIC_PROTOCOL, CONSUMER_PROTOCOL = "classic", "consumer"
+# session.timeout.ms of classic clients, its default since Kafka 3.0 and in librdkafka 2: what a
+# group gets that becomes classic.
+CLASSIC_SESSION_MS = 45_000
+
+
+# From the end of a process to its next start, by its supervisor or in a migration.
+RESTART_MS = 3000
 
 
 class InvalidSetting(ValueError):
@@ -29,6 +50,17 @@ class SettingsChange:
     the default: the process' own name, so a process that replaces another under a new name is a new
     member, and the other one's partitions wait for the end of its session.  ``ordinal``: a name
     that lasts, such as that of a StatefulSet's pod.
+
+    ``client_library``: library and version of all clients, a name of LIBRARIES.
+
+    ``group_protocol``: classic or consumer (KIP-848).  Of consumer groups: ``remote_assignor``, and
+    the group's own configuration at the broker (``consumer_``...).  ``restart_ms``: from the end of
+    a process whose client failed, or that a migration restarts, to its next start.
+
+    ``migration_start``: when a rolling migration to ``group_protocol`` begins, in UTC, else all
+    processes always have this protocol; ``migration_interval_ms``: from one restart to the next;
+    ``migration_processes``: those that restart, in order, separated by commas; None: all;
+    ``migration_back``: when they begin to go back; ``migration_policy``: of the broker.
     """
 
     membership: str | None = None
@@ -39,6 +71,18 @@ class SettingsChange:
     initial_rebalance_delay_ms: int | None = None
     assignor: str | None = None
     era: str | None = None
+    client_library: str | None = None
+    group_protocol: str | None = None
+    remote_assignor: str | None = None
+    consumer_session_timeout_ms: int | None = None
+    consumer_heartbeat_interval_ms: int | None = None
+    consumer_assignment_interval_ms: int | None = None
+    restart_ms: int | None = None
+    migration_start: str | None = None
+    migration_interval_ms: int | None = None
+    migration_processes: str | None = None
+    migration_back: str | None = None
+    migration_policy: str | None = None
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> SettingsChange:
@@ -56,6 +100,8 @@ class SettingsChange:
                 values[name] = _value(name, value, text)
         if "instance_ids" in values and values.get("membership") != "static":
             raise InvalidSetting(f"instance_ids={values['instance_ids']}: needs membership=static")
+        _check_protocol(values)
+        _check_migration(values)
         return cls(**values)  # type: ignore[arg-type]  # _value matches each name
 
     def __str__(self) -> str:
@@ -78,6 +124,10 @@ class SettingsChange:
             texts.append(f"{STRATEGY}={self.assignors[0]}")
         return ", ".join(texts) or "unchanged"
 
+    def names(self) -> list[str]:
+        """The settings that it changes."""
+        return [name for name, _ in self._values()]
+
     def _values(self) -> list[tuple[str, str | int]]:
         values = [(name, getattr(self, name)) for name in SETTINGS]
         return [(name, value) for name, value in values if value is not None]
@@ -86,10 +136,28 @@ class SettingsChange:
     def cost(self) -> int:
         """Effort of the change: 1 for a consumer setting; 2 for instance ids of all processes, or
         for another protocol, which takes two deployments; 4 for a setting of all the broker's
-        groups, or for processes whose names last; 8 for another broker version.
+        groups, or for processes whose names last; 8 for another version of brokers or clients.
         """
         costs = sum(_COSTS[name] for name in SETTINGS if getattr(self, name) is not None)
         return costs + (_LASTING_NAMES_COST if self.instance_ids == ORDINAL else 0)
+
+    def protocol_of(self, present: str) -> str:
+        """The group's protocol after the change, ``present`` being that before it."""
+        return self.group_protocol or present
+
+    @property
+    def migration_start_ms(self) -> int | None:
+        """In ms since the epoch; ``migration_back_ms``, too."""
+        return None if self.migration_start is None else utc_ms(self.migration_start)
+
+    @property
+    def migration_back_ms(self) -> int | None:
+        return None if self.migration_back is None else utc_ms(self.migration_back)
+
+    @property
+    def migrated_processes(self) -> tuple[str, ...]:
+        """In order; empty: all."""
+        return tuple(filter(None, (self.migration_processes or "").split(",")))
 
     @property
     def assignors(self) -> tuple[str, ...] | None:
@@ -109,20 +177,108 @@ _COSTS = {
     "initial_rebalance_delay_ms": 4,
     "assignor": 1,
     "era": 8,
+    "client_library": 8,
+    "group_protocol": 2,
+    "remote_assignor": 1,
+    "consumer_session_timeout_ms": 1,
+    "consumer_heartbeat_interval_ms": 1,
+    "consumer_assignment_interval_ms": 1,
+    "restart_ms": 1,
+    "migration_start": 0,
+    "migration_interval_ms": 0,
+    "migration_processes": 0,
+    "migration_back": 0,
+    "migration_policy": 4,
 }
 _LASTING_NAMES_COST = 4
+# A consumer group's own configuration, and what its clients no longer configure.
+_OF_CONSUMER_GROUPS = (
+    "consumer_session_timeout_ms",
+    "consumer_heartbeat_interval_ms",
+    "consumer_assignment_interval_ms",
+)
+_OF_CLASSIC_GROUPS = ("session_timeout_ms", "protocol", "assignor", "initial_rebalance_delay_ms")
 # Settings that have the same value in Kafka's configuration.
-_COMMON_NAMES = ("session_timeout_ms", "rebalance_timeout_ms", "initial_rebalance_delay_ms", "era")
+_COMMON_NAMES = (
+    "session_timeout_ms",
+    "rebalance_timeout_ms",
+    "initial_rebalance_delay_ms",
+    "era",
+    "client_library",
+    "group_protocol",
+    "remote_assignor",
+    *_OF_CONSUMER_GROUPS,
+    "restart_ms",
+    "migration_start",
+    "migration_interval_ms",
+    "migration_processes",
+    "migration_back",
+    "migration_policy",
+)
 _CHOICES = {
     "membership": ("static", "dynamic"),
     "instance_ids": (PROCESS, ORDINAL),
     "protocol": ("eager", "cooperative"),
     "assignor": tuple(CLIENT_ASSIGNORS),
     "era": tuple(ERAS),
+    "client_library": tuple(LIBRARIES),
+    "group_protocol": (CLASSIC_PROTOCOL, CONSUMER_PROTOCOL),
+    "remote_assignor": ("uniform", "range"),
+    "migration_policy": ("bidirectional", "upgrade", "downgrade", "disabled"),
 }
+TIMES = ("migration_start", "migration_back")
+_OF_MIGRATIONS = ("migration_interval_ms", "migration_processes", "migration_back")
+
+
+def _check_protocol(values: Mapping[str, str | int]) -> None:
+    """Each protocol has settings of its own."""
+    protocol = values.get("group_protocol")
+    for refusal in [] if protocol is None else refused_by_protocol(str(protocol), values):
+        raise InvalidSetting(refusal)
+
+
+def refused_by_protocol(protocol: str, names: Iterable[str]) -> Iterator[str]:
+    """The settings, by name, that a group of this protocol does not have."""
+    kafka = {short: name for name, short in SETTING_OF.items()}
+    is_consumer = protocol == CONSUMER_PROTOCOL
+    others = _OF_CLASSIC_GROUPS if is_consumer else ("remote_assignor", *_OF_CONSUMER_GROUPS)
+    for name in names:
+        if name in others and is_consumer:
+            yield (
+                f"{kafka.get(name, name)}: {GROUP_PROTOCOL}={CONSUMER_PROTOCOL} does not have"
+                f" it; use {REMOTE_ASSIGNOR}, {CONSUMER_SESSION}"
+            )
+        elif name in others:
+            yield f"{kafka[name]}: needs {GROUP_PROTOCOL}={CONSUMER_PROTOCOL}"
+
+
+def _check_migration(values: Mapping[str, str | int]) -> None:
+    """A migration has a start and a protocol to go to; it goes back after its start."""
+    for name in _OF_MIGRATIONS:
+        if name in values and "migration_start" not in values:
+            raise InvalidSetting(f"{name}={values[name]}: needs {MIGRATION_START}")
+    start, back = (values.get(name) for name in TIMES)
+    if start is not None and "group_protocol" not in values:
+        raise InvalidSetting(f"{MIGRATION_START}={start}: needs {GROUP_PROTOCOL}, the new protocol")
+    if start is not None and back is not None and utc_ms(str(back)) <= utc_ms(str(start)):
+        raise InvalidSetting(f"{MIGRATION_BACK}={back}: must be after {MIGRATION_START}={start}")
+
+
+def _time(text: str, value: str) -> str:
+    try:
+        utc_ms(value)
+    except ValueError:
+        raise InvalidSetting(f"{text}: not a time in UTC, such as 2026-11-21T00:46:30") from None
+    return value
 
 
 def _value(name: str, value: str, text: str) -> str | int:
+    if name in TIMES:
+        return _time(text, value)
+    if name == "migration_processes":
+        if not all(value.split(",")):
+            raise InvalidSetting(f"{text}: no process name; separate names by commas")
+        return value
     choices = _CHOICES.get(name)
     if choices is not None:
         if value not in choices:

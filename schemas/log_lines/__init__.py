@@ -45,3 +45,11 @@ def eras() -> dict[str, dict[str, str]]:
     """By era: the version and coordinator that represent it."""
     by_era: dict[str, dict[str, str]] = _data("eras")
     return by_era
+
+
+def client_wordings(library: str) -> list[dict[str, str]]:
+    """Wordings of consumers; ``library``: java, librdkafka, kafka-python or franz-go.  Keys: event,
+    text.
+    """
+    texts: list[dict[str, str]] = _data("clients")[library]
+    return texts

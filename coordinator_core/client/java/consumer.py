@@ -99,6 +99,9 @@ class JavaConsumer:
     def thawed(self) -> None:
         """Nothing: each thread sets its next time when it runs."""
 
+    def heartbeat_interval_ms(self) -> int:
+        return self.context.config.heartbeat_interval_ms
+
     def skip_heartbeats(self, to_ms: int) -> int | None:
         self.commits.skip(to_ms)
         self.application.wait_for_commit()

@@ -328,6 +328,9 @@ class LibrdkafkaConsumer:
             return None
         return self.group.query_interval.due_ms(self.context.now_ms)
 
+    def heartbeat_interval_ms(self) -> int:
+        return self.context.config.heartbeat_interval_ms
+
     def skip_heartbeats(self, to_ms: int) -> int | None:
         last_ms = self.heartbeats.skip(to_ms, self.wakes)
         if self.commit_ms is not None:

@@ -114,7 +114,7 @@ class AssignedPartitions:
                 generation,
                 commit.offsets,
                 context.config.instance_id,
-                context.library.commit_version,
+                context.commit_version,
             ),
             commit,
         )
@@ -124,7 +124,9 @@ class AssignedPartitions:
         self.fetches += 1
         partitions = tuple(sorted(context.unfetched))
         self._request(
-            OffsetFetch(context.next_id(), context.config.group_id, partitions),
+            OffsetFetch(
+                context.next_id(), context.config.group_id, partitions, *context.fetches_as
+            ),
             PendingFetch(partitions),
         )
 

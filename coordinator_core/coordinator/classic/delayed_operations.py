@@ -12,7 +12,7 @@ from coordinator_core.coordinator.classic import rebalance
 from coordinator_core.coordinator.classic.group import ClassicGroup, ClassicMember
 from coordinator_core.coordinator.classic.purgatory import DelayedOperation, Purgatory
 from coordinator_core.coordinator.classic.states import GroupState
-from coordinator_core.coordinator.classic.timers import JoinWait, extended_delay, initial_delay
+from coordinator_core.coordinator.classic.timers import JoinWait, initial_delay
 from coordinator_core.coordinator.turn import Turn
 
 
@@ -56,7 +56,7 @@ class DelayedOperations:
             )
 
     def start_initial_join(self, group: ClassicGroup, delay_ms: int, remaining_ms: int) -> None:
-        operation = InitialDelayedJoin(self._turn, group, self, delay_ms, remaining_ms)
+        operation = InitialDelayedJoin(self._turn, group, delay_ms, remaining_ms)
         self._joins.try_complete_else_watch(operation, group.group_id, delay_ms)
 
     def check_join(self, group: ClassicGroup) -> None:
@@ -189,20 +189,12 @@ class DelayedJoin(_GroupOperation):
 class InitialDelayedJoin(_GroupOperation):
     """KIP-134: waits for the initial delay, and again if members joined, within the limit."""
 
-    __slots__ = ("delay_ms", "operations", "remaining_ms")
+    __slots__ = ("delay_ms", "remaining_ms")
 
     is_initial: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        turn: Turn,
-        group: ClassicGroup,
-        operations: DelayedOperations,
-        delay_ms: int,
-        remaining_ms: int,
-    ) -> None:
+    def __init__(self, turn: Turn, group: ClassicGroup, delay_ms: int, remaining_ms: int) -> None:
         super().__init__(turn, group)
-        self.operations = operations
         self.delay_ms = delay_ms
         self.remaining_ms = remaining_ms
 
@@ -210,14 +202,7 @@ class InitialDelayedJoin(_GroupOperation):
         return False
 
     def on_complete(self) -> None:
-        group = self.group
-        if not (group.new_member_added and self.remaining_ms):
-            rebalance.complete_join(self.turn, group)
-            return
-        group.new_member_added = False
-        configured_ms = self.turn.config.group_initial_rebalance_delay_ms
-        delays_ms = extended_delay(configured_ms, self.delay_ms, self.remaining_ms)
-        self.operations.start_initial_join(group, *delays_ms)
+        rebalance.initial_delay_ended(self.turn, self.group, self.delay_ms, self.remaining_ms)
 
 
 # -- syncs (KAFKA-12890) -------------------------------------------------------------------------

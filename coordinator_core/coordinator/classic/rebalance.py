@@ -8,6 +8,7 @@ from coordinator_core.coordinator.classic.group import CONSUMER, ClassicGroup, C
 from coordinator_core.coordinator.classic.group_records import group_record, group_tombstone
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.classic.subscriptions import subscribed_topics
+from coordinator_core.coordinator.classic.timers import extended_delay
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors, UnexpectedState
 from coordinator_core.protocol.messages import JoinResponse, SyncResponse
@@ -64,6 +65,17 @@ def complete_join(turn: Turn, group: ClassicGroup) -> None:
         end_empty_group(turn, group)
     else:
         _next_generation(turn, group)
+
+
+def initial_delay_ended(turn: Turn, group: ClassicGroup, delay_ms: int, remaining_ms: int) -> None:
+    """End the wait for joins (KIP-134), or extend it if members joined and time remains."""
+    if not (group.new_member_added and remaining_ms):
+        complete_join(turn, group)
+        return
+    group.new_member_added = False
+    configured_ms = turn.config.group_initial_rebalance_delay_ms
+    delays_ms = extended_delay(configured_ms, delay_ms, remaining_ms)
+    turn.timers.start_initial_join(group, *delays_ms)
 
 
 def _remove_not_rejoined(turn: Turn, group: ClassicGroup) -> None:

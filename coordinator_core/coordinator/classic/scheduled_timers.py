@@ -11,7 +11,7 @@ from typing import ClassVar, cast
 from coordinator_core.coordinator.classic import rebalance
 from coordinator_core.coordinator.classic.group import ClassicGroup, ClassicMember
 from coordinator_core.coordinator.classic.states import GroupState
-from coordinator_core.coordinator.classic.timers import JoinWait, extended_delay, initial_delay
+from coordinator_core.coordinator.classic.timers import JoinWait, initial_delay
 from coordinator_core.coordinator.keyed_timers import KeyedTimer, KeyedTimers
 from coordinator_core.coordinator.turn import Turn
 
@@ -52,7 +52,7 @@ class ScheduledTimers:
             self._joins.schedule(timer, group.group_id, group.rebalance_timeout_ms())
 
     def start_initial_join(self, group: ClassicGroup, delay_ms: int, remaining_ms: int) -> None:
-        timer = InitialJoinTimer(self._turn, group.group_id, self, delay_ms, remaining_ms)
+        timer = InitialJoinTimer(self._turn, group.group_id, delay_ms, remaining_ms)
         self._joins.schedule(timer, group.group_id, delay_ms)
 
     def check_join(self, group: ClassicGroup) -> None:
@@ -137,31 +137,17 @@ class JoinTimer(_GroupTimer):
 class InitialJoinTimer(_GroupTimer):
     """KIP-134: as InitialDelayedJoin."""
 
-    __slots__ = ("delay_ms", "remaining_ms", "scheduled")
+    __slots__ = ("delay_ms", "remaining_ms")
 
     is_initial: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        turn: Turn,
-        group_id: str,
-        scheduled: ScheduledTimers,
-        delay_ms: int,
-        remaining_ms: int,
-    ) -> None:
+    def __init__(self, turn: Turn, group_id: str, delay_ms: int, remaining_ms: int) -> None:
         super().__init__(turn, group_id)
-        self.scheduled = scheduled
         self.delay_ms = delay_ms
         self.remaining_ms = remaining_ms
 
     def react(self, group: ClassicGroup) -> None:
-        if not (group.new_member_added and self.remaining_ms):
-            rebalance.complete_join(self.turn, group)
-            return
-        group.new_member_added = False
-        configured_ms = self.turn.config.group_initial_rebalance_delay_ms
-        delays_ms = extended_delay(configured_ms, self.delay_ms, self.remaining_ms)
-        self.scheduled.start_initial_join(group, *delays_ms)
+        rebalance.initial_delay_ended(self.turn, group, self.delay_ms, self.remaining_ms)
 
 
 class SyncTimer(_GroupTimer):

@@ -48,6 +48,10 @@ class Timers(Protocol):
         """Wait for members to join; complete the join at once if all have."""
         ...
 
+    def start_initial_join(self, group: ClassicGroup, delay_ms: int, remaining_ms: int) -> None:
+        """Wait for ``delay_ms`` (KIP-134); joins may extend the wait by ``remaining_ms`` in all."""
+        ...
+
     def check_join(self, group: ClassicGroup) -> None:
         """Complete the join if all members have joined."""
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 from coordinator_core.coordinator.consumer.draft import Draft
 from coordinator_core.coordinator.consumer.group import ConsumerGroup, ConsumerMember
@@ -11,7 +12,8 @@ from coordinator_core.coordinator.consumer.records import (
     partition_metadata_tombstone,
 )
 from coordinator_core.jvm.hash_codes import string_hash
-from coordinator_core.jvm.hash_tables import HashTable, capacity_of_map_copy
+from coordinator_core.jvm.hash_tables import HashTable, capacity_of_copy, capacity_of_map_copy
+from coordinator_core.jvm.java_maps import hash_order
 from coordinator_core.jvm.timeline_maps import TimelineKeys
 
 REFRESH_MS = 2147483647  # at the latest, the hash of the topics is computed again
@@ -53,6 +55,21 @@ class Subscriptions:
         return len(self.regexes) == 1 and (
             sum(self.regexes.values()) == len(self.members) and not any(topics)
         )
+
+
+def names_in_order(group: ConsumerGroup, member: ConsumerMember) -> tuple[str, ...]:
+    """The member's topics, as the union of two sets iterates: those named and those matched."""
+    resolved = group.regexes.get(member.regex) if member.regex else None
+    return _union(member.topics, frozenset() if resolved is None else resolved.topics)
+
+
+@lru_cache(maxsize=1 << 12)
+def _union(named: frozenset[str], matched: frozenset[str]) -> tuple[str, ...]:
+    sets = [named, matched]
+    if len(named) <= len(matched):
+        sets.reverse()  # the larger set comes first
+    in_order = [hash_order(sorted(each), capacity_of_copy(len(each))) for each in sets]
+    return tuple(dict.fromkeys(in_order[0] + in_order[1]))
 
 
 def with_member(group: ConsumerGroup, after: ConsumerMember) -> list[ConsumerMember]:

@@ -9,9 +9,10 @@ from coordinator_core.assignors.model import Member, TopicPartition, Topics
 from coordinator_core.assignors.range import assign_on_server
 from coordinator_core.assignors.uniform import equal, unequal
 from coordinator_core.coordinator.consumer.draft import Draft
-from coordinator_core.coordinator.consumer.group import ConsumerGroup, ConsumerMember, Partitions
+from coordinator_core.coordinator.consumer.group import ConsumerMember, Partitions
 from coordinator_core.coordinator.consumer.records import member_target_record, target_record
 from coordinator_core.coordinator.consumer.subscriptions import (
+    names_in_order,
     next_assignor,
     with_member,
 )
@@ -26,7 +27,6 @@ from coordinator_core.jvm.hash_codes import uuid_hash
 from coordinator_core.jvm.hash_tables import (
     HashTable,
     IntSet,
-    capacity_of_copy,
     copied_ints,
     table_size_for,
 )
@@ -270,19 +270,8 @@ def _spec(draft: Draft, member: ConsumerMember, present: Partitions) -> Member:
         for topic_id in in_order_of_ids(present)
         if topic_id in image.by_id
     ]
-    topics = [name for name in _names(draft.group, member) if name in image.topics]
+    topics = [name for name in names_in_order(draft.group, member) if name in image.topics]
     return Member(member.member_id, topics, owned, instance_id=member.instance_id)
-
-
-def _names(group: ConsumerGroup, member: ConsumerMember) -> list[str]:
-    """The topics that the member subscribes to, as the union of two sets iterates over them."""
-    resolved = group.regexes.get(member.regex) if member.regex else None
-    matched = frozenset() if resolved is None else resolved.topics
-    sets = [member.topics, matched]
-    if len(member.topics) <= len(matched):
-        sets.reverse()  # the larger set comes first
-    in_order = [hash_order(sorted(each), capacity_of_copy(len(each))) for each in sets]
-    return list(dict.fromkeys(in_order[0] + in_order[1]))
 
 
 def _ids(turn: Turn, spec: Member) -> list[str]:

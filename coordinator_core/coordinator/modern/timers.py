@@ -35,6 +35,12 @@ class ModernTimers:
         if self._timers.get(key) is None:
             self.schedule(key, delay_ms, action)
 
+    def move(self, key: Hashable, deadline_ms: int) -> None:
+        """Set another deadline for the key's timer, if there is one."""
+        timer = self._timers.get(key)
+        if timer is not None:
+            self._timers.schedule(timer, key, deadline_ms - self._timers.now_ms)
+
     def is_set(self, key: Hashable) -> bool:
         return self._timers.get(key) is not None
 

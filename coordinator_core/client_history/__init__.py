@@ -1,0 +1,40 @@
+"""What consumers' logs say of a group's generations, members and assignments, without a broker.
+
+A client logs when it asks to join, when the join is answered (with its generation and member id),
+when it is told its assignment, and what it then owns; the leader's log has the assignment of all
+members.  In a consumer group (KIP-848) a client logs the member epoch in each of its states.
+
+The coordinator answers all members of a generation at one moment, so the answers in two clients'
+logs give the difference of their clocks.  Durations are of one client's clock each; times are moved
+to one clock if theirs differ by more than SKEW_MS.
+
+- memberships: one client's lines -> the generations that it was in
+- clocks:      how far each client's clock is ahead
+- generations: all clients' memberships -> generations, members and assignments of the group
+"""
+
+from coordinator_core.client_history.clocks import clocks_ahead_ms
+from coordinator_core.client_history.generations import (
+    BrokerGeneration,
+    ClientGeneration,
+    ClientMember,
+    generations_of_clients,
+)
+from coordinator_core.client_history.memberships import (
+    Line,
+    Membership,
+    leader_assignment,
+    memberships_of_clients,
+)
+
+__all__ = [
+    "BrokerGeneration",
+    "ClientGeneration",
+    "ClientMember",
+    "Line",
+    "Membership",
+    "clocks_ahead_ms",
+    "generations_of_clients",
+    "leader_assignment",
+    "memberships_of_clients",
+]

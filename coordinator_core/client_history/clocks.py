@@ -1,0 +1,54 @@
+"""How far each client's clock is ahead, by the generations that two clients have in common."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median_low
+
+from coordinator_core.client_history.memberships import Membership
+
+SKEW_MS = 100  # less is the way of an answer, not a clock
+BROKER = ("",)
+
+Client = tuple[str, ...]
+Times = Mapping[int, int]
+"""When each generation was joined, by its number; without those that were joined again."""
+
+
+def clocks_ahead_ms(
+    clients: Mapping[Client, Sequence[Membership]], broker: Times
+) -> dict[Client, int]:
+    """Each client's clock minus that of the brokers, or without a common generation minus that of
+    the client with the most generations; 0 if that is not known or below SKEW_MS."""
+    times: dict[Client, Times] = {client: _times(own) for client, own in clients.items()}
+    by_size = sorted(times, key=lambda client: (-len(times[client]), client))
+    ahead: dict[Client, int] = {}
+    if broker:
+        times[BROKER] = broker
+        by_size.insert(0, BROKER)
+    for reference in by_size:
+        if reference not in ahead:
+            ahead[reference] = 0
+            _spread(reference, times, ahead)
+    return {
+        client: ms if abs(ms) >= SKEW_MS else 0 for client, ms in ahead.items() if client != BROKER
+    }
+
+
+def _spread(reference: Client, times: Mapping[Client, Times], ahead: dict[Client, int]) -> None:
+    """Add the clients that have a generation in common with this one, or with one of them."""
+    connected = [reference]
+    for other in connected:
+        for client in sorted(times.keys() - ahead.keys()):
+            common = times[client].keys() & times[other].keys()
+            if common:
+                by = median_low(times[client][each] - times[other][each] for each in common)
+                ahead[client] = ahead[other] + by
+                connected.append(client)
+
+
+def _times(memberships: Iterable[Membership]) -> dict[int, int]:
+    classic = [each for each in memberships if each.group_type == "classic"]
+    counts = Counter(each.generation for each in classic)
+    return {each.generation: each.joined_ms for each in classic if counts[each.generation] == 1}

@@ -1,0 +1,225 @@
+"""All clients' memberships -> generations, members and assignments of the group."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from statistics import median_low
+from typing import NamedTuple
+
+from coordinator_core.client_history.clocks import clocks_ahead_ms
+from coordinator_core.client_history.memberships import (
+    Line,
+    Membership,
+    Partitions,
+    memberships_of_clients,
+    moved_by,
+)
+
+REORDERED_MS = 1000  # a lower number within this time is out of order, not a new incarnation
+SAME_MS = 300_000  # a broker's generation of this number is that of the client within this time
+# member id = client.id (or group.instance.id), a dash, a UUID of 36 characters
+_NAME_OF_MEMBER = re.compile(r"(.+)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class BrokerGeneration(NamedTuple):
+    """A generation with a record or a broker's log line."""
+
+    incarnation: int
+    generation: int
+    time_ms: int
+
+
+@dataclass
+class ClientMember:
+    """``assigned``: None if no log has it."""
+
+    member_id: str
+    process: str
+    client_id: str | None
+    instance_id: str | None
+    topics: tuple[str, ...] | None
+    is_leader: bool
+    change: str
+    assigned: Partitions | None
+    left_ms: int | None
+    left_reason: str | None
+    is_gone: bool = False
+
+
+@dataclass
+class ClientGeneration:
+    """``member_count``: None unless the leader's log has the assignment of all members."""
+
+    incarnation: int
+    generation: int
+    group_type: str
+    preparing_ms: int | None
+    joined_ms: int
+    stable_ms: int | None
+    ended_ms: int | None
+    outcome: str
+    assignor: str | None
+    leader: str | None
+    member_count: int | None
+    members: list[ClientMember]
+
+
+def generations_of_clients(
+    lines: Iterable[Line], broker: Iterable[BrokerGeneration] = ()
+) -> list[ClientGeneration]:
+    """The generations of one group that ``broker`` does not have, in the order of their numbers."""
+    by_time = sorted(broker, key=lambda each: (each.time_ms, each.incarnation, each.generation))
+    placed = _placed(_in_time(lines, by_time), by_time)
+    keys = {(each.incarnation, each.generation) for each in by_time}
+    generations = [_generation(key, placed[key]) for key in sorted(placed.keys() - keys)]
+    for _, same in groupby(generations, key=lambda each: each.incarnation):
+        _compare(list(same))
+    return generations
+
+
+def _in_time(lines: Iterable[Line], broker: Sequence[BrokerGeneration]) -> list[Membership]:
+    """The memberships of all clients on one clock, in the order of their joins."""
+    clients = memberships_of_clients(lines)
+    counts = Counter(each.generation for each in broker)
+    times = {each.generation: each.time_ms for each in broker if counts[each.generation] == 1}
+    ahead = clocks_ahead_ms(clients, times)
+    moved = [moved_by(each, -ahead[client]) for client, own in clients.items() for each in own]
+    return sorted(moved, key=lambda each: (each.joined_ms, each.client, each.generation))
+
+
+_Key = tuple[int, int]
+
+
+def _placed(
+    in_time: Sequence[Membership], broker: Sequence[BrokerGeneration]
+) -> dict[_Key, list[Membership]]:
+    """The memberships by incarnation and generation; those of ``broker`` keep its incarnation."""
+    placed: defaultdict[_Key, list[Membership]] = defaultdict(list)
+    last: dict[tuple[str, ...], int] = {}  # incarnation of each client's previous membership
+    incarnation, number, at_ms = 1, 0, 0
+    for each in in_time:
+        if broker:
+            own = _incarnation_beside(each, broker)
+        elif not each.is_first and each.client in last:
+            own = last[each.client]
+        else:
+            is_reordered = each.generation >= number - 1 and each.joined_ms - at_ms <= REORDERED_MS
+            if each.generation < number and not is_reordered:
+                incarnation, number = incarnation + 1, 0
+            own = incarnation
+        if own == incarnation and each.generation > number:
+            number, at_ms = each.generation, each.joined_ms
+        last[each.client] = own
+        placed[own, each.generation].append(each)
+    return placed
+
+
+def _incarnation_beside(each: Membership, broker: Sequence[BrokerGeneration]) -> int:
+    """The incarnation of the broker's generation that this one is, or is next to."""
+    same = [b for b in broker if b.generation == each.generation]
+    nearest = min(same, key=lambda b: abs(b.time_ms - each.joined_ms), default=None)
+    if nearest is not None and abs(nearest.time_ms - each.joined_ms) <= SAME_MS:
+        return nearest.incarnation
+    after = bisect_right([b.time_ms for b in broker], each.joined_ms)
+    if after < len(broker) and each.generation < broker[after].generation:
+        return broker[after].incarnation
+    previous = broker[after - 1] if after else None
+    if previous is None:
+        return max(broker[0].incarnation - 1, 0)
+    is_later = each.generation > previous.generation
+    return previous.incarnation if is_later else previous.incarnation + 1
+
+
+def _generation(key: _Key, own: Sequence[Membership]) -> ClientGeneration:
+    """Durations are those of one client each, as the clients' clocks may differ."""
+    joined_ms = median_low(each.joined_ms for each in own)
+    # Members of both protocols may be in a group that is being converted.
+    others = [each.group_type for each in own if each.group_type != "classic"]
+    is_classic = not others
+    waits = [each.joined_ms - each.joining_ms for each in own if each.joining_ms is not None]
+    syncs = [each.synced_ms - each.joined_ms for each in own if each.synced_ms is not None]
+    plan = next((each for each in own if each.plan), None)
+    return ClientGeneration(
+        *key,
+        group_type=others[0] if others else "classic",
+        preparing_ms=joined_ms - max(waits) if waits and is_classic else None,
+        joined_ms=joined_ms,
+        stable_ms=joined_ms + min(syncs) if syncs and is_classic else None,
+        ended_ms=None,
+        outcome=_outcome(own) if is_classic else "unknown",
+        assignor=next((each.assignor for each in own if each.assignor and is_classic), None),
+        leader=plan.member_id if plan else None,
+        member_count=len(plan.plan or ()) if plan else None,
+        members=list(_members(own, plan)),
+    )
+
+
+def _outcome(own: Sequence[Membership]) -> str:
+    if any(each.synced_ms is not None for each in own):
+        return "stable"
+    return "superseded" if any(each.is_superseded for each in own) else "unknown"
+
+
+def _members(own: Sequence[Membership], leader: Membership | None) -> Iterator[ClientMember]:
+    plan = (leader.plan if leader else None) or {}
+    by_id = {each.member_id: each for each in reversed(own) if each.member_id is not None}
+    names = {member_id: _name(member_id, by_id.get(member_id)) for member_id in {*by_id, *plan}}
+    counts = Counter(names.values())
+    for member_id in sorted(names):
+        each = by_id.get(member_id)
+        name = names[member_id]
+        yield ClientMember(
+            member_id=member_id,
+            process=name if name is not None and counts[name] == 1 else member_id,
+            client_id=each.client_id if each else None,
+            instance_id=each.instance_id if each else None,
+            topics=each.topics if each else None,
+            is_leader=leader is not None and leader.member_id == member_id,
+            change="joined",
+            assigned=plan.get(member_id, each.assigned if each else None),
+            left_ms=each.left_ms if each else None,
+            left_reason=each.left_reason if each else None,
+            is_gone=each is not None and each.left_ms is not None,
+        )
+
+
+def _name(member_id: str, each: Membership | None) -> str | None:
+    """The instance id or the client id: a classic coordinator begins the member id with it."""
+    if each is not None and (each.instance_id or each.client_id):
+        return each.instance_id or each.client_id
+    match = _NAME_OF_MEMBER.fullmatch(member_id)
+    return match[1] if match else None
+
+
+def _compare(generations: Sequence[ClientGeneration]) -> None:
+    """What the generations of an incarnation say of each other.
+
+    A client of the consumer protocol does not log each epoch, so that it may be absent between two
+    generations that it was in.
+    """
+    seen: set[str] = set()
+    for generation in generations:
+        for member in generation.members:
+            member.change = "retained" if member.member_id in seen else "joined"
+        seen |= {member.member_id for member in generation.members if not member.is_gone}
+    for previous, following in pairwise(generations):
+        _compare_two(previous, following)
+
+
+def _compare_two(previous: ClientGeneration, following: ClientGeneration) -> None:
+    is_next = following.generation == previous.generation + 1
+    if is_next and previous.outcome != "unknown" and following.preparing_ms is not None:
+        previous.ended_ms = max(following.preparing_ms, previous.stable_ms or previous.joined_ms)
+    instances = {member.instance_id for member in previous.members} - {None}
+    for member in following.members:
+        if member.change == "joined" and member.instance_id in instances:
+            member.change = "replaced"
+    if following.member_count is not None:
+        now = {member.member_id for member in following.members}
+        for member in previous.members:
+            member.is_gone = member.is_gone or member.member_id not in now

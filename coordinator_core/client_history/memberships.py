@@ -1,0 +1,298 @@
+"""One client's lines -> the generations that it was in."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from coordinator_core.log_lines.client_lines import as_basic_line
+
+Partitions = frozenset[str]
+"""Each as topic-partition."""
+Plan = Mapping[str, Partitions]
+"""Partitions by member id."""
+
+_JAVA_PLAN = re.compile(r"([^ {}]+)=Assignment\(partitions=\[([^\]]*)\]")
+_FRANZ_PLAN = re.compile(r"([^ {}]+)\{((?:[^ \[\]{}]+\[[\d ]*\](?:, )?)*)\}(?:, |$)")
+_FRANZ_TOPIC = re.compile(r"([^ \[\],]+)\[([\d ]*)\]")
+_GROUP_TYPES = {"ConsumerMembershipManager": "consumer", "MembershipManagerImpl": "consumer"}
+# States in which a member of the consumer protocol is a member.
+_MEMBER_STATES = ("RECONCILING", "ACKNOWLEDGING", "STABLE")
+
+
+class Line(NamedTuple):
+    """A row of client_events; ``client`` is the log and the client's name in it."""
+
+    client: tuple[str, ...]
+    position: int
+    time_ms: int
+    event: str
+    client_id: str | None = None
+    instance_id: str | None = None
+    member_id: str | None = None
+    generation: int | None = None
+    epoch: int | None = None
+    assignor: str | None = None
+    state: str | None = None
+    previous_state: str | None = None
+    reason: str | None = None
+    logger: str | None = None
+    partitions: Partitions | None = None
+    topics: tuple[str, ...] | None = None
+    plan: Plan | None = None
+
+
+@dataclass
+class Membership:
+    """One client in one generation; times are of its clock.  ``is_first``: the first generation
+    since it joined, so that no older generation follows a newer one."""
+
+    client: tuple[str, ...]
+    generation: int
+    group_type: str
+    joined_ms: int
+    is_first: bool = True
+    joining_ms: int | None = None
+    synced_ms: int | None = None
+    is_superseded: bool = False
+    client_id: str | None = None
+    instance_id: str | None = None
+    member_id: str | None = None
+    assignor: str | None = None
+    plan: Plan | None = None
+    assigned: Partitions | None = None
+    topics: tuple[str, ...] | None = None
+    left_ms: int | None = None
+    left_reason: str | None = None
+
+
+def leader_assignment(text: str) -> dict[str, Partitions]:
+    """The partitions of each member in the line of a leader that assigned them."""
+    text = as_basic_line(text)
+    plan = {
+        member: frozenset(inner.split(", ") if inner else ())
+        for member, inner in _JAVA_PLAN.findall(text)
+    }
+    if plan or "plan: " not in text:
+        return plan
+    return {
+        member: frozenset(
+            f"{topic}-{number}"
+            for topic, numbers in _FRANZ_TOPIC.findall(inner)
+            for number in numbers.split()
+        )
+        for member, inner in _FRANZ_PLAN.findall(text.split("plan: ", 1)[1])
+    }
+
+
+@dataclass
+class _Client:
+    """A client between two lines: what it has said so far."""
+
+    memberships: list[Membership] = field(default_factory=list)
+    current: Membership | None = None
+    joining_ms: int | None = None
+    member_id: str | None = None
+    topics: tuple[str, ...] | None = None
+    owned: Partitions | None = None
+    is_new: bool = True
+
+
+def memberships(lines: Iterable[Line]) -> list[Membership]:
+    """The generations of one client, from its lines in their order."""
+    client = _Client()
+    for line in lines:
+        client.member_id = line.member_id or client.member_id
+        _REACTIONS.get(line.event, _nothing)(client, line)
+    return client.memberships
+
+
+def memberships_of_clients(lines: Iterable[Line]) -> dict[tuple[str, ...], list[Membership]]:
+    by_client: defaultdict[tuple[str, ...], list[Line]] = defaultdict(list)
+    for line in sorted(lines, key=lambda line: (line.client, line.position)):
+        by_client[line.client].append(line)
+    return {client: memberships(own) for client, own in by_client.items()}
+
+
+def _nothing(client: _Client, line: Line) -> None:
+    pass
+
+
+def _subscribed(client: _Client, line: Line) -> None:
+    client.topics = line.topics
+    client.owned = client.owned or frozenset()
+
+
+def _joining(client: _Client, line: Line) -> None:
+    client.joining_ms = line.time_ms
+
+
+def _joined(client: _Client, line: Line) -> None:
+    if line.generation is None or line.generation < 1:
+        return
+    client.current = Membership(
+        client=line.client,
+        generation=line.generation,
+        group_type="classic",
+        joined_ms=line.time_ms,
+        joining_ms=client.joining_ms,
+        client_id=line.client_id,
+        instance_id=line.instance_id,
+        member_id=line.member_id or client.member_id,
+        assignor=line.assignor,
+        topics=client.topics,
+        plan=line.plan,
+    )
+    client.joining_ms = None
+    client.memberships.append(client.current)
+
+
+def _of_current(client: _Client, line: Line) -> Membership | None:
+    """The membership that the line is about: a line without a generation is about the last one."""
+    current = client.current
+    if current is None or line.generation not in (None, current.generation):
+        return None
+    return current
+
+
+def _led(client: _Client, line: Line) -> None:
+    if (current := _of_current(client, line)) is not None and line.plan:
+        current.plan = line.plan
+
+
+def _synced(client: _Client, line: Line) -> None:
+    current = _of_current(client, line)
+    if current is None or current.synced_ms is not None:
+        return
+    current.synced_ms = line.time_ms
+    current.assignor = current.assignor or line.assignor
+    if line.partitions is not None:
+        current.assigned = client.owned = line.partitions
+
+
+def _not_synced(client: _Client, line: Line) -> None:
+    if (current := _of_current(client, line)) is not None and current.synced_ms is None:
+        current.is_superseded = True
+
+
+def _assigned(client: _Client, line: Line) -> None:
+    """The whole assignment."""
+    client.owned = line.partitions
+    if (current := client.current) is not None and line.partitions is not None:
+        current.assigned = line.partitions
+        # Clients that do not log the answer to SyncGroup log its assignment.
+        current.synced_ms = current.synced_ms or line.time_ms
+
+
+def _listing(client: _Client, line: Line) -> None:
+    """The whole assignment, a line for each partition."""
+    if (current := client.current) is not None and current.synced_ms is not None:
+        current.assigned = frozenset()
+
+
+def _listed(client: _Client, line: Line) -> None:
+    current = client.current
+    if current is not None and current.assigned is not None and line.partitions is not None:
+        current.assigned |= line.partitions
+
+
+def _added(client: _Client, line: Line) -> None:
+    """What is new; of eager clients the whole assignment, as they have revoked the old one."""
+    if client.owned is not None and line.partitions is not None:
+        client.owned |= line.partitions
+    current = client.current
+    if current is not None and current.group_type == "classic" and current.assigned is None:
+        current.assigned = client.owned
+
+
+def _revoked(client: _Client, line: Line) -> None:
+    if client.owned is not None and line.partitions is not None:
+        client.owned -= line.partitions
+
+
+def _lost(client: _Client, line: Line) -> None:
+    client.owned = frozenset()
+
+
+def _leaving(client: _Client, line: Line) -> None:
+    current = client.current
+    if current is None or current.left_ms is not None:
+        return
+    current.left_ms, current.left_reason = line.time_ms, line.reason
+    current.member_id = current.member_id or line.member_id
+    client.current, client.member_id, client.is_new = None, None, True
+
+
+def _state(client: _Client, line: Line) -> None:
+    """A member epoch is the generation of its member; the states of classic members have none."""
+    group_type = _GROUP_TYPES.get((line.logger or "").rsplit(".", 1)[-1])
+    if line.epoch is None or group_type is None:
+        return
+    if line.state in ("PREPARE_LEAVING", "LEAVING"):
+        _leaving(client, line)
+    elif line.state == "JOINING":
+        client.current, client.is_new = None, True
+        client.owned = frozenset() if line.previous_state == "UNSUBSCRIBED" else client.owned
+    elif line.state in _MEMBER_STATES and line.epoch > 0:
+        _at_epoch(client, line, group_type)
+
+
+def _at_epoch(client: _Client, line: Line, group_type: str) -> None:
+    assert line.epoch is not None
+    if client.current is None or client.current.generation != line.epoch:
+        client.current = Membership(
+            client=line.client,
+            generation=line.epoch,
+            group_type=group_type,
+            joined_ms=line.time_ms,
+            is_first=client.is_new,
+            client_id=line.client_id,
+            instance_id=line.instance_id,
+            member_id=line.member_id,
+            topics=client.topics,
+        )
+        client.is_new = False
+        client.memberships.append(client.current)
+    current = client.current
+    if line.state != "STABLE":
+        return
+    current.synced_ms = current.synced_ms or line.time_ms
+    # It gives up partitions before it has the next epoch, and may wait for others in this one.
+    if client.owned is not None and len(client.owned) >= len(current.assigned or ()):
+        current.assigned = client.owned
+
+
+_REACTIONS = {
+    "SUBSCRIBED": _subscribed,
+    "JOINING": _joining,
+    "JOINED": _joined,
+    "LEADER_ASSIGNED": _led,
+    "SYNCED": _synced,
+    "SYNC_FAILED": _not_synced,
+    "ASSIGNED": _assigned,
+    "ASSIGNMENT_LIST": _listing,
+    "ASSIGNED_PARTITION": _listed,
+    "PARTITIONS_ADDED": _added,
+    "PARTITIONS_REVOKED": _revoked,
+    "PARTITIONS_LOST": _lost,
+    "LEAVING": _leaving,
+    "STATE": _state,
+}
+
+
+def moved_by(membership: Membership, ms: int) -> Membership:
+    """The membership with all times later by ``ms``."""
+
+    def moved(at_ms: int | None) -> int | None:
+        return None if at_ms is None else at_ms + ms
+
+    return replace(
+        membership,
+        joined_ms=membership.joined_ms + ms,
+        joining_ms=moved(membership.joining_ms),
+        synced_ms=moved(membership.synced_ms),
+        left_ms=moved(membership.left_ms),
+    )

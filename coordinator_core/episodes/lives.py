@@ -1,0 +1,176 @@
+"""The lives of processes, by what they did: for groups that are not, or not always, classic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from coordinator_core.episodes.activities import activities
+from coordinator_core.episodes.evidence import Cause, Rebalance
+from coordinator_core.episodes.process_changes import (
+    LONGEST_SESSION_MS,
+    Change,
+    What,
+    at,
+    process_changes,
+)
+from coordinator_core.incident.evidence import RecordedMember
+from coordinator_core.lives import ConsumerProcess, Freeze, ProcessLife, SlowPoll, TimeEstimate
+
+# A process that is back under its member id, or continues to poll, never ended.
+_CONTINUES = (What.SLOW_POLL, What.FROZEN)
+_KILLED = (What.KILLED, What.EXPIRED)
+
+Silences = Mapping[str, Sequence[tuple[int, int]]]
+"""By process, as in rebalance_causes: from when to when its partitions had no owner, in ms."""
+# The partitions of a killed process have no owner until its session has expired.
+_SLACK_MS = 1000
+
+
+def process_lives(
+    rebalances: Iterable[Rebalance], causes: Iterable[Cause], silences: Silences | None = None
+) -> list[ConsumerProcess]:
+    """The processes of a group, by their first start."""
+    lives = _Lives(silences or {})
+    for activity in activities(rebalances, causes):
+        for change in process_changes(activity):
+            lives.apply(change)
+    return lives.processes()
+
+
+@dataclass
+class _Life:
+    first: Cause
+    started_ms: int
+    predates_evidence: bool
+    member_ids: list[str]
+    evidence: list[str]
+    confidence: float = 1.0
+    ended: TimeEstimate | None = None
+    killed: bool = False
+    slow_polls: list[SlowPoll] = field(default_factory=list)
+    freezes: list[Freeze] = field(default_factory=list)
+    last_generation: int = 0
+
+
+class _Lives:
+    def __init__(self, silences: Silences) -> None:
+        self._silences = silences
+        self._lives: dict[str, list[_Life]] = {}
+        self._old_names: dict[str, str] = {}
+
+    def apply(self, change: Change) -> None:
+        if change.what is What.TAKEOVER:
+            return
+        name = self._old_names.get(change.process, change.process)
+        if change.by is not None:
+            self._old_names[change.by] = name
+        lives = self._lives.setdefault(name, [])
+        if change.what in _CONTINUES and change.arrival is not None:
+            self._continue(self._open(lives, change), change, change.arrival)
+            return
+        if change.departure is not None or change.what in (What.KILLED, What.RESTARTED):
+            self._end(self._open(lives, change), change)
+        if change.arrival is not None:
+            lives.append(_started(change.arrival, change.confidence))
+
+    def _open(self, lives: list[_Life], change: Change) -> _Life:
+        """The life that the change is about; one without a start began before the evidence."""
+        if not lives or lives[-1].ended is not None:
+            first = change.departure or change.causes[0]
+            lives.append(_started(first, change.confidence, predates_evidence=True))
+        return lives[-1]
+
+    def _continue(self, life: _Life, change: Change, arrival: Cause) -> None:
+        life.confidence = min(life.confidence, change.confidence)
+        life.evidence += map(_named, change.causes)
+        life.last_generation = max(life.last_generation, arrival.generation)
+        if arrival.member_id and arrival.member_id not in life.member_ids:
+            life.member_ids.append(arrival.member_id)
+        if change.what is What.SLOW_POLL:
+            began, back = TimeEstimate.exactly(change.since_ms), TimeEstimate.exactly(at(arrival))
+            life.slow_polls.append(SlowPoll(began, back, change.confidence, _named(arrival)))
+        elif change.departure is not None:
+            life.freezes.append(Freeze(self._ended(change), TimeEstimate.exactly(at(arrival))))
+
+    def _end(self, life: _Life, change: Change) -> None:
+        life.confidence = min(life.confidence, change.confidence)
+        departure = change.departure
+        if departure is not None:
+            life.evidence.append(_named(departure))
+            life.last_generation = max(life.last_generation, _last_generation(departure))
+        life.killed = change.what in _KILLED
+        life.ended = self._ended(change)
+        if change.what is What.SLOW_POLL and departure is not None:
+            began = TimeEstimate.exactly(change.since_ms)
+            life.slow_polls.append(SlowPoll(began, None, change.confidence, _named(departure)))
+
+    def _ended(self, change: Change) -> TimeEstimate:
+        """Of a session that expired: before its expiry, and before the process was back."""
+        departure, arrival = change.departure, change.arrival
+        if departure is None or not departure.is_expiry:
+            return TimeEstimate.exactly(change.from_ms if departure is None else at(departure))
+        latest_ms = at(departure) if arrival is None else min(at(departure), at(arrival))
+        session_ms = departure.session_timeout_ms or LONGEST_SESSION_MS
+        earliest_ms = min(at(departure) - session_ms, latest_ms)
+        silent = [
+            from_ms
+            for from_ms, to_ms in self._silences.get(departure.process or "", ())
+            if earliest_ms <= from_ms <= latest_ms and to_ms >= at(departure) - _SLACK_MS
+        ]
+        likely_ms = max(silent, default=earliest_ms if departure.session_timeout_ms else latest_ms)
+        return TimeEstimate(likely_ms, earliest_ms, latest_ms)
+
+    def processes(self) -> list[ConsumerProcess]:
+        named = [
+            ConsumerProcess(name, lives[-1].first.instance_id, tuple(map(_process_life, lives)))
+            for name, lives in self._lives.items()
+            if lives
+        ]
+        return sorted(named, key=lambda each: (each.lives[0].started.at_ms, each.name))
+
+
+def _started(first: Cause, confidence: float, *, predates_evidence: bool = False) -> _Life:
+    member_ids = [first.member_id] if first.member_id else []
+    life = _Life(first, at(first), predates_evidence, member_ids, [_named(first)], confidence)
+    life.last_generation = first.generation
+    return life
+
+
+def _last_generation(departure: Cause) -> int:
+    """The departure of a member led to a later generation, unless that was never made."""
+    return departure.generation if departure.role == "absorbed" else departure.generation - 1
+
+
+def _named(cause: Cause) -> str:
+    return f"{cause.cause} of generation {cause.incarnation}.{cause.generation} ({cause.evidence})"
+
+
+def _process_life(life: _Life) -> ProcessLife:
+    first = life.first
+    member = RecordedMember(
+        first.member_id or "",
+        first.instance_id,
+        first.client,
+        first.client_host or "",
+        first.rebalance_timeout_ms,
+        first.session_timeout_ms,
+        b"",
+        b"",
+    )
+    return ProcessLife(
+        first.client,
+        first.client_host or "",
+        member,
+        tuple(life.member_ids),
+        TimeEstimate.exactly(life.started_ms),
+        life.predates_evidence,
+        life.ended,
+        life.killed,
+        tuple(life.slow_polls),
+        first.generation,
+        max(first.generation, life.last_generation),
+        life.confidence,
+        "; ".join(life.evidence),
+        freezes=tuple(life.freezes),
+    )

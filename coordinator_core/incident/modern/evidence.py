@@ -1,0 +1,83 @@
+"""The evidence of one incarnation: records as written, lines of the log, and names of topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from coordinator_core.epochs.evidence import Kind
+from coordinator_core.protocol.messages import Record
+from coordinator_core.records import decode
+
+CLASSIC = "GroupMetadata"
+CONSUMER, SHARE, STREAMS = "consumer", "share", "streams"
+_TYPES = {"Consumer": CONSUMER, "Share": SHARE, "Streams": STREAMS}
+_KINDS = {f"{prefix}{kind.value}": kind for prefix in _TYPES for kind in Kind}
+_KINDS[CLASSIC] = Kind.CLASSIC
+
+
+class Entry(NamedTuple):
+    """A record of the group.  ``record``: its bytes; ``place``: log@offset; ``value`` None: a
+    tombstone.
+    """
+
+    at_ms: int
+    place: str
+    record: Record
+    name: str
+    kind: Kind
+    group_type: str
+    member_id: str
+    key: Mapping[str, Any]
+    value: Mapping[str, Any] | None
+
+    @property
+    def is_tombstone(self) -> bool:
+        return self.value is None
+
+
+class Line(NamedTuple):
+    """A line of the log about the group; fields as in group_events.  ``place``: log:position."""
+
+    at_ms: int
+    place: str
+    event: str
+    member_id: str = ""
+    instance_id: str | None = None
+    old_member_id: str | None = None
+    step: str | None = None
+    reason: str | None = None
+    client_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class ModernIncarnation:
+    """``entries``: in the order of the log; ``lines``: in order of time."""
+
+    group_id: str
+    number: int
+    entries: tuple[Entry, ...]
+    lines: tuple[Line, ...]
+
+
+def entry(at_ms: int, place: str, key: bytes, value: bytes | None) -> Entry:
+    """Raises BadRecord for unreadable bytes."""
+    record = decode(key, value)
+    prefix = next((each for each in _TYPES if record.name.startswith(f"{each}Group")), "")
+    return Entry(
+        at_ms,
+        place,
+        (key, value),
+        record.name,
+        _KINDS.get(record.name, Kind.OTHER),
+        _TYPES.get(prefix, "classic"),
+        record.key.get("member_id") or "",
+        record.key,
+        record.value,
+    )
+
+
+def in_order(lines: Iterable[Line]) -> tuple[Line, ...]:
+    """Lines in order of time; those of one millisecond keep their order."""
+    return tuple(sorted(lines, key=lambda line: line.at_ms))

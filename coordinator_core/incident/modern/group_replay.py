@@ -1,0 +1,186 @@
+"""The replay of a group's whole history, of whatever types it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.incident.broker_settings import InferredEra
+from coordinator_core.incident.evidence import Incarnation, Row, incarnations
+from coordinator_core.incident.modern.evidence import Entry, Line, ModernIncarnation, entry
+from coordinator_core.incident.modern.phases import (
+    before_conversion,
+    classic_evidence,
+    classic_phases,
+)
+from coordinator_core.incident.modern.replay import IncarnationReplay, ModernGeneration
+from coordinator_core.incident.modern.settings import ASSIGNORS, modern_era
+from coordinator_core.incident.replay import FOREVER_MS, GroupReplay, replay
+from coordinator_core.incident.takeover import Takeover
+
+TARGET_MEMBER = "ConsumerGroupTargetAssignmentMember"
+
+
+class ModernReplay(NamedTuple):
+    """The generations of types other than classic; ``era`` None without any.
+
+    ``resumed_from``: (incarnation, generation) whose records the engine was loaded with at the
+    beginning; ``unnamed_topics``: ids of topics that no evidence names; ``names``: of the others.
+    """
+
+    group_id: str
+    era: InferredEra | None = None
+    generations: Sequence[ModernGeneration] = ()
+    resumed_from: Sequence[tuple[int, int]] = ()
+    unnamed_topics: Sequence[str] = ()
+    names: Mapping[str, str] = {}
+
+
+class WholeReplay(NamedTuple):
+    classic: GroupReplay
+    modern: ModernReplay
+
+
+class GroupEvidence(NamedTuple):
+    """Rows of one group, each with ``incarnation`` and ``at_ms``.
+
+    ``events``: of group_events; ``records``: of group_metadata; ``stored``: its records of
+    `__consumer_offsets` but offsets, with topic_partition, log_offset, key and value; empty if the
+    group never was of another type than classic; ``names``: of topics by id.
+    """
+
+    group_id: str
+    events: Sequence[Row]
+    records: Sequence[Row]
+    stored: Sequence[Row] = ()
+    names: Mapping[str, str] = {}
+
+
+def replay_group(
+    evidence: GroupEvidence,
+    *,
+    era: str | None = None,
+    from_ms: int = 0,
+    to_ms: int = FOREVER_MS,
+    offset_versions: Iterable[int] = (),
+    committed: Iterable[Row] = (),
+) -> WholeReplay:
+    """Verdicts of generations that end in from_ms .. to_ms; without ``era``, it is inferred."""
+    classic = incarnations(evidence.group_id, evidence.events, evidence.records)
+    modern = modern_incarnations(evidence)
+    replayed = {each.number: _replay(each, evidence.names, era) for each in modern}
+    runs = {number: run for number, (run, _) in replayed.items()}
+    generations = [each for _, of_run in replayed.values() for each in of_run]
+    result = ModernReplay(
+        evidence.group_id,
+        next((run.era for run in runs.values()), None),
+        [each for each in generations if from_ms <= each.ends_ms and each.begins_ms <= to_ms],
+        [each for run in runs.values() for each in run.resumed_from],
+        sorted({each for run in runs.values() for each in run.unnamed_topics}),
+        {topic_id: name for run in runs.values() for topic_id, name in run.names.items()},
+    )
+    phases, takeovers = _classic_phases(classic, modern, runs)
+    return WholeReplay(
+        replay(
+            phases,
+            era=era,
+            from_ms=from_ms,
+            to_ms=to_ms,
+            offset_versions=offset_versions,
+            committed=committed,
+            takeovers=takeovers,
+        ),
+        result,
+    )
+
+
+def _replay(
+    incarnation: ModernIncarnation, names: Mapping[str, str], requested: str | None
+) -> tuple[IncarnationReplay, list[ModernGeneration]]:
+    """With the broker's default assignor that reproduces most generations."""
+    era = _era(incarnation.entries, requested)
+    best: tuple[IncarnationReplay, list[ModernGeneration]] | None = None
+    for assignor in ASSIGNORS:
+        run = IncarnationReplay(incarnation, era, names, assignor)
+        generations = run.replay()
+        if best is None or _diverged(generations) < _diverged(best[1]):
+            best = run, generations
+        if not any(_has_other_target(each) for each in best[1]):
+            break
+    assert best is not None
+    return best
+
+
+def _diverged(generations: Sequence[ModernGeneration]) -> int:
+    return sum(each.divergence is not None for each in generations)
+
+
+def _has_other_target(generation: ModernGeneration) -> bool:
+    """Whether another assignor may have computed the target."""
+    divergence = generation.divergence
+    return divergence is not None and TARGET_MEMBER in divergence.what
+
+
+def _era(entries: Iterable[Entry], requested: str | None) -> InferredEra:
+    """An era without these types cannot be requested for them."""
+    has_types = requested is not None and ERAS[requested].modern is not None
+    return modern_era(entries, requested if has_types else None)
+
+
+def _classic_phases(
+    classic: Sequence[Incarnation],
+    modern: Sequence[ModernIncarnation],
+    runs: Mapping[int, IncarnationReplay],
+) -> tuple[list[Incarnation], list[Takeover | None]]:
+    """The classic evidence, and for each part the engine that the downgrade before it left."""
+    entries = {each.number: each.entries for each in modern}
+    parts: list[Incarnation] = []
+    takeovers: list[Takeover | None] = []
+    for incarnation in classic:
+        number = incarnation.number
+        if number not in entries:
+            parts.append(before_conversion(incarnation) if modern else incarnation)
+            takeovers.append(None)
+            continue
+        phases = classic_phases(entries[number])
+        parts += classic_evidence(incarnation, phases)
+        takeovers += [
+            None if each.begins is None else runs[number].takeovers.get(each.begins.place)
+            for each in phases
+        ]
+    return parts, takeovers
+
+
+def modern_incarnations(evidence: GroupEvidence) -> list[ModernIncarnation]:
+    """Those in which the group was of another type than classic at some time."""
+    entries: dict[int, list[Entry]] = {}
+    for row in sorted(evidence.stored, key=lambda each: each["log_offset"]):
+        place = f"{row['topic_partition']}@{row['log_offset']}"
+        value = None if row["value"] is None else bytes(row["value"])
+        at_ms = row["at_ms"] or 0
+        entries.setdefault(row["incarnation"], []).append(
+            entry(at_ms, place, bytes(row["key"]), value)
+        )
+    lines: dict[int, list[Line]] = {}
+    for row in sorted(evidence.events, key=lambda each: each["event_seq"]):
+        lines.setdefault(row["incarnation"], []).append(_line(row))
+    return [
+        ModernIncarnation(evidence.group_id, number, tuple(of_number), tuple(lines.get(number, ())))
+        for number, of_number in sorted(entries.items())
+        if any(each.group_type != "classic" for each in of_number)
+    ]
+
+
+def _line(row: Mapping[str, Any]) -> Line:
+    return Line(
+        row["at_ms"],
+        f"broker {row['broker_id']} log {row['file_id']}:{row['position']}",
+        row["event"],
+        row["member_id"] or "",
+        row["instance_id"],
+        row["old_member_id"],
+        row["step"],
+        row["reason"],
+        row["client_reason"],
+    )

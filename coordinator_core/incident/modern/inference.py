@@ -1,0 +1,401 @@
+"""From the writes of a group to the stimuli that led to them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from coordinator_core.coordinator.metadata_image import TopicImage
+from coordinator_core.epochs.evidence import Kind
+from coordinator_core.incident.comparison import EARLY_MS, TIMER_LATE_MS
+from coordinator_core.incident.modern import requests
+from coordinator_core.incident.modern.evidence import CONSUMER, STREAMS, Entry, Line
+from coordinator_core.incident.modern.stimuli import PRESENT, Stimulus, StimulusKind
+from coordinator_core.incident.modern.stored import Stored
+from coordinator_core.incident.modern.topics import TopicsSeen
+from coordinator_core.incident.modern.writes import AWAY, Write, Wrote
+from coordinator_core.incident.stimuli import Basis
+from coordinator_core.protocol.messages import (
+    ConsumerGroupHeartbeat,
+    DeleteGroup,
+    JoinGroup,
+    LeaveGroup,
+    Leaver,
+    Request,
+)
+
+# A line and the records of the same request: the batch may have begun before or after the line.
+SAME_REQUEST_MS = 1000
+_NO_STATE = -1
+
+
+class Departures:
+    """The lines of members that left or were removed, each used once."""
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        self._lines: dict[str, list[Line]] = {}
+        for line in lines:
+            if line.event in ("LEFT", "FENCED"):
+                self._lines.setdefault(line.member_id, []).append(line)
+
+    def of(self, member_id: str, at_ms: int, *, temporarily: bool = False) -> Line | None:
+        """The line next to the records of this time; None if the log lacks it."""
+        lines = self._lines.get(member_id, [])
+        near = [
+            each
+            for each in lines
+            if abs(each.at_ms - at_ms) <= SAME_REQUEST_MS
+            and (each.step == "temporarily") == temporarily
+        ]
+        nearest = min(near, key=lambda each: abs(each.at_ms - at_ms), default=None)
+        if nearest is not None:
+            lines.remove(nearest)
+        return nearest
+
+
+class Inference:
+    """Infers the stimuli of one write after another; ``stored``: what production has before it."""
+
+    def __init__(
+        self, group_id: str, stored: Stored, topics: TopicsSeen, lines: Sequence[Line]
+    ) -> None:
+        self.group_id, self.stored, self.topics = group_id, stored, topics
+        self._departures = Departures(lines)
+        self._refused = [line for line in lines if line.event == "STATIC_FENCED"]
+        self._configs: dict[str, str] = {}  # of the streams group
+        self._unrevoked_ms: dict[str, int] = {}  # since when a member is to give up partitions
+        self.group_type = CONSUMER
+        self.hash_is_known = True
+        self.validates_topologies = False  # records say whether a topology is ready
+        self.ready_hash: int | None = None  # of the topics once a topology is ready
+
+    def stimuli(self, write: Write, next_assigned: Mapping[str, set[int]]) -> list[Stimulus]:
+        """``next_assigned``: the partitions of the next target, by topic id."""
+        self.group_type = _group_type(write) or self.group_type
+        stimuli = self._topic_changes(write, next_assigned)
+        stimuli += _STIMULI[write.what](self, write)
+        self._note_unrevoked(write)
+        return stimuli
+
+    def refused_joins(self, until_ms: int) -> list[Stimulus]:
+        """Joins under an instance id in use, which only the log shows."""
+        stimuli = []
+        while self._refused and self._refused[0].at_ms <= until_ms:
+            line = self._refused.pop(0)
+            owner = self.stored.static_member(line.instance_id or "")
+            member = self.stored.of(Kind.MEMBER, owner or "")
+            if member is None or self.group_type != CONSUMER:
+                continue
+            request = requests.static_join(self.group_id, line.member_id, member)
+            kind = StimulusKind.REFUSED
+            stimuli.append(
+                Stimulus(line.at_ms, kind, line.member_id, Basis.LOG, line.place, request)
+            )
+        return stimuli
+
+    # -- topics ----------------------------------------------------------------------------------
+
+    def _topic_changes(self, write: Write, assigned: Mapping[str, set[int]]) -> list[Stimulus]:
+        group = write.last(Kind.GROUP)
+        if group is None or group.value is None:
+            return []
+        after = Stored()
+        after.apply(self.stored.entries())
+        after.apply(write.entries)
+        if self.group_type == STREAMS:
+            return self._topology_changes(write, after, assigned)
+        names = after.subscribed()
+        self.topics.name_ids(assigned, names, group.value.get("metadata_hash"))
+        ids = {each["topic_id"]: each["topic_name"] for each in _state_topics(after)}
+        self.topics.learn(ids)
+        counts = dict(assigned)
+        for each in _state_topics(after):
+            counts.setdefault(each["topic_id"], set()).update(each["partitions"])
+        present = {
+            name for each in write.of(Kind.REGEX) if each.value for name in each.value["topics"]
+        }
+        changed, deleted, self.hash_is_known = self.topics.changes(
+            names, counts, group.value.get("metadata_hash"), present
+        )
+        return self._change_topics(write, group, changed, deleted)
+
+    def _topology_changes(
+        self, write: Write, after: Stored, tasks: Mapping[str, set[int]]
+    ) -> list[Stimulus]:
+        """Only heartbeats look at the topics of a topology."""
+        group, topology = write.last(Kind.GROUP), after.of(Kind.TOPOLOGY)
+        self.hash_is_known = False
+        if write.what is not Wrote.HEARTBEAT or topology is None or group is None:
+            return []
+        assert group.value is not None
+        written = group.value.get("metadata_hash")
+        if self.validates_topologies:
+            is_ready = group.value.get("validated_topology_epoch", -1) >= 0
+        else:
+            is_ready = bool(tasks) and written == self.ready_hash
+        changed, deleted, self.hash_is_known = self.topics.changes_for_topology(
+            topology, tasks, written, is_ready=is_ready
+        )
+        return self._change_topics(write, group, changed, deleted)
+
+    def _change_topics(
+        self, write: Write, group: Entry, changed: list[TopicImage], deleted: list[str]
+    ) -> list[Stimulus]:
+        if not changed and not deleted:
+            return []
+        topics = Stimulus(_time(write), StimulusKind.TOPICS, "", Basis.RECORD, group.place)
+        return [topics._replace(topics=tuple(changed), deleted=tuple(deleted))]
+
+    # -- members ---------------------------------------------------------------------------------
+
+    def heartbeat(self, write: Write) -> list[Stimulus]:
+        member_id = write.member_id or self._any_member(write)
+        if not member_id:
+            return [self._timer(write)]
+        request = requests.heartbeat(self.group_type, self.group_id, write, member_id, self.stored)
+        basis = Basis.RECORD if write.member_id else Basis.ASSUMED
+        stimulus = self._stimulus(write, _kind(request), member_id, request, basis)
+        first = [self._timer(write)] if self._may_end_initial_delay(write) else []
+        configs = self._assignment_configs(write)
+        return [*self._leaves_before_upgrade(write), *first, *configs, stimulus]
+
+    def _may_end_initial_delay(self, write: Write) -> bool:
+        """Whether the first target of a streams group may be that of its initial delay's timer."""
+        is_first = self.group_type == STREAMS and self.stored.target_epoch is None
+        return is_first and bool(write.of(Kind.TARGET)) and not write.of(Kind.MEMBER)
+
+    def _assignment_configs(self, write: Write) -> list[Stimulus]:
+        """Settings of a streams group that a record of the group has (from 4.2 on)."""
+        group = write.last(Kind.GROUP)
+        rows = (group and group.value and group.value.get("last_assignment_configs")) or ()
+        configs = {f"streams.{each['key']}": each["value"] for each in rows}
+        if not configs or configs == self._configs:
+            return []
+        self._configs = configs
+        kind = StimulusKind.CONFIG
+        return [
+            self._stimulus(write, kind, "", None, Basis.RECORD)._replace(
+                configs=tuple(configs.items())
+            )
+        ]
+
+    def _any_member(self, write: Write, among: Collection[str] | None = None) -> str:
+        """A member whose heartbeat writes no current assignment of its own.
+
+        It stays with its target: it has reached the epoch, or has not given up its partitions yet.
+        """
+        target = write.last(Kind.TARGET)
+        epoch = self.stored.target_epoch if target is None or target.value is None else None
+        best, best_rank = "", 3
+        for member_id, current in self.stored.all_of(Kind.CURRENT):
+            unrevoked = requests.UNREVOKED.get(self.group_type, _NO_STATE)
+            is_other = among is not None and member_id not in among
+            if is_other or current["member_epoch"] == AWAY or self._is_classic(member_id):
+                continue
+            rank = 2
+            if epoch is not None and current["member_epoch"] == epoch:
+                rank = 0
+            elif current.get("state") == unrevoked:
+                rank = 1
+            if rank < best_rank:
+                best, best_rank = member_id, rank
+        is_initial = self.group_type == STREAMS and not self.stored.target_epoch
+        return "" if is_initial and target is not None else best
+
+    def _is_classic(self, member_id: str) -> bool:
+        return bool((self.stored.of(Kind.MEMBER, member_id) or {}).get("classic_member_metadata"))
+
+    def away(self, write: Write) -> list[Stimulus]:
+        line = self._departures.of(write.member_id, write.at_ms, temporarily=True)
+        request = requests.leave(self.group_type, self.group_id, write.member_id, self.stored, AWAY)
+        return [
+            self._stimulus(write, StimulusKind.AWAY, write.member_id, request, Basis.RECORD, line)
+        ]
+
+    def removal(self, write: Write) -> list[Stimulus]:
+        """Members left or were removed: as the log says, else by what is possible."""
+        classic: list[Leaver] = []
+        stimuli: list[Stimulus] = []
+        for member_id in write.member_ids:
+            line = self._departures.of(member_id, write.at_ms)
+            kind, basis = self._how(member_id, write, line)
+            if kind is StimulusKind.CLASSIC_LEAVE:
+                reason = None if line is None else line.client_reason
+                member = self.stored.of(Kind.MEMBER, member_id) or {}
+                classic.append(Leaver(member_id, member.get("instance_id"), reason))
+                if len(classic) > 1:
+                    continue
+            request = None
+            if kind is StimulusKind.LEAVE:
+                request = requests.leave(self.group_type, self.group_id, member_id, self.stored)
+            stimuli.append(self._stimulus(write, kind, member_id, request, basis, line))
+        return [
+            each._replace(request=LeaveGroup("", self.group_id, tuple(classic)))
+            if each.kind is StimulusKind.CLASSIC_LEAVE
+            else each
+            for each in stimuli
+        ]
+
+    def _how(self, member_id: str, write: Write, line: Line | None) -> tuple[StimulusKind, Basis]:
+        if line is not None:
+            if line.event == "LEFT":
+                is_classic = line.step == "classic" or self._is_classic(member_id)
+                return (StimulusKind.CLASSIC_LEAVE if is_classic else StimulusKind.LEAVE), Basis.LOG
+            is_session = "session expired" in (line.reason or "") or self._is_classic(member_id)
+            return (StimulusKind.SESSION_EXPIRED if is_session else StimulusKind.TIMEOUT), Basis.LOG
+        if self._times_out(member_id, write.at_ms):
+            return StimulusKind.TIMEOUT, Basis.RECORD
+        current = self.stored.of(Kind.CURRENT, member_id) or {}
+        if current.get("member_epoch") == AWAY:
+            return StimulusKind.SESSION_EXPIRED, Basis.RECORD
+        if self._is_classic(member_id):
+            return StimulusKind.CLASSIC_LEAVE, Basis.ASSUMED
+        return StimulusKind.LEAVE, Basis.ASSUMED
+
+    def _times_out(self, member_id: str, at_ms: int) -> bool:
+        """Whether the member's time to give up partitions is over just now."""
+        since_ms = self._unrevoked_ms.get(member_id)
+        member = self.stored.of(Kind.MEMBER, member_id) or {}
+        if since_ms is None or "rebalance_timeout_ms" not in member:
+            return False
+        late_ms = at_ms - since_ms - member["rebalance_timeout_ms"]
+        return bool(-EARLY_MS <= late_ms <= TIMER_LATE_MS)
+
+    def _note_unrevoked(self, write: Write) -> None:
+        for each in write.of(Kind.CURRENT):
+            is_asked = each.value is not None and each.value.get("state") == requests.UNREVOKED.get(
+                self.group_type, _NO_STATE
+            )
+            if is_asked:
+                self._unrevoked_ms[each.member_id] = each.at_ms
+            else:
+                self._unrevoked_ms.pop(each.member_id, None)
+
+    # -- the group -------------------------------------------------------------------------------
+
+    def background(self, write: Write) -> list[Stimulus]:
+        """The heartbeat that asks for it comes before, unless it wrote records itself."""
+        work = self._stimulus(write, StimulusKind.BACKGROUND, "", None, Basis.RECORD)
+        if write.what is Wrote.STATES:
+            return [work]
+        regexes = {each.key["regular_expression"] for each in write.of(Kind.REGEX)}
+        asking = [
+            member_id
+            for member_id, member in self.stored.all_of(Kind.MEMBER)
+            if member.get("subscribed_topic_regex") in regexes
+        ]
+        member_id = self._any_member(write, asking)
+        member = self.stored.of(Kind.MEMBER, member_id)
+        if member is None:
+            return [work]
+        request = ConsumerGroupHeartbeat(
+            "",
+            self.group_id,
+            member_id,
+            PRESENT,
+            member.get("instance_id"),
+            client_id=member["client_id"],
+            client_host=member["client_host"],
+        )
+        asks = self._stimulus(write, StimulusKind.HEARTBEAT, member_id, request, Basis.ASSUMED)
+        return [asks._replace(asks=True), work]
+
+    def deletion(self, write: Write) -> list[Stimulus]:
+        request = DeleteGroup("", self.group_id)
+        return [self._stimulus(write, StimulusKind.DELETE, "", request, Basis.RECORD)]
+
+    def downgrade(self, write: Write) -> list[Stimulus]:
+        """The members that the classic group lacks left, or were removed."""
+        classic = write.last(Kind.CLASSIC)
+        assert classic is not None
+        assert classic.value is not None
+        if not write.member_ids:
+            return [self._first_classic_join(write)]
+        kept = {each["member_id"] for each in classic.value["members"]}
+        gone = tuple(each for each in write.member_ids if each not in kept)
+        return self.removal(write._replace(member_ids=gone))
+
+    def _first_classic_join(self, write: Write) -> Stimulus:
+        """A classic member joins the empty group; what else it sends is not in this write."""
+        request = JoinGroup(
+            "", self.group_id, "", None, "", "", 45000, 300000, "consumer", (("", b""),), True
+        )
+        return self._stimulus(write, StimulusKind.CLASSIC_JOIN, "", request, Basis.RECORD)
+
+    def _leaves_before_upgrade(self, write: Write) -> list[Stimulus]:
+        """Members of the classic group that the upgrade no longer has."""
+        if not write.converts:
+            return []
+        upgraded = {each.member_id for each in write.of(Kind.MEMBER)}
+        classic = self.stored.of(Kind.CLASSIC) or {"members": ()}
+        gone = [each["member_id"] for each in classic["members"]]
+        gone = [each for each in gone if each not in upgraded]
+        if not gone:
+            return []
+        leavers = tuple([Leaver(each, None) for each in gone])
+        request = LeaveGroup("", self.group_id, leavers)
+        kind = StimulusKind.CLASSIC_LEAVE
+        return [self._stimulus(write, kind, gone[0], request, Basis.RECORD)]
+
+    def classic(self, write: Write) -> list[Stimulus]:
+        return []
+
+    def _timer(self, write: Write) -> Stimulus:
+        return self._stimulus(write, StimulusKind.TIMEOUT, "", None, Basis.RECORD)
+
+    def _stimulus(
+        self,
+        write: Write,
+        kind: StimulusKind,
+        member_id: str,
+        request: Request | None,
+        basis: Basis,
+        line: Line | None = None,
+    ) -> Stimulus:
+        place = write.entries[0].place if line is None else line.place
+        return Stimulus(_time(write), kind, member_id, basis, place, request)
+
+
+def _time(write: Write) -> int:
+    """When the request was handled: the time in its records, else theirs."""
+    regex, target = write.last(Kind.REGEX), write.last(Kind.TARGET)
+    at_ms = 0
+    if regex is not None and regex.value is not None:
+        at_ms = regex.value["timestamp"]
+    elif target is not None and target.value is not None:
+        at_ms = target.value.get("assignment_timestamp", 0)
+    is_near = 0 <= write.at_ms - at_ms <= SAME_REQUEST_MS
+    return at_ms if is_near else write.at_ms
+
+
+def _kind(request: Request) -> StimulusKind:
+    if isinstance(request, LeaveGroup):
+        return StimulusKind.CLASSIC_LEAVE
+    epoch = getattr(request, "member_epoch", None)
+    if epoch is None:
+        return StimulusKind.CLASSIC_JOIN
+    if epoch == requests.JOINING:
+        return StimulusKind.JOIN
+    owned = getattr(request, "owned", None)
+    return StimulusKind.HEARTBEAT if owned is None else StimulusKind.ACKNOWLEDGE
+
+
+def _group_type(write: Write) -> str | None:
+    return next((e.group_type for e in write.entries if e.kind is not Kind.CLASSIC), None)
+
+
+def _state_topics(stored: Stored) -> list[Mapping[str, Any]]:
+    states = stored.of(Kind.STATE_PARTITIONS) or {}
+    return [*states.get("initializing_topics", ()), *states.get("initialized_topics", ())]
+
+
+_STIMULI = {
+    Wrote.HEARTBEAT: Inference.heartbeat,
+    Wrote.AWAY: Inference.away,
+    Wrote.REMOVAL: Inference.removal,
+    Wrote.REGEX: Inference.background,
+    Wrote.STATES: Inference.background,
+    Wrote.DELETION: Inference.deletion,
+    Wrote.DOWNGRADE: Inference.downgrade,
+    Wrote.CLASSIC: Inference.classic,
+}

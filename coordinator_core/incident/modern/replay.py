@@ -1,0 +1,313 @@
+"""Replays the history of a consumer, share or streams group, write by write."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.epochs.evidence import Kind
+from coordinator_core.incident.broker_settings import InferredEra
+from coordinator_core.incident.comparison import Divergence
+from coordinator_core.incident.modern.comparison import compare, is_exact
+from coordinator_core.incident.modern.driver import ModernDriver, Output, engine_config
+from coordinator_core.incident.modern.evidence import STREAMS, Entry, ModernIncarnation
+from coordinator_core.incident.modern.inference import Inference
+from coordinator_core.incident.modern.lines import NEAR_MS, compare_lines
+from coordinator_core.incident.modern.settings import ASSIGNORS, engine_settings
+from coordinator_core.incident.modern.stimuli import Stimulus, StimulusKind
+from coordinator_core.incident.modern.stored import Ids, Stored
+from coordinator_core.incident.modern.topics import TopicsSeen
+from coordinator_core.incident.modern.writes import Write, Wrote, writes
+from coordinator_core.incident.replay import Verdict
+from coordinator_core.incident.stimuli import Basis
+from coordinator_core.incident.takeover import Takeover
+
+
+@dataclass(frozen=True)
+class ReplayedWrite:
+    """``divergence``: None if the engine wrote the same records."""
+
+    write: Write
+    stimuli: Sequence[Stimulus]
+    outputs: Sequence[Output]
+    divergence: Divergence | None
+    exact: bool
+
+
+@dataclass
+class ModernGeneration:
+    """One target assignment.  ``number``: its epoch."""
+
+    incarnation: int
+    number: int
+    group_type: str
+    writes: list[ReplayedWrite] = field(default_factory=list)
+    line_divergence: Divergence | None = None
+    has_log: bool = False
+
+    @property
+    def begins_ms(self) -> int:
+        return self.writes[0].write.at_ms
+
+    @property
+    def ends_ms(self) -> int:
+        return self.writes[-1].write.entries[-1].at_ms
+
+    @property
+    def divergence(self) -> Divergence | None:
+        of_writes = (each.divergence for each in self.writes if each.divergence is not None)
+        return next(of_writes, self.line_divergence)
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.REPRODUCED if self.divergence is None else Verdict.DIVERGED
+
+    @property
+    def stimuli(self) -> list[Stimulus]:
+        return [stimulus for each in self.writes for stimulus in each.stimuli]
+
+    @property
+    def exact(self) -> bool:
+        return self.divergence is None and all(each.exact for each in self.writes)
+
+    @property
+    def evidence(self) -> str:
+        return "both" if self.has_log else "records"
+
+
+class IncarnationReplay:
+    """``names``: of topics by id; ``assignor``: the first of group.consumer.assignors."""
+
+    def __init__(
+        self,
+        incarnation: ModernIncarnation,
+        era: InferredEra,
+        names: Mapping[str, str],
+        assignor: str = ASSIGNORS[0],
+    ) -> None:
+        self.incarnation, self.era = incarnation, era
+        self.resumed_from: list[tuple[int, int]] = []
+        entries = incarnation.entries
+        self.config = engine_config(engine_settings(entries, assignor))
+        self.driver = ModernDriver(incarnation.group_id, ERAS[era.name], self.config)
+        self.takeovers: dict[str, Takeover] = {}  # by place of a downgrade's record
+        self._stored = Stored()
+        self._topics = TopicsSeen(names)
+        self._inference = Inference(
+            incarnation.group_id, self._stored, self._topics, incarnation.lines
+        )
+        self._targets = _targets(entries)
+        rules = ERAS[era.name].modern
+        self._inference.validates_topologies = (
+            rules is not None and rules.streams.writes_validated_epoch
+        )
+        self._inference.ready_hash = _ready_hash(entries)
+        self._is_running = False
+        self._spans_ms: list[tuple[int, int]] = []  # in which the engine has the group's state
+
+    def replay(self) -> list[ModernGeneration]:
+        replayed = []
+        at = 0
+        for write in writes(self.incarnation.entries, self._stored):
+            replayed.append(self._replay(write, at))
+            at += len(write.entries)
+        generations = list(self._generations(replayed))
+        self._compare_lines(generations)
+        return generations
+
+    def _compare_lines(self, generations: Sequence[ModernGeneration]) -> None:
+        """A line belongs to the last generation that begins before its records may."""
+        if not generations:
+            return
+        begins_ms = [each.begins_ms for each in generations]
+        lines = [line for line in self.incarnation.lines if self._is_modern_at(line.at_ms)]
+        times_ms = [line.at_ms for line in lines]
+        for each in generations:
+            first = bisect_left(times_ms, each.begins_ms - NEAR_MS)
+            each.has_log = first < len(lines) and times_ms[first] <= each.ends_ms + NEAR_MS
+        outputs = [
+            output for each in generations for done in each.writes for output in done.outputs
+        ]
+        for unmatched in compare_lines(lines, outputs):
+            generation = generations[_place(begins_ms, unmatched.at_ms)]
+            generation.line_divergence = generation.line_divergence or unmatched.divergence
+
+    def _is_modern_at(self, at_ms: int) -> bool:
+        return any(begin - NEAR_MS <= at_ms <= end + NEAR_MS for begin, end in self._spans_ms)
+
+    def _replay(self, write: Write, at: int) -> ReplayedWrite | None:
+        """None for writes of a classic group, and before the engine has the group's state."""
+        if write.what is Wrote.CLASSIC:
+            self._is_running = False
+            return None
+        if not self._is_running and not self._start(write):
+            return None
+        assigned = self._next_assigned(at)
+        stimuli = self._inference.stimuli(write, assigned)
+        stimuli = [*self._inference.refused_joins(write.at_ms), *stimuli]
+        begin = len(self.driver.outputs)
+        stimuli = [stimulus for stimulus in stimuli if self.driver.apply(stimulus)]
+        outputs = self.driver.outputs[begin:]
+        self._extend_span(write)
+        divergence = compare(write.entries, outputs, hash_is_known=self._inference.hash_is_known)
+        if divergence is not None:
+            self._resume(write)
+        if write.what is Wrote.DOWNGRADE and divergence is None and write.member_ids:
+            self._hand_over(write, outputs)
+        if write.what in (Wrote.DELETION, Wrote.DOWNGRADE):
+            self._is_running = False
+        return ReplayedWrite(write, stimuli, outputs, divergence, is_exact(write.entries, outputs))
+
+    def _extend_span(self, write: Write) -> None:
+        self._spans_ms[-1] = self._spans_ms[-1][0], write.entries[-1].at_ms
+
+    def _hand_over(self, write: Write, outputs: Sequence[Output]) -> None:
+        """The engine goes on as that of the classic group; this replay needs another one."""
+        classic = write.last(Kind.CLASSIC)
+        assert classic is not None
+        events = [
+            (each.at_ms, each.event)
+            for each in outputs
+            if each.event is not None and each.event.kind == "REBALANCE_START"
+        ]
+        at_ms = self.driver.now_ms
+        self.takeovers[classic.place] = Takeover(
+            self.driver.coordinator, at_ms, classic.record, events
+        )
+        outputs_before = self.driver.outputs
+        self.driver = ModernDriver(self.incarnation.group_id, ERAS[self.era.name], self.config)
+        self.driver.now_ms = at_ms
+        self.driver.outputs = outputs_before
+        topics = Stimulus(at_ms, StimulusKind.TOPICS, "", Basis.ASSUMED, "")
+        self.driver.apply(topics._replace(topics=tuple(self._topics.image.topics.values())))
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Of topics by id, as far as evidence shows them."""
+        return self._topics.names
+
+    @property
+    def unnamed_topics(self) -> list[str]:
+        """Ids of topics; a streams group has tasks of subtopologies instead."""
+        is_streams = self._inference.group_type == STREAMS
+        return [] if is_streams else self._topics.unnamed(self._stored.assigned())
+
+    # -- the state of the engine -----------------------------------------------------------------
+
+    def _start(self, write: Write) -> bool:
+        """Whether the engine can go on with this write: the group is new, or has been loaded."""
+        is_new = not any(True for _ in self._stored.all_of(Kind.MEMBER)) and bool(
+            write.of(Kind.MEMBER)
+        )
+        if write.converts:
+            self._load(write.at_ms)
+            self._is_running = True
+        elif is_new and self._stored.epoch is None and self._begins(write):
+            self._is_running = True
+        elif self._stored.target_epoch is not None and not write.converts:
+            self._load(write.at_ms)
+            self._is_running = True
+            epoch = self._stored.target_epoch
+            self.resumed_from.append((self.incarnation.number, epoch))
+        if self._is_running:
+            self._spans_ms.append((write.at_ms, write.at_ms))
+        return self._is_running
+
+    def _begins(self, write: Write) -> bool:
+        group = write.last(Kind.GROUP)
+        rules = ERAS[self.era.name].modern
+        if group is None or group.value is None or rules is None:
+            return write.last(Kind.GROUP) is None  # a regular expression to resolve comes first
+        return bool(group.value["epoch"] == rules.first_epoch + 1)
+
+    def _resume(self, write: Write) -> None:
+        """Load production's records: later generations are judged independently."""
+        self._stored.apply(write.entries)
+        self._load(write.entries[-1].at_ms)
+
+    def _load(self, at_ms: int) -> None:
+        names = self._stored.subscribed()
+        group = self._stored.of(Kind.GROUP)
+        written = None if group is None else group.get("metadata_hash")
+        changed, deleted, is_known = self._topics.changes(names, self._stored.assigned(), written)
+        if changed or deleted:
+            self.driver.apply(
+                Stimulus(
+                    at_ms,
+                    StimulusKind.TOPICS,
+                    "",
+                    Basis.ASSUMED,
+                    "",
+                    None,
+                    tuple(changed),
+                    tuple(deleted),
+                )
+            )
+        own = None if is_known or written is None else self._topics.image.group_hash(names)
+        self.driver.load(self._stored.records(own), at_ms)
+
+    def _next_assigned(self, at: int) -> Ids:
+        """The partitions of the next target from this entry on, else of the last."""
+        place = bisect_left(self._targets, at, key=lambda each: each[0])
+        if place < len(self._targets):
+            return self._targets[place][1]
+        return self._targets[-1][1] if self._targets else {}
+
+    # -- generations -----------------------------------------------------------------------------
+
+    def _generations(self, replayed: Sequence[ReplayedWrite | None]) -> Iterator[ModernGeneration]:
+        """A write that changes the group leads to the next target, other writes to the last."""
+        pending: list[ReplayedWrite] = []
+        generation: ModernGeneration | None = None
+        for each in replayed:
+            if each is None:
+                continue
+            target = each.write.last(Kind.TARGET)
+            if target is not None and target.value is not None:
+                if generation is not None:
+                    yield generation
+                generation = ModernGeneration(
+                    self.incarnation.number,
+                    target.value["assignment_epoch"],
+                    target.group_type,
+                    [*pending, each],
+                )
+                pending = []
+            elif pending or _leads_on(each.write) or generation is None:
+                pending.append(each)
+            else:
+                generation.writes.append(each)
+        if generation is not None:
+            generation.writes += pending
+            yield generation
+
+
+def _place(begins_ms: Sequence[int], at_ms: int) -> int:
+    return max(bisect_left(begins_ms, at_ms + NEAR_MS) - 1, 0)
+
+
+def _leads_on(write: Write) -> bool:
+    return write.what is not Wrote.STATES and bool(write.of(Kind.GROUP))
+
+
+def _targets(entries: Sequence[Entry]) -> list[tuple[int, Ids]]:
+    """Of each target: its place among the entries, and the partitions of all members."""
+    stored, targets = Stored(), []
+    for place, each in enumerate(entries):
+        stored.apply([each])
+        if each.kind is Kind.TARGET and each.value is not None and stored.members:
+            targets.append((place, stored.assigned()))
+    return targets
+
+
+def _ready_hash(entries: Sequence[Entry]) -> int | None:
+    """The hash of the topics at the first target that has tasks."""
+    stored = Stored()
+    for each in entries:
+        stored.apply([each])
+        if each.kind is Kind.TARGET and stored.assigned():
+            group = stored.of(Kind.GROUP)
+            return None if group is None else group.get("metadata_hash")
+    return None

@@ -1,0 +1,245 @@
+"""The requests that would write given records, by group type.
+
+A request of a member that stays has the epoch PRESENT; the driver fills it in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from coordinator_core.epochs.evidence import Kind
+from coordinator_core.incident.modern.evidence import CONSUMER, SHARE, STREAMS, Entry
+from coordinator_core.incident.modern.stimuli import PRESENT
+from coordinator_core.incident.modern.stored import Stored
+from coordinator_core.incident.modern.writes import Write
+from coordinator_core.protocol.messages import (
+    ConsumerGroupHeartbeat,
+    CopartitionGroup,
+    JoinGroup,
+    Request,
+    ShareGroupHeartbeat,
+    StreamsGroupHeartbeat,
+    Subtopology,
+    TaskRows,
+    TopicRows,
+    Topology,
+)
+
+Fields = Mapping[str, Any]
+JOINING, LEAVING, LEAVING_FOR_A_WHILE = 0, -1, -2
+UNREVOKED = {CONSUMER: 1, STREAMS: 2}
+"""The state of a member that is to give up partitions or tasks, as stored."""
+_ROLES = ("active", "standby", "warmup")
+
+
+def heartbeat(
+    group_type: str, group_id: str, write: Write, member_id: str, stored: Stored
+) -> Request:
+    """The heartbeat by which the member wrote these records; ``stored``: before it."""
+    joins = member_id not in stored.members or write.replaced is not None
+    return _HEARTBEATS[group_type](group_id, write, member_id, stored, joins)
+
+
+def leave(
+    group_type: str, group_id: str, member_id: str, stored: Stored, epoch: int = LEAVING
+) -> Request:
+    member = stored.of(Kind.MEMBER, member_id) or {}
+    if group_type == SHARE:
+        return ShareGroupHeartbeat("", group_id, member_id, epoch)
+    kind = ConsumerGroupHeartbeat if group_type == CONSUMER else StreamsGroupHeartbeat
+    return kind("", group_id, member_id, epoch, instance_id=member.get("instance_id"))
+
+
+def _consumer(group_id: str, write: Write, member_id: str, stored: Stored, joins: bool) -> Request:
+    written, member = _member(write, member_id, stored)
+    if member.get("classic_member_metadata"):
+        is_new_static = joins and member.get("instance_id") is not None
+        return classic_join(group_id, "" if is_new_static else member_id, member)
+    request = ConsumerGroupHeartbeat(
+        "",
+        group_id,
+        member_id,
+        JOINING if joins else PRESENT,
+        member.get("instance_id"),
+        client_id=member.get("client_id") or "",
+        client_host=member.get("client_host") or "",
+    )
+    if written is not None or joins:
+        request = request._replace(
+            rack_id=member.get("rack_id"),
+            rebalance_timeout_ms=member.get("rebalance_timeout_ms", -1),
+            topics=tuple(member.get("subscribed_topic_names") or ()),
+            regex=member.get("subscribed_topic_regex") or "",
+            assignor=member.get("server_assignor"),
+        )
+    owned: TopicRows | None = () if joins else _owned_partitions(write, member_id, stored)
+    return request._replace(owned=owned)
+
+
+def _member(write: Write, member_id: str, stored: Stored) -> tuple[Entry | None, Fields]:
+    """The member's record among these, and the member's metadata after it."""
+    written = write.last(Kind.MEMBER)
+    return written, (written and written.value) or stored.of(Kind.MEMBER, member_id) or {}
+
+
+def static_join(group_id: str, member_id: str, member: Fields) -> ConsumerGroupHeartbeat:
+    """A join under the instance id of ``member``, with what that one subscribes to."""
+    return ConsumerGroupHeartbeat(
+        "",
+        group_id,
+        member_id,
+        JOINING,
+        member["instance_id"],
+        rebalance_timeout_ms=member["rebalance_timeout_ms"],
+        client_id=member["client_id"],
+        client_host=member["client_host"],
+        topics=tuple(member["subscribed_topic_names"]),
+        regex=member["subscribed_topic_regex"] or "",
+        assignor=member["server_assignor"],
+        owned=(),
+    )
+
+
+def _owned_partitions(write: Write, member_id: str, stored: Stored) -> TopicRows | None:
+    """What the member said that it owns; None if it need not have said so."""
+    reported = _reported(write, member_id, stored, UNREVOKED[CONSUMER])
+    if reported is None:
+        return None
+    before, written = reported
+    kept = _by("topic_id", before["assigned_partitions"])
+    if written is not None:
+        after = _by("topic_id", written["assigned_partitions"])
+        kept = {each: kept[each] & after.get(each, set()) for each in kept}
+    return tuple([(each, tuple(sorted(numbers))) for each, numbers in kept.items() if numbers])
+
+
+def _reported(
+    write: Write, member_id: str, stored: Stored, unrevoked: int
+) -> tuple[Fields, Fields | None] | None:
+    """What a member that said what it owns had before, and has then; None if it did not say so.
+
+    A member that is asked to give up partitions or tasks has not said so.  One that goes on has:
+    without those that it lost.  While it is asked again, it still has all (the second is None).
+    """
+    before, written = stored.of(Kind.CURRENT, member_id), write.last(Kind.CURRENT)
+    if before is None or written is None or written.value is None:
+        return None
+    if written.value["state"] != unrevoked:
+        return before, written.value
+    return (before, None) if before["state"] == unrevoked else None
+
+
+def _by(key: str, rows: list[Fields]) -> dict[str, set[int]]:
+    return {row[key]: set(row["partitions"]) for row in rows}
+
+
+def classic_join(group_id: str, member_id: str, member: Fields) -> JoinGroup:
+    """``member``: its ConsumerGroupMemberMetadata; a new static member has no id yet."""
+    classic = member["classic_member_metadata"]
+    return JoinGroup(
+        "",
+        group_id,
+        member_id,
+        member.get("instance_id"),
+        member["client_id"],
+        member["client_host"],
+        classic["session_timeout_ms"],
+        member["rebalance_timeout_ms"],
+        "consumer",
+        tuple([(each["name"], each["metadata"]) for each in classic["supported_protocols"]]),
+        requires_known_member_id=True,
+    )
+
+
+def _share(group_id: str, write: Write, member_id: str, stored: Stored, joins: bool) -> Request:
+    written, member = _member(write, member_id, stored)
+    request = ShareGroupHeartbeat(
+        "",
+        group_id,
+        member_id,
+        JOINING if joins else PRESENT,
+        client_id=member.get("client_id") or "",
+        client_host=member.get("client_host") or "",
+    )
+    if written is None and not joins:
+        return request
+    topics = tuple(member.get("subscribed_topic_names") or ())
+    return request._replace(rack_id=member.get("rack_id"), topics=topics)
+
+
+def _streams(group_id: str, write: Write, member_id: str, stored: Stored, joins: bool) -> Request:
+    written, member = _member(write, member_id, stored)
+    request = StreamsGroupHeartbeat(
+        "",
+        group_id,
+        member_id,
+        JOINING if joins else PRESENT,
+        member.get("instance_id"),
+        client_id=member.get("client_id") or "",
+        client_host=member.get("client_host") or "",
+    )
+    if written is not None or joins:
+        endpoint = member.get("user_endpoint")
+        tags = member.get("client_tags") or ()
+        request = request._replace(
+            rack_id=member.get("rack_id"),
+            rebalance_timeout_ms=member.get("rebalance_timeout_ms", -1),
+            process_id=member.get("process_id"),
+            client_tags=tuple([(each["key"], each["value"]) for each in tags]),
+            endpoint=None if endpoint is None else (endpoint["host"], endpoint["port"]),
+        )
+    if not joins:
+        return request._replace(owned=_owned_tasks(write, member_id, stored))
+    written = write.last(Kind.TOPOLOGY)
+    value = (written and written.value) or stored.of(Kind.TOPOLOGY)
+    if value is None:
+        return request._replace(owned=())
+    topology = topology_of(value)._replace(epoch=member.get("topology_epoch", value["epoch"]))
+    return request._replace(owned=(), topology=topology)
+
+
+def _owned_tasks(write: Write, member_id: str, stored: Stored) -> TaskRows | None:
+    reported = _reported(write, member_id, stored, UNREVOKED[STREAMS])
+    if reported is None:
+        return None
+    before, written = reported
+    rows = []
+    for role in _ROLES:
+        before_role = _by("subtopology_id", before[f"{role}_tasks"])
+        after = before_role if written is None else _by("subtopology_id", written[f"{role}_tasks"])
+        for subtopology, numbers in before_role.items():
+            kept = numbers & after.get(subtopology, set())
+            if kept:
+                rows.append((role, subtopology, tuple(sorted(kept))))
+    return tuple(rows)
+
+
+def topology_of(value: Fields) -> Topology:
+    """``value``: a StreamsGroupTopology."""
+    return Topology(value["epoch"], tuple([_subtopology(each) for each in value["subtopologies"]]))
+
+
+def _subtopology(value: Fields) -> Subtopology:
+    return Subtopology(
+        value["subtopology_id"],
+        tuple(value["source_topics"]),
+        tuple(value["repartition_sink_topics"]),
+        tuple([(each["name"], each["partitions"]) for each in value["repartition_source_topics"]]),
+        tuple([(each["name"], each["partitions"]) for each in value["state_changelog_topics"]]),
+        tuple(
+            [
+                CopartitionGroup(
+                    tuple(each["source_topics"]), tuple(each["repartition_source_topics"])
+                )
+                for each in value["copartition_groups"]
+            ]
+        ),
+    )
+
+
+_HEARTBEATS: Mapping[str, Callable[[str, Write, str, Stored, bool], Request]] = {
+    CONSUMER: _consumer,
+    SHARE: _share,
+    STREAMS: _streams,
+}

@@ -1,0 +1,109 @@
+"""Settings of the broker that its records and lines show: era, assignment interval, assignor."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from coordinator_core.epochs.evidence import Kind
+from coordinator_core.incident.broker_settings import InferredEra
+from coordinator_core.incident.comparison import TIMER_LATE_MS
+from coordinator_core.incident.modern.evidence import STREAMS, Entry
+
+_DEFAULT_INTERVAL_MS = 1000
+_DEFAULT_DELAY_MS = 3000
+_DEFAULT_REFRESH_MS = 600_000
+_NEVER_MS = 1 << 43
+ASSIGNORS = ("uniform", "range")
+
+
+def modern_era(entries: Iterable[Entry], requested: str | None = None) -> InferredEra:
+    """4.4 writes when each partition was assigned and each target computed, 4.1 does not."""
+    if requested is not None:
+        return InferredEra(requested, "as requested")
+    for each in entries:
+        value = each.value or {}
+        if value.get("assignment_timestamp"):
+            return InferredEra("4.4", "its targets have times")
+        rows = value.get("assigned_partitions") or value.get("active_tasks") or ()
+        if any(row.get("assignment_epochs") for row in rows):
+            return InferredEra("4.4", "its assignments have epochs")
+    return InferredEra("4.1", "its targets have no times")
+
+
+def engine_settings(entries: Sequence[Entry], assignor: str) -> dict[str, str]:
+    """Settings of the broker, by Kafka's names; ``assignor``: of members that prefer none."""
+    interval = str(_assignment_interval_ms(entries))
+    settings = {f"group.{each}.assignment.interval.ms": interval for each in ("consumer", "share")}
+    settings["group.streams.assignment.interval.ms"] = interval
+    settings["group.consumer.regex.refresh.interval.ms"] = str(_regex_refresh_ms(entries))
+    settings["group.streams.initial.rebalance.delay.ms"] = str(_initial_delay_ms(entries))
+    settings["group.streams.num.standby.replicas"] = str(_standbys(entries))
+    others = [each for each in ASSIGNORS if each != assignor]
+    settings["group.consumer.assignors"] = ",".join([assignor, *others])
+    return settings
+
+
+def _assignment_interval_ms(entries: Iterable[Entry]) -> int:
+    """The default, unless targets follow each other faster, or heartbeats wait longer for one."""
+    shortest_ms, longest_wait_ms, last_ms = _NEVER_MS, 0, 0
+    group_epoch = target_epoch = 0
+    for each in entries:
+        value = each.value
+        if value is None:
+            continue
+        if each.kind is Kind.GROUP:
+            group_epoch = value["epoch"]
+        elif each.kind is Kind.TARGET:
+            at_ms, target_epoch = value.get("assignment_timestamp", 0), value["assignment_epoch"]
+            if last_ms and at_ms > last_ms:
+                shortest_ms = min(shortest_ms, at_ms - last_ms)
+            last_ms = at_ms
+        elif each.kind is Kind.CURRENT and last_ms and target_epoch < group_epoch:
+            wait_ms = each.at_ms - last_ms if value["member_epoch"] >= 0 else 0
+            longest_wait_ms = max(longest_wait_ms, wait_ms)
+    if longest_wait_ms < _DEFAULT_INTERVAL_MS:
+        return min(shortest_ms, _DEFAULT_INTERVAL_MS)
+    return shortest_ms if longest_wait_ms < shortest_ms < _NEVER_MS else longest_wait_ms + 1
+
+
+def _initial_delay_ms(entries: Iterable[Entry]) -> int:
+    """How long a streams group waited for its first target; the default, if about that long."""
+    first_ms = None
+    for each in entries:
+        if each.group_type == STREAMS:
+            first_ms = each.at_ms if first_ms is None else first_ms
+            if each.kind is Kind.TARGET and each.value is not None:
+                waited_ms = each.at_ms - first_ms
+                is_default = abs(waited_ms - _DEFAULT_DELAY_MS) <= TIMER_LATE_MS
+                return _DEFAULT_DELAY_MS if is_default else waited_ms
+    return _DEFAULT_DELAY_MS
+
+
+def _standbys(entries: Iterable[Entry]) -> int:
+    """The most standby tasks that a target gives for one task: num.standby.replicas."""
+    of_members: dict[str, list[tuple[str, int]]] = {}
+    most = 0
+    for each in entries:
+        if each.kind is Kind.TARGET_MEMBER:
+            rows = (each.value or {}).get("standby_tasks") or ()
+            of_members[each.member_id] = [
+                (row["subtopology_id"], number) for row in rows for number in row["partitions"]
+            ]
+        elif each.kind is Kind.TARGET:
+            counts = Counter(task for tasks in of_members.values() for task in tasks)
+            most = max(most, *counts.values(), 0)
+    return most
+
+
+def _regex_refresh_ms(entries: Iterable[Entry]) -> int:
+    """The shortest time after which an expression was resolved again, less than the default."""
+    least_ms = _DEFAULT_REFRESH_MS
+    last: dict[str, int] = {}
+    for each in entries:
+        if each.kind is Kind.REGEX and each.value is not None:
+            regex, at_ms = each.key["regular_expression"], each.value["timestamp"]
+            if regex in last:
+                least_ms = min(least_ms, at_ms - last[regex] - 1)
+            last[regex] = at_ms
+    return max(least_ms, 0)

@@ -1,0 +1,49 @@
+"""What reached the coordinator of a group of the new types."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from coordinator_core.coordinator.metadata_image import TopicImage
+from coordinator_core.incident.stimuli import Basis
+from coordinator_core.protocol.messages import Request
+
+PRESENT = -99
+"""Stands for the member's epoch in a request: the one that the engine gave to the member."""
+
+
+class StimulusKind(Enum):
+    JOIN = "a member joins"
+    HEARTBEAT = "a member sends a heartbeat"
+    ACKNOWLEDGE = "a heartbeat says that the member has given up partitions"
+    LEAVE = "a member leaves"
+    AWAY = "a static member leaves for a while"
+    REFUSED = "a static member joins while its instance id is in use"
+    SESSION_EXPIRED = "no heartbeat in time: the engine's timer ends the session"
+    TIMEOUT = "another timer of the engine is due"
+    CLASSIC_JOIN = "a member of the classic protocol joins or rejoins"
+    CLASSIC_LEAVE = "a member of the classic protocol leaves"
+    TOPICS = "the topics of the cluster change"
+    BACKGROUND = "the coordinator resolves regular expressions, or has share partitions initialized"
+    DELETE = "the group is deleted"
+    CONFIG = "the group's own configuration changes"
+
+
+class Stimulus(NamedTuple):
+    """``request``: without the member's epoch (PRESENT); ``topics``, ``deleted``: of TOPICS;
+    ``configs``: of CONFIG;
+    ``asks``: only sent to make the coordinator begin the background work that follows.
+    """
+
+    at_ms: int
+    kind: StimulusKind
+    member_id: str
+    basis: Basis
+    evidence: str
+    request: Request | None = None
+    topics: tuple[TopicImage, ...] = ()
+    deleted: tuple[str, ...] = ()
+    uncertainty_ms: int = 0
+    asks: bool = False
+    configs: tuple[tuple[str, str], ...] = ()

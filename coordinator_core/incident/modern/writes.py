@@ -1,0 +1,206 @@
+"""Cuts the records of a group into writes: what one request, or one timer, wrote together.
+
+A coordinator writes the records of one heartbeat in a fixed order: member, regular expressions no
+longer used, topology, group epoch, targets, the member's current assignment, states of share
+partitions.  Removals begin with tombstones.  So the order of kinds, the member ids and the time
+show where a write ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from coordinator_core.epochs.evidence import Kind
+from coordinator_core.incident.modern.evidence import Entry
+from coordinator_core.incident.modern.stored import Stored
+
+AWAY = -2  # the epoch of a static member that left for a while
+# The order of kinds in the records of one heartbeat.
+_STAGES = {
+    Kind.MEMBER: 0,
+    Kind.REGEX: 1,
+    Kind.TOPOLOGY: 2,
+    Kind.GROUP: 3,
+    Kind.OTHER: 4,
+    Kind.TARGET_MEMBER: 5,
+    Kind.TARGET: 6,
+    Kind.CURRENT: 7,
+    Kind.STATE_PARTITIONS: 8,
+}
+
+
+class Wrote(Enum):
+    """What wrote the records."""
+
+    HEARTBEAT = "a heartbeat, or a join of a classic member"
+    AWAY = "a static member left for a while"
+    REMOVAL = "members left, or were removed"
+    REGEX = "regular expressions were resolved"
+    STATES = "states of share partitions were initialized or forgotten"
+    DELETION = "the group was deleted"
+    DOWNGRADE = "the group became classic"
+    CLASSIC = "a classic group"
+
+
+class Write(NamedTuple):
+    """``member_ids``: who wrote, or who was removed; () if no record names a member.
+
+    ``replaced``: the static member whose place the member takes; ``converts``: the group was
+    classic before.
+    """
+
+    what: Wrote
+    entries: tuple[Entry, ...]
+    member_ids: tuple[str, ...] = ()
+    replaced: str | None = None
+    converts: bool = False
+
+    @property
+    def at_ms(self) -> int:
+        return self.entries[0].at_ms
+
+    @property
+    def member_id(self) -> str:
+        return self.member_ids[0] if self.member_ids else ""
+
+    def of(self, kind: Kind) -> list[Entry]:
+        return [each for each in self.entries if each.kind is kind]
+
+    def last(self, kind: Kind) -> Entry | None:
+        of_kind = [each for each in self.entries if each.kind is kind and not each.is_tombstone]
+        return of_kind[-1] if of_kind else None
+
+
+def writes(entries: Sequence[Entry], stored: Stored) -> Iterator[Write]:
+    """``stored``: before the first entry; it follows each write once the next is asked for."""
+    at = 0
+    while at < len(entries):
+        write = _write(entries, at, stored)
+        yield write
+        stored.apply(write.entries)
+        at += len(write.entries)
+
+
+def _write(entries: Sequence[Entry], at: int, stored: Stored) -> Write:
+    first = entries[at]
+    same_time = _same_time(entries, at)
+    if first.kind is Kind.CLASSIC:
+        if first.is_tombstone and len(same_time) > 1 and same_time[1].kind is not Kind.CLASSIC:
+            return _conversion(same_time)
+        return Write(Wrote.CLASSIC, (first,))
+    if first.is_tombstone:
+        return _tombstones(same_time)
+    if first.kind is Kind.REGEX:
+        return _resolution(same_time)
+    if first.kind is Kind.STATE_PARTITIONS:
+        return Write(Wrote.STATES, (first,))
+    if first.kind is Kind.CURRENT and first.value and first.value["member_epoch"] == AWAY:
+        return Write(Wrote.AWAY, (first,), (first.member_id,))
+    return _heartbeat(same_time, 0)
+
+
+def _same_time(entries: Sequence[Entry], at: int) -> Sequence[Entry]:
+    """The records from here on that have the time of the first."""
+    end = at + 1
+    while end < len(entries) and entries[end].at_ms == entries[at].at_ms:
+        end += 1
+    return entries[at:end]
+
+
+def _heartbeat(entries: Sequence[Entry], start: int, *, converts: bool = False) -> Write:
+    """The records of a heartbeat from ``start`` on; those before belong to it, too."""
+    at, stage, member_id = start, -1, ""
+    while at < len(entries):
+        each = entries[at]
+        repeats = each.kind in (Kind.TARGET_MEMBER, Kind.REGEX)
+        place = _STAGES.get(each.kind, 99)
+        if place < stage or (place == stage and not repeats):
+            break
+        if each.kind in (Kind.MEMBER, Kind.CURRENT):
+            is_other = bool(member_id) and each.member_id != member_id
+            if is_other or each.is_tombstone or (each.value or {}).get("member_epoch") == AWAY:
+                break
+            member_id = each.member_id
+        elif each.is_tombstone is not (each.kind in (Kind.REGEX, Kind.OTHER)):
+            break  # a heartbeat forgets regular expressions, but does not resolve them
+        stage, at = place, at + 1
+    at = max(at, start + 1) if start < len(entries) else at
+    return Write(
+        Wrote.HEARTBEAT,
+        tuple(entries[:at]),
+        (member_id,) if member_id else (),
+        converts=converts,
+    )
+
+
+def _resolution(entries: Sequence[Entry]) -> Write:
+    """Resolved regular expressions, and the epoch that they bump."""
+    at = 0
+    while at < len(entries) and entries[at].kind is Kind.REGEX and not entries[at].is_tombstone:
+        at += 1
+    if at < len(entries) and entries[at].kind is Kind.GROUP and not entries[at].is_tombstone:
+        at += 1
+    return Write(Wrote.REGEX, tuple(entries[:at]))
+
+
+def _conversion(entries: Sequence[Entry]) -> Write:
+    """The tombstone of the classic group, the records of its members, then the heartbeat's."""
+    at = 1
+    if _is_classic_member(entries[1]):
+        while at < len(entries) and _is_classic_member(entries[at]):
+            at += 1
+        stage = _STAGES[Kind.GROUP]
+        while at < len(entries) and _STAGES.get(entries[at].kind, -1) >= stage:
+            stage = _STAGES[entries[at].kind]
+            at += 1
+    return _heartbeat(entries, at, converts=True)
+
+
+def _is_classic_member(entry: Entry) -> bool:
+    return bool((entry.value or {}).get("classic_member_metadata"))
+
+
+def _tombstones(entries: Sequence[Entry]) -> Write:
+    end = next((n for n, each in enumerate(entries) if not each.is_tombstone), len(entries))
+    deleted = next(
+        (n for n in range(end) if entries[n].kind is Kind.GROUP),
+        None,
+    )
+    members = tuple(dict.fromkeys([e.member_id for e in entries[:end] if e.kind is Kind.MEMBER]))
+    if deleted is not None:
+        following = entries[deleted + 1 : deleted + 2]
+        if following and following[0].kind is Kind.CLASSIC and not following[0].is_tombstone:
+            return Write(Wrote.DOWNGRADE, tuple(entries[: deleted + 2]), members)
+        return Write(Wrote.DELETION, tuple(entries[:end]))
+    replacing = entries[end : end + 1]
+    if members and replacing and replacing[0].kind is Kind.MEMBER:
+        return _replacement(entries, end, members[-1])
+    at = end
+    if at < len(entries) and entries[at].kind is Kind.GROUP:
+        at += 1
+    while at < len(entries) and entries[at].is_tombstone and entries[at].kind is Kind.OTHER:
+        at += 1
+    if at < len(entries) and _is_empty_target(entries[at]):
+        at += 1
+    return Write(Wrote.REMOVAL, tuple(entries[:at]), members)
+
+
+def _is_empty_target(entry: Entry) -> bool:
+    value = entry.value
+    return (
+        entry.kind is Kind.TARGET and value is not None and value.get("assignment_timestamp") == 0
+    )
+
+
+def _replacement(entries: Sequence[Entry], at: int, replaced: str) -> Write:
+    """A static member returns: the records of its predecessor under its id, then a heartbeat's."""
+    member_id = entries[at].member_id
+    for kind in (Kind.MEMBER, Kind.TARGET_MEMBER, Kind.CURRENT):
+        if at < len(entries) and entries[at].kind is kind and entries[at].member_id == member_id:
+            at += 1
+    write = _heartbeat(entries, at) if at < len(entries) else None
+    if write is None or (write.member_ids and write.member_id != member_id):
+        return Write(Wrote.HEARTBEAT, tuple(entries[:at]), (member_id,), replaced)
+    return write._replace(member_ids=(member_id,), replaced=replaced)

@@ -1,0 +1,84 @@
+"""Metadata of Kafka Connect's workers: what they report when they join, and their assignments.
+
+Connect's group has protocol type ``connect``.  By protocol ``eager`` an assignment lists all
+connectors and tasks of a worker; by ``compatible`` and ``sessioned`` (KIP-415, KIP-507) it lists
+those that are new for the worker and those that the worker must give up, and a worker reports its
+current assignment when it joins.  Workers treat a newer version as the newest known one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from coordinator_core.records.client_versions import every_version, read_known_version
+
+PROTOCOL_TYPE = "connect"
+CONNECTOR = -1
+"""The task number that stands for the connector itself."""
+
+ConnectorTask = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerAssignment:
+    """``assigned``: all connectors and tasks in version 0, the new ones in later versions.
+    ``delay_ms``: after this time the workers join again; 0 if they do not."""
+
+    version: int
+    error: int
+    leader: str | None
+    leader_url: str | None
+    config_offset: int
+    assigned: list[ConnectorTask]
+    revoked: list[ConnectorTask]
+    delay_ms: int
+
+    def after(self, before: Iterable[ConnectorTask]) -> list[ConnectorTask]:
+        """What the worker has with this assignment, having had ``before``."""
+        if self.version == 0:
+            return sorted(set(self.assigned))
+        return sorted((set(before) - set(self.revoked)) | set(self.assigned))
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerState:
+    """``current``: what the worker has when it joins; empty in version 0, whose workers stop
+    everything before they join."""
+
+    version: int
+    url: str
+    config_offset: int
+    current: list[ConnectorTask]
+
+
+_STATE = every_version("ConnectWorkerState")
+_ASSIGNMENT = every_version("ConnectAssignment")
+
+
+def decode_worker_state(data: bytes) -> WorkerState:
+    """Raises BadRecord, also for an unreadable current assignment."""
+    version, fields = read_known_version(_STATE, data)
+    allocation = fields.get("allocation")
+    current = decode_worker_assignment(allocation).assigned if allocation else []
+    return WorkerState(version, fields["url"], fields["config_offset"], current)
+
+
+def decode_worker_assignment(data: bytes) -> WorkerAssignment:
+    """Raises BadRecord, also for empty bytes."""
+    version, fields = read_known_version(_ASSIGNMENT, data)
+    return WorkerAssignment(
+        version,
+        fields["error"],
+        fields["leader"],
+        fields["leader_url"],
+        fields["config_offset"],
+        _connector_tasks(fields["assigned"]),
+        _connector_tasks(fields.get("revoked")),
+        fields.get("delay", 0),
+    )
+
+
+def _connector_tasks(structs: Iterable[dict[str, Any]] | None) -> list[ConnectorTask]:
+    return [(each["connector"], task) for each in structs or () for task in each["tasks"]]

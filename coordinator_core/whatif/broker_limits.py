@@ -1,0 +1,42 @@
+"""Broker limits of a consumer group's own configuration, and the lines that widen them.
+
+kafka-configs.sh refuses a value outside of these limits, and brokers refuse to change the limits
+while they run (Kafka 4.1.2, tests/end_to_end/test_dynamic_settings.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from coordinator_core.whatif.baseline import Baseline
+from coordinator_core.whatif.settings import CONSUMER_PROTOCOL, SettingsChange
+
+# By setting: minimum and maximum by default, and the part of their names after min. and max.
+_LIMITS = {
+    "consumer_session_timeout_ms": (45_000, 60_000, "session.timeout.ms"),
+    "consumer_heartbeat_interval_ms": (5000, 15_000, "heartbeat.interval.ms"),
+}
+# Effort of a setting of all the broker's groups, with a restart.
+LIMITS_COST = 4
+
+
+def widened_limits(baseline: Baseline, change: SettingsChange) -> list[str]:
+    """KEY=VALUE for server.properties; a value that the group has already is within the limits."""
+    if change.protocol_of(baseline.group_protocol) != CONSUMER_PROTOCOL:
+        return []
+    return list(_widened(baseline, change))
+
+
+def _widened(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
+    own = baseline.consumer
+    present = {
+        "consumer_session_timeout_ms": own and own.session_timeout_ms,
+        "consumer_heartbeat_interval_ms": own and own.heartbeat_interval_ms,
+    }
+    for setting, (minimum_ms, maximum_ms, name) in _LIMITS.items():
+        value_ms = getattr(change, setting)
+        present_ms = present[setting] or minimum_ms
+        if value_ms is not None and value_ms < min(minimum_ms, present_ms):
+            yield f"group.consumer.min.{name}={value_ms}"
+        elif value_ms is not None and value_ms > max(maximum_ms, present_ms):
+            yield f"group.consumer.max.{name}={value_ms}"

@@ -1,0 +1,215 @@
+"""Whether a group should migrate to the consumer protocol: verdict, settings, what gets worse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from coordinator_core.client import LIBRARIES
+from coordinator_core.whatif.advice import cheapest, figures_text, is_sure
+from coordinator_core.whatif.baseline import Baseline
+from coordinator_core.whatif.broker_limits import widened_limits
+from coordinator_core.whatif.candidates import session_of_members
+from coordinator_core.whatif.config_blocks import broker_properties, client_properties
+from coordinator_core.whatif.figures import Prediction
+from coordinator_core.whatif.kafka_names import CONSUMER_SESSION, seconds
+from coordinator_core.whatif.readiness import CHECK, OFFLINE, PREVENTS, Blocker, effects
+from coordinator_core.whatif.settings import CONSUMER_PROTOCOL, SettingsChange
+
+MIGRATE, STAY, NO_DIFFERENCE, BLOCKED, UNKNOWN = (
+    "migrate", "stay", "no difference", "blocked", "unknown",
+)  # fmt: skip
+MIGRATED, NOT_APPLICABLE = "migrated", "not applicable"
+_DEFAULT_SESSION_MS = 45_000
+# A downtime that is longer by at least this share, and so many ms, is worse.
+_MIN_SHARE, _MIN_MS = 0.1, 5000
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``reason``: one sentence; ``chosen``: the settings of the consumer protocol to migrate with,
+    of which ``client_properties`` and ``broker_properties`` are the lines to paste; ``defaults``:
+    those of a broker where nothing is configured.  ``worse``: what gets worse, one sentence each.
+    """
+
+    verdict: str
+    reason: str
+    blockers: Sequence[Blocker]
+    chosen: Prediction | None = None
+    defaults: Prediction | None = None
+    worse: Sequence[str] = ()
+    client_properties: str | None = None
+    broker_properties: str | None = None
+
+
+def not_predicted(verdict: str, reason: str, blockers: Sequence[Blocker]) -> Verdict:
+    """Without a prediction: ``blocked`` if something prevents the migration."""
+    prevented = effects(blockers)[PREVENTS]
+    if prevented:
+        return Verdict(BLOCKED, "; ".join(each.detail for each in prevented), blockers)
+    return Verdict(verdict, reason, blockers)
+
+
+def verdict_of(
+    baseline: Baseline,
+    unchanged: Prediction,
+    predicted: Sequence[Prediction],
+    blockers: Sequence[Blocker],
+) -> Verdict:
+    """Of a classic group; ``predicted`` may have changes of both protocols.  The members stay
+    static or dynamic, as they are: table what_if has changes of both at once.
+    """
+    tried = [each for each in predicted if _only_migrates(each.change)]
+    if not tried:
+        reason = "no change to the consumer protocol was tried, or none that its clients accept"
+        return not_predicted(UNKNOWN, reason, blockers)
+    chosen = _chosen(baseline, unchanged, tried)
+    verdict, reason = _verdict(baseline, unchanged, chosen, blockers)
+    return Verdict(
+        verdict,
+        reason,
+        blockers,
+        chosen,
+        next((each for each in tried if _is_default(each.change)), None),
+        [*_worse(baseline, unchanged, chosen, tried), *_alternative(chosen, predicted)],
+        _client_lines(baseline, chosen.change, blockers),
+        broker_properties(baseline, chosen.change),
+    )
+
+
+def _only_migrates(change: SettingsChange) -> bool:
+    return change.group_protocol == CONSUMER_PROTOCOL and change.membership is None
+
+
+def _chosen(baseline: Baseline, unchanged: Prediction, tried: Sequence[Prediction]) -> Prediction:
+    """The cheapest settings that save most; if none saves surely, those with the least downtime."""
+    saving = cheapest(baseline, unchanged, tried)
+    if saving is not unchanged:
+        return saving
+    return min(tried, key=lambda each: (each.median.unavailable_partition_ms, each.change.cost))
+
+
+def _verdict(
+    baseline: Baseline, unchanged: Prediction, chosen: Prediction, blockers: Sequence[Blocker]
+) -> tuple[str, str]:
+    by_effect = effects(blockers)
+    text = f"{chosen.change.in_kafka_names()}: {figures_text(unchanged.median, chosen.median)}"
+    if by_effect[PREVENTS]:
+        prevented = "; ".join(each.detail for each in by_effect[PREVENTS])
+        return BLOCKED, f"{prevented}. Predicted: {text}"
+    if is_sure(baseline, unchanged, chosen) and _share(unchanged, chosen) >= _MIN_SHARE:
+        verdict = MIGRATE
+    elif _is_longer(unchanged, chosen):
+        verdict = STAY
+    else:
+        verdict, text = NO_DIFFERENCE, f"no sure difference; {text}"
+    reasons = [text, *(each.detail for each in by_effect[OFFLINE])]
+    if by_effect[CHECK] and verdict == MIGRATE:
+        reasons.append(f"check first: {', '.join(each.blocker for each in by_effect[CHECK])}")
+    return verdict, "; ".join(reasons)
+
+
+def _share(unchanged: Prediction, chosen: Prediction) -> float:
+    before_ms = unchanged.median.unavailable_partition_ms
+    return (before_ms - chosen.median.unavailable_partition_ms) / before_ms if before_ms else 0.0
+
+
+def _is_longer(unchanged: Prediction, other: Prediction) -> bool:
+    """Whether the downtime is longer in every simulation, and by more than noise."""
+    added_ms = other.median.unavailable_partition_ms - unchanged.median.unavailable_partition_ms
+    is_sure_of_it = (
+        other.minimum.unavailable_partition_ms > unchanged.maximum.unavailable_partition_ms
+    )
+    limit_ms = max(_MIN_SHARE * unchanged.median.unavailable_partition_ms, _MIN_MS)
+    return is_sure_of_it and added_ms >= limit_ms
+
+
+def _is_default(change: SettingsChange) -> bool:
+    return change == SettingsChange(group_protocol=CONSUMER_PROTOCOL, era=change.era)
+
+
+def _client_lines(
+    baseline: Baseline, change: SettingsChange, blockers: Sequence[Blocker]
+) -> str | None:
+    lines = client_properties(baseline, change)
+    if lines is None or not effects(blockers)[OFFLINE]:
+        return lines
+    first = "# brokers refuse to convert this group while it runs: stop all processes first"
+    return f"{first}\n{lines}"
+
+
+# -- what gets worse -------------------------------------------------------------------------------
+
+
+def _worse(
+    baseline: Baseline, unchanged: Prediction, chosen: Prediction, tried: Sequence[Prediction]
+) -> Iterator[str]:
+    now_ms = unchanged.median.unavailable_partition_ms
+    default = next((each for each in tried if _is_default(each.change)), None)
+    if default is not None and _is_longer(unchanged, default):
+        yield (
+            f"without {CONSUMER_SESSION} the broker's default applies"
+            f" ({seconds(_DEFAULT_SESSION_MS)}; today {seconds(session_of_members(baseline))}):"
+            f" partition downtime {seconds(default.median.unavailable_partition_ms)} instead of"
+            f" {seconds(now_ms)}"
+        )
+    limits = widened_limits(baseline, chosen.change)
+    if limits:
+        yield f"brokers need {', '.join(limits)} (server.properties, a restart, for all groups)"
+    if any(process.instance_id for process in baseline.processes):
+        yield (
+            "a killed static member that is back before its session expires is refused"
+            " (UNRELEASED_INSTANCE_ID, fatal for the client); the classic protocol replaces it:"
+            f" {_starts(chosen.median.static_refused)} refused in the simulation; in the evidence"
+            " of static members a kill with a quick return looks like a restart"
+        )
+    yield from _of_applications(baseline, unchanged, chosen)
+    yield from _of_range(chosen, tried)
+
+
+def _alternative(chosen: Prediction, predicted: Sequence[Prediction]) -> Iterator[str]:
+    """A change that keeps the classic protocol, and saves more."""
+    others = [each for each in predicted if each.change.group_protocol is None]
+    best = min(others, key=lambda each: each.median.unavailable_partition_ms, default=None)
+    chosen_ms = chosen.median.unavailable_partition_ms
+    if best is not None and best.median.unavailable_partition_ms < (1 - _MIN_SHARE) * chosen_ms:
+        yield (
+            f"the classic protocol with {best.change.in_kafka_names()} has a partition downtime of"
+            f" {seconds(best.median.unavailable_partition_ms)} instead of {seconds(chosen_ms)}"
+        )
+
+
+def _starts(count: int) -> str:
+    return "1 start" if count == 1 else f"{count} starts"
+
+
+def _of_applications(
+    baseline: Baseline, unchanged: Prediction, chosen: Prediction
+) -> Iterator[str]:
+    if any(
+        life.slow_polls and LIBRARIES[baseline.libraries[process.name]].is_librdkafka
+        for process in baseline.processes
+        for life in process.lives
+    ):
+        yield (
+            "a librdkafka consumer that exceeds max.poll.interval.ms leaves only when its"
+            " application polls again, or its session expires: its partitions wait until then"
+        )
+    if chosen.median.moved_partitions > unchanged.median.moved_partitions:
+        yield (
+            f"{chosen.median.moved_partitions} partitions moved instead of"
+            f" {unchanged.median.moved_partitions}"
+        )
+
+
+def _of_range(chosen: Prediction, tried: Sequence[Prediction]) -> Iterator[str]:
+    """The server's range assignor beside uniform, at the same timeouts."""
+    ranged = next((each for each in tried if each.change.remote_assignor == "range"), None)
+    if ranged is not None and ranged is not chosen:
+        yield (
+            f"uniform does not keep equal partitions of several topics together; range does:"
+            f" {ranged.median.moved_partitions} partitions moved instead of"
+            f" {chosen.median.moved_partitions}, partition downtime"
+            f" {seconds(ranged.median.unavailable_partition_ms)} instead of"
+            f" {seconds(chosen.median.unavailable_partition_ms)}"
+        )
