@@ -86,10 +86,10 @@ def replay(
     ``divergences``, ``verdicts`` and ``story`` (lists of objects).
     """
     from jobs.console.printing import jsonable
-    from jobs.replay.command import ReplayOptions, as_json, replay_group
+    from jobs.replay.command import ReplayOptions, as_json, replay_whole_group
 
     options = ReplayOptions(str(lake), cluster_id, group, from_time, to_time, era)
-    answer: dict[str, Any] = jsonable(as_json(cluster_id, replay_group(options)))
+    answer: dict[str, Any] = jsonable(as_json(cluster_id, replay_whole_group(options)))
     return answer
 
 

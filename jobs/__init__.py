@@ -15,8 +15,8 @@ The tables of a lake come in three layers; `schemas/tables` defines them, one fi
   generations, generation_members and assignments have one row per generation, per member of a
   generation and per assigned partition.
 - Gold: results.  churn, rebalance_latency, rebalance_causes, ownership_gaps, handovers, episodes,
-  assignor_quality, incident_replay, process_lives, what_if, advice, and the SQL views in
-  `schemas/views`.
+  assignor_quality, incident_replay, process_lives, what_if, advice, migration_advice, and the SQL
+  views in `schemas/views`.
 
 A deleted group can be created again, and its generations then start at 1 again.  So a generation
 is identified by (cluster_id, group_id, incarnation, generation), see `jobs.lake.keys`.  A record is
@@ -43,8 +43,10 @@ order:
     group_days          facts about this date that a run for a later date needs
     assign_partitions   the assignors run again on each generation -> assignor_quality
     incident_replay     each group through the coordinator model, compared with production
-    what_if_sweep       processes behind the members, other settings tried, advice
+    what_if_sweep       processes behind the members, other settings tried, advice,
+                        whether to migrate to the consumer protocol
     nightly             ingest and all jobs above, except the last two
+    snapshot            the groups of a running cluster -> group_snapshots
     topic_partitions, register, maintain                  partition counts, metastore, housekeeping
 
 Packages:

@@ -1,6 +1,7 @@
 """Runs the group's own assignor and others again on every recorded generation.
 
 reads   timeline, group_metadata, generation_members
+        group_records      targets of consumer groups; topic_ids: names of their topics
         topic_partitions   partition counts, if jobs.topic_partitions filled it
 writes  seen_partitions    partition counts seen in assignments
         assignments        one step of every assignor, from the actual previous assignment; the
@@ -12,16 +13,20 @@ chunks, and a group with half of all generations becomes many tasks.  Each chunk
 last generation before it.  A chain, in which an assignor continues its own results, ends with
 its chunk; the next chunk starts a new chain from the actual assignment, or, for an assignor
 without memory, from its own result, which is the same for any cut.
+
+In consumer groups the coordinator's assignors run again on the targets, one incarnation per task.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from coordinator_core.assignors import ASSIGNORS
+from coordinator_core.assignors import ASSIGNORS, SERVER_ASSIGNORS
 from jobs.assignments import ACTUAL
 from jobs.assignors.partition_counts import (
     partition_counts,
@@ -30,12 +35,19 @@ from jobs.assignors.partition_counts import (
     topic_counts_of_groups,
 )
 from jobs.assignors.rerun import ASSIGNED_LISTS, GENERATION_COLUMNS, NAME_LISTS, SCHEMA, Rerun
+from jobs.assignors.targets import TARGET, TargetRows
 from jobs.engine.keeping import kept
+from jobs.epochs.inputs import new_records, topic_names
+from jobs.epochs.played import of_histories
+from jobs.lake.client_rows import no_evidence
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
 
 # Runs after `assignments`, which writes the other rows of its table.
-READS = ("timeline", "group_metadata", "generation_members", "topic_partitions", "assignments")
+READS = (
+    "timeline", "group_metadata", "generation_members", "topic_partitions", "assignments",
+    "group_records", "topic_ids",
+)  # fmt: skip
 
 # The rows of assignments that this job writes; those of an older version have no is_target.
 RERUN = f"assignor <> '{ACTUAL}' AND (is_target IS NULL OR is_target = false)"
@@ -71,7 +83,11 @@ def recorded(
         .withColumn("record_number", F.row_number().over(in_order))
         .where("record_number = 1")
     )
-    process = generation_members.groupBy(*GENERATION_KEY).agg(
+    # A record that no broker writes may list a member twice; a map with a key twice is an error.
+    one_each = generation_members.groupBy(*GENERATION_KEY, "member_id").agg(
+        F.min("process").alias("process")
+    )
+    process = one_each.groupBy(*GENERATION_KEY).agg(
         F.map_from_entries(F.collect_list(F.struct("member_id", "process"))).alias("process_of")
     )
     return records.join(process, on=GENERATION_KEY, how="inner").select(
@@ -134,6 +150,19 @@ def rerun(chunks: DataFrame, assignors: tuple[str, ...], frames: int) -> DataFra
     return framed.groupBy("frame").applyInArrow(rerun_rows, from_arrow_schema(SCHEMA))
 
 
+def target_results(
+    timeline: DataFrame,
+    group_records: DataFrame,
+    names: Mapping[str, str],
+    assignors: tuple[str, ...],
+) -> DataFrame:
+    """The rows of `rerun` for the targets of consumer groups, by the coordinator's assignors."""
+    of_server = tuple(name for name in assignors if name in SERVER_ASSIGNORS)
+    rows_of = TargetRows(names, of_server, CHUNK)
+    records = group_records.where("group_type = 'consumer'")
+    return of_histories(rows_of, from_arrow_schema(SCHEMA), timeline, records)
+
+
 def quality(results: DataFrame) -> DataFrame:
     return results.drop(*NAME_LISTS, *ASSIGNED_LISTS)
 
@@ -151,6 +180,7 @@ def assignments(results: DataFrame) -> DataFrame:
         F.lit("active").alias("role"),
         F.lit(None).cast("string").alias("subtopology"),
         F.lit(False).alias("is_target"),
+        no_evidence(),
     )
 
 
@@ -158,14 +188,21 @@ def store(scope: RunScope, results: DataFrame, frames: int) -> None:
     with kept(results) as rows:
         rows.count()  # computes frame by frame with all tasks, before few tasks write
         writers = max(scope.lake.parallelism, frames // FRAMES_PER_WRITER)
-        targets = scope.read("assignments").where("is_target = true")
-        # The record that a downgrade writes repeats a target.
-        own = rows.join(
-            targets.select(*GENERATION_KEY).distinct(), on=GENERATION_KEY, how="left_anti"
-        )
-        coalesced = own.coalesce(writers)
+        coalesced = _without_repeated(rows, scope.read("assignments")).coalesce(writers)
         scope.replace("assignor_quality", quality(coalesced))
         scope.replace("assignments", assignments(coalesced), where=RERUN)
+
+
+def _without_repeated(results: DataFrame, assignments: DataFrame) -> DataFrame:
+    """The record that a downgrade writes repeats a target: it is no generation of its own."""
+    is_target = F.lit(True).alias("has_target")
+    targets = assignments.where("is_target = true").select(*GENERATION_KEY, is_target).distinct()
+    of_target = F.col("partition_count_source") == TARGET
+    return (
+        results.join(targets, on=GENERATION_KEY, how="left")
+        .where(F.col("has_target").isNull() | of_target)
+        .drop("has_target")
+    )
 
 
 def run(scope: RunScope, assignors: tuple[str, ...] = tuple(ASSIGNORS)) -> None:
@@ -192,7 +229,12 @@ def _rerun_scope(scope: RunScope, assignors: tuple[str, ...]) -> None:
     frames = 1 + tables["timeline"].where("event = 'RECORD'").count() // FRAME
     topic_counts = topic_counts_of_groups(tables["group_metadata"], *_count_tables(scope))
     chunks = in_chunks(recorded(**tables)).join(topic_counts, on=GROUP_KEY, how="left")
-    store(scope, rerun(chunks, assignors, frames), frames)
+    results = rerun(chunks, assignors, frames)
+    if (records := new_records(scope)) is not None:
+        names = topic_names(scope)
+        new = target_results(tables["timeline"], records, names, assignors)
+        results = results.unionByName(new)
+    store(scope, results, frames)
 
 
 if __name__ == "__main__":

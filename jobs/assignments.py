@@ -1,24 +1,29 @@
 """The partitions that each member was assigned, as stored by the coordinator.
 
 reads   group_metadata, timeline, generation_members
-        group_records, topic_ids   of consumer, share and streams groups
+        group_records, committed_offsets, topic_ids   of consumer, share and streams groups
 writes  assignments   rows of assignor 'actual' and of targets, one per assigned partition
 """
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.epochs.inputs import new_records, topic_names
+from jobs.epochs.played import READS as PLAYED
 from jobs.epochs.played import with_played
 from jobs.epochs.rows import ACTUAL as ACTUAL
-from jobs.group_metadata import members_with
+from jobs.group_metadata import TASKS, members_with
+from jobs.lake.client_rows import no_evidence
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
 
-READS = ("timeline", "group_metadata", "generation_members", "group_records", "topic_ids")
+READS = ("timeline", "group_metadata", "generation_members", *PLAYED)
 
+# Rows of members that consume, or run a connector or a task of Connect: not of standby tasks.
+IS_OWNER = f"assignor = '{ACTUAL}' AND (role IS NULL OR role NOT IN ('standby', 'warmup'))"
+# Rows of partitions of topics that the member consumes: not those of Connect either.
+IS_CONSUMER = f"assignor = '{ACTUAL}' AND (role IS NULL OR role = 'active')"
 # The rows that this job writes.
 STORED = f"assignor = '{ACTUAL}' OR is_target = true"
 
@@ -34,9 +39,9 @@ def assignments(
         .where("next_seq IS NULL")
         .select(*RECORD_KEY, "incarnation")
     )
-    each = F.explode(members_with("member_id", "assigned"))
+    each = F.explode(members_with("member_id", "assigned", own={"tasks": TASKS}))
     members = group_metadata.select(*RECORD_KEY, "generation", each.alias("member")).select(
-        *RECORD_KEY, "generation", "member.*"
+        *RECORD_KEY, "generation", "member.member_id", _assigned()
     )
     processes = generation_members.select(*GENERATION_KEY, "member_id", "process", "event_date")
     assigned = members.join(last, on=RECORD_KEY, how="inner").join(
@@ -51,18 +56,41 @@ def assignments(
         "process",
         F.col("assigned.topic").alias("topic"),
         F.explode("assigned.partitions").alias("partition"),
-        F.lit("active").alias("role"),
-        F.lit(None).cast("string").alias("subtopology"),
+        "assigned.role",
+        "assigned.subtopology",
         F.lit(False).alias("is_target"),
+        no_evidence(),
     )
+
+
+def _assigned() -> Column:
+    """What a member has: its partitions, or what its own metadata says in a group of Connect or
+    Streams, each with role, subtopology, topic and partitions."""
+    tasks = F.transform(
+        "member.tasks",
+        lambda task: F.struct(
+            task["role"].alias("role"),
+            task["subtopology"].alias("subtopology"),
+            task["topic"].alias("topic"),
+            F.array(task["partition"]).alias("partitions"),
+        ),
+    )
+    partitions = F.transform(
+        "member.assigned",
+        lambda assigned: F.struct(
+            F.lit("active").alias("role"),
+            F.lit(None).cast("string").alias("subtopology"),
+            assigned["topic"].alias("topic"),
+            assigned["partitions"].alias("partitions"),
+        ),
+    )
+    return F.coalesce(tasks, partitions).alias("assigned")
 
 
 def run(scope: RunScope) -> None:
     events, classic, members = map(scope.read, READS[:3])
     actual = assignments(events, classic, members)
-    new = new_records(scope)
-    names = None if new is None else topic_names(scope)
-    rows = with_played(actual, "assignments", events, new, names)
+    rows = with_played(scope, actual, "assignments")
     scope.replace("assignments", rows, where=STORED)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.assignments import ACTUAL
+from jobs.assignments import IS_OWNER
 from jobs.assignors.forced_moves import member_subscriptions, partition_owners, with_forced_moves
 from jobs.engine.keeping import by_key
 from jobs.engine.pieces import Cut, in_pieces
@@ -121,8 +121,7 @@ def _owned(assignments: DataFrame, unowned: DataFrame | None) -> DataFrame:
     A custom assignor may assign a partition to several members: the last of them is its owner.
     """
     columns = [*GENERATION_KEY, *PARTITION_KEY, "process", "member_id"]
-    is_owner = (F.col("assignor") == ACTUAL) & F.coalesce(F.col("role") == "active", F.lit(True))
-    assigned = assignments.where(is_owner).select(*columns)
+    assigned = assignments.where(IS_OWNER).select(*columns)
     if unowned is not None:
         earlier = unowned.withColumnRenamed("context_incarnation", "incarnation").withColumn(
             "generation", F.lit(None).cast("int")

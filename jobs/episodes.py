@@ -102,6 +102,14 @@ def _rebalances(
     # struct, which the embedded engine cannot unite with nulls.
     begin = F.coalesce("preparing_time", "joined_time", "stable_time", "ended_time", dated)
     end = F.coalesce("end_time", "stable_time", "joined_time", "ended_time", "preparing_time")
+    made = generations.select(*GENERATION_KEY, "joined_time")
+    present = members.join(made, on=GENERATION_KEY, how="inner").where(
+        "NOT gone OR left_time > joined_time"
+    )
+    processes = present.groupBy(*GENERATION_KEY).agg(
+        F.count_distinct("process").alias("process_count")
+    )
+    joined = joined.join(processes, on=GENERATION_KEY, how="left")
     described = joined.join(by_host, on=GENERATION_KEY, how="left").join(
         _settings(members, generations), on=GENERATION_KEY, how="left"
     )
@@ -113,7 +121,9 @@ def _rebalances(
         "group_type",
         F.col("total_ms").alias("not_stable_ms"),
         "partitions_moved",
-        "member_count",
+        F.when(F.col("group_type") == "classic", F.col("member_count"))
+        .otherwise(F.coalesce(F.col("process_count").cast("int"), "member_count"))
+        .alias("member_count"),
         (F.col("round") > 1).alias("continues"),
         ((F.col("generation") == 1) | (had_nobody & ~first_seen)).alias("was_empty"),
         first_seen.alias("is_first_seen"),
@@ -130,15 +140,26 @@ def _settings(members: DataFrame, generations: DataFrame) -> DataFrame:
     process = Window.partitionBy(*INCARNATION_KEY, "process").orderBy("generation", "member_id")
     of_process = members.withColumn("before", F.lag(F.struct("generation", *values)).over(process))
     incarnation = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
-    recorded = generations.where("protocol IS NOT NULL").withColumn(
-        "before", F.lag(F.struct("generation", "protocol")).over(incarnation)
+    # A change of the group type changes the assignor, too.
+    assignor = F.struct("generation", "protocol", "group_type")
+    recorded = (
+        generations.where("protocol IS NOT NULL")
+        .withColumn("before", F.lag(assignor).over(incarnation))
+        .where("before.group_type <=> group_type")
     )
+    is_classic = F.coalesce(F.col("group_type") == "classic", F.lit(True))
     topics = (F.array_join("before.subscribed_topics", ","), F.array_join("subscribed_topics", ","))
     changes = union_of(
         _changed(of_process, "session.timeout.ms", "before.session_timeout_ms", values[0]),
         _changed(of_process, "max.poll.interval.ms", "before.rebalance_timeout_ms", values[1]),
         _changed(of_process, "topics", *topics),
-        _changed(recorded, "partition.assignment.strategy", "before.protocol", "protocol"),
+        _changed(
+            recorded.where(is_classic),
+            "partition.assignment.strategy",
+            "before.protocol",
+            "protocol",
+        ),
+        _changed(recorded.where(~is_classic), "server assignor", "before.protocol", "protocol"),
     )
     return changes.groupBy(*GENERATION_KEY).agg(
         F.sort_array(F.collect_set("change")).alias("settings")

@@ -1,6 +1,7 @@
 """The members of each generation, how each joined and how each left.
 
-reads   timeline, group_metadata, group_records
+reads   timeline, group_metadata
+        group_records, committed_offsets, topic_ids   of consumer, share and streams groups
 writes  generation_members   one row per member of a generation
 """
 
@@ -10,14 +11,15 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.engine.pieces import Cut, in_pieces
-from jobs.epochs.inputs import new_records
+from jobs.epochs.played import READS as PLAYED
 from jobs.epochs.played import with_played
 from jobs.group_metadata import members_with
+from jobs.lake.client_rows import no_evidence
 from jobs.lake.keys import INCARNATION_KEY, MEMBER_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
 from jobs.timeline import IS_REMOVAL, RECORDS
 
-READS = ("timeline", "group_metadata", "group_records")
+READS = ("timeline", "group_metadata", *PLAYED)
 
 # Rows of group_metadata in memory at once, on the embedded engine.
 RECORDS_AT_ONCE = 60_000
@@ -26,6 +28,8 @@ MEMBER_FIELDS = [
     "member_id", "instance_id", "client_id", "client_host", "session_timeout_ms",
     "rebalance_timeout_ms", "subscribed_topics",
 ]  # fmt: skip
+# Fields of a member's own metadata, of Kafka Connect and of the classic protocol of Kafka Streams.
+OWN_FIELDS = {"process_id": "string", "endpoint": "string", "config_offset": "bigint"}
 CLIENT_KEY = [*INCARNATION_KEY, "client_id", "client_host"]
 
 LEFT_HOW = {"LEFT": "left", "HEARTBEAT_EXPIRED": "expired"}
@@ -53,7 +57,7 @@ def _records(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
         "generation",
         "event_date",
         "leader",
-        members_with(*MEMBER_FIELDS).alias("members"),
+        members_with(*MEMBER_FIELDS, own=OWN_FIELDS).alias("members"),
     )
     ids, instances = F.col("members.member_id"), F.col("members.instance_id")
     return records.join(placed, on=RECORD_KEY, how="inner").select(
@@ -223,12 +227,14 @@ def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
         "session_timeout_ms",
         "rebalance_timeout_ms",
         "subscribed_topics",
+        *OWN_FIELDS,
         "is_leader",
         "change",
         F.coalesce(if_final("departure.how"), replaced).alias("left_how"),
         if_final("departure.event_time").alias("left_time"),
         if_final("departure.client_reason").alias("left_reason"),
         "gone",
+        no_evidence(),
     )
 
 
@@ -248,7 +254,7 @@ def run(scope: RunScope) -> None:
         return generation_members(cut(events), cut(records), shared_clients)
 
     classic = in_pieces(derived, records, at_once=RECORDS_AT_ONCE)
-    rows = with_played(classic, "generation_members", events, new_records(scope))
+    rows = with_played(scope, classic, "generation_members")
     scope.replace("generation_members", rows)
 
 

@@ -2,7 +2,7 @@
 
 reads   timeline         all events of the group, in order
         group_metadata   members of each record: the culprit's client, causes that are not logged
-        group_records    records of consumer, share and streams groups
+        group_records, committed_offsets, topic_ids   of consumer, share and streams groups
 writes  generations      one row per generation with a log line or a record
 """
 
@@ -11,21 +11,36 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.epochs.inputs import new_records
+from jobs.epochs.played import READS as PLAYED
 from jobs.epochs.played import with_played
 from jobs.group_metadata import members_with
-from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY
+from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
-from jobs.timeline import DELETIONS, TARGET_RECORD
+from jobs.timeline import CONVERSION_RECORD, DELETIONS, TARGET_RECORD
 
-READS = ("timeline", "group_metadata", "group_records")
+READS = ("timeline", "group_metadata", *PLAYED)
 
 # member id = client.id (or group.instance.id), a dash, a UUID of 36 characters
 _CLIENT_OF_MEMBER = r"^(.*)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
 
+# Causes of rebalances that only Connect's and Streams' own metadata show.
+CONFIG_CHANGE = "CONFIG_CHANGE"  # the config topic has new records: connectors, tasks
+SCHEDULED_REBALANCE = "SCHEDULED_REBALANCE"  # the scheduled rebalance delay was over
+PROBING_REBALANCE = "PROBING_REBALANCE"  # to see whether warm-up tasks have caught up
+TASK_CAUSES = (CONFIG_CHANGE, SCHEDULED_REBALANCE, PROBING_REBALANCE)
+REJOINS = ["LEADER_REJOIN", "METADATA_CHANGE", "REJOIN"]
+# By this much a worker's clock may be ahead.
+CLOCK_SLACK_MS = 1000
+# Time 0 is a rejoin after revoked tasks, which is no probing rebalance.
+_PROBING = r"^triggered followup rebalance scheduled for [1-9]"
+
+
 def generations(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
-    caused = _with_cause(_one_row_per_generation(_evidence(timeline)), timeline)
+    caused = _with_task_cause(
+        _with_cause(_one_row_per_generation(_evidence(timeline)), timeline),
+        _task_facts(timeline, group_metadata),
+    )
     clients = _clients(group_metadata)
     rows = caused.join(clients, on=[*GROUP_KEY, "culprit_member_id"], how="left")
     incarnation = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
@@ -69,15 +84,18 @@ def _evidence(timeline: DataFrame) -> DataFrame:
         & (F.col("event") != TARGET_RECORD)
     )
     own = timeline.where(is_own).withColumn("generation", F.col("event_generation"))
-    starts = timeline.where("event = 'REBALANCE_START'")
+    # A truncated line may lack the generation.
+    starts = timeline.where("event = 'REBALANCE_START' AND event_generation IS NOT NULL")
     prepared = starts.withColumn("generation", F.col("event_generation") + 1)
     ended = starts.withColumns({"generation": F.col("event_generation"), "event": F.lit("OVER")})
-    deleted = timeline.where(F.col("event").isin(*DELETIONS)).withColumns(
+    # An upgrade also ends the classic generation: its tombstone names no type.
+    is_upgrade = (F.col("event") == CONVERSION_RECORD) & F.col("protocol_type").isNull()
+    deleted = timeline.where(F.col("event").isin(*DELETIONS) | is_upgrade).withColumns(
         {"generation": F.col("current_generation"), "event": F.lit("OVER")}
     )
-    failures = timeline.where("event = 'STORE_FAILED'").withColumn(
-        "generation", F.col("current_generation")
-    )
+    failures = timeline.where(
+        "event = 'STORE_FAILED' AND current_generation IS NOT NULL"
+    ).withColumn("generation", F.col("current_generation"))
     parts = [prepared, ended.where("generation > 0"), deleted.where("generation > 0"), failures]
     for part in parts:
         own = own.unionByName(part)
@@ -213,6 +231,57 @@ def _with_cause(generations: DataFrame, timeline: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
+def _task_facts(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
+    """Of each generation of a group of Kafka Connect or Streams what its members' own metadata say
+    about the next one: offset of Connect's config topic, scheduled delay or next rebalance.
+    """
+    placed = timeline.where("event = 'RECORD' AND event_generation IS NOT NULL").select(
+        *RECORD_KEY, "incarnation", F.col("event_generation").alias("generation")
+    )
+    records = group_metadata.where("task_members IS NOT NULL").select(
+        *RECORD_KEY, "append_time", "task_members"
+    )
+    scheduled = F.filter("task_members.next_rebalance_ms", lambda at_ms: at_ms > 0)
+    return (
+        records.join(placed, on=RECORD_KEY, how="inner")
+        .groupBy(*GENERATION_KEY)
+        .agg(
+            F.max(F.array_max("task_members.assigned_config_offset")).alias("config_offset"),
+            F.max(F.array_max("task_members.delay_ms")).alias("delay_ms"),
+            F.min(F.array_min(scheduled)).alias("next_rebalance_ms"),
+            F.unix_millis(F.max("append_time")).alias("assigned_ms"),
+        )
+    )
+
+
+def _with_task_cause(generations: DataFrame, facts: DataFrame) -> DataFrame:
+    """Why members of Connect and Streams rejoined: the log only says that they did."""
+    before = (
+        Window.partitionBy(*INCARNATION_KEY)
+        .orderBy("generation")
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    own_facts = F.struct("config_offset", "delay_ms", "next_rebalance_ms", "assigned_ms")
+    recorded = F.when(F.col("assigned_ms").isNotNull(), own_facts)
+    earlier = F.last(recorded, ignorenulls=True).over(before)
+    began_ms = F.unix_millis(F.coalesce("preparing_time", "joined_time")) + CLOCK_SLACK_MS
+    delay_over = (F.col("earlier.delay_ms") > 0) & (
+        began_ms >= F.col("earlier.assigned_ms") + F.col("earlier.delay_ms")
+    )
+    probing = F.col("client_reason").rlike(_PROBING) | (
+        F.col("client_reason").isNull() & (began_ms >= F.col("earlier.next_rebalance_ms"))
+    )
+    cause = (
+        F.when(~F.coalesce(F.col("cause").isin(REJOINS), F.lit(False)), F.col("cause"))
+        .when(delay_over, SCHEDULED_REBALANCE)
+        .when(F.col("config_offset") > F.col("earlier.config_offset"), CONFIG_CHANGE)
+        .when(probing, PROBING_REBALANCE)
+        .otherwise(F.col("cause"))
+    )
+    joined = generations.join(facts, on=GENERATION_KEY, how="left").withColumn("earlier", earlier)
+    return joined.withColumn("cause", cause)
+
+
 def _clients(group_metadata: DataFrame) -> DataFrame:
     """client.id and address of every member id in a record."""
     each = F.explode(members_with("member_id", "client_id", "client_host"))
@@ -242,7 +311,7 @@ def _from_ms(column: str) -> Column:
 def run(scope: RunScope) -> None:
     events, classic = map(scope.read, READS[:2])
     rows = generations(events, classic)
-    scope.replace("generations", with_played(rows, "generations", events, new_records(scope)))
+    scope.replace("generations", with_played(scope, rows, "generations"))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.assignments import ACTUAL
+from jobs.assignments import IS_OWNER
 from jobs.engine.keeping import computed
 from jobs.engine.pieces import Cut, in_pieces
 from jobs.engine.union import union_of
@@ -172,7 +172,7 @@ def _unowned(
     """Sorts no rows of ``assignments``, of which there are many: most are for partitions that the
     context generation has."""
     partition = [*INCARNATION_KEY, *PARTITION_KEY]
-    actual = assignments.where(F.col("assignor") == ACTUAL)
+    actual = assignments.where(IS_OWNER)
     owned = actual.join(_until_contexts(contexts, recorded), on=GENERATION_KEY).select(
         *partition, "process", "member_id", "record_no", "until_no"
     )

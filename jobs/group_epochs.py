@@ -1,15 +1,16 @@
 """Each group epoch of consumer, share and streams groups: when it was counted up, and why.
 
-reads   timeline, group_records
+reads   timeline, group_records, committed_offsets, topic_ids
 writes  group_epochs   one row per group epoch, and per conversion to or from a classic group
 """
 
 from __future__ import annotations
 
+from jobs.epochs.played import READS as PLAYED
 from jobs.epochs.played import replace_by_played
 from jobs.lake.scope import RunScope
 
-READS = ("timeline", "group_records")
+READS = PLAYED
 
 TABLE = "group_epochs"
 

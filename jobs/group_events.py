@@ -49,6 +49,7 @@ def group_events(broker_log_events: DataFrame) -> DataFrame:
         _cause().alias("cause"),
         "client_cause",
         "member_count",
+        _server_assignor().alias("protocol"),
         "members",
         F.lit("broker_log").alias("source"),
         "broker_id",
@@ -120,6 +121,12 @@ def _cause() -> Column:
     """The cause class; null without a reason (before Kafka 2.1), UNKNOWN for an unknown reason."""
     unknown = F.when(F.col("reason").isNotNull(), "UNKNOWN")
     return F.when(F.col("cause") == "unknown", unknown).otherwise(F.col("cause"))
+
+
+def _server_assignor() -> Column:
+    """Of a target; Kafka 4.4 logs the assignor of a share group as an object, without its name."""
+    name = F.regexp_extract("line", r"with '([^'@]+)' assignor", 1)
+    return F.when((F.col("event") == "TARGET") & (name != ""), name)
 
 
 def _state_after(event: Column) -> Column:

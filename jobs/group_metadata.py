@@ -6,7 +6,7 @@ writes  group_metadata    one row per record, tombstones included
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from coordinator_core.records import BadRecord, decode, decode_assignment, decode_subscription
+from coordinator_core.records.task_members import AssignedTask, has_task_members, task_members
 from jobs.bulk.arrow_buffers import struct_array, with_values
 from jobs.bulk.consumer_protocol import assignments, subscriptions
 from jobs.bulk.decoder import ColumnArrays, Decoder, decode_into
@@ -27,6 +28,32 @@ READS = ("offsets_records",)
 KEY_TYPE = 2
 # The protocol type whose subscriptions and assignments have the layout of ConsumerProtocol.
 CONSUMER = "consumer"
+NO_FIELDS: Mapping[str, str] = {}
+TASKS = "array<struct<role:string,subtopology:string,topic:string,partition:int>>"
+TASK = pa.struct(
+    [
+        ("role", pa.string()),
+        ("subtopology", pa.string()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+    ]
+)
+TASK_MEMBER = pa.struct(
+    [
+        ("member_id", pa.string()),
+        ("version", pa.int32()),
+        ("process_id", pa.string()),
+        ("endpoint", pa.string()),
+        ("config_offset", pa.int64()),
+        ("assigned_config_offset", pa.int64()),
+        ("delay_ms", pa.int32()),
+        ("next_rebalance_ms", pa.int64()),
+        ("error_code", pa.int32()),
+        ("tasks", pa.list_(TASK)),
+        ("revoked", pa.list_(TASK)),
+        ("unreadable", pa.string()),
+    ]
+)
 CARRIED = ("cluster_id", "topic_partition", "log_offset", "event_date", "append_time")
 
 
@@ -35,10 +62,18 @@ def group_metadata(offsets_records: DataFrame) -> DataFrame:
     return decode_into("group_metadata", records, CARRIED, DECODER)
 
 
-def members_with(*fields: str) -> Column:
+def members_with(*fields: str, own: Mapping[str, str] = NO_FIELDS) -> Column:
     """A record's members with these fields only: Spark then does not read the other fields, such as
-    the subscription and assignment bytes, which are most of the table."""
-    return F.arrays_zip(*(F.col(f"members.{field}").alias(field) for field in fields))
+    the subscription and assignment bytes, which are most of the table.
+
+    ``own``: fields of task_members with their types; null in groups that have none.
+    """
+    values = [F.col(f"members.{field}").alias(field) for field in fields]
+    for field, type_ in own.items():
+        # Arrays that are shorter than the members are filled up with nulls.
+        none = F.array().cast(f"array<{type_}>")
+        values.append(F.coalesce(F.col(f"task_members.{field}"), none).alias(field))
+    return F.arrays_zip(*values)
 
 
 # In bulk --------------------------------------------------------------------------------------
@@ -58,7 +93,28 @@ def _columns(keys: pa.Array, values: pa.Array) -> tuple[np.ndarray, ColumnArrays
         "leader": value["leader"],
         "state_timestamp_ms": _null_if_negative(value["current_state_timestamp"]),
         "members": _members(value["members"], pc.equal(protocol_type, CONSUMER)),
+        "task_members": _task_members(protocol_type, value["protocol"], value["members"]),
     }
+
+
+def _task_members(protocol_types: pa.Array, protocols: pa.Array, members: pa.ListArray) -> pa.Array:
+    """By the reference, record by record: few groups are Connect's or Streams', and their records
+    are written in rebalances only."""
+    types, names = protocol_types.dictionary_encode(), protocols.dictionary_encode()
+    is_task_group = {
+        (t, n): has_task_members(types.dictionary[t].as_py(), names.dictionary[n].as_py())
+        for t in range(len(types.dictionary))
+        for n in range(len(names.dictionary))
+    }
+    if not any(is_task_group.values()):
+        return pa.nulls(len(members), pa.list_(TASK_MEMBER))
+    pairs = zip(types.indices.to_pylist(), names.indices.to_pylist(), strict=True)
+    rows: list[Any] = [None] * len(members)
+    for row, (type_, name) in enumerate(pairs):
+        if is_task_group.get((type_, name)):
+            pair = types.dictionary[type_].as_py(), names.dictionary[name].as_py()
+            rows[row] = _task_member_rows(*pair, members[row].as_py())
+    return pa.array(rows, pa.list_(TASK_MEMBER))
 
 
 def _members(members: pa.ListArray, is_consumer: pa.BooleanArray) -> pa.ListArray:
@@ -105,7 +161,27 @@ def _row(key: bytes, value: bytes | None) -> dict[str, Any]:
         # -1 in versions with the field where it is not set
         "state_timestamp_ms": _none_if_negative(fields.get("current_state_timestamp")),
         "members": None if value is None else [_member(m, fields) for m in fields["members"]],
+        "task_members": _task_member_rows(
+            fields.get("protocol_type"), fields.get("protocol"), fields.get("members") or ()
+        ),
     }
+
+
+def _task_member_rows(
+    protocol_type: str | None, protocol: str | None, members: Iterable[Mapping[str, Any]]
+) -> list[dict[str, Any]] | None:
+    own = task_members(protocol_type, protocol, members)
+    if own is None:
+        return None
+    return [
+        {name: getattr(each, name) for name in TASK_MEMBER.names}
+        | {"tasks": _task_rows(each.tasks), "revoked": _task_rows(each.revoked)}
+        for each in own
+    ]
+
+
+def _task_rows(tasks: Iterable[AssignedTask]) -> list[dict[str, Any]]:
+    return [task._asdict() for task in tasks]
 
 
 def _member(member: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:

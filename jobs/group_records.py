@@ -25,7 +25,7 @@ from coordinator_core.records import decode
 from jobs.bulk.arrow_buffers import struct_array, with_values
 from jobs.bulk.decoder import ColumnArrays, Decoder, decode_into
 from jobs.bulk.lists import joined_lists, null_if_empty, uuid_texts
-from jobs.bulk.records import DecodedRecords, key_types, read_records
+from jobs.bulk.records import DecodedRecords, KeysAndValues
 from jobs.lake.scope import RunScope
 from jobs.lake.tables import schema_of
 from schemas.record_layouts import layouts
@@ -116,14 +116,12 @@ def group_type(key_type: int) -> str:
 
 
 def _columns(keys: pa.Array, values: pa.Array) -> tuple[np.ndarray, ColumnArrays]:
-    by_type = {
-        type_: read_records(type_, keys, values) for type_ in key_types(keys) if type_ in KEY_TYPES
-    }
-    decoded = [_of_type(type_, records) for type_, records in by_type.items()]
-    rows = [records.rows for records in by_type.values()]
-    in_order = np.argsort(np.concatenate([np.empty(0, np.int64), *rows]))
-    return np.concatenate([np.empty(0, np.int64), *rows])[in_order], {
-        name: pa.concat_arrays([_typed(part, name) for part in decoded]).take(pa.array(in_order))
+    records = KeysAndValues(keys, values)
+    by_type = {type_: records.records(type_) for type_ in records.types() if type_ in KEY_TYPES}
+    decoded = [_of_type(type_, each) for type_, each in by_type.items()]
+    rows = [each.rows for each in by_type.values()]
+    return np.concatenate([np.empty(0, np.int64), *rows]), {
+        name: pa.concat_arrays([_typed(part, name) for part in decoded])
         if decoded
         else pa.nulls(0, type_)
         for name, type_ in _types().items()

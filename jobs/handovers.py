@@ -1,7 +1,7 @@
 """Each partition that changed its process: asked for, given up, assigned, and what took longest.
 
-reads   generations, ownership_gaps              of classic groups
-        timeline, group_records, topic_ids       of consumer and streams groups
+reads   generations, ownership_gaps   of classic groups
+        timeline, group_records, committed_offsets, topic_ids   of consumer and streams groups
 writes  handovers   one row per partition and change of its process
 """
 
@@ -11,12 +11,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from coordinator_core.epochs.handovers import REVOCATION, SESSION
-from jobs.epochs.inputs import new_records, topic_names
+from jobs.epochs.played import READS as PLAYED
 from jobs.epochs.played import with_played
 from jobs.lake.keys import GENERATION_KEY, PARTITION_KEY
 from jobs.lake.scope import RunScope
 
-READS = ("generations", "ownership_gaps", "timeline", "group_records", "topic_ids")
+READS = ("generations", "ownership_gaps", *PLAYED)
 
 TABLE = "handovers"
 
@@ -51,11 +51,8 @@ def classic_handovers(generations: DataFrame, ownership_gaps: DataFrame) -> Data
 
 
 def run(scope: RunScope) -> None:
-    generations, gaps, events = map(scope.read, READS[:3])
-    records = new_records(scope)
-    names = None if records is None else topic_names(scope)
-    classic = classic_handovers(generations, gaps)
-    scope.replace(TABLE, with_played(classic, TABLE, events, records, names))
+    classic = classic_handovers(*map(scope.read, READS[:2]))
+    scope.replace(TABLE, with_played(scope, classic, TABLE))
 
 
 if __name__ == "__main__":

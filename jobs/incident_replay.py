@@ -1,6 +1,7 @@
 """Replay every generation of every group through the engine, and write each one's verdict.
 
 reads   timeline, group_events, group_metadata, committed_offsets
+        group_records, offsets_records, topic_ids   of consumer, share and streams groups
 writes  incident_replay   one row per generation
 
 Covers a cluster's whole history, whatever the dates: a verdict depends on all earlier evidence.
@@ -8,23 +9,39 @@ Covers a cluster's whole history, whatever the dates: a verdict depends on all e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from coordinator_core.incident import GroupReplay, incarnations, replay
+from coordinator_core.incident import GroupReplay
 from coordinator_core.incident.divergence_hints import likely_reason
+from coordinator_core.incident.modern import (
+    GroupEvidence,
+    ModernReplay,
+    WholeReplay,
+    replay_group,
+)
+from coordinator_core.incident.modern.hints import likely_reason as likely_reason_of_modern
 from coordinator_core.incident.stimuli import Basis
 from jobs.command_line.arguments import open_existing_lake
 from jobs.command_line.config import Config
 from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
+from jobs.epochs.inputs import topic_names
+from jobs.lake.scope import AllDates
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake, schema_of
-from jobs.replay.group_rows import Row, evidence_by_group, quoted, unpacked
+from jobs.replay.group_rows import (
+    Row,
+    evidence_by_group,
+    quoted,
+    stored_of,
+    stored_records,
+    unpacked,
+)
 
 READS = ("timeline", "group_events", "group_metadata", "committed_offsets")
 
@@ -34,31 +51,44 @@ def incident_replay(
     group_events: DataFrame,
     group_metadata: DataFrame,
     committed_offsets: DataFrame,
+    stored: DataFrame | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> DataFrame:
     """A task replays whole groups, because a generation depends on all previous ones.
 
-    Commits are not replayed: there are many, and they start no generation.
+    Commits are not replayed: there are many, and they start no generation.  ``stored``: records of
+    groups of the new types, see `stored_records`; ``names``: of topics by id.
     """
     schema = schema_of("incident_replay")
-    grouped = evidence_by_group(timeline, group_events, group_metadata, committed_offsets)
-    return grouped.applyInArrow(_replay_of_group(to_arrow_schema(schema)), schema)
+    grouped = evidence_by_group(
+        timeline, group_events, group_metadata, committed_offsets, stored=stored
+    )
+    return grouped.applyInArrow(_replay_of_group(to_arrow_schema(schema), names or {}), schema)
 
 
-def _replay_of_group(schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
+def _replay_of_group(schema: pa.Schema, names: Mapping[str, str]) -> Callable[[pa.Table], pa.Table]:
     """Replays one group; ``schema`` comes from the driver, as workers have no SparkSession."""
 
     def replayed(evidence: pa.Table) -> pa.Table:
         keys, event_rows, record_rows = unpacked(evidence)
         versions = {row["offset_version"] for row in record_rows} - {None}
-        group = incarnations(keys["group_id"], event_rows, record_rows)
-        result = replay(group, offset_versions=versions)
+        group = GroupEvidence(keys["group_id"], event_rows, record_rows, stored_of(evidence), names)
+        result = replay_group(group, offset_versions=versions)
         return pa.Table.from_pylist(rows_of(keys["cluster_id"], result), schema)
 
     return replayed
 
 
 def run(lake: Lake) -> None:
-    lake.replace("incident_replay", incident_replay(*map(lake.read, READS)))
+    """Reads the records in bytes only if the lake has groups of the new types."""
+    scope = AllDates(lake)
+    stored = names = None
+    if scope.has_rows("group_records"):
+        read = (lake.read(name) for name in ("timeline", "offsets_records", "group_records"))
+        stored, names = stored_records(*read), topic_names(scope)
+    timeline, events, records, commits = map(lake.read, READS)
+    made = incident_replay(timeline, events, records, commits, stored, names)
+    lake.replace("incident_replay", made)
 
 
 def run_all(lake: str, cluster_id: str, config: Config, format: Format) -> int:
@@ -82,8 +112,13 @@ _COUNTS = """
     FROM incident_replay WHERE cluster_id = {cluster} GROUP BY group_id ORDER BY group_id"""
 
 
-def rows_of(cluster_id: str, result: GroupReplay) -> list[Row]:
-    """Rows of incident_replay."""
+def rows_of(cluster_id: str, result: WholeReplay) -> list[Row]:
+    """Rows of incident_replay, in the order of generations."""
+    rows = [*classic_rows(cluster_id, result.classic), *modern_rows(cluster_id, result.modern)]
+    return sorted(rows, key=lambda row: (row["incarnation"], row["generation"]))
+
+
+def classic_rows(cluster_id: str, result: GroupReplay) -> list[Row]:
     return [
         {
             "cluster_id": cluster_id,
@@ -104,6 +139,31 @@ def rows_of(cluster_id: str, result: GroupReplay) -> list[Row]:
         }
         for each in result.generations
         for divergence in [each.comparison.divergence]
+    ]
+
+
+def modern_rows(cluster_id: str, result: ModernReplay) -> list[Row]:
+    assert result.era is not None or not result.generations
+    return [
+        {
+            "cluster_id": cluster_id,
+            "group_id": result.group_id,
+            "incarnation": each.incarnation,
+            "generation": each.number,
+            "event_date": _date(each.begins_ms),
+            "verdict": each.verdict.value,
+            "difference": None if divergence is None else str(divergence),
+            "differs_at": None if divergence is None else divergence.evidence,
+            "likely": likely_reason_of_modern(each),
+            "evidence": each.evidence,
+            "exact": each.exact,
+            "late_ms": None,
+            "stimuli": len(each.stimuli),
+            "assumed": sum(s.basis is Basis.ASSUMED for s in each.stimuli),
+            "era": result.era.name if result.era is not None else "",
+        }
+        for each in result.generations
+        for divergence in [each.divergence]
     ]
 
 

@@ -12,24 +12,23 @@ from datetime import date
 from jobs import ingest
 from jobs.command_line.arguments import date_range, workload_of_lake
 from jobs.command_line.config import Config, valid_timezone
-from jobs.console.errors import UsageError
+from jobs.console.errors import RunFailed, UsageError
 from jobs.engine.choice import Workload, bytes_of
 from jobs.engine.session import open_session
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import scope_of
 from jobs.lake.tables import Lake
-from jobs.nightly_run import advice_step
 from jobs.nightly_run.pending_dates import pending
 from jobs.nightly_run.pipeline import Progress, run_all
 from jobs.nightly_run.runs import Run, summary
 from jobs.segments import not_a_segment, partition_of
-from jobs.sources import broker_log, segments, trace
+from jobs.sources import broker_log, client_log, segments, trace
 from jobs.sources.dump import Dump
 from jobs.sources.files import list_files
 from jobs.sources.kafka import Kafka
 from jobs.sources.kafka_settings import kafka_only_for_spark
 
-GIVE_A_SOURCE = "give --segments, --kafka, --dump, --broker-log or --trace"
+GIVE_A_SOURCE = "give --segments, --kafka, --dump, --broker-log, --client-log or --trace"
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,7 @@ class NightlyOptions:
     dump: str | None = None
     kafka: str | None = None
     trace: str | None = None
+    client_log: str | None = None
     recompute_all: bool = False
     advice: bool = False
 
@@ -59,8 +59,11 @@ class NightlyOptions:
 
     def require_source(self) -> None:
         """UsageError without a source; --recompute-all computes from the bronze tables."""
-        sources = (self.segments, self.kafka, self.dump, self.broker_log, self.trace)
-        if not any(sources) and not self.recompute_all:
+        topic = (self.segments, self.kafka, self.dump)
+        if (
+            not any((*topic, self.broker_log, self.client_log, self.trace))
+            and not self.recompute_all
+        ):
             rows_of_lake = "for rows that the lake has already, --recompute-all"
             raise UsageError(f"no source: {GIVE_A_SOURCE}; {rows_of_lake}")
 
@@ -76,6 +79,7 @@ def inputs_of(options: NightlyOptions, config: Config) -> ingest.Inputs:
         dates=date_range(options.date, options.first, options.last),
         dump=None if options.dump is None else Dump(options.dump),
         traces=_files(options.trace, "--trace", trace.FILES_LIKE),
+        client_logs=_files(options.client_log, "--client-log", client_log.FILES_LIKE),
         kafka=None if options.kafka is None else Kafka(options.kafka, config.kafka),
     )
 
@@ -115,7 +119,8 @@ def workload(options: NightlyOptions, inputs: ingest.Inputs) -> Workload:
 
 def input_files(inputs: ingest.Inputs) -> list[str]:
     """All files of a run, and the folder of a dump that is a Delta table."""
-    return [*inputs.segments, *inputs.broker_logs, *inputs.traces, *dump_files(inputs.dump)]
+    files = [*inputs.segments, *inputs.broker_logs, *inputs.client_logs, *inputs.traces]
+    return [*files, *dump_files(inputs.dump)]
 
 
 def dump_files(dump: Dump | None) -> list[str]:
@@ -148,39 +153,52 @@ def _nightly(
     run = run_jobs(open_lake_of(options, inputs, config), options, inputs, progress)
     progress.total(time.monotonic() - began)
     progress.say(summary(run))
+    if run.internal_errors:
+        raise RunFailed(ingest.failed_by(run.internal_errors))
 
 
 def run_jobs(lake: Lake, options: NightlyOptions, inputs: ingest.Inputs, progress: Progress) -> Run:
     """Ingest and derive, recorded in `runs`; returns the run with the rows that it wrote."""
     run = Run(lake, options.by_name(), inputs.dates.first, inputs.dates.last)
-    began = time.monotonic()
-    with run.recorded(progress):
+    with lake.run_lock(), run.recorded(progress):
         if inputs:
-            progress.step("ingest", lambda: ingest.run(lake, inputs))
+            progress.step("ingest", lambda: _ingest(run, inputs))
         computed = _derive(run, progress, recompute_all=options.recompute_all)
         if options.advice and computed is not None:
-            elapsed_s = time.monotonic() - began
-            progress.step("advice", lambda: advice_step.run(lake, *computed, elapsed_s))
+            first, last, afresh = computed
+            progress.step("advice", lambda: _advise(lake, first, last, simulate_all=afresh))
     return run
+
+
+def _advise(lake: Lake, first: date | None, last: date | None, *, simulate_all: bool) -> None:
+    from jobs.nightly_run import advice_step  # here: the models take a second to import
+
+    advice_step.run(lake, first, last, simulate_all=simulate_all)
+
+
+def _ingest(run: Run, inputs: ingest.Inputs) -> None:
+    run.internal_errors = ingest.run(run.lake, inputs)
 
 
 def _derive(
     run: Run, progress: Progress, *, recompute_all: bool
-) -> tuple[date | None, date | None] | None:
+) -> tuple[date | None, date | None, bool] | None:
     """Compute all tables but bronze, for the dates of the options or else those with new input.
 
-    Returns the first and the last of these dates, without both all dates; None without news.
+    Returns the first and the last of these dates, without both all dates, and whether they must be
+    computed without what earlier runs computed; None without news.
     """
     new = pending(run.lake)
     run.bronze_versions = new.covered_after(run.first, run.last)
     run.own_versions = new.versions
     first, last = run.first, run.last
-    if not (recompute_all or new.recompute_all or first or last or new.dates is None):
+    recompute_all = recompute_all or new.recompute_all
+    if not (recompute_all or first or last or new.dates is None):
         if not new.dates:
             return None
         first, last = min(new.dates), max(new.dates)
     run_all(scope_of(run.lake, first, last), progress)
-    return first, last
+    return first, last, recompute_all
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Times in which a partition had no owner: partition downtime.
 
-reads   timeline, group_metadata, generations, generation_members, assignments, committed_offsets
+reads   timeline, group_metadata, generations, generation_members, assignments, committed_offsets;
+        group_records, topic_ids   of groups of the new types
 writes  ownership_gaps   one row per partition and time without an owner
 
 `jobs.ownership` infers when members owned partitions.
@@ -13,26 +14,23 @@ from datetime import UTC, datetime
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.assignments import ACTUAL
+from jobs.assignments import IS_CONSUMER
 from jobs.engine.keeping import computed
+from jobs.epochs.played import TENURES, played
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY, PARTITION_KEY
 from jobs.lake.scope import RunScope
 from jobs.ownership.commits import last_commits
 from jobs.ownership.gaps import gaps, rows_of
 from jobs.ownership.members import members_of
+from jobs.ownership.new_types import until_revoked
 from jobs.ownership.process_ends import process_ends
 from jobs.ownership.rebalances import rebalances
 from jobs.ownership.returns import returned
 from jobs.ownership.tenures import tenures
+from jobs.timeline import CONVERSION_RECORD
 
-READS = (
-    "timeline",
-    "group_metadata",
-    "generations",
-    "generation_members",
-    "assignments",
-    "committed_offsets",
-)
+CLASSIC = ("timeline", "group_metadata", "generations", "generation_members", "assignments")
+READS = (*CLASSIC, "committed_offsets", "group_records", "topic_ids")
 
 
 def ownership_gaps(
@@ -44,11 +42,16 @@ def ownership_gaps(
     committed_offsets: DataFrame,
     last_events: DataFrame,
     earlier: DataFrame | None = None,
+    new_types: DataFrame | None = None,
 ) -> DataFrame:
-    """``last_events``: see `_last_events`.  ``earlier``: see `_earlier`."""
-    ended = computed(rebalances(generations, timeline, generation_members))
+    """``last_events``: see `_last_events`.  ``earlier``: see `_earlier`.  ``new_types``: the
+    tenures of consumer, share and streams groups, see `jobs.epochs.tenures`.
+    """
+    is_classic = F.coalesce(F.col("group_type") == "classic", F.lit(True))
+    classic = generations.where(is_classic)
+    ended = computed(rebalances(classic, timeline, generation_members))
     members = computed(members_of(timeline, generation_members, ended))
-    owners = assignments.where(F.col("assignor") == ACTUAL).select(
+    owners = assignments.where(IS_CONSUMER).select(
         *GENERATION_KEY, *PARTITION_KEY, "member_id", "process"
     )
     committed = computed(last_commits(members, owners, committed_offsets))
@@ -61,7 +64,25 @@ def ownership_gaps(
     owning = members.join(process_ends(departed), on=MEMBER_KEY, how="left").join(
         rejoined, on=[*MEMBER_KEY, "generation"], how="left"
     )
-    return rows_of(gaps(owners, tenures(owning), earlier), last_events)
+    owned = computed(_converted(tenures(owning), timeline))
+    others = None if new_types is None else until_revoked(new_types, ended)
+    return rows_of(gaps(owners, owned, earlier, others), last_events)
+
+
+def _converted(tenures: DataFrame, timeline: DataFrame) -> DataFrame:
+    """The tenures of a classic generation end when its group becomes one of another type."""
+    converted = timeline.where(F.col("event") == CONVERSION_RECORD).select(
+        *INCARNATION_KEY, F.unix_millis("event_time").alias("converted_ms")
+    )
+    later = (
+        tenures.select(*GENERATION_KEY, "from_ms")
+        .join(converted, on=INCARNATION_KEY, how="inner")
+        .where("converted_ms >= from_ms")
+        .groupBy(*GENERATION_KEY)
+        .agg(F.min("converted_ms").alias("converted_ms"))
+    )
+    until_ms = F.least("until_ms", "converted_ms")
+    return tenures.join(later, on=GENERATION_KEY, how="left").withColumn("until_ms", until_ms)
 
 
 def _last_events(scope: RunScope) -> DataFrame:
@@ -105,12 +126,13 @@ def _earlier(scope: RunScope) -> DataFrame | None:
 
 
 def run(scope: RunScope) -> None:
-    tables = {name: scope.read(name) for name in READS if name != "committed_offsets"}
+    tables = {name: scope.read(name) for name in CLASSIC}
     gaps = ownership_gaps(
         **tables,
         committed_offsets=scope.read_recent("committed_offsets"),
         last_events=_last_events(scope),
         earlier=_earlier(scope),
+        new_types=played(scope, TENURES),
     )
     scope.replace("ownership_gaps", gaps)
 

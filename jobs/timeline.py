@@ -41,7 +41,7 @@ IS_REMOVAL = (
 IS_LEAVE = "event = 'LEFT' AND (step IS NULL OR step NOT IN ('pending', 'temporarily'))"
 # FENCED: a consumer, share or streams group removes a member, by its session or another timer.
 IS_EXPIRY = "event = 'HEARTBEAT_EXPIRED' OR (event = 'FENCED' AND reason LIKE '%session expired%')"
-IS_FENCED = "event = 'FENCED' AND reason NOT LIKE '%session expired%'"
+IS_FENCED = "event = 'FENCED' AND COALESCE(reason, '') NOT LIKE '%session expired%'"
 
 # A record has the time at which its append began, a log line the time at which it was written.  A
 # generation number that falls by one within this time is out of order, not a new incarnation.

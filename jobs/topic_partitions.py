@@ -17,7 +17,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from jobs.console.errors import UsageError
 from jobs.lake.tables import Lake
@@ -29,6 +29,9 @@ DESCRIBED = re.compile(r"Topic: ?(?P<topic>\S+)\s.*\bPartitionCount: ?(?P<partit
 PARTITION_LINE = re.compile(r"\s+Topic: ?\S+\s+Partition: ?\d+\s")
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 MAX_PARTITIONS = 2**31 - 1
+MAX_LINE_CHARACTERS = 1 << 16
+FIRST_YEAR, LAST_YEAR = 1970, 9999
+MOST_SHOWN = 300  # characters of a value in a message
 
 
 class Count(NamedTuple):
@@ -44,8 +47,8 @@ class BadLine(Exception):
 def read_file(path: str) -> list[Count]:
     """The file's counts; UsageError names the file and the unreadable line."""
     try:
-        with open(path, encoding="utf-8-sig") as lines:
-            counts = read_lines(lines, path)
+        with open(path, encoding="utf-8-sig") as file:
+            counts = read_lines(_lines_of(file), path)
     except OSError as error:
         raise UsageError(f"--file {path}: {error.strerror}; give a readable file") from None
     except UnicodeDecodeError:
@@ -53,6 +56,11 @@ def read_file(path: str) -> list[Count]:
     if not counts:
         raise UsageError(f"--file {path}: the file has no topic")
     return counts
+
+
+def _lines_of(file: TextIO) -> Iterator[str]:
+    """A line that is too long without its end, which is not read."""
+    return iter(lambda: file.readline(MAX_LINE_CHARACTERS + 1), "")
 
 
 def read_lines(lines: Iterable[str], name: str) -> list[Count]:
@@ -72,6 +80,8 @@ def read_lines(lines: Iterable[str], name: str) -> list[Count]:
 
 
 def _read_line(line: str) -> Iterator[Count]:
+    if len(line) > MAX_LINE_CHARACTERS:
+        raise BadLine(f"longer than {MAX_LINE_CHARACTERS} characters")
     if not line.strip() or PARTITION_LINE.match(line):
         return
     if line.startswith("{"):
@@ -103,6 +113,8 @@ def _of_json(line: str) -> Count:
         entry = json.loads(line)
     except json.JSONDecodeError as error:
         raise BadLine(f"not JSON: {error.msg} at {error.pos}") from None
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 10,000 levels
+        raise BadLine(f"not readable as JSON: {error}") from None
     missing = [name for name in HEADER if name not in entry]
     if missing:
         raise BadLine(f"no {missing[0]!r} in the object")
@@ -111,22 +123,30 @@ def _of_json(line: str) -> Count:
 
 def _count(topic: Any, partitions: Any, since: Any) -> Count:
     if not isinstance(topic, str) or not TOPIC_NAME.fullmatch(topic):
-        raise BadLine(f"{topic!r} is not a topic name")
+        raise BadLine(f"{_shown(topic)} is not a topic name")
     return Count(topic, _number(partitions), None if since is None else _time(since))
 
 
 def _number(text: Any) -> int:
     if re.fullmatch("[0-9]{1,10}", str(text)) and 0 < int(text) <= MAX_PARTITIONS:
         return int(text)
-    raise BadLine(f"{text!r} is not a number of partitions")
+    raise BadLine(f"{_shown(text)} is not a number of partitions")
 
 
 def _time(text: Any) -> datetime:
     try:
         time = datetime.fromisoformat(text)
-    except (TypeError, ValueError):
-        raise BadLine(f"{text!r} is not a time in ISO 8601") from None
-    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+        utc = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    except (TypeError, ValueError, OverflowError):
+        raise BadLine(f"{_shown(text)} is not a time in ISO 8601") from None
+    if not FIRST_YEAR <= utc.year < LAST_YEAR:
+        raise BadLine(f"{_shown(text)} is not between {FIRST_YEAR} and {LAST_YEAR}")
+    return utc
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
 def run(lake: Lake, counts: Iterable[Count]) -> None:

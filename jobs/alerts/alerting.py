@@ -1,6 +1,7 @@
 """Run the checks over a lake as of a time, for one cluster or all clusters.
 
 reads   rebalance_latency, generations   rebalances, their phases
+        ownership_gaps                   partitions without an owner; a lake may lack it
         episodes                         the root cause that a message leads with
         rebalance_causes, generation_members, churn
         timeline, committed_offsets      the last time in the lake
@@ -19,7 +20,7 @@ import pyarrow as pa
 from jobs.alerts.checks import CHECKS, Alert, Check
 from jobs.alerts.settings import NAMES, AlertSettings, span_s
 from jobs.console.errors import UsageError
-from jobs.lake.sql import open_lake
+from jobs.lake.sql import existing_tables, open_lake
 
 if TYPE_CHECKING:
     import duckdb
@@ -73,11 +74,13 @@ class AlertsOptions:
 
 @dataclass(frozen=True)
 class AlertWindow:
-    """The time that the checks of a cluster covered; UTC."""
+    """The time that the checks of a cluster covered; UTC.  ``unchecked``: names of checks whose
+    tables the lake lacks."""
 
     cluster_id: str
     start: datetime
     now: datetime
+    unchecked: tuple[str, ...] = ()
 
 
 def find_alerts(
@@ -87,9 +90,12 @@ def find_alerts(
     length_s = span_s(options.since or settings.window, "--since")
     at = None if options.at is None else _moment(options.at)
     texts = [LAST_TIMES, SPANS, PHASES, EPISODES, *(check.sql for check in CHECKS)]
-    lake = open_lake(options.lake, " ".join(texts), optional=["episodes"])
+    optional = {table for check in CHECKS for table in check.optional}
+    lake = open_lake(options.lake, " ".join(texts), optional=["episodes", *optional])
+    missing = optional - set(existing_tables(options.lake))
+    unchecked = tuple(check.name for check in CHECKS if missing & set(check.optional))
     windows = [
-        AlertWindow(cluster_id, now - timedelta(seconds=length_s), now)
+        AlertWindow(cluster_id, now - timedelta(seconds=length_s), now, unchecked)
         for cluster_id, now in sorted(_last_times(lake, options, at).items())
     ]
     if not windows:

@@ -31,10 +31,15 @@ class Alert(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
+    """``setting``: its field of Thresholds.  ``unit``: of its value."""
+
     name: str
+    setting: str
     about: str
     sql: str
     message: Callable[[int, int, str], str]  # value, threshold, detail
+    unit: str = "rebalances"
+    optional: tuple[str, ...] = ()  # tables that a lake may lack; the check is then left out
 
 
 # The SQL of view `storms`, with the pause of each group's thresholds.
@@ -62,7 +67,7 @@ STORM = """
     HAVING COUNT(*) >= storm_rebalances AND MAX(ended) > window_start"""
 
 # A phase ends with the next phase, with the next rebalance, or with the group's deletion.  The
-# phase lasts if none of these events is in the lake before now.
+# phase lasts if none of these events is in the lake before now.  A share group is Stable in both.
 STUCK = """
     SELECT cluster_id, group_id, NULL AS process, since AS first_time, until AS last_time,
         CAST(FLOOR(EPOCH(until - since)) AS BIGINT) AS value, stuck_s AS threshold, phase AS detail
@@ -70,11 +75,15 @@ STUCK = """
         SELECT p.cluster_id, p.group_id, p.phase, p.since, k.window_start, l.stuck_s,
             CASE WHEN p.over <= k.now THEN p.over ELSE k.now END AS until
         FROM (
-            SELECT *, 'PreparingRebalance' AS phase, preparing_time AS since,
+            SELECT *, CASE COALESCE(group_type, 'classic') WHEN 'classic' THEN 'PreparingRebalance'
+                    WHEN 'share' THEN 'Stable without a target assignment' ELSE 'Assigning'
+                END AS phase, preparing_time AS since,
                 COALESCE(joined_time, stable_time, ended_time, next_time) AS over
             FROM phases WHERE preparing_time IS NOT NULL
             UNION ALL
-            SELECT *, 'CompletingRebalance', joined_time,
+            SELECT *, CASE COALESCE(group_type, 'classic') WHEN 'classic' THEN 'CompletingRebalance'
+                    WHEN 'share' THEN 'Stable with members behind the target' ELSE 'Reconciling'
+                END, joined_time,
                 COALESCE(stable_time, ended_time, next_time)
             FROM phases WHERE joined_time IS NOT NULL AND outcome <> 'empty'
         ) p
@@ -113,6 +122,23 @@ FLAPPING = """
     GROUP BY cluster_id, group_id, process, flaps
     HAVING COUNT(*) >= flaps"""
 
+# A partition that left the subscription, as its topic was deleted, has no owner either.
+UNOWNED = """
+    SELECT cluster_id, group_id, NULL AS process, MIN(from_time) AS first_time,
+        MAX(until) AS last_time, CAST(FLOOR(EPOCH(MAX(until - from_time))) AS BIGINT) AS value,
+        unowned_s AS threshold,
+        CAST(COUNT(DISTINCT (topic, partition)) AS VARCHAR) AS detail
+    FROM (
+        SELECT g.cluster_id, g.group_id, g.topic, g.partition, g.from_time, k.window_start,
+            l.unowned_s, CASE WHEN g.to_time <= k.now THEN g.to_time ELSE k.now END AS until
+        FROM ownership_gaps g
+        JOIN clock k ON k.cluster_id = g.cluster_id
+        JOIN limits l ON l.group_id = g.group_id
+        WHERE g.{dates} AND g.why <> 'not_assigned' AND g.from_time <= k.now AND l.unowned_s > 0
+    )
+    WHERE until > window_start AND until - from_time >= TO_SECONDS(unowned_s)
+    GROUP BY cluster_id, group_id, unowned_s"""
+
 MOVED_NOTHING = """
     SELECT s.cluster_id, s.group_id, NULL AS process, MIN(s.began) AS first_time,
         MAX(s.ended) AS last_time, COUNT(*) AS value, l.moved_nothing AS threshold,
@@ -147,26 +173,44 @@ def _mostly(cause: str) -> str:
 CHECKS = (
     Check(
         "storm",
+        "storm_rebalances",
         "rebalances in a row, with short pauses",
         STORM,
         lambda value, _, cause: f"{value} rebalances in a row{_mostly(cause)}",
     ),
     Check(
         "stuck",
+        "stuck_s",
         "a stuck rebalance",
         STUCK,
         lambda value, _, phase: f"in {phase} for {value} s",
+        unit="seconds",
+    ),
+    Check(
+        "unowned",
+        "unowned_s",
+        "partitions that no process consumes",
+        UNOWNED,
+        lambda value, _, partitions: (
+            f"{partitions} partition{'' if partitions == '1' else 's'} without an owner,"
+            f" the longest for {value} s"
+        ),
+        unit="seconds",
+        optional=("ownership_gaps",),
     ),
     Check(
         "flapping",
+        "flaps",
         "a process that leaves and rejoins again and again",
         FLAPPING,
         lambda value, _, story: (
             f"rejoined {value} times"
             + (", replacing a live member with the same instance id" if story == "takeover" else "")
         ),
+        unit="rejoins",
     ),
     Check(
+        "moved_nothing",
         "moved_nothing",
         "rebalances that changed no owner",
         MOVED_NOTHING,
@@ -174,6 +218,7 @@ CHECKS = (
     ),
     Check(
         "over_budget",
+        "rebalances_per_day",
         "more rebalances in 24 hours than the budget",
         OVER_BUDGET,
         lambda value, threshold, cause: (

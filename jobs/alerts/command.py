@@ -6,14 +6,23 @@ import sys
 
 from jobs.alerts import prometheus as textfile
 from jobs.alerts.alerting import COLUMNS, AlertsOptions, find_alerts
+from jobs.alerts.notify import notify, require_webhooks
 from jobs.alerts.settings import AlertSettings
 from jobs.console.printing import Format, print_rows, printable
 
 
 def run(
-    options: AlertsOptions, settings: AlertSettings, prometheus: str | None, format: Format
+    options: AlertsOptions,
+    settings: AlertSettings,
+    prometheus: str | None,
+    format: Format,
+    *,
+    notifies: bool = False,
 ) -> int:
-    """1 if there is an alert, else 0.  ``prometheus``: a file to write the alerts to, too."""
+    """1 if there is an alert or a message waits, else 0.  ``prometheus``: a file to write the
+    alerts to, too.  ``notifies``: send them to the configured webhooks."""
+    if notifies:
+        require_webhooks(settings, options.lake)
     alerts, windows = find_alerts(options, settings)
     if prometheus is not None:
         textfile.write(prometheus, textfile.alert_families(alerts, windows))
@@ -23,5 +32,10 @@ def run(
         count = sum(alert.cluster_id == window.cluster_id for alert in alerts)
         span = f"{window.start:%Y-%m-%d %H:%M:%S} to {window.now:%Y-%m-%d %H:%M:%S} UTC"
         alert_count = f"{count} alert{'' if count == 1 else 's'}"
+        if window.unchecked:
+            alert_count += f"; not checked, as tables are missing: {', '.join(window.unchecked)}"
         print(f"{printable(window.cluster_id)}, {span}: {alert_count}", file=sys.stderr)
-    return int(bool(alerts))
+    deliveries = notify(settings, options.lake, alerts, windows) if notifies else []
+    for delivery in deliveries:
+        print(delivery.line, file=sys.stderr)
+    return int(bool(alerts) or any(delivery.waiting for delivery in deliveries))

@@ -12,8 +12,10 @@ from datetime import UTC
 from pathlib import Path
 from typing import NamedTuple
 
+from jobs.alerts import metrics
 from jobs.alerts.alerting import AlertWindow
 from jobs.alerts.checks import CHECKS, Alert
+from jobs.alerts.metrics import Metric
 from jobs.console.errors import UsageError
 from jobs.console.printing import printable
 
@@ -22,12 +24,10 @@ Sample = tuple[dict[str, str], float]
 
 
 class Family(NamedTuple):
-    """One metric: its name, help, samples by labels, and type."""
+    """One metric with its samples by labels."""
 
-    name: str
-    about: str
+    metric: Metric
     samples: Sequence[Sample]
-    kind: str = "gauge"
 
 
 def write(path: str, families: Iterable[Family]) -> None:
@@ -49,27 +49,24 @@ def text(families: Iterable[Family]) -> str:
 
 
 def alert_families(alerts: Sequence[Alert], windows: Sequence[AlertWindow]) -> tuple[Family, ...]:
-    clusters = [window.cluster_id for window in windows]
     counts = Counter((alert.cluster_id, alert.alert) for alert in alerts)
     return (
-        Family("regroup_alert", "1 for each alert that is raised.", _each(alerts, lambda alert: 1)),
+        Family(metrics.ALERT, _each(alerts, lambda alert: 1)),
+        Family(metrics.ALERT_VALUE, _each(alerts, lambda alert: alert.value)),
         Family(
-            "regroup_alert_value",
-            "Value of an alert: a count; seconds for stuck.",
-            _each(alerts, lambda alert: alert.value),
-        ),
-        Family(
-            "regroup_alerts",
-            "Raised alerts per check; 0 without alerts.",
+            metrics.ALERTS,
             [
-                ({"alert": check.name, "cluster_id": cluster}, counts[cluster, check.name])
-                for cluster in clusters
+                (
+                    {"alert": check.name, "cluster_id": window.cluster_id},
+                    counts[window.cluster_id, check.name],
+                )
+                for window in windows
                 for check in CHECKS
+                if check.name not in window.unchecked
             ],
         ),
         Family(
-            "regroup_alerts_lake_time_seconds",
-            "Time that counts as now: the last time in the lake, or --at.",
+            metrics.LAKE_TIME,
             [
                 ({"cluster_id": window.cluster_id}, window.now.replace(tzinfo=UTC).timestamp())
                 for window in windows
@@ -84,17 +81,19 @@ def _each(alerts: Iterable[Alert], value: Callable[[Alert], float]) -> list[Samp
         (alert.alert, alert.cluster_id, alert.group_id, alert.process or ""): value(alert)
         for alert in alerts
     }
-    names = ("alert", "cluster_id", "group_id", "process")
-    return [(dict(zip(names, labels, strict=True)), each) for labels, each in by_labels.items()]
+    return [
+        (dict(zip(metrics.ALERT.labels, labels, strict=True)), each)
+        for labels, each in by_labels.items()
+    ]
 
 
 def _lines(family: Family) -> Iterator[str]:
-    name, about, samples, kind = family
-    yield f"# HELP {name} {about}"
-    yield f"# TYPE {name} {kind}"
+    metric, samples = family
+    yield f"# HELP {metric.name} {metric.about}"
+    yield f"# TYPE {metric.name} {metric.kind}"
     for labels, value in samples:
         pairs = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
-        yield f"{name}{{{pairs}}} {value:.15g}"
+        yield f"{metric.name}{{{pairs}}} {value:.15g}"
 
 
 def _escaped(label: str) -> str:

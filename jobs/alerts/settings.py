@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+from jobs.alerts.webhooks import Webhook, read_webhooks
 from jobs.console.errors import UsageError
 
 WINDOW = "window"
 GROUPS = "groups"
+WEBHOOKS, OUTBOX = "webhooks", "outbox"
 _SPAN = re.compile(r"(\d+)\s*([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -29,6 +31,9 @@ class Thresholds:
     )
     stuck_s: int = field(
         default=300, metadata={"meaning": "seconds in one phase of a rebalance that count as stuck"}
+    )
+    unowned_s: int = field(
+        default=300, metadata={"meaning": "seconds without an owner of a partition that count"}
     )
     flaps: int = field(
         default=3, metadata={"meaning": "rejoins of a process that count as flapping"}
@@ -49,11 +54,14 @@ NAMES = tuple(threshold.name for threshold in fields(Thresholds))
 @dataclass(frozen=True)
 class AlertSettings:
     """``window``: how far back the checks look.  ``groups``: thresholds by a pattern of group ids
-    (``*``, ``?``), in the file's order; the last matching pattern has priority."""
+    (``*``, ``?``), in the file's order; the last matching pattern has priority.  ``outbox``: the
+    file with the messages of ``webhooks``; None: in the lake."""
 
     window: str = "1h"
     thresholds: Thresholds = Thresholds()
     groups: tuple[tuple[str, dict[str, int]], ...] = ()
+    webhooks: tuple[Webhook, ...] = ()
+    outbox: str | None = None
 
     def of_group(self, group_id: str) -> Thresholds:
         thresholds = self.thresholds
@@ -67,6 +75,10 @@ def read_settings(table: Mapping[str, Any], where: str) -> AlertSettings:
     """Read [alerts] of a TOML file; ``where`` is the beginning of an error message."""
     numbers = dict(table)
     window, groups = numbers.pop(WINDOW, AlertSettings.window), numbers.pop(GROUPS, {})
+    webhooks = read_webhooks(numbers.pop(WEBHOOKS, {}), where)
+    outbox = numbers.pop(OUTBOX, None)
+    if outbox is not None and not (isinstance(outbox, str) and outbox):
+        raise UsageError(f"{where} [alerts] {OUTBOX} must be a file, not {outbox!r}")
     if not isinstance(window, str):
         raise UsageError(f'{where} [alerts] {WINDOW} must be a text such as "1h", not {window!r}')
     span_s(window, f"{where} [alerts] {WINDOW}")
@@ -79,6 +91,8 @@ def read_settings(table: Mapping[str, Any], where: str) -> AlertSettings:
             (pattern, _numbers(own, f"{where} [alerts.{GROUPS}.{pattern!r}]"))
             for pattern, own in groups.items()
         ),
+        webhooks,
+        outbox,
     )
 
 

@@ -88,6 +88,11 @@ def _forced_in_generation(
     for process, topics in zip(*subscriptions, strict=True):
         # A process with an unreadable subscription gets the topics of its assignment.
         topics_of[process].update(assigned_topics[process] if topics is None else topics)
+    # Regular expressions and topologies name no topics: these members share what they have.
+    unnamed = [process for process, topics in topics_of.items() if not topics]
+    matched = set[str]().union(*(assigned_topics[process] for process in unnamed))
+    for process in unnamed:
+        topics_of[process] = matched
     members = [Member(process, sorted(topics)) for process, topics in sorted(topics_of.items())]
     topics = _topics(tuple(sorted(counts.items())))
     previous = PreviousOwners(topics, members, owners(previous_lists))

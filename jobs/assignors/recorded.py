@@ -71,7 +71,7 @@ def decode_generation(row: Row) -> RecordedGeneration:
         int(row["time_ms"]),
         protocol,
         [as_read(protocol, *member) for member in zip(*columns, strict=True)],
-        _identities(process),
+        identities(process),
         process,
         _last_ids(ids, row),
         {m: partitions for m, (partitions, _) in zip(ids, stored, strict=True)},
@@ -81,7 +81,7 @@ def decode_generation(row: Row) -> RecordedGeneration:
     )
 
 
-def _identities(process: dict[str, str]) -> dict[str, str]:
+def identities(process: dict[str, str]) -> dict[str, str]:
     """Process names; the member ids for processes with several members at a time."""
     names = list(process.values())
     if len(set(names)) == len(names):

@@ -6,7 +6,7 @@ assignor reads what its consumers would have sent with the partitions that they 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import groupby
@@ -317,37 +317,41 @@ class Rerun:
             topics = topics if topics.partitions == partitions else Topics(partitions)
             rerun = GenerationRerun(generation, topics)
             if row["carried"]:
-                chains = {name: _start_of_chain(name, rerun) for name in self.assignors}
+                chains = {name: start_of_chain(name, rerun) for name in self.assignors}
             else:
                 key = {name: row[name] for name in GENERATION_COLUMNS}
                 key["partition_count_source"] = source
-                for result in (*self._steps(rerun, previous), *self._links(rerun, chains)):
+                step_rows = steps(self.assignors, rerun, previous)
+                for result in (*step_rows, *links(rerun, chains)):
                     yield key | result
             previous = rerun.actual_as_previous()
 
-    def _steps(self, rerun: GenerationRerun, previous: PreviousAssignment) -> Iterator[Row]:
-        generation, before = rerun.generation, rerun.owners_before(previous)
-        actual = _quality(rerun.actual, before)
-        yield {"assignor": ACTUAL, "mode": STEP, "own": False} | actual
-        for name in self.assignors:
-            own = name == generation.protocol
-            row = {"assignor": name, "mode": STEP, "own": own}
-            try:
-                result = rerun.own_assignor() if own else rerun.assignor_after(name, previous)
-            except AssignorError:
-                yield row | FAILED | {"difference": "assignor_fails"}
-            else:
-                row["difference"] = rerun.difference(name, result)
-                lists = generation.names | _assigned_lists(generation, result.lists)
-                yield row | _quality(result, before) | lists
 
-    def _links(
-        self, rerun: GenerationRerun, chains: dict[str, PreviousAssignment]
-    ) -> Iterator[Row]:
-        """Yields the next row of each chain, and extends the chain."""
-        for name, previous in chains.items():
-            row, chains[name] = _link(name, rerun, previous)
-            yield row
+def steps(
+    assignors: Iterable[str], rerun: GenerationRerun, previous: PreviousAssignment
+) -> Iterator[Row]:
+    """The rows of one generation: the actual assignment, and a step of each assignor."""
+    generation, before = rerun.generation, rerun.owners_before(previous)
+    actual = _quality(rerun.actual, before)
+    yield {"assignor": ACTUAL, "mode": STEP, "own": False} | actual
+    for name in assignors:
+        own = name == generation.protocol
+        row = {"assignor": name, "mode": STEP, "own": own}
+        try:
+            result = rerun.own_assignor() if own else rerun.assignor_after(name, previous)
+        except AssignorError:
+            yield row | FAILED | {"difference": "assignor_fails"}
+        else:
+            row["difference"] = rerun.difference(name, result)
+            lists = generation.names | _assigned_lists(generation, result.lists)
+            yield row | _quality(result, before) | lists
+
+
+def links(rerun: GenerationRerun, chains: dict[str, PreviousAssignment]) -> Iterator[Row]:
+    """Yields the next row of each chain, and extends the chain."""
+    for name, previous in chains.items():
+        row, chains[name] = _link(name, rerun, previous)
+        yield row
 
 
 def _link(
@@ -367,7 +371,7 @@ def _link(
     return row | quality, replace(link, chain_length=length)
 
 
-def _start_of_chain(name: str, rerun: GenerationRerun) -> PreviousAssignment:
+def start_of_chain(name: str, rerun: GenerationRerun) -> PreviousAssignment:
     """The actual assignment; for an assignor without memory, its own result."""
     if name not in WITHOUT_MEMORY:
         return rerun.actual_as_previous()

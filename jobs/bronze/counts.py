@@ -21,7 +21,6 @@ def segment_files(rows: DataFrame, cluster_id: str) -> DataFrame:
         cluster_id,
         SEGMENTS,
         path=F.col("file"),
-        skipped=F.lit(0),
     )
 
 
@@ -36,7 +35,7 @@ def dump_files(rows: DataFrame, cluster_id: str) -> DataFrame:
     )
 
 
-def log_files(rows: DataFrame, cluster_id: str) -> DataFrame:
+def log_files(rows: DataFrame, cluster_id: str, source: str = BROKER_LOG) -> DataFrame:
     """Sums the counts of a file's ranges."""
     ranges = rows.where("kind = 'file'")
     key = ["path", "file_id"]
@@ -46,7 +45,7 @@ def log_files(rows: DataFrame, cluster_id: str) -> DataFrame:
     return _files(
         sums.join(_days_summed(ranges, key), on=key, how="left"),
         cluster_id,
-        BROKER_LOG,
+        source,
         file=F.col("file_id"),
         kept_by_date=F.coalesce("kept_by_date", _no_days()),
         unreadable_bytes=F.lit(0),

@@ -18,15 +18,18 @@ from jobs.bronze.table_rows import (
     records,
     unreadable_records,
 )
+from jobs.engine.choice import bytes_of
 from jobs.engine.embedded import is_embedded
 from jobs.engine.keeping import frame_of_batches, kept
 from jobs.lake.tables import Lake
 from jobs.sources.rows import SourceRows
 
 if TYPE_CHECKING:
-    from jobs.lake.embedded_tables import EmbeddedLake
+    from jobs.lake.arrow_tables import ArrowLake
 
-# Rows that are held in memory per table, and written in one commit, by the embedded engine.
+# Above this size of files, Spark reads them in several tasks.
+SMALL_BYTES = 16 << 20
+# Rows that are held in memory per table, and written in one commit, by this process.
 CHUNK_BYTES = 128 << 20
 
 
@@ -34,13 +37,18 @@ CHUNK_BYTES = 128 << 20
 def stored(lake: Lake, source: SourceRows, tables: Sequence[TableRows]) -> Iterator[DataFrame]:
     """Store the rows of all ``tables``; returns the rows that the source's counts are computed
     from (Spark: all rows)."""
-    if is_embedded(lake.spark):
-        yield _stored_in_chunks(cast("EmbeddedLake", lake), source, tables)
+    if is_embedded(lake.spark) or (lake.writes_arrow and _is_small(source)):
+        yield _stored_in_chunks(cast("ArrowLake", lake), source, tables)
         return
     with kept(source.frame(lake.spark)) as rows:
         for each in tables:
             _store_frame(lake, each, rows)
         yield rows
+
+
+def _is_small(source: SourceRows) -> bool:
+    """Whether this process reads the files sooner than Spark begins to."""
+    return bool(source.files) and bytes_of(source.files) <= SMALL_BYTES
 
 
 def _store_frame(lake: Lake, table: TableRows, rows: DataFrame) -> None:
@@ -50,7 +58,7 @@ def _store_frame(lake: Lake, table: TableRows, rows: DataFrame) -> None:
 
 
 def _stored_in_chunks(
-    lake: EmbeddedLake, source: SourceRows, tables: Sequence[TableRows]
+    lake: ArrowLake, source: SourceRows, tables: Sequence[TableRows]
 ) -> DataFrame:
     chunks = [_Chunks(lake, table) for table in tables]
 
@@ -69,7 +77,7 @@ def _stored_in_chunks(
 class _Chunks:
     """Rows of one table, written whenever there are CHUNK_BYTES of them."""
 
-    def __init__(self, lake: EmbeddedLake, table: TableRows) -> None:
+    def __init__(self, lake: ArrowLake, table: TableRows) -> None:
         self._lake, self._table = lake, table
         self._held: list[pa.RecordBatch] = []
         self._bytes = 0

@@ -20,6 +20,7 @@ from jobs.lake.tables import schema_of
 from schemas import table_key
 
 SEGMENTS, KAFKA, DUMP, BROKER_LOG, TRACE = "segments", "kafka", "dump", "broker_log", "trace"
+CLIENT_LOG = "client_log"
 NO_DATE = date(1970, 1, 1)
 
 
@@ -68,19 +69,6 @@ class DateOf:
 
     def array(self, rows: pa.RecordBatch, type_: pa.DataType) -> pa.Array:
         return pc.fill_null(rows.column(self.time).cast(pa.date32()), pa.scalar(NO_DATE))
-
-
-@dataclass(frozen=True)
-class LengthOf:
-    """The number of bytes of a binary column."""
-
-    binary: str
-
-    def column(self, type_: DataType) -> Column:
-        return F.length(self.binary).cast(type_)
-
-    def array(self, rows: pa.RecordBatch, type_: pa.DataType) -> pa.Array:
-        return pc.binary_length(rows.column(self.binary)).cast(type_)
 
 
 @dataclass(frozen=True)
@@ -152,6 +140,12 @@ LOG_EVENTS = TableRows(
     {"event_date": DateOf("event_time"), "file": Field("path")},
     replaces="event_time",
 )
+CLIENT_EVENTS = TableRows(
+    "client_events",
+    "event",
+    {"event_date": DateOf("event_time"), "file": Field("path")},
+    replaces="event_time",
+)
 TRACE_EVENTS = TableRows("trace_events", "event", {"file": Field("path")})
 
 
@@ -163,7 +157,6 @@ def _unreadable_lines(source: str, file: str, reason: str) -> TableRows:
         "log_offset": Constant(-1),
         "topic_partition": Constant(None),
         "reason": Field(reason),
-        "length": LengthOf("raw"),
         "bytes": Field("raw"),
         "value": Constant(None),
         "append_time": Constant(None),
@@ -172,4 +165,5 @@ def _unreadable_lines(source: str, file: str, reason: str) -> TableRows:
 
 
 UNREADABLE_LOG_LINES = _unreadable_lines(BROKER_LOG, "file_id", "reason_unreadable")
+UNREADABLE_CLIENT_LINES = _unreadable_lines(CLIENT_LOG, "file_id", "reason_unreadable")
 UNREADABLE_TRACE_LINES = _unreadable_lines(TRACE, "trace_id", "reason")

@@ -22,7 +22,7 @@ The walk reads the same values as the reference codec.  Rows for which this is n
 reference codec decodes them one by one, or explains why they are unreadable.
 
 - decoder:            Spark records to rows of a table; bulk first, then row by row
-- records:            keys and values of one record type
+- records:            keys and values of a batch, by record type
 - consumer_protocol:  subscriptions and assignments inside group records
 - unreadable:         the unreadable records of a batch, with reasons
 - program:            layouts as programs

@@ -23,7 +23,7 @@ class Decoder:
     """Decodes a table's columns, except the carried ones; a missing column is null.
 
     ``row(key, value)`` is the reference.  ``bulk(keys, values)`` decodes many rows: it returns
-    ascending row numbers and the columns of these rows, without the rows that it cannot read.
+    row numbers in any order and the columns of these rows, without the rows that it cannot read.
     """
 
     row: Callable[[bytes, bytes | None], dict[str, Any]]
@@ -68,9 +68,13 @@ def decode_batch(
     if len(rows) < len(keys):
         other_rows = np.setdiff1d(np.arange(len(keys)), rows)
         others = _by_row(keys, values, other_rows.tolist(), fields, decoder)
-        decoded = _in_order((rows, decoded), (other_rows, others))
+        decoded = {name: pa.concat_arrays([array, others[name]]) for name, array in decoded.items()}
+        rows = np.concatenate([rows, other_rows])
+    is_in_order = bool((np.diff(rows) > 0).all())
+    own = batch.select(list(carried))
+    own = own if is_in_order else own.take(pa.array(rows))
     columns = [
-        batch.column(field.name).cast(field.type) if field.name in carried else decoded[field.name]
+        own.column(field.name).cast(field.type) if field.name in carried else decoded[field.name]
         for field in schema
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
@@ -90,14 +94,3 @@ def _by_row(
 ) -> ColumnArrays:
     decoded = [decoder.row(keys[row].as_py(), values[row].as_py()) for row in rows]
     return {f.name: pa.array([row.get(f.name) for row in decoded], f.type) for f in fields}
-
-
-def _in_order(
-    first: tuple[np.ndarray, ColumnArrays], second: tuple[np.ndarray, ColumnArrays]
-) -> ColumnArrays:
-    """Merges two sets of rows by row number."""
-    order = pa.array(np.argsort(np.concatenate([first[0], second[0]])))
-    return {
-        name: pa.concat_arrays([array, second[1][name]]).take(order)
-        for name, array in first[1].items()
-    }

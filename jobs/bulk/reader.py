@@ -13,7 +13,7 @@ from jobs.bulk.arrow_buffers import bits, struct_array
 from jobs.bulk.byte_rows import ByteRows
 from jobs.bulk.program import HEADER, NUMBER_BYTES, FieldColumn, Program
 
-ELEMENT_BYTES = 64
+ELEMENT_BYTES = 32
 """Assumed average size of an array's element, for the initial room; it doubles if too small."""
 _TYPES = {"string": pa.string(), "bytes": pa.binary()}
 
@@ -72,7 +72,7 @@ def read(
     start, end = data.start[rows] + HEADER, data.end[rows]
     good, stack = np.empty(len(start), bool), np.empty(program.depth, np.int64)
     cursors = np.empty((2, program.column_count), np.uint64)
-    room = len(start) + len(data.bytes) // ELEMENT_BYTES
+    room = len(start) + int(np.maximum(end - start, 0).sum()) // ELEMENT_BYTES
     while True:
         memory = pa.allocate_buffer(2 * 4 * program.column_count * room)
         positions = np.frombuffer(memory, np.int32).reshape(2, -1)

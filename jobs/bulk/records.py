@@ -31,33 +31,46 @@ class DecodedRecords:
     value: DecodedRows
 
 
-def key_types(keys: pa.Array) -> list[int]:
-    """The record types in ``keys`` that have a layout, ascending."""
-    types = np.unique(ByteRows(keys).headers()).tolist()
-    return [type_ for type_ in types if type_ in _types_with_layout()]
+class KeysAndValues:
+    """The keys and values of a batch, with the record type of each row; values may be null."""
+
+    def __init__(self, keys: pa.Array, values: pa.Array) -> None:
+        """``keys`` and ``values``: binary columns."""
+        self._keys, self._values = ByteRows(keys), ByteRows(values)
+        self._types = self._keys.headers()
+        # The rows of each type stay in ascending order.  Types have 16 bits, sorted in linear time.
+        self._by_type = np.argsort(self._types.astype(np.int16), kind="stable")
+        self._sorted_types = self._types[self._by_type]
+        self._is_null = _is_null(values)
+        self._versions = self._values.headers()
+        self._versions[self._is_null] = -1
+
+    def types(self) -> list[int]:
+        """The record types that have a layout, ascending."""
+        is_first = np.diff(self._sorted_types, prepend=np.int64(-2)) != 0
+        types: list[int] = self._sorted_types[is_first].tolist()
+        return [type_ for type_ in types if type_ in _types_with_layout()]
+
+    def records(self, type_: int) -> DecodedRecords:
+        """The records of a type; its rows that are not in them are left to the reference codec."""
+        from jobs.bulk.reader import read  # here: imports numba
+
+        key_program, value_program = _programs(type_)
+        first, last = np.searchsorted(self._sorted_types, [type_, type_ + 1])
+        rows = self._by_type[first:last]
+        while True:
+            is_null, versions = self._is_null[rows], self._versions[rows]
+            key = read(key_program, self._keys, rows, np.zeros(len(rows), np.int64))
+            value = read(value_program, self._values, rows, versions)
+            is_good = key.good & (value.good | is_null)
+            if is_good.all():
+                return DecodedRecords(rows, key, number_array(versions, is_null), value)
+            rows = rows[is_good]
 
 
 def read_records(type_: int, keys: pa.Array, values: pa.Array) -> DecodedRecords:
-    """Reads the records of a type from binary columns.
-
-    Rows of the type that are not in the result are left to the reference codec.
-    """
-    from jobs.bulk.reader import read  # here: imports numba
-
-    key_data, value_data = ByteRows(keys), ByteRows(values)
-    key_program, value_program = _programs(type_)
-    is_null = _is_null(values)
-    versions = value_data.headers()
-    versions[is_null] = -1
-    rows = np.flatnonzero(key_data.headers() == type_)
-    while True:
-        key = read(key_program, key_data, rows, np.zeros(len(rows), np.int64))
-        value = read(value_program, value_data, rows, versions[rows])
-        is_good = key.good & (value.good | is_null[rows])
-        if is_good.all():
-            version = number_array(versions[rows], is_null[rows])
-            return DecodedRecords(rows, key, version, value)
-        rows = rows[is_good]
+    """The records of one type only; see `KeysAndValues`."""
+    return KeysAndValues(keys, values).records(type_)
 
 
 def _is_null(array: pa.Array) -> np.ndarray:

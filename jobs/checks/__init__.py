@@ -10,7 +10,8 @@ A law is a statement that holds for every lake, for any input and also after kil
                 event_date is the date of the row's time
   derivation    a derived table has exactly the rows that follow from the tables it was derived from
   decoding      a row equals its record, decoded again
-  integrity     tables exist, and their files are those that were written
+  integrity     tables exist, their files are those that were written, and their logs have the
+                commits of the last run
 
 Most laws are SQL for DuckDB that returns one row (cluster_id, where, expected, found) per
 violation.  The laws are written independently of the jobs: only the same mistake in both could hide

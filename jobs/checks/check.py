@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterator
 from datetime import date
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from jobs.checks.laws import LAWS
+from jobs.checks.laws import LAWS, Law
 from jobs.checks.missing_groups import by_reason, missing_groups, sentence
 from jobs.checks.redecode import DECODED, differing_rows
 from jobs.console.errors import UsageError
 from jobs.console.printing import printable
+from jobs.lake import client_rows
+from jobs.lake.commit_log import CommitLog, FileLogFolder
 from jobs.lake.integrity import damages, tables_on_disk
 from jobs.lake.sql import open_lake, query
 from jobs.nightly_run.coverage import BRONZE, Coverage, uncovered_dates
 from jobs.nightly_run.pipeline import JOBS
+from jobs.nightly_run.runs import WHOLE_RUN
 from jobs.sources.files import list_files, open_file
 
 COLUMNS = ["law", "cluster_id", "where", "expected", "found"]
 
 INTACT = "every table is intact"
+UNALTERED = "a table has the rows that the last run wrote"
 DECODED_LAW = "a row equals its decoded record"
 COMPLETE = "a run writes every table"
 TABLE_OF_SOURCE = {
@@ -30,9 +37,13 @@ TABLE_OF_SOURCE = {
     "dump": "offsets_records",
     "kafka": "offsets_records",
     "broker_log": "broker_log_events",
+    "client_log": "client_events",
     "trace": "trace_events",
 }
-DERIVED = sorted({*JOBS, "assignor_quality", "seen_partitions"} - {"assign_partitions"})
+# Written by `regroup snapshot`, which is no run.
+SNAPSHOTS_ALONE = ["group_snapshots"]
+WRITE_OTHERS = {"assign_partitions", "client_evidence"}  # jobs without a table of their name
+DERIVED = sorted({*JOBS, "assignor_quality", "seen_partitions"} - WRITE_OTHERS)
 
 
 def broken_laws(root: str) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -54,14 +65,32 @@ def broken_laws(root: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     rows += [(COMPLETE, None, table, "a table", "none") for table in missing]
     lake = open_lake(root, " ".join(sorted(intact)))
     lake.execute("CREATE TABLE pending (cluster_id VARCHAR, event_date DATE)")
-    if dates := pending_dates(root, lake) if intact.issuperset(["runs", *BRONZE]) else []:
+    if dates := pending_dates(root, lake, intact) if "runs" in intact else []:
         lake.executemany("INSERT INTO pending VALUES (?, ?)", dates)
+    if "runs" in intact:
+        rows += [(UNALTERED, *row) for row in _altered_tables(root, lake, intact)]
+    _create_broker_views(lake, intact)
     for law in LAWS:
         if intact.issuperset(law.tables):
-            rows += [(law.name, *row) for row in lake.execute(law.sql).fetchall()]
+            rows += [(law.name, *row) for row in _violations(lake, law)]
     for table in sorted(intact & DECODED) if "offsets_records" in intact else ():
         rows += [(DECODED_LAW, *row) for row in differing_rows(root, table, lake)]
     return COLUMNS, rows
+
+
+def _violations(lake: duckdb.DuckDBPyConnection, law: Law) -> list[tuple[Any, ...]]:
+    lake.execute(f"SET search_path = '{'brokers,main' if law.of_brokers else 'main'}'")
+    rows = lake.execute(law.sql).fetchall()
+    lake.execute("SET search_path = 'main'")
+    return rows
+
+
+def _create_broker_views(lake: duckdb.DuckDBPyConnection, tables: set[str]) -> None:
+    """In schema ``brokers``, the tables without rows that only clients' logs show."""
+    lake.execute("CREATE SCHEMA brokers")
+    for table in sorted(tables.intersection(client_rows.TABLES)):
+        rows = f"SELECT * FROM main.{table} WHERE {client_rows.OF_BROKERS}"
+        lake.execute(f"CREATE VIEW brokers.{table} AS {rows}")
 
 
 def kept_laws(root: str) -> str:
@@ -73,6 +102,8 @@ def kept_laws(root: str) -> str:
 def notes(root: str) -> list[str]:
     """Sentences that name the groups without generations, which violate no law; none if a table is
     damaged, which violates one."""
+    if tables_on_disk(root) == SNAPSHOTS_ALONE:
+        return []
     try:
         missing = missing_groups(root)
     except UsageError:
@@ -83,10 +114,12 @@ def notes(root: str) -> list[str]:
     ]
 
 
-def pending_dates(root: str, lake: duckdb.DuckDBPyConnection) -> list[tuple[str, date]]:
-    """(cluster, date) with bronze rows that no successful run has processed."""
+def pending_dates(
+    root: str, lake: duckdb.DuckDBPyConnection, tables: Collection[str] = BRONZE
+) -> list[tuple[str, date]]:
+    """(cluster, date) with bronze rows of these tables that no successful run has processed."""
     pending: set[tuple[str, date]] = set()
-    for table in BRONZE:
+    for table in (name for name in BRONZE if name in tables):
         commits = _commits(root, table)
         # Dates whose commits the log no longer has count as version 0, the oldest.
         stored = lake.execute(f"SELECT DISTINCT cluster_id, event_date FROM {table}").fetchall()
@@ -97,6 +130,28 @@ def pending_dates(root: str, lake: duckdb.DuckDBPyConnection) -> list[tuple[str,
             dates = uncovered_dates(of_cluster, runs.get(cluster_id, []))
             pending |= {(cluster_id, day) for day in dates}
     return sorted(pending)
+
+
+def _altered_tables(
+    root: str, lake: duckdb.DuckDBPyConnection, intact: set[str]
+) -> Iterator[tuple[Any, ...]]:
+    """Tables whose log lacks the commit of the last run that wrote them, or has it with other rows:
+    the table was replaced from outside of a run."""
+    last = lake.execute(f"""
+        SELECT cluster_id, wrote.key, ARG_MAX(run_id, started_at), ARG_MAX(wrote.value, started_at)
+        FROM (SELECT *, UNNEST(MAP_ENTRIES(rows_written)) AS wrote FROM runs
+              WHERE step = '{WHOLE_RUN}')
+        GROUP BY ALL ORDER BY ALL""").fetchall()
+    folder = root.rstrip("/") if "://" in root else str(Path(root).absolute())
+    for table, rows in groupby(sorted(last, key=itemgetter(1)), key=itemgetter(1)):
+        log = CommitLog(FileLogFolder(f"{folder}/{table}/_delta_log"))
+        stored = log.rows_by_label() if table in intact else None
+        if stored is None:
+            continue
+        for cluster_id, _, run_id, written in rows:
+            if stored.get(run_id) != written:
+                actual = f"{stored[run_id]} rows" if run_id in stored else "no such commit"
+                yield cluster_id, table, f"{written} rows in the commits of run {run_id}", actual
 
 
 def _coverages(lake: duckdb.DuckDBPyConnection, table: str) -> dict[str, list[Coverage]]:
@@ -123,7 +178,7 @@ def _commits(root: str, table: str) -> dict[str, set[tuple[int, date]]]:
     )
     for file in map(str, files):
         with open_file(file) as stream:
-            actions = [json.loads(line).get("add") for line in stream]
+            actions = [json.loads(line).get("add") for line in stream.read().splitlines()]
         version = int(Path(file).stem)
         values = [a["partitionValues"] for a in actions if a and a["dataChange"]]
         for partition in values:
@@ -134,6 +189,8 @@ def _commits(root: str, table: str) -> dict[str, set[tuple[int, date]]]:
 
 def _missing_tables(root: str, existing: list[str], intact: set[str]) -> list[str]:
     """Tables that a run would have written: bronze by the sources it read, all others or none."""
+    if existing == SNAPSHOTS_ALONE:
+        return []
     expected = {"ingested_files"}
     if set(existing) & set(DERIVED):
         expected |= set(DERIVED)

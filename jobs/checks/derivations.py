@@ -56,6 +56,9 @@ _MEMBER = ("instance_id", "client_id", "client_host", "session_timeout_ms", "reb
 _NEW_TYPES = """
     SELECT cluster_id, group_id, incarnation, generation FROM generations
     WHERE group_type <> 'classic'"""
+_TARGETS = """
+    SELECT cluster_id, group_id, incarnation, generation FROM generations
+    WHERE group_type = 'consumer'"""
 _RECORDS = """
     SELECT m.*, t.incarnation, t.seq, MAX(t.seq) OVER (
         PARTITION BY m.cluster_id, m.group_id, t.incarnation, m.generation) AS last_seq
@@ -162,11 +165,13 @@ DERIVATIONS = [
         WITH events AS (
             SELECT *, event_generation AS generation FROM timeline
                 WHERE event_generation > 0 AND {MAKES_GENERATION}
-            UNION ALL SELECT *, event_generation + 1 FROM timeline WHERE event = 'REBALANCE_START'
+            UNION ALL SELECT *, event_generation + 1 FROM timeline
+                WHERE event = 'REBALANCE_START' AND event_generation IS NOT NULL
             UNION ALL SELECT * REPLACE ('ENDED' AS event), event_generation FROM timeline
                 WHERE event = 'REBALANCE_START' AND event_generation > 0
             UNION ALL SELECT * REPLACE ('ENDED' AS event), current_generation FROM timeline
-                WHERE event IN ('GROUP_DEAD', 'ADMIN_DELETE', 'TOMBSTONE')
+                WHERE (event IN ('GROUP_DEAD', 'ADMIN_DELETE', 'TOMBSTONE')
+                        OR (event = 'CONVERSION_RECORD' AND protocol_type IS NULL))  -- an upgrade
                     AND current_generation > 0),
         derived AS (
             SELECT cluster_id, group_id, incarnation, generation,
@@ -252,7 +257,13 @@ DERIVATIONS = [
                     FROM (SELECT *, member.member_id AS member_id,
                               UNNEST(member.assigned) AS assigned
                           FROM (SELECT *, UNNEST(members) AS member FROM ({_RECORDS})
-                                WHERE seq = last_seq)))) g
+                                WHERE seq = last_seq AND task_members IS NULL)))
+              UNION ALL BY NAME
+              SELECT *, {GENERATION} || ' ' || member_id || ' ' || task.topic AS row_id,
+                  task.partition AS part
+              FROM (SELECT *, member.member_id AS member_id, UNNEST(member.tasks) AS task
+                    FROM (SELECT *, UNNEST(task_members) AS member FROM ({_RECORDS})
+                          WHERE seq = last_seq))) g
         JOIN generation_members m USING (cluster_id, group_id, incarnation, generation, member_id)
         ANTI JOIN ({_NEW_TYPES}) USING (cluster_id, group_id, incarnation, generation)
         """,
@@ -284,7 +295,8 @@ DERIVATIONS = [
                    FROM generation_members GROUP BY ALL)
             USING (cluster_id, group_id, incarnation, generation)
         LEFT JOIN (SELECT {INCARNATION}, generation, COUNT(DISTINCT (topic, partition)) AS assigned
-                   FROM assignments WHERE assignor = 'actual' GROUP BY ALL)
+                   FROM assignments WHERE assignor = 'actual'
+                       AND (role IS NULL OR role NOT IN ('standby', 'warmup')) GROUP BY ALL)
             USING (cluster_id, group_id, incarnation, generation)""",
         f"""
         SELECT cluster_id, {GENERATION} AS row_id, {
@@ -358,19 +370,27 @@ DERIVATIONS = [
     Derivation(
         "assignor_quality",
         ("assignments", "generation_members", "generations"),
-        # Modes: one step, and for every assignor that was re-run also the chain.
+        # Modes: one step, and for every assignor that was re-run also the chain.  Of a consumer
+        # group, the target is re-run; the server assignor that computed it may give another one.
         f"""
         SELECT cluster_id, {GENERATION} || ' ' || assignor AS row_id,
             COUNT(*) || ', ' || CASE assignor WHEN 'actual' THEN 1 ELSE 2 END AS content
-        FROM assignments SEMI JOIN ({_READABLE})
-            USING (cluster_id, group_id, incarnation, generation)
-        ANTI JOIN ({_NEW_TYPES}) USING (cluster_id, group_id, incarnation, generation)
+        FROM (SELECT * FROM assignments
+                  ANTI JOIN ({_NEW_TYPES}) USING (cluster_id, group_id, incarnation, generation)
+                  WHERE role IS NULL OR role = 'active'
+              UNION ALL
+              SELECT * REPLACE (CASE WHEN is_target THEN 'actual' ELSE assignor END AS assignor)
+              FROM assignments
+                  SEMI JOIN ({_TARGETS}) USING (cluster_id, group_id, incarnation, generation)
+              WHERE is_target OR assignor <> 'actual')
+        SEMI JOIN ({_READABLE}) USING (cluster_id, group_id, incarnation, generation)
         GROUP BY cluster_id, row_id, assignor""",
         f"""
         SELECT cluster_id, {GENERATION} || ' ' || assignor AS row_id,
             MAX(partitions_assigned) FILTER (mode = 'step') || ', ' || COUNT(*) AS content
         FROM assignor_quality SEMI JOIN ({_READABLE})
             USING (cluster_id, group_id, incarnation, generation)
+        WHERE NOT (own AND partition_count_source = 'target')
         GROUP BY cluster_id, row_id
         HAVING COALESCE(MAX(partitions_assigned) FILTER (mode = 'step'), 1) > 0""",
     ),

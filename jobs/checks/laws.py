@@ -15,17 +15,22 @@ TIMES = {
     "group_records": "append_time",
     "committed_offsets": "append_time",
     "group_events": "event_time",
+    "group_snapshots": "snapshot_time",
     "timeline": "event_time",
 }
 
 
 @dataclass(frozen=True)
 class Law:
-    """``sql`` returns one row (cluster_id, where, expected, found) per violation."""
+    """``sql`` returns one row (cluster_id, where, expected, found) per violation.
+
+    ``of_brokers``: in ``sql``, tables have no rows that only clients' logs show.
+    """
 
     name: str
     tables: tuple[str, ...]
     sql: str
+    of_brokers: bool = False
 
 
 _GAP = "group_id || ' ' || topic || ' ' || partition || ' ' || from_time"
@@ -95,9 +100,23 @@ def _decoded_once(name: str, table: str, key_types: str) -> Law:
     return Law(name, ("offsets_records", table), sql)
 
 
+def _lines_stored(table: str, source: str) -> Law:
+    sql = f"""
+        WITH files AS ({_PER_DATE}), lines AS (
+            SELECT cluster_id, file_id, event_date, COUNT(*) AS n
+            FROM {table} GROUP BY cluster_id, file_id, event_date)
+        SELECT f.cluster_id, f.file || ' ' || f.event_date, f.kept, l.n
+        FROM files f JOIN lines l ON l.cluster_id = f.cluster_id AND l.file_id = f.file
+            AND l.event_date = f.event_date
+        WHERE f.source = '{source}' AND f.kept <> l.n"""
+    name = f"every readable line of an ingested date is in {table}"
+    return Law(name, ("ingested_files", table), sql)
+
+
 LAWS = [
     _dates_stored("offsets_records", "'segments', 'dump', 'kafka'"),
     _dates_stored("broker_log_events", "'broker_log'"),
+    _dates_stored("client_events", "'client_log'"),
     *(_unique(table) for table in table_names()),
     Law(
         "each input of a file is kept, quarantined or skipped",
@@ -108,18 +127,8 @@ LAWS = [
                   AS found FROM ingested_files)
         WHERE inputs <> found""",
     ),
-    Law(
-        "every readable line of an ingested date is in broker_log_events",
-        ("ingested_files", "broker_log_events"),
-        f"""
-        WITH files AS ({_PER_DATE}), lines AS (
-            SELECT cluster_id, file_id, event_date, COUNT(*) AS n
-            FROM broker_log_events GROUP BY cluster_id, file_id, event_date)
-        SELECT f.cluster_id, f.file || ' ' || f.event_date, f.kept, l.n
-        FROM files f JOIN lines l ON l.cluster_id = f.cluster_id AND l.file_id = f.file
-            AND l.event_date = f.event_date
-        WHERE f.source = 'broker_log' AND f.kept <> l.n""",
-    ),
+    _lines_stored("broker_log_events", "broker_log"),
+    _lines_stored("client_events", "client_log"),
     Law(
         "every readable line of a trace is in trace_events",
         ("ingested_files", "trace_events"),
@@ -292,6 +301,21 @@ LAWS = [
             ON e.cluster_id = g.cluster_id AND e.group_id = g.group_id
             AND e.incarnation = g.incarnation AND e.generation = g.generation
         WHERE COALESCE(n, 0) <> 1""",
+        of_brokers=True,
+    ),
+    Law(
+        "every generation that a client joined is in generations",
+        ("client_events", "generations"),
+        # Retention may have deleted the first generations of an incarnation.
+        """
+        WITH first_stored AS (
+            SELECT cluster_id, group_id, MIN(generation) AS first FROM generations GROUP BY ALL)
+        SELECT c.cluster_id, c.group_id || ' generation ' || c.generation, 'a generation', 'none'
+        FROM client_events c ANTI JOIN pending USING (cluster_id, event_date)
+        ANTI JOIN generations g USING (cluster_id, group_id, generation)
+        ANTI JOIN first_stored f ON f.cluster_id = c.cluster_id AND f.group_id = c.group_id
+            AND c.generation < f.first
+        WHERE c.event = 'JOINED' AND c.generation > 0""",
     ),
     Law(
         "every record is from a file in ingested_files",
@@ -325,5 +349,8 @@ LAWS = [
         WHERE g.highest IS NOT NULL""",
     ),
     *(_dated(table, time) for table, time in TIMES.items()),
-    *(Law(derivation.name, derivation.tables, derivation.sql) for derivation in DERIVATIONS),
+    *(
+        Law(each.name, each.tables, each.sql, of_brokers=each.table != "rebalance_latency")
+        for each in DERIVATIONS
+    ),
 ]

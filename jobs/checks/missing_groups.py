@@ -12,8 +12,10 @@ VIEW = "groups_without_generations"
 GROUPS = f"""
     SELECT cluster_id, group_id, group_type, reason FROM {VIEW}
     ORDER BY cluster_id, reason, group_id"""
-# The reason of the view for groups of the new protocols.
+# The reasons of the view: of groups of the new protocols, and of classic ones.
 NO_TARGET = "no target assignment in the records"
+NO_REBALANCE = "created or deleted without a rebalance in records or log"
+COMMITS_ONLY = "commits without members"
 # Tables that a lake of an older version, or without a complete run, lacks.
 OPTIONAL = ("committed_offsets", "generations", "group_records", "timeline")
 

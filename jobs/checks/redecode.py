@@ -25,6 +25,8 @@ DECODERS: dict[str, tuple[tuple[int, ...], Decoder]] = {
 DECODED = frozenset(DECODERS)
 RECORD = ("cluster_id", "topic_partition", "log_offset")
 _BATCH = 10_000
+# The position of a record in its batch.
+_ROW = pa.field("__row", pa.int64())
 # Columns that are not in the record: its position, and the outcome of its transaction.
 _NOT_IN_RECORD = {*RECORD, "event_date", "append_time", "outcome"}
 
@@ -43,8 +45,9 @@ def differing_rows(
         FROM offsets_records r JOIN {table} t USING ({record})
         WHERE r.key_type IN ({", ".join(map(str, key_types))})""")
     for batch in pairs.to_arrow_reader(_BATCH):
-        decoded = decode_batch(_binary(batch), schema, (), with_reason)
-        yield from _differing(batch, decoded)
+        decoded = decode_batch(_binary(batch), schema.append(_ROW), (_ROW.name,), with_reason)
+        # Decoded rows are grouped by record type.
+        yield from _differing(batch.take(decoded.column(_ROW.name)), decoded)
 
 
 def _row_or_reason(
@@ -59,16 +62,23 @@ def _row_or_reason(
 
 def _binary(batch: pa.RecordBatch) -> pa.RecordBatch:
     keys, values = (batch.column(name).cast(pa.binary()) for name in ("key", "value"))
-    return pa.RecordBatch.from_arrays([keys, values], names=["key", "value"])
+    rows = pa.array(range(len(keys)), _ROW.type)
+    return pa.RecordBatch.from_arrays([keys, values, rows], names=["key", "value", _ROW.name])
 
 
 def _differing(batch: pa.RecordBatch, decoded: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    for name in decoded.schema.names:
+    for name in (each for each in decoded.schema.names if each != _ROW.name):
         stored = batch.column(name).cast(decoded.schema.field(name).type)
         if stored.equals(decoded.column(name)):
             continue
-        pairs = zip(decoded.column(name).to_pylist(), stored.to_pylist(), strict=True)
+        pairs = zip(_values(decoded.column(name)), _values(stored), strict=True)
         for row, (expected, actual) in enumerate(pairs):
             if expected != actual:
                 cluster_id, partition, offset = (batch.column(n)[row].as_py() for n in RECORD)
                 yield cluster_id, f"{name} of {partition} {offset}", str(expected), str(actual)
+
+
+def _values(column: pa.Array) -> list[Any]:
+    """Times as numbers: Python has none before year 1 or after 9999."""
+    is_time = pa.types.is_timestamp(column.type)
+    return list((column.cast(pa.int64()) if is_time else column).to_pylist())

@@ -18,6 +18,7 @@ from jobs import __version__
 from jobs.command_line.examples import epilog
 from jobs.command_line.options import (
     BrokerLogOption,
+    ClientLogOption,
     ClusterOption,
     ConfOption,
     DateOption,
@@ -81,6 +82,7 @@ def nightly(
     dump: DumpOption = None,
     broker_log: BrokerLogOption = None,
     trace: TraceOption = None,
+    client_log: ClientLogOption = None,
     log_timezone: LogTimezoneOption = None,
     date: DateOption = None,
     first: FromOption = None,
@@ -113,6 +115,7 @@ def nightly(
         dump=dump,
         broker_log=broker_log,
         trace=trace,
+        client_log=client_log,
         log_timezone=log_timezone,
         date=date,
         first=first,
@@ -132,6 +135,7 @@ def watch(
     dump: DumpOption = None,
     broker_log: BrokerLogOption = None,
     trace: TraceOption = None,
+    client_log: ClientLogOption = None,
     log_timezone: LogTimezoneOption = None,
     every: Annotated[
         str, typer.Option(help="Time from the start of a pass to the next: 90s, 15m, 1h.")
@@ -142,6 +146,9 @@ def watch(
     prometheus: Annotated[
         str | None, typer.Option(help="Also write this file for Prometheus' textfile collector.")
     ] = None,
+    notify: Annotated[
+        bool, typer.Option("--notify", help="Send new alerts to the webhooks of --conf.")
+    ] = False,
     passes: Annotated[
         int | None, typer.Option(help="End after this number of passes; default: never.", min=1)
     ] = None,
@@ -161,9 +168,11 @@ def watch(
         dump=dump,
         broker_log=broker_log,
         trace=trace,
+        client_log=client_log,
         log_timezone=log_timezone,
     )
-    Watch(WatchOptions(options, every, out, prometheus, passes), load_config(conf, engine)).run()
+    watch = WatchOptions(options, every, out, prometheus, passes, notify)
+    Watch(watch, load_config(conf, engine)).run()
 
 
 @app.command()
@@ -175,6 +184,7 @@ def ingest(
     dump: DumpOption = None,
     broker_log: BrokerLogOption = None,
     trace: TraceOption = None,
+    client_log: ClientLogOption = None,
     log_timezone: LogTimezoneOption = None,
     engine: EngineOption = None,
     conf: ConfOption = None,
@@ -193,11 +203,14 @@ def ingest(
         dump=dump,
         broker_log=broker_log,
         trace=trace,
+        client_log=client_log,
         log_timezone=log_timezone,
     )
     inputs = inputs_of(options, config)
     options.require_source()
-    ingest_job.run(open_lake_of(options, inputs, config), inputs)
+    internal_errors = ingest_job.run(open_lake_of(options, inputs, config), inputs)
+    if internal_errors:
+        raise RunFailed(ingest_job.failed_by(internal_errors))
 
 
 def _add_job(name: str) -> None:
@@ -250,6 +263,29 @@ def topic_partitions(
 
 
 @app.command()
+def snapshot(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    bootstrap: Annotated[str, typer.Option(help="Brokers to ask: HOST:PORT[,HOST:PORT...].")],
+    every: Annotated[
+        str | None,
+        typer.Option(help="Time from the start of a snapshot to the next: 30s, 5m (default: 30s)."),
+    ] = None,
+    lasts: Annotated[
+        str | None, typer.Option("--for", help="Start no snapshot after this time: 90s, 10m, 1h.")
+    ] = None,
+    count: Annotated[int | None, typer.Option(help="Number of snapshots.", min=1)] = None,
+    conf: ConfOption = None,
+) -> None:
+    """Describe all groups through the Admin API.  Needs neither topic nor logs."""
+    from jobs.command_line.config import load_config
+    from jobs.snapshot import SnapshotOptions
+    from jobs.snapshot import snapshot as run
+
+    run(SnapshotOptions(lake, cluster_id, bootstrap, every, lasts, count), load_config(conf))
+
+
+@app.command()
 def sql(
     statement: Annotated[
         str, typer.Argument(help="One SELECT statement, a table or view, or SHOW TABLES.")
@@ -283,9 +319,13 @@ def register(
 def check(lake: LakeOption, format: FormatOption = Format.TABLE) -> None:
     """Check a lake: conservation, keys, order.  Exit 1 if a law is broken."""
     from jobs.checks.check import broken_laws, kept_laws, notes
+    from jobs.checks.in_progress import IN_PROGRESS, is_written
 
+    was_written = is_written(lake)
     with spinner("check"):
         columns, rows = broken_laws(lake)
+    if rows and (was_written or is_written(lake)):
+        raise RunFailed(f"--lake {lake}: {IN_PROGRESS}")
     if rows or format is not Format.TABLE:
         print_rows(columns, rows, format)
     else:
@@ -474,7 +514,10 @@ def what_if_sweep(
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Predict all groups with many settings.  Writes process_lives, what_if and advice."""
+    """Predict all groups with many settings.  Also says which groups to migrate.
+
+    Writes process_lives, what_if, advice and migration_advice.
+    """
     from jobs.command_line.config import load_config
     from jobs.what_if_sweep import run_all as sweep_all
 
@@ -525,6 +568,7 @@ def doctor(
     ] = None,
     kafka: KafkaOption = None,
     broker_log: BrokerLogOption = None,
+    client_log: ClientLogOption = None,
     log_timezone: LogTimezoneOption = None,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
@@ -532,7 +576,7 @@ def doctor(
     """Check machine, settings and sources before a run.  Exit 1 if a run would fail."""
     from jobs.doctor import DoctorOptions, print_results, run_checks
 
-    results = run_checks(DoctorOptions(lake, kafka, broker_log, log_timezone, conf))
+    results = run_checks(DoctorOptions(lake, kafka, broker_log, log_timezone, conf, client_log))
     raise typer.Exit(print_results(results, format))
 
 
@@ -553,6 +597,9 @@ def alerts(
     prometheus: Annotated[
         str | None, typer.Option(help="Also write this file for Prometheus' textfile collector.")
     ] = None,
+    notify: Annotated[
+        bool, typer.Option("--notify", help="Send new alerts to the webhooks of --conf.")
+    ] = False,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
@@ -562,7 +609,28 @@ def alerts(
     from jobs.command_line.config import load_config
 
     options = AlertsOptions(lake, cluster_id, since, at)
-    raise typer.Exit(run(options, load_config(conf).alerts, prometheus, format))
+    settings = load_config(conf).alerts
+    raise typer.Exit(run(options, settings, prometheus, format, notifies=notify))
+
+
+@app.command()
+def dashboard(
+    out: Annotated[
+        str | None, typer.Option(help="The dashboard, JSON for Grafana; default: on stdout.")
+    ] = None,
+    rules: Annotated[
+        str | None, typer.Option(help="Alerting rules for Prometheus, YAML for rule_files.")
+    ] = None,
+    late: Annotated[
+        str, typer.Option(help="Age of the lake's last time that is late: 90s, 15m, 2h, 7d.")
+    ] = "25h",
+    conf: ConfOption = None,
+) -> None:
+    """Make a Grafana dashboard of the metrics."""
+    from jobs.command_line.config import load_config
+    from jobs.monitoring.command import run
+
+    run(out, rules, late, load_config(conf).alerts.thresholds)
 
 
 @app.command("report")
@@ -592,6 +660,29 @@ def report_(
     from jobs.report.command import ReportOptions, report
 
     report(ReportOptions(lake, cluster_id, group, first, last, out, trace, mermaid))
+
+
+@app.command()
+def spans(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    group: Annotated[
+        str | None,
+        typer.Option(help="Only this consumer group; default: all groups."),
+    ] = None,
+    first: FromTimeOption = None,
+    last: ToTimeOption = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            help="OTLP/HTTP address of the collector; default: OTEL_EXPORTER_OTLP_ENDPOINT."
+        ),
+    ] = None,
+) -> None:
+    """Send rebalances to an OpenTelemetry collector.  One trace per rebalance."""
+    from jobs.spans.command import SpansOptions, send_spans
+
+    send_spans(SpansOptions(lake, cluster_id, group, first, last, endpoint))
 
 
 app.add_typer(scenario, name="scenario")

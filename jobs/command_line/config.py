@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from jobs.alerts.settings import AlertSettings, read_settings
 from jobs.command_line.packaged_files import configuration_file
 from jobs.console.errors import UsageError
+from jobs.console.secrets import remember
 from jobs.engine.choice import EMBEDDED_LIMIT_MIB, Engine
 
 SECTIONS = {
@@ -42,12 +43,12 @@ class Config:
 
     ``spark``: Spark settings by name.  ``log_timezone``: time zone of the brokers' log lines.
     ``kafka``: settings of Kafka's consumers (mostly security), and maxOffsetsPerTrigger and
-    minPartitions of Spark's Kafka source; they may hold passwords and are never printed.
+    minPartitions of Spark's Kafka source.  Both may hold passwords and are never printed.
     ``alerts``: thresholds of `regroup alerts`.  ``engine``: which engine runs the jobs.
     ``embedded_limit_mib``: for more MiB of input, `auto` uses Spark.
     """
 
-    spark: dict[str, str] = field(default_factory=dict)
+    spark: dict[str, str] = field(default_factory=dict, repr=False)
     log_timezone: str = "UTC"
     kafka: dict[str, str] = field(default_factory=dict, repr=False)
     log_level: str = "ERROR"
@@ -79,10 +80,12 @@ def _config_of(path: str | None) -> Config:
     logs = settings.get("logs", {})
     if set(logs) - {"timezone"}:
         raise UsageError(f"--conf {file}: [logs] has only 'timezone', not {sorted(logs)}")
+    spark, kafka = (_texts(settings.get(name, {})) for name in ("spark", "kafka"))
+    remember(spark | kafka)
     return Config(
-        spark=_texts(settings.get("spark", {})),
+        spark=spark,
         log_timezone=valid_timezone(logs.get("timezone", "UTC")),
-        kafka=_kafka(_texts(settings.get("kafka", {})), file),
+        kafka=_kafka(kafka, file),
         log_level=settings.get("log_level", "ERROR"),
         alerts=read_settings(settings.get("alerts", {}), f"--conf {file}:"),
         engine=_engine(settings.get("engine", Engine.AUTO), file),

@@ -22,6 +22,8 @@ EXAMPLES = {
     "incident_replay": f"regroup incident_replay {DEMO}",
     "what_if_sweep": f"regroup what_if_sweep {DEMO}",
     "topic-partitions": f"echo orders,16 |\n    regroup topic-partitions {DEMO} --file /dev/stdin",
+    "snapshot": "regroup snapshot --lake lake --cluster-id prod --bootstrap localhost:9092 \\\n"
+    "    --every 30s --for 10m",
     "sql": 'regroup sql --lake .demo/lake "SELECT * FROM q03_causes LIMIT 5"',
     "register": "regroup register --lake .demo/lake",
     "check": "regroup check --lake .demo/lake",
@@ -39,6 +41,8 @@ EXAMPLES = {
     "jars": "regroup jars",
     "doctor": "regroup doctor --lake .demo/lake --broker-log 'examples/*/server.log'",
     "alerts": "regroup alerts --lake .demo/lake --since 15m",
+    "dashboard": "regroup dashboard --out regroup.json --rules regroup.yml",
+    "spans": f"regroup spans {DEMO} --endpoint http://localhost:4318",
     "scenario run": "regroup scenario run --era 4.1 examples/situations/01-first-member.json",
     "scenario diagram": "regroup scenario diagram --era 2.0 "
     "examples/situations/18-followers-lost.json",

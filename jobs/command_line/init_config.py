@@ -57,6 +57,10 @@ GROUPS = """\
 # Thresholds for groups by pattern; the last matching pattern has priority.
 # [alerts.groups."etl-*"]
 # rebalances_per_day = 200
+# Receivers of `regroup alerts --notify`: format is json, slack, teams or pagerduty.
+# [alerts.webhooks.team]
+# format = "slack"
+# url_variable = "SLACK_URL"
 """
 
 

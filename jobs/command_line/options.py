@@ -28,6 +28,9 @@ SegmentsOption = Annotated[
 BrokerLogOption = Annotated[
     str | None, typer.Option(help="Brokers' server.log files: path, folder, glob or URI.")
 ]
+ClientLogOption = Annotated[
+    str | None, typer.Option(help="Consumers' logs: path, folder, glob or URI.")
+]
 LogTimezoneOption = Annotated[
     str | None, typer.Option(help="Time zone of the log lines, e.g. Europe/Berlin.")
 ]

@@ -9,6 +9,7 @@ import traceback
 from typing import NoReturn
 
 from jobs.console.printing import printable
+from jobs.console.secrets import without_secrets
 
 TRACE = "REGROUP_TRACE"  # environment variable: with any value, failures print their traceback
 
@@ -24,8 +25,12 @@ _REMEDIES = {
     "UNABLE_TO_ACQUIRE_MEMORY": "a Spark task cannot sort its rows in its share of memory: use more"
     " tasks (spark.sql.shuffle.partitions) or more memory (spark.driver.memory,"
     " spark.executor.memory), and start the same run again",
+    "Read-only file system": "the file system is read-only: the lake and the folder of temporary"
+    " files (TMPDIR) must be writable",
     "Permission denied": "no permission to read or write a file: grant it to this user",
 }
+# The reason of an input that is quarantined because of a defect of Regroup.
+INTERNAL_ERROR = "internal error"
 _MOST_CHARACTERS = 500
 _WRAPPER = re.compile(r"An error occurred while calling |Traceback |An exception was thrown ")
 
@@ -40,7 +45,7 @@ class RunFailed(Exception):
 
 def fail(message: str, code: int = 2) -> NoReturn:
     """Print one line on stderr and exit."""
-    print(f"regroup: {printable(message)}", file=sys.stderr)
+    print(f"regroup: {printable(without_secrets(message))}", file=sys.stderr)
     sys.exit(code)
 
 
@@ -51,19 +56,30 @@ def fail_unexpected(error: Exception) -> NoReturn:
     """
     line = failure_line(error)
     if TRACE in os.environ:
-        print(*map(printable, _trace(error).splitlines()), sep="\n", file=sys.stderr)
+        trace = without_secrets(_trace(error))
+        print(*map(printable, trace.splitlines()), sep="\n", file=sys.stderr)
         fail(line, code=1)
     fail(f"{line}; {TRACE}=1 prints the traceback", code=1)
 
 
 def failure_line(error: Exception) -> str:
     """The message of UsageError and RunFailed; of others the class, the first line, a remedy."""
+    return without_secrets(_failure(error))
+
+
+def _failure(error: Exception) -> str:
     if isinstance(error, UsageError | RunFailed):
         return str(error)
     trace = _trace(error)
     summary = f"{type(error).__name__}: {_first_line(str(error))}"
     remedy = next((remedy for part, remedy in _REMEDIES.items() if part in trace), None)
     return f"{remedy} ({summary})" if remedy else summary
+
+
+def internal_error(error: Exception) -> str:
+    """The reason of an input that is in quarantine because reading it raised ``error``."""
+    line = _first_line(str(error)).encode("utf-8", "backslashreplace").decode()
+    return f"{INTERNAL_ERROR}: {type(error).__name__}: {line[:_MOST_CHARACTERS]}"
 
 
 def _trace(error: Exception) -> str:

@@ -84,7 +84,8 @@ class _Worker:
     def results(self) -> Iterator[bytes]:
         while size := int.from_bytes(self._received(SIZE_SIZE)):
             yield self._received(size)
-        if failure := pickle.loads(self._received(int.from_bytes(self._received(SIZE_SIZE)))):
+        size = int.from_bytes(self._received(SIZE_SIZE))
+        if failure := pickle.loads(self._received(size)):  # noqa: S301  # of this process's worker
             raise failure
 
     def end(self) -> None:
@@ -115,7 +116,7 @@ def _serve(work: Work, tasks: BinaryIO, results: BinaryIO, inherited: list[Binar
         pipe.close()
     with suppress(EOFError, BrokenPipeError):  # the parent has ended
         while True:
-            _run(work, pickle.load(tasks), results)
+            _run(work, pickle.load(tasks), results)  # noqa: S301  # of this process's parent
     os._exit(0)  # without flushing buffers inherited from the parent
 
 

@@ -20,6 +20,8 @@ machine       Java, memory, temporary files, time zone
 spark         Python packages and Spark's jars
 lakes         the lake: write permission, free space, outcome of the last run
 broker_logs   log files: readable, coordinator lines, time zone
+client_logs   consumers' logs: readable, lines of membership, clocks
+environments  managed services and operators, by the names of their brokers
 brokers       brokers: reachable, TLS and SASL, `__consumer_offsets`, advertised addresses
 kafka_client  one BrokerMetadata request by librdkafka; translation of settings
 """

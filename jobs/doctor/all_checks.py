@@ -10,6 +10,8 @@ from jobs.console.errors import UsageError
 from jobs.doctor import machine, spark
 from jobs.doctor.broker_logs import check_broker_logs
 from jobs.doctor.brokers import check_brokers
+from jobs.doctor.client_logs import check_client_logs
+from jobs.doctor.environments import check_environment
 from jobs.doctor.lakes import check_lake
 from jobs.doctor.results import CheckResult, Severity, failure, ok
 from jobs.engine.choice import lake_only_for_spark, reason_for_spark
@@ -28,6 +30,7 @@ class DoctorOptions:
     broker_log: str | None = None
     log_timezone: str | None = None
     conf: str | None = None
+    client_log: str | None = None
 
 
 def run_checks(options: DoctorOptions) -> Iterator[CheckResult]:
@@ -52,7 +55,11 @@ def run_checks(options: DoctorOptions) -> Iterator[CheckResult]:
     if options.broker_log is not None:
         timezone = options.log_timezone or config.log_timezone
         yield from check_broker_logs(options.broker_log, timezone)
+    if options.client_log is not None:
+        timezone = options.log_timezone or config.log_timezone
+        yield from check_client_logs(options.client_log, timezone)
     if options.kafka is not None:
+        yield from check_environment(options.kafka)
         yield from check_brokers(options.kafka, config)
 
 

@@ -6,7 +6,6 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 from zoneinfo import ZoneInfo
@@ -19,11 +18,13 @@ from jobs.sources.broker_log import FILES_LIKE
 from jobs.sources.files import list_files, open_file
 from jobs.sources.log_bytes import Blocks
 from jobs.sources.log_files import LogCounts, LogEntry, Unreadable, read_log
+from jobs.sources.log_order import ORDERED_BYTES, sample_of
 
 CHECK = "broker log"
 MOST_FILES = 5
 MOST_BYTES = 16 << 20  # per file, uncompressed: reading takes half a minute at most
 MOST_SHOWN = 3
+MOST_SOURCES = 5
 LONGEST_SHOWN = 160
 TAIL_BYTES = 1 << 16
 QUARTER_MS = 15 * 60_000  # every zone's offset from UTC is a multiple of this
@@ -40,6 +41,8 @@ class Sample:
     broker_lines: int = 0  # lines with a date or a level, among the first TAIL_BYTES
     zoned: int = 0  # coordinator lines with a date that names its zone
     times: list[int] = field(default_factory=list)  # ms since the epoch
+    brokers_of_sources: dict[str, set[int]] = field(default_factory=dict)
+    is_disordered: bool = False
     unreadable: list[Unreadable] = field(default_factory=list)
     counts: LogCounts = field(default_factory=lambda: LogCounts(""))
 
@@ -66,10 +69,13 @@ def check_broker_logs(pattern: str, timezone: str) -> Iterator[CheckResult]:
         yield from _unreadable_lines(sample)
         if sample.counts.events:
             yield _time_zone(sample, zone)
-        if _is_newest_first(sample.times):
+        if sample.brokers_of_sources:
+            yield _sources(sample)
+        if sample.is_disordered:
             yield warning(
                 "log order",
-                f"{file} has its newest line first: a run takes events in the order of lines",
+                f"{file} is not in the order of time: a run sorts it, if it has at most "
+                f"{ORDERED_BYTES >> 20} MiB",
                 "export it ascending: `sort @timestamp asc`, `logcli --forward`, or `tac`",
             )
 
@@ -77,12 +83,16 @@ def check_broker_logs(pattern: str, timezone: str) -> Iterator[CheckResult]:
 def _sample(file: str, timezone: str) -> Sample:
     with open_file(file) as stream:
         text, is_complete = _beginning(stream)
-    sample = Sample(file, is_complete)
+    sample = Sample(file, is_complete, is_disordered=sample_of(text).is_disordered)
     for raw in text[:TAIL_BYTES].splitlines():
         sample.broker_lines += parse_head(raw.decode("utf-8", "replace")) is not None
     for item in read_log(io.BytesIO(text), file=file, timezone=timezone):
         match item:
-            case LogEntry(time_ms=time_ms, line=line):
+            case LogEntry(time_ms=time_ms, line=line, source=source):
+                if source is not None:
+                    brokers = sample.brokers_of_sources.setdefault(source, set())
+                    if line.broker_id is not None:
+                        brokers.add(line.broker_id)
                 sample.zoned += line.utc_offset_minutes is not None
                 if time_ms is not None:
                     sample.times.append(time_ms)
@@ -132,11 +142,17 @@ def _unreadable_lines(sample: Sample) -> Iterator[CheckResult]:
     yield warning(CHECK, text, "a run writes them to table quarantine and uses the other lines")
 
 
-def _is_newest_first(times_ms: list[int]) -> bool:
-    """Whether times fall more often than they rise: a few steps back are a clock's."""
-    steps = list(pairwise(times_ms))
-    falls, rises = sum(b < a for a, b in steps), sum(b > a for a, b in steps)
-    return falls > rises
+def _sources(sample: Sample) -> CheckResult:
+    """The brokers whose lines are in one file, by what the lines around them name."""
+    each = [
+        f"{source} ({_brokers(brokers)})" for source, brokers in sample.brokers_of_sources.items()
+    ]
+    more = f" and {len(each) - MOST_SOURCES} more" if len(each) > MOST_SOURCES else ""
+    return ok("log sources", f"{sample.file}: {', '.join(each[:MOST_SOURCES])}{more}")
+
+
+def _brokers(ids: set[int]) -> str:
+    return f"broker {', '.join(map(str, sorted(ids)))}" if ids else "no broker named"
 
 
 def _time_zone(sample: Sample, timezone: str) -> CheckResult:

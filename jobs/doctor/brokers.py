@@ -16,6 +16,7 @@ from jobs.doctor.kafka_client import (
     NoAnswer,
     Problem,
     address_text,
+    count_groups,
     request_metadata,
 )
 from jobs.doctor.results import CheckResult, failure, ok, warning
@@ -38,7 +39,7 @@ ADVERTISED = "correct its advertised.listeners, or run Regroup where this addres
 
 def check_brokers(bootstrap: str, config: Config) -> Iterator[CheckResult]:
     """``bootstrap``: HOST:PORT, several separated by commas; UsageError for anything else."""
-    addresses = [_address(text) for text in Kafka(bootstrap, config.kafka).bootstrap.split(",")]
+    addresses = Kafka(bootstrap, config.kafka).addresses
     client = client_settings(config.kafka)
     if client.untranslatable:
         yield from _check_ports(addresses, client.untranslatable)
@@ -47,14 +48,18 @@ def check_brokers(bootstrap: str, config: Config) -> Iterator[CheckResult]:
     reached = {a: answer for a, answer in answers.items() if isinstance(answer, BrokerMetadata)}
     for address, answer in answers.items():
         if isinstance(answer, NoAnswer):
-            text, remedy = _no_answer(address, answer, config), REMEDIES[answer.problem]
+            text = describe_no_answer(address, answer, config.kafka)
+            remedy = REMEDIES[answer.problem]
             yield (warning if reached else failure)("kafka", text, remedy)
     if reached:
         address, metadata = next(iter(reached.items()))
         yield from _check_topic(address, metadata, client.values)
+        if metadata.error:
+            yield _check_groups(address, client.values)
 
 
-def _no_answer(address: Address, answer: NoAnswer, config: Config) -> str:
+def describe_no_answer(address: Address, answer: NoAnswer, settings: Mapping[str, str]) -> str:
+    """``settings``: [kafka] of the configuration."""
     name = address_text(address)
     match answer.problem:
         case Problem.RESOLVE:
@@ -66,7 +71,7 @@ def _no_answer(address: Address, answer: NoAnswer, config: Config) -> str:
         case Problem.SETTINGS:
             return f"settings under [kafka] are not valid: {answer.reason}"
         case Problem.PROTOCOL:
-            protocol = config.kafka.get("security.protocol", "PLAINTEXT").upper()
+            protocol = settings.get("security.protocol", "PLAINTEXT").upper()
             return f"{name} does not speak Kafka's protocol over {protocol}: {answer.reason}"
         case Problem.CONNECT:
             return f"{name} does not answer: {answer.reason}"
@@ -113,6 +118,19 @@ def _check_topic(
         yield from _check_leaders(address, metadata, settings)
 
 
+def _check_groups(address: Address, settings: Mapping[str, str]) -> CheckResult:
+    """What a snapshot sees, where the topic cannot be read."""
+    groups = count_groups(address, settings)
+    if isinstance(groups, str):
+        remedy = "grant this user DESCRIBE on the groups, or on the cluster to list all of them"
+        return warning("snapshot", f"no group can be listed: {groups}", remedy)
+    if groups == 0:
+        remedy = "expected before the first consumer group; else grant this user DESCRIBE on them"
+        return warning("snapshot", "no group is listed", remedy)
+    hint = "`regroup snapshot --bootstrap` stores their members without the topic"
+    return ok("snapshot", f"{groups} consumer group{'s' if groups > 1 else ''} listed", hint)
+
+
 def _check_leaders(
     address: Address, metadata: BrokerMetadata, settings: Mapping[str, str]
 ) -> Iterator[CheckResult]:
@@ -133,8 +151,3 @@ def _check_leaders(
     if not leaderless and not unreachable:
         text = f"{address_text(address)} answers, {TOPIC} has {len(metadata.leaders)} partitions"
         yield ok("kafka", f"{text} on {len(leaders)} broker{'s' if len(leaders) > 1 else ''}")
-
-
-def _address(text: str) -> Address:
-    host, port = text.rsplit(":", 1)
-    return host.strip("[]"), int(port)

@@ -83,6 +83,17 @@ def request_metadata(address: Address, settings: Mapping[str, str]) -> BrokerMet
     return NoAnswer(Problem.CONNECT, f"no answer within {ANSWER_LIMIT_S:g} s")
 
 
+def count_groups(address: Address, settings: Mapping[str, str]) -> int | str:
+    """How many groups of consumers the brokers list for this user, or why they do not."""
+    dynamic = {"bootstrap.servers": address_text(address)}
+    client = AdminClient({**settings, **FIXED, **dynamic})
+    try:
+        listed = client.list_consumer_groups(request_timeout=ANSWER_LIMIT_S).result()
+    except KafkaException as error:
+        return str(error.args[0].str())
+    return len(listed.valid or ())
+
+
 def no_answer(code: int, text: str) -> NoAnswer:
     """Classify an error of librdkafka by its code and the connection's state.
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from jobs.console.printing import Format, print_rows, printable
+from jobs.console.secrets import without_secrets
 
 COLUMNS = ("check", "state", "found", "remedy")  # of --format json and csv
 
@@ -45,6 +46,7 @@ def failure(check: str, text: str, remedy: str) -> CheckResult:
 
 def print_results(results: Iterable[CheckResult], format: Format) -> int:
     """Print each result as soon as it is known, or all as rows; 1 if one is a failure, else 0."""
+    results = map(_without_secrets, results)
     if format is not Format.TABLE:
         rows = list(results)
         print_rows(COLUMNS, rows, format)
@@ -55,6 +57,11 @@ def print_results(results: Iterable[CheckResult], format: Format) -> int:
         _print(result)
     print(", ".join(f"{severity} {counts[severity]}" for severity in Severity))
     return int(counts[Severity.FAILURE] > 0)
+
+
+def _without_secrets(result: CheckResult) -> CheckResult:
+    remedy = result.remedy and without_secrets(result.remedy)
+    return result._replace(text=without_secrets(result.text), remedy=remedy)
 
 
 def _print(result: CheckResult) -> None:

@@ -16,6 +16,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
 from jobs.command_line.packaged_files import CONF
+from jobs.console.secrets import is_secret
 from jobs.engine.scratch import scratch_folder
 
 ARCHIVE = "classes.jsa"
@@ -23,6 +24,12 @@ CLASS_PATH = "spark.driver.extraClassPath"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # Of the JVM's own messages; an archive that does not fit is a warning.
 _ERRORS_ONLY = ("-Xlog:disable", "-Xlog:all=error:stderr")
+# PySpark asks the JVM whether these members of classes exist before each use of them.
+_USED_OFTEN = {
+    "functions": ("col", "lit"),
+    "org.apache.spark.sql.functions": ("coalesce", "col", "expr", "lit", "struct", "when"),
+    "PythonUtils": ("toSeq",),
+}
 # What Java and Spark print on every start.
 _START_MESSAGES = (
     b"WARNING: Using incubator modules: ",
@@ -33,7 +40,15 @@ _START_MESSAGES = (
 
 def is_local(settings: Mapping[str, str]) -> bool:
     """Whether the driver is the only process of the session."""
-    master = settings.get("spark.master", "")
+    return _is_local(settings.get("spark.master", ""))
+
+
+def is_local_master(context: SparkContext) -> bool:
+    """Whether the driver is the only process of the session."""
+    return _is_local(context.master or "")
+
+
+def _is_local(master: str) -> bool:
     return master == "local" or master.startswith("local[")
 
 
@@ -58,11 +73,29 @@ def driver_settings(
     }
 
 
+def has_private_settings(settings: Mapping[str, str]) -> bool:
+    """Whether a setting may be a secret."""
+    return public_settings(settings).keys() < settings.keys()
+
+
+def public_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings that may be arguments of a process, which every user of the machine can read."""
+    return {name: value for name, value in settings.items() if not _is_private(name)}
+
+
+def _is_private(name: str) -> bool:
+    """Whether it may be a secret: a setting of a file system, or a name that says so."""
+    return name.startswith("spark.hadoop.") or is_secret(name)
+
+
 def start_jvm(settings: Mapping[str, str]) -> None:
-    """Start the JVM of the process's sessions unless it runs; on stderr, only errors."""
+    """Start the JVM of the process's sessions unless it runs; on stderr, only errors.
+
+    Settings are arguments of the JVM; the session gets the private ones over its connection.
+    """
     if SparkContext._gateway is not None:
         return
-    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    conf = SparkConf(loadDefaults=False).setAll(list(public_settings(settings).items()))
     messages, stderr = os.pipe()
     Thread(target=_print_messages, args=(messages,), daemon=True).start()
     try:
@@ -70,6 +103,17 @@ def start_jvm(settings: Mapping[str, str]) -> None:
         SparkContext._ensure_initialized(gateway=gateway)
     finally:
         os.close(stderr)  # the JVM has its own copy
+
+
+def keep_members(context: SparkContext) -> None:
+    """Keep the members of _USED_OFTEN, so that PySpark finds them without asking the JVM, which is
+    two of three requests for a column."""
+    jvm = context._jvm
+    for name, members in _USED_OFTEN.items():
+        java_class = getattr(jvm, name)
+        for member in members:
+            setattr(java_class, member, getattr(java_class, member))
+        setattr(jvm, name, java_class)
 
 
 def _print_messages(pipe: int) -> None:

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 SPARK_CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
 # Threads that start runs at the same time share one server.
 _STARTING = Lock()
-SETTINGS = {"spark.sql.session.timeZone": "UTC"}
+# For the messages of its errors, PySpark looks up the caller of each function of columns: that is
+# half of the time in which Python makes a plan.
+WITHOUT_CALL_SITES = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
+SETTINGS = {"spark.sql.session.timeZone": "UTC", **WITHOUT_CALL_SITES}
 # Results are not compressed on the loopback interface: gzip takes more time than all the rest of a
 # transfer.  Bit 0 is the algorithm "identity".
 CHANNEL_OPTIONS = {"grpc.compression_enabled_algorithms_bitset": 1}

@@ -67,7 +67,7 @@ def by_key(rows: DataFrame, key: list[str]) -> DataFrame:
 def frame_of_batches(
     session: SparkSession, batches: Iterable[pa.RecordBatch], schema: pa.Schema
 ) -> DataFrame:
-    """The rows of all batches as a frame of the embedded engine; holds one batch at a time."""
+    """The rows of all batches as a frame; holds one batch at a time."""
     folder = scratch_folder() / uuid4().hex
     folder.mkdir()
     with pq.ParquetWriter(folder / "0.parquet", schema) as file:
@@ -85,6 +85,7 @@ def _in_files(rows: DataFrame) -> DataFrame:
 def _frame_of_files(session: SparkSession, folder: Path, schema: StructType) -> DataFrame:
     columns = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in schema)
     read = session.read.schema(columns).parquet(str(folder))
-    # The plans of all frames made from this one refer to its plan.
-    weakref.finalize(read._plan, shutil.rmtree, folder, ignore_errors=True)
+    if is_embedded(session):  # Spark's plans are in the JVM: the folder stays until the end
+        # The plans of all frames made from this one refer to its plan.
+        weakref.finalize(read._plan, shutil.rmtree, folder, ignore_errors=True)
     return read

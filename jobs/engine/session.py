@@ -14,9 +14,21 @@ from jobs.command_line.config import Config
 from jobs.console.engine_messages import silence
 from jobs.console.errors import UsageError
 from jobs.console.interrupt import handle_ctrl_c_in_embedded, handle_ctrl_c_in_spark
+from jobs.console.secrets import SECRET_NAMES
 from jobs.engine.choice import JAR_SETTINGS, Engine, Workload, choose, is_submitted
-from jobs.engine.driver_jvm import driver_settings, is_local, start_jvm
-from jobs.engine.embedded import SPARK_CONNECT_MODE, embedded_session, reconnect
+from jobs.engine.driver_jvm import (
+    driver_settings,
+    has_private_settings,
+    is_local,
+    keep_members,
+    start_jvm,
+)
+from jobs.engine.embedded import (
+    SPARK_CONNECT_MODE,
+    WITHOUT_CALL_SITES,
+    embedded_session,
+    reconnect,
+)
 from jobs.engine.jars import jars_folder
 
 # Settings that the jobs need; the configuration cannot change them.
@@ -25,7 +37,12 @@ REQUIRED = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    **WITHOUT_CALL_SITES,
 }
+
+
+# What Spark's user interface and event log hide; the configuration may name more.
+DEFAULTS = {"spark.redaction.regex": SECRET_NAMES}
 
 
 def open_session(config: Config, workload: Workload) -> SparkSession:
@@ -48,8 +65,8 @@ def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
     # Workers must be the interpreter that has the project's packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     submitted = is_submitted()
-    settings = {**config.spark, **REQUIRED} if submitted else _standalone(config)
-    if not submitted and is_local(settings):
+    settings = {**DEFAULTS, **config.spark, **REQUIRED} if submitted else _standalone(config)
+    if not submitted and (is_local(settings) or has_private_settings(settings)):
         start_jvm(settings)
     submit_conf = SparkConf()
     builder = SparkSession.builder.appName(app_name)
@@ -58,12 +75,13 @@ def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
             builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel(config.log_level)
+    keep_members(session.sparkContext)
     handle_ctrl_c_in_spark(session)
     return session
 
 
 def _standalone(config: Config) -> dict[str, str]:
-    settings = {**config.spark, **REQUIRED}
+    settings = {**DEFAULTS, **config.spark, **REQUIRED}
     jars = [] if settings.keys() & JAR_SETTINGS else _jars()
     if is_local(settings):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # no server on the network

@@ -1,6 +1,6 @@
 """The evidence of groups of the new types: a frame grouped by incarnation, and its rows as values.
 
-reads   timeline        order and incarnation of each record; lines about departures
+reads   timeline        order and incarnation of each record; lines about departures, targets
         group_records   the records
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from coordinator_core.epochs import Departure, GroupRecord, History, Kind, replay
+from coordinator_core.epochs import Departure, GroupRecord, History, Kind, TargetLine, replay
 from coordinator_core.epochs.evidence import Partition
 from jobs.engine.union import union_of
 from jobs.lake.keys import GROUP_KEY, INCARNATION_KEY, RECORD_KEY
@@ -21,7 +21,7 @@ from jobs.timeline import CONVERSION_RECORD, RECORDS
 DEPARTURES = ["LEFT", "FENCED", "HEARTBEAT_EXPIRED"]
 # A static member that closes leaves for a while, and stays in the group.
 TEMPORARILY = "temporarily"
-_RECORD_COLUMNS = [
+RECORD_COLUMNS = [
     "log_offset", "topic_partition", "record", "group_type", "tombstone", "member_id", "epoch",
     "previous_epoch", "state",
     "metadata_hash", "topology_epoch", "instance_id", "client_id", "client_host", "process_id",
@@ -30,17 +30,17 @@ _RECORD_COLUMNS = [
 ]  # fmt: skip
 _KINDS = {kind.value: kind for kind in Kind}
 _LINES = [*DEPARTURES, "EPOCH_BUMP", "TARGET", "MEMBER_JOIN"]
-_OTHER_EVENTS = [*_LINES, *RECORDS, CONVERSION_RECORD]
+OTHER_EVENTS = [*_LINES, *RECORDS, CONVERSION_RECORD]
 
 
 def evidence_by_incarnation(timeline: DataFrame, group_records: DataFrame) -> DataFrame:
     """One row per record, and per line or classic record that a replay needs."""
-    records = group_records.select(*GROUP_KEY, *_RECORD_COLUMNS)
+    records = group_records.select(*GROUP_KEY, *RECORD_COLUMNS)
     placed = timeline.where("log_offset IS NOT NULL").select(
         *RECORD_KEY, "incarnation", "seq", F.unix_millis("event_time").alias("time_ms")
     )
     groups = group_records.select(*GROUP_KEY).distinct()
-    others = timeline.where(F.col("event").isin(*_OTHER_EVENTS)).join(
+    others = timeline.where(F.col("event").isin(*OTHER_EVENTS)).join(
         groups, on=GROUP_KEY, how="left_semi"
     )
     return union_of(
@@ -56,13 +56,15 @@ def evidence_by_incarnation(timeline: DataFrame, group_records: DataFrame) -> Da
             "step",
             "reason",
             "client_reason",
+            "protocol",
+            "members",
         ),
     )
 
 
 def played_rows(rows: Iterable[dict[str, Any]]) -> History:
     """The history of an incarnation's rows."""
-    records, departures, line_times_ms = [], [], []
+    records, departures, line_times_ms, targets = [], [], [], []
     for row in sorted(rows, key=lambda each: each["seq"]):
         if row["record"] is not None:
             records.append(_record(row))
@@ -70,15 +72,17 @@ def played_rows(rows: Iterable[dict[str, Any]]) -> History:
             line_times_ms.append(row["time_ms"])
             if row["event"] in DEPARTURES and row["step"] != TEMPORARILY:
                 departures.append(_departure(row))
+            elif row["event"] == "TARGET" and row["protocol"] is not None:
+                targets.append(TargetLine(row["time_ms"], row["protocol"]))
         else:
             records.append(_classic(row))
-    return replay(records, departures, line_times_ms)
+    return replay(records, departures, line_times_ms, targets)
 
 
 def unordered_records(rows: Iterable[dict[str, Any]]) -> list[GroupRecord]:
-    """Rows of group_records of one group, in the order of the log."""
+    """Rows of group_records of one group, in the order of the log; ``time_ms`` is optional."""
     in_order = sorted(rows, key=lambda row: row["log_offset"])
-    return [_record(row | {"time_ms": 0}) for row in in_order]
+    return [_record({"time_ms": 0} | row) for row in in_order]
 
 
 def _record(row: dict[str, Any]) -> GroupRecord:
@@ -105,6 +109,7 @@ def _record(row: dict[str, Any]) -> GroupRecord:
         regex=row["regex"],
         topics=tuple(row["topics"] or ()),
         assigned=_partitions(row["assigned"]),
+        topic_ids=tuple(each["topic_id"] or "" for each in row["assigned"] or ()),
         pending=_partitions(row["pending_revocation"]),
         subtopologies=tuple(map(_subtopology, row["subtopologies"] or ())),
     )
@@ -118,6 +123,7 @@ def _classic(row: dict[str, Any]) -> GroupRecord:
         group_type="classic",
         is_tombstone=row["event"] == CONVERSION_RECORD,
         epoch=row["event_generation"],
+        members=tuple(row["members"] or ()),
     )
 
 

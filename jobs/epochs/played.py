@@ -1,78 +1,179 @@
-"""Plays the evidence of each incarnation of groups of the new types; the rows of one table."""
+"""Plays the evidence of each incarnation of groups of the new types, once per run.
+
+reads   timeline, group_records   records and lines
+        committed_offsets         the last commits of departed members
+        topic_ids                 names of topics
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StringType, StructField, StructType
 
+from coordinator_core.epochs import History
 from jobs.engine.keeping import computed
+from jobs.engine.union import union_of
+from jobs.epochs import tenures
 from jobs.epochs.evidence import evidence_by_incarnation, played_rows
-from jobs.epochs.inputs import topic_names
-from jobs.epochs.rows import ROWS, Names
+from jobs.epochs.inputs import new_records, topic_names
+from jobs.epochs.rows import ROWS, Names, Row
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
 from jobs.lake.scope import RunScope
 from jobs.lake.tables import schema_of
 
+# What a job that needs these rows reads, beyond the tables of its own.
+READS = ("timeline", "group_records", "committed_offsets", "topic_ids")
+TENURES = "tenures"
+# Incarnations are played in this many calls, as for each call the embedded engine reserves memory.
+BUCKETS = 64
 
-def played(
-    table: str, timeline: DataFrame, group_records: DataFrame, names: Names | None = None
-) -> DataFrame:
-    """The table's rows of groups of the new types; rules: `coordinator_core.epochs`.
+_SCHEMAS = {name: schema_of(name) for name in ROWS} | {TENURES: tenures.TENURES}
+_KEY = [field for field in schema_of("generations") if field.name in INCARNATION_KEY]
+# A row has the columns of the table that ``table`` names, in the struct of this name.
+PLAYED = StructType(
+    [
+        *_KEY,
+        StructField("table", StringType()),
+        *(
+            StructField(
+                name,
+                StructType(
+                    [
+                        StructField(field.name, field.dataType)
+                        for field in schema
+                        if field.name not in INCARNATION_KEY
+                    ]
+                ),
+            )
+            for name, schema in _SCHEMAS.items()
+        ),
+    ]
+)
 
-    ``names``: of topics by id, as far as the rows have topics.
+
+def played(scope: RunScope, table: str) -> DataFrame | None:
+    """The table's rows of groups of the new types; rules: `coordinator_core.epochs`.  None, without
+    a job of the engine, if the lake has no such groups in scope.
+
+    ``table``: one of `jobs.epochs.rows.ROWS`, or TENURES.
     """
-    schema = schema_of(table)
-    evidence = evidence_by_incarnation(timeline, group_records)
-    arrow_schema = to_arrow_schema(schema, timezone="UTC")
-    rows_of = _rows_of_incarnation(table, arrow_schema, names or {})
-    return evidence.groupBy(*INCARNATION_KEY).applyInArrow(rows_of, schema)
+    records = new_records(scope)
+    if records is None:
+        return None
+    rows = scope.shared("played", lambda: _play(scope, records))
+    own = rows.where(F.col("table") == table)
+    return own.select(*INCARNATION_KEY, f"{table}.*").select(*_SCHEMAS[table].names)
 
 
-def with_played(
-    classic: DataFrame,
-    table: str,
-    timeline: DataFrame,
-    group_records: DataFrame | None,
-    names: Names | None = None,
-) -> DataFrame:
-    """The rows of classic groups and, with ``group_records``, those of groups of the new types.
+def with_played(scope: RunScope, classic: DataFrame, table: str) -> DataFrame:
+    """The rows of classic groups, and those of groups of the new types.
 
     The record that a downgrade writes repeats the last target, so classic rows of that number go.
     """
-    if group_records is None:
+    new = played(scope, table)
+    if new is None:
         return classic
-    new = computed(played(table, timeline, group_records, names))
     targets = new.select(*GENERATION_KEY).distinct()
     own = classic.join(targets, on=GENERATION_KEY, how="left_anti")
     return own.select(*new.columns).unionByName(new)
 
 
-def replace_by_played(scope: RunScope, table: str, *, has_topics: bool = False) -> None:
+def replace_by_played(scope: RunScope, table: str) -> None:
     """Compute a table that has rows of groups of the new types only."""
     if not (scope.has_rows("group_records") or scope.has_rows(table)):
         scope.lake.create(table)
         return
-    names = topic_names(scope) if has_topics else None
-    events, records = scope.read("timeline"), scope.read("group_records")
-    scope.replace(table, played(table, events, records, names))
+    new = played(scope, table)
+    scope.replace(table, scope.lake.frame(table, []) if new is None else new)
 
 
-def _rows_of_incarnation(
-    table: str, schema: pa.Schema, names: Names
-) -> Callable[[pa.Table], pa.Table]:
-    """``schema`` comes from the driver, as workers have no SparkSession."""
+def of_histories(
+    rows_of: Callable[[History], Iterable[Row]],
+    schema: StructType,
+    timeline: DataFrame,
+    group_records: DataFrame,
+) -> DataFrame:
+    """Rows of this schema: the key of each incarnation with the rows of its history."""
+    arrow_schema = to_arrow_schema(schema, timezone="UTC")
 
-    def rows_of(evidence: pa.Table) -> pa.Table:
-        rows = evidence.to_pylist()
-        constant: dict[str, Any] = {name: rows[0][name] for name in INCARNATION_KEY}
-        if "topic_partition" in schema.names:
-            stored = (row["topic_partition"] for row in rows if row["topic_partition"])
-            constant["topic_partition"] = next(stored, None)
-        history = played_rows(rows)
-        return pa.Table.from_pylist([constant | row for row in ROWS[table](history, names)], schema)
+    def tables_of(key: Row, evidence: list[Row]) -> Iterator[pa.Table]:
+        rows = rows_of(played_rows(evidence))
+        yield pa.Table.from_pylist([key | row for row in rows], arrow_schema)
 
-    return rows_of
+    evidence = evidence_by_incarnation(timeline, group_records)
+    return _by_incarnation(evidence, tables_of, schema)
+
+
+def _play(scope: RunScope, group_records: DataFrame) -> DataFrame:
+    timeline, topic_ids = scope.read("timeline"), scope.read("topic_ids")
+    committed = scope.read_recent("committed_offsets")
+    evidence = union_of(
+        evidence_by_incarnation(timeline, group_records),
+        tenures.refusals(timeline),
+        tenures.commits(timeline, group_records, committed, topic_ids),
+    )
+    names, schema = topic_names(scope), to_arrow_schema(PLAYED, timezone="UTC")
+
+    def tables_of(key: Row, evidence: list[Row]) -> Iterator[pa.Table]:
+        for table, rows in _tables(evidence, names):
+            yield _as_columns(schema, key | {"table": table}, rows)
+
+    return computed(_by_incarnation(evidence, tables_of, PLAYED))
+
+
+def _by_incarnation(
+    evidence: DataFrame, tables_of: Callable[[Row, list[Row]], Iterable[pa.Table]], to: StructType
+) -> DataFrame:
+    """The tables of all incarnations; ``tables_of`` takes the key of one and its rows."""
+    schema = to_arrow_schema(to, timezone="UTC")  # here, as workers have no SparkSession
+
+    def of_bucket(bucket: pa.Table) -> pa.Table:
+        tables = (table for key, rows in _incarnations(bucket) for table in tables_of(key, rows))
+        return pa.concat_tables([schema.empty_table(), *tables])
+
+    bucket = F.pmod(F.xxhash64(*INCARNATION_KEY), F.lit(BUCKETS)).alias("bucket")
+    return evidence.select("*", bucket).groupBy("bucket").applyInArrow(of_bucket, to)
+
+
+def _incarnations(evidence: pa.Table) -> Iterator[tuple[Row, list[Row]]]:
+    """The key and the rows of each incarnation: one incarnation's rows in Python at a time."""
+    ordered = evidence.sort_by([(name, "ascending") for name in INCARNATION_KEY])
+    begin = 0
+    for key, same in groupby(ordered.select(INCARNATION_KEY).to_pylist()):
+        size = len(list(same))
+        yield key, ordered.slice(begin, size).to_pylist()
+        begin += size
+
+
+def _tables(evidence: list[Row], names: Names) -> Iterator[tuple[str, list[Row]]]:
+    """The rows of each table of one incarnation."""
+    own: list[Row] = []
+    others: list[Row] = []
+    for row in evidence:
+        is_other = row["refused_id"] is not None or row["committer_id"] is not None
+        (others if is_other else own).append(row)
+    partitions = (row["topic_partition"] for row in own if row["topic_partition"] is not None)
+    if (topic_partition := next(partitions, None)) is None:
+        return
+    history = played_rows(own)
+    for table, rows_of in ROWS.items():
+        yield table, [{"topic_partition": topic_partition} | row for row in rows_of(history, names)]
+    yield TENURES, list(tenures.tenure_rows(history, others, names))
+
+
+def _as_columns(schema: pa.Schema, constant: Row, rows: list[Row]) -> pa.Table:
+    columns = [
+        pa.array(rows, field.type)
+        if field.name == constant["table"]
+        else pa.repeat(pa.scalar(constant[field.name], field.type), len(rows))
+        if field.name in constant
+        else pa.nulls(len(rows), field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)

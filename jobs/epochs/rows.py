@@ -32,12 +32,12 @@ def generation_rows(history: History, _: Names) -> Iterator[Row]:
         culprit = clients.get(each.culprit or "")
         yield {
             "generation": each.number,
-            "event_date": _date(each.preparing_ms),
+            "event_date": date_of(each.preparing_ms),
             "group_type": each.group_type,
-            "preparing_time": _time(each.preparing_ms),
-            "joined_time": _time(each.joined_ms),
-            "stable_time": _time(each.stable_ms),
-            "ended_time": _time(each.ended_ms),
+            "preparing_time": time_of(each.preparing_ms),
+            "joined_time": time_of(each.joined_ms),
+            "stable_time": time_of(each.stable_ms),
+            "ended_time": time_of(each.ended_ms),
             "reconciling_ms": each.reconciling_ms,
             "protocol": each.assignor,
             "protocol_type": each.group_type,
@@ -64,7 +64,7 @@ def member_rows(history: History, _: Names) -> Iterator[Row]:
 def _member_row(generation: Generation, member: GenerationMember) -> Row:
     return {
         "generation": generation.number,
-        "event_date": _date(generation.preparing_ms),
+        "event_date": date_of(generation.preparing_ms),
         "member_id": member.member_id,
         "instance_id": member.instance_id,
         "client_id": member.client_id,
@@ -76,7 +76,7 @@ def _member_row(generation: Generation, member: GenerationMember) -> Row:
         "is_leader": False,
         "change": member.change,
         "left_how": member.left_how,
-        "left_time": _time(member.left_ms if member.left_how else None),
+        "left_time": time_of(member.left_ms if member.left_how else None),
         "left_reason": member.left_reason,
         "gone": member.is_gone,
     }
@@ -88,16 +88,17 @@ def epoch_rows(history: History, _: Names) -> Iterator[Row]:
     for bump in history.bumps:
         while target is not None and target.position < bump.position:
             target = next(targets)
-        yield _epoch_row(bump, target)
+        yield _epoch_row(bump, target if bump.has_target else None)
 
 
 def _epoch_row(bump: EpochBump, target: Generation | None) -> Row:
     return {
         "epoch": bump.epoch,
-        "time": _time(bump.time_ms),
-        "event_date": _date(bump.time_ms),
+        "time": time_of(bump.time_ms),
+        "event_date": date_of(bump.time_ms),
         "generation": None if target is None else target.number,
         "cause": bump.cause,
+        "reason": bump.reason,
         "member_id": bump.member_id,
         "process": bump.process,
         "log_offset": bump.position,
@@ -110,18 +111,19 @@ def assignment_rows(history: History, names: Names) -> Iterator[Row]:
     for generation in history.generations:
         for owned in generation.actual.values():
             yield from _assigned(generation, owned, ACTUAL, history, names)
-        for owned in generation.targets:
-            yield from _assigned(generation, owned, generation.assignor, history, names)
+        if generation.assignor is not None:
+            for owned in generation.targets:
+                yield from _assigned(generation, owned, generation.assignor, history, names)
 
 
 def _assigned(
     generation: Generation, owned: Owned, assignor: str, history: History, names: Names
 ) -> Iterator[Row]:
     for role, subtopology, topic_id, partition in sorted(owned.partitions, key=str):
-        for topic in _topics(subtopology, topic_id, history, names):
+        for topic in topics_of(subtopology, topic_id, history, names):
             yield {
                 "generation": generation.number,
-                "event_date": _date(generation.preparing_ms),
+                "event_date": date_of(generation.preparing_ms),
                 "assignor": assignor,
                 "member_id": owned.member_id,
                 "process": owned.process,
@@ -143,8 +145,8 @@ def step_rows(history: History, names: Names) -> Iterator[Row]:
             "state": step.state,
             "assigned": _partition_lists(step.assigned, history, names),
             "pending_revocation": _partition_lists(step.pending, history, names),
-            "time": _time(step.time_ms),
-            "event_date": _date(step.time_ms),
+            "time": time_of(step.time_ms),
+            "event_date": date_of(step.time_ms),
             "generation": step.generation,
             "log_offset": step.position,
         }
@@ -153,10 +155,10 @@ def step_rows(history: History, names: Names) -> Iterator[Row]:
 def handover_rows(history: History, names: Names) -> Iterator[Row]:
     for each in history.handovers:
         _, subtopology, topic_id, partition = each.partition
-        for topic in _topics(subtopology, topic_id, history, names):
+        for topic in topics_of(subtopology, topic_id, history, names):
             yield {
                 "generation": each.generation,
-                "event_date": _date(each.assigned_ms),
+                "event_date": date_of(each.assigned_ms),
                 "topic": topic,
                 "partition": partition,
                 "subtopology": subtopology,
@@ -164,9 +166,9 @@ def handover_rows(history: History, names: Names) -> Iterator[Row]:
                 "to_process": each.to_process,
                 "from_member_id": each.from_member,
                 "to_member_id": each.to_member,
-                "asked_time": _time(each.asked_ms),
-                "released_time": _time(each.released_ms),
-                "assigned_time": _time(each.assigned_ms),
+                "asked_time": time_of(each.asked_ms),
+                "released_time": time_of(each.released_ms),
+                "assigned_time": time_of(each.assigned_ms),
                 "unowned_ms": each.assigned_ms - each.released_ms,
                 "waited_for": each.waited_for,
                 "evidence": _evidence(each.has_log),
@@ -177,7 +179,7 @@ def handover_rows(history: History, names: Names) -> Iterator[Row]:
 def _partition_lists(partitions: frozenset[Partition], history: History, names: Names) -> list[Row]:
     lists: dict[tuple[str, str | None, str], list[int]] = {}
     for role, subtopology, topic_id, partition in partitions:
-        for topic in _topics(subtopology, topic_id, history, names):
+        for topic in topics_of(subtopology, topic_id, history, names):
             lists.setdefault((role, subtopology, topic), []).append(partition)
     return [
         {"role": role, "subtopology": sub, "topic": topic, "partitions": sorted(numbers)}
@@ -185,7 +187,7 @@ def _partition_lists(partitions: frozenset[Partition], history: History, names: 
     ]
 
 
-def _topics(
+def topics_of(
     subtopology: str | None, topic_id: str | None, history: History, names: Names
 ) -> Iterable[str]:
     """The topic's name, or its id; the topics of a task, or its subtopology's id."""
@@ -209,9 +211,9 @@ def _evidence(has_log: bool) -> str:
     return "both" if has_log else "records"
 
 
-def _time(ms: int | None) -> datetime | None:
+def time_of(ms: int | None) -> datetime | None:
     return None if ms is None else _EPOCH + timedelta(milliseconds=ms)
 
 
-def _date(ms: int) -> date:
+def date_of(ms: int) -> date:
     return (_EPOCH + timedelta(milliseconds=ms)).date()

@@ -38,6 +38,7 @@ checksums      checksums of data files, as Hadoop writes them for Spark
 new_rows       rows in Arrow whose key a table does not have yet
 scope          RunScope, by which jobs read and write: AllDates, or DatedScope from `scope_of`
 dated_scope    DatedScope: a run for some dates, as above
+shared         frames that several jobs of one run use
 keys           the column lists of keys
 sql            SQL over the tables and views without a JVM (DuckDB)
 integrity      damage of tables: missing or altered files, columns, commits (delta-rs)

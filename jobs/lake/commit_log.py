@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from pyarrow import fs
 
-from jobs.sources.files import open_file
+from jobs.sources.files import file_system, open_file
 
 # Newest commits of a table that are searched for a label; a run makes a few commits per table.
 _COMMITS_SEARCHED = 100
@@ -46,7 +46,7 @@ class FileLogFolder:
     path: str
 
     def names(self) -> list[str]:
-        files, folder = fs.FileSystem.from_uri(self.path)
+        files, folder = file_system(self.path)
         entries = files.get_file_info(fs.FileSelector(folder, allow_not_found=True))
         return [str(entry.base_name) for entry in entries]
 
@@ -91,10 +91,19 @@ class CommitLog:
 
     def rows_written(self, label: str) -> int | None:
         """Rows that the newest commits with this label changed; None without such a commit."""
-        newest = self.versions()[-_COMMITS_SEARCHED:]
-        infos = (action.get("commitInfo") for v in newest for action in self._actions(v))
-        own = [info for info in infos if info and info.get("userMetadata") == label]
-        return sum(map(_rows_changed, own)) if own else None
+        return self._rows_by_label(self.versions()[-_COMMITS_SEARCHED:]).get(label)
+
+    def rows_by_label(self) -> dict[str, int] | None:
+        """`rows_written` of every label; None if the log no longer has its first commits."""
+        versions = self.versions()
+        return self._rows_by_label(versions) if versions[:1] == [0] else None
+
+    def _rows_by_label(self, versions: list[int]) -> dict[str, int]:
+        rows: dict[str, int] = {}
+        for info in (action.get("commitInfo") for v in versions for action in self._actions(v)):
+            if info and (label := info.get("userMetadata")):
+                rows[label] = rows.get(label, 0) + _rows_changed(info)
+        return rows
 
     def metric(self, version: int, *names: str) -> int:
         """The first of these metrics that the commit has; 0 without any of them."""
@@ -104,7 +113,8 @@ class CommitLog:
 
     def _actions(self, version: int) -> Iterator[dict[str, Any]]:
         text = self.folder.text(f"{version:020}.json")
-        return (json.loads(line) for line in text.splitlines() if line.strip())
+        # str.splitlines also ends lines at U+2028, which a group id in the statistics may contain.
+        return (json.loads(line) for line in text.split("\n") if line.strip())
 
 
 def _rows_changed(info: dict[str, Any]) -> int:

@@ -8,7 +8,7 @@ names both generations (see `jobs.lake`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -26,7 +26,9 @@ from jobs.engine.keeping import (
     kept,
     release,
 )
-from jobs.lake.keys import EVENT_TABLES, GROUP_KEY
+from jobs.lake.client_rows import broker_rows, may_exist, where_of_brokers
+from jobs.lake.keys import BRONZE_EVENTS, EVENT_TABLES, GROUP_KEY
+from jobs.lake.shared import SharedFrames
 from jobs.lake.tables import Lake, conform, dates_in
 from schemas import table_key, table_partitioning
 
@@ -54,6 +56,7 @@ class TouchedGroups:
     ``last_days``: these rows of group_days.
     ``dates``: the dates with rows of these groups that the run reads, and its own.
     ``events``: the groups' rows of EVENT_TABLES; ``is_small``: at most MANY_ROWS of them.
+    ``is_few``: the tables have so few rows on these dates that the driver writes what is derived.
     """
 
     groups: DataFrame
@@ -61,6 +64,7 @@ class TouchedGroups:
     last_days: DataFrame
     events: dict[str, DataFrame]
     is_small: bool
+    is_few: bool
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,15 @@ class DatedScope:
     _cached: dict[str, DataFrame] = field(default_factory=dict, compare=False)
     # Tables as this run wrote them, with the settled rows from the context generation on.
     _written: dict[str, DataFrame] = field(default_factory=dict, compare=False)
+    _shared: SharedFrames = field(default_factory=SharedFrames, compare=False)
     _lock: RLock = field(default_factory=RLock, compare=False)
+
+    @cached_property
+    def _has_clients(self) -> bool:
+        return may_exist(self.lake)
+
+    def _stored(self, table: str) -> DataFrame:
+        return broker_rows(self.lake, table, has_clients=self._has_clients)
 
     @property
     def first_ms(self) -> int:
@@ -87,15 +99,16 @@ class DatedScope:
         with self._lock:
             if table not in self._cached:
                 written = self._written.pop(table, None)
-                self._cached[table] = (
-                    self._cache(table, self._stored_in_context(table))
-                    if written is None
-                    else written
-                )
+                self._cached[table] = self._read(table) if written is None else written
             return self._cached[table]
 
+    def _read(self, table: str) -> DataFrame:
+        if not self.has_rows(table):
+            return self.lake.frame(table, [])
+        return self._cache(table, self._stored_in_context(table))
+
     def _stored_in_context(self, table: str) -> DataFrame:
-        rows = _on_dates(self.touched.dates, self.lake.read(table))
+        rows = _on_dates(self.touched.dates, self._stored(table))
         joined = self._joined(rows, self.touched.groups, how="inner")
         return joined.where(_is_in_context(rows.columns)).select(*rows.columns)
 
@@ -115,13 +128,16 @@ class DatedScope:
     def has_rows(self, table: str) -> bool:
         return self.lake.rows_on_dates(table, self.touched.dates) != 0
 
+    def shared(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
+        return self._shared.get(name, make)
+
     def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
         return self.lake.read(table).where(self._dated(before, after))
 
     def read_recent(self, table: str) -> DataFrame:
         touched = self.touched
         dates = touched.dates | {day - _DAY for day in touched.dates if day > TIMELESS}
-        rows = self.lake.read(table).where(f"event_date IN {dates_in(dates)}")
+        rows = self._stored(table).where(f"event_date IN {dates_in(dates)}")
         return self._joined(rows, touched.groups.select(*GROUP_KEY), how="left_semi")
 
     def context_positions(self) -> DataFrame:
@@ -152,7 +168,8 @@ class DatedScope:
         """In one transaction: the rows of the run's dates, and of each other date on which an open
         row differs; the settled rows of these dates stay."""
         own, others = self._own_dates(), self.touched.dates - self._own_dates()
-        stored = _on_dates(others, self.lake.read(table)).where(where)
+        where = where_of_brokers(table, where, has_clients=self._has_clients)
+        stored = _on_dates(others, self._stored(table)).where(where)
         is_read_later = table in CACHED
         rows = self._computed_and_stored(conform(df, table), stored)
         with self._kept(rows, is_used_twice=bool(others) or is_read_later) as both:
@@ -161,7 +178,8 @@ class DatedScope:
             written = own | differing
             dated = f"event_date IN {dates_in(written)}"
             new = _on_dates(written, rows).select(*stored.columns)
-            self.lake.replace(table, new, where=f"{dated} AND ({where})")
+            few = self.touched.is_few
+            self.lake.replace(table, new, where=f"{dated} AND ({where})", few=few)
             self._forget(table)
             if self.touched.is_small and is_read_later:
                 self._written[table] = rows.where("is_in_context").select(*stored.columns)
@@ -213,7 +231,8 @@ class DatedScope:
 
     def replace_days(self, table: str, df: DataFrame, *, after: int = 0) -> None:
         where = self._dated(0, after)
-        self.lake.replace(table, df.where(where), where=where)
+        few = self.lake.are_few(BRONZE_EVENTS, self._days(0, after))
+        self.lake.replace(table, df.where(where), where=where, few=few)
 
     def replace_or_upsert(self, table: str, df: DataFrame, *, if_: str) -> None:
         key = [F.col(f"n.{name}").eqNullSafe(F.col(f"t.{name}")) for name in table_key(table)]
@@ -223,7 +242,7 @@ class DatedScope:
         )
         rows = conform(changed.select("n.*"), table).collect()
         if rows:
-            self.lake.upsert(table, self.lake.frame(table, rows), if_=if_)
+            self.lake.upsert(table, self.lake.frame(table, rows), if_=if_, few=True)
         else:
             self.lake.create(table)
 
@@ -261,9 +280,14 @@ class DatedScope:
             F.broadcast(position_days), on=[*GROUP_KEY, "event_date"], how="left_semi"
         )
         result = TouchedGroups(
-            groups, dates, computed_in_one_partition(last_days), *self._events(groups, dates)
+            groups,
+            dates,
+            computed_in_one_partition(last_days),
+            *self._events(groups, dates),
+            self.lake.are_few(EVENT_TABLES, dates),
         )
         release(days_of_touched)
+        self.lake.expect_few(result.is_few)
         return result
 
     def _events(
@@ -316,8 +340,11 @@ class DatedScope:
         )
 
     def _own_dates(self) -> frozenset[date]:
-        days = (self.last - self.first).days
-        return frozenset(self.first + by * _DAY for by in range(days + 1)) | {TIMELESS}
+        return self._days(0, 0)
+
+    def _days(self, before: int, after: int) -> frozenset[date]:
+        days = (self.last - self.first).days + after
+        return frozenset(self.first + by * _DAY for by in range(-before, days + 1)) | {TIMELESS}
 
     def _dated(self, before: int = 0, after: int = 0) -> str:
         first, last = self.first - before * _DAY, self.last + after * _DAY

@@ -8,6 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
+# What is derived from so many rows fits into the memory of one process.
+FEW_ROWS, FEW_BYTES = 20_000, 16 << 20
+
 
 def may_hold(table: DeltaTable, cluster_id: str, column: str, text: str) -> bool:
     """Whether ``text`` is between the smallest and the largest value of a file of the cluster, or
@@ -24,11 +27,24 @@ def may_hold(table: DeltaTable, cluster_id: str, column: str, text: str) -> bool
 def rows_on_dates(table: DeltaTable, cluster_id: str, dates: list[date] | None) -> int | None:
     """The cluster's rows on these dates (None: on all); None if a file does not have its number of
     rows."""
-    own = _files(table, cluster_id)
-    if dates is not None:
-        own = own.filter(pc.is_in(own["partition.event_date"], pa.array(dates, pa.date32())))
+    own = _on_dates(_files(table, cluster_id), dates)
     counts: list[int | None] = own["num_records"].to_pylist()
     return None if None in counts else sum(filter(None, counts))
+
+
+def are_few(table: DeltaTable, cluster_id: str, dates: list[date] | None) -> bool:
+    """Whether the cluster's files of these dates have at most FEW_ROWS rows and FEW_BYTES."""
+    rows = rows_on_dates(table, cluster_id, dates)
+    own = _on_dates(_files(table, cluster_id), dates)
+    size: int = pc.sum(own["size_bytes"]).as_py() or 0
+    return rows is not None and rows <= FEW_ROWS and size <= FEW_BYTES
+
+
+def _on_dates(files: pa.Table, dates: list[date] | None) -> pa.Table:
+    """All files of a table that is not partitioned by date."""
+    if dates is None or "partition.event_date" not in files.column_names:
+        return files
+    return files.filter(pc.is_in(files["partition.event_date"], pa.array(dates, pa.date32())))
 
 
 def _files(table: DeltaTable, cluster_id: str) -> pa.Table:

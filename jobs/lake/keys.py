@@ -11,6 +11,8 @@ MEMBER_KEY = [*INCARNATION_KEY, "member_id"]
 # The tables from which all others of a run are derived: a run for some dates covers the groups that
 # these name on them.
 EVENT_TABLES = ("group_metadata", "group_records", "group_events")
+# The bronze tables from which these and the commits are decoded.
+BRONZE_EVENTS = ("offsets_records", "broker_log_events", "trace_events")
 # A record about a group.
 RECORD_KEY = [*GROUP_KEY, "topic_partition", "log_offset"]
 # A partition of a consumed topic, within a cluster.

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import date
+from functools import cached_property
 from typing import Protocol
 
 from pyspark.sql import DataFrame
 
+from jobs.lake.client_rows import broker_rows, may_exist, where_of_brokers
 from jobs.lake.dated_scope import DatedScope
+from jobs.lake.keys import BRONZE_EVENTS, EVENT_TABLES
+from jobs.lake.shared import SharedFrames
 from jobs.lake.tables import Lake
 
 
 class RunScope(Protocol):
     """The tables as one run reads and writes them; jobs take one and do not ask which kind it is.
+    They have no rows that only clients' logs show (`jobs.lake.client_rows`).
 
     A run for some dates reads each group's history from its context generation on (see
     `jobs.lake`); entries in ``group_days`` carry over older facts.
@@ -33,6 +39,9 @@ class RunScope(Protocol):
     def has_rows(self, table: str) -> bool:
         """Whether `read` may return a row of a table with dates; False is certain.  The table's
         Delta log tells, without a Spark job."""
+
+    def shared(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
+        """The frame that ``make`` returns; a run makes it once, and its jobs share it."""
 
     def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
         """All rows of the run's dates, and of this many days before and after them."""
@@ -79,18 +88,26 @@ class AllDates:
 
     lake: Lake
     first_ms: int = 0
+    _shared: SharedFrames = field(default_factory=SharedFrames, compare=False)
+
+    @cached_property
+    def _has_clients(self) -> bool:
+        return may_exist(self.lake)
 
     def read(self, table: str) -> DataFrame:
-        return self.lake.read(table)
+        return broker_rows(self.lake, table, has_clients=self._has_clients)
 
     def has_rows(self, table: str) -> bool:
         return self.lake.rows_on_dates(table, None) != 0
+
+    def shared(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
+        return self._shared.get(name, make)
 
     def read_days(self, table: str, *, before: int = 0, after: int = 0) -> DataFrame:
         return self.lake.read(table)
 
     def read_recent(self, table: str) -> DataFrame:
-        return self.lake.read(table)
+        return self.read(table)
 
     def context_positions(self) -> None:
         return None
@@ -105,13 +122,15 @@ class AllDates:
         return None
 
     def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
-        self.lake.replace(table, df, where=where)
+        few = self.lake.are_few(EVENT_TABLES, None)
+        where = where_of_brokers(table, where, has_clients=self._has_clients)
+        self.lake.replace(table, df, where=where, few=few)
 
     def replace_days(self, table: str, df: DataFrame, *, after: int = 0) -> None:
-        self.lake.replace(table, df)
+        self.lake.replace(table, df, few=self.lake.are_few(BRONZE_EVENTS, None))
 
     def replace_or_upsert(self, table: str, df: DataFrame, *, if_: str) -> None:
-        self.lake.replace(table, df)
+        self.replace(table, df)
 
     def update_day_before(self, table: str, df: DataFrame, column: str) -> None:
         """Do nothing: the run replaces all dates."""

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from threading import Lock
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
+import pyarrow as pa
 from delta.exceptions import (
     ConcurrentAppendException,
     ConcurrentDeleteDeleteException,
@@ -24,21 +26,28 @@ from delta.exceptions import (
 )
 from delta.tables import DeltaMergeBuilder, DeltaTable
 from deltalake import DeltaTable as RustTable
+from deltalake.exceptions import CommitFailedError
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.conversion import LocalDataToArrowConversion
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
+from jobs.engine.driver_jvm import is_local_master
+from jobs.lake.arrow_tables import ArrowLake, dates_near, has_ascii_paths, quoted
 from jobs.lake.commit_log import FileLogFolder, LogFolder
-from jobs.lake.file_statistics import may_hold, rows_on_dates
-from jobs.lake.tables import Changes, Lake, schema_of, schema_with_comments
-from schemas import table_partitioning
+from jobs.lake.file_statistics import are_few, may_hold, rows_on_dates
+from jobs.lake.store_lock import StoreLock, is_s3, store_lock
+from jobs.lake.tables import Changes, conform, schema_of, schema_with_comments
+from schemas import table_key, table_partitioning
 
 # Up to this number, the driver itself looks up files that are named.
 _FEW_FILES = 32
+# Up to this number, rows that are expected to be few are written by the driver.
+_FEW_ROWS = 200_000
 # Spark expands these characters in the names of files.
 _GLOB = re.compile(r"[*?\[\]{}\\]")
+_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
@@ -76,7 +85,7 @@ def _words(condition: str) -> set[str]:
 
 
 @dataclass(frozen=True)
-class SparkLake(Lake):
+class SparkLake(ArrowLake):
     # Listed one by one: in Python the first one is not a base class of the others.
     conflicts: ClassVar[tuple[type[Exception], ...]] = (
         DeltaConcurrentModificationException,
@@ -87,7 +96,14 @@ class SparkLake(Lake):
         ConcurrentWriteException,
         MetadataChangedException,
         ProtocolChangedException,
+        CommitFailedError,
     )
+
+    def _store_lock(self) -> StoreLock:
+        # Delta's commits from Spark to S3 are unconditional puts: a second driver would overwrite
+        # the first one's, also in the tables of another cluster.
+        scope = "lake" if is_s3(self.root) else f"cluster {self.cluster_id}"
+        return store_lock(self.root, scope, is_required=False)
 
     @property
     def parallelism(self) -> int:
@@ -107,6 +123,66 @@ class SparkLake(Lake):
             raise
         self.spark.conf.unset(_USER_METADATA)
 
+    def _labels_of_commits(self) -> dict[str, str]:
+        label = self.spark.conf.get(_USER_METADATA, None)
+        return {"userMetadata": label} if label else {}
+
+    # Few rows, which the driver writes
+
+    @cached_property
+    def writes_arrow(self) -> bool:
+        """Whether delta-rs can change the cluster's tables: in local folders, from the only process
+        of a session, and if conditions with its name read the same in both dialects of SQL."""
+        is_plain = self.cluster_id.isascii() and self._literal(self.cluster_id) == quoted(
+            self.cluster_id
+        )
+        return is_plain and "://" not in self.root and is_local_master(self.spark.sparkContext)
+
+    def expect_few(self, few: bool) -> None:
+        if self.writes_arrow:
+            configured = self.spark.sparkContext.getConf().get(_SHUFFLE_PARTITIONS, "200")
+            self.spark.conf.set(_SHUFFLE_PARTITIONS, "1" if few else configured)
+
+    def append(self, table: str, df: DataFrame, *, few: bool = False) -> None:
+        rows = self._few(table, df) if few else None
+        if rows is None:
+            super().append(table, df)
+            return
+        self.create(table)
+        self._append_batches(table, rows)
+
+    def upsert(
+        self, table: str, df: DataFrame, *, if_: str | None = None, few: bool = False
+    ) -> None:
+        rows = self._few(table, df) if few else None
+        if rows is None:
+            super().upsert(table, df, if_=if_)
+            return
+        with self.fill_lock(table):
+            self.create(table)
+            if rows.num_rows:
+                on = self._same_key(table_key(table), dates_near(rows))
+                changes = Changes(update=None, update_if=if_)
+                self._merge_batches(table, rows.to_reader, on, changes)
+
+    def replace(self, table: str, df: DataFrame, *, where: str = "true", few: bool = False) -> None:
+        rows = self._few(table, df) if few else None
+        if rows is None:
+            super().replace(table, df, where=where)
+            return
+        self.create(table)
+        own = f"cluster_id = {quoted(self.cluster_id)} AND ({where})"
+        self._replace_batches(table, lambda: rows, own)
+
+    def _few(self, table: str, df: DataFrame) -> pa.Table | None:
+        """The rows in this process; None if Spark has to write them."""
+        if not self.writes_arrow:
+            return None
+        if self.has(table) and not has_ascii_paths(self._rust(table)):
+            return None
+        rows = conform(df, table).limit(_FEW_ROWS + 1).toArrow()
+        return rows if rows.num_rows <= _FEW_ROWS else None
+
     # Maintenance
 
     def delete_rows(self, table: str, where: str) -> int:
@@ -119,7 +195,8 @@ class SparkLake(Lake):
 
     def compact(self, table: str) -> tuple[int, int]:
         before = self._file_count(table)
-        self.retry_on_conflict(lambda: self._delta(table).optimize().executeCompaction())
+        optimize = f"OPTIMIZE {self._identifier(table)}"
+        self.retry_on_conflict(lambda: self.spark.sql(optimize))
         return before, self._file_count(table)
 
     def vacuum(self, table: str, hours: int) -> int:
@@ -168,6 +245,9 @@ class SparkLake(Lake):
             return None
         return rows_on_dates(RustTable(self.path(table)), self.cluster_id, dates)
 
+    def _are_few(self, table: str, dates: list[date] | None) -> bool:
+        return self.writes_arrow and are_few(self._rust(table), self.cluster_id, dates)
+
     def _stored(self, table: str) -> DataFrame:
         snapshot = self._small_snapshot(table)
         if snapshot is None:
@@ -190,7 +270,10 @@ class SparkLake(Lake):
             return None
         if not all(unquote(file).isascii() for file in files):
             return None  # Spark takes each byte of a name's UTF-8 in a path for a character
-        return StructType.fromJson(json.loads(delta.schema().to_json())), files
+        # delta-rs percent-encodes the table's folder, but not what follows.
+        names = [file.rsplit(f"/{table}/", 1)[1] for file in files]
+        schema = StructType.fromJson(json.loads(delta.schema().to_json()))
+        return schema, [f"{path}/{name}" for name in names]
 
     def _append(self, table: str, rows: DataFrame) -> None:
         rows.write.format("delta").mode("append").save(self.path(table))
@@ -209,18 +292,24 @@ class SparkLake(Lake):
         self.retry_on_conflict(merge)
 
     def _create_empty(self, table: str) -> None:
-        builder = DeltaTable.createIfNotExists(self.spark).location(self.path(table))
-        columns = builder.addColumns(schema_with_comments(table))
+        if self.writes_arrow:
+            self._create_by_rust(table)
+            return
+        builder = DeltaTable.createIfNotExists(self.spark).tableName(self._identifier(table))
+        columns = builder.location(self.path(table)).addColumns(schema_with_comments(table))
         columns.partitionedBy(*table_partitioning(table)).execute()
 
     def _add_columns(self, table: str, columns: list[StructField]) -> None:
-        path = self.path(table).replace("`", "``")
         added = ", ".join(
             f"`{column.name}` {column.dataType.simpleString()}"
             f" COMMENT {self._literal(column.metadata['comment'])}"
             for column in columns
         )
-        self.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({added})")
+        self.spark.sql(f"ALTER TABLE {self._identifier(table)} ADD COLUMNS ({added})")
+
+    def _identifier(self, table: str) -> str:
+        """In SQL; Delta's own functions for it do not escape backquotes of the path."""
+        return "delta.`" + self.path(table).replace("`", "``") + "`"
 
     def _log_folder(self, table: str) -> LogFolder:
         if "://" in self.root:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobs.console.errors import UsageError
 from jobs.lake.compatibility import unknown_column
+from jobs.lake.path_alias import plain_path
 from jobs.lake.statements import TABLES_AND_VIEWS, expanded, explained, is_show_tables
 from schemas import (
     table_names,
@@ -49,7 +50,9 @@ SPARK_FUNCTIONS = [
 # Commands that write the tables which `regroup nightly` does not write.
 WRITERS = {
     "advice": "what-if-sweep",
+    "group_snapshots": "snapshot",
     "incident_replay": "replay",
+    "migration_advice": "what-if-sweep",
     "process_lives": "what-if-sweep",
     "topic_partitions": "topic-partitions",
     "what_if": "what-if-sweep",
@@ -98,7 +101,7 @@ def existing_tables(root: str) -> list[str]:
     from deltalake import DeltaTable
 
     _require_lake(root)
-    return [t for t in table_names() if DeltaTable.is_deltatable(f"{root.rstrip('/')}/{t}")]
+    return [t for t in table_names() if DeltaTable.is_deltatable(f"{plain_path(root)}/{t}")]
 
 
 def _require_lake(root: str) -> None:
@@ -172,10 +175,8 @@ def _literal(text: str) -> str:
 
 
 def _path(root: str, table: str, uri: str) -> str:
-    """The path of a data file; the URI of a local one has the root percent-encoded."""
-    if "://" in root:
-        return uri
-    return f"{root.rstrip('/')}/{table}/" + uri.rsplit(f"/{table}/", 1)[1]
+    """The path of a local data file, whose URI has the root percent-encoded."""
+    return f"{plain_path(root)}/{table}/" + uri.rsplit(f"/{table}/", 1)[1]
 
 
 def _register(
@@ -195,17 +196,10 @@ def _register(
         return
     types = {field.name: _duck_type(field.type) for field in delta.schema().fields}
     _require_known_columns(f"{root.rstrip('/')}/{table}", table, types)
-    files = [_path(root, table, uri) for uri in delta.file_uris()]
-    if not files:
+    if not delta.file_uris():
         _create_empty_view(connection, table, types)
         return
-    partitioned = delta.metadata().partition_columns
-    hive = ", ".join(f"'{name}': {types[name]}" for name in partitioned)
-    listed = ", ".join(map(_literal, files))
-    source = (
-        f"read_parquet([{listed}], union_by_name = true, hive_partitioning = {bool(partitioned)}"
-    )
-    source += f", hive_types = {{{hive}}})" if hive else ")"
+    source = _source(connection, root, table, delta, types)
     # The type has no zone, because DuckDB needs an extension to print one; the values are UTC.
     columns = [
         f"{name}::TIMESTAMP AS {name}" if type_ == "TIMESTAMP" else name
@@ -215,13 +209,35 @@ def _register(
     connection.execute(f"CREATE VIEW {table} AS SELECT {selected} FROM {source}")
 
 
+def _source(
+    connection: duckdb.DuckDBPyConnection,
+    root: str,
+    table: str,
+    delta: DeltaTable,
+    types: dict[str, str],
+) -> str:
+    """What a SELECT of the table's rows has after FROM."""
+    if "://" in root:
+        # DuckDB needs an extension to read from a store, and credentials of its own.
+        name = f"{table}_in_store"
+        connection.register(name, delta.to_pyarrow_dataset())
+        return name
+    partitioned = delta.metadata().partition_columns
+    hive = ", ".join(f"'{name}': {types[name]}" for name in partitioned)
+    listed = ", ".join(_literal(_path(root, table, uri)) for uri in delta.file_uris())
+    source = (
+        f"read_parquet([{listed}], union_by_name = true, hive_partitioning = {bool(partitioned)}"
+    )
+    return source + (f", hive_types = {{{hive}}})" if hive else ")")
+
+
 def _open(root: str, table: str) -> DeltaTable | None:
     """None if the table does not exist; UsageError if it cannot be read."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
     try:
-        return DeltaTable(f"{root.rstrip('/')}/{table}")
+        return DeltaTable(f"{plain_path(root)}/{table}")
     except TableNotFoundError:
         return None
     except (DeltaError, OSError) as error:  # damaged, or access denied by an object store

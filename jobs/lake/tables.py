@@ -10,7 +10,7 @@ import os
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import cache
@@ -26,6 +26,7 @@ from jobs.console.errors import RunFailed
 from jobs.lake.column_types import struct_type
 from jobs.lake.commit_log import CommitLog, LogFolder
 from jobs.lake.compatibility import unknown_column, wrong_type
+from jobs.lake.store_lock import StoreLock, is_lockable, store_lock
 from schemas import table_key, table_names, table_partitioning
 from schemas.columns import columns
 
@@ -81,20 +82,33 @@ class Lake(ABC):
     def cancel_jobs(self) -> None:
         """Cancel what the engine is running, so that waiting threads end with an error."""
 
+    @property
+    def writes_arrow(self) -> bool:
+        """Whether rows of this process can be written without the engine (`ArrowLake.add_new`)."""
+        return False
+
     @contextmanager
     def lock(self, work: str) -> Iterator[None]:
         """Hold the lake's lock for this kind of work; other processes wait for it.
 
-        Does nothing in an object store, which has no locks.
+        In an object store all kinds of work share `_store_lock`; other file systems have none.
         """
         if "://" in self.root:
-            yield
+            with self._store_lock().held(work) if is_lockable(self.root) else nullcontext():
+                yield
             return
         name = sha256(work.encode()).hexdigest()[:16]
         os.makedirs(self.root, exist_ok=True)
         with open(os.path.join(self.root, f".{name}.lock"), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # released by the kernel, even after SIGKILL
             yield
+
+    def run_lock(self) -> AbstractContextManager[None]:
+        """For a whole run: in an object store each lock takes commits, so a run takes one."""
+        return self.lock(f"run {self.cluster_id}") if "://" in self.root else nullcontext()
+
+    def _store_lock(self) -> StoreLock:
+        return store_lock(self.root, f"cluster {self.cluster_id}")
 
     def derivation_lock(self) -> AbstractContextManager[None]:
         """The lock for deriving tables: rows depend on earlier dates, so runs of one cluster are
@@ -123,11 +137,10 @@ class Lake(ABC):
             return self.frame(table, [])
         rows = self._stored(table)
         missing = [] if table in self._complete else self._missing_columns(rows.schema, table)
-        nulls = {column.name: F.lit(None).cast(column.dataType) for column in missing}
         own = rows.where(F.col("cluster_id") == self.cluster_id)
-        return own.select(
-            *(nulls.get(name, F.col(name)).alias(name) for name in schema_of(table).names)
-        )
+        if missing:
+            own = own.withColumns({each.name: F.lit(None).cast(each.dataType) for each in missing})
+        return own.select(*schema_of(table).names)
 
     @abstractmethod
     def frame(self, table: str, rows: Iterable[Any]) -> DataFrame:
@@ -142,6 +155,15 @@ class Lake(ABC):
         known there."""
         listed = None if dates is None else list(dates)
         return self._rows_on_dates(table, listed) if self.has(table) else 0
+
+    def are_few(self, tables: Iterable[str], dates: Iterable[date] | None) -> bool:
+        """Whether this cluster's rows of these dates (None: of all) are so few in all these tables
+        that the driver should write what a run derives from them."""
+        listed = None if dates is None else list(dates)
+        return all(self._are_few(table, listed) for table in tables if self.has(table))
+
+    def expect_few(self, few: bool) -> None:  # noqa: B027  # embedded plans do not differ
+        """Plan the run's further steps for few rows, or as configured."""
 
     # Writing
 
@@ -169,12 +191,17 @@ class Lake(ABC):
                 on = self._same_key(table_key(table), None)
                 self._execute_merge(table, conform(df, table), on, Changes())
 
-    def append(self, table: str, df: DataFrame) -> None:
-        """Add rows whose keys the table cannot have yet."""
+    def append(self, table: str, df: DataFrame, *, few: bool = False) -> None:
+        """Add rows whose keys the table cannot have yet.
+
+        ``few``, of all writes: whether the rows are probably few, so that the driver writes them.
+        """
         self.create(table)
         self._append(table, conform(df, table))
 
-    def upsert(self, table: str, df: DataFrame, *, if_: str | None = None) -> None:
+    def upsert(
+        self, table: str, df: DataFrame, *, if_: str | None = None, few: bool = False
+    ) -> None:
         """Add rows with new keys, and overwrite rows with existing keys if the condition ``if_``
         holds: SQL over ``t``, the stored row, and ``n``, the new one.
         """
@@ -188,7 +215,7 @@ class Lake(ABC):
             changes = Changes(update=None, update_if=if_)
             self._execute_merge(table, conform(df, table), on, changes)
 
-    def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
+    def replace(self, table: str, df: DataFrame, *, where: str = "true", few: bool = False) -> None:
         """Replace this cluster's rows that meet ``where`` by ``df``, in one transaction.
 
         An error of the engine if a row of ``df`` does not meet it.
@@ -299,7 +326,7 @@ class Lake(ABC):
         """Add the columns that a table of an older version lacks; its rows have null there."""
         if table in self._complete:
             return
-        if missing := self._missing_columns(self._stored(table).schema, table):
+        if missing := self._missing_columns(self._stored_schema(table), table):
             self._add_columns(table, missing)
         self._complete.add(table)
 
@@ -339,11 +366,17 @@ class Lake(ABC):
     def _stored(self, table: str) -> DataFrame:
         """All clusters' rows, with the columns that the table has."""
 
+    def _stored_schema(self, table: str) -> StructType:
+        return self._stored(table).schema
+
     @abstractmethod
     def _may_hold(self, table: str, column: str, text: str) -> bool: ...
 
     @abstractmethod
     def _rows_on_dates(self, table: str, dates: list[date] | None) -> int | None: ...
+
+    def _are_few(self, table: str, dates: list[date] | None) -> bool:
+        return False
 
     @abstractmethod
     def _append(self, table: str, rows: DataFrame) -> None: ...

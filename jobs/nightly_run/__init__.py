@@ -13,9 +13,9 @@ soon as no job that writes one of them is waiting or running, at most two at a t
   group_days                          facts about each group's past, for runs of later dates
   assign_partitions                   re-runs the assignors
 
-Last come the standard changes of what-if, tried for the worst groups in a share of the run's time
-(--no-advice leaves them out).  They are advice, not facts: which groups are tried depends on the
-time that the run took.
+Last come the standard changes of what-if, tried for the worst groups within a budget
+(--no-advice leaves them out).  They are advice, not facts: runs of one date each may try other
+groups than one run of all dates.
 
 The first failure ends the run.  A run that was killed is started again with the same command, and
 its tables come out the same (see `jobs.lake`).

@@ -3,14 +3,17 @@
 reads   rebalance_latency, and what jobs.what_if_sweep reads
 writes  what_if, advice: the rows of these groups; those of other groups stay
 
-The step takes a share of the run's time.  Of each group only one date is simulated, the one with
-the longest time in rebalances; if that would take too long, by an estimate, only that date's
-longest series of rebalances; and if that would take too long, the group is left out.
+The step has a budget, which grows with the rebalances of the dates.  Of each group only one date
+is simulated, the one with the longest time in rebalances; if that would exceed what is left of the
+budget, only that date's longest series of rebalances; and if that would, too, the group is left
+out.  Costs are estimates, so the same lake gets the same advice from each engine and machine.
+
+Simulations of which what_if has the outcomes are not repeated: those of the same processes,
+settings and period, by their hash.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -20,16 +23,17 @@ from operator import or_
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
+from coordinator_core.whatif import Outcomes
 from jobs import what_if_sweep
 from jobs.lake.tables import Lake
 from jobs.replay.group_rows import quoted
 from jobs.what_if_sweep import Span
 
 WRITES = ("what_if", "advice")
-# The step's part of the run's time, by an estimate for an idle machine; short runs may take longer.
-SHARE, LEAST_S = 0.25, 5.0
-# No further groups are begun after so many times its part; so many are simulated by one query.
-_PATIENCE = 4
+# The budget in seconds of an idle machine: about a quarter of what the embedded engine needs for
+# the other jobs, more for small days.
+LEAST_S, _PER_REBALANCE_S = 5.0, 0.00025
+# So many groups are simulated by one query.
 _AT_ONCE = 5
 _MAX_GROUPS = 20
 # With three seeds, a process that was frozen or killed is simulated as either.
@@ -38,8 +42,9 @@ _SEEDS = 3
 # generation of a group.
 _HEARTBEAT_S, _GENERATION_S = 0.0001, 0.005
 _HEARTBEAT_MS = 3000
-# About so many simulations per seed: the standard changes and the unchanged settings.
-_SIMULATIONS = 13
+# About so many simulations per seed: the standard changes and the unchanged settings; those of the
+# consumer protocol take longer.
+_SIMULATIONS = 16
 # Rebalances with longer pauses between them are separate series.
 _PAUSE_MS = 300_000
 _MARGIN_MS = 60_000
@@ -63,11 +68,13 @@ class WorstDate:
     day: date
 
 
-def run(lake: Lake, first: date | None, last: date | None, elapsed_s: float) -> None:
-    """Advise the groups that rebalanced on these dates; None: on all dates."""
-    left_s = max(SHARE * elapsed_s, LEAST_S)
-    deadline_s = time.monotonic() + _PATIENCE * left_s
-    dates = worst_dates(lake, first, last)
+def run(lake: Lake, first: date | None, last: date | None, *, simulate_all: bool = False) -> None:
+    """Advise the groups that rebalanced on these dates; None: on all dates.
+
+    ``simulate_all``: also what an earlier run simulated.
+    """
+    dates, count = worst_dates(lake, first, last)
+    left_s = LEAST_S + count * _PER_REBALANCE_S
     spans: list[tuple[WorstDate, Span]] = []
     of_group = _rebalances(lake, dates)
     for worst in dates:
@@ -77,24 +84,45 @@ def run(lake: Lake, first: date | None, last: date | None, elapsed_s: float) -> 
             spans.append((worst, _span(rebalances)))
     written: dict[str, list[Row]] = {name: [] for name in WRITES}
     for first_of in range(0, len(spans), _AT_ONCE):
-        if time.monotonic() < deadline_s:
-            for name, rows in _rows_of(lake, spans[first_of : first_of + _AT_ONCE]).items():
-                written[name] += rows
+        some = spans[first_of : first_of + _AT_ONCE]
+        earlier = {} if simulate_all else _earlier(lake, [worst.group_id for worst, _ in some])
+        for name, rows in _rows_of(lake, some, earlier).items():
+            written[name] += rows
     _write(lake, written)
 
 
-def _rows_of(lake: Lake, spans: list[tuple[WorstDate, Span]]) -> dict[str, list[Row]]:
+def _earlier(lake: Lake, group_ids: list[str]) -> dict[str, dict[str, Outcomes]]:
+    if not lake.has("what_if"):
+        return {}
+    of_groups = lake.read("what_if").where(F.col("group_id").isin(group_ids))
+    return what_if_sweep.known_outcomes(of_groups)
+
+
+def _rows_of(
+    lake: Lake, spans: list[tuple[WorstDate, Span]], earlier: dict[str, dict[str, Outcomes]]
+) -> dict[str, list[Row]]:
     """The groups' new rows, by table."""
+    new_types = _of_new_types(lake, [worst.group_id for worst, _ in spans])
     of_groups = [
-        (F.col("group_id") == worst.group_id)
+        F.col("group_id") == worst.group_id
+        if worst.group_id in new_types
+        else (F.col("group_id") == worst.group_id)
         & F.col("event_date").isin([worst.day + timedelta(days=n) for n in (-1, 0, 1)])
         for worst, _ in spans
     ]
     of_any = reduce(or_, of_groups)
     tables = {name: lake.read(name).where(of_any) for name in what_if_sweep.READS}
     of_group = {worst.group_id: span for worst, span in spans}
-    predictions = what_if_sweep.what_if_of_spans(tables, of_group).select(*WRITES).collect()
+    of_spans = what_if_sweep.what_if_of_spans(tables, of_group, earlier)
+    predictions = of_spans.select(*WRITES).collect()
     return {name: [row for group in predictions for row in group[name]] for name in WRITES}
+
+
+def _of_new_types(lake: Lake, group_ids: list[str]) -> set[str]:
+    """Those of which a date's records are not enough: each record has only one member."""
+    generations = lake.read("generations").where(F.col("group_id").isin(group_ids))
+    new = generations.where("group_type <> 'classic'").select("group_id").distinct()
+    return {row.group_id for row in new.collect()}
 
 
 def _write(lake: Lake, written: dict[str, list[Row]]) -> None:
@@ -103,28 +131,34 @@ def _write(lake: Lake, written: dict[str, list[Row]]) -> None:
         return
     where = f"group_id IN ({', '.join(map(quoted, groups))})"
     for name, rows in written.items():
-        lake.replace(name, lake.frame(name, rows), where=where)
+        lake.replace(name, lake.frame(name, rows), where=where, few=True)
 
 
 # -- which groups and spans ------------------------------------------------------------------------
 
 
-def worst_dates(lake: Lake, first: date | None, last: date | None) -> list[WorstDate]:
-    """One per group, longest time in rebalances first."""
+def worst_dates(lake: Lake, first: date | None, last: date | None) -> tuple[list[WorstDate], int]:
+    """One per group, longest time in rebalances first; and the rebalances of all groups on these
+    dates.
+    """
     latency = lake.read("rebalance_latency")
     if first is not None and last is not None:
         latency = latency.where(F.col("event_date").between(first, last))
     dates = latency.groupBy("group_id", "event_date").agg(
-        F.sum(F.coalesce("total_ms", "sync_ms", F.lit(0))).alias("spent_ms")
+        F.sum(F.coalesce("total_ms", "sync_ms", F.lit(0))).alias("spent_ms"),
+        F.count("*").alias("rebalances"),
     )
     longest = Window.partitionBy("group_id").orderBy(F.desc("spent_ms"), F.desc("event_date"))
+    of_all = Window.partitionBy(F.lit(1))
     worst = (
         dates.withColumn("place", F.row_number().over(longest))
+        .withColumn("rebalances", F.sum("rebalances").over(of_all))
         .where("place = 1 AND spent_ms > 0")
         .orderBy(F.desc("spent_ms"), "group_id")
-        .select("group_id", "event_date")
+        .select("group_id", "event_date", "rebalances")
     )
-    return [WorstDate(*row) for row in worst.limit(_MAX_GROUPS).collect()]
+    rows = worst.limit(_MAX_GROUPS).collect()
+    return [WorstDate(*row[:2]) for row in rows], rows[0].rebalances if rows else 0
 
 
 def _rebalances(lake: Lake, worst: list[WorstDate]) -> dict[str, list[Rebalance]]:

@@ -15,13 +15,15 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
+from jobs.console.secrets import without_secrets
 from jobs.lake.keys import EVENT_TABLES
 
 if TYPE_CHECKING:
     from jobs.console.running_steps import RunningSteps
     from jobs.lake.scope import RunScope
 
-# All jobs after ingest.  A job writes the table of its name; its READS are the tables it reads.
+# All jobs after ingest.  A job writes the table of its name; its READS are the tables it reads, and
+# AFTER, if it has any, other jobs that it waits for.
 JOBS = [
     "group_metadata",
     "group_records",
@@ -42,6 +44,7 @@ JOBS = [
     "episodes",
     "group_days",
     "assign_partitions",
+    "client_evidence",
 ]
 # Planning and committing keep one driver thread per job busy, on any cluster.
 AT_ONCE = 2
@@ -69,7 +72,7 @@ class Step:
             yield
         except BaseException as error:
             first = next((line for line in str(error).splitlines() if line.strip()), "")
-            self.error = f"{type(error).__name__}: {first.strip()}"
+            self.error = without_secrets(f"{type(error).__name__}: {first.strip()}")
             raise
         finally:
             self.seconds = time.monotonic() - began
@@ -122,7 +125,8 @@ def run_all(scope: RunScope, progress: Progress, jobs: Iterable[str] = JOBS) -> 
 def _needed(name: str) -> set[str]:
     """The tables that must be written before the job runs: one that reads the events of the run's
     groups needs all of EVENT_TABLES, as together they say which groups these are."""
-    reads = {*job(name).READS}
+    module = job(name)
+    reads = {*module.READS, *getattr(module, "AFTER", ())}
     return reads if reads.isdisjoint(EVENT_TABLES) else reads.union(EVENT_TABLES)
 
 

@@ -21,10 +21,20 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs import __version__
-from jobs.checks.missing_groups import NO_TARGET, MissingGroup, by_reason, sentence
+from jobs.checks.missing_groups import (
+    COMMITS_ONLY,
+    NO_REBALANCE,
+    NO_TARGET,
+    MissingGroup,
+    by_reason,
+    sentence,
+)
 from jobs.console.printing import printable
 from jobs.engine.embedded import is_embedded
+from jobs.engine.union import union_of
+from jobs.lake.client_rows import TABLES as CLIENT_TABLES
 from jobs.lake.tables import Lake, schema_of
+from jobs.nightly_run import client_summary
 from jobs.nightly_run.coverage import BRONZE
 from jobs.nightly_run.pipeline import Progress, Step
 from schemas import table_names
@@ -34,12 +44,13 @@ WHOLE_RUN = "nightly"
 DONE, FAILED = "done", "failed"
 # The summary leads with so many episodes; starts and shutdowns of groups are no incidents.
 EPISODES_SHOWN = 5
-NO_INCIDENT = ("group_start", "shutdown")
+NO_INCIDENT = ("group_start", "shutdown", "group_deleted")
 # The tables of steps that do not write exactly the table of their name.
 WRITES = {
     "ingest": (*BRONZE, "trace_events", "quarantine", "ingested_files"),
     "advice": ("what_if", "advice"),
     "assign_partitions": ("assignments", "assignor_quality", "seen_partitions"),
+    "client_evidence": CLIENT_TABLES,
 }
 
 
@@ -54,6 +65,7 @@ class Run:
     bronze_versions: dict[str, int] = field(default_factory=dict)
     own_versions: dict[str, int] = field(default_factory=dict)
     written: dict[str, int] = field(default_factory=dict)
+    internal_errors: int = 0  # inputs that a defect of Regroup sent to quarantine
     run_id: str = field(
         default_factory=lambda: f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}-{secrets.token_hex(4)}"
     )
@@ -79,7 +91,7 @@ class Run:
         rows = [self._row(step) for step in steps]
         names = schema_of("runs").names
         table = self.lake.frame("runs", ([row.get(name) for name in names] for row in rows))
-        self.lake.append("runs", table)  # no other run has this run's id
+        self.lake.append("runs", table, few=True)  # no other run has this run's id
 
     def _row(self, step: Step) -> dict[str, Any]:
         names = WRITES.get(step.name, (step.name,))
@@ -127,7 +139,7 @@ def summary(run: Run) -> str:
     )
     rows = sorted(groups.collect(), key=lambda row: (-row.rebalances, row.group_id))
     lines = [_input_line(run), *_episode_lines(run), _groups_line(rows)]
-    lines += _missing_lines(run)
+    lines += [*_missing_lines(run), *client_summary.lines(run.lake, run.first, run.last)]
     if rows:
         most = ", ".join(f"{printable(row.group_id)} {row.rebalances}" for row in rows[:3])
         lines.append(f"most rebalances: {most}")
@@ -144,22 +156,42 @@ def _episode_lines(run: Run) -> list[str]:
 
 
 def _missing_lines(run: Run) -> list[str]:
-    """The groups of new types with records on the run's dates, but without any generation."""
-    seen = _of_dates(run, "group_records").select("group_id", "group_type").distinct()
-    own, others = (
-        rows.select("group_id", "group_type").distinct()
-        for rows in (_of_dates(run, "generations"), run.lake.read("generations"))
-    )
-    missing: list[MissingGroup] = []
-    on = ["group_id", "group_type"]
-    without = seen.join(own, on=on, how="left_anti")
-    if not without.isEmpty():  # a group may have had its last target on an earlier date
-        rows = without.join(others, on=on, how="left_anti").orderBy(*reversed(on)).collect()
-        missing = [
-            MissingGroup(run.lake.cluster_id, row.group_id, row.group_type, NO_TARGET)
-            for row in rows
-        ]
-    return [printable(sentence(ids, reason)) for _, reason, ids in by_reason(missing)]
+    """The groups that the run's dates have, but without any generation of their protocol."""
+    groups = [*_without_target(run), *_without_rebalance(run)]
+    return [printable(sentence(ids, reason)) for _, reason, ids in by_reason(groups)]
+
+
+def _without_target(run: Run) -> list[MissingGroup]:
+    key = ["group_id", "group_type"]
+    seen = _of_dates(run, "group_records").select(*key).distinct()
+    return [
+        MissingGroup(run.lake.cluster_id, row.group_id, row.group_type, NO_TARGET)
+        for row in _without_generation(run, seen).orderBy(*reversed(key)).collect()
+    ]
+
+
+def _without_rebalance(run: Run) -> list[MissingGroup]:
+    """Groups in the log, in classic records, or with commits alone."""
+    reasons = {"timeline": NO_REBALANCE, "committed_offsets": COMMITS_ONLY}
+    named = [
+        _of_dates(run, table).select("group_id", F.lit(reason).alias("reason")).distinct()
+        for table, reason in reasons.items()
+    ]
+    # The greater of the two reasons is that of the timeline.
+    seen = union_of(*named).groupBy("group_id").agg(F.max("reason").alias("reason"))
+    others = run.lake.read("group_records").select("group_id").distinct()
+    without = _without_generation(run, seen).join(others, on="group_id", how="left_anti")
+    return [
+        MissingGroup(run.lake.cluster_id, row.group_id, "classic", row.reason)
+        for row in without.orderBy(F.desc("reason"), "group_id").collect()
+    ]
+
+
+def _without_generation(run: Run, seen: DataFrame) -> DataFrame:
+    """Of these groups, those that have none on any date."""
+    on: list[str] = [each for each in ("group_id", "group_type") if each in seen.columns]
+    generations = run.lake.read("generations").select(*on).distinct()
+    return seen.join(generations, on=on, how="left_anti")
 
 
 def _of_dates(run: Run, table: str) -> DataFrame:
@@ -174,8 +206,12 @@ def _input_line(run: Run) -> str:
     records, lines, quarantined = (
         run.written.get(name, 0) for name in ("offsets_records", "broker_log_events", "quarantine")
     )
-    counts = f"{records:,} new records, {lines:,} new log lines, {quarantined:,} quarantined"
-    return f"{printable(run.lake.cluster_id)}{dates}: {counts}"
+    clients = run.written.get("client_events")
+    of_clients = f", {clients:,} new lines of clients" if clients else ""
+    counts = f"{records:,} new records, {lines:,} new log lines{of_clients}"
+    counts += f", {quarantined:,} quarantined"
+    defects = f" ({run.internal_errors:,} by internal errors)" if run.internal_errors else ""
+    return f"{printable(run.lake.cluster_id)}{dates}: {counts}{defects}"
 
 
 def _groups_line(rows: list[Any]) -> str:

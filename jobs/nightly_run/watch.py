@@ -19,9 +19,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from jobs import ingest
-from jobs.alerts import prometheus
+from jobs.alerts import metrics, prometheus
 from jobs.alerts.alerting import AlertsOptions, AlertWindow, find_alerts
 from jobs.alerts.checks import Alert
+from jobs.alerts.notify import notify, require_webhooks
 from jobs.alerts.settings import span_s
 from jobs.bronze.kafka_topic import has_new_offsets
 from jobs.command_line.config import Config
@@ -42,20 +43,22 @@ from jobs.report.command import write_page_of
 # The longest wait after failed passes, unless --every is longer.
 LONGEST_WAIT_S = 900
 # Each pass adds small files to these tables; they are combined after so many passes with news.
-APPENDED = ("runs", "offsets_records", "broker_log_events", "trace_events")
+APPENDED = ("runs", "offsets_records", "broker_log_events", "client_events", "trace_events")
 PASSES_PER_COMPACTION = 50
 
 
 @dataclass(frozen=True)
 class WatchOptions:
     """``every``: time between the starts of two passes, such as 60s.  ``out``: file of the page.
-    ``passes``: how many passes to make; None: until a signal."""
+    ``passes``: how many passes to make; None: until a signal.  ``notifies``: send alerts to the
+    configured webhooks."""
 
     nightly: NightlyOptions
     every: str = "60s"
     out: str | None = None
     prometheus: str | None = None
     passes: int | None = None
+    notifies: bool = False
 
 
 @dataclass
@@ -90,6 +93,8 @@ class Watch:
         """Pass after pass, until SIGTERM.  UsageError for options that the first pass refuses."""
         every_s = span_s(self.options.every, "--every")
         self.options.nightly.require_source()
+        if self.options.notifies:
+            require_webhooks(self.config.alerts, self.options.nightly.lake)
         handle_sigterm()
         try:
             self._run(every_s)
@@ -128,6 +133,7 @@ class Watch:
         self.counts.passes += 1
         self.counts.seconds = time.monotonic() - began
         self.say(f"{_now()} pass {number}: {news}, {self.counts.seconds:.2f} s")
+        self._notify()
         try:
             self._write_metrics()
         except UsageError as error:
@@ -181,7 +187,10 @@ class Watch:
             run.written.get(table, 0) for table in ("offsets_records", "broker_log_events")
         )
         alerts = _count(len(self._alerts), "alert")
-        return f"{records:,} new records, {lines:,} new log lines, {alerts}{self._newest_text()}"
+        news = f"{records:,} new records, {lines:,} new log lines"
+        if run.internal_errors:
+            news += f", {_count(run.internal_errors, 'internal error')} in quarantine"
+        return f"{news}, {alerts}{self._newest_text()}"
 
     def _check_alerts(self, lake: Lake) -> None:
         """Of this cluster; the window is empty as long as there is no event."""
@@ -200,6 +209,18 @@ class Watch:
         newest = datetime.fromtimestamp(self.counts.newest_event, UTC)
         return f", newest event {newest:%Y-%m-%d %H:%M:%S} ({self.counts.freshness_s:,.1f} s ago)"
 
+    def _notify(self) -> None:
+        """Also after a pass without news: messages may wait.  A failure is a line."""
+        if not self.options.notifies:
+            return
+        lake = self.options.nightly.lake
+        try:
+            for delivery in notify(self.config.alerts, lake, self._alerts, self._windows):
+                if delivery.sent or delivery.waiting:
+                    self.say(f"{_now()} {delivery.line}")
+        except UsageError as error:
+            self.say(f"{_now()} {failure_line(error)}")
+
     def _write_metrics(self) -> None:
         if self.options.prometheus:
             families = prometheus.alert_families(self._alerts, self._windows)
@@ -214,6 +235,7 @@ def _changed_inputs(inputs: ingest.Inputs, changed: dict[str, FileState]) -> ing
         inputs,
         segments=[file for file in inputs.segments if file in changed],
         broker_logs=[file for file in inputs.broker_logs if file in changed],
+        client_logs=[file for file in inputs.client_logs if file in changed],
         traces=[file for file in inputs.traces if file in changed],
         dump=inputs.dump if is_new_dump else None,
     )
@@ -232,27 +254,17 @@ def _alert_line(alert: Alert) -> str:
 
 
 def pass_families(cluster_id: str, counts: Counts) -> Iterator[prometheus.Family]:
-    values: tuple[tuple[str, str, str, float | None], ...] = (
-        ("passes_total", "Passes since the start.", "counter", counts.passes),
-        ("failed_passes_total", "Failed passes since the start.", "counter", counts.failed),
-        ("pass_seconds", "Duration of the last pass.", "gauge", counts.seconds),
-        ("success_time_seconds", "End of the last successful pass.", "gauge", counts.succeeded_at),
-        (
-            "newest_event_time_seconds",
-            "Newest event in the tables.",
-            "gauge",
-            counts.newest_event,
-        ),
-        (
-            "freshness_seconds",
-            "From the newest event to its tables and alerts, in the last pass with new input.",
-            "gauge",
-            counts.freshness_s,
-        ),
+    values: tuple[tuple[metrics.Metric, float | None], ...] = (
+        (metrics.PASSES, counts.passes),
+        (metrics.FAILED_PASSES, counts.failed),
+        (metrics.PASS_SECONDS, counts.seconds),
+        (metrics.SUCCESS_TIME, counts.succeeded_at),
+        (metrics.NEWEST_EVENT, counts.newest_event),
+        (metrics.FRESHNESS, counts.freshness_s),
     )
-    for name, about, kind, value in values:
+    for metric, value in values:
         samples = [] if value is None else [({"cluster_id": cluster_id}, value)]
-        yield prometheus.Family(f"regroup_watch_{name}", about, samples, kind)
+        yield prometheus.Family(metric, samples)
 
 
 def _now() -> str:

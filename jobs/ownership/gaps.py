@@ -12,13 +12,21 @@ from jobs.ownership.tenures import NEVER_MS
 _SHUTDOWN = ("shutdown_ms", "shutdown_generation", "shutdown_date", "stopped_ms")
 
 
-def gaps(owners: DataFrame, tenures: DataFrame, earlier: DataFrame | None) -> DataFrame:
+def gaps(
+    owners: DataFrame,
+    tenures: DataFrame,
+    earlier: DataFrame | None,
+    new_types: DataFrame | None = None,
+) -> DataFrame:
     """From a partition's first owner on; if the group was shut down, until its last process
     stopped.  ``ended_...``: the end of the gap, and its next owner; null while it is open.
+    ``new_types``: tenures of partitions of groups of the new types.
     """
     owned = owners.join(tenures, on=[*GENERATION_KEY, "member_id"], how="inner")
     if earlier is not None:
         owned = union_of(owned, _continued(earlier, tenures))
+    if new_types is not None:
+        owned = union_of(owned, new_types)
     followed = _outlasting(_living(owned)).withColumns(_next_owner())
     until_ms = F.coalesce("owner_ms", F.lit(NEVER_MS))
     is_shut_down = F.coalesce(F.col("shutdown_ms") < until_ms, F.lit(False))

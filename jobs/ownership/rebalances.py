@@ -12,6 +12,7 @@ from jobs.timeline import IS_REMOVAL, SAME_CALL_MS
 # heartbeat.interval.ms, which no request contains: its default.
 HEARTBEAT_MS = 3000
 COOPERATIVE = ("cooperative-sticky", "stream")
+_BY_REJOIN = ("LEADER_REJOIN", "METADATA_CHANGE", "STATIC_UPDATE")
 _BY_EXPIRY = ("HEARTBEAT_EXPIRY", "SYNC_TIMEOUT", "NOT_REJOINED")
 
 
@@ -40,6 +41,7 @@ def _timed(generations: DataFrame) -> DataFrame:
         F.coalesce(F.col("cause").isin(*_BY_EXPIRY), F.lit(False)).alias("is_by_expiry"),
         F.coalesce(F.col("protocol").isin(*COOPERATIVE), F.lit(False)).alias("is_cooperative"),
         F.col("preparing_time").isNotNull().alias("is_logged"),
+        F.when(F.col("cause").isin(*_BY_REJOIN), F.col("culprit_member_id")).alias("rejoined_by"),
         joined_ms.alias("joined_ms"),
         F.unix_millis("stable_time").alias("assigned_ms"),
         F.coalesce(F.unix_millis("preparing_time"), joined_ms - HEARTBEAT_MS).alias("began_ms"),
@@ -72,7 +74,7 @@ def _ahead() -> WindowSpec:
 
 
 def _revoking() -> dict[str, Column]:
-    names = ("generation", "began_ms", "joined_ms", "is_logged", "has_departure")
+    names = ("generation", "began_ms", "joined_ms", "is_logged", "has_departure", "rejoined_by")
     return {f"revoking_{name}": F.lead(name).over(_history()) for name in names}
 
 

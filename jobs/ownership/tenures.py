@@ -124,7 +124,11 @@ def _revoked_ms() -> Column:
     after_ms = F.when(is_spread, (join_ms * 2 / 3).cast("long")).otherwise(
         F.coalesce(next_ms, F.lit(HEARTBEAT_MS // 2))
     )
-    return F.coalesce(_commit_before_rejoin(), began_ms + F.least(after_ms, join_ms))
+    # The member that begins the rebalance by its JoinGroup has revoked before that.
+    has_begun = F.coalesce(F.col("revoking_rejoined_by") == F.col("member_id"), F.lit(False))
+    return F.when(has_begun, began_ms).otherwise(
+        F.coalesce(_commit_before_rejoin(), began_ms + F.least(after_ms, join_ms))
+    )
 
 
 def _join_ms() -> Column:

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.incident import GroupReplay, ReplayedGeneration, Verdict, incarnations, replay
+from coordinator_core.incident import GroupReplay, ReplayedGeneration, Verdict
+from coordinator_core.incident.comparison import Divergence
 from coordinator_core.incident.divergence_hints import likely_reason
+from coordinator_core.incident.modern import (
+    GroupEvidence,
+    ModernGeneration,
+    ModernReplay,
+    WholeReplay,
+)
+from coordinator_core.incident.modern import replay_group as replay_evidence
+from coordinator_core.incident.modern.hints import likely_reason as likely_reason_of_modern
+from coordinator_core.incident.modern.stimuli import Stimulus as ModernStimulus
+from coordinator_core.incident.modern.story import modern_story
 from coordinator_core.incident.stimuli import Stimulus
-from coordinator_core.incident.story import story
+from coordinator_core.incident.story import StoryLine, story
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format, jsonable, print_rows, time_text
 from jobs.console.spinner import spinner
 from jobs.incident_replay import rows_of
 from jobs.replay.episodes import group_episodes
-from jobs.replay.group_rows import Row, group_rows, moment_ms, with_date
-from jobs.replay.other_types import generations_by_type, sentence
+from jobs.replay.group_rows import Row, group_rows, moment_ms, stored_rows, with_date
 from schemas import table_columns
 
 
@@ -34,29 +46,37 @@ class ReplayOptions:
     era: str | None = None
 
 
+class ReplayedGroup(NamedTuple):
+    """``names``: of topics by id."""
+
+    replay: WholeReplay
+    names: Mapping[str, str]
+
+
 def run_one(options: ReplayOptions, format: Format) -> int:
-    """Print the story, the verdicts, and what is not replayed.  Returns the exit code: 1 if a
-    generation diverged."""
+    """Print the story and the verdicts.  Returns the exit code: 1 if a generation diverged."""
     with spinner("replay"):
-        result = replay_group(options)
+        result = replay_whole_group(options)
     if format is Format.JSON:
         shown = as_json(options.cluster_id, result, _episodes(options))
-        shown["not_replayed"] = not_replayed(options)
         text = json.dumps(jsonable(shown), indent=1)
         sys.stdout.write(text + "\n")
     elif format is Format.CSV:
-        rows = rows_of(options.cluster_id, result)
+        rows = rows_of(options.cluster_id, result.replay)
         columns = table_columns("incident_replay")
         print_rows(columns, [[row[name] for name in columns] for row in rows], format)
     else:
         _print_episodes(_episodes(options))
         _print(result)
-        if by_type := not_replayed(options):
-            print(sentence(by_type))
-    return 1 if _with(result, Verdict.DIVERGED) else 0
+    return 1 if _with(result.replay, Verdict.DIVERGED) else 0
 
 
 def replay_group(options: ReplayOptions) -> GroupReplay:
+    """Replay the times in which the group was classic; raises as `replay_whole_group`."""
+    return replay_whole_group(options).replay.classic
+
+
+def replay_whole_group(options: ReplayOptions) -> ReplayedGroup:
     """Replay one group.  Raises UsageError for an unknown era or group, or an invalid time."""
     if options.era is not None and options.era not in ERAS:
         raise UsageError(f"--era {options.era}: not one of {', '.join(sorted(ERAS))}")
@@ -64,14 +84,16 @@ def replay_group(options: ReplayOptions) -> GroupReplay:
     events, records, committed = group_rows(
         options.lake, options.cluster_id, options.group_id, begin_ms, end_ms
     )
-    return replay(
-        incarnations(options.group_id, events, records),
+    stored, names = stored_rows(options.lake, options.cluster_id, options.group_id)
+    replayed = replay_evidence(
+        GroupEvidence(options.group_id, events, records, stored, names),
         era=options.era,
         from_ms=begin_ms,
         to_ms=end_ms,
         offset_versions={row["value_version"] for row in committed},
         committed=committed,
     )
+    return ReplayedGroup(replayed, {**names, **replayed.modern.names})
 
 
 def _period_ms(options: ReplayOptions) -> tuple[int, int]:
@@ -86,53 +108,95 @@ def _episodes(options: ReplayOptions) -> list[Row]:
     return group_episodes(options.lake, options.cluster_id, options.group_id, *period)
 
 
-def not_replayed(options: ReplayOptions) -> dict[str, int]:
-    """How many generations of other types than classic began in the period, by type."""
-    period = _period_ms(options)
-    return generations_by_type(options.lake, options.cluster_id, options.group_id, *period)
-
-
-def as_json(cluster_id: str, result: GroupReplay, episodes: Sequence[Row] = ()) -> Row:
+def as_json(cluster_id: str, group: ReplayedGroup, episodes: Sequence[Row] = ()) -> Row:
     """Episodes, counts, divergences, inferred broker settings, verdicts, stimuli, story."""
-    diverged, reproduced = _with(result, Verdict.DIVERGED), _with(result, Verdict.REPRODUCED)
+    replay = group.replay
+    classic, modern = replay
+    diverged, reproduced = _with(replay, Verdict.DIVERGED), _with(replay, Verdict.REPRODUCED)
+    era = classic.era if modern.era is None else modern.era
     return {
         "cluster_id": cluster_id,
-        "group_id": result.group_id,
+        "group_id": classic.group_id or modern.group_id,
         "episodes": [
             {"from": time_text(each["from_ms"]), "to": time_text(each["to_ms"])}
             | {name: value for name, value in each.items() if not name.endswith("_ms")}
             | {name: each[name] for name in ("not_stable_ms", "unowned_partition_ms")}
             for each in episodes
         ],
-        "era": result.era.name,
-        "era_by": result.era.why,
-        "initial_rebalance_delay_ms": result.delay.delay_ms,
-        "initial_rebalance_delay_by": result.delay.why,
-        "generations": len(result.generations),
+        "era": era.name,
+        "era_by": era.why,
+        "initial_rebalance_delay_ms": classic.delay.delay_ms,
+        "initial_rebalance_delay_by": classic.delay.why,
+        "generations": len(_generations(replay)),
+        "by_type": _by_type(replay),
         "reproduced": len(reproduced),
         "diverged": len(diverged),
-        "undecided": len(_with(result, Verdict.UNDECIDED)),
-        "exact": sum(each.comparison.exact for each in reproduced),
+        "undecided": len(_with(replay, Verdict.UNDECIDED)),
+        "exact": sum(_is_exact(each) for each in reproduced),
         "taken_up": [
             {"incarnation": incarnation, "generation": generation}
-            for incarnation, generation in result.resumed_from
+            for incarnation, generation in [*classic.resumed_from, *modern.resumed_from]
         ],
+        "missing": _missing(modern),
         "divergences": [_divergence(each) for each in diverged],
-        "verdicts": rows_of(cluster_id, result),
-        "stimuli": [_stimulus(each, s) for each in result.generations for s in each.stimuli],
+        "verdicts": rows_of(cluster_id, replay),
+        "stimuli": [_stimulus(each, s) for each in _generations(replay) for s in each.stimuli],
         "story": [
             {"time": time_text(line.at_ms), "generation": line.generation, "text": line.text}
-            for line in story(result)
+            for line in whole_story(group)
         ],
     }
 
 
-def _with(result: GroupReplay, verdict: Verdict) -> list[ReplayedGeneration]:
-    return [each for each in result.generations if each.verdict is verdict]
+Generation = ReplayedGeneration | ModernGeneration
 
 
-def _divergence(each: ReplayedGeneration) -> Row:
-    divergence = each.comparison.divergence
+def whole_story(group: ReplayedGroup) -> list[StoryLine]:
+    """Of all types that the group was of, in order of time."""
+    classic, modern = group.replay
+    lines = modern_story(modern, group.names)
+    if not lines:
+        return story(classic)
+    return sorted([*story(classic), *lines], key=lambda line: (line.incarnation, line.at_ms))
+
+
+def _generations(replay: WholeReplay) -> list[Generation]:
+    together: list[Generation] = [*replay.classic.generations, *replay.modern.generations]
+    return sorted(together, key=lambda each: (each.incarnation, each.number))
+
+
+def _with(replay: WholeReplay, verdict: Verdict) -> list[Generation]:
+    return [each for each in _generations(replay) if each.verdict is verdict]
+
+
+def _by_type(replay: WholeReplay) -> dict[str, int]:
+    types = Counter(each.group_type for each in replay.modern.generations)
+    if replay.classic.generations:
+        types["classic"] = len(replay.classic.generations)
+    return dict(sorted(types.items()))
+
+
+def _is_exact(each: Generation) -> bool:
+    return each.exact if isinstance(each, ModernGeneration) else each.comparison.exact
+
+
+def _difference(each: Generation) -> Divergence | None:
+    return each.divergence if isinstance(each, ModernGeneration) else each.comparison.divergence
+
+
+def _likely(each: Generation) -> str | None:
+    if isinstance(each, ModernGeneration):
+        return likely_reason_of_modern(each)
+    return likely_reason(each)
+
+
+def _missing(modern: ModernReplay) -> list[str]:
+    """What the evidence lacks, so that the replay cannot use or compare it."""
+    return [f"name of topic {each}" for each in modern.unnamed_topics]
+
+
+def _divergence(each: Generation) -> Row:
+    divergence = _difference(each)
     assert divergence is not None
     return {
         "incarnation": each.incarnation,
@@ -141,11 +205,11 @@ def _divergence(each: ReplayedGeneration) -> Row:
         "production": divergence.production,
         "replay": divergence.replay,
         "evidence": divergence.evidence,
-        "likely": likely_reason(each),
+        "likely": _likely(each),
     }
 
 
-def _stimulus(each: ReplayedGeneration, stimulus: Stimulus) -> Row:
+def _stimulus(each: Generation, stimulus: Stimulus | ModernStimulus) -> Row:
     return {
         "incarnation": each.incarnation,
         "generation": each.number,
@@ -166,30 +230,36 @@ def _print_episodes(episodes: Sequence[Row]) -> None:
         print_rows(columns, rows)
 
 
-def _print(result: GroupReplay) -> None:
-    lines = [[time_text(line.at_ms), line.generation, line.text] for line in story(result)]
+def _print(group: ReplayedGroup) -> None:
+    lines = [[time_text(line.at_ms), line.generation, line.text] for line in whole_story(group)]
     print_rows(["time", "generation", "event"], lines)
-    unequal = [each for each in result.generations if not each.is_reproduced]
+    unequal = [
+        (each, difference)
+        for each in _generations(group.replay)
+        if (difference := _difference(each)) is not None
+    ]
     if unequal:
         columns = ["incarnation", "generation", "difference", "evidence", "likely"]
         rows = [
-            [each.incarnation, each.number, str(d), d.evidence, likely_reason(each)]
-            for each in unequal
-            if (d := each.comparison.divergence) is not None
+            [each.incarnation, each.number, str(difference), difference.evidence, _likely(each)]
+            for each, difference in unequal
         ]
         print_rows(columns, rows)
-    print(_summary(result))
+    print(_summary(group.replay))
 
 
-def _summary(result: GroupReplay) -> str:
-    total = len(result.generations)
-    reproduced, diverged = _with(result, Verdict.REPRODUCED), _with(result, Verdict.DIVERGED)
+def _summary(replay: WholeReplay) -> str:
+    total = len(_generations(replay))
+    reproduced, diverged = _with(replay, Verdict.REPRODUCED), _with(replay, Verdict.DIVERGED)
     undecided = total - len(reproduced) - len(diverged)
     thin = f", {undecided} undecided (evidence too thin: no records)" if undecided else ""
-    exact = sum(each.comparison.exact for each in reproduced)
-    resumed = "".join(f"; starts from the record of generation {g}" for _, g in result.resumed_from)
+    exact = sum(map(_is_exact, reproduced))
+    starts = [*replay.classic.resumed_from, *replay.modern.resumed_from]
+    resumed = "".join(f"; starts from the record of generation {g}" for _, g in starts)
+    missing = "".join(f"; missing: {each}" for each in _missing(replay.modern))
+    era = replay.classic.era if replay.modern.era is None else replay.modern.era
     return (
         f"{len(reproduced)} of {total} generations reproduced by the coordinator of era"
-        f" {result.era.name} ({result.era.why}), {exact} of them byte for byte,"
-        f" {len(diverged)} diverged{thin}{resumed}"
+        f" {era.name} ({era.why}), {exact} of them byte for byte,"
+        f" {len(diverged)} diverged{thin}{resumed}{missing}"
     )

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from jobs.console.errors import UsageError
 from jobs.engine.union import union_of
-from jobs.lake.sql import query
+from jobs.lake.sql import existing_tables, query
 
 Row = dict[str, Any]
 FOREVER_MS = 1 << 62
@@ -35,6 +35,12 @@ _RECORD = (
 )  # fmt: skip
 
 
+# Key types of `__consumer_offsets` that the replay of groups of the new types reads: with the
+# records of the time in which a group was classic.
+_FIRST_STORED, _LAST_STORED = 2, 23
+_STORED_TABLES = frozenset({"offsets_records", "group_records", "topic_ids"})
+
+
 class EvidenceRows(NamedTuple):
     """``events``, ``records``: rows for coordinator_core.incident.incarnations; ``committed``: rows
     of committed_offsets, with ``at_ms``.
@@ -43,6 +49,30 @@ class EvidenceRows(NamedTuple):
     events: list[Row]
     records: list[Row]
     committed: list[Row]
+
+
+def stored_rows(lake: str, cluster_id: str, group_id: str) -> tuple[list[Row], dict[str, str]]:
+    """All records of a group that was of a new type, in bytes, and names of topics by id.
+
+    Both empty for a group that always was classic, and in a lake without these tables.
+    """
+    if not set(existing_tables(lake)) >= _STORED_TABLES:
+        return [], {}
+    of_group = f"cluster_id = {quoted(cluster_id)} AND group_id = {quoted(group_id)}"
+    records = rows(
+        lake,
+        f"""SELECT o.topic_partition, o.log_offset, o.key, o.value, t.incarnation,
+                epoch_ms(o.append_time) AS at_ms
+            FROM (SELECT * FROM offsets_records WHERE cluster_id = {quoted(cluster_id)}
+                AND key_type BETWEEN {_FIRST_STORED} AND {_LAST_STORED}) o
+            JOIN (SELECT topic_partition, log_offset, incarnation FROM timeline WHERE {of_group}) t
+                ON t.topic_partition = o.topic_partition AND t.log_offset = o.log_offset
+            WHERE EXISTS (SELECT 1 FROM group_records WHERE {of_group})""",
+    )
+    names = rows(
+        lake, f"SELECT topic_id, topic FROM topic_ids WHERE cluster_id = {quoted(cluster_id)}"
+    )
+    return records, {row["topic_id"]: row["topic"] for row in names}
 
 
 def group_rows(
@@ -132,12 +162,14 @@ def evidence_by_group(
     group_metadata: DataFrame,
     committed_offsets: DataFrame,
     added: DataFrame | None = None,
+    stored: DataFrame | None = None,
 ) -> GroupedData:
     """One row per event and record, grouped by cluster and group; see `unpacked`.
 
     Not a cogroup: the embedded engine has none of columns with nulls.  Records have
     ``offset_version``, the value version of the group's commits.  ``added``: further events: their
-    cluster and group, ``event``, ``at_ms``, and others of an event's columns.
+    cluster and group, ``event``, ``at_ms``, and others of an event's columns; ``stored``: as
+    `stored_records` returns them.
     """
     position = ["cluster_id", "group_id", "topic_partition", "log_offset"]
     of_events = timeline.where("log_offset IS NULL").select(
@@ -154,7 +186,23 @@ def evidence_by_group(
     if added is not None:
         of_group = union_of(of_group, added)
     recorded = records.select(*_KEYS, "incarnation", *_RECORD, "offset_version", _ms("append_time"))
-    return union_of(_packed(of_group, "event"), _packed(recorded, "record")).groupBy(*_KEYS)
+    evidence = union_of(_packed(of_group, "event"), _packed(recorded, "record"))
+    if stored is not None:
+        evidence = union_of(evidence, _packed(stored, "stored"))
+    return evidence.groupBy(*_KEYS)
+
+
+def stored_records(
+    timeline: DataFrame, offsets_records: DataFrame, group_records: DataFrame
+) -> DataFrame:
+    """The records in bytes of all groups that were of a new type."""
+    of_type = F.col("key_type").between(_FIRST_STORED, _LAST_STORED)
+    groups = group_records.select(*_KEYS).distinct()
+    placed = timeline.where("log_offset IS NOT NULL").join(groups, on=_KEYS, how="left_semi")
+    placed = placed.select(*_KEYS, "topic_partition", "log_offset", "incarnation")
+    position = ["cluster_id", "topic_partition", "log_offset"]
+    in_bytes = offsets_records.where(of_type).select(*position, "key", "value", _ms("append_time"))
+    return placed.join(in_bytes, on=position, how="inner")
 
 
 def _packed(rows: DataFrame, name: str) -> DataFrame:
@@ -163,12 +211,18 @@ def _packed(rows: DataFrame, name: str) -> DataFrame:
 
 def unpacked(evidence: pa.Table) -> tuple[Row, list[Row], list[Row]]:
     """Cluster and group, events and records of one group of `evidence_by_group`."""
-    events, records = (
-        [row for row in evidence[name].to_pylist() if row is not None]
-        for name in ("event", "record")
-    )
+    events, records = (_rows_of(evidence, name) for name in ("event", "record"))
     (keys,) = evidence.select(_KEYS).slice(0, 1).to_pylist()
     return keys, events, records
+
+
+def stored_of(evidence: pa.Table) -> list[Row]:
+    """The records in bytes of one group of `evidence_by_group`."""
+    return _rows_of(evidence, "stored") if "stored" in evidence.column_names else []
+
+
+def _rows_of(evidence: pa.Table, name: str) -> list[Row]:
+    return [row for row in evidence[name].to_pylist() if row is not None]
 
 
 def _ms(time: str) -> Column:

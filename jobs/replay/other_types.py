@@ -1,8 +1,7 @@
-"""Generations of consumer, share and streams groups, which are not replayed."""
+"""The types of a group's generations, and how many there are of other types than classic."""
 
 from __future__ import annotations
 
-from coordinator_core.episodes.sentences import counted
 from jobs.replay.group_rows import quoted, rows
 
 
@@ -22,7 +21,12 @@ def generations_by_type(
     return {row["group_type"]: row["generations"] for row in counts}
 
 
-def sentence(by_type: dict[str, int]) -> str:
-    """Such as "not replayed, as only classic groups are: 13 generations of type consumer"."""
-    listed = [f"{counted(number, 'generation')} of type {each}" for each, number in by_type.items()]
-    return f"not replayed, as only classic groups are: {', '.join(listed)}"
+def types_of(lake: str, cluster_id: str, group_id: str) -> list[str]:
+    """The types of all generations of the group, sorted."""
+    types = rows(
+        lake,
+        f"""SELECT DISTINCT COALESCE(group_type, 'classic') AS group_type FROM generations
+            WHERE cluster_id = {quoted(cluster_id)} AND group_id = {quoted(group_id)}
+            ORDER BY 1""",
+    )
+    return [row["group_type"] for row in types]

@@ -16,7 +16,7 @@ FAMILIES = {
     "joining": "member joins",
     "leaving": "member leaves",
     "failing": "member fails",
-    "changing": "member changes",
+    "changing": "changes",
     "other": "other",
 }
 _FAMILY = alt.Color(

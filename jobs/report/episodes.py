@@ -13,7 +13,8 @@ Json = dict[str, Any]
 
 MOST_EPISODES = 20  # of a kind, over all groups, listed in the headline
 MOST_ADVICE = 100
-NO_INCIDENTS = ("group_start", "shutdown")  # kinds that the headline leaves out
+# Kinds that the headline leaves out.
+NO_INCIDENTS = ("group_start", "shutdown", "group_deleted")
 
 _IN_WINDOW = """
     FROM episodes e JOIN scope ON e.cluster_id = scope.cluster_id

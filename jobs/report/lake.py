@@ -13,10 +13,12 @@ from schemas import table_names
 if TYPE_CHECKING:
     import duckdb
 
-OPTIONAL = ("what_if", "advice", "process_lives", "episodes")  # a lake may lack these
+OPTIONAL = (  # a lake may lack these
+    "what_if", "advice", "process_lives", "episodes", "member_epochs", "handovers",
+)  # fmt: skip
 _NEEDED = (
     "generations", "generation_members", "assignments", "rebalance_causes", "timeline",
-    "rebalances", "generation_spans", "ownership_gaps", "q07_storms",
+    "rebalances", "generation_spans", "ownership_gaps", "q07_storms", "q10_by_protocol",
 )  # fmt: skip
 
 

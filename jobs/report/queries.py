@@ -14,6 +14,7 @@ COOPERATIVE = (
 _ALL_SPANS = f"""
     CREATE TEMP TABLE all_spans AS
     SELECT g.group_id, g.incarnation, g.generation, g.outcome, g.protocol,
+        COALESCE(g.group_type, 'classic') AS group_type,
         EPOCH_MS(g.preparing_time) AS preparing_ms, EPOCH_MS(g.joined_time) AS joined_ms,
         EPOCH_MS(g.stable_time) AS stable_ms,
         COALESCE(g.protocol IN {COOPERATIVE}, FALSE) AS is_cooperative,
@@ -45,8 +46,8 @@ _SPANS = """
 
 _SHOWN = """
     CREATE TEMP TABLE shown AS
-    SELECT s.group_id, s.incarnation, s.generation, s.begin_ms, s.preparing_ms, s.joined_ms,
-        s.stable_ms, s.end_ms, s.outcome, s.protocol, r.cause, r.story, r.culprit,
+    SELECT s.group_id, s.incarnation, s.generation, s.group_type, s.begin_ms, s.preparing_ms,
+        s.joined_ms, s.stable_ms, s.end_ms, s.outcome, s.protocol, r.cause, r.story, r.culprit,
         r.culprit_client_host AS culprit_host, r.member_count, r.join_ms, r.sync_ms, r.total_ms,
         r.round, r.members_joined, r.members_left, r.members_expired, r.members_dropped,
         r.members_replaced, r.partitions_moved, r.moves_forced, r.partitions_orphaned,
@@ -74,6 +75,14 @@ PREPARE = (_ALL_SPANS, _LAST_EVENT, _GAPS, _SPANS, _SHOWN, _PROCESSES)
 # -- all groups ----------------------------------------------------------------------------------
 
 OVERVIEW = """
+    WITH turns AS (
+        SELECT group_id, incarnation, generation, group_type, LAG(group_type) OVER (
+            PARTITION BY group_id ORDER BY incarnation, generation) AS previous_type
+        FROM shown
+    ), types AS (
+        SELECT group_id, LIST(group_type ORDER BY incarnation, generation) AS types
+        FROM turns WHERE previous_type IS DISTINCT FROM group_type GROUP BY group_id
+    )
     SELECT group_id, COUNT(*) FILTER (WHERE outcome = 'stable') AS rebalances,
         COUNT(*) FILTER (WHERE outcome IN ('superseded', 'failed')) AS aborted_rebalances,
         SUM(total_ms)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
@@ -84,10 +93,12 @@ OVERVIEW = """
         SUM(moves_forced)::BIGINT AS moves_forced,
         MIN(begin_ms) AS first_ms, MAX(COALESCE(end_ms, last_ms)) AS last_ms,
         ARG_MAX(protocol, begin_ms) AS protocol, MAX(member_count) AS most_members,
-        BOOL_OR(evidence = 'records') AS is_partly_unlogged
+        BOOL_OR(evidence = 'records' AND group_type = 'classic') AS is_partly_unlogged,
+        ANY_VALUE(t.types) AS types
     FROM shown CROSS JOIN last_event
     LEFT JOIN (SELECT group_id, SUM(shown_ms) AS unavailable_ms FROM gaps GROUP BY ALL) d
         USING (group_id)
+    LEFT JOIN types t USING (group_id)
     GROUP BY group_id
     ORDER BY not_stable_ms DESC NULLS LAST, rebalances DESC, group_id"""
 
@@ -141,21 +152,24 @@ EVENTS = """
     LEFT JOIN processes p ON p.group_id = c.group_id AND p.member_id = c.member_id
     WHERE c.group_id IN $ids ORDER BY c.group_id, c.incarnation, c.generation, c.cause_seq"""
 
-# joined_ms: the time of the join, if a cause has it; else null.
+# joined_ms: the time of the join, if a cause has it; else null.  A member of the new protocols that
+# comes back keeps its member id: its last join up to the generation counts.
 MEMBERS = """
     WITH joins AS (
-        SELECT c.group_id, c.member_id, MIN(EPOCH_MS(c.event_time)) AS joined_ms
+        SELECT c.group_id, c.incarnation, c.generation, c.member_id,
+            MIN(EPOCH_MS(c.event_time)) AS joined_ms
         FROM rebalance_causes c JOIN scope USING (cluster_id)
         WHERE c.group_id IN $ids AND c.cause IN ('MEMBER_NEW', 'STATIC_REPLACED')
         GROUP BY ALL
     ), topics AS (
-        SELECT a.group_id, a.incarnation, a.generation, a.process, a.topic,
+        SELECT a.group_id, a.incarnation, a.generation, a.process, a.role, a.subtopology, a.topic,
             LIST(a.partition ORDER BY a.partition) AS partitions
         FROM assignments a JOIN scope USING (cluster_id)
         WHERE a.group_id IN $ids AND a.assignor = 'actual' GROUP BY ALL
     ), assigned AS (
         SELECT group_id, incarnation, generation, process,
-            LIST({'topic': topic, 'partitions': partitions} ORDER BY topic) AS assigned
+            LIST({'role': role, 'subtopology': subtopology, 'topic': topic,
+                'partitions': partitions} ORDER BY role, subtopology, topic) AS assigned
         FROM topics GROUP BY ALL
     )
     SELECT m.group_id, m.incarnation, m.generation, m.process, m.member_id, m.client_id,
@@ -165,7 +179,8 @@ MEMBERS = """
     FROM generation_members m JOIN scope ON m.cluster_id = scope.cluster_id
     JOIN spans s ON s.group_id = m.group_id AND s.incarnation = m.incarnation
         AND s.generation = m.generation
-    LEFT JOIN joins ON joins.group_id = m.group_id AND joins.member_id = m.member_id
+    ASOF LEFT JOIN joins ON joins.group_id = m.group_id AND joins.incarnation = m.incarnation
+        AND joins.member_id = m.member_id AND joins.generation <= m.generation
     LEFT JOIN assigned g ON g.group_id = m.group_id AND g.incarnation = m.incarnation
         AND g.generation = m.generation AND g.process = m.process
     WHERE m.group_id IN $ids
@@ -180,6 +195,16 @@ UNAVAILABLE = """
         SELECT group_id, from_ms AS at_ms, 1 AS change FROM gaps WHERE group_id IN $ids
         UNION ALL SELECT group_id, to_ms, -1 FROM gaps WHERE group_id IN $ids)
     GROUP BY group_id, at_ms HAVING SUM(change) <> 0 ORDER BY group_id, at_ms"""
+
+# Of groups that changed their type: each time under one type.
+PERIODS = """
+    SELECT p.group_id, p.period, p.group_type, EPOCH_MS(p.from_time) AS from_ms,
+        EPOCH_MS(p.until_time) AS until_ms, p.rebalances, p.aborted_rebalances, p.not_stable_ms,
+        p.with_members_ms, p.partitions_moved, p.unavailable_partition_ms AS unavailable_ms,
+        p.restarts, p.partition_ms_per_restart AS per_restart_ms
+    FROM q10_by_protocol p JOIN scope USING (cluster_id) WHERE p.group_id IN $ids
+    QUALIFY COUNT(*) OVER (PARTITION BY p.group_id) > 1
+    ORDER BY p.group_id, p.period"""
 
 # Events of a group that no member caused.
 COORDINATOR = """
@@ -199,6 +224,33 @@ WHAT_IF = """
     FROM what_if w JOIN scope USING (cluster_id) WHERE w.group_id IN $ids
     ORDER BY w.group_id, CASE w.basis WHEN 'observed' THEN 1 WHEN 'model' THEN 2 ELSE 3 END,
         w.unavailable_partition_ms, w.setting"""
+
+# What each member of a group of a new type had, and was asked to give up, from a time on.
+EPOCHS = """
+    SELECT e.group_id, e.incarnation, e.generation, e.process, e.member_id,
+        EPOCH_MS(e.time) AS at_ms, e.epoch, e.state, e.assigned, e.pending_revocation AS pending
+    FROM member_epochs e JOIN scope USING (cluster_id) WHERE e.group_id IN $ids
+    ORDER BY e.group_id, e.process, e.time, e.topic_partition, e.log_offset"""
+
+# Partitions that changed their process, those of one pair of processes at the same times together.
+# Of classic groups all these times are those of the rebalance, so the page does not list them.
+HANDOVERS = """
+    WITH moved AS (
+        SELECT h.group_id, h.incarnation, h.generation, h.from_process, h.to_process,
+            EPOCH_MS(h.asked_time) AS asked_ms, EPOCH_MS(h.released_time) AS released_ms,
+            EPOCH_MS(h.assigned_time) AS assigned_ms, h.waited_for, h.subtopology, h.topic,
+            LIST(h.partition ORDER BY h.partition) AS partitions
+        FROM handovers h JOIN scope ON h.cluster_id = scope.cluster_id
+        JOIN spans s ON s.group_id = h.group_id AND s.incarnation = h.incarnation
+            AND s.generation = h.generation AND s.group_type <> 'classic'
+        WHERE h.group_id IN $ids GROUP BY ALL
+    )
+    SELECT * EXCLUDE (subtopology, topic, partitions),
+        LIST({'role': NULL::VARCHAR, 'subtopology': subtopology, 'topic': topic,
+            'partitions': partitions} ORDER BY subtopology, topic) AS moved
+    FROM moved GROUP BY ALL
+    ORDER BY group_id, incarnation, generation, assigned_ms, from_process, to_process,
+        released_ms"""
 
 # process_lives has its own names for processes; the member ids connect a process life with a lane.
 LIVES = """

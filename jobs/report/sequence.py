@@ -1,7 +1,8 @@
 """One rebalance as a Mermaid sequence diagram: requests of members, log lines, group records.
 
 Requests are inferred from the group's log and records, as `regroup replay` does; requests without
-evidence are marked as assumed.  Times are relative to the start of the rebalance.
+evidence are marked as assumed.  Times are relative to the start of the rebalance.  ``heartbeats``
+draws the target assignments of consumer, share and streams groups.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from coordinator_core.incident import GroupReplay, ReplayedGeneration
 from coordinator_core.incident.stimuli import Basis, Stimulus, StimulusKind
 from coordinator_core.incident.story import story
 from jobs.console.errors import UsageError
+from jobs.lake.sql import open_lake
 from jobs.replay.command import ReplayOptions, replay_group
+from jobs.report.heartbeats import Place, heartbeat_diagram
 
 _REQUESTS = {
     StimulusKind.ASK_ID: "JoinGroup, no member id",
@@ -40,8 +43,33 @@ def sequence(lake: str, cluster_id: str, group_id: str | None, generation: str) 
     """
     if group_id is None:
         raise UsageError(f"--mermaid {generation}: give its --group, too")
+    place = _new_type(lake, cluster_id, group_id, generation)
+    if place is not None:
+        return as_mermaid(heartbeat_diagram(lake, place))
     replay = replay_group(ReplayOptions(lake, cluster_id, group_id))
     return as_mermaid(diagram(replay, _find(replay, generation)))
+
+
+def _new_type(lake: str, cluster_id: str, group_id: str, text: str) -> Place | None:
+    """The last target assignment of this number; None for a classic generation, or if there is no
+    group of a new type with this name.  UsageError if such a group lacks the number."""
+    rows = open_lake(lake, "generations").execute(
+        "SELECT incarnation, generation, COALESCE(group_type, 'classic') FROM generations"
+        " WHERE cluster_id = ? AND group_id = ? ORDER BY incarnation, generation",
+        [cluster_id, group_id],
+    )
+    numbers = rows.fetchall()
+    incarnation, _, number = text.rpartition(".")
+    matches = [
+        each for each in numbers if str(each[1]) == number and incarnation in ("", str(each[0]))
+    ]
+    if matches:
+        last = matches[-1]
+        return None if last[2] == "classic" else (cluster_id, group_id, last[0], last[1])
+    if all(each[2] == "classic" for each in numbers):
+        return None
+    existing = ", ".join(str(each[1]) for each in numbers)
+    raise UsageError(f"--mermaid {text}: no such generation of {group_id}; it has {existing}")
 
 
 def _find(replay: GroupReplay, text: str) -> ReplayedGeneration:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from jobs.report import queries
 from jobs.report.episodes import OF_GROUPS
+from jobs.report.epochs import epoch_spans
 from jobs.report.lake import ReportLake, Table
 from jobs.report.lanes import GenerationKey, Lanes
 
@@ -22,6 +23,10 @@ _CAUSE = (
     "evidence",
 )  # fmt: skip
 
+_HANDOVER = (
+    "at", "from", "to", "asked_ms", "released_ms", "assigned_ms", "waited_for", "moved",
+)  # fmt: skip
+
 _BATCH = 100  # groups read at once
 _QUERIES = {
     "generations": queries.GENERATIONS,
@@ -29,8 +34,14 @@ _QUERIES = {
     "events": queries.EVENTS,
     "unavailable": queries.UNAVAILABLE,
     "coordinator": queries.COORDINATOR,
+    "periods": queries.PERIODS,
 }
-_OPTIONAL_QUERIES = {"what_if": queries.WHAT_IF, "process_lives": queries.LIVES} | OF_GROUPS
+_OPTIONAL_QUERIES = {
+    "what_if": queries.WHAT_IF,
+    "process_lives": queries.LIVES,
+    "member_epochs": queries.EPOCHS,
+    "handovers": queries.HANDOVERS,
+} | OF_GROUPS
 
 
 class GroupRows(NamedTuple):
@@ -43,10 +54,13 @@ class GroupRows(NamedTuple):
     events: list[Json]
     unavailable: list[tuple[Any, ...]]
     coordinator: list[tuple[Any, ...]]
+    periods: Table | None
     episodes: Table | None
     advice: Table | None
     what_if: Table | None
     lives: list[Json] | None
+    epochs: list[Json]
+    handovers: list[Json]
 
 
 def group_rows(lake: ReportLake, group_ids: Sequence[str]) -> Iterator[GroupRows]:
@@ -74,10 +88,13 @@ def _batch(lake: ReportLake, ids: list[str]) -> Iterator[GroupRows]:
             events=_dicts(own["events"]),
             unavailable=own["unavailable"].rows if own["unavailable"] else [],
             coordinator=own["coordinator"].rows if own["coordinator"] else [],
+            periods=own["periods"],
             episodes=has.get("episodes"),
             advice=has.get("advice"),
             what_if=has.get("what_if"),
             lives=_dicts(lives) if "process_lives" in lake.has else None,
+            epochs=_dicts(has.get("member_epochs")),
+            handovers=_dicts(has.get("handovers")),
         )
 
 
@@ -106,6 +123,7 @@ def timeline(rows: GroupRows, keep: int | None = None) -> Json:
     lanes = Lanes(generations, index, end_ms)
     for _, members in groupby(rows.members, key=lambda m: (m["incarnation"], m["generation"])):
         lanes.add(list(members))
+    lanes.add_epochs(epoch_spans(rows.epochs, generations, rows.members, end_ms))
     places = {lane["process"]: place for place, lane in enumerate(lanes.lanes)}
     return {
         "group": rows.group_id,
@@ -114,12 +132,14 @@ def timeline(rows: GroupRows, keep: int | None = None) -> Json:
         "left_out": left_out,
         "generations": _generations(generations, base_ms),
         "lanes": lanes.lanes,
+        "handovers": _handovers(rows, index, places, lanes, base_ms),
         "assigned": lanes.assigned,
         "causes": _causes(rows, index, places, base_ms),
         "unavailable": _steps(rows, base_ms),
         "coordinator": [
             [at_ms - base_ms, event] for at_ms, event in rows.coordinator if at_ms >= base_ms
         ],
+        "periods": rows.periods.json() if rows.periods else None,
         "episodes": _episodes(rows, base_ms),
         "advice": rows.advice.json() if rows.advice else None,
         "what_if": rows.what_if.json() if rows.what_if else None,
@@ -156,6 +176,26 @@ def _causes(
             cause = row | {"at": at, "at_ms": _since(row["at_ms"], base_ms), "lane": lane}
             causes.append([cause[name] for name in _CAUSE])
     return {"columns": list(_CAUSE), "rows": causes}
+
+
+def _handovers(
+    rows: GroupRows,
+    index: Mapping[GenerationKey, int],
+    places: Mapping[str, int],
+    lanes: Lanes,
+    base_ms: int,
+) -> Json:
+    """``moved``: index in ``assigned``; ``from`` is null if the process has no lane."""
+    moved = []
+    for row in rows.handovers:
+        at = index.get((row["incarnation"], row["generation"]))
+        if at is not None:
+            times = [
+                _since(row[name], base_ms) for name in ("asked_ms", "released_ms", "assigned_ms")
+            ]
+            both = [places.get(row["from_process"]), places.get(row["to_process"])]
+            moved.append([at, *both, *times, row["waited_for"], lanes.text_of(row["moved"])])
+    return {"columns": list(_HANDOVER), "rows": moved}
 
 
 def _steps(rows: GroupRows, base_ms: int) -> list[list[int]]:

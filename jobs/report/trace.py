@@ -1,7 +1,10 @@
 """Timelines in the trace event format, which Perfetto and chrome://tracing open.
 
 A group is a process of the trace, and each consumer process is a thread; phases are slices, causes
-are instants, and the number of unowned partitions is a counter.  Times are in us since the epoch.
+are instants, and the number of unowned partitions is a counter.  In consumer, share and streams
+groups the slices of a process are its member epochs, with what it had and was asked to give up;
+flows lead from the process that gave up partitions to the next owner.  Times are in us since the
+epoch.
 Format: "Trace Event Format", the Chromium project.
 """
 
@@ -9,8 +12,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
+from jobs.report import epochs
 from jobs.report.lanes import spells
 from jobs.report.timeline import objects
 
@@ -18,6 +23,15 @@ Json = dict[str, Any]
 
 _GROUP_THREAD = 1  # the group's own lane; processes follow
 _PHASES = {"join": "join", "sync": "sync", "stable": "Stable", "empty": "Empty"}
+_NEW_PHASES = _PHASES | {"join": "Assigning", "sync": "Reconciling"}
+_SHARE_PHASES = _PHASES | {"join": "no target yet", "sync": "members take up the target"}
+_MEMBER_PHASES = {
+    epochs.STABLE: "STABLE",
+    epochs.BEHIND: "behind the target",
+    epochs.REVOKE: "UNREVOKED",
+    epochs.WAIT: "UNRELEASED",
+    epochs.AWAY: "away (static member)",
+}
 
 
 def trace(timelines: Iterable[Json]) -> str:
@@ -43,7 +57,10 @@ def _events(pid: int, timeline: Json) -> Iterator[Json]:
             "ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid,
             "args": {"sort_index": tid},
         }  # fmt: skip
+        yield from _epoch_slices(pid, tid, timeline, lane.get("epochs", ()))
         for at, from_ms, to_ms, assigned, left in spells(lane, generations, timeline["end_ms"]):
+            if "epochs" in lane and generations[at]["group_type"] != "classic":
+                continue
             details: Json = {}
             if assigned >= 0:
                 details["partitions"] = timeline["assigned"][assigned][0]
@@ -51,12 +68,53 @@ def _events(pid: int, timeline: Json) -> Iterator[Json]:
                 details["left_how"] = left
             yield from _slices(pid, tid, base_ms, generations[at], from_ms, to_ms, details)
     yield from _instants(pid, timeline, generations)
+    yield from _conversions(pid, base_ms, generations)
+    yield from _flows(pid, timeline)
     for at_ms, count in timeline["unavailable"]:
         args = {"partitions": count}
         yield {
             "ph": "C", "name": "unavailable", "pid": pid, "tid": 0, "ts": _us(base_ms + at_ms),
             "args": args,
         }  # fmt: skip
+
+
+def _epoch_slices(
+    pid: int, tid: int, timeline: Json, spans: Iterable[Sequence[Any]]
+) -> Iterator[Json]:
+    """What a member of a group of a new type had and did."""
+    for from_ms, to_ms, phase, assigned, pending, epoch in spans:
+        texts = {"assigned": assigned, "pending revocation": pending}
+        held = {name: timeline["assigned"][at][0] for name, at in texts.items() if at >= 0}
+        yield {
+            "ph": "X", "name": f"{_MEMBER_PHASES[phase]} {epoch}", "cat": phase, "pid": pid,
+            "tid": tid, "ts": _us(timeline["base_ms"] + from_ms), "dur": _us(to_ms - from_ms),
+            "args": {"member epoch": epoch} | held,
+        }  # fmt: skip
+
+
+def _conversions(pid: int, base_ms: int, generations: Sequence[Json]) -> Iterator[Json]:
+    for before, after in pairwise(generations):
+        if before["group_type"] != after["group_type"]:
+            yield {
+                "ph": "i", "s": "p", "cat": "conversion", "pid": pid, "tid": _GROUP_THREAD,
+                "name": f"converted: {before['group_type']} -> {after['group_type']}",
+                "ts": _us(base_ms + after["begin_ms"]), "args": {},
+            }  # fmt: skip
+
+
+def _flows(pid: int, timeline: Json) -> Iterator[Json]:
+    """From the slice in which a process gave up partitions to that of the next owner."""
+    for number, each in enumerate(objects(timeline["handovers"]), 1):
+        if each["from"] is None or each["to"] is None:
+            continue
+        ends = [("s", each["from"], each["released_ms"]), ("f", each["to"], each["assigned_ms"])]
+        for kind, lane, at_ms in ends:
+            yield {
+                "ph": kind, "bp": "e", "id": f"{pid}.{number}", "cat": "handover",
+                "name": timeline["assigned"][each["moved"]][0], "pid": pid,
+                "tid": _GROUP_THREAD + 1 + lane, "ts": _us(timeline["base_ms"] + at_ms),
+                "args": {"waited for": each["waited_for"]},
+            }  # fmt: skip
 
 
 def _until(generation: Json, timeline: Json) -> int:
@@ -73,11 +131,21 @@ def _slices(
     to_ms: int,
     details: Mapping[str, Any] | None = None,
 ) -> Iterator[Json]:
+    words = {"classic": _PHASES, "share": _SHARE_PHASES}.get(generation["group_type"], _NEW_PHASES)
     for phase, begin_ms, end_ms in phases(generation, from_ms, to_ms):
-        names = ("incarnation", "generation", "outcome", "cause", "story", "protocol", "evidence")
+        names = (
+            "group_type",
+            "incarnation",
+            "generation",
+            "outcome",
+            "cause",
+            "story",
+            "protocol",
+            "evidence",
+        )
         args = {name: generation[name] for name in names if generation[name] is not None}
         yield {
-            "ph": "X", "name": f"{_PHASES[phase]} {generation['generation']}", "cat": phase,
+            "ph": "X", "name": f"{words[phase]} {generation['generation']}", "cat": phase,
             "pid": pid, "tid": tid, "ts": _us(base_ms + begin_ms), "dur": _us(end_ms - begin_ms),
             "args": args | dict(details or {}),
         }  # fmt: skip

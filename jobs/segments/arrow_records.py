@@ -10,12 +10,12 @@ import pyarrow as pa
 from jobs.bulk.byte_rows import padded
 from jobs.segments.batch import Batch, Quarantined
 from jobs.segments.columns import Columns
-from jobs.segments.compression import MAX_INFLATED
+from jobs.segments.compression import MAX_INFLATED, Allowance
 from jobs.segments.control import control_type
 from jobs.segments.frames import Gap
 from jobs.segments.pieces import pieces
 from jobs.segments.reader import quarantined, read_frame
-from jobs.segments.record_batch import CONTROL, TRANSACTIONAL
+from jobs.segments.record_batch import CONTROL, MIN_RECORD_SIZE, TRANSACTIONAL
 
 # `position` is the byte position of the record's batch; time_ms is -1 without a time.
 SCHEMA = pa.schema(
@@ -33,14 +33,20 @@ SCHEMA = pa.schema(
 )
 ROWS = 20_000  # per Arrow batch, at most
 HELD_BYTES = 4 << 20  # of keys and values read batch by batch
+# Up to so many records, Python copies keys and values sooner than numba is imported.
+FEW_RECORDS = 20_000
 
 
 def arrow_records(
     view: memoryview, *, partition: int, file: str, max_inflated: int = MAX_INFLATED
 ) -> Iterator[pa.RecordBatch | Quarantined]:
-    """Batches of SCHEMA and quarantined byte ranges, in file order."""
-    held = _Held()
-    for piece in pieces(view, max_inflated):
+    """Batches of SCHEMA and quarantined byte ranges, in file order.
+
+    A batch that inflates to more than ``max_inflated`` bytes, or to more than what is left of the
+    file's allowance, is quarantined.
+    """
+    held, allowance = _Held(), Allowance(len(view), max_inflated)
+    for piece in pieces(view, max_inflated, allowance):
         if isinstance(piece, Columns):
             yield from held.take()
             yield from _of_columns(piece)
@@ -49,14 +55,17 @@ def arrow_records(
             yield from quarantined(view, piece, file=file)
         else:
             for item in read_frame(
-                view, piece, partition=partition, file=file, max_inflated=max_inflated
+                view, piece, partition=partition, file=file, max_inflated=allowance.of_batch
             ):
+                if isinstance(item, Batch) and item.compression != "none":
+                    allowance.use(_inflated_size(item))
                 yield from held.add(item)
     yield from held.take()
 
 
 def _of_columns(columns: Columns) -> Iterator[pa.RecordBatch]:
     controls = pa.array(_controls(columns), pa.string())
+    copied = _few_bytes if len(columns.offsets) <= FEW_RECORDS else _bytes
     for first in range(0, len(columns.offsets), ROWS):
         rows = slice(first, first + ROWS)
         batch = columns.batch[rows]
@@ -65,8 +74,8 @@ def _of_columns(columns: Columns) -> Iterator[pa.RecordBatch]:
             columns.positions[batch],
             columns.offsets[rows],
             columns.timestamps[rows],
-            _bytes(columns.data, columns.key_start[rows], columns.key_length[rows]),
-            _bytes(columns.data, columns.value_start[rows], columns.value_length[rows]),
+            copied(columns.data, columns.key_start[rows], columns.key_length[rows]),
+            copied(columns.data, columns.value_start[rows], columns.value_length[rows]),
             np.full(len(batch), 2, np.int32),
             headers["attributes"] & TRANSACTIONAL != 0,
             headers["producer_id"].astype(np.int64),
@@ -83,6 +92,14 @@ def _bytes(data: np.ndarray, start: np.ndarray, length: np.ndarray) -> pa.Binary
     return slices(padded(data, base, end), near, length.astype(np.int32), pa.binary())
 
 
+def _few_bytes(data: np.ndarray, start: np.ndarray, length: np.ndarray) -> pa.BinaryArray:
+    """As `_bytes`."""
+    view = data.data
+    places = zip(start.tolist(), length.tolist(), strict=True)
+    values = [None if size < 0 else view[at : at + size].tobytes() for at, size in places]
+    return pa.array(values, pa.binary())
+
+
 def _controls(columns: Columns) -> list[str | None]:
     """The control type of each batch, None for data."""
     controls: list[str | None] = [None] * len(columns.headers)
@@ -90,6 +107,11 @@ def _controls(columns: Columns) -> list[str | None]:
         first, end = np.searchsorted(columns.batch, [index, index + 1]).tolist()
         controls[index] = control_type([columns.key(row) for row in range(first, end)])
     return controls
+
+
+def _inflated_size(batch: Batch) -> int:
+    data = sum(len(data or b"") for data in (*batch.keys, *batch.values))
+    return data + MIN_RECORD_SIZE * len(batch.keys)
 
 
 class _Held:
@@ -115,7 +137,7 @@ class _Held:
         if not batches:
             return
         counts = [len(batch.keys) for batch in batches]
-        yield _record_batch(
+        all_rows = _record_batch(
             np.repeat([batch.position for batch in batches], counts),
             _longs([offset for batch in batches for offset in batch.offsets]),
             _longs([time for batch in batches for time in batch.timestamps]),
@@ -126,6 +148,8 @@ class _Held:
             np.repeat([batch.producer_id for batch in batches], counts),
             pa.array([batch.control for batch in batches for _ in batch.keys], pa.string()),
         )
+        for first in range(0, all_rows.num_rows, ROWS):
+            yield all_rows.slice(first, ROWS)
 
 
 def _longs(numbers: list[int]) -> np.ndarray:

@@ -61,6 +61,11 @@ class Columns:
     value_start: np.ndarray
     value_length: np.ndarray
 
+    @property
+    def is_inflated(self) -> bool:
+        """Whether ``data`` was decompressed, and is not the file itself."""
+        return bool((self.headers["attributes"] & CODEC_MASK).any())
+
     def key(self, row: int) -> bytes | None:
         return _bytes(self.data, self.key_start[row], self.key_length[row])
 

@@ -23,6 +23,9 @@ LZ4_BLOCK, LZ4_END = 64 << 10, bytes(4)
 JAVA_LZ4 = LZ4_MAGIC + b"\x60\x40\x82"  # blocks of LZ4_BLOCK at most, without checksums
 MAX_INFLATED = 64 << 20
 """Bytes. By default brokers accept compressed batches up to 1 MiB."""
+MAX_RATIO = 256
+"""Beyond MAX_INFLATED, what a file may inflate to in all, in multiples of its size: the records of
+a coordinator compress to a fifth or a tenth, a zip bomb to a ten-thousandth."""
 FIRST_BUFFER, GROWTH = 64 << 10, 8
 FULL = "failed to write whole buffer"  # cramjam's message for a full buffer
 
@@ -34,6 +37,21 @@ def decompress(codec: str, data: bytes, magic: int, max_inflated: int = MAX_INFL
         return _DECOMPRESS[codec](data, magic, max_inflated)
     except (cramjam.DecompressionError, ValueError, IndexError) as error:
         raise BadBatch(f"{codec}: {error}") from error
+
+
+class Allowance:
+    """How much the batches of one file may still inflate to, each and together."""
+
+    def __init__(self, file_bytes: int, max_inflated: int = MAX_INFLATED) -> None:
+        self._of_batch = max_inflated
+        self.left = max_inflated + MAX_RATIO * file_bytes
+
+    @property
+    def of_batch(self) -> int:
+        return min(self._of_batch, self.left)
+
+    def use(self, inflated: int) -> None:
+        self.left = max(0, self.left - inflated)
 
 
 def _inflated(decompress_into: Callable[..., int], data: bytes, limit: int) -> bytes:

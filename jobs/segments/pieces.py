@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobs.segments.batch import BadBatch
 from jobs.segments.columns import Columns, read_columns
-from jobs.segments.compression import MAX_INFLATED
+from jobs.segments.compression import MAX_INFLATED, Allowance
 from jobs.segments.frames import RUN_BYTES, Frame, Gap, Run, runs
 
 MIN_RUN = 8  # batches; columns of fewer cost more than they save
 
 
-def pieces(view: memoryview, max_inflated: int = MAX_INFLATED) -> Iterator[Columns | Frame | Gap]:
+def pieces(
+    view: memoryview, max_inflated: int = MAX_INFLATED, allowance: Allowance | None = None
+) -> Iterator[Columns | Frame | Gap]:
     """Pieces in file order.  The caller reads a frame with the reference, `read_batch`.
 
-    Columns never have a batch that inflates to more than ``max_inflated`` bytes.
+    Columns never have a batch that inflates to more than ``max_inflated`` bytes, or than what is
+    left of the ``allowance``, from which columns take what they inflate to.
     """
     for stretch in stretches(view):
         if isinstance(stretch, Gap):
             yield stretch
         else:
-            yield from pieces_of(view, stretch, max_inflated)
+            yield from pieces_of(view, stretch, max_inflated, allowance)
 
 
 def stretches(view: memoryview) -> Iterator[Run | Gap]:
@@ -46,18 +48,31 @@ def stretches(view: memoryview) -> Iterator[Run | Gap]:
 
 
 def pieces_of(
-    view: memoryview, run: Run, max_inflated: int = MAX_INFLATED
+    view: memoryview,
+    run: Run,
+    max_inflated: int = MAX_INFLATED,
+    allowance: Allowance | None = None,
 ) -> Iterator[Columns | Frame]:
     """The run as columns if possible, else in halves, at last batch by batch."""
-    columns = _columns_of(view, run, max_inflated)
-    if columns is not None:
+    limit = max_inflated if allowance is None else allowance.of_batch
+    columns = _columns_of(view, run, limit)
+    if columns is not None and (allowance is None or _is_within(allowance, columns)):
         yield columns
     elif len(run) < MIN_RUN or run[0].magic < 2:
         yield from run
     else:
         middle = len(run) // 2
-        yield from pieces_of(view, run[:middle], max_inflated)
-        yield from pieces_of(view, run[middle:], max_inflated)
+        yield from pieces_of(view, run[:middle], max_inflated, allowance)
+        yield from pieces_of(view, run[middle:], max_inflated, allowance)
+
+
+def _is_within(allowance: Allowance, columns: Columns) -> bool:
+    """Take what the run inflates to from the allowance; False if less is left."""
+    size = len(columns.data) if columns.is_inflated else 0
+    if size > allowance.left:
+        return False
+    allowance.use(size)
+    return True
 
 
 def _columns_of(view: memoryview, run: Run, max_inflated: int) -> Columns | None:
@@ -66,5 +81,5 @@ def _columns_of(view: memoryview, run: Run, max_inflated: int) -> Columns | None
         return None
     try:
         return read_columns(view, run, max_inflated)
-    except BadBatch:
+    except Exception:  # the reference says what is wrong
         return None

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from jobs.console.errors import internal_error
 from jobs.segments import message_set, record_batch
 from jobs.segments.batch import BadBatch, Batch, Quarantined
 from jobs.segments.compression import MAX_INFLATED
@@ -49,10 +50,13 @@ def read_frame(
 ) -> Iterator[Batch | Quarantined]:
     """The frame's batch, or the quarantined frame if its content is unreadable."""
     try:
-        yield read_batch(view, frame, partition=partition, file=file, max_inflated=max_inflated)
-    except BadBatch as error:
-        gap = Gap(frame.position, frame.size, str(error))
+        batch = read_batch(view, frame, partition=partition, file=file, max_inflated=max_inflated)
+    except Exception as error:
+        reason = str(error) if isinstance(error, BadBatch) else internal_error(error)
+        gap = Gap(frame.position, frame.size, reason)
         yield from quarantined(view, gap, file=file)
+    else:
+        yield batch
 
 
 def read_batch(

@@ -30,15 +30,18 @@ Modules
     kafka_spark     the topic, read by Spark's Kafka source
     kafka_client    the topic, read by librdkafka
     kafka_settings  settings of [kafka] for librdkafka
+    live_groups     the groups of a running cluster, for snapshots, through the Admin API
     dump            an export: Parquet, Delta, JSON Lines or Avro
     dump_columns    the columns of a dump, found by their names
     dump_files      JSON Lines and Avro dumps, row by row
     dump_tables     Parquet and Delta dumps, in columns
     raw_records     records of `kafka` and `dump` as rows of `segments`
     broker_log      server.log files -> events of group coordinators
+    client_log      consumers' logs -> what they say of their membership
     log_files       a log file, or a range of it -> parsed lines, stack traces, clocks, counts
     log_json        JSON around log lines: an object per line, arrays, responses of log stores
-    log_bytes       a log file's bytes: gzip, encodings, whole lines, ranges for tasks of their own
+    log_bytes       a log file's bytes: gzip, zstd, encodings, whole lines, ranges for tasks
+    log_order       exports of log stores in the order of time
     log_layouts     what is around a log line: prefixes of containers, JSON, colors
     trace           traces of scenarios, JSON Lines
 """

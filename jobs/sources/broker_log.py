@@ -1,7 +1,8 @@
-"""Source `broker_log`: brokers' server.log files (plain, gzip, rolled) -> coordinator lines.
+"""Source `broker_log`: brokers' server.log files (rolled, packed, wrapped) -> coordinator lines.
 
 A log file is identified by a hash of its first line, not by its name: a rolled, renamed or
-compressed file stays the same log, so its lines are not ingested twice.
+compressed file stays the same log, so its lines are not ingested twice.  Where lines of several
+brokers are in one file, each line has the broker that it or its source's other lines name.
 
 A large file is read in ranges, each a task of its own; the rows of all ranges are those of the
 file, except that each range has a row of counts, to be summed per path.
@@ -9,12 +10,13 @@ file, except that each range has a row of counts, to be summed per path.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import zlib
-from collections import Counter
+import os
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, BinaryIO
 
@@ -23,14 +25,25 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from coordinator_core.log_lines import ParsedEvent
+from jobs.console.errors import internal_error
 from jobs.sources.files import open_file
-from jobs.sources.log_bytes import RANGE_BYTES, WHOLE_FILE, ByteRange, byte_ranges
+from jobs.sources.log_bytes import (
+    RANGE_BYTES,
+    WHOLE_FILE,
+    ByteRange,
+    beginning_of,
+    byte_ranges,
+    is_compressed,
+)
 from jobs.sources.log_files import LogCounts, LogEntry, Unreadable, read_log
-from jobs.sources.rows import MOST_TASKS, ROWS_PER_BATCH, DateRange, day_of
+from jobs.sources.rows import BYTES_PER_BATCH, MOST_TASKS, ROWS_PER_BATCH, DateRange, day_of
 
 FILES_LIKE = "*.log*"
-_GZIP = b"\x1f\x8b"
 _FIRST_LINE_LIMIT = 1 << 16
+# A first line that many files have in common: the journal's comment, the opening of a document.
+_COMMON_LINE = re.compile(rb'-- .*|[\s\[{]*(?:"\w+"\s*:\s*)?[\s\[{]*')
+_DATE_OR_TIME = re.compile(rb"\d{4}-\d\d-\d\d|\d{10}|\d\d:\d\d:\d\d")
+_MOST_PADDING = 64 << 20  # zeros at the start of a file, after which its first line is looked for
 
 # Fields of ParsedEvent, by the same names.
 EVENT_FIELDS = {
@@ -73,6 +86,7 @@ ROWS = pa.schema(
         ("continuation", pa.string()),
         ("reason_unreadable", pa.string()),
         ("raw", pa.binary()),
+        ("length", pa.int64()),
         ("bytes", pa.int64()),
         ("inputs", pa.int64()),
         ("kept_by_date", pa.map_(pa.date32(), pa.int64())),
@@ -148,20 +162,56 @@ def log_rows(
 
 def first_line_hash(stream: BinaryIO) -> str:
     """Sixteen hex digits that identify the log; rewinds the stream."""
-    is_gzip = stream.read(2) == _GZIP
+    is_packed = is_compressed(stream.read(4))
+    beginning = beginning_of(stream, _FIRST_LINE_LIMIT) if is_packed else b""
+    if not beginning:  # not compressed, or damaged from its first byte on
+        stream.seek(_padding(stream))
+        beginning = stream.read(_FIRST_LINE_LIMIT)
     stream.seek(0)
-    lines = gzip.open(stream) if is_gzip else stream  # noqa: SIM115 - the caller closes it
+    return hashlib.sha256(_first_line(beginning).rstrip(b"\r\n")).hexdigest()[:16]
+
+
+def _first_line(beginning: bytes) -> bytes:
+    """The first line; of files that have it in common, the lines up to the first date."""
+    first = beginning[: beginning.find(b"\n") + 1] or beginning
+    if not _COMMON_LINE.fullmatch(first.rstrip(b"\r\n")):
+        return first
+    dated = _DATE_OR_TIME.search(beginning, len(first))
+    end = beginning.find(b"\n", dated.end()) if dated else -1
+    return beginning if end < 0 else beginning[:end]
+
+
+def _padding(stream: BinaryIO) -> int:
+    """The zeros at the start of a file, such as a log that was truncated while the broker wrote."""
+    stream.seek(0)
+    if stream.read(1) != b"\0":
+        return 0
     try:
-        first = lines.readline(_FIRST_LINE_LIMIT)
-    except (EOFError, OSError, zlib.error):  # damaged before its first line ends
-        stream.seek(0)
-        first = stream.read(_FIRST_LINE_LIMIT)
-    stream.seek(0)
-    return hashlib.sha256(first.rstrip(b"\r\n")).hexdigest()[:16]
+        start = stream.seek(0, os.SEEK_DATA)
+    except (OSError, ValueError, AttributeError):  # all a hole, an object store, macOS
+        start = 0
+    stream.seek(start)
+    end = start + _MOST_PADDING
+    while (block := stream.read(1 << 20)) and start < end:
+        rest = block.lstrip(b"\0")
+        start += len(block) - len(rest)
+        if rest:
+            break
+    return start
+
+
+@dataclass(slots=True)
+class _Source:
+    """The state of the lines of one source, or of all lines of a file without sources."""
+
+    broker_id: int | None = None
+    time_ms: int | None = None
+    # Events before the first line that names the broker.
+    waiting: list[Row] = field(default_factory=list)
 
 
 class _Log:
-    """Rows of a range: a line without a date or broker id takes those of its neighbors."""
+    """Rows of a range: a line without a date or broker id takes those of its source's neighbors."""
 
     def __init__(
         self,
@@ -179,59 +229,83 @@ class _Log:
         self._dates = dates
         self._within = within
         self._rows: list[Row] = []
-        self._broker_id: int | None = None
-        # Events before the first line that names the broker.
-        self._waiting: list[Row] = []
-        self._time_ms: int | None = None
+        self._row_bytes = 0  # of quarantined lines
+        self._sources: defaultdict[str | None, _Source] = defaultdict(_Source)
         self._day: int | None = None
         self._is_wanted = False  # of the day
         self._kept_by_date: Counter[int] = Counter()
-        self._undated = 0
+        self._unkept = 0  # and entries that cannot become a row
 
     @property
     def is_full(self) -> bool:
-        return len(self._rows) >= ROWS_PER_BATCH
+        return len(self._rows) >= ROWS_PER_BATCH or self._row_bytes >= BYTES_PER_BATCH
 
     def take(self) -> pa.RecordBatch:
         """The rows since the last call."""
+        try:
+            batch = _batch(self._rows)
+        except Exception:
+            self._quarantine_rows_without_a_type()
+            batch = _batch(self._rows)
+        self._rows, self._row_bytes = [], 0
+        return batch
+
+    def _quarantine_rows_without_a_type(self) -> None:
         rows, self._rows = self._rows, []
-        values = zip(*rows, strict=True) if rows else ([] for _ in ROWS)
-        columns = [pa.array(column, f.type) for column, f in zip(values, ROWS, strict=True)]
-        return pa.RecordBatch.from_arrays(columns, schema=ROWS)
+        for row in rows:
+            try:
+                _batch([row])
+            except Exception as error:
+                self._kept_by_date[day_of(row[_PLACES["event_time"]] // 1000)] -= 1
+                self._quarantine_entry(row[_PLACES["position"]], row[_PLACES["line"]], error)
+            else:
+                self._rows.append(row)
+
+    def _quarantine_entry(self, position: int, text: str, error: Exception) -> None:
+        self._unkept += 1
+        self._quarantine(position, internal_error(error), text.encode("utf-8", "surrogateescape"))
 
     def add(self, item: LogEntry | Unreadable | LogCounts) -> None:
         if isinstance(item, LogEntry):
-            self._add_event(item)
+            try:
+                self._add_event(item)
+            except OSError:  # reading the file for its neighbors
+                raise
+            except Exception as error:
+                self._quarantine_entry(item.position, item.text, error)
         elif isinstance(item, Unreadable):
-            self._quarantine(item.position, item.reason, item.bytes)
+            self._quarantine(item.position, item.reason, item.bytes, item.length)
         else:
             self._add_counts(item)
 
     def _add_event(self, entry: LogEntry) -> None:
+        source = self._sources[entry.source]
         # A line without a date has the time of the previous line.
-        self._time_ms = self._time_ms if entry.time_ms is None else entry.time_ms
-        if self._time_ms is None:
-            self._undated += 1
+        source.time_ms = source.time_ms if entry.time_ms is None else entry.time_ms
+        if source.time_ms is None:
+            self._unkept += 1
             self._quarantine(entry.position, "no date on or before it", entry.text.encode())
             return
-        day = day_of(self._time_ms)
-        self._kept_by_date[day] += 1
+        day = day_of(source.time_ms)
         if day != self._day:
             self._day, self._is_wanted = day, self._dates.has(day)
         if not self._is_wanted:
+            self._kept_by_date[day] += 1
             return
         broker_id = entry.line.broker_id
-        if broker_id is not None and broker_id != self._broker_id:
-            self._release(broker_id)
-        row = self._event_row(entry, self._time_ms)
-        if self._broker_id is not None:
+        if broker_id is not None and broker_id != source.broker_id:
+            self._release(source, broker_id)
+        row = self._event_row(entry, source.time_ms, source.broker_id)
+        self._kept_by_date[day] += 1
+        if source.broker_id is not None:
             self._rows.append(row)
             return
-        self._waiting.append(row)
-        if self._within.start > 0 or len(self._waiting) >= ROWS_PER_BATCH:
-            self._release(self._neighbors_broker_id())
+        source.waiting.append(row)
+        most_waiting = ROWS_PER_BATCH // len(self._sources)
+        if self._within.start > 0 or len(source.waiting) >= most_waiting:
+            self._release(source, self._neighbors_broker_id(entry.source))
 
-    def _event_row(self, entry: LogEntry, time_ms: int) -> Row:
+    def _event_row(self, entry: LogEntry, time_ms: int, broker_id: int | None) -> Row:
         line = entry.line
         event = line.event
         assert event is not None  # read_log returns Unreadable for lines of unknown wording
@@ -240,7 +314,7 @@ class _Log:
             self._path,
             self._file_id,
             entry.position,
-            self._broker_id,
+            broker_id,
             time_ms * 1000,
             line.level,
             line.logger,
@@ -253,29 +327,44 @@ class _Log:
             *_NOT_OF_EVENTS,
         )
 
-    def _release(self, broker_id: int) -> None:
+    def _release(self, source: _Source, broker_id: int) -> None:
         """From here on, lines are of this broker, and those that wait for one."""
-        self._broker_id = broker_id
-        self._rows += [_with_broker_id(row, broker_id) for row in self._waiting]
-        self._waiting.clear()
+        source.broker_id = broker_id
+        self._rows += [_with_broker_id(row, broker_id) for row in source.waiting]
+        source.waiting.clear()
 
-    def _neighbors_broker_id(self) -> int:
-        position = self._waiting[0][_PLACES["position"]]
-        return broker_id_around(self._path, self._timezone, self._dates, position)
+    def _neighbors_broker_id(self, name: str | None) -> int:
+        position = self._sources[name].waiting[0][_PLACES["position"]]
+        return broker_id_around(self._path, self._timezone, self._dates, position, name)
 
-    def _quarantine(self, position: int, reason: str, raw: bytes) -> None:
-        self._add(kind="quarantined", position=position, reason_unreadable=reason, raw=raw)
+    def _quarantine(
+        self, position: int, reason: str, raw: bytes, length: int | None = None
+    ) -> None:
+        self._row_bytes += len(raw)
+        self._add(
+            kind="quarantined",
+            position=position,
+            reason_unreadable=reason,
+            raw=raw,
+            length=len(raw) if length is None else length,
+        )
 
     def _add_counts(self, counts: LogCounts) -> None:
-        if self._waiting:
-            is_whole = self._within.end is None
-            self._release(_NO_BROKER_ID if is_whole else self._neighbors_broker_id())
+        is_whole = self._within.end is None
+        for name, source in self._sources.items():
+            if source.waiting:
+                broker_id = _NO_BROKER_ID if is_whole else self._neighbors_broker_id(name)
+                self._release(source, broker_id)
+        try:
+            _batch(self._rows)
+        except Exception:
+            self._quarantine_rows_without_a_type()  # before they are counted
         self._add(
             kind="file",
             bytes=self._bytes,
             inputs=counts.lines,
             kept_by_date=sorted(self._kept_by_date.items()),
-            quarantined=counts.unreadable + self._undated,
+            quarantined=counts.unreadable + self._unkept,
             skipped=counts.skipped + counts.continuations,
         )
 
@@ -286,19 +375,29 @@ class _Log:
         self._rows.append(tuple(row))
 
 
+def _batch(rows: list[Row]) -> pa.RecordBatch:
+    values = zip(*rows, strict=True) if rows else ([] for _ in ROWS)
+    columns = [pa.array(column, f.type) for column, f in zip(values, ROWS, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=ROWS)
+
+
 def _with_broker_id(row: Row, broker_id: int) -> Row:
     return (*row[:_BROKER_ID], broker_id, *row[_BROKER_ID + 1 :])
 
 
-def broker_id_around(path: str, timezone: str, dates: DateRange, position: int) -> int:
+def broker_id_around(
+    path: str, timezone: str, dates: DateRange, position: int, source: str | None = None
+) -> int:
     """The broker of the last line before a position that names it, else of the first line after.
 
-    Lines of other dates do not count.  -1 if no line names the broker.
+    Lines of other sources and dates do not count.  -1 if no line names the broker.
     """
     before = _NO_BROKER_ID
     with open_file(path) as stream:
         for item in read_log(stream, file=path, timezone=timezone):
             if not isinstance(item, LogEntry) or item.line.broker_id is None:
+                continue
+            if item.source != source:
                 continue
             if item.time_ms is None or not dates.has(day_of(item.time_ms)):
                 continue

@@ -17,12 +17,13 @@ from typing import Any
 
 import fastavro
 
+from jobs.console.errors import internal_error
 from jobs.sources.dump_columns import Columns, Path, columns_of, paths_in, value_at
 from jobs.sources.files import open_file
+from jobs.sources.log_bytes import KEPT_OF_LINE, LINE_BYTES, LongLine, to_line_end, too_long
 
 GZIP, AVRO, PARQUET = b"\x1f\x8b", b"Obj\x01", b"PAR1"
 SAMPLE = 1000
-LINE_LIMIT = 64 << 20
 KEPT_BYTES = 16 << 20
 _LONG = range(-(1 << 63), 1 << 63)
 _DAMAGE = (EOFError, OSError, zlib.error)
@@ -44,6 +45,8 @@ def json_rows(file: str, columns: Columns) -> Iterator[dict[str, Any]]:
         record = _parsed(line) if isinstance(line, bytes) else line
         if isinstance(record, dict):
             yield {"position": position, **record_row(record, columns, line)}
+        elif isinstance(record, LongLine):
+            yield {"position": position, "key": record.beginning, "reason": too_long(record.size)}
         elif isinstance(record, Exception):
             damage = {"key": b"", "unread_bytes": 0, "reason": f"cannot be decompressed: {record}"}
             yield {"position": position, **damage}
@@ -86,8 +89,7 @@ def record_row(record: Mapping[str, Any], columns: Columns, raw: bytes) -> dict[
     """A row of RAW; an invalid record keeps ``raw``, its bytes, and the reason."""
     row: dict[str, Any] = {}
     try:
-        topic = value_at(record, columns.get("topic"))
-        row["topic"] = None if topic is None else str(topic)
+        row["topic"] = _text(value_at(record, columns.get("topic")), "topic")
         row["partition"] = _number(value_at(record, columns["partition"]), "partition", 1 << 31)
         row["log_offset"] = _number(value_at(record, columns["offset"]), "offset", 1 << 63)
         row["time_ms"] = _time_ms(value_at(record, columns["timestamp"]))
@@ -95,11 +97,14 @@ def record_row(record: Mapping[str, Any], columns: Columns, raw: bytes) -> dict[
         row["value"] = _bytes(value_at(record, columns["value"]), "value")
     except ValueError as error:
         row |= {"reason": str(error), "key": raw[:KEPT_BYTES], "value": None}
+    except Exception as error:
+        row |= {"reason": internal_error(error), "key": raw[:KEPT_BYTES], "value": None}
     return row
 
 
 def _lines(file: str) -> Iterator[tuple[int, Any]]:
-    """Byte position and line; the exception instead of a line where decompression fails."""
+    """Byte position and line; instead of a line its LongLine, or the exception where decompression
+    fails."""
     with open_file(file) as stream:
         is_gzip = stream.read(2) == GZIP
         stream.seek(0)
@@ -107,14 +112,18 @@ def _lines(file: str) -> Iterator[tuple[int, Any]]:
         position = 0
         while True:
             try:
-                line = lines.readline(LINE_LIMIT)
+                line = lines.readline(LINE_BYTES + 1)
+                length = len(line) if len(line) <= LINE_BYTES else to_line_end(lines, line)
             except _DAMAGE as error:
                 yield position, error
                 return
             if not line:
                 return
-            yield position, line.removeprefix(b"\xef\xbb\xbf") if position == 0 else line
-            position += len(line)
+            if length > LINE_BYTES:
+                yield position, LongLine(length, line[:KEPT_OF_LINE])
+            else:
+                yield position, line.removeprefix(b"\xef\xbb\xbf") if position == 0 else line
+            position += length
 
 
 def _parsed(line: Any) -> Any:
@@ -132,6 +141,15 @@ def _fields_of(avro_type: Any) -> dict[str, None] | None:
         if isinstance(choice, dict) and choice.get("type") == "record":
             return {field["name"]: None for field in choice["fields"]}
     return None
+
+
+def _text(field: Any, name: str) -> str | None:
+    try:
+        if field is not None:
+            str(field).encode()
+    except UnicodeEncodeError:  # JSON may escape half of a character
+        raise ValueError(f"{name} {_shown(field)}") from None
+    return None if field is None else str(field)
 
 
 def _number(field: Any, name: str, limit: int) -> int:
@@ -180,4 +198,9 @@ def decoded_base64(text: Any) -> bytes | None:
 
 
 def _shown(field: Any) -> str:
-    return f"{field!r:.80}"
+    """As Python writes it, without characters that are no text; an integer may be too long."""
+    try:
+        text = repr(field)
+    except ValueError:
+        text = "of more than 4300 digits"
+    return text[:80].encode("ascii", "backslashreplace").decode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import glob
 import os
+import re
 from pathlib import Path
 from typing import BinaryIO, cast
 from urllib.parse import urlsplit
@@ -32,8 +33,13 @@ def open_file(path: str) -> BinaryIO:
     """Open a path of `list_files` for reading."""
     if "://" not in path:
         return open(path, "rb")
-    filesystem, inner = fs.FileSystem.from_uri(path)
+    filesystem, inner = file_system(path)
     return cast(BinaryIO, filesystem.open_input_file(inner))
+
+
+def file_system(uri: str) -> tuple[fs.FileSystem, str]:
+    """The store of a URI and the path in it; ``s3a``, Hadoop's name of S3, is read as ``s3``."""
+    return cast(tuple[fs.FileSystem, str], fs.FileSystem.from_uri(re.sub("^s3a:", "s3:", uri)))
 
 
 def _list_local(pattern: str, name_like: str) -> list[str]:
@@ -50,7 +56,7 @@ def _list_uri(pattern: str, name_like: str) -> list[str]:
     base = pattern.rstrip("/")
     while any(mark in base for mark in "*?["):
         base = base.rsplit("/", 1)[0]
-    filesystem, inner = fs.FileSystem.from_uri(base)
+    filesystem, inner = file_system(base)
     if filesystem.get_file_info(inner).type == fs.FileType.File:
         return [pattern]
     parts = (inner + pattern.rstrip("/").removeprefix(base)).split("/")

@@ -34,14 +34,21 @@ Offsets = dict[int, int]  # partition -> offset
 @dataclass(frozen=True)
 class Kafka:
     """``bootstrap``: HOST:PORT, several separated by commas.  ``settings``: [kafka] of the
-    configuration, which may have passwords."""
+    configuration, which may have passwords.  ``option``: the name that messages have."""
 
     bootstrap: str
     settings: dict[str, str] = field(default_factory=dict, repr=False)
+    option: str = "--kafka"
 
     def __post_init__(self) -> None:
         if not all(_ADDRESS.fullmatch(address) for address in self.bootstrap.split(",")):
-            raise UsageError(f"--kafka {self.bootstrap}: give HOST:PORT[,HOST:PORT...]")
+            raise UsageError(f"{self.option} {self.bootstrap}: give HOST:PORT[,HOST:PORT...]")
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """Host and port of each; an IPv6 address without its brackets."""
+        pairs = (address.rsplit(":", 1) for address in self.bootstrap.split(","))
+        return [(host.strip("[]"), int(port)) for host, port in pairs]
 
     @property
     def isolation(self) -> str:

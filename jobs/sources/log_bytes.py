@@ -7,13 +7,22 @@ import contextlib
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
+
+import pyarrow as pa
 
 from jobs.sources.log_json import is_document
+from jobs.sources.log_order import sample_of
 
 RANGE_BYTES = 64 << 20
+LINE_BYTES = 16 << 20
+"""The longest line that is read; of a longer one KEPT_OF_LINE bytes are quarantined."""
+KEPT_OF_LINE = 64 << 10
 _BLOCK_BYTES = 1 << 20
+# Logs inflate to 10 to 50 times their size, a bomb to 1032 times.
+_MAX_RATIO, _ALLOWANCE = 200, 1 << 30
 _GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,25 +36,67 @@ class ByteRange:
 WHOLE_FILE = ByteRange()
 
 
+class LongLine(NamedTuple):
+    """A line of more than LINE_BYTES: its length with its end, and its first KEPT_OF_LINE bytes."""
+
+    size: int
+    beginning: bytes
+
+
+def too_long(size: int) -> str:
+    """The reason of a line that is not read."""
+    return f"a line of {size} bytes, more than {LINE_BYTES >> 20} MiB"
+
+
+def to_line_end(lines: Any, line: bytes) -> int:
+    """The length of a line of which ``line`` was read; reads up to its end."""
+    length = len(line)
+    while line and not line.endswith(b"\n"):
+        line = lines.readline(_BLOCK_BYTES)
+        length += len(line)
+    return length
+
+
+# A line's or several lines' bytes; each chunk but the last ends in a newline.
+Chunk = bytes | LongLine
+
+
 def byte_ranges(stream: BinaryIO, range_bytes: int = RANGE_BYTES) -> list[ByteRange]:
-    """Ranges of a file for tasks of their own; gzip, UTF-16 and JSON documents can be read from the
-    start only.
+    """Ranges of a file for tasks of their own.
+
+    Compressed files, UTF-16, JSON documents, lines that name their source, and lines in another
+    order than that of time can be read from the start only.
     """
     size = stream.seek(0, 2)
     stream.seek(0)
     sample = stream.read(_BLOCK_BYTES)
-    if size <= range_bytes or sample[:2] == _GZIP_MAGIC or _encoding(sample)[0] != "utf-8":
+    if size <= range_bytes or is_compressed(sample) or _encoding(sample)[0] != "utf-8":
         return [WHOLE_FILE]
-    if is_document(sample):
+    if is_document(sample) or sample_of(sample).is_read_as_a_whole:
         return [WHOLE_FILE]
     starts = range(0, size, range_bytes)
     return [ByteRange(start, min(start + range_bytes, size)) for start in starts]
 
 
+def is_compressed(beginning: bytes) -> bool:
+    """Whether a file is gzip or zstd."""
+    return beginning.startswith((_GZIP_MAGIC, _ZSTD_MAGIC))
+
+
+def beginning_of(stream: BinaryIO, size: int) -> bytes:
+    """The first bytes of a stream, uncompressed, as far as undamaged."""
+    taken = bytearray()
+    for block in Blocks(stream):
+        taken += block
+        if len(taken) >= size:
+            break
+    return bytes(taken[:size])
+
+
 class Blocks:
     """A stream's bytes from ``start`` on; ``damage`` is set if the stream turns out to be damaged.
 
-    From 0 on, gzip is uncompressed, and positions are those of the uncompressed bytes.
+    From 0 on, gzip and zstd are uncompressed, and positions are those of the uncompressed bytes.
     """
 
     def __init__(self, stream: BinaryIO, start: int = 0) -> None:
@@ -57,12 +108,17 @@ class Blocks:
     def __iter__(self) -> Iterator[bytes]:
         self._stream.seek(self.position)
         first = self._stream.read(_BLOCK_BYTES)
-        is_gzip = self.position == 0 and first[:2] == _GZIP_MAGIC
-        blocks = self._inflated(first) if is_gzip else self._following(first)
-        for block in blocks:
+        for block in self._uncompressed(first) if self.position == 0 else self._following(first):
             self.position += len(block)
             self.ends_in_newline = block[-2:].rstrip(b"\0").endswith(b"\n")
             yield block
+
+    def _uncompressed(self, first: bytes) -> Iterator[bytes]:
+        if first.startswith(_GZIP_MAGIC):
+            return self._inflated(first)
+        if first.startswith(_ZSTD_MAGIC):
+            return self._of_zstd(first)
+        return self._following(first)
 
     def beginning(self) -> bytes:
         """The first block, which the iteration yields again."""
@@ -76,8 +132,12 @@ class Blocks:
     def _inflated(self, first: bytes) -> Iterator[bytes]:
         """All gzip members in order, in blocks of at most _BLOCK_BYTES."""
         gzip, within_member = zlib.decompressobj(31), False
+        read = inflated = 0
         for packed in self._following(first):
+            read += len(packed)
             while packed:
+                if self._is_bomb("gzip", read, inflated):
+                    return
                 before, within_member = gzip.copy(), True
                 try:
                     block = gzip.decompress(packed, _BLOCK_BYTES)
@@ -85,6 +145,7 @@ class Blocks:
                     self.damage = f"gzip stream damaged: {error}"
                     yield _up_to_damage(before, packed)
                     return
+                inflated += len(block)
                 yield block
                 packed = gzip.unconsumed_tail
                 if gzip.eof:
@@ -92,6 +153,54 @@ class Blocks:
                     gzip, within_member = zlib.decompressobj(31), False
         if within_member:
             self.damage = "gzip stream ends early"
+
+    def _of_zstd(self, first: bytes) -> Iterator[bytes]:
+        """All zstd frames in order, in blocks of at most _BLOCK_BYTES."""
+        packed = _Counted(self._following(first))
+        unpacked = pa.CompressedInputStream(pa.PythonFile(packed, mode="r"), "zstd")
+        inflated = 0
+        while not self._is_bomb("zstd", packed.read_bytes, inflated):
+            try:
+                block = unpacked.read(_BLOCK_BYTES)
+            except OSError as error:
+                if packed.error is not None:  # the file system's
+                    raise packed.error from error
+                self.damage = f"zstd stream damaged: {error}"
+                return
+            if not block:
+                return
+            inflated += len(block)
+            yield block
+
+    def _is_bomb(self, name: str, packed: int, inflated: int) -> bool:
+        if inflated > _ALLOWANCE + _MAX_RATIO * packed:
+            self.damage = f"{name}: {packed} bytes inflate to more than {inflated}"
+        return self.damage is not None
+
+
+class _Counted:
+    """Blocks as a file for pyarrow, which counts what was read and keeps the error of a read."""
+
+    closed = False
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+        self._rest = b""
+        self.read_bytes = 0
+        self.error: OSError | None = None
+
+    def read(self, size: int) -> bytes:
+        try:
+            self._rest = self._rest or next(self._blocks, b"")
+        except OSError as error:
+            self.error = error
+            raise
+        taken, self._rest = self._rest[:size], self._rest[size:]
+        self.read_bytes += len(taken)
+        return taken
+
+    def close(self) -> None:
+        """The caller closes the file."""
 
 
 def _up_to_damage(gzip: Any, packed: bytes) -> bytes:
@@ -103,17 +212,17 @@ def _up_to_damage(gzip: Any, packed: bytes) -> bytes:
     return b"".join(out)
 
 
-def chunks_of_lines(blocks: Blocks, *, within_line: bool = False) -> Iterator[tuple[int, bytes]]:
+def chunks_of_lines(blocks: Blocks, within: ByteRange = WHOLE_FILE) -> Iterator[tuple[int, Chunk]]:
     """Position of a line's first byte in the stream, and whole lines from there on in UTF-8.
 
-    Each chunk but the last ends in a newline.  Of UTF-16, each line is a chunk.  ``within_line``:
-    the blocks may begin within a line of UTF-8, which is left out.
+    A line that ``within`` begins in the middle of is left out.  Of UTF-16, each line is a chunk.
+    A line that begins with much zero padding (a sparse file) is a chunk without the padding.
     """
     position, source = blocks.position, iter(blocks)
-    first = next(source, b"")
-    if within_line:
-        yield from _after_first_newline(_whole_lines(_chain(first, source), position))
+    if within.start > 0:
+        yield from _after_first_newline(source, position, within.end)
         return
+    first = next(source, b"")
     encoding, skip = _encoding(first)
     following = _chain(first[skip:], source)
     if encoding == "utf-8":
@@ -129,28 +238,67 @@ def lines_before(chunk: bytes, size: int) -> int:
     return chunk.find(b"\n", size - 1) + 1 or len(chunk)
 
 
-def _whole_lines(blocks: Iterable[bytes], position: int) -> Iterator[tuple[int, bytes]]:
-    rest: list[bytes] = []
+def _whole_lines(blocks: Iterable[bytes], position: int) -> Iterator[tuple[int, Chunk]]:
+    line = _Line()
     for block in blocks:
         end = block.rfind(b"\n") + 1
         if end == 0:
-            rest.append(block)
+            line.add(block)
             continue
-        chunk = b"".join([*rest, block[:end]])
-        rest = [block[end:]]
-        yield position, chunk
+        first = block.find(b"\n") + 1
+        if line.is_unusual or line.size + first > LINE_BYTES:
+            line.add(block[:first])
+            yield position, line.take()
+            position += line.size
+            chunk = block[first:end]
+        else:
+            chunk = b"".join([*line.parts, block[:end]])
+        if chunk:
+            yield position, chunk
         position += len(chunk)
-    last = b"".join(rest)
-    if last:
-        yield position, last
+        line = _Line(block[end:])
+    if line.size:
+        yield position, line.take()
 
 
-def _after_first_newline(chunks: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    position, chunk = next(chunks, (0, b""))
-    end = chunk.find(b"\n") + 1
-    if 0 < end < len(chunk):
-        yield position + end, chunk[end:]
-    yield from chunks
+class _Line:
+    """A line that began in an earlier block: the bytes that are kept of it, and its size."""
+
+    def __init__(self, beginning: bytes = b"") -> None:
+        self.parts: list[bytes] = [beginning] if beginning else []
+        self.size = len(beginning)
+        self._kept = len(beginning)
+
+    @property
+    def is_unusual(self) -> bool:
+        """Whether not all of its bytes are kept."""
+        return self._kept < self.size
+
+    def add(self, block: bytes) -> None:
+        self.size += len(block)
+        if not self._kept:
+            block = block.lstrip(b"\0") if block.startswith(bytes(1024)) else block
+        part = block[: max(0, LINE_BYTES + 1 - self._kept)]
+        self.parts.append(part)
+        self._kept += len(part)
+
+    def take(self) -> Chunk:
+        kept = b"".join(self.parts)
+        return kept if len(kept) <= LINE_BYTES else LongLine(self.size, kept[:KEPT_OF_LINE])
+
+
+def _after_first_newline(
+    blocks: Iterator[bytes], position: int, end: int | None
+) -> Iterator[tuple[int, Chunk]]:
+    """Nothing if no line begins before ``end``: the blocks after it are not read."""
+    for block in blocks:
+        first = block.find(b"\n") + 1
+        if first:
+            yield from _whole_lines(_chain(block[first:], blocks), position + first)
+            return
+        position += len(block)
+        if end is not None and position >= end:
+            return
 
 
 def _encoding(first: bytes) -> tuple[str, int]:
@@ -161,9 +309,12 @@ def _encoding(first: bytes) -> tuple[str, int]:
         if first.startswith(mark):
             return encoding, 2
     sample = first[:1000]
-    if sample[1::2].count(0) > len(sample) // 4:
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if min(even, odd) > len(sample) // 8:  # zeros are no text: a sparse file
+        return "utf-8", 0
+    if odd > len(sample) // 4:
         return "utf-16-le", 0
-    if sample[::2].count(0) > len(sample) // 4:
+    if even > len(sample) // 4:
         return "utf-16-be", 0
     return "utf-8", 0
 
@@ -175,14 +326,25 @@ def _chain(first: bytes, source: Iterator[bytes]) -> Iterator[bytes]:
 
 def _utf16_lines(
     blocks: Iterable[bytes], position: int, encoding: str
-) -> Iterator[tuple[int, bytes]]:
+) -> Iterator[tuple[int, Chunk]]:
     decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
-    rest = ""
-    for block in blocks:
-        *lines, rest = (rest + decoder.decode(block)).split("\n")
+    rest = _Line()
+    rest_bytes = 0  # in the stream
+    for block in _chain_end(blocks):
+        text = decoder.decode(block, final=not block)
+        *lines, last = text.split("\n")
         for line in lines:
-            yield position, line.encode("utf-8", "replace") + b"\n"
-            position += len(line.encode(encoding, "replace")) + 2
-    rest += decoder.decode(b"", final=True)
-    if rest:
-        yield position, rest.encode("utf-8", "replace")
+            rest.add(line.encode("utf-8", "replace") + b"\n")
+            yield position, rest.take()
+            position += rest_bytes + len(line.encode(encoding, "replace")) + 2
+            rest, rest_bytes = _Line(), 0
+        rest.add(last.encode("utf-8", "replace"))
+        rest_bytes += len(last.encode(encoding, "replace"))
+    if rest.size:
+        yield position, rest.take()
+
+
+def _chain_end(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """An empty block at the end; empty blocks before it are left out."""
+    yield from filter(None, blocks)
+    yield b""

@@ -1,6 +1,10 @@
-"""Broker log files (gzip, any encoding, with container prefixes) -> entries, in file order.
+"""Broker log files (compressed, any encoding, in any wrapper) -> entries, in the order of lines.
 
 Reads a stream of bytes, without Spark.
+
+Where each line names its source (a pod, a host, a stream of a log store), the lines of each source
+are read as a log of their own: stack traces, wrapped lines and lines without a date belong to the
+last line of the same source.
 
 Most lines of a broker's log are of other loggers.  The reader searches each chunk of bytes for the
 next line that has a word of the coordinator or is not in Kafka's own layout, parses that line, and
@@ -23,16 +27,47 @@ from typing import BinaryIO, NamedTuple
 from zoneinfo import ZoneInfo
 
 from coordinator_core.log_lines import LogLine, parse_line
+from coordinator_core.log_lines.calendar import printed
 from coordinator_core.log_lines.lines import is_coordinator_logger, unframed
-from jobs.sources.log_bytes import WHOLE_FILE, Blocks, ByteRange, chunks_of_lines, lines_before
+from jobs.console.errors import internal_error
+from jobs.sources.log_bytes import (
+    LINE_BYTES,
+    WHOLE_FILE,
+    Blocks,
+    ByteRange,
+    Chunk,
+    LongLine,
+    chunks_of_lines,
+    lines_before,
+    too_long,
+)
 from jobs.sources.log_json import DOCUMENT_BYTES, document_lines, is_document
-from jobs.sources.log_layouts import PLAIN_HEAD, has_head, may_have_date, unwrapped
+from jobs.sources.log_layouts import (
+    PLAIN_HEAD,
+    TRACE_LINE,
+    Unwrapped,
+    has_head,
+    line_of,
+    may_have_date,
+    unwrapped,
+)
+from jobs.sources.log_order import (
+    ORDERED_BYTES,
+    documents_in_order,
+    lines_in_order,
+    sample_of,
+)
 
 _MOST_WRAPS = 3
 _STEP_BACK_MS = 30 * 60 * 1000
+# Local times that are a time of years 1970 to 9999 in any zone.
+_FIRST_LOCAL_MS, _LAST_LOCAL_MS = 86_400_000, 253_402_300_800_000 - 86_400_000
+_DATES = "1970-01-02 and 9999-12-30"
 
-# Every coordinator line has one of these words in its prefix, logger or message.
-_COORDINATOR_WORDS = (b"oordinator", b"Metadata")
+# Another logger's line about a group's configuration.
+_GROUP_CONFIG = b"] Updating group "
+# Every line that is read has one of these words in its prefix, logger or message.
+_WORDS = (b"oordinator", b"Metadata", _GROUP_CONFIG)
 _BEFORE_OTHER_HEAD = re.compile(rb"\n(?!\[\d{4}-)")
 _DEFAULT_LAYOUT = re.compile(
     rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
@@ -42,9 +77,7 @@ _INDENTED_LINES = re.compile(
     rb"(?:[\t ][\t \d/:.,-]{0,40}+(?:[^\s\d/:.,\-\[{TDIWEF\x1b][^\n\x1b]*+)?+\n)++"
 )
 _CLASS = re.compile(rb"[\w$]*\.[\w.$]*")
-_TRACE_LINE = re.compile(
-    rb"\s|$|Caused by: |Suppressed: |\.\.\. \d+ |[\w.$]+(?:Exception|Error|Throwable)\b"
-)
+_MOST_SOURCES = 1000  # whose lines are kept apart; all others are read as one
 
 
 class LogEntry(NamedTuple):
@@ -62,17 +95,22 @@ class LogEntry(NamedTuple):
     line: LogLine
     text: str  # the decoded line without its end, and the lines that it was wrapped into
     stack_trace: str | None = None
+    source: str | None = None  # what the line's wrapper names: a pod, host or stream
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """One line of a coordinator's logger with an unknown wording, or the place of file damage."""
+    """One line of a coordinator's logger with an unknown wording, or the place of file damage.
+
+    ``length``: of the line, if not all of its bytes are kept.
+    """
 
     file: str
     position: int
     line_number: int
     reason: str
     bytes: bytes
+    length: int | None = None
 
 
 @dataclass(slots=True)
@@ -102,16 +140,22 @@ def read_log(
 
     def before(position: int) -> _Reader:
         """A reader that has read the file up to a line."""
-        here, reader = stream.tell(), _Reader(file, timezone)
+        here, reader = stream.tell(), _Reader(LogCounts(file), timezone)
         for _ in _items(reader, Blocks(stream), ByteRange(0, position)):
             pass
         stream.seek(here)
         return reader
 
-    reader = _Reader(file, timezone, before if within.start else None)
+    reader = _Reader(LogCounts(file), timezone, before if within.start else None)
     # A range begins with its first line: at the start, or after a newline from the byte before on.
     blocks = Blocks(stream, max(0, within.start - 1))
-    yield from _items(reader, blocks, within)
+    try:
+        yield from _items(reader, blocks, within)
+    except OSError:  # the file system's, not the content's
+        raise
+    except Exception as error:
+        yield from reader.settle()
+        yield reader.damage(internal_error(error), blocks.position)
     if within.start == 0 and _is_binary(reader, stream, within):
         yield reader.damage("not text: encrypted, or an unknown compression", 0)
     elif blocks.damage is not None:
@@ -121,7 +165,13 @@ def read_log(
 
 def _items(reader: _Reader, blocks: Blocks, within: ByteRange) -> Iterator[LogEntry | Unreadable]:
     """Entries and unreadable lines of a range, reading on to complete the last."""
-    for position, chunk in _chunks(blocks, within):
+    for position, chunk in chunks_in_order(blocks, within, reader.keep_sources_apart):
+        if isinstance(chunk, LongLine):
+            yield from reader.flush_all()
+            if within.end is not None and position >= within.end:
+                return
+            yield reader.too_long(position, chunk)
+            continue
         size = len(chunk) if within.end is None else lines_before(chunk, within.end - position)
         yield from reader.take(position, chunk[:size])
         if size == len(chunk):
@@ -131,23 +181,43 @@ def _items(reader: _Reader, blocks: Blocks, within: ByteRange) -> Iterator[LogEn
             yield last
         if not reader.is_pending:
             return
-    last = reader.flush(breaks_off=not blocks.ends_in_newline)
-    if last is not None:
-        yield last
+    yield from reader.flush_all(breaks_off=not blocks.ends_in_newline)
 
 
-def _chunks(blocks: Blocks, within: ByteRange) -> Iterator[tuple[int, bytes]]:
-    """Whole lines; of JSON documents, each record as a line at its own position."""
-    if within != WHOLE_FILE or not is_document(blocks.beginning()):
-        yield from chunks_of_lines(blocks, within_line=within.start > 0)
+def chunks_in_order(
+    blocks: Blocks, within: ByteRange, keep_sources_apart: Callable[[], None]
+) -> Iterator[tuple[int, Chunk]]:
+    """Whole lines; of JSON documents, each record as a line at its own position.
+
+    Records and lines in another order than that of time have positions in the ordered text.
+    ``keep_sources_apart`` is called before them if the lines may name their sources.
+    """
+    beginning = blocks.beginning() if within == WHOLE_FILE else b""
+    sample = sample_of(beginning)
+    if is_document(beginning):
+        keep_sources_apart()
+        what = f"a JSON document of more than {DOCUMENT_BYTES >> 20} MiB: split it"
+        yield from documents_in_order(document_lines(_at_most(blocks, DOCUMENT_BYTES, what)))
         return
+    if sample.has_sources:
+        keep_sources_apart()
+    if sample.is_disordered:
+        most = ORDERED_BYTES >> 20
+        what = f"not in the order of time, and more than {most} MiB: sort it, oldest line first"
+        yield 0, lines_in_order(_at_most(blocks, ORDERED_BYTES, what))
+    else:
+        yield from chunks_of_lines(blocks, within)
+
+
+def _at_most(blocks: Blocks, most: int, what: str) -> bytes:
+    """All bytes; none, and the reason as damage, if they are too many."""
     text = bytearray()
     for block in blocks:
         text += block
-        if len(text) > DOCUMENT_BYTES:
-            blocks.damage = f"a JSON document of more than {DOCUMENT_BYTES >> 20} MiB: split it"
-            return
-    yield from document_lines(bytes(text))
+        if len(text) > most:
+            blocks.damage = what
+            return b""
+    return bytes(text)
 
 
 def _is_binary(reader: _Reader, stream: BinaryIO, within: ByteRange) -> bool:
@@ -159,7 +229,7 @@ def _is_binary(reader: _Reader, stream: BinaryIO, within: ByteRange) -> bool:
         return False
     if within.end is None:
         return reader.is_binary
-    whole = _Reader(reader.counts.file, "UTC")
+    whole = _Reader(LogCounts(reader.counts.file), "UTC")
     for item in _items(whole, Blocks(stream), WHOLE_FILE):
         if isinstance(item, LogEntry):
             return False
@@ -205,7 +275,10 @@ class WallClock:
 class _Pending:
     """A line that may be a coordinator's, and the lines without a head after it."""
 
-    __slots__ = ("beyond", "following", "is_trace", "number", "position", "raw", "text")
+    __slots__ = (
+        *("beyond", "error", "following", "following_size", "is_trace", "number", "position"),
+        *("raw", "text"),
+    )
 
     def __init__(self, number: int, position: int, raw: bytes, text: str) -> None:
         self.number = number
@@ -213,8 +286,10 @@ class _Pending:
         self.raw = raw
         self.text = text  # without wrapper
         self.following: list[str] = []
+        self.following_size = 0  # in bytes
         self.is_trace: list[bool] = []  # False: perhaps a wrapped part of the line
         self.beyond = 0  # following lines of the next range, which counts them
+        self.error: str | None = None  # why the line cannot be parsed
 
     def full_text(self, wraps: int) -> str:
         """The line, and the next ``wraps`` lines that it was wrapped into."""
@@ -230,10 +305,23 @@ class _Reader:
     """Counts each line of a range once: as event, unreadable, skipped or continuation."""
 
     def __init__(
-        self, file: str, timezone: str, before: Callable[[int], _Reader] | None = None
+        self,
+        counts: LogCounts,
+        timezone: str,
+        before: Callable[[int], _Reader] | None = None,
+        source: str | None = None,
     ) -> None:
-        """``before``: reads the file up to a position; None from the start of the file on."""
-        self.counts = LogCounts(file)
+        """``before``: reads the file up to a position; None from the start of the file on.
+
+        ``source``: whose lines alone it reads; it counts them with those of the others.
+        """
+        self.counts = counts
+        self._source = source
+        self._timezone = timezone
+        self._of_sources: dict[str, _Reader] | None = None  # None: all lines are of one source
+        self._pods: set[bytes] = set()
+        self._parts: list[bytes] = []  # of a line that a container's runtime split
+        self._parts_position = self._parts_size = 0
         self._clock = WallClock(timezone)
         self._before = before
         self._pending: _Pending | None = None
@@ -245,24 +333,38 @@ class _Reader:
     @property
     def is_binary(self) -> bool:
         """Whether no line is a coordinator's, and most lines are not UTF-8."""
-        return not self.counts.events and 2 * self._unreadable_text > self.counts.lines
+        is_coordinators = self.counts.events or self.counts.unreadable
+        return not is_coordinators and 2 * self._unreadable_text > self.counts.lines
 
     @property
     def is_pending(self) -> bool:
         """Whether the next line may belong to the last entry."""
         return self._pending is not None
 
+    def keep_sources_apart(self) -> None:
+        """Read the lines of each source as a log of their own."""
+        self._of_sources = {}
+
+    def _reader_of(self, source: str | None) -> _Reader:
+        if self._of_sources is None or source is None:
+            return self
+        if source not in self._of_sources:
+            if len(self._of_sources) >= _MOST_SOURCES:
+                return self
+            reader = _Reader(self.counts, self._timezone, source=source)
+            self._of_sources[source] = reader
+        return self._of_sources[source]
+
     def take(self, position: int, chunk: bytes) -> Iterator[LogEntry | Unreadable]:
         """Items that are complete with the lines of a chunk; ``position``: of its first byte."""
         size, at = len(chunk), 0
-        first_word = second_word = -1
+        words = [-1] * len(_WORDS)
         other_head = _other_layout_from(chunk, 0)
         while at < size:
-            if first_word < at:
-                first_word = _find(chunk, _COORDINATOR_WORDS[0], at)
-            if second_word < at:
-                second_word = _find(chunk, _COORDINATOR_WORDS[1], at)
-            word = min(first_word, second_word)
+            for number, place in enumerate(words):
+                if place < at:
+                    words[number] = _find(chunk, _WORDS[number], at)
+            word = min(words)
             start = other_head if other_head <= word else max(at, chunk.rfind(b"\n", at, word) + 1)
             if self._pending is not None and other_head > at:
                 completed = self.flush()
@@ -283,10 +385,10 @@ class _Reader:
             self.counts.lines += 1
             if start == other_head:
                 other_head = _other_layout_from(chunk, at)
-                item = self._other_layout(position + start, raw)
-            else:
-                is_complete = at < size and other_head > at
-                item = self._plain(position + start, raw, is_complete=is_complete)
+                yield from self._other_layout(position + start, raw)
+                continue
+            is_complete = at < size and other_head > at
+            item = self._plain(position + start, raw, is_complete=is_complete)
             if item is not None:
                 yield item
 
@@ -296,8 +398,12 @@ class _Reader:
         while self._pending is not None and at < len(chunk):
             end = _find(chunk, b"\n", at)
             raw, at = chunk[at:end], end + 1
-            body = unwrapped(raw)
-            if PLAIN_HEAD.match(raw) or has_head(body):
+            try:
+                body = line_of(unwrapped(raw))
+                is_next = PLAIN_HEAD.match(raw) or has_head(body)
+            except Exception:  # the next range's reader reports it
+                is_next = True
+            if is_next:
                 return self.flush()
             self._pending.beyond += self._attach(self._pending, body)
         return None
@@ -331,21 +437,71 @@ class _Reader:
         if _is_of_other_logger(raw):
             self.counts.skipped += 1
             return None
-        pending = _Pending(self.counts.lines, position, raw, text_of(raw))
-        if is_complete:
-            return self._item(pending, parse_line(pending.text))
-        self._pending = pending
-        return None
+        self._pending = _Pending(self.counts.lines, position, raw, text_of(raw))
+        return self.flush() if is_complete else None
 
-    def _other_layout(self, position: int, raw: bytes) -> LogEntry | Unreadable | None:
+    def _other_layout(self, position: int, raw: bytes) -> Iterator[LogEntry | Unreadable]:
         """A line with a prefix, a bare one, or one without a head; may complete the pending one."""
-        body = unwrapped(raw)
-        if not has_head(body):
+        try:
+            line = unwrapped(raw, self._pods)
+        except Exception as error:
+            yield from self._without_body(position, raw, internal_error(error))
+            return
+        yield from self._reader_of(line.source)._unwrapped_line(position, raw, line)
+
+    def _unwrapped_line(
+        self, position: int, raw: bytes, line: Unwrapped
+    ) -> Iterator[LogEntry | Unreadable]:
+        if line.unknown is not None:
+            yield from self._without_body(position, raw, line.unknown)
+            return
+        if line.goes_on or self._parts:
+            whole = self._joined_parts(position, line)
+            if whole is None:
+                return
+            position, line, raw = self._parts_position, line._replace(body=whole), whole
+        first, *others = line_of(line).split(b"\n")
+        yield from _items_of(self._body(position, raw, first))
+        # A record's further lines have the next positions: each takes a byte of the record.
+        for number, other in enumerate(others, 1):
+            self.counts.lines += 1
+            yield from _items_of(self._body(position + number, other, other))
+
+    def _joined_parts(self, position: int, line: Unwrapped) -> bytes | None:
+        """The line that ends with this part; None if it goes on."""
+        if not self._parts:
+            self._parts_position, self._parts_size = position, 0
+        self._parts.append(line.body)
+        self._parts_size += len(line.body)
+        most = LINE_BYTES if self._source is None else LINE_BYTES // 16
+        if line.goes_on and self._parts_size < most:
+            self.counts.continuations += 1
+            return None
+        whole, self._parts = b"".join(self._parts), []
+        return whole
+
+    def _without_body(
+        self, position: int, raw: bytes, reason: str
+    ) -> Iterator[LogEntry | Unreadable]:
+        yield from _items_of(self.flush())
+        self._pending = _Pending(self.counts.lines, position, raw, "")
+        self._pending.error = reason
+
+    def _body(self, position: int, raw: bytes, body: bytes) -> LogEntry | Unreadable | None:
+        """A line without its wrapper; may complete the pending one."""
+        try:
+            is_head = has_head(body)
+        except Exception as error:
+            completed = self.flush()
+            self._pending = _Pending(self.counts.lines, position, raw, "")
+            self._pending.error = internal_error(error)
+            return completed
+        if not is_head:
             self._follow(body)
             return None
         completed = self.flush()
         self._had_head = True
-        if _COORDINATOR_WORDS[0] in body or _COORDINATOR_WORDS[1] in body:
+        if any(word in body for word in _WORDS):
             self._pending = _Pending(self.counts.lines, position, raw, text_of(body))
         else:
             self.counts.skipped += 1
@@ -357,19 +513,31 @@ class _Reader:
             self._unreadable_text += 1
         if self._pending is not None and self._attach(self._pending, body):
             return
-        if self._had_head and _TRACE_LINE.match(body):
+        if self._had_head and TRACE_LINE.match(body):
             self.counts.continuations += 1
         else:
             self.counts.skipped += 1
 
     def _attach(self, pending: _Pending, body: bytes) -> bool:
         """Whether the line may be a part of the pending one."""
-        is_trace = _TRACE_LINE.match(body) is not None
+        is_trace = TRACE_LINE.match(body) is not None
         if not is_trace and len(pending.following) >= _MOST_WRAPS:
+            return False
+        pending.following_size += len(body)
+        if pending.following_size > LINE_BYTES:
             return False
         pending.following.append(text_of(body))
         pending.is_trace.append(is_trace)
         return True
+
+    def flush_all(self, *, breaks_off: bool = False) -> Iterator[LogEntry | Unreadable]:
+        """The pending lines of all sources, and lines of which a part is missing."""
+        for reader in (self, *(self._of_sources or {}).values()):
+            if reader._parts:
+                whole, reader._parts = b"".join(reader._parts), []
+                reader.counts.continuations -= 1  # its last part counts as the line
+                yield from _items_of(reader._body(reader._parts_position, whole, whole))
+            yield from _items_of(reader.flush(breaks_off=breaks_off))
 
     def flush(self, *, breaks_off: bool = False) -> LogEntry | Unreadable | None:
         """The pending line as an item; None if it is not a coordinator's.
@@ -379,11 +547,21 @@ class _Reader:
         pending, self._pending = self._pending, None
         if pending is None:
             return None
-        line, wraps = _joined(pending)
+        if pending.error is not None:
+            self._count_following(pending, 0)
+            return self._unreadable(pending, pending.error)
+        wraps = 0
+        try:
+            line, wraps = _joined(pending)
+            is_broken = breaks_off and not pending.following
+            item = self._item(pending, line, wraps, is_broken=is_broken)
+        except OSError:  # reading the lines before it
+            raise
+        except Exception as error:
+            item, wraps = self._unreadable(pending, internal_error(error)), 0
         if pending.following:
             self._count_following(pending, wraps)
-        is_broken = breaks_off and not pending.following
-        return self._item(pending, line, wraps, is_broken=is_broken)
+        return item
 
     def _item(
         self, pending: _Pending, line: LogLine | None, wraps: int = 0, *, is_broken: bool = False
@@ -396,6 +574,10 @@ class _Reader:
             return self._unreadable(pending, reason)
         if is_broken and line.logger is None and self._is_with_loggers(pending.position):
             return self._unreadable(pending, "line breaks off at the end of the file")
+        if line.local_ms is not None and (beyond := beyond_dates(line.local_ms)) is not None:
+            return self._unreadable(pending, beyond)
+        if (too_large := _beyond_its_type(line)) is not None:
+            return self._unreadable(pending, too_large)
         self._had_logger = self._had_logger or line.logger is not None
         return self._entry(pending, line, wraps)
 
@@ -412,8 +594,7 @@ class _Reader:
         self.counts.skipped += max(0, own - wraps) - traces
 
     def _entry(self, pending: _Pending, line: LogLine, wraps: int) -> LogEntry:
-        self.counts.events += 1
-        return LogEntry(
+        entry = LogEntry(
             self.counts.file,
             pending.position,
             pending.number,
@@ -421,7 +602,10 @@ class _Reader:
             line,
             pending.full_text(wraps),
             pending.trace(wraps) if pending.following else None,
+            self._source,
         )
+        self.counts.events += 1
+        return entry
 
     def _utc_ms(self, line: LogLine, position: int) -> int | None:
         """The line's time, which becomes that of the next lines without a date."""
@@ -450,11 +634,56 @@ class _Reader:
         self.counts.unreadable += 1
         return Unreadable(self.counts.file, pending.position, pending.number, reason, pending.raw)
 
+    def too_long(self, position: int, line: LongLine) -> Unreadable:
+        """The line counts, and nothing else of it is read."""
+        self.counts.lines += 1
+        self.counts.unreadable += 1
+        reason = too_long(line.size)
+        number = self.counts.lines
+        return Unreadable(self.counts.file, position, number, reason, line.beginning, line.size)
+
+    def settle(self) -> Iterator[LogEntry | Unreadable]:
+        """After an exception: the pending lines' items; a line that was not counted is skipped."""
+        yield from self.flush_all()
+        counts = self.counts
+        counted = counts.events + counts.unreadable + counts.skipped + counts.continuations
+        counts.skipped += counts.lines - counted
+
     def damage(self, damage: str, position: int) -> Unreadable:
         """The place of the damage counts as a line."""
         self.counts.lines += 1
         self.counts.unreadable += 1
         return Unreadable(self.counts.file, position, self.counts.lines, damage, b"")
+
+
+def _items_of(item: LogEntry | Unreadable | None) -> Iterator[LogEntry | Unreadable]:
+    """None or one."""
+    if item is not None:
+        yield item
+
+
+def beyond_dates(local_ms: int) -> str | None:
+    """Why a line with this date is unreadable; None if it is not."""
+    if _FIRST_LOCAL_MS <= local_ms <= _LAST_LOCAL_MS:
+        return None
+    return f"date {printed(local_ms)} is not between {_DATES}"
+
+
+def _beyond_its_type(line: LogLine) -> str | None:
+    """The field that does not fit its column; None if all do."""
+    event = line.event
+    if event is None:
+        return None
+    for name, value, limit in (
+        ("broker id", line.broker_id, 1 << 31),
+        ("generation", event.generation, (1 << 31) - 1),  # the next one must fit, too
+        ("member count", event.member_count, 1 << 31),
+        ("duration", event.duration_ms, 1 << 63),
+        ("count", event.count, 1 << 63),
+    ):
+        if value is not None and not -limit <= value < limit:
+            return f"{name} {value} does not fit {32 if limit <= 1 << 31 else 64} bits"
+    return None
 
 
 def _find(chunk: bytes, word: bytes, at: int) -> int:
@@ -478,7 +707,7 @@ def _is_of_other_logger(raw: bytes) -> bool:
     if opening < 0 or not line.endswith(b")") or not _is_other_class(line[opening + 2 : -1]):
         return False
     head = _DEFAULT_LAYOUT.match(line)
-    return head is not None and head.end() <= opening
+    return head is not None and head.end() <= opening and _GROUP_CONFIG not in line
 
 
 @lru_cache(maxsize=1024)

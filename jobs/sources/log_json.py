@@ -1,8 +1,8 @@
 """JSON around log lines: one object per line, or documents with many (arrays, API responses).
 
-A record is an object with a message: of a log4j JSON layout, of docker's json-file driver around
-plain or JSON lines, of Elasticsearch (`_source`), of logcli; and a pair of time and line of Loki's
-API.
+A record is an object with a message.  Log stores and agents put it, its date and what names the
+broker under names and into objects of their own; `flat_record` finds them.  A document's records
+take what names the broker from the objects around them (the stream of Loki or CloudWatch).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from coordinator_core.log_lines.messages import PREFIX
 
@@ -22,15 +22,68 @@ _SNIFFED_BYTES = 1 << 20
 _ARRAY = re.compile(rb"\s*\[\s*\{")
 _OBJECT = re.compile(rb'\s*\{\s*(?:"[^"\n]*"\s*:|\n)')
 _SPACE = re.compile(r"[\s,]*")
+_LOKI_TIME = re.compile(r"[0-9]{1,19}")  # ns
+_NUMBER = re.compile(r"[0-9]{9,19}(?:\.[0-9]{1,9})?")
 
-_MESSAGES = ("message", "log", "line", "msg", "MESSAGE")
-_LEVELS = ("level", "severity", "log.level", "levelname")
-_LOGGERS = ("logger", "loggerName", "logger_name", "log.logger", "class", "category")
-_DATES = ("timestamp", "@timestamp", "time", "ts", "date", "timeMillis", "instant")
+# The objects in which stores and agents keep the record: Elasticsearch and its `fields`, Splunk's
+# search results and events, Google Cloud, Datadog.
+_INNER = ("_source", "result", "jsonPayload", "event", "attributes", "fields")
+_LABELS = ("stream", "labels", "resource")  # of Loki, logcli, Google Cloud
+_MESSAGES = (
+    *("message", "log", "line", "msg", "MESSAGE", "_raw", "@message", "textPayload"),
+    *("short_message", "event.original", "event", "body"),
+)
+_LEVELS = ("level", "severity", "log.level", "levelname", "status")
+_LOGGERS = (
+    *("logger", "loggerName", "logger_name", "log.logger", "_logger", "class", "category"),
+    "logger.name",
+)
+_DATES = (
+    *("timestamp", "@timestamp", "time", "ts", "date", "timeMillis", "instant", "_time"),
+    *("_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP"),
+)
+_TRACES = (
+    *("stack_trace", "stackTrace", "error.stack_trace", "exception.stacktrace"),
+    *("exception.stackTrace", "_exception.stackTrace", "thrown.extendedStackTrace", "full_message"),
+)
+# What names the broker of a record, most exact first: a pod names one container of the broker; a
+# container, a stream and a host do so together.
+_PODS = (
+    *("kubernetes.pod_name", "kubernetes.pod.name", "k8s.pod.name", "k8s_pod_name", "podName"),
+    *("pod_name", "pod", "labels.pod_name", "labels.pod"),
+)
+_CONTAINERS = ("container_name", "container.name", "containerName", "CONTAINER_NAME", "container")
+_STREAMS = ("logStream", "logStreamName", "@logStream", "log_stream")
+_HOSTS = (
+    *("host.name", "host.hostname", "hostname", "_HOSTNAME", "host", "HOSTNAME", "node_name"),
+    *("labels.instance_id", "instance", "agent.hostname"),
+)
+_INHERITED = (*_LABELS, *_STREAMS, "hostname", "host")
+_TAG = re.compile(r"(?:pod_name|kube_pod|container_name|host):(.+)")  # of Datadog
+_DOCKERS_PART = 16 << 10  # docker splits longer lines
+_SYSLOG_LEVELS = ("ERROR", "ERROR", "ERROR", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
+_LEVEL_NAMES = {"WARNING": "WARN", "ERR": "ERROR", "CRITICAL": "FATAL", "NOTICE": "INFO"}
+_LOG4J_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
+
 _DEEPEST = 4  # docker's object around a JSON line is 2
+_DEEPEST_RECORD = 16  # levels of a document; Loki's API has 7
 
-# Numbers of this size and above are ms, us, ns since the epoch; below, seconds.
-_UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+# Numbers of this size and above are ns, us, ms since the epoch; below, seconds.
+_UNITS = ((10**17, 1), (10**14, 1000), (10**11, 1_000_000))
+
+
+class FlatRecord(NamedTuple):
+    """A record's fields.  ``source``: what names the broker; ``trace``: lines after the message;
+    ``goes_on``: the message is the beginning of a line that the next record continues.
+    """
+
+    message: str
+    date: str | None = None
+    level: str | None = None
+    logger: str | None = None
+    source: str | None = None
+    trace: str | None = None
+    goes_on: bool = False
 
 
 def is_document(beginning: bytes) -> bool:
@@ -54,9 +107,11 @@ def _parsed(line: bytes) -> Any:
         return None
 
 
-def _has_record(value: Any) -> bool:
+def _has_record(value: Any, levels: int = _DEEPEST_RECORD) -> bool:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return is_record(value) or _is_loki_pair(value) or any(map(_has_record, inner))
+    if is_record(value) or _is_loki_pair(value) or _is_row_of_fields(value):
+        return True
+    return levels > 0 and any(_has_record(each, levels - 1) for each in inner)
 
 
 def document_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
@@ -78,20 +133,33 @@ def _lines_of_documents(text: str) -> Iterator[tuple[int, str]]:
             end = text.find("\n", at) + 1 or len(text)
             yield at, text[at:end].rstrip("\n") + "\n"
         else:
-            for start, record in _records(text, at, document):
+            if not _has_record(document):
+                yield at, text[at:end].replace("\n", " ") + "\n"
+                at = end
+                continue
+            for start, record in _records(text, at, document, {}):
                 yield start, json.dumps(record) + "\n"
         at = end
 
 
-def _records(text: str, at: int, value: Any) -> Iterator[tuple[int, Any]]:
-    """(place in the text, record) of all records in the value that begins at a place."""
+def _records(
+    text: str, at: int, value: Any, around: dict[str, Any], levels: int = _DEEPEST_RECORD
+) -> Iterator[tuple[int, Any]]:
+    """(place in the text, record) of all records in the value that begins at a place.
+
+    ``around``: what the objects around it say of the broker.
+    """
     if is_record(value):
-        yield at, value
+        yield at, around | value
     elif _is_loki_pair(value):
-        yield at, {"timestamp": int(value[0]), "message": value[1]}
-    elif isinstance(value, dict | list):
+        yield at, around | {"timestamp": int(value[0]), "message": value[1]}
+    elif _is_row_of_fields(value):
+        yield at, around | _of_row(value)
+    elif isinstance(value, dict | list) and levels > 0:
+        if isinstance(value, dict):
+            around = around | {name: value[name] for name in _INHERITED if name in value}
         for start, inner in _inner_values(text, at + 1, is_object=isinstance(value, dict)):
-            yield from _records(text, start, inner)
+            yield from _records(text, start, inner, around, levels - 1)
 
 
 def _inner_values(text: str, at: int, *, is_object: bool) -> Iterator[tuple[int, Any]]:
@@ -119,35 +187,91 @@ def is_record(value: Any) -> bool:
 
 def _is_loki_pair(value: Any) -> bool:
     is_pair = isinstance(value, list) and len(value) >= 2 and isinstance(value[1], str)
-    return is_pair and isinstance(value[0], str) and value[0].isdecimal()
+    return is_pair and isinstance(value[0], str) and _LOKI_TIME.fullmatch(value[0]) is not None
+
+
+def _is_row_of_fields(value: Any) -> bool:
+    """A row of CloudWatch Logs Insights: a list of objects with field and value."""
+    if not isinstance(value, list):
+        return False
+    return any(isinstance(each, dict) and each.get("field") == "@message" for each in value)
+
+
+def _of_row(row: list[Any]) -> dict[str, Any]:
+    """As a record; Insights prints times in UTC without a zone."""
+    pairs = [each for each in row if isinstance(each, dict) and isinstance(each.get("field"), str)]
+    record = {each["field"]: each.get("value") for each in pairs}
+    time = record.get("@timestamp")
+    if isinstance(time, str):
+        record["@timestamp"] = f"{time}Z"
+    return record
+
+
+def _places(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """The record and the objects in it that may have its fields, the innermost last."""
+    places, at = [record], 0
+    while at < len(places) <= _DEEPEST_RECORD:
+        inner = (places[at].get(name) for name in _INNER)
+        places += [each for each in inner if isinstance(each, dict)]
+        at += 1
+    return places
 
 
 def _message(record: dict[str, Any]) -> str | None:
-    source = record.get("_source")
-    if isinstance(source, dict):
-        return _message(source)
-    message = next((v for n in _MESSAGES if isinstance(v := record.get(n), str)), None)
-    if message is not None:
-        return message
-    texts = (value for value in record.values() if isinstance(value, str))
-    return next((text for text in texts if PREFIX.search(text)), None)
+    for place in _places(record):
+        message = next((text for n in _MESSAGES if (text := _message_text(_at(place, n)))), None)
+        if message is not None:
+            return message
+    return next((text for text in _strings(record) if PREFIX.search(text)), None)
 
 
-def flat_record(value: Any, deepest: int = _DEEPEST) -> dict[str, str] | None:
-    """``message``, and ``date``, ``level``, ``logger`` if the record or one around it has them."""
+def _message_text(value: Any) -> str | None:
+    """Text; of journald, also as the numbers of its bytes; of Elasticsearch's fields, in a list."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list) or not value:
+        return None
+    if len(value) == 1 and isinstance(value[0], str):
+        return value[0]
+    if all(type(byte) is int and 0 <= byte < 256 for byte in value):
+        return bytes(value).decode("utf-8", "replace")
+    return None
+
+
+def _strings(record: dict[str, Any], levels: int = _DEEPEST) -> Iterator[str]:
+    for value in record.values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict) and levels > 0:
+            yield from _strings(value, levels - 1)
+
+
+def flat_record(value: Any, deepest: int = _DEEPEST) -> FlatRecord | None:
+    """A record's message, and the other fields if the record or one around it has them."""
     if not isinstance(value, dict) or (message := _message(value)) is None:
         return None
-    source = value["_source"] if isinstance(value.get("_source"), dict) else value
-    fields = {
-        "date": _date(_first(source, _DATES)),
-        "level": _text(_first(source, _LEVELS)),
-        "logger": _text(_first(source, _LOGGERS)),
-    }
-    flat = {name: text for name, text in fields.items() if text} | {"message": message}
-    return flat | (_within(message, deepest) or {})
+    places = _places(value)[::-1]
+    flat = FlatRecord(
+        message,
+        _date(_first(places, _DATES)),
+        _level(_first(places, _LEVELS)),
+        _text(_first(places, _LOGGERS)),
+        source_of(value),
+        _trace(places, message),
+        _goes_on(value, message),
+    )
+    inner = _within(message, deepest)
+    if inner is None:
+        return flat
+    return inner._replace(
+        date=inner.date or flat.date,
+        level=inner.level or flat.level,
+        logger=inner.logger or flat.logger,
+        source=flat.source or inner.source,
+    )
 
 
-def _within(message: str, deepest: int) -> dict[str, str] | None:
+def _within(message: str, deepest: int) -> FlatRecord | None:
     """The record in a message that is JSON itself."""
     if deepest == 0 or not message.lstrip().startswith("{"):
         return None
@@ -157,19 +281,93 @@ def _within(message: str, deepest: int) -> dict[str, str] | None:
         return None
 
 
-def _first(record: dict[str, Any], names: Iterable[str]) -> Any:
-    """The first value of these names; ``log.level`` is also ``level`` of an object ``log``."""
+def source_of(record: dict[str, Any]) -> str | None:
+    """What names the broker of a record: its pod, or its container, stream and host."""
+    places = _places(record)
+    places += [labels for name in _LABELS for labels in _objects(places, name)]
+    pod = _name(places, _PODS)
+    if pod is not None:
+        return pod
+    names = [_name(places, each) for each in (_CONTAINERS, _STREAMS, _HOSTS)]
+    tags = (tag for place in places for tag in _tags(place.get("tags")))
+    return "/".join(filter(None, names)) or next(tags, None)
+
+
+def _objects(places: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    return [inner for place in places if isinstance(inner := place.get(name), dict)]
+
+
+def _name(places: list[dict[str, Any]], names: Iterable[str]) -> str | None:
     for name in names:
-        if name in record:
-            return record[name]
-        outer, _, inner = name.partition(".")
-        if inner and isinstance(record.get(outer), dict) and inner in record[outer]:
-            return record[outer][inner]
+        for place in places:
+            text = _message_text(_at(place, name))
+            if text:
+                return text
     return None
+
+
+def _tags(value: Any) -> Iterator[str]:
+    for tag in value if isinstance(value, list) else ():
+        match = _TAG.fullmatch(tag) if isinstance(tag, str) else None
+        if match:
+            yield match[1]
+
+
+def _goes_on(record: dict[str, Any], message: str) -> bool:
+    """Whether a container's runtime split the line here: CRI's tag, docker's missing newline."""
+    if record.get("logtag") == "P" or record.get("_p") == "P":
+        return True
+    if record.get("partial_message") == "true":
+        return record.get("partial_last") != "true"
+    is_dockers = isinstance(record.get("log"), str) and "stream" in record and "time" in record
+    return is_dockers and len(message) >= _DOCKERS_PART // 4 and not message.endswith("\n")
+
+
+def _trace(places: list[dict[str, Any]], message: str) -> str | None:
+    value = _first(places, _TRACES)
+    if isinstance(value, list):
+        thrown = next(iter(_objects(places, "thrown")), {})
+        frames = [f"\tat {each.get('class')}.{each.get('method')}" for each in _dicts(value)]
+        return "\n".join([f"{thrown.get('name')}: {thrown.get('message')}", *frames])
+    text = _text(value)
+    return text.removeprefix(message).strip("\n") or None if text else None
+
+
+def _dicts(values: list[Any]) -> list[dict[str, Any]]:
+    return [each for each in values if isinstance(each, dict)]
+
+
+def _first(places: list[dict[str, Any]], names: Iterable[str]) -> Any:
+    """The first value of these names in the first of the objects that has one."""
+    for place in places:
+        for name in names:
+            value = _at(place, name)
+            if value is not None:
+                return value[0] if isinstance(value, list) and len(value) == 1 else value
+    return None
+
+
+def _at(record: dict[str, Any], name: str) -> Any:
+    """The value of a name; ``log.level`` is also ``level`` of an object ``log``."""
+    if name in record:
+        return record[name]
+    outer, _, inner = name.partition(".")
+    if not inner or not isinstance(record.get(outer), dict):
+        return None
+    return _at(record[outer], inner)
 
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _level(value: Any) -> str | None:
+    """log4j's name of a level; of syslog, a number."""
+    if isinstance(value, int) and 0 <= value < len(_SYSLOG_LEVELS):
+        return _SYSLOG_LEVELS[value]
+    name = value.upper() if isinstance(value, str) else ""
+    name = _LEVEL_NAMES.get(name, name)
+    return name if name in _LOG4J_LEVELS else None
 
 
 def _date(value: Any) -> str | None:
@@ -178,12 +376,21 @@ def _date(value: Any) -> str | None:
         second, nano = value.get("epochSecond"), value.get("nanoOfSecond", 0)
         if not isinstance(second, int) or not isinstance(nano, int):
             return None
-        return _date(second * 1000 + nano // 1_000_000)
+        return _date(second * 1_000_000_000 + nano)
+    if isinstance(value, str):
+        if not _NUMBER.fullmatch(value):
+            return value
+        value = float(value) if "." in value else int(value)
     if isinstance(value, int | float):
-        per_second = next((unit for least, unit in _UNITS if value >= least), 1)
         try:
-            moment = datetime.fromtimestamp(value / per_second, UTC)
+            ns = _epoch_ns(value)
+            moment = datetime.fromtimestamp(ns // 1_000_000_000, UTC)
         except (ValueError, OverflowError, OSError):  # beyond year 9999
             return None
-        return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return _text(value)
+        return f"{moment:%Y-%m-%dT%H:%M:%S}.{ns % 1_000_000_000:09}Z"
+    return None
+
+
+def _epoch_ns(value: float) -> int:
+    unit = next((unit for least, unit in _UNITS if value >= least), 1_000_000_000)
+    return value * unit if isinstance(value, int) else round(value * 1e6) * unit // 1_000_000

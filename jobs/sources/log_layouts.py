@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import re
 import sys
+from typing import NamedTuple
 
-from jobs.sources.log_json import flat_record
+from coordinator_core.log_lines.messages import PREFIX
+from jobs.sources.log_json import FlatRecord, flat_record
 
 # A line with Kafka's own date in brackets is not wrapped.
 PLAIN_HEAD = re.compile(rb"\[\d{4}-")
+TRACE_LINE = re.compile(
+    rb"\s|$|Caused by: |Suppressed: |\.\.\. \d+ |[\w.$]+(?:Exception|Error|Throwable)\b"
+)
+"""What a line of a stack trace begins with."""
 _FARTHEST_HEAD = 200
 _DATE = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _DATE_MIDDLE = re.compile(rb"-\d\d[ T]\d\d:")
@@ -17,14 +23,68 @@ _UNDATED_HEAD = re.compile(
     rb"(?:[\d/:., -]+ )?\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
     rb"|\s*\[(?:GroupCoordinator|GroupMetadataManager|Group Metadata Manager)[ \]]|\s*\{"
 )
-# Prefixes of docker compose, journald and container runtimes.
-_WRAPPER = re.compile(
-    rb"[\w.-]+ *\| ?"
-    rb"|(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))"
-    rb" (?:std(?:out|err) [FP] |\S+ [\w.-]+(?:\[\d+\])?: )"
-)
 _LEVEL = re.compile(r"\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b")
 _COLOR = re.compile(rb"\x1b\[[0-9;]*[A-Za-z]")
+_COLOR_OF_TEXT = re.compile(_COLOR.pattern.decode())
+_MOST_PREFIXES = 4
+_MOST_PODS = 1000
+
+_ISO = rb"(?P<date>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d))"
+_UNIT = (
+    rb"(?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|Caused|Suppressed)\b)"
+    rb"(?P<source>[\w.:-]+) [\w.@/()-]+(?:\[\d+\])?: "
+)
+_SHORT = rb"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?"
+_POD = rb"[a-z0-9][a-z0-9.]*(?:-[a-z0-9.]+)+"  # a pod's name has a hyphen
+_HEAD_NEXT = rb"(?=\x1b?\[?\d{4}-\d\d-\d\d[ T]|\{)"
+_LINE_NEXT = rb"(?:" + _HEAD_NEXT + rb"|(?=" + TRACE_LINE.pattern + rb"))"
+# Each takes what one tool writes before a line.
+_PREFIXES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rb"\[pod/(?P<source>[^/\]\s]+)/[^\]\s]+\] ",  # kubectl logs --prefix
+        rb"(?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) )(?P<source>[\w.-]+) *\| ?",  # docker compose
+        rb"[\w.-]+ *\| ?",
+        _ISO + rb" std(?:out|err) (?P<part>[FP]) ?",  # container runtimes (CRI)
+        _ISO + rb" " + _UNIT,  # journalctl -o short-iso, rsyslog
+        _SHORT + rb" " + _UNIT,  # journalctl -o short
+        rb"[A-Z][a-z]{2} (?P<day>\d{4}-\d\d-\d\d) (?P<time>\d\d:\d\d:\d\d) (?P<zone>[A-Z]{3,4}) "
+        + _UNIT,  # journalctl -o short-full
+        rb"\d{9,10}\.\d{6} " + _UNIT,  # journalctl -o short-unix
+        rb"\[ *\d+\.\d{6}\] " + _UNIT,  # journalctl -o short-monotonic
+        rb"<\d{1,3}>1 "
+        + _ISO
+        + rb" (?P<source>\S+) \S+ \S+ \S+ (?:-|\[[^\]]*\]) (?:\xef\xbb\xbf)?",
+        rb"<\d{1,3}>(?:" + _SHORT + rb" " + _UNIT + rb")?",  # syslog
+        _ISO + rb"\s+\S+\s+(?=\{)",  # fluentd's files: date, tag, JSON
+        _ISO + rb" \{(?P<labels>[^}\n]*)\} ",  # logcli
+        # CloudWatch's export, docker logs -t, kubectl --timestamps
+        _ISO + rb" " + _LINE_NEXT,
+        # aws logs tail
+        _ISO + rb" (?P<source>[\w./:\[\]$-]+) " + _LINE_NEXT,
+        rb"[a-z0-9-]+/(?P<source>[a-z0-9.-]+)\[[\w.-]+\]: ",  # kail
+        rb"(?:[a-z0-9-]+ )?(?P<pod>" + _POD + rb") [a-z0-9][a-z0-9-]* " + _HEAD_NEXT,  # stern
+        rb"data: (?=\{)|\x1e(?=\{)",  # journalctl -o json-sse, json-seq
+    )
+)
+_LABEL = re.compile(rb'(?:^|[,\s])(?:pod|pod_name|hostname|host|instance)="([^"]*)"')
+
+
+class Unwrapped(NamedTuple):
+    """What is within a line.
+
+    ``body``: what follows the prefix, or the record's message.  ``source``: what names the broker,
+    of the prefix or the record.  ``goes_on``: the next line of the same source continues this line.
+    ``date``: of the prefix or the record.  ``record``: the other fields of JSON.  ``unknown``: why
+    JSON has no message.
+    """
+
+    body: bytes
+    source: str | None = None
+    goes_on: bool = False
+    date: str | None = None
+    record: FlatRecord | None = None
+    unknown: str | None = None
 
 
 def may_have_date(text: bytes, end: int = sys.maxsize) -> bool:
@@ -39,40 +99,129 @@ def has_head(body: bytes) -> bool:
     return _UNDATED_HEAD.match(body, 0, _FARTHEST_HEAD) is not None
 
 
-def unwrapped(raw: bytes) -> bytes:
-    """A line without colors and prefixes; of a JSON object, its message as a line."""
+def unwrapped(raw: bytes, pods: set[bytes] | None = None) -> Unwrapped:
+    """What is within colors, prefixes, zeros and JSON; `line_of` makes a line of it.
+
+    ``pods``: the prefixes of stern so far, which the lines of a stack trace begin with, too.
+    """
     body = _COLOR.sub(b"", raw) if b"\x1b" in raw else raw
-    wrapper = _WRAPPER.match(body)
-    if wrapper and not _dated_by_wrapper_alone(body, wrapper.end()):
-        body = body[wrapper.end() :]
-    if body.startswith(b"{"):
-        return _from_json(body)
-    return body
+    body = body.lstrip(b"\0")
+    inside = Unwrapped(body)
+    for _ in range(_MOST_PREFIXES):
+        outside, inside = inside, _without_prefix(inside, pods)
+        if inside.body is outside.body:
+            break
+    return _from_json(inside) if inside.body.startswith(b"{") else inside
 
 
-def _dated_by_wrapper_alone(body: bytes, end: int) -> bool:
-    """Whether the prefix has the line's only date and must be kept."""
-    return body[:1].isdigit() and not re.search(rb"\d\d:\d\d:\d\d", body[end : end + 40])
+def line_of(inside: Unwrapped) -> bytes:
+    """The line that the broker wrote, with the date, level and logger of what is around it where it
+    has none, and with the stack trace that the record has.
+    """
+    if inside.record is not None:
+        return _line_of_record(inside.body.decode("utf-8", "replace"), inside.record, inside.date)
+    return inside.body if inside.date is None else _with_date(inside.body, inside.date)
 
 
-def _from_json(body: bytes) -> bytes:
-    """A JSON object's message as a line, with the object's date, level and logger where missing."""
+def _without_prefix(line: Unwrapped, pods: set[bytes] | None) -> Unwrapped:
+    body = line.body
+    if PLAIN_HEAD.match(body) or body.startswith((b"{", b"\t")):
+        return line
+    match = next((taken for each in _PREFIXES if (taken := each.match(body))), None)
+    if match is None:
+        prefix = _known_pod(body, pods) if pods else None
+        return line if prefix is None else _without_pod(line, prefix)
+    fields = match.groupdict()
+    if fields.get("pod") and pods is not None and len(pods) < _MOST_PODS:
+        pods.add(match[0])
+    return Unwrapped(
+        body[match.end() :],
+        line.source or _source(fields),
+        line.goes_on or fields.get("part") == b"P",
+        _prefix_date(fields) or line.date,
+    )
+
+
+def _source(fields: dict[str, bytes | None]) -> str | None:
+    source = fields.get("source") or fields.get("pod")
+    if source is None and (label := _LABEL.search(fields.get("labels") or b"")):
+        source = label[1]
+    return source.decode("utf-8", "replace") if source else None
+
+
+def _prefix_date(fields: dict[str, bytes | None]) -> str | None:
+    date = fields.get("date")
+    if date is None and fields.get("zone") in (b"UTC", b"GMT"):
+        date = b"%sT%sZ" % (fields.get("day"), fields.get("time"))
+    return date.decode() if date else None
+
+
+def _known_pod(body: bytes, pods: set[bytes]) -> bytes | None:
+    words = body.split(b" ", 3)
+    prefixes = (b" ".join(words[:count]) + b" " for count in (2, 3) if len(words) > count)
+    return next((prefix for prefix in prefixes if prefix in pods), None)
+
+
+def _without_pod(line: Unwrapped, prefix: bytes) -> Unwrapped:
+    """The pod is the word before the container."""
+    pod = prefix.split()[-2].decode("utf-8", "replace")
+    return line._replace(body=line.body[len(prefix) :], source=pod)
+
+
+def _with_date(body: bytes, date: str) -> bytes:
+    """A line with the prefix' date, if it has none and is not of a stack trace."""
+    if TRACE_LINE.match(body) or re.search(rb"\d\d:\d\d:\d\d", body[:40]):
+        return body
+    return b"[" + date.encode() + b"] " + body
+
+
+def _from_json(line: Unwrapped) -> Unwrapped:
+    """The message of a JSON object, and its other fields."""
     try:
-        record = flat_record(json.loads(body.rstrip(b", \r\n")))
+        value = json.loads(line.body.rstrip(b", \r\n"))
+        record = flat_record(value)
     except (ValueError, RecursionError):
-        return body
+        return line
     if record is None:
-        return body
-    line = record["message"].rstrip("\r\n")
+        return line._replace(unknown=_unknown(value, line.body))
+    message = record.message.rstrip("\r\n")
+    message = _COLOR_OF_TEXT.sub("", message) if "\x1b" in message else message
+    return Unwrapped(
+        _encoded(message),
+        line.source or record.source,
+        line.goes_on or record.goes_on,
+        record.date or line.date,
+        record,
+    )
+
+
+def _line_of_record(message: str, record: FlatRecord, date: str | None) -> bytes:
+    first, newline, rest = message.partition("\n")
+    text = _composed(record, first.rstrip("\r"), date)
+    trace = f"\n{record.trace}" if record.trace else ""
+    return _encoded(text + newline + rest + trace)
+
+
+def _unknown(value: object, body: bytes) -> str | None:
+    """Of an object that names the coordinator: its fields, none of which is known."""
+    if not isinstance(value, dict) or not (
+        PREFIX.search(text := body.decode("utf-8", "replace")) or "coordinator.group" in text
+    ):
+        return None
+    return f"JSON without a known field for the message; it has {', '.join(list(value)[:8])}"
+
+
+def _composed(record: FlatRecord, line: str, date: str | None) -> str:
     if not has_head(_encoded(line)) or line.startswith("[Group"):
-        date, level, logger = (record.get(name) for name in ("date", "level", "logger"))
+        if record.logger is None and TRACE_LINE.match(_encoded(line)):
+            return line  # a store of lines has those of a stack trace, too
         if not _LEVEL.match(line):
-            line = f"{level or 'INFO'} {line}"
+            line = f"{record.level or 'INFO'} {line}"
         line = f"[{date}] {line}" if date else line
-        line = f"{line} ({logger})" if logger else line
-    elif record.get("date") and not _DATE.search(_encoded(line), 0, _FARTHEST_HEAD):
-        line = f"[{record['date']}] {line}"
-    return _encoded(line)
+        return f"{line} ({record.logger})" if record.logger else line
+    if date and not _DATE.search(_encoded(line), 0, _FARTHEST_HEAD):
+        return f"[{date}] {line}"
+    return line
 
 
 def _encoded(line: str) -> bytes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, NoReturn
 
@@ -29,11 +29,13 @@ class SourceRows:
 
     ``counted``: the rows and columns from which the source's counts are computed.  ``frame``: the
     rows by Spark's tasks.  ``batches``: the same rows, read in this process; the session has
-    settings.  A client of one engine has only one of these.
+    settings.  A client of one engine has only one of these.  ``files``: what ``batches`` reads;
+    empty for sources that are no files.
     """
 
     schema: pa.Schema
     counted: Callable[[pa.RecordBatch], pa.RecordBatch]
+    files: Sequence[str] = field(default=(), kw_only=True)
     frame: Callable[[SparkSession], DataFrame] = _read_by_the_other_engine
     batches: Callable[[SparkSession], Iterator[pa.RecordBatch]] = _read_by_the_other_engine
 

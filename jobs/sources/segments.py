@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
@@ -18,9 +19,11 @@ from pyspark.sql import DataFrame, SparkSession
 from jobs.bulk.arrow_buffers import number_array
 from jobs.bulk.byte_rows import ByteRows
 from jobs.bulk.unreadable import unreadable_records
+from jobs.console.errors import internal_error
 from jobs.segments import Quarantined, partition_of
 from jobs.segments.arrow_records import arrow_records
 from jobs.segments.compression import MAX_INFLATED
+from jobs.segments.reader import QUARANTINE_BYTES
 from jobs.sources.files import open_file
 from jobs.sources.rows import DateRange, RowBuffer, SourceRows, counts_of_files, rows_of_files
 
@@ -51,6 +54,7 @@ ROWS = pa.schema(
         ("inputs", pa.int64()),
         ("kept_by_date", pa.map_(pa.date32(), pa.int64())),
         ("quarantined", pa.int64()),
+        ("skipped", pa.int64()),
         ("unreadable_bytes", pa.int64()),
         ("first_offset", pa.int64()),
         ("last_offset", pa.int64()),
@@ -65,6 +69,7 @@ def segments_source(files: list[str], dates: DateRange) -> SourceRows:
         counts_of_files,
         lambda spark: read_segments(spark, files, dates),
         lambda session: _batches(files, dates, _max_inflated(session)),
+        files=files,
     )
 
 
@@ -92,15 +97,21 @@ def segment_rows(
     others = RowBuffer(ROWS)
     with open_file(file) as stream:
         data, counts.row["bytes"] = _mapped(stream)
-        for item in arrow_records(
+        items = arrow_records(
             memoryview(data), partition=partition, file=file, max_inflated=max_inflated
-        ):
-            if isinstance(item, pa.RecordBatch):
-                yield _rows(item, counts, dates)
-                continue
-            others.add(counts.quarantine_bytes(item))
-            if others.is_full:
-                yield others.take()
+        )
+        try:
+            for item in items:
+                if isinstance(item, pa.RecordBatch):
+                    yield _rows(item, counts, dates)
+                    continue
+                others.add(counts.quarantine_bytes(item))
+                if others.is_full:
+                    yield others.take()
+        except OSError:  # the file system's, not the content's
+            raise
+        except Exception as error:
+            others.add(counts.quarantine_bytes(counts.rest(memoryview(data), error)))
     others.add(counts.close())
     yield others.take()
 
@@ -124,7 +135,12 @@ def _rows(records: pa.RecordBatch, counts: _Counts, dates: DateRange) -> pa.Reco
     is_bad = reasons.is_valid()
     times = times_of(records.column("time_ms"))
     days = days_of(times)
-    counts.see(records.column("log_offset"), days.filter(pc.invert(is_bad)), reasons)
+    counts.see(
+        records.column("position"),
+        records.column("log_offset"),
+        days.filter(pc.invert(is_bad)),
+        reasons,
+    )
     is_plain = pc.and_not(is_data, is_bad)
     columns = {name: records.column(name) for name in records.schema.names if name in _AS_READ}
     columns |= {name: pa.repeat(pa.scalar(counts.row[name]), len(days)) for name in _OF_FILE}
@@ -185,28 +201,70 @@ def _lengths(records: pa.RecordBatch) -> pa.Int32Array:
     return pc.add(key, value)
 
 
+class _Offsets:
+    """The offsets of a file's readable records, of which concatenated segments may repeat some."""
+
+    def __init__(self) -> None:
+        self._seen: list[np.ndarray] = []
+        self._greatest = -1
+
+    def are_new(self, offsets: pa.Array) -> np.ndarray:
+        """Per offset, whether neither the batches before nor this one have had it."""
+        new = offsets.to_numpy()
+        is_new = np.ones(len(new), bool)
+        if not len(new):
+            return is_new
+        if new[0] <= self._greatest or (np.diff(new) <= 0).any():
+            is_new[:] = False
+            is_new[np.unique(new, return_index=True)[1]] = True
+            for seen in self._seen:
+                is_new &= ~np.isin(new, seen)
+        self._seen.append(new)
+        self._greatest = max(self._greatest, int(new.max()))
+        return is_new
+
+
 class _Counts:
     """Counts of one file: the last of its rows."""
 
     def __init__(self, file: str, topic_partition: str) -> None:
-        names = ("inputs", "quarantined", "unreadable_bytes")
+        names = ("inputs", "quarantined", "skipped", "unreadable_bytes")
         self.row: dict[str, Any] = {"kind": "file", "file": file, **dict.fromkeys(names, 0)}
         self.row["topic_partition"] = topic_partition
         self._kept_by_date: Counter[int] = Counter()
+        self._offsets = _Offsets()
+        self._position = 0  # of the last batch
 
-    def see(self, offsets: pa.Array, kept_days: pa.Array, reasons: pa.Array) -> None:
+    def see(
+        self, positions: pa.Array, offsets: pa.Array, kept_days: pa.Array, reasons: pa.Array
+    ) -> None:
         """``kept_days``: the day of each readable record."""
         if not len(offsets):
             return
         self.row["inputs"] += len(offsets)
-        self.row["quarantined"] += len(offsets) - reasons.null_count
-        self.row.setdefault("first_offset", offsets[0].as_py())
-        self.row["last_offset"] = offsets[-1].as_py()
-        for entry in kept_days.value_counts().to_pylist():
+        keys = np.stack([positions.to_numpy(), offsets.to_numpy()])[
+            :, reasons.is_valid().to_numpy(False)
+        ]
+        quarantined = len(np.unique(keys, axis=1).T)  # a batch may name an offset twice
+        self.row["quarantined"] += quarantined
+        self.row["skipped"] += keys.shape[1] - quarantined
+        self._position = positions[-1].as_py()
+        is_new = self._offsets.are_new(offsets.filter(reasons.is_null()))
+        self.row["skipped"] += len(is_new) - int(np.count_nonzero(is_new))
+        first, last = pc.min_max(offsets).values()
+        self.row["first_offset"] = min(self.row.get("first_offset", first.as_py()), first.as_py())
+        self.row["last_offset"] = max(self.row.get("last_offset", last.as_py()), last.as_py())
+        for entry in kept_days.filter(pa.array(is_new)).value_counts().to_pylist():
             self._kept_by_date[entry["values"]] += entry["counts"]
 
     def close(self) -> dict[str, Any]:
         return self.row | {"kept_by_date": sorted(self._kept_by_date.items())}
+
+    def rest(self, data: memoryview, error: Exception) -> Quarantined:
+        """From the last batch on: what an exception left unread."""
+        at = self._position
+        kept = bytes(data[at : at + QUARANTINE_BYTES])
+        return Quarantined(self.row["file"], at, len(data) - at, internal_error(error), kept)
 
     def quarantine_bytes(self, unreadable: Quarantined) -> dict[str, Any]:
         self.row["unreadable_bytes"] += unreadable.length

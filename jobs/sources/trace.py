@@ -13,11 +13,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from coordinator_core.records import decode
+from jobs.console.errors import internal_error
 from jobs.sources.files import open_file
+from jobs.sources.log_bytes import KEPT_OF_LINE, LINE_BYTES, to_line_end, too_long
 from jobs.sources.rows import RowBuffer, SourceRows, counts_of_files, rows_of_files
 
 FILES_LIKE = "*.jsonl"
-LINE_LIMIT = 64 << 20
 TASKS = 200
 
 EVENT_FIELDS = {
@@ -57,6 +58,7 @@ ROWS = pa.schema(
         ("line", pa.string()),
         ("reason", pa.string()),
         ("raw", pa.binary()),
+        ("length", pa.int64()),
         ("bytes", pa.int64()),
         ("inputs", pa.int64()),
         ("kept", pa.int64()),
@@ -73,6 +75,7 @@ def traces_source(files: list[str]) -> SourceRows:
         counts_of_files,
         lambda spark: read_traces(spark, files),
         lambda _: chain.from_iterable(map(trace_rows, files)),
+        files=files,
     )
 
 
@@ -87,14 +90,15 @@ def trace_rows(path: str) -> Iterator[pa.RecordBatch]:
     with open_file(path) as stream:
         common = {"path": path, "trace_id": trace_id(path, stream)}
         size, position = stream.seek(0, 2), stream.seek(0)
-        while line := stream.readline(LINE_LIMIT):
-            row = line_row(line)
+        while line := stream.readline(LINE_BYTES + 1):
+            length = len(line) if len(line) <= LINE_BYTES else to_line_end(stream, line)
+            row = line_row(line) if length <= LINE_BYTES else _too_long(line, length)
             counts[row["kind"]] += 1
             if row["kind"] != "skipped":
                 buffer.add(common | {"position": position} | row)
             if buffer.is_full:
                 yield buffer.take()
-            position += len(line)
+            position += length
     inputs = {"bytes": size, "inputs": sum(counts.values()), "kept": counts.pop("event")}
     buffer.add(common | {"kind": "file"} | inputs | counts)
     yield buffer.take()
@@ -115,10 +119,21 @@ def line_row(line: bytes) -> dict[str, Any]:
         fields = _event_fields(json.loads(line))
         for name, value in fields.items():
             pa.scalar(value, EVENT_FIELDS[name])
+        text = line.decode()
     except _WRONG as error:
-        raw = line.rstrip(b"\r\n")
-        return {"kind": "quarantined", "reason": f"not a trace event: {error}", "raw": raw}
-    return {"kind": "event", "line": line.decode().rstrip("\r\n"), **fields}
+        return _unreadable(line.rstrip(b"\r\n"), f"not a trace event: {error}")
+    except Exception as error:
+        return _unreadable(line.rstrip(b"\r\n"), internal_error(error))
+    return {"kind": "event", "line": text.rstrip("\r\n"), **fields}
+
+
+def _unreadable(raw: bytes, reason: str) -> dict[str, Any]:
+    text = reason.encode("utf-8", "backslashreplace").decode()
+    return {"kind": "quarantined", "reason": text, "raw": raw, "length": len(raw)}
+
+
+def _too_long(line: bytes, length: int) -> dict[str, Any]:
+    return _unreadable(line[:KEPT_OF_LINE], too_long(length)) | {"length": length}
 
 
 def _event_fields(event: Any) -> dict[str, Any]:

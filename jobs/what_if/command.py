@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,13 +30,24 @@ from coordinator_core.whatif import (
 )
 from coordinator_core.whatif.advice import worse_changes
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
+from coordinator_core.whatif.figures import (
+    Converted,
+    PredictedMigration,
+    maximum_of,
+    median_of,
+    minimum_of,
+)
+from coordinator_core.whatif.kafka_names import SETTING_OF
+from coordinator_core.whatif.migration import blockers_of
 from coordinator_core.whatif.reasons import assumption_of
+from coordinator_core.whatif.settings import CLASSIC_PROTOCOL, CONSUMER_PROTOCOL, TIMES
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format, jsonable, print_rows, printable, time_text
 from jobs.console.spinner import spinner
 from jobs.replay.group_rows import FOREVER_MS, Row, group_rows, moment_ms, quoted, rows, with_date
-from jobs.replay.other_types import generations_by_type
+from jobs.replay.other_types import generations_by_type, types_of
 from jobs.what_if.advice_columns import ADVICE_TEXTS
+from jobs.what_if.consumer_groups import ConsumerGroup
 from jobs.what_if.downtime import downtime_within
 from jobs.what_if.last_commits import last_commits_sql
 
@@ -61,7 +72,7 @@ class WhatIfOptions:
 @dataclass(frozen=True)
 class WhatIfResult:
     """``predicted``: per change; if settings were given, one, and where the source of instance ids
-    matters, a second one with the other source.
+    matters, a second one with the other source.  ``conversions``: observed.
     """
 
     baseline: Baseline
@@ -69,6 +80,7 @@ class WhatIfResult:
     model: Prediction
     predicted: Sequence[Prediction]
     advice: Advice | None
+    conversions: Sequence[Converted] = ()
 
 
 def run(options: WhatIfOptions, format: Format) -> None:
@@ -77,8 +89,8 @@ def run(options: WhatIfOptions, format: Format) -> None:
     if format is Format.JSON:
         sys.stdout.write(json.dumps(jsonable(as_json(options, result)), indent=1) + "\n")
         return
-    columns = ["basis", "setting", *Figures._fields, "range over seeds"]
-    print_rows(columns, list(_rows(result)), format)
+    shown = shown_figures(result, format)
+    print_rows(["basis", "setting", *shown, "range over seeds"], _rows(result, shown), format)
     if format is Format.TABLE:
         _print_summary(result)
 
@@ -92,9 +104,10 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
     if options.seeds < 1:
         raise UsageError(f"--seeds {options.seeds}: must be at least 1")
     try:
-        change = SettingsChange.of(options.settings)
+        change = SettingsChange.of(_with_dates(options))
         begin_ms, end_ms = _period(options)
-        baseline = _baseline(options, begin_ms, end_ms)
+        group = _consumer_group(options, begin_ms, end_ms)
+        baseline = _baseline(options, group, begin_ms, end_ms)
         check(baseline, change)
     except InvalidSetting as error:
         raise UsageError(f"--set {error}") from None
@@ -102,9 +115,19 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
     changes = [change] if options.settings else candidates(baseline)
     tried = with_both_instance_ids(baseline, changes)
     model, *predicted = predict_each(baseline, (UNCHANGED, *tried), seeds=options.seeds)
-    figures = observed(baseline, downtime_ms)
+    figures = (observed if group is None else group.observed)(baseline, downtime_ms)
     advice = None if options.settings else advise(baseline, figures, model, predicted)
-    return WhatIfResult(baseline, figures, model, predicted, advice)
+    conversions = [] if group is None else group.conversions(baseline)
+    return WhatIfResult(baseline, figures, model, predicted, advice, conversions)
+
+
+def _with_dates(options: WhatIfOptions) -> Iterator[str]:
+    """The settings; a time of day with the cluster's last date."""
+    for text in options.settings:
+        name, separator, value = text.partition("=")
+        if SETTING_OF.get(name, name) in TIMES:
+            value = str(with_date(options.lake, options.cluster_id, value)).removesuffix("Z")
+        yield f"{name}{separator}{value}"
 
 
 def _period(options: WhatIfOptions) -> tuple[int, int]:
@@ -124,7 +147,46 @@ def _downtime_ms(options: WhatIfOptions, begin_ms: int, end_ms: int) -> int:
     return int(rows(options.lake, sql)[0]["ms"])
 
 
-def _baseline(options: WhatIfOptions, begin_ms: int, end_ms: int) -> Baseline:
+def _consumer_group(options: WhatIfOptions, begin_ms: int, end_ms: int) -> ConsumerGroup | None:
+    """None: a classic group.  Raises UsageError for a group that cannot be simulated."""
+    where = (options.lake, options.cluster_id, options.group_id)
+    types = types_of(*where)
+    only_classic = not any(each != "classic" for each in types)
+    if only_classic or ("classic" in types and not generations_by_type(*where, begin_ms, end_ms)):
+        return None
+    if set(types) <= {CLASSIC_PROTOCOL, CONSUMER_PROTOCOL}:
+        return ConsumerGroup(*where)
+    raise UsageError(
+        f"--group {options.group_id}: a group of type {', '.join(types)}; only classic and consumer"
+        " groups can be predicted"
+    )
+
+
+def _baseline(
+    options: WhatIfOptions, group: ConsumerGroup | None, begin_ms: int, end_ms: int
+) -> Baseline:
+    from_ms, to_ms = begin_ms or None, None if end_ms == FOREVER_MS else end_ms
+    try:
+        if group is None:
+            baseline = _classic_baseline(options, begin_ms, end_ms)
+        else:
+            baseline = group.baseline(era=options.era, from_ms=from_ms, to_ms=to_ms)
+    except NotAConsumerGroup as error:
+        raise UsageError(f"--group {error}") from None
+    if baseline.from_ms >= baseline.to_ms:
+        ends_ms = [
+            generation.ends_ms
+            for explained in baseline.explained.incarnations
+            for generation in explained.generations
+        ]
+        last = f"; the last one is at {time_text(max(ends_ms))} UTC" if ends_ms else ""
+        raise UsageError(
+            f"--group {options.group_id}: no events or records from --from to --to{last}"
+        )
+    return baseline
+
+
+def _classic_baseline(options: WhatIfOptions, begin_ms: int, end_ms: int) -> Baseline:
     evidence = group_rows(options.lake, options.cluster_id, options.group_id, begin_ms, end_ms)
     cluster = f"cluster_id = {quoted(options.cluster_id)}"
     of_group = f"{cluster} AND group_id = {quoted(options.group_id)}"
@@ -139,37 +201,15 @@ def _baseline(options: WhatIfOptions, begin_ms: int, end_ms: int) -> Baseline:
             UNION ALL SELECT MAX(append_time) FROM committed_offsets WHERE {cluster}
             UNION ALL SELECT MAX(event_time) FROM group_events WHERE {cluster})""",
     )
-    try:
-        baseline = baseline_of(
-            incarnations(options.group_id, evidence.events, evidence.records),
-            era=options.era,
-            offset_versions={row["value_version"] for row in evidence.committed},
-            last_commit_ms={row["member_id"]: row["at_ms"] for row in committed},
-            from_ms=begin_ms or None,
-            to_ms=None if end_ms == FOREVER_MS else end_ms,
-            until_ms=until[0]["at_ms"],
-        )
-    except NotAConsumerGroup as error:
-        if by_type := generations_by_type(
-            options.lake, options.cluster_id, options.group_id, begin_ms, end_ms
-        ):
-            types = ", ".join(by_type)
-            raise UsageError(
-                f"--group {options.group_id}: a group of type {types}; only classic groups can be"
-                " predicted"
-            ) from None
-        raise UsageError(f"--group {error}") from None
-    if baseline.from_ms >= baseline.to_ms:
-        ends_ms = max(
-            generation.ends_ms
-            for explained in baseline.explained.incarnations
-            for generation in explained.generations
-        )
-        raise UsageError(
-            f"--group {options.group_id}: no events or records from --from to --to; the last one"
-            f" is at {time_text(ends_ms)} UTC"
-        )
-    return baseline
+    return baseline_of(
+        incarnations(options.group_id, evidence.events, evidence.records),
+        era=options.era,
+        offset_versions={row["value_version"] for row in evidence.committed},
+        last_commit_ms={row["member_id"]: row["at_ms"] for row in committed},
+        from_ms=begin_ms or None,
+        to_ms=None if end_ms == FOREVER_MS else end_ms,
+        until_ms=until[0]["at_ms"],
+    )
 
 
 # -- output ----------------------------------------------------------------------------------------
@@ -186,7 +226,7 @@ def as_json(options: WhatIfOptions, result: WhatIfResult) -> Row:
         "to": time_text(baseline.to_ms),
         "era": baseline.explained.era.name,
         "processes": len(baseline.processes),
-        "observed": result.observed._asdict(),
+        "observed": result.observed._asdict() | {"conversions": _conversions(result.conversions)},
         "model": _prediction(baseline, result.model),
         "predicted": predicted[0] if options.settings else predicted,
     }
@@ -194,7 +234,7 @@ def as_json(options: WhatIfOptions, result: WhatIfResult) -> Row:
         row["other_instance_ids"] = predicted[1] if len(predicted) > 1 else None
         change = result.predicted[0].change
         row["client_properties"] = client_properties(baseline, change)
-        row["broker_properties"] = broker_properties(change)
+        row["broker_properties"] = broker_properties(baseline, change)
         row["worse"] = worse_changes(result.model, result.predicted[:1])
     if result.advice is not None:
         row["advice"] = _advice(baseline, result.advice)
@@ -220,15 +260,55 @@ def _prediction(baseline: Baseline, each: Prediction) -> Row:
         "least": each.minimum._asdict(),
         "most": each.maximum._asdict(),
         "seeds": len(each.outcomes),
+        "conversions": list(map(_conversions, each.conversions)),
+        "migrations": list(map(_migration, each.migrations)),
     }
 
 
-def _rows(result: WhatIfResult) -> list[list[Any]]:
-    rows = [["observed", str(UNCHANGED), *result.observed, None]]
+def _conversions(conversions: Iterable[Converted]) -> list[Row]:
+    return [{"at": time_text(each.at_ms), "protocol": each.protocol} for each in conversions]
+
+
+def _migration(each: PredictedMigration) -> Row:
+    return {
+        "protocol": each.protocol,
+        "from": time_text(each.from_ms),
+        "to": time_text(each.to_ms),
+        **median_of(each.outcomes)._asdict(),
+        "least": minimum_of(each.outcomes)._asdict(),
+        "most": maximum_of(each.outcomes)._asdict(),
+        "conversions": list(map(_conversions, each.conversions)),
+        "blockers": blockers_of(each),
+    }
+
+
+def shown_figures(result: WhatIfResult, format: Format) -> list[str]:
+    """The columns of figures; a printed table leaves out static_refused if all are 0."""
+    figures = [result.observed, *(each.median for each in (result.model, *result.predicted))]
+    if format is Format.TABLE and not any(each.static_refused for each in figures):
+        return [name for name in Figures._fields if name != "static_refused"]
+    return list(Figures._fields)
+
+
+def _rows(result: WhatIfResult, shown: list[str]) -> list[list[Any]]:
+    def values(figures: Figures) -> list[int]:
+        return [getattr(figures, name) for name in shown]
+
+    rows: list[list[Any]] = [["observed", str(UNCHANGED), *values(result.observed), None]]
     for basis, each in [("model", result.model), *(("predicted", p) for p in result.predicted)]:
         low, high = each.minimum.unavailable_partition_ms, each.maximum.unavailable_partition_ms
-        rows.append([basis, str(each.change), *each.median, f"{low} to {high}"])
+        rows.append([basis, str(each.change), *values(each.median), f"{low} to {high}"])
+        rows += [_migration_row(migration, values) for migration in each.migrations]
     return rows
+
+
+def _migration_row(each: PredictedMigration, values: Callable[[Figures], list[int]]) -> list[Any]:
+    low, high = (
+        limit(each.outcomes).unavailable_partition_ms for limit in (minimum_of, maximum_of)
+    )
+    when = f"{time_text(each.from_ms)} to {time_text(each.to_ms)}"
+    basis = f"migration to {each.protocol}"
+    return [basis, when, *values(median_of(each.outcomes)), f"{low} to {high}"]
 
 
 def _print_summary(result: WhatIfResult) -> None:
@@ -238,6 +318,7 @@ def _print_summary(result: WhatIfResult) -> None:
         f"{len(baseline.processes)} processes ({libraries}), {time_text(baseline.from_ms)} to"
         f" {time_text(baseline.to_ms)} UTC, era {era.name} ({era.why})"
     )
+    _print_lines(*_conversion_lines(result))
     if result.advice is None:
         _print_change(result)
     else:
@@ -249,8 +330,34 @@ def _print_change(result: WhatIfResult) -> None:
     _print_lines(
         ("instance ids", assumption_of(result.baseline, first, result.predicted)),
         ("worse", worse_changes(result.model, [first])),
+        *(line for each in first.migrations for line in _migration_lines(each)),
     )
-    _print_blocks(client_properties(result.baseline, first.change), broker_properties(first.change))
+    _print_blocks(
+        client_properties(result.baseline, first.change),
+        broker_properties(result.baseline, first.change),
+    )
+
+
+def _converted(conversions: Iterable[Converted]) -> str:
+    texts = [f"to {each.protocol} at {time_text(each.at_ms)} UTC" for each in conversions]
+    return f"converted {', '.join(texts)}" if texts else "not converted"
+
+
+def _conversion_lines(result: WhatIfResult) -> Iterator[tuple[str, str]]:
+    """Of a group that was converted; of simulations the first."""
+    if result.conversions:
+        yield "observed", _converted(result.conversions)
+        yield "model", _converted(result.model.conversions[0])
+
+
+def _migration_lines(each: PredictedMigration) -> Iterator[tuple[str, str]]:
+    """When the group is converted, and what refuses it."""
+    converting = [conversions for conversions in each.conversions if conversions]
+    of_seeds = f"in {len(converting)} of {len(each.conversions)} simulations"
+    text = f"{_converted(converting[0])} ({of_seeds})" if converting else "not converted"
+    yield f"migration to {each.protocol}", text
+    for sentence in blockers_of(each):
+        yield "blocker", sentence
 
 
 def _print_advice(advice: Advice) -> None:

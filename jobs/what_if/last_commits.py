@@ -34,6 +34,7 @@ FROM departed d
 JOIN {table("assignments")} a
     ON a.cluster_id = d.cluster_id AND a.group_id = d.group_id
     AND a.incarnation = d.incarnation AND a.member_id = d.member_id AND a.assignor = 'actual'
+    AND (a.role IS NULL OR a.role = 'active')
 JOIN stable s
     ON s.cluster_id = a.cluster_id AND s.group_id = a.group_id
     AND s.incarnation = a.incarnation AND s.generation = a.generation

@@ -12,7 +12,7 @@ saved_moved_partitions         INT                COMMENT 'moved partitions that
 share_saved                    DOUBLE    NOT NULL COMMENT 'saved share of the partition downtime, 0 to 1',
 sentence                       STRING    NOT NULL COMMENT 'the change in Kafka''s names, its figures and its reason, in one sentence',
 client_properties              STRING             COMMENT 'lines to paste into the properties of each consumer; null: no consumer changes',
-broker_properties              STRING             COMMENT 'lines to paste into server.properties of each broker; null: no broker changes',
+broker_properties              STRING             COMMENT 'lines to paste into server.properties of each broker, and the command that sets a consumer group''s own configuration; null: neither',
 risk                           STRING             COMMENT 'what the change costs or risks; null without a change',
 rejected                       STRING             COMMENT 'the alternative that was rejected, its figures and the reason; null: no other change has an effect',
 worse                          STRING             COMMENT 'changes that make the partition downtime longer in every simulation, with this downtime; null: none',

@@ -10,8 +10,9 @@ event_date   DATE   NOT NULL COMMENT 'UTC date of the generation',
 assignor     STRING NOT NULL COMMENT 'actual: the stored assignment, in consumer, share and streams groups what each member had last; else the target under the server assignor''s name (is_target), or the assignor that was run again',
 member_id    STRING NOT NULL COMMENT 'member that it is assigned to (the last member id of a replaced static member)',
 process      STRING NOT NULL COMMENT 'process of the member, the same across restarts, as in generation_members',
-topic        STRING NOT NULL COMMENT 'topic; its id if no evidence has the name; of a streams task each topic that it reads',
-partition    INT    NOT NULL COMMENT 'assigned partition',
-role         STRING          COMMENT 'active; in streams groups also standby and warmup, which consume nothing',
+topic        STRING NOT NULL COMMENT 'topic; its id if no evidence has the name; of a streams task each topic that it reads; of Kafka Connect the connector''s name',
+partition    INT    NOT NULL COMMENT 'assigned partition; of Kafka Connect the number of the task, -1 for the connector itself',
+role         STRING          COMMENT 'active; in groups of Kafka Streams, of either protocol, also standby and warmup, which consume nothing (warmup is estimated under the classic protocol); in groups of Kafka Connect connector and task',
 subtopology  STRING          COMMENT 'subtopology of a streams task',
-is_target    BOOLEAN         COMMENT 'the target that the coordinator computed'
+is_target    BOOLEAN         COMMENT 'the target that the coordinator computed',
+evidence     STRING          COMMENT 'clients: only clients'' logs show the row; null: the group''s records do'

@@ -20,4 +20,8 @@ change               STRING        NOT NULL COMMENT 'joined, retained, or replac
 left_how             STRING                 COMMENT 'how the membership ended after this generation: left, expired, dropped (did not rejoin or sync in time), replaced; null if it did not end or the log does not show how',
 left_time            TIMESTAMP              COMMENT 'time at which the membership ended, if logged',
 left_reason          STRING                 COMMENT 'reason that the client sent for leaving (KIP-800)',
-gone                 BOOLEAN       NOT NULL COMMENT 'the next record of the group does not contain the member'
+gone                 BOOLEAN       NOT NULL COMMENT 'the next record of the group does not contain the member',
+process_id           STRING                 COMMENT 'process id of Kafka Streams (classic protocol): the members of a process, one per thread, share it',
+endpoint             STRING                 COMMENT 'Kafka Connect: URL of the worker; Kafka Streams (classic protocol): application.server',
+config_offset        BIGINT                 COMMENT 'Kafka Connect: last offset of the config topic that the worker had read when it joined',
+evidence             STRING                 COMMENT 'clients: only clients'' logs show the row; null: the group''s records do'

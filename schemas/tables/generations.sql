@@ -28,4 +28,4 @@ gap_before          INT                COMMENT 'missing generations right before
 topic_partition     STRING             COMMENT 'partition of __consumer_offsets with the generation''s records',
 first_offset        BIGINT             COMMENT 'offset of the generation''s first record',
 last_offset         BIGINT             COMMENT 'offset of the generation''s last record (a static replacement writes another one)',
-evidence            STRING    NOT NULL COMMENT 'records, log or both'
+evidence            STRING    NOT NULL COMMENT 'records, log or both; clients: only clients'' logs, by one client''s clock'

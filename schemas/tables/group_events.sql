@@ -21,6 +21,7 @@ client_reason    STRING             COMMENT 'reason that the client sent (KIP-80
 cause            STRING             COMMENT 'cause class of the reason',
 client_cause     STRING             COMMENT 'class of the client reason',
 member_count     INT                COMMENT 'number of members, if the event has it',
+protocol         STRING             COMMENT 'TARGET: server assignor that computed the target',
 members          ARRAY<STRING>      COMMENT 'members that the event lists',
 source           STRING    NOT NULL COMMENT 'broker_log or trace',
 broker_id        INT       NOT NULL COMMENT 'coordinator; -1 if unknown',

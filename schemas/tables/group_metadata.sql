@@ -28,4 +28,17 @@ members            ARRAY<STRUCT<
     rack_id: STRING COMMENT 'client.rack (subscription version 3)',
     assigned: ARRAY<STRUCT<topic: STRING, partitions: ARRAY<INT>>> COMMENT 'assigned partitions; null if the assignment is not a consumer''s or unreadable',
     subscription: BINARY COMMENT 'subscription bytes as sent',
-    assignment: BINARY COMMENT 'assignment bytes as stored'>>  COMMENT 'members in the order of the record; null for a tombstone'
+    assignment: BINARY COMMENT 'assignment bytes as stored'>>  COMMENT 'members in the order of the record; null for a tombstone',
+task_members       ARRAY<STRUCT<
+    member_id: STRING COMMENT 'member id',
+    version: INT COMMENT 'version of the metadata that the member sent',
+    process_id: STRING COMMENT 'Streams: process; its threads, each a member, share it',
+    endpoint: STRING COMMENT 'Connect: URL of the worker; Streams: application.server',
+    config_offset: BIGINT COMMENT 'Connect: last offset of the config topic that the worker had read when it joined',
+    assigned_config_offset: BIGINT COMMENT 'Connect: offset of the config topic that the assignment is for',
+    delay_ms: INT COMMENT 'Connect: scheduled rebalance delay: after this time the workers join again; 0 for none',
+    next_rebalance_ms: BIGINT COMMENT 'Streams: time at which the member joins again, ms since the epoch; 0 for at once; null for none',
+    error_code: INT COMMENT 'error of the assignment; 0 for none',
+    tasks: ARRAY<STRUCT<role: STRING, subtopology: STRING, topic: STRING, partition: INT>> COMMENT 'what the member has by this record, as in assignments',
+    revoked: ARRAY<STRUCT<role: STRING, subtopology: STRING, topic: STRING, partition: INT>> COMMENT 'Connect: connectors and tasks that the worker must give up',
+    unreadable: STRING COMMENT 'why the member''s metadata, or a part of it, could not be read; null if it was read'>> COMMENT 'what Kafka Connect''s workers and the classic protocol of Kafka Streams store in subscription and assignment; null for other groups'

@@ -3,18 +3,18 @@
 -- Partitioned by: (cluster_id, event_date)
 -- Written by: jobs.ownership_gaps
 cluster_id      STRING    NOT NULL COMMENT 'cluster',
-group_id        STRING    NOT NULL COMMENT 'consumer group',
+group_id        STRING    NOT NULL COMMENT 'group',
 incarnation     INT       NOT NULL COMMENT 'incarnation of the group',
 topic           STRING    NOT NULL COMMENT 'topic',
 partition       INT       NOT NULL COMMENT 'partition of the topic',
-event_date      DATE      NOT NULL COMMENT 'UTC date of the generation that ended the gap; of to_time, if a static replacement did; while the gap is open, of the group''s last event',
+event_date      DATE      NOT NULL COMMENT 'UTC date of the generation that ended the gap; of to_time, if a static replacement did, or the group is not classic; while the gap is open, of the group''s last event',
 from_time       TIMESTAMP NOT NULL COMMENT 'time at which the last owner stopped, or revoked the partition',
 to_time         TIMESTAMP          COMMENT 'time at which the next owner received its assignment, or the group was shut down; null while the gap is open',
 unowned_ms      BIGINT    NOT NULL COMMENT 'ms from from_time to to_time; of an open gap, to the cluster''s last event on event_date',
 from_process    STRING    NOT NULL COMMENT 'last owner, a process across restarts, as in generation_members',
 to_process      STRING             COMMENT 'next owner; null while the gap is open, and after a shutdown',
-from_generation INT       NOT NULL COMMENT 'generation that assigned the partition to the last owner',
+from_generation INT       NOT NULL COMMENT 'generation in which the partition was assigned to the last owner',
 generation      INT                COMMENT 'generation that ended the gap: assigned the partition, or was empty after a shutdown; for a static replacement the current generation; null while the gap is open',
-why             STRING    NOT NULL COMMENT 'why the last owner stopped: left, replaced (a static member stopped, and the next process with its instance id took over), session_expired, dropped (removed, as it did not rejoin or sync in time), rebalance (it revoked the partition, and got it back), revoked (it revoked the partition, and another process got it), not_assigned (it revoked the partition, and the next generation assigned it to nobody)',
+why             STRING    NOT NULL COMMENT 'why the last owner stopped: left, replaced (a static member stopped, and the next process with its instance id took over), session_expired, dropped (removed, as it did not rejoin, sync or give up partitions in time), no_heartbeat (no heartbeat any more, but its session has not expired), rebalance (it revoked the partition, and got it back), revoked (it revoked the partition, and another process got it), not_assigned (it revoked the partition, and the next generation assigned it to nobody)',
 evidence        STRING    NOT NULL COMMENT 'what shows from_time: log, records, or commits (the last commit before the end of a process)',
 estimated       BOOLEAN   NOT NULL COMMENT 'from_time is inferred: neither a log line nor a record has it'

@@ -5,13 +5,13 @@
 cluster_id    STRING    NOT NULL COMMENT 'cluster',
 group_id      STRING    NOT NULL COMMENT 'consumer group',
 incarnation   INT       NOT NULL COMMENT 'incarnation of the group',
-generation    INT       NOT NULL COMMENT 'generation that the rebalance made; for a static replacement without a rebalance the current generation',
+generation    INT       NOT NULL COMMENT 'generation that the rebalance made; for an absorbed cause the current generation',
 cause_seq     INT       NOT NULL COMMENT 'number of the cause, from 1, in order',
 event_date    DATE      NOT NULL COMMENT 'UTC date of the generation; of an absorbed cause its own',
 event_time    TIMESTAMP          COMMENT 'time of the cause',
 role          STRING    NOT NULL COMMENT 'trigger, contributing, or absorbed (caused no rebalance)',
-cause         STRING    NOT NULL COMMENT 'cause class: MEMBER_NEW, LEAVE, LEAVE_POLL_TIMEOUT, HEARTBEAT_EXPIRY, LEADER_REJOIN, METADATA_CHANGE, STATIC_UPDATE, STATIC_REPLACED, SYNC_TIMEOUT, STORE_ERROR, ...; consumer, share and streams groups: MEMBER_NEW, LEAVE, SESSION_EXPIRY, REBALANCE_TIMEOUT, SUBSCRIPTION_CHANGE, ASSIGNOR_CHANGE, REGEX, TOPIC_CHANGE, STATIC_LEAVE, STATIC_RETURN, CONVERSION, MEMBER_GONE',
-story         STRING             COMMENT 'action of the process. Departures: restart (back within a minute), stop, slow_poll (max.poll.interval.ms exceeded), crash, stop_or_crash (static members: not distinguishable), slow_rejoin, no_sync, slow_revoke (did not give up partitions in time). Arrivals: start, return, restart (static), takeover (static: a second process with the instance id of a running one). Others: follow_up (second cooperative round), topic_change, rejoin. Null if unknown',
+cause         STRING    NOT NULL COMMENT 'cause class: MEMBER_NEW, LEAVE, LEAVE_POLL_TIMEOUT, HEARTBEAT_EXPIRY, LEADER_REJOIN, METADATA_CHANGE, STATIC_UPDATE, STATIC_REPLACED, SYNC_TIMEOUT, STORE_ERROR, GROUP_DELETED, GROUP_CONFIG, ...; Kafka Connect: CONFIG_CHANGE, SCHEDULED_REBALANCE; Kafka Streams under the classic protocol: PROBING_REBALANCE; consumer, share and streams groups: MEMBER_NEW, LEAVE, SESSION_EXPIRY, REBALANCE_TIMEOUT, SUBSCRIPTION_CHANGE, ASSIGNOR_CHANGE, REGEX, TOPIC_CHANGE, STATIC_LEAVE, STATIC_RETURN, STATIC_REFUSED, CONVERSION, MEMBER_GONE',
+story         STRING             COMMENT 'action of the process. Departures: restart (back within a minute), stop, slow_poll (max.poll.interval.ms exceeded), crash, stop_or_crash (static members of classic groups: not distinguishable), frozen (its session expired, and it was back under its member id), slow_rejoin, no_sync, slow_revoke (did not give up partitions in time). Arrivals: start, return, restart (static), crash_restart (its previous member was still in the group), takeover (static: a second process with the instance id of a running one). Others: follow_up (second cooperative round; a regular expression, share state or topology was completed after a join), refused (a second process with the instance id of this member could not join), scheduled (members rejoin at the time that an earlier assignment set), deleted, group_config (the configuration of the group changed), topic_change, rejoin. Null if unknown',
 member_id     STRING             COMMENT 'member concerned',
 instance_id   STRING             COMMENT 'group.instance.id of that member',
 client_id     STRING             COMMENT 'client.id of that member, if a record has it',
@@ -22,4 +22,4 @@ rebalance_timeout_ms INT         COMMENT 'max.poll.interval.ms of that member; -
 reason        STRING             COMMENT 'reason in the broker''s words',
 client_reason STRING             COMMENT 'reason that the client sent (KIP-800)',
 evidence      STRING    NOT NULL COMMENT 'log (a line names the cause), records (membership changed) or commits (inferred from commit gaps)',
-settings      ARRAY<STRING>      COMMENT 'of a static member that took the place of its previous process: settings that changed, as session.timeout.ms 10000 -> 45000; null if none'
+settings      ARRAY<STRING>      COMMENT 'of a static member that took the place of its previous process: settings that changed, as session.timeout.ms 10000 -> 45000; of GROUP_CONFIG: settings that differ from the previous configuration; null if none'

@@ -16,4 +16,4 @@ cause              STRING             COMMENT 'cause class',
 outcome            STRING    NOT NULL COMMENT 'stable, empty, superseded, failed or unknown',
 logical_rebalance  INT       NOT NULL COMMENT 'first generation of the logical rebalance: a cooperative second round, and the rebalance after a superseded or failed one, belong to the same logical rebalance',
 round              INT       NOT NULL COMMENT 'number of the rebalance within the logical rebalance, from 1',
-evidence           STRING    NOT NULL COMMENT 'records (sync phase only), log or both'
+evidence           STRING    NOT NULL COMMENT 'records (sync phase only), log or both; clients: only clients'' logs'

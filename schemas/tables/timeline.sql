@@ -24,6 +24,6 @@ member_count       INT                COMMENT 'number of members, if the event h
 members            ARRAY<STRING>      COMMENT 'members that the event lists; all members (RECORD events)',
 topic_partition    STRING             COMMENT 'partition of __consumer_offsets (records)',
 log_offset         BIGINT             COMMENT 'offset of the record (records)',
-protocol           STRING             COMMENT 'assignor chosen by the members'' votes (records)',
+protocol           STRING             COMMENT 'assignor chosen by the members'' votes (records), or server assignor that computed a target (TARGET)',
 protocol_type      STRING             COMMENT 'consumer, connect, ... (records)',
 state_timestamp_ms BIGINT             COMMENT 'time at which the group entered its state, ms since the epoch (records)'

@@ -4,4 +4,4 @@
 cluster_id STRING NOT NULL COMMENT 'cluster',
 topic_id   STRING NOT NULL COMMENT 'topic id, as Kafka prints it',
 topic      STRING NOT NULL COMMENT 'name of the topic',
-evidence   STRING NOT NULL COMMENT 'commits, records (a record has both), or subscriptions (the only subscribed topic that the id can be)'
+evidence   STRING NOT NULL COMMENT 'commits, records (a record has both), deletions (the id left the targets when the offsets of the topic were deleted), or subscriptions (the only subscribed topic that the id can be)'

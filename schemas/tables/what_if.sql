@@ -21,4 +21,15 @@ unavailable_partition_ms_max BIGINT    NOT NULL COMMENT 'maximum of the seeds',
 seeds                        INT       NOT NULL COMMENT 'number of simulations, each with other times drawn from their intervals; 0 for observed figures',
 era                          STRING    NOT NULL COMMENT 'era of the coordinator model',
 from_time                    TIMESTAMP NOT NULL COMMENT 'start of the simulated span',
-to_time                      TIMESTAMP NOT NULL COMMENT 'end of the simulated span: end of the last process or of the evidence'
+to_time                      TIMESTAMP NOT NULL COMMENT 'end of the simulated span: end of the last process or of the evidence',
+static_refused               INT                COMMENT 'starts of static members that were refused, as another member had their instance id (consumer protocol); the median of the seeds; null in rows of earlier versions',
+static_refused_min           INT                COMMENT 'minimum of the seeds',
+static_refused_max           INT                COMMENT 'maximum of the seeds',
+simulation                   STRING             COMMENT 'hash of the simulated processes, settings and period, by which the next night knows the outcomes; null for observed figures, migrations and rows of earlier versions',
+sessions_matter              BOOLEAN            COMMENT 'whether longer sessions may change the outcomes, as one expired; null where simulation is null',
+outcomes                     ARRAY<STRUCT<
+    rebalances: INT COMMENT 'as the column of this name, in one simulation',
+    not_stable_ms: BIGINT COMMENT 'likewise, ms',
+    moved_partitions: INT COMMENT 'likewise',
+    unavailable_partition_ms: BIGINT COMMENT 'likewise, ms',
+    static_refused: INT COMMENT 'likewise'>> COMMENT 'figures of each seed, in the order of the seeds; null where simulation is null'

@@ -62,7 +62,7 @@ LEFT JOIN running r
 LEFT JOIN (
     SELECT cluster_id, group_id, incarnation, generation, topic, partition, MAX(process) AS process
     FROM assignments
-    WHERE assignor = 'actual'
+    WHERE assignor = 'actual' AND (role IS NULL OR role = 'active')
     GROUP BY cluster_id, group_id, incarnation, generation, topic, partition
 ) AS a
     ON a.cluster_id = c.cluster_id AND a.group_id = c.group_id

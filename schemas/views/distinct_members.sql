@@ -7,6 +7,6 @@ SELECT
     client_host,                    -- address
     COUNT(DISTINCT member_id) AS distinct_members, -- member ids on that date
     COUNT(DISTINCT process) AS processes, -- processes behind these member ids
-    MAX(generation) - MIN(generation) + 1 AS generations -- generations from the first to the last on that date
+    COUNT(DISTINCT incarnation || '.' || generation) AS generations -- generations with one of these members
 FROM generation_members
 GROUP BY cluster_id, group_id, event_date, client_id, client_host

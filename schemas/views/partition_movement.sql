@@ -16,10 +16,17 @@ owned AS (
         LAG(r.after_generation) OVER w AS from_after,
         LEAD(r.generation) OVER w AS next_generation
     FROM recorded r
-    JOIN assignments a
+    -- In share groups several processes may have a partition: as in churn, the last member counts.
+    JOIN (
+        SELECT
+            cluster_id, group_id, incarnation, generation, topic, partition,
+            MAX_BY(process, member_id) AS process
+        FROM assignments
+        WHERE assignor = 'actual' AND (role IS NULL OR role NOT IN ('standby', 'warmup'))
+        GROUP BY cluster_id, group_id, incarnation, generation, topic, partition
+    ) AS a
         ON a.cluster_id = r.cluster_id AND a.group_id = r.group_id
         AND a.incarnation = r.incarnation AND a.generation = r.generation
-        AND a.assignor = 'actual'
     WINDOW w AS (
         PARTITION BY r.cluster_id, r.group_id, r.incarnation, a.topic, a.partition
         ORDER BY r.generation

@@ -1,4 +1,4 @@
--- q01_episodes: why each group rebalanced: its episodes by root cause, with their cost. Lead with the highest unowned_partition_ms; group_start and shutdown are no incidents.
+-- q01_episodes: why each group rebalanced: its episodes by root cause, with their cost. Lead with the highest unowned_partition_ms; group_start, shutdown and group_deleted are no incidents.
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group
@@ -29,7 +29,9 @@ SELECT
             WHEN 'instance_id_conflict' THEN COUNT(*) || ' conflicts of instance ids'
             WHEN 'topic_change' THEN COUNT(*) || ' changes of topics or partitions'
             WHEN 'configuration_change' THEN COUNT(*) || ' configuration changes'
+            WHEN 'group_deleted' THEN COUNT(*) || ' deletions of the group'
             WHEN 'coordinator_failover' THEN COUNT(*) || ' coordinator failovers'
+            WHEN 'group_deleted' THEN COUNT(*) || ' deletions of the group'
             ELSE COUNT(*) || ' episodes whose root cause is not in the evidence'
         END
         || ': '

@@ -16,7 +16,7 @@ SELECT
     MIN(s.start_time) AS first_seen, -- start of the first generation
     MAX(s.running_time) AS last_seen, -- end of the last rebalance
     MAX(e.episodes) AS episodes,    -- root causes of these rebalances, starts and shutdowns of the group included
-    MAX(e.costliest) AS costliest_episode -- the episode with the most partition downtime, in one sentence; starts and shutdowns of the group left out
+    MAX(e.costliest) AS costliest_episode -- the episode with the most partition downtime, in one sentence; starts, shutdowns and deletions of the group left out
 FROM generation_spans s
 LEFT JOIN observed_spans o ON o.cluster_id = s.cluster_id
 LEFT JOIN (
@@ -26,11 +26,11 @@ LEFT JOIN (
     FROM (
         SELECT
             *,
-            kind NOT IN ('group_start', 'shutdown') AS is_incident,
+            kind NOT IN ('group_start', 'shutdown', 'group_deleted') AS is_incident,
             ROW_NUMBER() OVER (
                 PARTITION BY cluster_id, group_id
                 ORDER BY
-                    CASE WHEN kind IN ('group_start', 'shutdown') THEN 1 ELSE 0 END,
+                    CASE WHEN kind IN ('group_start', 'shutdown', 'group_deleted') THEN 1 ELSE 0 END,
                     unowned_partition_ms DESC, rebalances DESC, from_time, episode
             ) AS place
         FROM episodes

@@ -1,17 +1,17 @@
--- q02_each_rebalance: one row per rebalance: its times (start, all joined, assigned, end) and the duration of its phases.
+-- q02_each_rebalance: one row per rebalance: its times (start, all joined, assigned, end) and the duration of its phases; consumer, share and streams groups: start, target computed, target reached, end.
 SELECT
     g.cluster_id,                   -- cluster
     g.group_id,                     -- consumer group
     g.incarnation,                  -- incarnation of the group
     g.generation,                   -- generation that the rebalance made
     g.outcome,                      -- stable, empty, superseded, failed or unknown
-    g.preparing_time,               -- start: PreparingRebalance (log)
-    g.joined_time,                  -- joined: all members had joined
-    g.stable_time,                  -- assigned: the leader's assignment was stored
+    g.preparing_time,               -- start: PreparingRebalance (log); other types than classic: the group epoch was counted up
+    g.joined_time,                  -- joined: all members had joined; other types: the target was computed
+    g.stable_time,                  -- assigned: the leader's assignment was stored; other types: every member had reached the target
     l.end_time,                     -- end of the rebalance: assigned, empty, or superseded by the next rebalance
     g.ended_time,                   -- end of the generation: the next rebalance began or the group was deleted
-    l.join_ms,                      -- ms in PreparingRebalance; null without a log
-    l.sync_ms,                      -- ms in CompletingRebalance
+    l.join_ms,                      -- ms in PreparingRebalance; null without a log; other types: ms in Assigning
+    l.sync_ms,                      -- ms in CompletingRebalance; other types: ms in Reconciling
     l.total_ms,                     -- join_ms + sync_ms; null without a log
     l.logical_rebalance,            -- first generation of its logical rebalance
     l.evidence                      -- records (sync phase only), log or both

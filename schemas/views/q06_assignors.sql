@@ -2,7 +2,7 @@
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group
-    assignor,                       -- actual: the stored assignments; else the assignor that was run again
+    assignor,                       -- actual: the stored assignments, of consumer groups the targets; else the assignor that was run again
     mode,                           -- step: starts from the stored assignment of the previous generation; chain: from the assignor's own result for it
     MAX(own) AS own,                -- the group chose this assignor at least once
     COUNT(*) AS generations,        -- generations that were run again

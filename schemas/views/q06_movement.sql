@@ -2,13 +2,13 @@
 SELECT
     g.cluster_id,                   -- cluster
     g.group_id,                     -- consumer group
-    g.protocol,                     -- assignor chosen by the members' votes
+    g.protocol,                     -- assignor chosen by the members' votes; other types than classic: server assignor
     COUNT(*) AS rebalances,         -- rebalances that became Stable
     SUM(c.partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process
     SUM(c.moves_forced) AS moves_forced, -- moves that no assignment could avoid
     SUM(c.partitions_moved) - SUM(c.moves_forced) AS moves_in_excess, -- moves that a better assignment avoids
     MAX(c.partitions_moved) AS max_partitions_moved, -- most partitions moved in one rebalance
-    ROUND(100 * AVG(q.stickiness), 1) AS stickiness_percent -- share of the partitions with a retained owner that this owner kept, mean over rebalances, percent
+    ROUND(100 * AVG(q.stickiness), 1) AS stickiness_percent -- share of the partitions with a retained owner that this owner kept, mean over rebalances, percent; of consumer groups by the target, null for share and streams groups
 FROM generations g
 JOIN churn c
     ON c.cluster_id = g.cluster_id AND c.group_id = g.group_id

@@ -1,7 +1,7 @@
--- q08_slow_members: slow members: the last member that each rebalance waited for, and the members dropped for not rejoining.
+-- q08_slow_members: slow members: the last member that each rebalance waited for, and the members dropped for not rejoining or not giving up partitions.
 WITH phases AS (
     SELECT
-        g.*, l.join_ms, l.sync_ms, l.total_ms, c.members_dropped,
+        g.*, COALESCE(g.group_type, 'classic') = 'classic' AS is_classic, l.join_ms, l.sync_ms, l.total_ms, c.members_dropped,
         MAX(CASE WHEN c.partitions_assigned IS NOT NULL THEN g.generation END) OVER (
             PARTITION BY g.cluster_id, g.group_id, g.incarnation ORDER BY g.generation
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -36,8 +36,8 @@ arrivals AS (
     JOIN assignments a
         ON a.cluster_id = p.cluster_id AND a.group_id = p.group_id
         AND a.incarnation = p.incarnation AND a.generation = p.recorded_before
-        AND a.assignor = 'actual' AND a.topic = c.topic AND a.partition = c.partition
-    WHERE NOT p.cooperative
+        AND a.assignor = 'actual' AND (a.role IS NULL OR a.role = 'active') AND a.topic = c.topic AND a.partition = c.partition
+    WHERE p.is_classic AND NOT p.cooperative
     UNION ALL
     SELECT
         p.cluster_id, p.group_id, p.incarnation, p.generation,
@@ -48,8 +48,23 @@ arrivals AS (
         AND t.incarnation = p.incarnation AND t.forming_generation = p.generation
         AND t.event IN ('MEMBER_JOIN', 'STATIC_NEW')
         AND t.event_time >= p.preparing_time AND t.event_time <= p.joined_time
+        AND p.is_classic
     LEFT JOIN named n
         ON n.cluster_id = t.cluster_id AND n.group_id = t.group_id AND n.member_id = t.member_id
+),
+-- Consumer, share and streams groups: when each member reached the target.
+reached AS (
+    SELECT
+        cluster_id, group_id, incarnation, epoch AS generation, process,
+        ROW_NUMBER() OVER (
+            PARTITION BY cluster_id, group_id, incarnation, epoch ORDER BY first_time DESC, process
+        ) AS from_the_end
+    FROM (
+        SELECT cluster_id, group_id, incarnation, epoch, process, MIN(time) AS first_time
+        FROM member_epochs
+        WHERE state = 'STABLE'
+        GROUP BY cluster_id, group_id, incarnation, epoch, process
+    ) AS first_times
 ),
 last_arrivals AS (
     SELECT
@@ -66,14 +81,14 @@ SELECT
     p.incarnation,                  -- incarnation of the group
     p.generation,                   -- generation that the rebalance made
     p.preparing_time,               -- start of the rebalance
-    p.join_ms,                      -- ms waiting for all members to join
-    j.process AS last_to_join,      -- process that joined last, by log and commits; null if unknown
+    p.join_ms,                      -- ms waiting for all members to join; other group types: ms until the target was computed
+    j.process AS last_to_join,      -- process that joined last, by log and commits; null if unknown, and in other groups than classic ones, where nobody waits for joins
     UNIX_MILLIS(j.arrival_time) - UNIX_MILLIS(p.preparing_time) AS last_join_after_ms, -- ms from the start of the rebalance to this join
     UNIX_MILLIS(p.joined_time) - UNIX_MILLIS(j.arrival_time) AS waited_on_ms, -- ms waited after this join: for the initial delay, or for a member that did not rejoin
     j.evidence,                     -- log (a line has its join) or commits (the process committed, as eager members do right before they rejoin)
-    p.members_dropped,              -- members removed for not rejoining or not syncing in time
-    p.sync_ms,                      -- ms waiting for the leader's assignment
-    COALESCE(n.process, p.leader) AS last_to_sync, -- the leader, which all other members wait for
+    p.members_dropped,              -- members removed for not rejoining, not syncing or not giving up partitions in time
+    p.sync_ms,                      -- ms waiting for the leader's assignment; other group types: ms until all members had reached the target
+    COALESCE(n.process, p.leader, t.process) AS last_to_sync, -- the leader, which all other members wait for; other group types: the last process that reached the target
     CASE WHEN p.sync_ms > p.join_ms THEN 'sync' ELSE 'join' END AS slow_phase -- the longer of the two phases
 FROM phases p
 LEFT JOIN last_arrivals j
@@ -82,3 +97,7 @@ LEFT JOIN last_arrivals j
     AND j.from_the_end = 1
 LEFT JOIN named n
     ON n.cluster_id = p.cluster_id AND n.group_id = p.group_id AND n.member_id = p.leader
+LEFT JOIN reached t
+    ON t.cluster_id = p.cluster_id AND t.group_id = p.group_id
+    AND t.incarnation = p.incarnation AND t.generation = p.generation
+    AND t.from_the_end = 1 AND NOT p.is_classic

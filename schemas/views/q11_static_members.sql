@@ -18,7 +18,7 @@ fences AS (
 causes AS (
     SELECT
         cluster_id, group_id, instance_id,
-        SUM(CASE WHEN cause = 'STATIC_REPLACED' THEN 1 ELSE 0 END) AS replacements,
+        SUM(CASE WHEN cause IN ('STATIC_REPLACED', 'STATIC_RETURN') THEN 1 ELSE 0 END) AS replacements,
         SUM(CASE WHEN story = 'takeover' THEN 1 ELSE 0 END) AS takeovers,
         SUM(CASE WHEN cause IN ('HEARTBEAT_EXPIRY', 'SESSION_EXPIRY') THEN 1 ELSE 0 END) AS expiries,
         SUM(CASE WHEN role = 'trigger' THEN 1 ELSE 0 END) AS rebalances_started
@@ -30,12 +30,12 @@ SELECT
     m.cluster_id,                   -- cluster
     m.group_id,                     -- consumer group
     m.instance_id,                  -- group.instance.id
-    m.session_timeout_ms,           -- session.timeout.ms: a restart within it causes no rebalance
+    m.session_timeout_ms,           -- session.timeout.ms: a restart within it causes no rebalance; null for members of the new protocols, whose session timeout is the group's
     m.member_ids,                   -- member ids of the instance
     m.hosts,                        -- addresses of the instance
     COALESCE(c.replacements, 0) AS replacements, -- replacements by a new member id within the session
     COALESCE(c.takeovers, 0) AS takeovers, -- replacements while the old process still ran: two processes with one instance id
-    COALESCE(f.fenced, 0) AS fenced, -- requests refused with FENCED_INSTANCE_ID, as logged
+    COALESCE(f.fenced, 0) AS fenced, -- requests refused with FENCED_INSTANCE_ID or UNRELEASED_INSTANCE_ID, as logged
     COALESCE(c.expiries, 0) AS expiries, -- session expirations
     COALESCE(c.rebalances_started, 0) AS rebalances_started -- rebalances that the instance triggered
 FROM members m

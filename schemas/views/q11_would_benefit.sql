@@ -2,7 +2,8 @@
 WITH sessions AS (
     SELECT
         cluster_id, group_id, client_id, client_host,
-        MAX(session_timeout_ms) AS session_timeout_ms
+        -- Records of the new protocols lack it: the default of group.consumer.session.timeout.ms.
+        COALESCE(MAX(session_timeout_ms), 45000) AS session_timeout_ms
     FROM generation_members
     WHERE instance_id IS NULL
     GROUP BY cluster_id, group_id, client_id, client_host
@@ -23,7 +24,9 @@ actions AS (
 judged AS (
     SELECT
         c.cluster_id, c.group_id, c.incarnation, c.generation, c.story, c.client_id, c.client_host,
-        s.client_id IS NOT NULL AND c.instance_id IS NULL AND (
+        s.client_id IS NOT NULL AND c.instance_id IS NULL
+        -- Share groups have no static members.
+        AND COALESCE(g.group_type, 'classic') <> 'share' AND (
             c.story = 'restart' AND c.next_story = 'return'
             AND UNIX_MILLIS(c.next_time) - UNIX_MILLIS(c.event_time) <= s.session_timeout_ms
             OR c.story = 'return' AND c.previous_story = 'restart'
@@ -33,6 +36,9 @@ judged AS (
     LEFT JOIN sessions s
         ON s.cluster_id = c.cluster_id AND s.group_id = c.group_id
         AND s.client_id = c.client_id AND s.client_host = c.client_host
+    LEFT JOIN generations g
+        ON g.cluster_id = c.cluster_id AND g.group_id = c.group_id
+        AND g.incarnation = c.incarnation AND g.generation = c.generation
     WHERE c.role <> 'absorbed'
 ),
 -- A rebalance is avoided only if it has no other cause.

@@ -12,7 +12,7 @@ members AS (
     LEFT JOIN (
         SELECT cluster_id, group_id, incarnation, generation, member_id, COUNT(*) AS partitions
         FROM assignments
-        WHERE assignor = 'actual'
+        WHERE assignor = 'actual' AND (role IS NULL OR role NOT IN ('standby', 'warmup', 'connector'))
         GROUP BY cluster_id, group_id, incarnation, generation, member_id
     ) AS a
         ON a.cluster_id = m.cluster_id AND a.group_id = m.group_id
@@ -24,6 +24,7 @@ members AS (
 by_generation AS (
     SELECT
         m.cluster_id, m.group_id, m.event_date, m.incarnation, m.generation, MAX(g.protocol) AS protocol,
+        COALESCE(MAX(g.group_type), 'classic') AS group_type,
         COUNT(*) AS members,
         COUNT(m.instance_id) AS static_members,
         MIN(m.session_timeout_ms) AS session_timeout_min_ms,
@@ -31,9 +32,16 @@ by_generation AS (
         MIN(m.rebalance_timeout_ms) AS rebalance_timeout_min_ms,
         MAX(m.rebalance_timeout_ms) AS rebalance_timeout_max_ms,
         COUNT(DISTINCT m.topics) AS subscriptions,
+        -- In share groups several members may have a partition.
+        MAX(CASE WHEN g.group_type = 'share' THEN c.partitions_assigned END) AS shared_partitions,
         SUM(m.partitions) AS partitions,
-        -- In the first round of a cooperative rebalance new members wait for revoked partitions.
-        SUM(CASE WHEN m.partitions IS NULL AND c.partitions_orphaned = 0 THEN 1 ELSE 0 END) AS idle
+        -- In the first round of a cooperative rebalance new members wait for revoked partitions, in
+        -- other groups than classic ones until the target is reached.
+        SUM(CASE
+            WHEN m.partitions IS NULL AND c.partitions_orphaned = 0
+                AND (COALESCE(g.group_type, 'classic') = 'classic'
+                    OR g.outcome = 'stable' AND c.partitions_assigned > 0)
+                THEN 1 ELSE 0 END) AS idle
     FROM members m
     LEFT JOIN churn c
         ON c.cluster_id = m.cluster_id AND c.group_id = m.group_id
@@ -63,16 +71,17 @@ groups AS (
         MAX(members) AS members,
         MAX(static_members) AS static_members,
         MAX(members - static_members) AS dynamic_members,
-        MAX(partitions) AS partitions,
+        MAX(COALESCE(shared_partitions, partitions)) AS partitions,
         MIN(session_timeout_min_ms) AS session_timeout_min_ms,
         MAX(session_timeout_max_ms) AS session_timeout_max_ms,
         MIN(rebalance_timeout_min_ms) AS rebalance_timeout_min_ms,
         MAX(rebalance_timeout_max_ms) AS rebalance_timeout_max_ms,
         ARRAY_SORT(ARRAY_AGG(DISTINCT protocol)) AS assignors,
         COUNT(DISTINCT protocol) AS assignor_count,
+        COUNT(DISTINCT group_type) AS type_count,
         MAX(subscriptions) AS subscriptions,
         MAX(idle) AS idle_members,
-        MAX(CASE WHEN idle > 0 AND members > partitions THEN 1 ELSE 0 END) AS too_many
+        MAX(CASE WHEN idle > 0 AND members > COALESCE(shared_partitions, partitions) THEN 1 ELSE 0 END) AS too_many
     FROM by_generation
     GROUP BY cluster_id, group_id, event_date
 )
@@ -85,11 +94,11 @@ SELECT
     g.dynamic_members,              -- most members without a group.instance.id
     g.partitions,                   -- most partitions assigned in a generation
     g.idle_members,                 -- most members without a partition in a generation
-    g.session_timeout_min_ms,     -- shortest session.timeout.ms
+    g.session_timeout_min_ms,     -- shortest session.timeout.ms; null for members of the new protocols, whose session timeout is the group's
     g.session_timeout_max_ms,      -- longest session.timeout.ms
     g.rebalance_timeout_min_ms,   -- shortest max.poll.interval.ms of a consumer; -1 if not sent
     g.rebalance_timeout_max_ms,    -- longest max.poll.interval.ms of a consumer
-    g.assignors,                    -- assignors that the group chose
+    g.assignors,                    -- assignors that the group chose, and server assignors
     g.subscriptions,                -- most different topic sets subscribed in a generation
     v.version_min AS subscription_version_min, -- lowest subscription version: shows the age of the client
     v.version_max AS subscription_version_max, -- highest subscription version
@@ -100,7 +109,8 @@ SELECT
             THEN 'rebalance timeouts differ' END,
         CASE WHEN g.rebalance_timeout_min_ms BETWEEN 0 AND g.session_timeout_max_ms
             THEN 'session timeout not below rebalance timeout' END,
-        CASE WHEN g.assignor_count > 1 THEN 'assignor changed' END,
+        CASE WHEN g.type_count > 1 THEN 'group type changed' END,
+        CASE WHEN g.assignor_count > g.type_count THEN 'assignor changed' END,
         CASE WHEN v.version_min < v.version_max THEN 'client versions differ' END,
         CASE WHEN g.too_many = 1 THEN 'more members than partitions' END,
         CASE WHEN g.too_many = 0 AND g.idle_members > 0 THEN 'members without partitions' END,

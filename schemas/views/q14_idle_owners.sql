@@ -7,7 +7,7 @@ WITH owned AS (
     JOIN assignments a
         ON a.cluster_id = s.cluster_id AND a.group_id = s.group_id
         AND a.incarnation = s.incarnation AND a.generation = s.generation
-        AND a.assignor = 'actual'
+        AND a.assignor = 'actual' AND (a.role IS NULL OR a.role = 'active')
     WHERE UNIX_MILLIS(s.until_time) - UNIX_MILLIS(s.running_time) >= 10000
 ),
 owners AS (

@@ -21,8 +21,14 @@ last_incarnations AS (
 ),
 tombstones AS (
     SELECT cluster_id, group_id, COUNT(*) AS group_tombstones
-    FROM group_metadata
-    WHERE tombstone
+    FROM (
+        SELECT cluster_id, group_id FROM group_metadata WHERE tombstone
+        UNION ALL
+        SELECT cluster_id, group_id
+        FROM group_records
+        WHERE tombstone
+            AND record IN ('ConsumerGroupMetadata', 'ShareGroupMetadata', 'StreamsGroupMetadata')
+    ) AS deleted
     GROUP BY cluster_id, group_id
 ),
 commits AS (
@@ -54,7 +60,7 @@ SELECT
         WHEN v.last_outcome = 'empty' AND (d.deleted_time IS NULL OR d.deleted_time < v.last_running)
             THEN v.last_running + INTERVAL '7' DAY
     END AS expires_time,            -- time at which the group expires with its offsets, without further joins: after 7 days, the default of offsets.retention.minutes since Kafka 2.0
-    COALESCE(t.group_tombstones, 0) AS group_tombstones, -- tombstones of the group
+    COALESCE(t.group_tombstones, 0) AS group_tombstones, -- tombstones of the group; a conversion to another type has one, too
     COALESCE(c.offset_tombstones, 0) AS offset_tombstones -- tombstones of the group's offsets
 FROM (
     SELECT l.* FROM incarnations l

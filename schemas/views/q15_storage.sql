@@ -5,10 +5,13 @@ WITH decoded AS (
     UNION ALL
     SELECT cluster_id, topic_partition, log_offset, event_date, group_id, tombstone, 0 AS is_commit
     FROM group_metadata
+    UNION ALL
+    SELECT cluster_id, topic_partition, log_offset, event_date, group_id, tombstone, 0 AS is_commit
+    FROM group_records
 )
 SELECT
     r.cluster_id,                   -- cluster
-    d.group_id,                     -- consumer group; null for transaction markers, records of newer group types and unreadable records
+    d.group_id,                     -- consumer group; null for transaction markers and unreadable records
     r.event_date,                   -- UTC date
     r.topic_partition,              -- partition of __consumer_offsets
     COUNT(*) AS records,            -- number of records

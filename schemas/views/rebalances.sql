@@ -4,6 +4,7 @@ SELECT
     g.group_id,                     -- consumer group
     g.incarnation,                  -- incarnation of the group
     g.generation,                   -- generation that the rebalance made
+    COALESCE(g.group_type, 'classic') AS group_type, -- classic, consumer, share or streams
     l.preparing_time,               -- start of the rebalance; null without a log
     l.end_time,                     -- end of the rebalance: assignment received, group empty, or superseded by the next rebalance
     g.outcome,                      -- stable, empty, superseded, failed or unknown
@@ -12,8 +13,8 @@ SELECT
     COALESCE(t.instance_id, g.culprit_client_id) AS culprit, -- process that triggered the rebalance: instance id, else client id
     g.culprit_client_host,          -- address of that member, if a record has it
     g.member_count,                 -- members when the join completed
-    l.join_ms,                      -- ms waiting for all members to join; null without a log
-    l.sync_ms,                      -- ms waiting for the leader's assignment
+    l.join_ms,                      -- ms waiting for all members to join; null without a log; other types than classic: ms in Assigning
+    l.sync_ms,                      -- ms waiting for the leader's assignment; other types: ms in Reconciling
     l.total_ms,                     -- join_ms + sync_ms: ms not Stable; null without a log
     l.logical_rebalance,            -- first generation of its logical rebalance
     l.round,                        -- number of the rebalance within the logical rebalance, from 1

@@ -1,6 +1,8 @@
 // Phases as bars, from a few wide ones to thousands of narrow ones.
 
 const NARROW = 4; // pixels
+// Narrow bars of single members count as the group's phases; null: not counted.
+const NARROW_AS = { behind: "stable", revoke: "sync", wait: "sync", away: "empty", standby: null, warmup: null };
 const SHARES = 8; // heights of a column's colored part: few, so that neighbors are often equal
 
 /**
@@ -18,7 +20,7 @@ class Bars {
     const left = Math.max(scale.x(from), scale.left);
     const right = Math.min(scale.x(to), scale.right);
     if (right < left) return 0;
-    if (right - left < NARROW) return this.gather(phase, left, right);
+    if (right - left < NARROW) return this.gather(phase in NARROW_AS ? NARROW_AS[phase] : phase, left, right);
     const start = Math.round(left) + (Math.round(left) === this.column ? 1 : 0);
     this.pen.fillStyle = color(phase);
     this.pen.fillRect(start, top, Math.round(right) - start, height);
@@ -26,6 +28,7 @@ class Bars {
   }
 
   gather(phase, left, right) {
+    if (!phase) return 0;
     for (let column = Math.floor(left); column <= right; column += 1) {
       if (column !== this.column || !this.parts) {
         this.closeColumn();

@@ -20,11 +20,18 @@ function chartData() {
     if (!first.has(row.group_id)) continue;
     add(named.groups, JSON.stringify([row.group_id, family]), row, family, {
       id: row.group_id,
-      group: plain(row.group_id),
+      group: chartName(row.group_id),
     });
   }
   const byRank = [...named.groups.values()].sort((a, b) => rank(a.id) - rank(b.id));
   return { trend: [...named.trend.values()], groups: byRank };
+}
+
+/** The name that the axis shows.  Vega keeps names as properties of plain objects: names that these
+ * have already, such as "constructor", end with a space. */
+function chartName(group) {
+  const name = plain(group);
+  return name in {} ? `${name} ` : name;
 }
 
 function rank(group) {

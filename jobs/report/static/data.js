@@ -69,16 +69,39 @@ function unpack(packed) {
     if (cause.at_ms === null) cause.at_ms = generations[cause.at].begin_ms;
     generations[cause.at].causes.push(cause);
   }
-  const lanes = packed.lanes.map((lane, place) => ({
-    ...lane,
-    place,
-    spells: lane.spells.map((spell) => spellOf(spell, generations)),
-  }));
+  const lanes = packed.lanes.map((lane, place) => {
+    const spells = lane.spells.map((spell) => spellOf(spell, generations));
+    const epochs = (lane.epochs || []).map(epochOf);
+    return { ...lane, place, spells, epochs, bands: bandsOf(spells, epochs, generations) };
+  });
   for (const lane of lanes) lane.outages = outages(packed, lane);
   const starts = generations.map((each) => each.begin_ms);
   const episodes = packed.episodes ? objects(packed.episodes) : [];
   const episodeRows = stack(episodes);
-  return { ...packed, generations, causes, lanes, starts, episodes, episodeRows };
+  const conversions = conversionsOf(generations);
+  const types = [generations[0].group_type, ...conversions.map((each) => each.after)];
+  const handovers = objects(packed.handovers);
+  for (const each of generations) each.handovers = [];
+  for (const each of handovers) generations[each.at].handovers.push(each);
+  noteAway(lanes, generations, starts);
+  return { ...packed, generations, causes, lanes, starts, episodes, episodeRows, conversions, types, handovers };
+}
+
+/** Give each generation the times in which static members were away, by time. */
+function noteAway(lanes, generations, starts) {
+  const away = lanes.flatMap((lane) => lane.epochs.filter((each) => each.phase === "away"));
+  for (const { from, to } of away.sort((a, b) => a.from - b.from)) {
+    for (let at = Math.max(upperBound(starts, from) - 1, 0); at < generations.length && starts[at] < to; at += 1) {
+      const each = generations[at];
+      if (isOfNewType(each) && each.outcome !== "empty") (each.away = each.away || []).push([from, to]);
+    }
+  }
+}
+
+/** Where the group's type changes: the first generation of the next type. */
+function conversionsOf(generations) {
+  return generations.flatMap((each, at) => (at && each.group_type !== generations[at - 1].group_type
+    ? [{ at, at_ms: each.begin_ms, before: generations[at - 1].group_type, after: each.group_type }] : []));
 }
 
 const MOST_ROWS = 3;
@@ -98,6 +121,19 @@ function stack(episodes) {
 function spellOf([at, assigned, from, to, left], generations) {
   const { begin_ms: begin, stop_ms: stop } = generations[at];
   return { at, assigned, from: from ?? begin, to: to ?? stop, left: left ?? null };
+}
+
+/** What a process had, and what it did, for a time; in groups of the new types. */
+function epochOf([from, to, phase, assigned, pending, epoch]) {
+  return { from, to, phase, assigned, pending, epoch };
+}
+
+/** The bands of a lane, by time: spells of classic generations, and epochs of the others. */
+function bandsOf(spells, epochs, generations) {
+  const bands = spells.map((spell, n) => ({ from: spell.from, to: spell.to, spell, before: spells[n - 1] }));
+  if (!epochs.length) return bands;
+  const classic = bands.filter(({ spell }) => !isOfNewType(generations[spell.at]));
+  return [...classic, ...epochs].sort((a, b) => a.from - b.from);
 }
 
 /** When a lane's process did not poll, or had ended while its member was still in the group. */

@@ -5,6 +5,7 @@ const AXIS = 24;
 const EPISODE = 22; // height of a row of episodes, between the axis and the group
 const GROUP = 30;
 const CHART = 70;
+const LONGEST_SHOWN = 1000; // characters of a name
 
 const layout = { width: 0, height: 0, gutter: 0, lane: 0, group: AXIS, head: AXIS + GROUP, scale: null, marks: [] };
 
@@ -54,6 +55,7 @@ function drawTimeline() {
   drawEpisodes(pen);
   drawStates(pen);
   drawUnavailable(pen);
+  drawConversions(pen);
   drawSelected(pen);
   drawMap();
   const seen = `${clock(state.timeline.base_ms + state.from)} to ${clock(state.timeline.base_ms + state.to)}`;
@@ -117,8 +119,20 @@ function phases(generation, from, to) {
   return [
     ["join", from, Math.min(inJoin, to)],
     ["sync", Math.max(from, inJoin), Math.min(inSync, to)],
-    [isEmpty ? "empty" : "stable", Math.max(from, inSync), to],
+    ...withoutAway(generation, isEmpty ? "empty" : "stable", Math.max(from, inSync), to),
   ].filter(([, begin, end]) => end > begin);
+}
+
+/** While a static member is away, the group is Reconciling again. */
+function withoutAway(generation, phase, from, to) {
+  const parts = [];
+  let begin = from;
+  for (const [away, back] of generation.away || []) {
+    if (back <= begin || away >= to) continue;
+    parts.push([phase, begin, away], ["sync", Math.max(begin, away), Math.min(back, to)]);
+    begin = Math.min(back, to);
+  }
+  return [...parts, [phase, begin, to]];
 }
 
 /** Indexes first .. last (exclusive) of the spells or generations in view. */
@@ -175,12 +189,18 @@ function label(pen, text, top, height, ink) {
   pen.fillText(clipped(pen, text, layout.gutter - 18), 8, top + height / 2);
 }
 
+/** The name, or its longest beginning that fits; names have up to 32,767 characters. */
 function clipped(pen, name, width) {
-  const text = plain(name);
-  if (pen.measureText(text).width <= width) return text;
-  let length = text.length;
-  while (length > 1 && pen.measureText(`${text.slice(0, length)}…`).width > width) length -= 1;
-  return `${text.slice(0, length)}…`;
+  const text = plain(name.slice(0, LONGEST_SHOWN + 1));
+  if (text.length <= LONGEST_SHOWN && pen.measureText(text).width <= width) return text;
+  let shortest = 1;
+  let longest = Math.min(text.length, LONGEST_SHOWN);
+  while (shortest < longest) {
+    const length = Math.ceil((shortest + longest) / 2);
+    if (pen.measureText(`${text.slice(0, length)}…`).width <= width) shortest = length;
+    else longest = length - 1;
+  }
+  return `${text.slice(0, shortest)}…`;
 }
 
 function drawLanes(pen) {
@@ -192,7 +212,7 @@ function drawLanes(pen) {
     if (top > bottom || top + height < layout.head) return;
     pen.fillStyle = color("line");
     pen.fillRect(0, top + height - 1, layout.width, 0.5);
-    drawSpells(pen, lane, top + 3 + named, height - 7 - named);
+    drawBands(pen, lane, top + 3 + named, height - 7 - named);
     drawOutages(pen, lane, top + 3 + named);
     const ink = state.lane === row ? color("select") : color("text");
     if (layout.gutter) label(pen, lane.process, top + 1, height - 2, ink);
@@ -203,27 +223,62 @@ function drawLanes(pen) {
   });
 }
 
-function drawSpells(pen, lane, top, height) {
-  const { scale } = layout;
-  const { generations, assigned } = state.timeline;
-  const bars = new Bars(pen, scale, top, height);
-  const [first, stop] = seen(lane.spells, (s) => s.from, (s) => s.to);
+function drawBands(pen, lane, top, height) {
+  const bars = new Bars(pen, layout.scale, top, height);
+  const [first, stop] = seen(lane.bands, (band) => band.from, (band) => band.to);
   for (let n = first; n < stop; n += 1) {
-    const spell = lane.spells[n];
-    const keepsPartitions = keepsConsuming(lane.spells[n - 1], spell, generations);
-    for (const [phase, from, to] of phases(generations[spell.at], spell.from, spell.to)) {
-      const isHalf = keepsPartitions && phase !== "stable";
-      if (isHalf) bars.draw("stable", from, to);
-      const width = isHalf
-        ? bars.draw(phase, from, to, top + height * 0.6, height * 0.4)
-        : bars.draw(phase, from, to);
-      if (phase === "stable" && width > 16 && spell.assigned >= 0) {
-        const left = Math.max(scale.x(from), scale.left);
-        writePartitions(pen, assigned[spell.assigned], left, width, top + height / 2);
-      }
-    }
+    const band = lane.bands[n];
+    if (band.spell) drawSpell(pen, bars, band, top, height);
+    else drawEpoch(pen, bars, band, top, height);
   }
   bars.finish();
+}
+
+/** A process in a classic generation: the phases of the group. */
+function drawSpell(pen, bars, { spell, before }, top, height) {
+  const { generations, assigned } = state.timeline;
+  const keepsPartitions = keepsConsuming(before, spell, generations);
+  for (const [phase, from, to] of phases(generations[spell.at], spell.from, spell.to)) {
+    const isHalf = keepsPartitions && phase !== "stable";
+    if (isHalf) bars.draw("stable", from, to);
+    const width = isHalf
+      ? bars.draw(phase, from, to, top + height * 0.6, height * 0.4)
+      : bars.draw(phase, from, to);
+    if (phase === "stable" && width > 16 && spell.assigned >= 0) {
+      writePartitions(pen, assigned[spell.assigned], from, width, top + height / 2, "partition");
+    }
+  }
+}
+
+// Height of the strip that tells what a member does while it consumes the rest.
+const STRIP = { behind: 0.2, revoke: 0.45, wait: 0.45 };
+
+/** A process in a group of a new type: what it has and does, at its own time. */
+function drawEpoch(pen, bars, band, top, height) {
+  const { phase, from, to } = band;
+  const [text, count, standby = 0, warmup = 0] = band.assigned >= 0 ? state.timeline.assigned[band.assigned] : ["", 0];
+  const high = standby + warmup ? height * 0.68 : height; // of the active tasks
+  const consumes = count > 0 || phase === "stable" || phase === "behind";
+  let width = 0;
+  if (phase === "away") width = bars.draw("empty", from, to, top, high);
+  else if (consumes) width = bars.draw("stable", from, to, top, high);
+  if (STRIP[phase]) {
+    const strip = consumes ? high * STRIP[phase] : high;
+    width = Math.max(width, bars.draw(phase, from, to, top + high - strip, strip));
+  }
+  if (standby) bars.draw("standby", from, to, top + high, height - high);
+  if (warmup) bars.draw("warmup", from, to, top + (standby ? (high + height) / 2 : high), (height - high) / (standby ? 2 : 1));
+  if (width <= 16) return;
+  const unit = unitOf(generationAtTime(from).group_type);
+  const middle = top + (STRIP[phase] > 0.4 && consumes ? high * 0.3 : high / 2);
+  if (phase === "away") writePartitions(pen, ["away"], from, width, middle, unit);
+  else if (count + standby + warmup) writePartitions(pen, [text, count], from, width, middle, unit);
+}
+
+/** The generation at a time; before the first one, the first. */
+function generationAtTime(ms) {
+  const { generations, starts } = state.timeline;
+  return generations[Math.max(upperBound(starts, ms) - 1, 0)];
 }
 
 /** A line above the band: a slow poll, or a process that ended before its member was removed. */
@@ -244,12 +299,74 @@ function keepsConsuming(before, spell, generations) {
 }
 
 /** The names of the partitions if they fit, else their number. */
-function writePartitions(pen, [text, count], left, width, middle) {
+function writePartitions(pen, [text, count], from, width, middle, unit) {
+  const left = Math.max(layout.scale.x(from), layout.scale.left);
   const fits = (words) => words.length * 6.4 < width - 8;
-  const words = fits(text) ? plain(text) : [`${count} partitions`, `${count}`].find(fits);
+  const words = fits(text) ? plain(text) : count !== undefined && [many(count, unit), `${count}`].find(fits);
   if (!words) return;
   pen.fillStyle = color("text");
   pen.fillText(words, left + 4, middle);
+}
+
+/** A dashed line where the group changed its type, with a flag in the chart below the lanes. */
+function drawConversions(pen) {
+  const { scale, height } = layout;
+  const top = height - CHART;
+  for (const each of state.timeline.conversions) {
+    if (each.at_ms < state.from || each.at_ms > state.to) continue;
+    const x = scale.x(each.at_ms);
+    pen.strokeStyle = pen.fillStyle = color("select");
+    pen.lineWidth = 1.5;
+    pen.setLineDash([5, 4]);
+    pen.beginPath();
+    pen.moveTo(x, layout.group);
+    pen.lineTo(x, height);
+    pen.stroke();
+    pen.setLineDash([]);
+    const words = `${each.before} → ${each.after}`;
+    const wide = pen.measureText(words).width;
+    const left = x + wide + 8 > scale.right ? x - wide - 5 : x + 5;
+    pen.fillStyle = color("panel");
+    pen.fillRect(left - 2, top + 3, wide + 4, 15);
+    pen.fillStyle = color("select");
+    pen.fillText(words, left, top + 11);
+  }
+}
+
+/** Arrows from each process that gave up partitions to the next owner, of the selected rebalance. */
+function drawHandovers(pen) {
+  if (state.selected === null) return;
+  const rows = new Map(state.lanes.map((lane, row) => [lane.place, row]));
+  pen.save();
+  pen.beginPath();
+  pen.rect(layout.scale.left, layout.head, layout.width, layout.height - layout.head - CHART);
+  pen.clip();
+  for (const each of state.timeline.generations[state.selected].handovers) {
+    if (!rows.has(each.from) || !rows.has(each.to) || each.from === each.to) continue;
+    const middle = (row) => laneTop(row) + layout.lane / 2;
+    arrow(pen, layout.scale.x(each.released_ms), middle(rows.get(each.from)),
+      layout.scale.x(each.assigned_ms), middle(rows.get(each.to)));
+  }
+  pen.restore();
+}
+
+function arrow(pen, x, y, toX, toY) {
+  const angle = Math.atan2(toY - y, toX - x);
+  pen.strokeStyle = pen.fillStyle = color("text");
+  pen.lineWidth = 1.2;
+  pen.beginPath();
+  pen.arc(x, y, 2, 0, 2 * Math.PI);
+  pen.fill();
+  pen.beginPath();
+  pen.moveTo(x, y);
+  pen.lineTo(toX, toY);
+  pen.stroke();
+  pen.beginPath();
+  for (const turn of [0, 2.6, -2.6]) {
+    const far = turn ? 8 : 0;
+    pen.lineTo(toX + far * Math.cos(angle + turn), toY + far * Math.sin(angle + turn));
+  }
+  pen.fill();
 }
 
 function drawUnavailable(pen) {
@@ -315,6 +432,7 @@ function drawSelected(pen) {
   pen.strokeStyle = color("select");
   pen.lineWidth = 2;
   pen.strokeRect(left, layout.group + 2, Math.max(right - left, 2), height - layout.group - 3);
+  drawHandovers(pen);
 }
 
 /** The group's whole time: phases, and the frame of the view. */

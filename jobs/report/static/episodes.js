@@ -7,14 +7,15 @@ const KIND_WORDS = {
   host_lost: "host lost", process_frozen: "process frozen or cut off", slow_poll: "slow poll",
   flapping_member: "flapping member", instance_id_conflict: "conflict of instance ids",
   topic_change: "topic change", configuration_change: "configuration change",
-  coordinator_failover: "coordinator failover", unknown: "root cause unknown",
+  coordinator_failover: "coordinator failover", group_deleted: "group deleted",
+  unknown: "root cause unknown",
 };
 const KIND_FAMILY = {
   group_start: "joining", scale_out: "joining", rolling_deployment: "leaving", restart: "leaving",
   whole_group_restart: "leaving", shutdown: "leaving", scale_in: "leaving",
   process_lost: "failing", host_lost: "failing", process_frozen: "failing", slow_poll: "failing",
   flapping_member: "failing", instance_id_conflict: "failing", topic_change: "changing",
-  configuration_change: "changing", coordinator_failover: "changing",
+  configuration_change: "changing", coordinator_failover: "changing", group_deleted: "changing",
 };
 const listed = page.episodes ? objects(page.episodes.listed) : [];
 const kinds = page.episodes ? objects(page.episodes.kinds) : [];

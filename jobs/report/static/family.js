@@ -3,30 +3,56 @@
 const FAMILY_WORDS = page.families;
 const FAMILIES = Object.keys(FAMILY_WORDS);
 const FAMILY_OF = {
-  MEMBER_NEW: "joining", STATIC_REPLACED: "joining", JOINING_IN_PREPARE: "joining",
-  LEAVE: "leaving", LEAVE_POLL_TIMEOUT: "failing", HEARTBEAT_EXPIRY: "failing",
-  SYNC_TIMEOUT: "failing", REBALANCE_TIMEOUT: "failing", STORE_ERROR: "failing",
+  MEMBER_NEW: "joining", STATIC_REPLACED: "joining", STATIC_RETURN: "joining",
+  LEAVE: "leaving", STATIC_LEAVE: "leaving", MEMBER_GONE: "leaving", UNSUBSCRIBED: "leaving",
+  CLOSING: "leaving", LEAVING: "leaving",
+  LEAVE_POLL_TIMEOUT: "failing", HEARTBEAT_EXPIRY: "failing", SESSION_EXPIRY: "failing",
+  SYNC_TIMEOUT: "failing", NOT_REJOINED: "failing", REBALANCE_TIMEOUT: "failing",
+  STORE_ERROR: "failing", STATIC_REFUSED: "failing", GROUP_DELETED: "changing", OVER_CAPACITY: "failing",
   METADATA_CHANGE: "changing", LEADER_REJOIN: "changing", STATIC_UPDATE: "changing",
-  CONVERT: "changing",
+  JOINING_IN_PREPARE: "changing", SUBSCRIPTION_CHANGE: "changing", ASSIGNOR_CHANGE: "changing",
+  REGEX: "changing", TOPIC_CHANGE: "changing", CONVERSION: "changing", CONVERT: "changing",
+  GROUP_CONFIG: "changing", ADMIN_REMOVED: "changing", CONFIG_CHANGE: "changing", SCHEDULED_REBALANCE: "changing",
+  PROBING_REBALANCE: "changing", UNKNOWN: "other",
 };
 const STORY_WORDS = {
   start: "started", return: "rejoined", restart: "restarted", stop: "stopped",
   crash: "was removed (session expired)", stop_or_crash: "was removed (session expired)",
   slow_poll: "polled too slowly", slow_rejoin: "did not rejoin in time",
-  no_sync: "sent no SyncGroup in time",
+  no_sync: "sent no SyncGroup in time", slow_revoke: "did not give up its partitions in time",
   takeover: "was replaced by a second process with the same instance id",
   follow_up: "rejoined for the second round of a cooperative rebalance",
   topic_change: "rejoined because topics changed", rejoin: "rejoined",
+  refused: "was refused: its instance id is in use", deleted: "was deleted",
+  group_config: "got another configuration",
 };
 const CAUSE_WORDS = {
   MEMBER_NEW: "joined", LEAVE: "left", LEAVE_POLL_TIMEOUT: "polled too slowly and left",
-  HEARTBEAT_EXPIRY: "was removed (session expired)", LEADER_REJOIN: "rejoined as leader",
+  HEARTBEAT_EXPIRY: "was removed (session expired)", SESSION_EXPIRY: "was removed (session expired)",
+  REBALANCE_TIMEOUT: "was removed: did not give up its partitions in time",
+  NOT_REJOINED: "was removed: did not rejoin in time", MEMBER_GONE: "is gone (not logged how)",
+  LEADER_REJOIN: "rejoined as leader", JOINING_IN_PREPARE: "rejoined during the join phase",
   METADATA_CHANGE: "rejoined with changed metadata", STATIC_UPDATE: "rejoined with a changed subscription",
   STATIC_REPLACED: "rejoined with its instance id", SYNC_TIMEOUT: "did not sync in time",
+  STATIC_LEAVE: "closed and keeps its place (static member)", STATIC_RETURN: "returned (static member)",
+  SUBSCRIPTION_CHANGE: "changed its subscription", ASSIGNOR_CHANGE: "prefers another server assignor",
   STORE_ERROR: "sent an assignment that could not be stored",
+  STATIC_REFUSED: "was refused: its instance id is in use",
+  OVER_CAPACITY: "was removed: the group exceeds its maximum size",
+  ADMIN_REMOVED: "was removed by an administrator",
+  CONFIG_CHANGE: "rejoined: connectors or tasks changed",
+  SCHEDULED_REBALANCE: "rejoined after the scheduled delay", PROBING_REBALANCE: "rejoined to probe warm-up tasks",
+};
+// Causes that are changes of the group or of topics: whole sentences, if no member is known.
+const GROUP_CAUSE_WORDS = {
+  TOPIC_CHANGE: "topics or partitions changed",
+  REGEX: "the subscribed regular expression matches other topics",
+  CONVERSION: "the group changed its protocol", CONVERT: "the group was converted to the classic protocol",
+  GROUP_DELETED: "the group was deleted", GROUP_CONFIG: "the group's configuration changed",
+  STORE_ERROR: "the assignment could not be stored", UNKNOWN: "cause not in the evidence",
 };
 // A slow poll is a failure, although the client sends a LeaveGroup.
-const FAILING_STORIES = new Set(["slow_poll", "crash", "stop_or_crash", "slow_rejoin", "no_sync"]);
+const FAILING_STORIES = new Set(["slow_poll", "crash", "stop_or_crash", "slow_rejoin", "no_sync", "slow_revoke"]);
 
 function familyOf(cause, story) {
   return FAILING_STORIES.has(story) ? "failing" : FAMILY_OF[cause] || "other";
@@ -34,7 +60,9 @@ function familyOf(cause, story) {
 
 /** "billing-3 restarted"; the name of the cause if there is no text for it. */
 function sentence(cause, story, who) {
+  const ofGroup = GROUP_CAUSE_WORDS[cause];
+  if (ofGroup && !CAUSE_WORDS[cause]) return who ? `${who}: ${ofGroup}` : ofGroup;
   const text = STORY_WORDS[story] || CAUSE_WORDS[cause];
-  const name = who || "a member";
-  return text ? `${name} ${text}` : `${name}: ${cause || "cause not logged"}`;
+  if (text) return `${who || "a member"} ${text}`;
+  return `${who || "a member"}: ${cause || "cause not logged"}`;
 }

@@ -151,7 +151,7 @@ function under(x, y) {
   const row = isLane ? at : null;
   const lane = row === null ? null : state.lanes[row];
   const spell = lane ? lane.spells.findLast((s) => s.from <= ms && ms <= s.to) || null : null;
-  const place = spell ? spell.at : generationAt(state.timeline, ms);
+  const place = spell && !lane.epochs.length ? spell.at : generationAt(state.timeline, ms);
   const isChart = y >= layout.height - CHART;
   const level = Math.floor((y - AXIS) / EPISODE);
   const episode = y < layout.group ? episodeAt(x, level) : null;
@@ -208,10 +208,12 @@ function tipLines({ mark, ms, lane, spell, place, isChart, episode }) {
   if (place === null) return [];
   const each = generations[place];
   const phase = phases(each, each.begin_ms, each.stop_ms).find(([, a, b]) => a <= ms && ms <= b);
-  const lines = [`generation ${each.generation}, ${PHASE_WORDS[phase ? phase[0] : "stable"]}, ${when}`];
+  const lines = [`${isOfNewType(each) ? "target" : "generation"} ${each.generation}, ${phaseWords(each, phase ? phase[0] : "stable")}, ${when}`];
   if (lane) lines.unshift(lane.process);
-  if (lane && !spell) return [lane.process, `not in the group, ${when}`];
-  if (spell && spell.assigned >= 0) lines.push(assigned[spell.assigned][0]);
+  const band = lane && lane.epochs.findLast((epoch) => epoch.from <= ms && ms <= epoch.to);
+  if (lane && !spell && !band) return [lane.process, `not in the group, ${when}`];
+  if (band) lines.push(...epochLines(band, lane));
+  else if (spell && spell.assigned >= 0) lines.push(assigned[spell.assigned][0]);
   for (const each of lane ? lane.outages : []) {
     if (each.from <= ms && ms <= each.to) lines.push(`${each.words}, ${duration(each.to - each.from)}`);
   }
@@ -219,6 +221,24 @@ function tipLines({ mark, ms, lane, spell, place, isChart, episode }) {
   if (!lane && each.cause) lines.push(causeOf(each));
   for (const [at, name] of lane ? [] : coordinator) {
     if (Math.abs(layout.scale.x(at) - layout.scale.x(ms)) < 4) lines.push(COORDINATOR_WORDS[name] || name);
+  }
+  return lines;
+}
+
+/** What a member of a new type of group has and does. */
+function epochLines(band, lane) {
+  const { assigned, handovers, lanes, base_ms: base } = state.timeline;
+  const text = (at) => (at >= 0 ? assigned[at][0] : "nothing");
+  const isAsked = band.phase === "revoke";
+  const lines = [
+    `member epoch ${band.epoch}: ${MEMBER_WORDS[band.phase]}${isAsked ? ` ${text(band.pending)}` : ""}, ${duration(band.to - band.from)}`,
+    `has ${text(band.assigned)}`,
+  ];
+  if (band.phase !== "wait") return lines;
+  const coming = handovers.filter((each) => each.to === lane.place && each.assigned_ms >= band.from && each.assigned_ms <= band.to + 1);
+  for (const each of coming.slice(0, 6)) {
+    const from = each.from === null ? "another process" : lanes[each.from].process;
+    lines.push(`gets ${text(each.moved)} of ${from} at ${clock(base + each.assigned_ms)}, after waiting for ${WAITED_WORDS[each.waited_for]}`);
   }
   return lines;
 }

@@ -25,7 +25,7 @@ for (const group of groups) {
   group.members = [group.group_id];
   group.share = (group.not_stable_ms || 0) / Math.max(group.with_members_ms, 1);
   group.why = page.episodes ? kindsText(group.group_id) : mainReason(group.group_id);
-  group.text = `${group.group_id} ${group.why} ${group.protocol}`.toLowerCase();
+  group.text = `${group.group_id} ${group.why} ${group.protocol} ${typesText(group.types)}`.toLowerCase();
 }
 
 function startGroups() {
@@ -63,7 +63,7 @@ function story(group) {
  * kinds of episodes, and partition downtime of one order of magnitude. */
 function likeness(group) {
   const size = Math.round(Math.log10((group.unavailable_ms || 0) / 1000 + 1));
-  return JSON.stringify([namePattern(group.group_id), group.protocol, story(group), size]);
+  return JSON.stringify([namePattern(group.group_id), group.types, group.protocol, story(group), size]);
 }
 
 function namePattern(name) {
@@ -127,7 +127,8 @@ function groupCell(row) {
   const link = groupLink(row.group_id);
   link.className = row.inFold ? "name inside" : "name";
   link.title = title;
-  return link;
+  if (!hasNewTypes) return link;
+  return element("div", {}, link, element("small", { class: "type" }, typesText(row.types)));
 }
 
 function notStableCell(row) {

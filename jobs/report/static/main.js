@@ -10,7 +10,9 @@ function startControls() {
     button.addEventListener("click", () => ACTIONS[button.dataset.do]());
   }
   const ids = groups.map((row) => row.group_id).filter(hasTimeline);
-  byId("group").append(...ids.map((group) => element("option", { value: group }, group)));
+  const types = new Map(groups.map((row) => [row.group_id, row.types]));
+  byId("group").append(...ids.map((group) => element("option", { value: group },
+    hasNewTypes ? `${group} (${typesText(types.get(group))})` : group)));
   byId("group").addEventListener("change", (event) => {
     openThen(event.target.value, () => writeAddress(address(), true));
   });
@@ -63,18 +65,40 @@ function picture(family) {
 }
 
 const LEGEND = {
-  join: "waiting for members", sync: "waiting for the assignment", stable: "Stable", empty: "Empty",
-  unavailable: "unowned partitions",
+  classic: { join: "waiting for members", sync: "waiting for the assignment" },
+  consumer: { join: "Assigning", sync: "Reconciling, or waits for partitions" },
+  streams: { join: "Assigning", sync: "Reconciling, or waits for tasks" },
+  share: { join: "no target yet", sync: "members take up the target" },
+  all: { stable: "Stable", empty: "Empty", unavailable: "unowned partitions" },
 };
+const MEMBER_LEGEND = { behind: "behind the target", revoke: "asked to give up" };
+const REPLICA_LEGEND = { standby: "standby tasks", warmup: "warm-up tasks" };
 
-function drawLegend() {
-  const items = Object.entries(LEGEND).map(([name, words]) => {
+/** The colors of the shown group: the phases of its types, and what its members do. */
+function drawTimelineLegend() {
+  const types = [...new Set(typesShown())];
+  const names = {};
+  for (const type of types) {
+    for (const [name, words] of Object.entries(LEGEND[type])) {
+      const more = types.length > 1 ? `${words} (${type})` : words;
+      names[name] = names[name] ? `${names[name]}; ${more}` : more;
+    }
+  }
+  Object.assign(names, LEGEND.all);
+  if (types.some((type) => type !== "classic")) names.behind = MEMBER_LEGEND.behind;
+  if (types.some((type) => type === "consumer" || type === "streams")) names.revoke = MEMBER_LEGEND.revoke;
+  if (state.timeline.assigned.some((each) => each.length > 2)) Object.assign(names, REPLICA_LEGEND);
+  const items = Object.entries(names).map(([name, words]) => {
     const swatch = element("span", { class: "swatch" });
     swatch.style.background = `var(--${name})`;
     return element("li", {}, swatch, words);
   });
   items.push(element("li", {}, "full mark: trigger; outline: contributing cause"));
   byId("legend").replaceChildren(...items);
+  byId("new-keys").hidden = types.every((type) => type === "classic");
+}
+
+function drawLegend() {
   byId("family-legend").replaceChildren(...FAMILIES.map((family) => {
     const swatch = element("span", { class: "swatch" });
     swatch.style.background = `var(--${family})`;
@@ -91,6 +115,7 @@ function zoneChanged() {
   drawCharts();
   if (!state.timeline) return;
   drawGroupEpisodes();
+  drawPeriods();
   drawDetails();
   changed();
 }

@@ -99,7 +99,8 @@ function drawStorms() {
     const open = hasTimeline(storm.group_id)
       ? element("button", { type: "button", class: "name", onclick: show }, from)
       : element("span", {}, from);
-    const mainCause = `${storm.dominant_cause || "cause not logged"}, ${Math.round(storm.dominant_percent)} %`;
+    const cause = storm.dominant_cause ? sentence(storm.dominant_cause, null, null) : "cause not logged";
+    const mainCause = `${cause}, ${Math.round(storm.dominant_percent)} %`;
     return element("tr", {}, element("th", { scope: "row" }, open),
       element("td", {}, storm.group_id),
       element("td", { class: "number" }, duration(storm.end_ms - storm.start_ms)),

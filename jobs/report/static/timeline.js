@@ -36,15 +36,18 @@ function openGroup(group) {
   byId("group").value = group;
   const first = timeline.generations[0];
   byId("timeline-note").textContent = [
+    hasNewTypes ? `Group type: ${typesText(timeline.types)}.` : "",
     `${many(timeline.generations.length, "generation")}, ${many(timeline.lanes.length, "process", "processes")}.`,
     timeline.left_out
       ? `${many(timeline.left_out, "older generation")} left out, because the page's size is limited: use --from and --to.`
       : "",
-    first.evidence === "records" ? "No broker log: join phases and logged reasons are unknown." : "",
+    first.evidence === "records" && !isOfNewType(first) ? "No broker log: join phases and logged reasons are unknown." : "",
     timeline.lives ? "" : "No process lives in this lake: run regroup what-if-sweep.",
   ].filter(Boolean).join(" ");
   findLanes();
+  drawTimelineLegend();
   drawGroupEpisodes();
+  drawPeriods();
   seeAll();
 }
 
@@ -162,7 +165,7 @@ function textOf(generation) {
 function laneText(lane) {
   if (lane.text === undefined) {
     const topics = new Set();
-    for (const spell of lane.spells) {
+    for (const spell of [...lane.spells, ...lane.epochs]) {
       if (spell.assigned >= 0) topics.add(state.timeline.assigned[spell.assigned][0]);
     }
     lane.text = [lane.process, lane.client_id, lane.client_host, lane.instance_id, ...topics]

@@ -1,0 +1,54 @@
+"""The metrics that Regroup exports for Prometheus: names, help texts, labels, units and types.
+
+`regroup alerts` and `regroup watch` write samples of them (prometheus); `regroup dashboard` makes
+panels and alerting rules of the same definitions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Metric(NamedTuple):
+    """``unit``: Grafana's name of the unit."""
+
+    name: str
+    about: str
+    labels: tuple[str, ...] = ("cluster_id",)
+    unit: str = "short"
+    kind: str = "gauge"
+
+
+_OF_ALERT = ("alert", "cluster_id", "group_id", "process")
+
+ALERT = Metric("regroup_alert", "1 for each alert that is raised.", _OF_ALERT)
+ALERT_VALUE = Metric(
+    "regroup_alert_value", "Value of an alert: a count; seconds for stuck and unowned.", _OF_ALERT
+)
+ALERTS = Metric(
+    "regroup_alerts", "Raised alerts per check; 0 without alerts.", ("alert", "cluster_id")
+)
+LAKE_TIME = Metric(
+    "regroup_alerts_lake_time_seconds",
+    "Time that counts as now: the last time in the lake, or --at.",
+    unit="s",
+)
+OF_ALERTS = (ALERT, ALERT_VALUE, ALERTS, LAKE_TIME)
+
+PASSES = Metric("regroup_watch_passes_total", "Passes since the start.", kind="counter")
+FAILED_PASSES = Metric(
+    "regroup_watch_failed_passes_total", "Failed passes since the start.", kind="counter"
+)
+PASS_SECONDS = Metric("regroup_watch_pass_seconds", "Duration of the last pass.", unit="s")
+SUCCESS_TIME = Metric(
+    "regroup_watch_success_time_seconds", "End of the last successful pass.", unit="s"
+)
+NEWEST_EVENT = Metric(
+    "regroup_watch_newest_event_time_seconds", "Newest event in the tables.", unit="s"
+)
+FRESHNESS = Metric(
+    "regroup_watch_freshness_seconds",
+    "From the newest event to its tables and alerts, in the last pass with new input.",
+    unit="s",
+)
+OF_WATCH = (PASSES, FAILED_PASSES, PASS_SECONDS, SUCCESS_TIME, NEWEST_EVENT, FRESHNESS)

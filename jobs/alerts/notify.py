@@ -1,0 +1,147 @@
+"""Send alerts to webhooks: what is new since the last time, and what could not be sent then.
+
+A receiver that answers with an error that may pass (no connection, 408, 429, 5xx) is asked again a
+few times, then at the next call; its later messages wait, to keep their order.  A message that the
+receiver refuses is tried again at each call, too, but does not hold up others.
+"""
+
+from __future__ import annotations
+
+import json
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+from jobs.alerts.alerting import AlertWindow
+from jobs.alerts.checks import Alert
+from jobs.alerts.outbox import Message, Outbox, open_outbox
+from jobs.alerts.settings import AlertSettings
+from jobs.alerts.webhooks import Webhook
+from jobs.console.errors import UsageError
+
+_TIMEOUT_S = 10
+_PAUSES_S = (1.0, 3.0)  # between the attempts of one call
+_LONGEST_PAUSE_S = 30.0  # of those that a receiver asks for (Retry-After)
+_MAY_PASS = (408, 425, 429)  # and all from 500
+_OUTBOX = "_alerts/outbox.sqlite"  # in a lake on a local disk
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What one webhook got.  ``error``: why messages wait; None: none does."""
+
+    webhook: str
+    sent: int
+    waiting: int
+    error: str | None
+
+    @property
+    def line(self) -> str:
+        waiting = f", {self.waiting} waiting: {self.error}" if self.waiting else ""
+        return f"webhook {self.webhook}: {self.sent} sent{waiting}"
+
+
+def require_webhooks(settings: AlertSettings, lake: str) -> Path:
+    """The file of the outbox.  UsageError if no webhook is configured, or one is incomplete."""
+    if not settings.webhooks:
+        raise UsageError("--notify: no webhook is configured; add [alerts.webhooks.NAME] to --conf")
+    for webhook in settings.webhooks:
+        webhook.require_variables()
+    if settings.outbox is not None:
+        return Path(settings.outbox)
+    if "://" in lake:
+        raise UsageError("--notify: the lake is not on a local disk; set [alerts] outbox to a file")
+    return Path(lake, _OUTBOX)
+
+
+def notify(
+    settings: AlertSettings,
+    lake: str,
+    alerts: Sequence[Alert],
+    windows: Sequence[AlertWindow],
+    wait: Callable[[float], None] = time.sleep,
+) -> list[Delivery]:
+    """Store the new messages, send all that wait; one Delivery per webhook.  ``windows``: the
+    clusters that were checked; alerts of others stay raised."""
+    clusters = [window.cluster_id for window in windows]
+    with open_outbox(require_webhooks(settings, lake)) as outbox:
+        for webhook in settings.webhooks:
+            outbox.queue(webhook, alerts, clusters, time.time())
+        deliveries = [_deliver(outbox, webhook, wait) for webhook in settings.webhooks]
+        outbox.forget_before(time.time())
+    return deliveries
+
+
+def _deliver(outbox: Outbox, webhook: Webhook, wait: Callable[[float], None]) -> Delivery:
+    sent = 0
+    error: str | None = None
+    messages = outbox.waiting(webhook.name)
+    for message in messages:
+        failure = _sent_in_a_few_attempts(webhook, message, wait)
+        outbox.attempted(message, time.time() if failure is None else None)
+        if failure is None:
+            sent += 1
+            continue
+        error = error or failure.text
+        if failure.may_pass:
+            break
+    return Delivery(webhook.name, sent, len(messages) - sent, error)
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """``pause_s``: for how long the receiver asks to wait."""
+
+    text: str
+    may_pass: bool
+    pause_s: float = 0.0
+
+
+def _sent_in_a_few_attempts(
+    webhook: Webhook, message: Message, wait: Callable[[float], None]
+) -> _Failure | None:
+    for pause_s in _PAUSES_S:
+        failure = _send(webhook, message)
+        if failure is None or not failure.may_pass or failure.pause_s > _LONGEST_PAUSE_S:
+            return failure
+        wait(max(pause_s, failure.pause_s))
+    return _send(webhook, message)
+
+
+def _send(webhook: Webhook, message: Message) -> _Failure | None:
+    """None: the receiver accepted it."""
+    body = json.dumps(webhook.body(message.status, message.alert)).encode()
+    headers = {"Content-Type": "application/json", "User-Agent": "regroup"}
+    request = urllib.request.Request(webhook.address(), body, headers, method="POST")
+    try:
+        with _OPENER.open(request, timeout=_TIMEOUT_S) as answer:
+            return _refused(answer.status, "") if answer.status >= 300 else None
+    except urllib.error.HTTPError as error:
+        with error:
+            return _refused(error.code, error.headers.get("Retry-After", ""))
+    except (OSError, HTTPException) as error:
+        reason = getattr(error, "reason", None) or error
+        return _Failure(f"{type(reason).__name__}: {reason}", may_pass=True)
+
+
+def _refused(status: int, retry_after: str) -> _Failure:
+    pause_s = float(retry_after) if retry_after.isdecimal() else 0.0
+    return _Failure(f"HTTP {status}", status in _MAY_PASS or status >= 500, pause_s)
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirected POST would arrive without its body."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(
+    _NoRedirect, urllib.request.HTTPSHandler(context=ssl.create_default_context())
+)

@@ -1,0 +1,298 @@
+"""Generations, members and assignments that only clients' logs show: those without broker evidence.
+
+reads   client_events   what clients logged
+        generations     those with broker evidence, which are left as they are
+writes  generations, generation_members, assignments, rebalance_latency   rows of evidence 'clients'
+
+A run reads the whole history of each group with a client's line on its dates, and of each group in
+its scope, and writes the dates whose rows differ.  The rules are in
+`coordinator_core.client_history`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StringType, StructField, StructType
+
+from coordinator_core.client_history import (
+    BrokerGeneration,
+    ClientGeneration,
+    ClientMember,
+    Line,
+    Membership,
+    generations_of_clients,
+    leader_assignment,
+    memberships_of_clients,
+)
+from jobs.engine.keeping import computed
+from jobs.engine.union import union_of
+from jobs.epochs.played import BUCKETS
+from jobs.epochs.rows import ACTUAL, Row, date_of, time_of
+from jobs.lake.client_rows import CLIENT_EVENTS, OF_BROKERS, OF_CLIENTS, TABLES, may_exist
+from jobs.lake.keys import GROUP_KEY
+from jobs.lake.scope import RunScope
+from jobs.lake.tables import Lake, conform, dates_in, schema_of
+from jobs.rebalance_latency import rebalance_latency
+
+READS = (CLIENT_EVENTS, *TABLES)
+# Two jobs that write one table at a time would have to repeat their commits.
+AFTER = ("assign_partitions",)
+
+EVIDENCE = "clients"
+DERIVED = ("generations", "generation_members", "assignments")
+# A row has the columns of the table that ``table`` names, in the struct of this name.
+ROWS = StructType(
+    [
+        *(field for field in schema_of("generations") if field.name in GROUP_KEY),
+        StructField("table", StringType()),
+        *(
+            StructField(
+                name,
+                StructType(
+                    [
+                        StructField(field.name, field.dataType)
+                        for field in schema_of(name)
+                        if field.name not in GROUP_KEY
+                    ]
+                ),
+            )
+            for name in DERIVED
+        ),
+    ]
+)
+
+
+def client_evidence(client_events: DataFrame, broker_generations: DataFrame) -> DataFrame:
+    """ROWS of the groups with rows of ``client_events``: what ``broker_generations`` lacks."""
+    evidence = union_of(_lines(client_events), _broker(client_events, broker_generations))
+    arrow_schema = to_arrow_schema(ROWS, timezone="UTC")  # here, as workers have no SparkSession
+
+    def of_bucket(bucket: pa.Table) -> pa.Table:
+        groups: defaultdict[tuple[str, ...], list[Row]] = defaultdict(list)
+        for row in bucket.to_pylist():
+            groups[tuple(row[name] for name in GROUP_KEY)].append(row)
+        rows = [
+            dict(zip(GROUP_KEY, key, strict=True)) | row
+            for key, own in sorted(groups.items())
+            for row in _rows(own)
+        ]
+        return pa.Table.from_pylist(rows, arrow_schema)
+
+    bucket = F.pmod(F.xxhash64(*GROUP_KEY), F.lit(BUCKETS)).alias("bucket")
+    return evidence.select("*", bucket).groupBy("bucket").applyInArrow(of_bucket, ROWS)
+
+
+def _lines(client_events: DataFrame) -> DataFrame:
+    line = F.when(F.col("event") == "LEADER_ASSIGNED", F.col("line"))
+    return client_events.select(
+        *GROUP_KEY,
+        "file_id",
+        "source",
+        "position",
+        F.unix_millis("event_time").alias("time_ms"),
+        "event",
+        "client_id",
+        "instance_id",
+        "member_id",
+        "generation",
+        "epoch",
+        "assignor",
+        "state",
+        "previous_state",
+        "reason",
+        "logger",
+        "partitions",
+        "topics",
+        line.alias("line"),
+    )
+
+
+def _broker(client_events: DataFrame, generations: DataFrame) -> DataFrame:
+    """The generations that need no clients, of the groups of clients."""
+    groups = client_events.select(*GROUP_KEY).distinct()
+    time = F.coalesce("joined_time", "stable_time", "preparing_time", "ended_time")
+    return generations.join(groups, on=GROUP_KEY, how="left_semi").select(
+        *GROUP_KEY, "incarnation", "generation", F.unix_millis(time).alias("time_ms")
+    )
+
+
+def _rows(evidence: Iterable[Row]) -> Iterator[Row]:
+    """The rows of all tables of one group."""
+    lines, broker = [], []
+    for row in evidence:
+        if row["event"] is not None:
+            lines.append(_line(row))
+        else:
+            own = BrokerGeneration(row["incarnation"], row["generation"], row["time_ms"] or 0)
+            broker.append(own)
+    for generation in generations_of_clients(lines, broker):
+        for table, rows_of in _ROWS_OF.items():
+            for row in rows_of(generation):
+                yield {"table": table, table: _key(generation) | row}
+
+
+def _line(row: Row) -> Line:
+    return Line(
+        client=(row["file_id"], row["source"] or "", row["client_id"] or ""),
+        position=row["position"],
+        time_ms=row["time_ms"],
+        event=row["event"],
+        client_id=row["client_id"],
+        instance_id=row["instance_id"],
+        member_id=row["member_id"],
+        generation=row["generation"],
+        epoch=row["epoch"],
+        assignor=row["assignor"],
+        state=row["state"],
+        previous_state=row["previous_state"],
+        reason=row["reason"],
+        logger=row["logger"],
+        partitions=None if row["partitions"] is None else frozenset(row["partitions"]),
+        topics=None if row["topics"] is None else tuple(row["topics"]),
+        plan=None if row["line"] is None else leader_assignment(row["line"]),
+    )
+
+
+def memberships_by_client(rows: Iterable[Row]) -> dict[tuple[str, ...], list[Membership]]:
+    """Of rows of client_events of one group."""
+    lines = [
+        _line(row | {"time_ms": round(row["event_time"].timestamp() * 1000), "line": None})
+        for row in rows
+    ]
+    return memberships_of_clients(lines)
+
+
+def _key(generation: ClientGeneration) -> Row:
+    first_ms = generation.joined_ms if generation.preparing_ms is None else generation.preparing_ms
+    return {
+        "incarnation": generation.incarnation,
+        "generation": generation.generation,
+        "event_date": date_of(first_ms),
+        "evidence": EVIDENCE,
+    }
+
+
+def _generation_rows(generation: ClientGeneration) -> Iterator[Row]:
+    yield {
+        "group_type": generation.group_type,
+        "preparing_time": time_of(generation.preparing_ms),
+        "joined_time": time_of(generation.joined_ms),
+        "stable_time": time_of(generation.stable_ms),
+        "ended_time": time_of(generation.ended_ms),
+        "protocol": generation.assignor,
+        "protocol_type": "consumer",
+        "leader": generation.leader,
+        "member_count": generation.member_count,
+        "outcome": generation.outcome,
+    }
+
+
+def _member_rows(generation: ClientGeneration) -> Iterator[Row]:
+    for member in generation.members:
+        has_left = member.left_ms is not None
+        yield {
+            "member_id": member.member_id,
+            "instance_id": member.instance_id,
+            "client_id": member.client_id,
+            "process": member.process,
+            "subscribed_topics": None if member.topics is None else list(member.topics),
+            "is_leader": member.is_leader,
+            "change": member.change,
+            "left_how": "left" if has_left else None,
+            "left_time": time_of(member.left_ms),
+            "left_reason": member.left_reason,
+            "gone": member.is_gone,
+        }
+
+
+def _assignment_rows(generation: ClientGeneration) -> Iterator[Row]:
+    for member in generation.members:
+        for topic, partition in _topic_partitions(member):
+            yield {
+                "assignor": ACTUAL,
+                "member_id": member.member_id,
+                "process": member.process,
+                "topic": topic,
+                "partition": partition,
+                "role": "active",
+                "is_target": False,
+            }
+
+
+def _topic_partitions(member: ClientMember) -> list[tuple[str, int]]:
+    split = (each.rpartition("-") for each in member.assigned or ())
+    return sorted((topic, int(number)) for topic, _, number in split if number.isdigit())
+
+
+_ROWS_OF: dict[str, Callable[[ClientGeneration], Iterator[Row]]] = {
+    "generations": _generation_rows,
+    "generation_members": _member_rows,
+    "assignments": _assignment_rows,
+}
+
+
+def run(scope: RunScope) -> None:
+    lake = scope.lake
+    lake.create(CLIENT_EVENTS)
+    if not may_exist(lake):
+        return
+    groups = computed(_groups(scope))
+    events = lake.read(CLIENT_EVENTS).where("group_id IS NOT NULL")
+    rows = computed(
+        client_evidence(
+            events.join(groups, on=GROUP_KEY, how="left_semi"),
+            lake.read("generations").where(OF_BROKERS),
+        )
+    )
+    tables = {name: _of_table(rows, name) for name in DERIVED}
+    tables["rebalance_latency"] = rebalance_latency(tables["generations"], lake.frame("churn", []))
+    for name, new in tables.items():
+        _replace(lake, name, conform(new, name), groups)
+
+
+def _groups(scope: RunScope) -> DataFrame:
+    """The groups with a client's line on the run's dates, or with broker evidence in scope."""
+    own = scope.read_days(CLIENT_EVENTS).where("group_id IS NOT NULL").select(*GROUP_KEY)
+    return own.unionByName(scope.read("generations").select(*GROUP_KEY)).distinct()
+
+
+def _of_table(rows: DataFrame, table: str) -> DataFrame:
+    own = rows.where(F.col("table") == table)
+    return own.select(*GROUP_KEY, f"{table}.*").select(*schema_of(table).names)
+
+
+def _replace(lake: Lake, table: str, new: DataFrame, groups: DataFrame) -> None:
+    """Write the dates on which the rows of these groups differ from those stored."""
+    lake.create(table)
+    stored = lake.read(table).where(OF_CLIENTS)
+    own = stored.join(groups, on=GROUP_KEY, how="left_semi").select(*new.columns)
+    dates = _differing_dates(new, own)
+    if not dates:
+        return
+    on_dates = f"event_date IN {dates_in(dates)}"
+    others = stored.join(groups, on=GROUP_KEY, how="left_anti").select(*new.columns)
+    rows = computed(new.unionByName(others).where(on_dates))
+    lake.replace(table, rows, where=f"{on_dates} AND {OF_CLIENTS}")
+
+
+def _differing_dates(new: DataFrame, stored: DataFrame) -> set[date]:
+    signed = new.withColumn("sign", F.lit(1)).unionByName(stored.withColumn("sign", F.lit(-1)))
+    counted = signed.groupBy("event_date", F.xxhash64(*new.columns).alias("content")).agg(
+        F.sum("sign").alias("surplus")
+    )
+    rows: list[Any] = counted.where("surplus <> 0").select("event_date").distinct().collect()
+    return {row.event_date for row in rows}
+
+
+if __name__ == "__main__":
+    from jobs.command_line.cli import main
+
+    main("client_evidence")

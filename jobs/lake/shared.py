@@ -1,0 +1,23 @@
+"""Frames that several jobs of one run use, made by the first job that asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock
+
+from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class SharedFrames:
+    """By name; jobs that ask while a frame is made wait for it."""
+
+    _frames: dict[str, DataFrame] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def get(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
+        with self._lock:
+            if name not in self._frames:
+                self._frames[name] = make()
+            return self._frames[name]

@@ -1,0 +1,84 @@
+"""What clients' logs add to a run's summary: groups that only they show, and clocks that differ."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.console.printing import printable
+from jobs.lake.client_rows import CLIENT_EVENTS, OF_CLIENTS, may_exist
+from jobs.lake.keys import GROUP_KEY
+from jobs.lake.tables import Lake
+
+SKEW_MS = 1000  # clocks that differ by more are named
+MOST_NAMED = 3
+
+
+def lines(lake: Lake, first: date | None, last: date | None) -> list[str]:
+    """Of the dates from ``first`` to ``last``, or of all; none without clients' logs."""
+    if not may_exist(lake):
+        return []
+    generations = lake.read("generations")
+    events = lake.read(CLIENT_EVENTS)
+    if first is not None and last is not None:
+        generations, events = (
+            rows.where(F.col("event_date").between(first, last)) for rows in (generations, events)
+        )
+    return [*_groups(generations), *_clocks(events, generations)]
+
+
+def _groups(generations: DataFrame) -> list[str]:
+    counts = (
+        generations.groupBy("group_id")
+        .agg(F.count(F.when(F.expr(OF_CLIENTS), 1)).alias("of_clients"), F.count("*").alias("all"))
+        .where("of_clients > 0")
+        .orderBy(F.desc("of_clients"), "group_id")
+        .collect()
+    )
+    if not counts:
+        return []
+    total = sum(row.of_clients for row in counts)
+    alone = [printable(row.group_id) for row in counts if row.of_clients == row["all"]]
+    text = f"{total:,} generations from clients' logs alone"
+    return [f"{text}; groups without broker evidence: {_named(alone)}" if alone else text]
+
+
+def _clocks(events: DataFrame, generations: DataFrame) -> list[str]:
+    """The coordinator answers all clients at one moment; see the view client_clocks for bounds."""
+    ahead_ms = F.unix_millis("event_time") - F.unix_millis("joined_time")
+    joins = events.where("event = 'JOINED' AND group_id IS NOT NULL").join(
+        generations.select(*GROUP_KEY, "generation", "joined_time"),
+        on=[*GROUP_KEY, "generation"],
+        how="inner",
+    )
+    # Generations start again in each incarnation: the nearest is the client's.
+    nearest = F.min_by("ahead_ms", F.abs("ahead_ms"))
+    each = (
+        joins.withColumn("ahead_ms", ahead_ms)
+        .where("ahead_ms IS NOT NULL")
+        .groupBy("client_id", "file_id", "position")
+        .agg(nearest.alias("ahead_ms"))
+    )
+    clocks = (
+        each.groupBy("client_id", "file_id")
+        .agg(F.min_by("ahead_ms", F.abs("ahead_ms")).alias("ahead_ms"))
+        .where(F.abs("ahead_ms") > SKEW_MS)
+        .orderBy(F.desc(F.abs("ahead_ms")), "client_id", "file_id")
+        .collect()
+    )
+    if not clocks:
+        return []
+    named = [_clock(row.client_id or f"log {row.file_id}", row.ahead_ms) for row in clocks]
+    return [f"clocks that differ from the others (view client_clocks): {_named(named)}"]
+
+
+def _clock(client: str, ahead_ms: int) -> str:
+    word = "ahead" if ahead_ms > 0 else "behind"
+    return f"{printable(client)} {abs(ahead_ms) / 1000:,.1f} s {word}"
+
+
+def _named(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(names[:MOST_NAMED])}{more}"

@@ -1,0 +1,162 @@
+"""Take snapshots of a cluster's groups: what their coordinators answer now.
+
+reads   the groups of a running cluster, through the Admin API (jobs.sources.live_groups)
+writes  group_snapshots   one row per group and snapshot
+
+It needs no access to `__consumer_offsets` or logs.  The views snapshot_* derive generations and
+members from consecutive snapshots.  Rows are written by delta-rs, without an engine.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pyarrow as pa
+
+from jobs.alerts.settings import span_s
+from jobs.bronze.table_rows import arrow_schema
+from jobs.command_line.config import Config
+from jobs.console.errors import RunFailed, UsageError, failure_line
+from jobs.console.interrupt import Terminated, follows_interrupt, handle_sigterm, interrupt_before
+from jobs.lake.arrow_tables import ArrowLake
+from jobs.lake.opening import open_without_engine
+from jobs.sources.live_groups import GroupRow, LiveGroups
+
+TABLE = "group_snapshots"
+EVERY = "30s"
+# Each snapshot adds a file; files are combined after so many snapshots.
+SNAPSHOTS_PER_COMPACTION = 50
+
+
+@dataclass(frozen=True)
+class SnapshotOptions:
+    """``every``: time between the starts of two snapshots.  ``lasts``: time after which no further
+    snapshot starts.  ``count``: number of snapshots.  Without any of the three: one snapshot."""
+
+    lake: str
+    cluster_id: str
+    bootstrap: str
+    every: str | None = None
+    lasts: str | None = None
+    count: int | None = None
+
+    def check(self) -> None:
+        if self.lasts is not None and self.count is not None:
+            raise UsageError("--for and --count: give one of them")
+
+    @property
+    def every_s(self) -> int:
+        return span_s(self.every or EVERY, "--every")
+
+    def is_last(self, number: int, next_start_s: float) -> bool:
+        """Whether snapshot ``number``, counted from 1, is the last one; the next one would start
+        ``next_start_s`` after the first."""
+        if self.lasts is not None:
+            return next_start_s > span_s(self.lasts, "--for")
+        if self.count is not None:
+            return number >= self.count
+        return self.every is None
+
+
+@dataclass
+class Snapshots:
+    """The state of the loop.  ``say`` prints a line; ``wait`` sleeps for so many seconds."""
+
+    options: SnapshotOptions
+    lake: ArrowLake
+    groups: LiveGroups
+    say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
+    wait: Callable[[float], None] = time.sleep
+    _taken: int = 0
+    _failed: int = 0
+    _previous: set[str] = field(default_factory=set)
+
+    def run(self) -> None:
+        """Snapshot after snapshot.  The first one raises its error; each later error is a line, and
+        RunFailed at the end."""
+        began, number = time.monotonic(), 1
+        self._take(number)
+        while not self.options.is_last(number, next_s := number * self.options.every_s):
+            self.wait(max(0.0, began + next_s - time.monotonic()))
+            number += 1
+            self._take(number)
+        if self._failed:
+            raise RunFailed(f"{self._failed} of {number} snapshots failed; the lines above say why")
+
+    def _take(self, number: int) -> None:
+        try:
+            line = self.take()
+        except Exception as error:
+            if number == 1 or follows_interrupt(error):
+                raise
+            self._failed += 1
+            line = f"failed: {failure_line(error)}"
+        self.say(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} snapshot {number}: {line}")
+
+    def take(self) -> str:
+        """Add one snapshot to the table; returns what its line says."""
+        began = time.monotonic()
+        snapshot_time = datetime.now(UTC)
+        rows = list(self.groups.rows(self._previous))
+        if rows:
+            self.lake.append_rows(TABLE, table_of(rows, self.lake.cluster_id, snapshot_time))
+        self._previous = {row.group_id for row in rows if row.state != "Dead"}
+        self._taken += 1
+        if self._taken % SNAPSHOTS_PER_COMPACTION == 0:
+            self.lake.compact(TABLE)
+        for problem in [*self.groups.problems, *_not_described(rows)]:
+            self.say(f"regroup: {problem}")
+        return f"{_counts(rows)}, {time.monotonic() - began:.2f} s"
+
+
+def snapshot(options: SnapshotOptions, config: Config) -> None:
+    """Take the snapshots that the options ask for; SIGTERM ends the loop."""
+    options.check()
+    options.is_last(1, options.every_s)  # UsageError for durations before anything is asked
+    lake = open_without_engine(options.lake, options.cluster_id)
+    snapshots = Snapshots(options, lake, LiveGroups(options.bootstrap, config.kafka))
+    handle_sigterm()
+    try:
+        snapshots.run()
+    except BaseException as error:
+        if not isinstance(interrupt_before(error), Terminated):
+            raise
+
+
+def table_of(rows: list[GroupRow], cluster_id: str, snapshot_time: datetime) -> pa.Table:
+    """The rows of one snapshot for group_snapshots."""
+    common = {
+        "cluster_id": cluster_id,
+        "snapshot_time": snapshot_time,
+        "event_date": snapshot_time.date(),
+    }
+    values = [common | row.columns() for row in rows]
+    return pa.Table.from_pylist(values, arrow_schema(TABLE))
+
+
+def _counts(rows: list[GroupRow]) -> str:
+    described = [row for row in rows if row.error is None]
+    states = Counter(row.state for row in described)
+    members = sum(len(row.members or ()) for row in described)
+    by_state = ", ".join(f"{count:,} {state}" for state, count in states.most_common())
+    return f"{len(rows):,} groups{by_state and f' ({by_state})'}, {members:,} members"
+
+
+def _not_described(rows: list[GroupRow]) -> Iterator[str]:
+    """A line per error, with its groups' number and the first of them."""
+    errors = Counter(row.error for row in rows if row.error is not None)
+    for error, count in errors.most_common():
+        first = next(row.group_id for row in rows if row.error == error)
+        groups = f"group {first}" if count == 1 else f"{count:,} groups, the first is {first}"
+        yield f"not described: {groups}: {error}"
+
+
+if __name__ == "__main__":
+    from jobs.command_line.cli import main
+
+    main("snapshot")

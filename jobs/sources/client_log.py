@@ -1,0 +1,298 @@
+"""Source `client_log`: consumers' logs in any shape of log_files -> what they say of membership.
+
+An application's log has other lines, too: a line of no consumer, and a consumer's line about
+something else, is counted as skipped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+
+from coordinator_core.log_lines.client_lines import JAVA, ClientLine, parse_client_line
+from jobs.console.errors import internal_error
+from jobs.sources.broker_log import first_line_hash
+from jobs.sources.files import open_file
+from jobs.sources.log_bytes import LINE_BYTES, WHOLE_FILE, Blocks, LongLine, beginning_of, too_long
+from jobs.sources.log_files import WallClock, beyond_dates, chunks_in_order, text_of
+from jobs.sources.log_layouts import PLAIN_HEAD, Unwrapped, line_of, unwrapped
+from jobs.sources.rows import (
+    DateRange,
+    RowBuffer,
+    SourceRows,
+    counts_of_files,
+    day_of,
+    rows_of_files,
+)
+
+FILES_LIKE = "*.log*"
+# Each line of a consumer has one of these: of Java, librdkafka, kafka-python, franz-go (two).
+_WORDS = (b"Consumer ", b"#consumer-", b"kafka.co", b"group: ", b"balanced; plan: ")
+# The same as pairs of slog or zap.
+_PAIRS = (b'"group":', b" group=", b'"balanced"', b"msg=balanced")
+_PART = re.compile(rb"\S+ std(?:out|err) P ")
+_IDENTIFYING_BYTES = 1 << 20  # in which the first line of a consumer is looked for
+_MOST_SOURCES = 1000
+_LIMITS = {"generation": 1 << 31, "epoch": 1 << 31, "duration_ms": 1 << 63, "count": 1 << 63}
+
+EVENT_FIELDS = {
+    "event": pa.string(),
+    "group_id": pa.string(),
+    "member_id": pa.string(),
+    "generation": pa.int32(),
+    "epoch": pa.int32(),
+    "assignor": pa.string(),
+    "state": pa.string(),
+    "previous_state": pa.string(),
+    "reason": pa.string(),
+    "duration_ms": pa.int64(),
+    "partitions": pa.list_(pa.string()),
+    "topics": pa.list_(pa.string()),
+    "count": pa.int64(),
+}
+# One row is an event, a quarantined line, or (last of a file) the file's counts.
+ROWS = pa.schema(
+    [
+        ("kind", pa.string()),
+        ("path", pa.string()),
+        ("file_id", pa.string()),
+        ("position", pa.int64()),
+        ("event_time", pa.timestamp("us", tz="UTC")),
+        ("library", pa.string()),
+        ("client_id", pa.string()),
+        ("instance_id", pa.string()),
+        ("source", pa.string()),
+        ("level", pa.string()),
+        ("logger", pa.string()),
+        *EVENT_FIELDS.items(),
+        ("line", pa.string()),
+        ("reason_unreadable", pa.string()),
+        ("raw", pa.binary()),
+        ("length", pa.int64()),
+        ("bytes", pa.int64()),
+        ("inputs", pa.int64()),
+        ("kept_by_date", pa.map_(pa.date32(), pa.int64())),
+        ("quarantined", pa.int64()),
+        ("skipped", pa.int64()),
+    ]
+)
+
+
+def client_logs_source(files: list[str], timezone: str, dates: DateRange) -> SourceRows:
+    """ROWS of all ``files``.  ``timezone``: of dates without a zone."""
+
+    def rows(path: str) -> Iterator[pa.RecordBatch]:
+        return client_rows(path, timezone, dates)
+
+    return SourceRows(
+        ROWS,
+        counts_of_files,
+        lambda spark: rows_of_files(spark, files, rows, ROWS),
+        lambda _: chain.from_iterable(map(rows, files)),
+        files=files,
+    )
+
+
+def client_rows(path: str, timezone: str, dates: DateRange) -> Iterator[pa.RecordBatch]:
+    """Arrow batches of ROWS for one file, in bounded memory."""
+    log = _ClientLog(timezone, dates)
+    buffer = RowBuffer(ROWS)
+    with open_file(path) as stream:
+        common = {"path": path, "file_id": client_file_id(stream)}
+        size = stream.seek(0, 2)
+        stream.seek(0)
+        for row in log.rows(Blocks(stream)):
+            buffer.add(row | common)
+            if buffer.is_full:
+                yield buffer.take()
+    buffer.add(log.counts() | common | {"kind": "file", "bytes": size})
+    yield buffer.take()
+
+
+def client_file_id(stream: Any) -> str:
+    """Sixteen hex digits.  The first lines of clients that start together are equal, so the first
+    line of a consumer counts, too; before it, a file has no events.
+    """
+    first = first_line_hash(stream)
+    lines = beginning_of(stream, _IDENTIFYING_BYTES).splitlines()
+    stream.seek(0)
+    own = next(filter(_may_be, lines), b"")
+    return hashlib.sha256(first.encode() + own).hexdigest()[:16]
+
+
+@dataclass(slots=True)
+class _Parts:
+    """The beginning of a line, in parts."""
+
+    position: int
+    bodies: list[bytes] = field(default_factory=list)
+    size: int = 0
+
+
+class _ClientLog:
+    """Counts each line once: kept by its date, quarantined or skipped."""
+
+    def __init__(self, timezone: str, dates: DateRange) -> None:
+        self._dates = dates
+        self._clocks: defaultdict[str | None, WallClock] = defaultdict(lambda: WallClock(timezone))
+        self._times: dict[str | None, int] = {}  # of the last dated line
+        self._pods: set[bytes] = set()
+        # By source, library and client id; None: of several groups.
+        self._groups: dict[tuple[str | None, str, str | None], str | None] = {}
+        # By source: a line that a container's runtime split.
+        self._parts: dict[str | None, _Parts] = {}
+        self._kept_by_date: Counter[int] = Counter()
+        self._lines = self._quarantined = 0
+
+    def rows(self, blocks: Blocks) -> Iterator[dict[str, Any]]:
+        for position, chunk in chunks_in_order(blocks, WHOLE_FILE, lambda: None):
+            if isinstance(chunk, LongLine):
+                self._lines += 1
+                yield self._unreadable(position, too_long(chunk.size), chunk.beginning, chunk.size)
+                continue
+            for raw in chunk.splitlines(keepends=True):
+                self._lines += 1
+                is_read = _may_be(raw) or self._parts or _PART.match(raw)
+                row = self._row(position, raw.rstrip(b"\r\n")) if is_read else None
+                if row is not None:
+                    yield row
+                position += len(raw)
+        for source in list(self._parts):  # their last parts are missing
+            parts = self._parts.pop(source)
+            whole = Unwrapped(b"".join(parts.bodies), source)
+            row = self._parsed(parts.position, whole.body, whole)
+            if row is not None:
+                yield row
+        if blocks.damage is not None:
+            self._lines += 1
+            yield self._unreadable(blocks.position, blocks.damage, b"")
+
+    def counts(self) -> dict[str, Any]:
+        kept = sum(self._kept_by_date.values())
+        return {
+            "inputs": self._lines,
+            "kept_by_date": sorted(self._kept_by_date.items()),
+            "quarantined": self._quarantined,
+            "skipped": self._lines - kept - self._quarantined,
+        }
+
+    def _row(self, position: int, raw: bytes) -> dict[str, Any] | None:
+        try:
+            inside = Unwrapped(raw) if _is_plain(raw) else unwrapped(raw, self._pods)
+        except Exception as error:
+            return self._unreadable(position, internal_error(error), raw)
+        if not inside.goes_on and inside.source not in self._parts:
+            return self._parsed(position, raw, inside)
+        parts = self._with_part(position, inside)
+        if inside.goes_on and parts.size < self._most_of_parts():
+            return None
+        del self._parts[inside.source]
+        whole = b"".join(parts.bodies)
+        return self._parsed(parts.position, whole, inside._replace(body=whole))
+
+    def _with_part(self, position: int, part: Unwrapped) -> _Parts:
+        """The line's parts so far."""
+        parts = self._parts.setdefault(part.source, _Parts(position))
+        parts.bodies.append(part.body)
+        parts.size += len(part.body)
+        return parts
+
+    def _most_of_parts(self) -> int:
+        """Bytes of a line in parts, so that all such lines are in bounded memory."""
+        return 2 * LINE_BYTES // (1 + len(self._parts))
+
+    def _parsed(self, position: int, raw: bytes, inside: Unwrapped) -> dict[str, Any] | None:
+        try:
+            return self._event(position, raw, inside)
+        except Exception as error:
+            return self._unreadable(position, internal_error(error), raw)
+
+    def _event(self, position: int, raw: bytes, inside: Unwrapped) -> dict[str, Any] | None:
+        line = parse_client_line(text_of(line_of(inside).split(b"\n", 1)[0]))
+        if line is None or line.event is None:
+            return None
+        local_ms = line.local_ms if line.time_ms is None else line.time_ms
+        if local_ms is not None and (reason := beyond_dates(local_ms)) is not None:
+            return self._unreadable(position, reason, raw)
+        source = inside.source
+        if source not in self._times and len(self._times) >= _MOST_SOURCES:
+            source = None
+        line = self._with_group(line, source)
+        time_ms = self._time_ms(line, source)
+        if time_ms is None:
+            return self._unreadable(position, "no date on or before it", raw)
+        if any(not -most <= (getattr(line.event, n) or 0) < most for n, most in _LIMITS.items()):
+            return self._unreadable(position, "a number does not fit its column", raw)
+        row = self._event_row(position, text_of(raw), inside.source, line, time_ms)
+        self._kept_by_date[day_of(time_ms)] += 1
+        return row if self._dates.has(day_of(time_ms)) else None
+
+    def _with_group(self, line: ClientLine, source: str | None) -> ClientLine:
+        """A line that names no group is about the only group that the client's lines name."""
+        client = (source, line.library, line.client_id)
+        if line.library == JAVA or (client not in self._groups and line.group_id is None):
+            return line
+        if line.group_id is None:
+            return line._replace(group_id=self._groups[client])
+        if client in self._groups or len(self._groups) < _MOST_SOURCES:
+            is_only = self._groups.setdefault(client, line.group_id) == line.group_id
+            self._groups[client] = line.group_id if is_only else None
+        return line
+
+    def _time_ms(self, line: ClientLine, source: str | None) -> int | None:
+        """A line without a date has the time of the last dated line of its source."""
+        if line.time_ms is not None:
+            self._times[source] = line.time_ms
+        elif line.local_ms is not None and line.utc_offset_minutes is not None:
+            self._times[source] = line.local_ms - line.utc_offset_minutes * 60_000
+        elif line.local_ms is not None:
+            self._times[source] = self._clocks[source].utc_ms(line.local_ms)
+        return self._times.get(source)
+
+    def _event_row(
+        self, position: int, text: str, source: str | None, line: ClientLine, time_ms: int
+    ) -> dict[str, Any]:
+        assert line.event is not None
+        return line.event._asdict() | {
+            "kind": "event",
+            "position": position,
+            "event_time": time_ms * 1000,
+            "group_id": line.group_id,
+            "library": line.library,
+            "client_id": line.client_id,
+            "instance_id": line.instance_id,
+            "source": source,
+            "level": line.level,
+            "logger": line.logger,
+            "line": text,
+        }
+
+    def _unreadable(
+        self, position: int, reason: str, raw: bytes, length: int | None = None
+    ) -> dict[str, Any]:
+        self._quarantined += 1
+        return {
+            "kind": "quarantined",
+            "position": position,
+            "reason_unreadable": reason,
+            "raw": raw,
+            "length": len(raw) if length is None else length,
+        }
+
+
+def _may_be(raw: bytes) -> bool:
+    return any(word in raw for word in _WORDS) or any(word in raw for word in _PAIRS)
+
+
+def _is_plain(raw: bytes) -> bool:
+    """Whether the line is as its client wrote it: franz-go's JSON is no wrapper."""
+    return PLAIN_HEAD.match(raw) is not None or (
+        raw.startswith(b"{") and any(word in raw for word in _PAIRS)
+    )

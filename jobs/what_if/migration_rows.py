@@ -1,0 +1,75 @@
+"""Rows of migration_advice: of groups with and without a prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from coordinator_core.whatif import Baseline, Figures, Prediction
+from coordinator_core.whatif.advice import figures_text
+from coordinator_core.whatif.settings import CLASSIC_PROTOCOL
+from coordinator_core.whatif.verdict import MIGRATED, NOT_APPLICABLE, UNKNOWN, Verdict
+
+Row = dict[str, Any]
+ORDER = ("migrate", "no difference", "stay", "blocked", UNKNOWN, MIGRATED, NOT_APPLICABLE)
+# The columns of figures: by basis and figure.
+_FIGURES = {
+    "rebalances": "rebalances_{}",
+    "not_stable_ms": "not_stable_{}_ms",
+    "moved_partitions": "moved_{}",
+    "unavailable_partition_ms": "unavailable_{}_partition_ms",
+}
+
+
+def migration_row(verdict: Verdict, group_type: str) -> Row:
+    """Without figures."""
+    return {
+        "rank": 0,
+        "verdict": verdict.verdict,
+        "reason": verdict.reason,
+        "group_type": group_type,
+        "blockers": [each._asdict() for each in verdict.blockers],
+        "worse": "; ".join(verdict.worse) or None,
+        "client_properties": verdict.client_properties,
+        "broker_properties": verdict.broker_properties,
+    }
+
+
+def predicted_row(
+    verdict: Verdict,
+    baseline: Baseline,
+    observed: Figures,
+    unchanged: Prediction,
+    confidence: float,
+) -> Row:
+    """With the figures of the chosen settings, if the verdict has them."""
+    row = migration_row(verdict, baseline.group_protocol)
+    row |= _figures("observed", observed) | _figures("unchanged", unchanged.median)
+    row["clients"] = ", ".join(sorted(set(baseline.libraries.values())))
+    row["confidence"] = confidence
+    row["seeds"] = len(unchanged.outcomes)
+    chosen, defaults = verdict.chosen, verdict.defaults
+    if chosen is not None:
+        row |= _figures("predicted", chosen.median)
+        row["setting"] = str(chosen.change)
+        row["static_refused_predicted"] = chosen.median.static_refused
+        row["unavailable_predicted_min_partition_ms"] = chosen.minimum.unavailable_partition_ms
+        row["unavailable_predicted_max_partition_ms"] = chosen.maximum.unavailable_partition_ms
+    if defaults is not None:
+        row["unavailable_defaults_partition_ms"] = defaults.median.unavailable_partition_ms
+    return row
+
+
+def _figures(basis: str, figures: Figures) -> Row:
+    return {column.format(basis): getattr(figures, name) for name, column in _FIGURES.items()}
+
+
+def migrated(unchanged: Prediction, predicted: Sequence[Prediction]) -> Verdict:
+    """Of a group that has the consumer protocol, with the best way back."""
+    back = [each for each in predicted if each.change.group_protocol == CLASSIC_PROTOCOL]
+    reason = "has the consumer protocol already; table advice has other settings of it"
+    best = min(back, key=lambda each: each.median.unavailable_partition_ms, default=None)
+    if best is not None:
+        figures = figures_text(unchanged.median, best.median)
+        reason += f"; back to the classic protocol, {best.change.in_kafka_names()}: {figures}"
+    return Verdict(MIGRATED, reason, ())

@@ -1,0 +1,30 @@
+-- client_events: one row per line in which a consumer says something of its membership, with the client's clock.
+-- Key: (cluster_id, file_id, position)
+-- Partitioned by: (cluster_id, event_date)
+-- Written by: jobs.ingest
+cluster_id      STRING        NOT NULL COMMENT 'cluster that the client consumes from',
+file_id         STRING        NOT NULL COMMENT 'hash of the first line and of the first line of a consumer: the same after the file is rolled, renamed or compressed',
+position        BIGINT        NOT NULL COMMENT 'byte position of the line in the uncompressed file',
+event_date      DATE          NOT NULL COMMENT 'UTC date of event_time',
+event_time      TIMESTAMP     NOT NULL COMMENT 'time of the line by the client''s clock, in UTC',
+event           STRING        NOT NULL COMMENT 'event: JOINING, JOINED, SYNCED, PARTITIONS_ADDED, PARTITIONS_REVOKED, POLL_TIMEOUT, ...',
+library         STRING        NOT NULL COMMENT 'client library: java, librdkafka, kafka-python or franz-go',
+client_id       STRING                 COMMENT 'client.id; null in lines of kafka-python and franz-go, which do not name it',
+group_id        STRING                 COMMENT 'consumer group that the line names, or else the only one that the client''s lines before it name',
+instance_id     STRING                 COMMENT 'group.instance.id of a static member, if the line names it',
+member_id       STRING                 COMMENT 'member id, if the line names it',
+generation      INT                    COMMENT 'generation of a classic group',
+epoch           INT                    COMMENT 'member epoch (consumer, share and streams groups)',
+assignor        STRING                 COMMENT 'assignor that the group chose (JOINED, SYNCED)',
+state           STRING                 COMMENT 'state of the client''s member after the event (STATE)',
+previous_state  STRING                 COMMENT 'state before it',
+partitions      ARRAY<STRING>          COMMENT 'partitions added, revoked or lost, as topic-partition',
+topics          ARRAY<STRING>          COMMENT 'topics of the subscription (SUBSCRIBED)',
+count           BIGINT                 COMMENT 'number of partitions or topics, if the line has the number only',
+reason          STRING                 COMMENT 'reason or error in the client''s words',
+duration_ms     BIGINT                 COMMENT 'time since the last poll beyond the limit, or without an answer of the coordinator',
+source          STRING                 COMMENT 'pod, host or stream that the line''s wrapper names',
+level           STRING                 COMMENT 'INFO, WARN, ...',
+logger          STRING                 COMMENT 'class or facility that logged the line, if the line names it',
+line            STRING        NOT NULL COMMENT 'the line, without its line end',
+file            STRING        NOT NULL COMMENT 'file that the line was first read from'

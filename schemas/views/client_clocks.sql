@@ -1,0 +1,43 @@
+-- client_clocks: how far each client's clock is ahead of the brokers', or without broker evidence of most clients' clocks.
+-- A client asks to join before the coordinator completes the join, and is told after it: two bounds.
+WITH seen AS (
+    SELECT
+        t.cluster_id, t.client_id, t.file_id, t.group_id, t.generation, t.joining_time, t.client_joined_time,
+        g.joined_time, CASE WHEN g.evidence = 'clients' THEN 'clients' ELSE 'brokers' END AS reference,
+        -- Generations start again in each incarnation.
+        ROW_NUMBER() OVER (
+            PARTITION BY t.cluster_id, t.client_id, t.file_id, t.group_id, t.generation, t.client_joined_time
+            ORDER BY ABS(UNIX_MILLIS(t.client_joined_time) - UNIX_MILLIS(g.joined_time)), g.incarnation
+        ) AS nearness
+    FROM client_generations t
+    JOIN generations g
+        ON g.cluster_id = t.cluster_id AND g.group_id = t.group_id AND g.generation = t.generation
+        AND g.joined_time IS NOT NULL
+    WHERE t.client_joined_time IS NOT NULL
+),
+bounds AS (
+    SELECT
+        cluster_id, client_id, file_id, reference, COUNT(*) AS generations,
+        ROW_NUMBER() OVER (PARTITION BY cluster_id, client_id, file_id ORDER BY reference) AS preference,
+        MAX(UNIX_MILLIS(joining_time) - UNIX_MILLIS(joined_time)) AS at_least_ms,
+        MIN(UNIX_MILLIS(client_joined_time) - UNIX_MILLIS(joined_time)) AS at_most_ms
+    FROM seen
+    WHERE nearness = 1
+    GROUP BY cluster_id, client_id, file_id, reference
+)
+SELECT
+    cluster_id,                     -- cluster
+    client_id,                      -- client.id
+    file_id,                        -- log of the client
+    reference,                      -- brokers; clients: generations that only clients logged, by the clock of most of them
+    generations,                    -- generations that client and reference have in common
+    at_least_ms AS ahead_at_least_ms, -- lower bound of the clock minus the reference's; negative: behind
+    at_most_ms AS ahead_at_most_ms, -- upper bound; below the lower bound if the clock was set in between
+    CASE
+        WHEN at_least_ms > 0 THEN at_least_ms
+        WHEN at_most_ms < 0 THEN at_most_ms
+        ELSE 0
+    END AS ahead_ms                 -- the least difference that the bounds allow: 0 if the clocks may be equal
+FROM bounds
+WHERE preference = 1
+ORDER BY ABS(ahead_ms) DESC, cluster_id, client_id, file_id

@@ -1,0 +1,54 @@
+-- client_generations: each generation of a classic group that a client joined, with the client's own times.
+WITH ordered AS (
+    SELECT
+        cluster_id, file_id, position, client_id, group_id, library, event, event_time, generation, member_id, instance_id, assignor,
+        MAX(CASE WHEN event = 'JOINING' THEN event_time END) OVER before AS joining_time,
+        MAX(CASE WHEN event = 'PARTITIONS_REVOKED' THEN event_time END) OVER before AS revoked_time,
+        MAX(CASE WHEN event = 'JOINED' THEN event_time END) OVER before AS client_joined_time,
+        MAX(CASE WHEN event = 'JOINED' THEN position END) OVER before AS joined_position,
+        MAX(CASE WHEN event IN ('SYNCED', 'SYNC_FAILED', 'ASSIGNED') THEN event_time END) OVER earlier AS previous_time,
+        MIN(CASE WHEN event IN ('JOINED', 'LEAVING') THEN position END) OVER later AS next_position,
+        MIN(CASE WHEN event = 'PARTITIONS_ADDED' THEN event_time END) OVER later AS added_time,
+        MIN(CASE WHEN event = 'PARTITIONS_ADDED' THEN position END) OVER later AS added_position
+    FROM client_events
+    WHERE group_id IS NOT NULL
+    WINDOW
+        before AS (
+            PARTITION BY cluster_id, file_id, client_id, group_id ORDER BY position
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ),
+        earlier AS (
+            PARTITION BY cluster_id, file_id, client_id, group_id ORDER BY position
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ),
+        later AS (
+            PARTITION BY cluster_id, file_id, client_id, group_id ORDER BY position
+            ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
+        )
+)
+SELECT
+    o.cluster_id,                   -- cluster
+    o.group_id,                     -- consumer group
+    COALESCE(o.generation, j.generation) AS generation, -- generation that the client joined
+    o.client_id,                    -- client.id; null if the client does not log it
+    COALESCE(o.member_id, j.member_id) AS member_id, -- member id, if the client logs it
+    COALESCE(o.instance_id, j.instance_id) AS instance_id, -- group.instance.id of a static member
+    COALESCE(o.assignor, j.assignor) AS assignor, -- assignor that the group chose
+    CASE WHEN o.previous_time IS NULL OR o.revoked_time > o.previous_time THEN o.revoked_time END AS revoked_time, -- the client began to revoke partitions on the way to this generation
+    o.joining_time,                 -- last JoinGroup request
+    o.client_joined_time,           -- answer to JoinGroup
+    CASE WHEN o.event <> 'SYNC_FAILED' THEN o.event_time END AS synced_time, -- answer to SyncGroup; null if the generation was superseded
+    CASE WHEN o.event <> 'SYNC_FAILED' AND (o.next_position IS NULL OR o.added_position < o.next_position) THEN o.added_time END AS added_time, -- the client began to use its new partitions
+    CASE
+        WHEN o.revoked_time > o.previous_time OR o.previous_time IS NULL
+            THEN UNIX_MILLIS(o.joining_time) - UNIX_MILLIS(o.revoked_time)
+    END AS revoke_ms,               -- ms from the revocation to the JoinGroup request: the callback and the commit before it
+    UNIX_MILLIS(o.client_joined_time) - UNIX_MILLIS(o.joining_time) AS waited_ms, -- ms that the client waited for the other members
+    o.file_id,                      -- log of the client
+    o.position                      -- its line
+FROM ordered o
+LEFT JOIN client_events j
+    ON j.cluster_id = o.cluster_id AND j.file_id = o.file_id AND j.position = o.joined_position
+-- kafka-python logs its assignment instead of the answer to SyncGroup.
+WHERE o.event IN ('SYNCED', 'SYNC_FAILED') OR (o.event = 'ASSIGNED' AND o.library = 'kafka-python')
+ORDER BY o.cluster_id, o.group_id, synced_time, o.client_id, o.position

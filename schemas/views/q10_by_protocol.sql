@@ -1,0 +1,90 @@
+-- q10_by_protocol: one row per group and time under one group type, to compare before and after a migration: rebalances, partition downtime, and downtime per restart of a process.
+WITH typed AS (
+    SELECT
+        s.cluster_id, s.group_id, s.incarnation, s.generation, s.start_time, s.until_time, s.outcome,
+        s.total_ms, s.with_members_ms,
+        COALESCE(g.group_type, 'classic') AS group_type,
+        LAG(COALESCE(g.group_type, 'classic')) OVER (
+            PARTITION BY s.cluster_id, s.group_id ORDER BY s.incarnation, s.generation
+        ) AS previous_type
+    FROM generation_spans s
+    JOIN generations g
+        ON g.cluster_id = s.cluster_id AND g.group_id = s.group_id
+        AND g.incarnation = s.incarnation AND g.generation = s.generation
+),
+periods AS (
+    SELECT
+        t.*,
+        SUM(CASE WHEN t.group_type = t.previous_type THEN 0 ELSE 1 END) OVER (
+            PARTITION BY t.cluster_id, t.group_id ORDER BY t.incarnation, t.generation
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS period
+    FROM typed t
+),
+actions AS (
+    SELECT
+        cluster_id, group_id, incarnation, generation, role, cause, story,
+        LAG(story) OVER (
+            PARTITION BY cluster_id, group_id, COALESCE(instance_id, client_id, member_id)
+            ORDER BY incarnation, generation, cause_seq
+        ) AS previous_story
+    FROM rebalance_causes
+    WHERE member_id IS NOT NULL
+),
+-- Departures and returns; a static member of a consumer group that closes and returns has a cause
+-- for each.
+restarts AS (
+    SELECT
+        cluster_id, group_id, incarnation, generation,
+        SUM(CASE WHEN story = 'restart' AND cause <> 'STATIC_RETURN' THEN 1 ELSE 0 END) AS restarts,
+        MAX(CASE WHEN role <> 'absorbed' THEN 1 ELSE 0 END) AS has_rebalance,
+        MAX(CASE WHEN role = 'absorbed' THEN 1 ELSE 0 END) AS has_absorbed
+    FROM actions
+    WHERE story = 'restart' OR story = 'return' AND previous_story = 'restart'
+    GROUP BY cluster_id, group_id, incarnation, generation
+),
+-- A gap within one generation is that of a static member's restart without a rebalance.
+downtime AS (
+    SELECT
+        cluster_id, group_id, incarnation, generation,
+        SUM(unowned_ms) AS unowned_ms,
+        SUM(CASE WHEN generation > from_generation THEN unowned_ms ELSE 0 END) AS rebalance_ms,
+        SUM(CASE WHEN generation = from_generation THEN unowned_ms ELSE 0 END) AS absorbed_ms
+    FROM ownership_gaps
+    GROUP BY cluster_id, group_id, incarnation, generation
+),
+costs AS (
+    SELECT
+        p.*, c.partitions_moved, r.restarts, d.unowned_ms,
+        CASE WHEN r.has_rebalance = 1 THEN d.rebalance_ms ELSE 0 END
+        + CASE WHEN r.has_absorbed = 1 THEN d.absorbed_ms ELSE 0 END AS restart_ms
+    FROM periods p
+    LEFT JOIN churn c
+        ON c.cluster_id = p.cluster_id AND c.group_id = p.group_id
+        AND c.incarnation = p.incarnation AND c.generation = p.generation
+    LEFT JOIN restarts r
+        ON r.cluster_id = p.cluster_id AND r.group_id = p.group_id
+        AND r.incarnation = p.incarnation AND r.generation = p.generation
+    LEFT JOIN downtime d
+        ON d.cluster_id = p.cluster_id AND d.group_id = p.group_id
+        AND d.incarnation = p.incarnation AND d.generation = p.generation
+)
+SELECT
+    cluster_id,                     -- cluster
+    group_id,                       -- group
+    period,                         -- number of the time under one group type, from 1; a migration begins the next
+    group_type,                     -- classic, consumer, share or streams
+    MIN(start_time) AS from_time,   -- start of the first rebalance
+    MAX(until_time) AS until_time,  -- end of the last generation
+    COUNT(*) AS generations,        -- generations with evidence
+    SUM(CASE WHEN outcome = 'stable' THEN 1 ELSE 0 END) AS rebalances, -- rebalances that became Stable
+    SUM(CASE WHEN outcome IN ('superseded', 'failed') THEN 1 ELSE 0 END) AS aborted_rebalances, -- rebalances that were superseded or failed
+    SUM(total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
+    SUM(with_members_ms) AS with_members_ms, -- ms in which the group had members, or members were joining
+    SUM(partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process
+    COALESCE(SUM(unowned_ms), 0) AS unavailable_partition_ms, -- partition downtime in ms, as in ownership_gaps
+    COALESCE(SUM(restarts), 0) AS restarts, -- processes that left and were back within a minute
+    COALESCE(SUM(restart_ms), 0) AS restart_partition_ms, -- the part of the downtime that restarts caused: in rebalances of a departure or a return, and of static members without a rebalance
+    CAST(ROUND(COALESCE(SUM(restart_ms), 0) / NULLIF(SUM(restarts), 0)) AS BIGINT) AS partition_ms_per_restart -- restart_partition_ms per restart; null without restarts
+FROM costs
+GROUP BY cluster_id, group_id, period, group_type

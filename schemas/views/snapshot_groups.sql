@@ -1,0 +1,31 @@
+-- snapshot_groups: each group in its newest snapshot, and since when it has been in that state.
+WITH numbered AS (
+    SELECT
+        *,
+        ROW_NUMBER() OVER (PARTITION BY cluster_id, group_id ORDER BY snapshot_time DESC) AS number,
+        MAX(snapshot_time) OVER (PARTITION BY cluster_id) AS newest_time
+    FROM group_snapshots
+),
+spans AS (
+    SELECT cluster_id, group_id, MAX(generation) AS generation, MAX(not_after_time) AS since_time
+    FROM snapshot_generations
+    GROUP BY cluster_id, group_id
+)
+SELECT
+    n.cluster_id,                   -- cluster
+    n.group_id,                     -- group
+    n.group_type,                   -- classic or consumer; null: share, streams or not known
+    n.protocol_type,                -- consumer, connect, ...
+    n.state,                        -- state; null if the group was not described
+    n.protocol,                     -- assignor
+    n.member_count,                 -- members
+    n.coordinator_id,               -- broker id of the coordinator
+    n.described_time,               -- the group was in this state then
+    n.snapshot_time = n.newest_time AS is_in_newest, -- the cluster's newest snapshot has the group; false: it was deleted, or is no longer listed
+    s.generation,                   -- its last generation in snapshot_generations
+    s.since_time,                   -- first snapshot with that generation
+    n.error                         -- why the group was not described; null if it was
+FROM numbered n
+LEFT JOIN spans s ON s.cluster_id = n.cluster_id AND s.group_id = n.group_id
+WHERE n.number = 1
+ORDER BY n.cluster_id, n.group_id
