@@ -3,7 +3,8 @@
 .venv/bin/python -m tools.new_groups_truth LAKE CLUSTER TRUTH.json
 
 TRUTH.json has figures per group that were computed from the same records and from the clients'
-callbacks.  Prints group, figure, ours, truth; exit 1 if a count differs, or a time by over 2 %.
+callbacks.  Prints one table: per group and figure the lake's value, the truth's and the difference;
+exit 1 if a count differs, the time not stable by over 2 %, or the partition downtime by over 10 %.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.lake.sql import query
+from jobs.what_if.downtime import downtime_within
 
 FIGURES = {
     "rebalances": "rebalances",
@@ -23,9 +25,9 @@ FIGURES = {
     "members_expired": "expired",
     "partitions_moved": "moved",
     "not_stable_ms": "not_stable_ms",
+    "unowned_partition_ms": "unowned_ms",
 }
-TIMES = ("not_stable_ms",)
-TOLERANCE = 0.02
+TOLERANCES = {"not_stable_ms": 0.02, "unowned_partition_ms": 0.1}
 
 SQL = """
     SELECT g.group_id, COUNT(*) AS rebalances, COUNT(*) FILTER (g.outcome = 'empty') AS empty,
@@ -37,15 +39,25 @@ SQL = """
     JOIN rebalance_latency l USING (cluster_id, group_id, incarnation, generation)
     WHERE g.cluster_id = '{cluster}' AND g.group_type <> 'classic' AND g.preparing_time < '{end}'
     GROUP BY ALL ORDER BY 1"""
+DOWNTIME = """SELECT group_id, SUM({lasted})::BIGINT FROM ownership_gaps
+    WHERE cluster_id = '{cluster}' GROUP BY 1"""
 
 
 def main(lake: str, cluster: str, truth_file: str) -> int:
     folder = Path(truth_file).parent
-    groups = json.loads(Path(truth_file).read_text())["groups"]
+    read = json.loads(Path(truth_file).read_text())
+    groups, began_ms = read["groups"], read["t0_wall_ms"]
     columns, rows = query(lake, SQL.format(cluster=cluster, end=_window_end(folder)))
+    lasted = downtime_within(
+        "EPOCH_MS(from_time)", "unowned_ms", began_ms, began_ms + read["window_ms"]
+    )
+    downtime = dict(query(lake, DOWNTIME.format(cluster=cluster, lasted=lasted))[1])
     differing = 0
+    print("| group | figure | table | truth | difference |")
+    print("|---|---|---:|---:|---:|")
     for row in rows:
         ours = dict(zip(columns, row, strict=True))
+        ours["unowned_ms"] = downtime.get(ours["group_id"], 0)
         truth = groups.get(ours["group_id"], {}).get("window")
         if truth:
             differing += _print(ours, truth)
@@ -72,10 +84,11 @@ def _print(ours: dict[str, Any], truth: dict[str, Any]) -> int:
         if not isinstance(truth.get(name), int):
             continue
         own, expected = int(ours[column] or 0), truth[name]
-        allowed = TOLERANCE * expected if name in TIMES else 0
-        is_equal = abs(own - expected) <= allowed
+        is_equal = abs(own - expected) <= TOLERANCES.get(name, 0) * expected
         differing += not is_equal
-        print(f"{ours['group_id']:<28} {name:<28} {own:>8} {expected:>8}{'' if is_equal else ' !'}")
+        difference = (own - expected) / expected if expected else own - expected
+        mark = "" if is_equal else " !"
+        print(f"| {ours['group_id']} | {name} | {own} | {expected} | {difference:+.1%}{mark} |")
     return differing
 
 

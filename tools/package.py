@@ -66,8 +66,9 @@ def build_wheel(folder: Path, *, compiled: bool) -> Path:
 
 
 def _contents_hash(archive: str) -> str:
-    """Of names and bytes: the archive itself has times."""
-    digest = hashlib.sha256(sys.version.encode())
+    """Of names and bytes, as the archive itself has times; and of what else the compiler reads."""
+    level = os.environ.get("REGROUP_OPT_LEVEL", "")
+    digest = hashlib.sha256(f"{sys.version} {level}".encode())
     with tarfile.open(archive) as files:
         for member in sorted(filter(tarfile.TarInfo.isfile, files), key=lambda each: each.name):
             contents = files.extractfile(member)

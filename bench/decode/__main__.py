@@ -1,9 +1,10 @@
 """Decoding, compared with Kafka's own readers and with no decoding: `make -C bench decode`.
 
 `members`: group records in CPU time (without Java's garbage collector), Regroup's as Arrow columns
-and Kafka's as objects, with and without subscriptions and assignments; `job`: the decode jobs and
-a pass through Arrow that changes nothing; `segments`: `regroup decode` and kafka-dump-log with its
-offsets decoder; `ingest`: segments into a lake by both engines, and the same again.
+and Kafka's as objects, with and without subscriptions and assignments; `types`: GroupMetadata and
+captured records of the other group types, as the columns of their tables; `job`: the decode jobs
+and a pass through Arrow that changes nothing; `segments`: `regroup decode` and kafka-dump-log with
+its offsets decoder; `ingest`: segments into a lake by both engines, and the same again.
 """
 
 from __future__ import annotations
@@ -22,10 +23,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
 import typer
+from pyspark.sql.pandas.types import to_arrow_schema
 
-from bench.decode.inputs import commit_records, group_records, segment
+from bench.decode.inputs import (
+    batch_of,
+    captured,
+    commit_records,
+    empty_groups,
+    group_records,
+    segment,
+    targets,
+    task_groups,
+)
 from bench.process_tree import ProcessTreeWatch
-from jobs.bulk.decoder import chunks
+from jobs.bulk.decoder import Decoder, chunks, decode_batch
+from jobs.lake.tables import schema_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SCALA = next(Path(pyspark.__file__).parent.glob("jars/scala-library-*.jar"))
@@ -92,6 +104,46 @@ def java_reader(folder: str, file: Path, passes: int) -> Callable[[bool], tuple[
         return int(figures[0]), min(map(int, figures[1::2])) / 1e9
 
     return run
+
+
+# Group types ----------------------------------------------------------------------------------
+
+
+def types(passes: int) -> None:
+    """CPU time per byte, of records of several sizes: every column of the tables."""
+    from jobs import group_metadata as metadata
+    from jobs import group_records as others
+
+    os.sched_setaffinity(0, {CORE})
+    batches = {
+        "GroupMetadata": ("group_metadata", metadata, batch_of(group_records(5_000))),
+        "GroupMetadata without members": (
+            "group_metadata", metadata, batch_of(empty_groups(100_000)),
+        ),
+        "Connect and Streams, classic": (
+            "group_metadata", metadata, batch_of(task_groups(copies=20)),
+        ),
+        "consumer, share, streams groups": (
+            "group_records", others, captured(range(3, 24), copies=250),
+        ),
+        "ConsumerGroupTargetAssignmentMember": ("group_records", others, batch_of(targets(3_000))),
+    }  # fmt: skip
+    for name, (table, decoding, batch) in batches.items():
+        schema = [f for f in table_schema(table) if f.name not in decoding.CARRIED]
+        once = partial(decode_all, batch, pa.schema(schema), decoding.DECODER)
+        spent_s = min(seconds(once, time.process_time) for _ in range(passes))
+        size = (batch.column("key").nbytes + batch.column("value").nbytes) / len(batch)
+        spent = f"{spent_s / len(batch) * 1e9:,.0f} ns of CPU time per record of {size:,.0f} bytes"
+        print(f"{name:38}{len(batch) * size / spent_s / 1e6:6.0f} MB/s, {spent}", flush=True)
+
+
+def decode_all(batch: pa.RecordBatch, schema: pa.Schema, decoder: Decoder) -> None:
+    for chunk in chunks(batch):
+        decode_batch(chunk, schema, (), decoder)
+
+
+def table_schema(table: str) -> pa.Schema:
+    return to_arrow_schema(schema_of(table), timezone="UTC")
 
 
 # The decode jobs ------------------------------------------------------------------------------
@@ -220,18 +272,20 @@ def timed(command: list[str]) -> float:
     return seconds(lambda: subprocess.run(command, check=True, stdout=NOTHING, cwd=ROOT))
 
 
-PARTS = ["members", "job", "segments", "ingest"]
+PARTS = ["members", "types", "job", "segments", "ingest"]
 
 
 def main(
     parts: Annotated[list[str] | None, typer.Argument(help=f"Any of {', '.join(PARTS)}")] = None,
     records: Annotated[int, typer.Option(help="Group records.")] = 20_000,
-    passes: Annotated[int, typer.Option(help="Passes of members.")] = 7,
+    passes: Annotated[int, typer.Option(help="Passes of members and types.")] = 7,
     megabytes: Annotated[int, typer.Option(help="Size of the segments.")] = 200,
 ) -> None:
     measured = parts or PARTS
     if "members" in measured:
         members(records // 2, passes)
+    if "types" in measured:
+        types(passes)
     if "job" in measured:
         job(records)
     if "segments" in measured:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import random
-from collections.abc import Iterator
+from base64 import b64decode
+from collections.abc import Container, Iterable, Iterator
+from pathlib import Path
 
 import cramjam
+import pyarrow as pa
 
 from coordinator_core.records import (
     Assignment,
@@ -15,11 +20,16 @@ from coordinator_core.records import (
     encode_subscription,
     encode_value,
 )
+from jobs.segments.batch import Batch
 from jobs.segments.compression import LZ4_MAGIC, xxh32_short
+from jobs.segments.reader import read_segment
 from jobs.segments.writer import framed, records_bytes
 
 Record = tuple[bytes, bytes | None]
 
+FRAMEWORKS = Path(__file__).parents[2] / "tests/data/frameworks/segment.log.gz"
+GROUP_METADATA = b"\x00\x02"
+CAPTURED = Path(__file__).parents[2] / "tests/data/records/captured.jsonl.gz"
 NOW = 1_790_000_000_000
 COMPRESSION = {"none": 0, "lz4": 3}
 
@@ -61,6 +71,39 @@ def _member(rnd: random.Random, group: str, index: int) -> dict[str, object]:
     }
 
 
+def empty_groups(count: int) -> Iterator[Record]:
+    """Records of groups without members."""
+    value = {
+        "protocol_type": "consumer",
+        "protocol": None,
+        "leader": None,
+        "current_state_timestamp": NOW,
+        "members": [],
+    }
+    for generation in range(count):
+        key = encode_key(2, {"group": f"orders-service-{generation % 997}"})
+        yield key, encode_value(2, 3, value | {"generation": generation})
+
+
+def task_groups(copies: int) -> list[Record]:
+    """GroupMetadata of real groups of Kafka Connect and classic Kafka Streams, repeated."""
+    data = gzip.decompress(FRAMEWORKS.read_bytes())
+    read = read_segment(data, partition=0, file=FRAMEWORKS.name)
+    batches = [each for each in read if isinstance(each, Batch)]
+    pairs = [pair for each in batches for pair in zip(each.keys, each.values, strict=True)]
+    records = [(key, value) for key, value in pairs if key and key[:2] == GROUP_METADATA]
+    return records * copies
+
+
+def targets(count: int) -> Iterator[Record]:
+    """Target assignments of one member with 60 partitions of each of 20 topics."""
+    topic_ids = [f"{number:022}" for number in range(20)]
+    partitions = [{"topic_id": each, "partitions": list(range(60))} for each in topic_ids]
+    value = encode_value(7, 0, {"topic_partitions": partitions})
+    for number in range(count):
+        yield encode_key(7, {"group_id": f"orders-{number % 997}", "member_id": "m" * 22}), value
+
+
 def commit_records(count: int, seed: int = 2) -> Iterator[Record]:
     """Commits of 200 groups with 30 partitions each; 1 % are tombstones."""
     rnd = random.Random(seed)
@@ -75,6 +118,22 @@ def commit_records(count: int, seed: int = 2) -> Iterator[Record]:
         }
         is_tombstone = rnd.random() < 0.01
         yield encode_key(1, key), None if is_tombstone else encode_value(1, 3, value)
+
+
+def captured(types: Container[int], copies: int) -> pa.RecordBatch:
+    """Keys and values of the records of these types in the test data, repeated."""
+    lines = gzip.decompress(CAPTURED.read_bytes()).splitlines()
+    records = [(b64decode(r["key"]), r["value"]) for r in map(json.loads, lines)]
+    chosen = [each for each in records if int.from_bytes(each[0][:2]) in types]
+    decoded = [(key, None if value is None else b64decode(value)) for key, value in chosen]
+    return batch_of(decoded * copies)
+
+
+def batch_of(records: Iterable[Record]) -> pa.RecordBatch:
+    keys, values = zip(*records, strict=True)
+    return pa.record_batch(
+        {"key": pa.array(keys, pa.binary()), "value": pa.array(values, pa.binary())}
+    )
 
 
 def segment(size: int, compression: str) -> Iterator[bytes]:

@@ -4,7 +4,8 @@
 
 truth.json has the time in which no process owned a partition by its own callbacks, counted during
 the run of a script (the period `window`).  FOLDER has one folder per script and broker version;
-default: the archives of tests/data/twins.  Groups of the consumer protocol are left out.
+default: the archives of tests/data/twins, where callbacks.json has the times of scripts without a
+truth.json.  Share and streams groups have no callbacks.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ BROKERS = (
     ("segments", "server.log", "truth.json"),
     ("segments-delay", "server-delay.log", "truth.json"),
     ("play2/segments", "play2/server.log", "play2/truth.json"),
+    ("orders/segments", "orders/server.log", ""),
+    ("invoices/segments", "invoices/server.log", ""),
 )
-NEW_PROTOCOL = "consumer"
+NO_CALLBACKS = ("jobs-share", "clicks-streams")
 # Within a tenth, or 5 partition-seconds.
 SHARE, LEAST_MS = 0.1, 5000
 
@@ -50,7 +53,10 @@ def main(
     incidents: Annotated[Path | None, typer.Option(help="Folder of unpacked incidents.")] = None,
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        folders = sorted(incidents.glob("twins-*")) if incidents else unpacked(Path(folder))
+        captures = (
+            (*incidents.glob("twins-*"), *incidents.glob("mixed-protocols-*")) if incidents else ()
+        )
+        folders = sorted(captures) or unpacked(Path(folder))
         rows = [row for each in folders for row in compared(each, f"{folder}/lake")]
     print("| script and version | group | callbacks, s | ownership_gaps, s | difference |")
     print("|---|---|---:|---:|---:|")
@@ -65,19 +71,32 @@ def main(
 
 def unpacked(folder: Path) -> list[Path]:
     """The archives with the truth of their clients."""
-    folders = []
+    folders, by_script = [], callbacks()
     for archive in sorted(TWINS.glob("*.tar.gz")):
         target = folder / archive.name.removesuffix(".tar.gz")
         with tarfile.open(archive) as packed:
             packed.extractall(target, filter="data")
         if any(target.rglob("truth.json")):
             folders.append(target)
+        elif target.name in by_script:
+            inner = target / target.name
+            folders.append(inner if inner.is_dir() else target)
     return folders
+
+
+def callbacks() -> dict[str, list[dict[str, Any]]]:
+    """By script and version: per play the time in ms without an owner, by group."""
+    read: dict[str, list[dict[str, Any]]] = json.loads((TWINS / "callbacks.json").read_text())
+    return read
 
 
 def compared(incident: Path, lake: str) -> Iterator[Compared]:
     name = incident.name.removeprefix("twins-")
-    truths: dict[str, Any] = {}
+    truths = {
+        group: (play["t0_wall_ms"], play["window_ms"], ms)
+        for play in callbacks().get(name, ())
+        for group, ms in play["unowned_partition_ms"].items()
+    }
     for segments, log, truth in BROKERS:
         if (incident / segments).is_dir():
             cluster_id = f"{name} {segments}"
@@ -88,11 +107,17 @@ def compared(incident: Path, lake: str) -> Iterator[Compared]:
                 broker_log=str(incident / log),
             )
             nightly(options, load_config(None))
+            if not (incident / truth).is_file():
+                continue
             read = json.loads((incident / truth).read_text())
             truths |= {
-                group: (read["t0_wall_ms"], read["window_ms"], counted["window"])
+                group: (
+                    read["t0_wall_ms"],
+                    read["window_ms"],
+                    counted["window"]["unowned_partition_ms"],
+                )
                 for group, counted in read["groups"].items()
-                if NEW_PROTOCOL not in group
+                if group not in NO_CALLBACKS
             }
     of_incident = f"STARTS_WITH(cluster_id, '{name} ')"
     # An archive may lack the files of a broker.
@@ -100,13 +125,13 @@ def compared(incident: Path, lake: str) -> Iterator[Compared]:
         row[0] for row in query(lake, f"SELECT group_id FROM generations WHERE {of_incident}")[1]
     }
     for group in sorted(truths.keys() & recorded):
-        first_ms, lasted_ms, counted = truths[group]
+        first_ms, lasted_ms, true_ms = truths[group]
         lasted = downtime_within(
             "epoch_ms(from_time)", "unowned_ms", first_ms, first_ms + lasted_ms
         )
         sql = f"""SELECT COALESCE(SUM({lasted}), 0) FROM ownership_gaps
             WHERE group_id = '{group}' AND {of_incident}"""
-        yield Compared(name, group, counted["unowned_partition_ms"], int(query(lake, sql)[1][0][0]))
+        yield Compared(name, group, true_ms, int(query(lake, sql)[1][0][0]))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
     python -m bench.simulation --groups 1000
 
-The fleet is bench/simulation/day.toml, one day.  Rates use the CPU time of the process and of all
-its children (Spark's workers and JVM).
+The fleet is bench/simulation/day.toml, one day; in one process also with all of its groups on
+brokers of 4.4, as classic groups and as consumer groups.  Rates use the CPU time of the process and
+of all its children (Spark's workers and JVM).
 """
 
 from __future__ import annotations
@@ -30,16 +31,37 @@ SPEC = Path(__file__).parent / "day.toml"
 def main(
     groups: Annotated[int, typer.Option(help="Groups of the fleet, by Spark.")] = 1_000,
     plain: Annotated[int, typer.Option(help="Groups to simulate in one process.")] = 2,
+    beside: Annotated[int, typer.Option(help="Groups to simulate under each protocol.")] = 20,
 ) -> None:
     spec = read_spec(SPEC)
     for skips_idle in (False, True):
         small = replace(spec, fleet=with_group_count(spec.fleet, plain))
         _print(f"one process, skips idle time: {skips_idle}", plain, *_alone(small, skips_idle))
+    for protocol in ("classic", "consumer"):
+        _print(f"one process, 4.4, {protocol}", beside, *_alone(_under(spec, protocol, beside)))
+    if not groups:
+        return
     fleet = replace(spec, fleet=with_group_count(spec.fleet, groups))
     _print("Spark, into bronze", groups, *_spark(fleet))
 
 
-def _alone(spec: SimulationSpec, skips_idle: bool) -> tuple[int, float, float]:
+def _under(spec: SimulationSpec, protocol: str, count: int) -> SimulationSpec:
+    """The fleet on brokers of 4.4, with groups of this protocol and clients that have it."""
+    fleet = with_group_count(spec.fleet, count)
+    groups = [
+        replace(
+            group,
+            protocol=protocol,
+            client=group.client if group.client == "librdkafka-2" else "java-4.4",
+            heartbeat_interval_ms=5000,
+        )
+        for group in fleet.groups
+    ]
+    cluster = replace(fleet.cluster, era="4.4")
+    return replace(spec, fleet=replace(fleet, groups=tuple(groups), cluster=cluster))
+
+
+def _alone(spec: SimulationSpec, skips_idle: bool = True) -> tuple[int, float, float]:
     start, cpu_start = time.monotonic(), time.process_time()
     cluster = SimulatedCluster(
         spec.fleet, spec.start_ms, spec.fleet.seed, skips_idle=skips_idle, traces=False

@@ -4,4 +4,5 @@ __main__  runs all kinds of faults and counts the results
 runs      faults during a run: killed processes, full disks
 inputs    damaged segments and broker logs
 lakes     damaged tables
+watching  `regroup watch` under faults for an hour, a campaign of its own
 """

@@ -1,0 +1,56 @@
+"""Runs mutated inputs through whole runs, or a run per large input.
+
+    python -m tools.fuzz mutate [--count N] [--seed S] [--engine E] [--only-ingest]
+    python -m tools.fuzz large [INPUT...] [--engine E]
+
+Exit 1 if a run failed or counts do not add up.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tools.engines import Engines
+from tools.fuzz import bounded, campaign
+
+app = typer.Typer(help=__doc__, pretty_exceptions_enable=False)
+EngineOption = Annotated[Engines, typer.Option(help="The engine of the runs.")]
+
+
+@app.command()
+def mutate(
+    count: Annotated[int, typer.Option(help="Number of inputs.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Seed of the inputs.")] = 1,
+    engine: EngineOption = Engines.EMBEDDED,
+    only_ingest: Annotated[
+        bool, typer.Option("--only-ingest", help="Read the inputs, but compute no other tables.")
+    ] = False,
+) -> None:
+    """Mutated logs, segments, dumps and traces; in whole runs with both engines, Spark reads a
+    tenth of them."""
+    code = 0
+    folder = Path(tempfile.mkdtemp(prefix="regroup-fuzz-"))
+    for name in engine.names():
+        is_slow = name == "spark" and engine is Engines.BOTH and not only_ingest
+        share = count // 10 if is_slow else count
+        code |= campaign.main(folder, share, seed, name, only_ingest=only_ingest)
+    raise typer.Exit(code)
+
+
+@app.command()
+def large(
+    inputs: Annotated[
+        list[str] | None, typer.Argument(help="Parts of their names; default: all.")
+    ] = None,
+    engine: EngineOption = Engines.EMBEDDED,
+) -> None:
+    """Inputs that are large, or become large when they are read."""
+    raise typer.Exit(max(bounded.main(name, inputs or [""]) for name in engine.names()))
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,1 @@
+"""Tries `regroup dashboard` with a real Prometheus and with the schema of Grafana's dashboards."""

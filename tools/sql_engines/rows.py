@@ -1,0 +1,34 @@
+"""The form in which rows of different engines are compared: sorted, each value as text."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+Rows = list[str]
+
+
+def comparable(rows: Iterable[Iterable[Any]]) -> Rows:
+    """Sorted rows as text: floats to nine digits, times in UTC to the millisecond."""
+    return sorted(repr([_text(cell) for cell in row]) for row in rows)
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool) or value is None:
+        return str(value).lower()
+    if isinstance(value, float | Decimal):
+        return f"{value:.9g}"
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, dict):  # a struct; engines without names have its values in this order
+        return [_text(field) for field in value.values()]
+    if isinstance(value, list | tuple):
+        return [_text(item) for item in value]
+    return str(value)

@@ -1,0 +1,66 @@
+"""One consumer process (librdkafka): consumes until SIGTERM, and writes its callbacks.
+
+A process whose client reports a fatal error exits with the code FATAL.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+
+FATAL = 3
+POLL_S = 0.25
+
+
+class Client:
+    def __init__(self, name: str, group: str, out: Path) -> None:
+        self._own = {"client": name, "group": group, "pid": os.getpid()}
+        self._out = open(out, "a", buffering=1)  # noqa: SIM115
+        self._stops = False
+
+    def note(self, what: str, **fields: Any) -> None:
+        line = {"wall_ms": int(time.time() * 1000), **self._own, "what": what, **fields}
+        self._out.write(json.dumps(line) + "\n")
+
+    def run(self, bootstrap: str, topics: Sequence[str], settings: Mapping[str, Any]) -> int:
+        """The exit code."""
+        signal.signal(signal.SIGTERM, self._stop)
+        name, group = self._own["client"], self._own["group"]
+        consumer = confluent_kafka.Consumer(
+            {"bootstrap.servers": bootstrap, "group.id": group, "client.id": name, **settings},
+            logger=None,
+        )
+        consumer.subscribe(
+            list(topics),
+            on_assign=lambda c, partitions: self._called("assigned", c, partitions),
+            on_revoke=lambda c, partitions: self._called("revoked", c, partitions),
+            on_lost=lambda c, partitions: self._called("lost", c, partitions),
+        )
+        library = f"confluent-kafka {confluent_kafka.__version__} librdkafka"
+        self.note("started", library=f"{library} {confluent_kafka.libversion()[0]}", conf=settings)
+        while not self._stops:
+            message = consumer.poll(POLL_S)
+            error = None if message is None else message.error()
+            if error is not None:
+                self.note("error", error=str(error))
+                if error.code() == confluent_kafka.KafkaError._FATAL:
+                    self.note("fatal, exits")
+                    return FATAL
+        self.note("closing")
+        consumer.close()
+        self.note("closed")
+        return 0
+
+    def _stop(self, *_: Any) -> None:
+        self._stops = True
+
+    def _called(self, what: str, consumer: Any, partitions: Sequence[Any]) -> None:
+        named = sorted([each.topic, each.partition] for each in partitions)
+        self.note(what, partitions=named, member=consumer.memberid())

@@ -1,0 +1,71 @@
+"""Reduce a play to what predictions read, and its truth.
+
+    .venv/bin/python -m tools.twins.reduce FOLDER ARCHIVE.tar.gz
+
+The archive has the records and log lines of the groups `...-base` and `...-consumer`, whose
+evidence all variants are predicted from, and truth.json.
+"""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coordinator_core.records import decode
+from jobs.segments import Batch, read_segment
+
+PREDICTED_FROM = re.compile(r"-(base|consumer)$")
+_GROUP_OF_LINE = re.compile(r"\b([a-z]+-[a-z-]+[a-z])\b")
+_COORDINATOR = ".coordinator."
+
+
+def main(
+    play: Annotated[Path, typer.Argument(help="Folder of a play.")],
+    archive: Annotated[Path, typer.Argument(help="File to write.")],
+) -> None:
+    with tarfile.open(archive, "w:gz") as packed:
+        for segment in sorted(play.glob("segments/*/*.log")):
+            data = b"".join(_batches(segment))
+            if data:
+                _add(packed, str(segment.relative_to(play)), data)
+        _add(packed, "server.log", "".join(_lines(play / "server.log")).encode())
+        _add(packed, "truth.json", (play / "truth.json").read_bytes())
+    print(archive, archive.stat().st_size, "bytes")
+
+
+def _add(packed: tarfile.TarFile, name: str, data: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size = len(data)
+    packed.addfile(entry, BytesIO(data))
+
+
+def _batches(segment: Path) -> Iterator[bytes]:
+    """The bytes of each batch with a record of these groups."""
+    data = segment.read_bytes()
+    for batch in read_segment(data, partition=0, file=segment.name):
+        assert isinstance(batch, Batch), f"{segment}: {batch}"
+        records = zip(batch.keys, batch.values, strict=True)
+        if any(_is_kept(decode(key or b"", value).key) for key, value in records):
+            yield data[batch.position : batch.position + batch.size]
+
+
+def _is_kept(key: dict[str, object]) -> bool:
+    return PREDICTED_FROM.search(str(key.get("group_id") or key.get("group"))) is not None
+
+
+def _lines(log: Path) -> Iterator[str]:
+    """Lines of the coordinator that name one of these groups."""
+    for line in log.read_text(encoding="utf-8").splitlines(keepends=True):
+        names = _GROUP_OF_LINE.findall(line)
+        if _COORDINATOR in line and any(map(PREDICTED_FROM.search, names)):
+            yield line
+
+
+if __name__ == "__main__":
+    typer.run(main)
