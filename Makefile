@@ -15,11 +15,11 @@ help:  ## this list; `make -C tools` and `make -C bench` list the other targets
 
 setup: $(READY) jars  ## create .venv with regroup; if there is Java, fetch the jars that Spark needs into .jars
 
-$(READY): requirements.lock pyproject.toml setup.py
+$(READY): requirements-dev.lock pyproject.toml setup.py
 	@command -v $(PYTHON) >/dev/null || { echo "Regroup needs Python 3.11: install it (Debian: apt install python3.11 python3.11-venv), or name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' || { echo "Regroup needs Python 3.11 or 3.12; $(PYTHON) is another version: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -c "import jobs.bulk.kernel"  # compiles the decoder once
 	@touch $@
@@ -34,7 +34,7 @@ jars: $(READY)
 	@REGROUP_JARS= $(BIN)/regroup jars
 	@touch $@
 
-$(BROKER_JARS): tools/fetch_jars.py .jars/.resolved
+$(BROKER_JARS): tools/fetch_jars.py tools/object_store.py tools/broker_jars.sha256 .jars/.resolved
 	@$(BIN)/python -m tools.fetch_jars
 	@touch $@
 
@@ -42,7 +42,7 @@ demo: setup  ## run nightly on two real incidents, one per engine, into the lake
 	@$(BIN)/regroup demo --lake $(DEMO)/lake
 
 test: setup $(BROKER_JARS)  ## all tests, with Spark and a Kafka broker
-	@$(BIN)/python -m pytest -q -rs -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -q -rs -n 2 --dist loadfile --no-loadscope-reorder
 
 test-fast: setup  ## the tests that need neither Spark nor a broker: a minute or two
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not spark and not broker and not slow"

@@ -32,3 +32,14 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.broker)
         if "engine" in item.fixturenames and "end_to_end" in item.path.parts:
             item.add_marker(pytest.mark.slow)
+        if item.get_closest_marker("embedded_suffices") and _is_on_spark(item):
+            item.add_marker(pytest.mark.spark_campaign)
+    # Files that take long first, so that no process has one left at the end; the one that waits for
+    # the compiled wheel comes after them.
+    long = {item.path for item in items if item.get_closest_marker("slow") or _is_on_spark(item)}
+    compiled = {item.path for item in items if "installed" in item.fixturenames}
+    items.sort(key=lambda item: (item.path not in long, item.path in compiled))
+
+
+def _is_on_spark(item):
+    return item.get_closest_marker("spark") is not None

@@ -9,8 +9,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 THIRD_PARTY = {
     "altair", "confluent_kafka", "cramjam", "crc32c", "delta", "deltalake", "duckdb", "fastavro",
-    "llvmlite", "numba", "numpy", "pandas", "py4j", "pyarrow", "pysail", "pyspark", "rich", "typer",
-    "vl_convert",
+    "llvmlite", "numba", "numpy", "opentelemetry", "pandas", "py4j", "pyarrow",
+    "pysail", "pyspark", "rich", "typer", "vl_convert",
 }  # fmt: skip
 MAY_IMPORT = {
     "schemas": {"schemas"},

@@ -26,7 +26,7 @@ PLAYED_BY_COMPILED_MODULES = [
     "test_diagram.py",
     "client",
     "simulation",
-    "whatif",
+    "whatif/test_across_protocols.py",
 ]
 FILES = """
 import importlib, json, sys

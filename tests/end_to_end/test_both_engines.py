@@ -41,6 +41,7 @@ def test_the_demo_lakes_are_equal(demo_by):
         assert embedded[table] == rows, table
 
 
+@pytest.mark.embedded_suffices
 def test_captured_segments_give_the_same_tables(captured, tmp_path):
     tables = {}
     for engine in ("spark", "embedded"):

@@ -1,10 +1,12 @@
 """The same input gives the same tables: in one run, or in two runs by date, by either engine."""
 
 import re
+import shutil
 import struct
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, timedelta
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import crc32c
@@ -18,6 +20,7 @@ from jobs.lake.sql import open_lake, query
 from jobs.maintain import MaintainOptions, maintain
 from jobs.nightly_run.coverage import BRONZE
 from jobs.nightly_run.demo import INCIDENTS
+from jobs.simulate.command import simulate
 from tests.end_to_end.incident_lake import IncidentLake
 from tests.engines import using
 from tools.faults.lakes import tables_of
@@ -51,9 +54,44 @@ def earlier_batches(data):
     return bytes(out)
 
 
+# Simulated groups of the new types.  A deployment of all groups ends after midnight, and a process
+# is killed before and after it.
+FLEET = """
+name = "over-midnight"
+start = 2026-11-20T23:44:00Z
+length = "32m"
+cluster = {era = "4.4", config = {offsets_topic_partitions = 1}}
+topics = [{name = "orders", partitions = 4}]
+"""
+GROUP = """
+[[groups]]
+name = "{protocol}"
+topics = ["orders"]
+processes = 3
+protocol = "{protocol}"
+client = "java-4.4"
+plans = [
+    {{kind = "start", at = "1s", spread = "8s"}},
+    {{kind = "kill", at = "6m", every = "14m", pick = 1, down = "80s"}},
+    {{kind = "deploy", at = "15m30s", gap = "25s", down = "3s"}},
+]
+"""
+NEW_TYPES = ("consumer", "share", "streams")
+
+
+def add_fleet(target, scratch):
+    (scratch / "fleet.toml").write_text(
+        FLEET + "".join(GROUP.format(protocol=each) for each in NEW_TYPES)
+    )
+    simulate(str(scratch / "fleet.toml"), str(scratch / "fleet"), None)
+    made = scratch / "fleet" / "segments" / "__consumer_offsets-0"
+    shutil.copytree(made, target / "segments" / "__consumer_offsets-100")
+    shutil.copy(scratch / "fleet" / "server.log", target / "server-2.log")
+
+
 @pytest.fixture(scope="module")
 def incident(tmp_path_factory):
-    """The incident on Kafka 4.1, moved so that it spans midnight."""
+    """The incident on Kafka 4.1, moved so that it spans midnight, and groups of the new types."""
     source, target = INCIDENTS["kafka-4.1"], tmp_path_factory.mktemp("midnight")
     log = (source / "server.log").read_text()
     (target / "server.log").write_text(_LINE_TIME.sub(earlier_line, log))
@@ -61,12 +99,13 @@ def incident(tmp_path_factory):
         copy = target / segment.relative_to(source)
         copy.parent.mkdir(parents=True)
         copy.write_bytes(earlier_batches(segment.read_bytes()))
+    add_fleet(target, tmp_path_factory.mktemp("fleet"))
     return target
 
 
 def run(root, engine, incident, **dates):
     lake = IncidentLake(str(root), engine)
-    lake.run("c", incident / "segments", incident / "server.log", **dates)
+    lake.run("c", incident / "segments", incident / "server*.log", **dates)
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +126,7 @@ def is_complete(root):
     return pending_dates(root, open_lake(root, " ".join(["runs", *BRONZE]))) == []
 
 
+@pytest.mark.embedded_suffices
 def test_parallel_runs_by_date_give_the_same_tables_as_one_run(
     engine, incident, together, tmp_path
 ):
@@ -96,11 +136,14 @@ def test_parallel_runs_by_date_give_the_same_tables_as_one_run(
 
     expected = together(engine)
     assert {row.count("2026, 11, 20") > 0 for row in expected["generations"]} == {True, False}
+    types = query(root, "SELECT DISTINCT group_type, CAST(event_date AS VARCHAR) FROM generations")
+    assert sorted(types[1]) == sorted(product(("classic", *NEW_TYPES), DAYS))
     for table, rows in tables_of(root).items():
         assert rows == expected[table], table
     assert is_complete(root)
 
 
+@pytest.mark.embedded_suffices
 @pytest.mark.spark
 def test_both_engines_give_the_same_tables(together):
     in_spark = together("spark")
@@ -110,6 +153,7 @@ def test_both_engines_give_the_same_tables(together):
         assert rows == in_spark[table], table
 
 
+@pytest.mark.embedded_suffices
 @pytest.mark.spark
 @pytest.mark.parametrize("engines", [("spark", "embedded"), ("embedded", "spark")], ids=str)
 def test_an_engine_continues_and_maintains_the_other_engines_lake(

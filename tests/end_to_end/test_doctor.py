@@ -30,12 +30,12 @@ def with_a_group(broker):
 
 
 def test_a_broker_before_its_first_group(broker):
-    [result] = brokers.check_brokers(broker.bootstrap, Config())
+    results = brokers.check_brokers(broker.bootstrap, Config())
 
-    assert (result.severity, result.text) == (
-        "warning",
-        f"{broker.bootstrap} answers, but has no __consumer_offsets",
-    )
+    assert [(result.severity, result.text) for result in results] == [
+        ("warning", f"{broker.bootstrap} answers, but has no __consumer_offsets"),
+        ("warning", "no group is listed"),
+    ]
 
 
 def test_a_broker_with_a_group(broker, with_a_group):

@@ -1,6 +1,7 @@
 """Partition downtime of real groups: near that of their callbacks, and one figure everywhere."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,9 @@ from jobs.what_if.command import WhatIfOptions, evaluate
 from jobs.what_if.downtime import downtime_within
 
 pytestmark = pytest.mark.slow
+
+# Time without an owner by the callbacks of the clients, by script and version.
+CALLBACKS = Path(__file__).parents[1] / "data" / "twins" / "callbacks.json"
 
 FROZEN = {"clicks-base", "clicks-static", "invoices-base"}
 # Groups that differ by more than a tenth and 5 s, as the evidence is the same for different times:
@@ -54,6 +58,36 @@ def test_downtime_is_that_of_the_callbacks(twins, twins_files):
         for name, (true_ms, table_ms) in compared.items()
         if abs(table_ms - true_ms) > max(0.1 * true_ms, 5000)
     }
+
+
+# No group differs by more than a tenth and 5 s.
+NEW_TYPES = [
+    ("next-rolling-deploy-and-crash", "4.1.2"),
+    ("next-rolling-deploy-and-crash", "4.4.0"),
+    ("mixed-protocols", "4.1.2"),
+    ("mixed-protocols", "4.4.0"),
+]
+
+
+@pytest.mark.parametrize(("script", "version"), NEW_TYPES)
+def test_downtime_of_the_new_protocol_is_that_of_the_callbacks(script, version, twins_by):
+    """Consumer groups, converted ones, and classic twins of them."""
+    lake = twins_by("embedded", script, version)
+    differing, compared = set(), 0
+
+    for play in json.loads(CALLBACKS.read_text())[f"{script}-{version}"]:
+        window = (play["t0_wall_ms"], play["t0_wall_ms"] + play["window_ms"])
+        lasted = downtime_within("EPOCH_MS(from_time)", "unowned_ms", *window)
+        of_groups = dict(
+            lake.rows(f"SELECT group_id, SUM({lasted}) FROM ownership_gaps GROUP BY 1")
+        )
+        for group, true_ms in play["unowned_partition_ms"].items():
+            compared += 1
+            if abs(of_groups[group] - true_ms) > max(0.1 * true_ms, 5000):
+                differing.add(group)
+
+    assert compared >= 7
+    assert differing == set()
 
 
 def test_page_views_and_what_if_have_the_same_downtime(twins):

@@ -1,4 +1,6 @@
-"""Settings that advice cannot give as lines for kafka-configs.sh: brokers refuse them."""
+"""Settings that advice cannot give as lines for kafka-configs.sh: brokers refuse them; and limits
+of those that it gives.
+"""
 
 import pytest
 from confluent_kafka import KafkaException
@@ -9,16 +11,21 @@ from tools import kafka_broker
 
 @pytest.fixture(scope="module")
 def alter(tmp_path_factory):
-    """``alter(name, value)``: sets a broker's setting while it runs.  Raises KafkaException."""
+    """``alter(name, value, group)``: sets a setting of the broker while it runs, or of a group if
+    one is given.  Raises KafkaException.
+    """
     with kafka_broker.Broker(tmp_path_factory.mktemp("broker"), offsets_partitions=1) as broker:
         admin = ck_admin.AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
 
-        def altered(name, value):
+        def altered(name, value, group=None):
             entry = ck_admin.ConfigEntry(
                 name, value, incremental_operation=ck_admin.AlterConfigOpType.SET
             )
+            types = ck_admin.ConfigResource.Type
             resource = ck_admin.ConfigResource(
-                ck_admin.ConfigResource.Type.BROKER, "1", incremental_configs=[entry]
+                types.BROKER if group is None else types.GROUP,
+                group or "1",
+                incremental_configs=[entry],
             )
             (done,) = admin.incremental_alter_configs([resource]).values()
             done.result(timeout=30)
@@ -33,6 +40,9 @@ def alter(tmp_path_factory):
         "group.min.session.timeout.ms",
         "group.max.session.timeout.ms",
         "group.max.size",
+        "group.consumer.session.timeout.ms",
+        "group.consumer.min.session.timeout.ms",
+        "group.consumer.min.heartbeat.interval.ms",
     ],
 )
 def test_a_broker_refuses_group_settings_while_it_runs(alter, name):
@@ -42,3 +52,25 @@ def test_a_broker_refuses_group_settings_while_it_runs(alter, name):
 
 def test_a_broker_takes_a_dynamic_setting(alter):
     alter("message.max.bytes", "2000000")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "limit"),
+    [
+        ("consumer.session.timeout.ms", "44999", "group.consumer.min.session.timeout.ms"),
+        ("consumer.session.timeout.ms", "45000", None),
+        ("consumer.session.timeout.ms", "60000", None),
+        ("consumer.session.timeout.ms", "60001", "group.consumer.max.session.timeout.ms"),
+        ("consumer.heartbeat.interval.ms", "4999", "group.consumer.min.heartbeat.interval.ms"),
+        ("consumer.heartbeat.interval.ms", "5000", None),
+        ("consumer.heartbeat.interval.ms", "15000", None),
+        ("consumer.heartbeat.interval.ms", "15001", "group.consumer.max.heartbeat.interval.ms"),
+    ],
+)
+def test_a_consumer_groups_own_settings_are_within_the_brokers_limits(alter, name, value, limit):
+    """As in coordinator_core.whatif.broker_limits."""
+    if limit is None:
+        alter(name, value, "orders")
+        return
+    with pytest.raises(KafkaException, match=f"must be .* or equal to {limit}"):
+        alter(name, value, "orders")

@@ -77,17 +77,18 @@ FAILOVERS = {
 }  # fmt: skip
 # 40 search-* and two of ledger-* restarted with the consumer protocol; 84 these two back to the
 # classic one; 107 slow legacy-2 (25 s); 125 orders grown; 164 kill legacy-3, back at 182; 168 kill
-# ledger-2, back at 186; all stop; one legacy-new of the consumer protocol, and one classic search-1
+# ledger-2, back at 186; all stop; a legacy-new of the consumer protocol, and a classic search-1;
+# 256 both deleted
 PROTOCOLS = {
     "ledger-rolled-back": """
         group_start 1,2,3; configuration_change 1,2; configuration_change 1,2; process_lost 2;
         shutdown 1,2,3""",
     "legacy-eager": """
         group_start 1,2,3; slow_poll 2; topic_change; process_lost 3; shutdown 1,2,3;
-        group_start new; shutdown new""",
+        group_start new; shutdown new; group_deleted""",
     "search-migrated": """
         group_start 1,2,3; configuration_change 1,2,3; topic_change; process_lost 2;
-        shutdown 1,2,3; group_start 1; shutdown 1""",
+        shutdown 1,2,3; group_start 1; shutdown 1; group_deleted""",
 }
 
 EXPECTED = {
@@ -136,6 +137,26 @@ EXPECTED = {
             group_start 1,2; restart 1; slow_poll 2; scale_out 3; process_lost 1; process_lost 3;
             whole_group_restart 1,2""",
     },
+    # Classic groups and groups of the consumer protocol that play the same script: a static member
+    # that is killed cannot come back before its session expires.
+    "next-rolling-deploy-and-crash": {
+        "orders-base": DEPLOYED,
+        "orders-cooperative": DEPLOYED,
+        "orders-static": """
+            group_start 1,2,3,4,5,6; rolling_deployment 1,2,3,4,5,6; restart 2; process_lost 3;
+            restart 1,4; process_lost 6; restart 2; slow_poll 5""",
+        "orders-consumer": DEPLOYED,
+        "orders-consumer-default": DEPLOYED,
+        "orders-consumer-range": DEPLOYED,
+        "orders-consumer-session": DEPLOYED,
+        "orders-consumer-static": DEPLOYED,
+        "invoices-base": JAVA,
+        "invoices-cooperative": JAVA,
+        "invoices-consumer": JAVA,
+        "invoices-consumer-range": JAVA,
+        "invoices-consumer-session": JAVA,
+        "invoices-consumer-static": JAVA,
+    },
     "surge-freeze-and-autoscale": {
         "g-base": SURGE,
         "g-cooperative": SURGE,
@@ -149,14 +170,16 @@ EXPECTED |= {
     "failovers": FAILOVERS,
 }
 ON_BOTH_ENGINES = [
-    ("rolling-deploy-and-crash", "3.9.1"),
     ("rolling-deploy-and-crash", "4.1.2"),
 ]
 # Spark shows nothing in these that it does not show in the others.
 EMBEDDED_ONLY = [
+    ("rolling-deploy-and-crash", "3.9.1"),
     ("flapping-and-slow-poll", "3.9.1"),
     ("flapping-and-slow-poll", "4.1.2"),
     ("surge-freeze-and-autoscale", "4.1.2"),
+    ("next-rolling-deploy-and-crash", "4.1.2"),
+    ("next-rolling-deploy-and-crash", "4.4.0"),
 ]
 CHANGES = [
     ("configuration-changes", "3.9.1"),
@@ -168,10 +191,11 @@ CHANGES = [
 DEMO = {
     "analytics-cooperative": """
         group_start 1,2,3,4; slow_poll 2; scale_out 5,6; scale_in 6; shutdown 1,2,3,4,5""",
-    "audit-python": "group_start 1,2; slow_poll 1; scale_in 2; topic_change; shutdown 1",
+    "audit-python": """
+        group_start 1,2; slow_poll 1; scale_in 2; topic_change; shutdown 1; group_deleted""",
     "billing-eager": """
         group_start 1,2,3,4,5,6; rolling_deployment 1,2,3,4,5,6; process_lost 3; scale_in 5,6;
-        shutdown 1,2,3,4""",
+        shutdown 1,2,3,4; group_deleted""",
     "inventory-static": """
         group_start 1,2,3,4; rolling_deployment 1,2,3,4; process_lost 2; instance_id_conflict 1;
         process_lost 1; shutdown 2,3,4""",
@@ -201,6 +225,7 @@ def assert_episodes(lake, script, version):
     assert broken_laws(lake.root)[1] == []
 
 
+@pytest.mark.embedded_suffices
 @pytest.mark.parametrize(("script", "version"), ON_BOTH_ENGINES)
 def test_every_action_is_an_episode_of_its_kind_and_none_is_invented(
     twins_by, engine, script, version
@@ -278,6 +303,7 @@ def test_a_restart_during_a_failover_says_so(twins_by):
     assert restarts == [("eager-1", 1, True), ("eager-2", 1, False)]
 
 
+@pytest.mark.embedded_suffices
 def test_figures_of_episodes_add_up_to_those_of_their_group(twins_by, engine):
     lake = twins_by(engine, "rolling-deploy-and-crash", "4.1.2")
 

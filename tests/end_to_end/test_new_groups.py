@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from jobs import incident_replay
 from jobs.checks.check import broken_laws
+from jobs.command_line.arguments import open_existing_lake
 from jobs.console.errors import UsageError
-from jobs.replay.command import ReplayOptions, not_replayed
+from jobs.replay.command import ReplayOptions, as_json, replay_whole_group
 from jobs.what_if.command import WhatIfOptions, evaluate
 from schemas import table_names
 from tests.end_to_end.incident_lake import IncidentLake
@@ -149,9 +151,12 @@ def test_targets_and_what_members_had(lake):
 
     assert rows == [
         (2, "actual", False, "audit-1@127.0.0.1", 8),
+        (2, "server-range", False, "audit-1@127.0.0.1", 8),
         (2, "uniform", True, "audit-1@127.0.0.1", 8),
         (3, "actual", False, "audit-1@127.0.0.1", 4),
         (3, "actual", False, "audit-2@127.0.0.1", 4),
+        (3, "server-range", False, "audit-1@127.0.0.1", 4),
+        (3, "server-range", False, "audit-2@127.0.0.1", 4),
         (3, "uniform", True, "audit-1@127.0.0.1", 4),
         (3, "uniform", True, "audit-2@127.0.0.1", 4),
     ]
@@ -206,161 +211,6 @@ def test_causes_of_the_epochs_of_a_group_with_a_regular_expression(lake):
         (9, 10, "LEAVE", "audit-1@127.0.0.1"),
         (10, 10, "LEAVE", "audit-2@127.0.0.1"),
     ]
-
-
-STORY = """
-    SELECT group_id, incarnation, generation, role, cause, COALESCE(story, '-'),
-        COALESCE(SPLIT_PART(process, '@', 1), '-')
-    FROM rebalance_causes WHERE cluster_id = 'mixed-4.4.0'
-    ORDER BY group_id, incarnation, generation, cause_seq"""
-
-# group  incarnation  generation  role  cause  story  process
-CAUSES = """
-audit-regex         1  2 trigger      MEMBER_NEW       start         audit-1
-audit-regex         1  3 trigger      MEMBER_NEW       start         audit-2
-audit-regex         1  4 trigger      REGEX            -             -
-audit-regex         1  5 trigger      LEAVE            restart       audit-1
-audit-regex         1  5 contributing MEMBER_NEW       return        audit-1
-audit-regex         1  6 trigger      REGEX            -             audit-1
-audit-regex         1  7 trigger      TOPIC_CHANGE     -             -
-audit-regex         1  8 trigger      REGEX            -             -
-audit-regex         1 10 trigger      LEAVE            stop          audit-1
-audit-regex         1 10 contributing LEAVE            stop          audit-2
-billing-consumer    1  2 trigger      MEMBER_NEW       start         billing-1
-billing-consumer    1  3 trigger      MEMBER_NEW       start         billing-2
-billing-consumer    1  4 trigger      MEMBER_NEW       start         billing-3
-billing-consumer    1  5 trigger      MEMBER_NEW       start         billing-4
-billing-consumer    1  6 trigger      SESSION_EXPIRY   crash         billing-3
-billing-consumer    1  7 trigger      MEMBER_NEW       return        billing-3
-billing-consumer    1  8 trigger      LEAVE            restart       billing-1
-billing-consumer    1  9 trigger      TOPIC_CHANGE     -             -
-billing-consumer    1 10 trigger      MEMBER_NEW       return        billing-1
-billing-consumer    1 11 trigger      MEMBER_NEW       start         billing-5
-billing-consumer    1 12 trigger      LEAVE            stop          billing-5
-billing-consumer    1 13 trigger      LEAVE            stop          billing-1
-billing-consumer    1 16 trigger      LEAVE            stop          billing-2
-billing-consumer    1 16 contributing LEAVE            stop          billing-3
-billing-consumer    1 16 contributing LEAVE            stop          billing-4
-clicks-streams      1  3 trigger      MEMBER_NEW       start         clicks-1
-clicks-streams      1  3 contributing MEMBER_NEW       start         clicks-2
-clicks-streams      1  4 trigger      TOPIC_CHANGE     -             -
-clicks-streams      1  5 trigger      MEMBER_NEW       start         clicks-3
-clicks-streams      1  6 trigger      SESSION_EXPIRY   crash         clicks-2
-clicks-streams      1  7 trigger      MEMBER_NEW       return        clicks-2
-clicks-streams      1  8 trigger      LEAVE            stop          clicks-3
-clicks-streams      1 10 trigger      LEAVE            stop          clicks-1
-clicks-streams      1 10 contributing LEAVE            stop          clicks-2
-inventory-static    1  2 trigger      MEMBER_NEW       start         inventory-pod-1
-inventory-static    1  3 trigger      MEMBER_NEW       start         inventory-pod-2
-inventory-static    1  4 trigger      MEMBER_NEW       start         inventory-pod-3
-inventory-static    1  4 absorbed     STATIC_LEAVE     restart       inventory-pod-1
-inventory-static    1  4 absorbed     STATIC_RETURN    restart       inventory-pod-1
-inventory-static    1  5 trigger      SESSION_EXPIRY   stop_or_crash inventory-pod-2
-inventory-static    1  6 trigger      MEMBER_NEW       return        inventory-pod-2
-inventory-static    1  7 trigger      TOPIC_CHANGE     -             -
-inventory-static    1  7 absorbed     STATIC_LEAVE     restart       inventory-pod-3
-inventory-static    1  8 trigger      SESSION_EXPIRY   stop_or_crash inventory-pod-3
-inventory-static    1  9 trigger      MEMBER_NEW       return        inventory-pod-3
-inventory-static    1  9 absorbed     STATIC_LEAVE     stop          inventory-pod-1
-inventory-static    1  9 absorbed     STATIC_LEAVE     stop          inventory-pod-2
-inventory-static    1  9 absorbed     STATIC_LEAVE     stop          inventory-pod-3
-inventory-static    1 12 trigger      SESSION_EXPIRY   stop_or_crash inventory-pod-3
-inventory-static    1 12 contributing SESSION_EXPIRY   stop_or_crash inventory-pod-2
-inventory-static    1 12 contributing SESSION_EXPIRY   stop_or_crash inventory-pod-1
-jobs-share          1  2 trigger      MEMBER_NEW       start         jobs-1
-jobs-share          1  3 trigger      MEMBER_NEW       start         jobs-2
-jobs-share          1  4 trigger      TOPIC_CHANGE     -             -
-jobs-share          1  5 trigger      MEMBER_NEW       start         jobs-3
-jobs-share          1  6 trigger      SESSION_EXPIRY   crash         jobs-1
-jobs-share          1  7 trigger      MEMBER_NEW       return        jobs-1
-jobs-share          1  8 trigger      LEAVE            stop          jobs-3
-jobs-share          1 10 trigger      LEAVE            stop          jobs-1
-jobs-share          1 10 contributing LEAVE            stop          jobs-2
-ledger-rolled-back  1  1 trigger      MEMBER_NEW       start         ledger-1
-ledger-rolled-back  1  1 contributing MEMBER_NEW       start         ledger-2
-ledger-rolled-back  1  2 trigger      MEMBER_NEW       start         ledger-3
-ledger-rolled-back  1  3 trigger      LEAVE            restart       ledger-1
-ledger-rolled-back  1  4 trigger      MEMBER_NEW       return        ledger-1
-ledger-rolled-back  1  4 contributing CONVERSION       -             -
-ledger-rolled-back  1  5 trigger      LEAVE            restart       ledger-2
-ledger-rolled-back  1  6 trigger      MEMBER_NEW       return        ledger-2
-ledger-rolled-back  1  7 trigger      LEAVE            restart       ledger-1
-ledger-rolled-back  1  8 trigger      MEMBER_NEW       return        ledger-1
-ledger-rolled-back  1  8 contributing LEAVE            restart       ledger-2
-ledger-rolled-back  1  9 trigger      CONVERT          -             -
-ledger-rolled-back  1  9 contributing MEMBER_NEW       return        ledger-2
-ledger-rolled-back  1 10 trigger      HEARTBEAT_EXPIRY crash         ledger-2
-ledger-rolled-back  1 11 trigger      MEMBER_NEW       return        ledger-2
-ledger-rolled-back  1 12 trigger      LEAVE            stop          ledger-1
-ledger-rolled-back  1 12 contributing LEAVE            stop          ledger-2
-ledger-rolled-back  1 12 contributing LEAVE            stop          ledger-3
-legacy-eager        1  1 trigger      MEMBER_NEW       start         legacy-1
-legacy-eager        1  1 contributing MEMBER_NEW       start         legacy-2
-legacy-eager        1  1 contributing MEMBER_NEW       start         legacy-3
-legacy-eager        1  2 trigger      LEAVE            restart       legacy-2
-legacy-eager        1  3 trigger      LEADER_REJOIN    topic_change  legacy-1
-legacy-eager        1  4 trigger      MEMBER_NEW       return        legacy-2
-legacy-eager        1  5 trigger      HEARTBEAT_EXPIRY crash         legacy-3
-legacy-eager        1  6 trigger      MEMBER_NEW       return        legacy-3
-legacy-eager        1  7 trigger      LEAVE            stop          legacy-1
-legacy-eager        1  7 contributing LEAVE            stop          legacy-2
-legacy-eager        1  7 contributing LEAVE            stop          legacy-3
-legacy-eager        2  2 trigger      MEMBER_NEW       start         legacy-new
-legacy-eager        2  3 trigger      LEAVE            stop          legacy-new
-search-migrated     1  1 trigger      MEMBER_NEW       start         search-1
-search-migrated     1  1 contributing MEMBER_NEW       start         search-2
-search-migrated     1  1 contributing MEMBER_NEW       start         search-3
-search-migrated     1  2 trigger      MEMBER_NEW       return        search-1
-search-migrated     1  2 contributing LEAVE            restart       search-1
-search-migrated     1  2 contributing CONVERSION       -             -
-search-migrated     1  4 trigger      LEAVE            restart       search-2
-search-migrated     1  4 contributing MEMBER_NEW       return        search-2
-search-migrated     1  6 trigger      LEAVE            restart       search-3
-search-migrated     1  6 contributing MEMBER_NEW       return        search-3
-search-migrated     1  7 trigger      TOPIC_CHANGE     -             -
-search-migrated     1  8 trigger      MEMBER_NEW       return        search-2
-search-migrated     1  9 trigger      SESSION_EXPIRY   crash         search-2
-search-migrated     1 12 trigger      LEAVE            stop          search-1
-search-migrated     1 12 contributing LEAVE            stop          search-2
-search-migrated     1 12 contributing LEAVE            stop          search-3
-search-migrated     2  1 trigger      MEMBER_NEW       return        search-1
-search-migrated     2  2 trigger      LEAVE            stop          search-1
-shipping-librdkafka 1  2 trigger      MEMBER_NEW       start         shipping-1
-shipping-librdkafka 1  3 trigger      MEMBER_NEW       start         shipping-2
-shipping-librdkafka 1  4 trigger      MEMBER_NEW       start         shipping-3
-shipping-librdkafka 1  5 trigger      MEMBER_NEW       start         shipping-4
-shipping-librdkafka 1  6 trigger      SESSION_EXPIRY   crash         shipping-2
-shipping-librdkafka 1  7 trigger      MEMBER_NEW       return        shipping-2
-shipping-librdkafka 1  8 trigger      TOPIC_CHANGE     -             -
-shipping-librdkafka 1  9 trigger      SESSION_EXPIRY   crash         shipping-3
-shipping-librdkafka 1 10 trigger      MEMBER_NEW       return        shipping-3
-shipping-librdkafka 1 11 trigger      MEMBER_NEW       start         shipping-5
-shipping-librdkafka 1 13 trigger      REBALANCE_TIMEOUT slow_revoke   shipping-2
-shipping-librdkafka 1 13 contributing REBALANCE_TIMEOUT slow_revoke   shipping-3
-shipping-librdkafka 1 14 trigger      REBALANCE_TIMEOUT slow_revoke   shipping-4
-shipping-librdkafka 1 15 trigger      MEMBER_NEW       return        shipping-2
-shipping-librdkafka 1 17 trigger      MEMBER_NEW       return        shipping-3
-shipping-librdkafka 1 17 contributing MEMBER_NEW       return        shipping-4
-shipping-librdkafka 1 22 trigger      LEAVE            stop          shipping-4
-shipping-librdkafka 1 22 contributing LEAVE            restart       shipping-1
-shipping-librdkafka 1 22 contributing LEAVE            restart       shipping-3
-shipping-librdkafka 1 22 contributing LEAVE            stop          shipping-5
-shipping-librdkafka 1 22 contributing LEAVE            restart       shipping-2
-shipping-librdkafka 1 23 trigger      MEMBER_NEW       return        shipping-1
-shipping-librdkafka 1 25 trigger      MEMBER_NEW       return        shipping-3
-shipping-librdkafka 1 25 contributing MEMBER_NEW       return        shipping-2
-shipping-librdkafka 1 28 trigger      LEAVE            stop          shipping-1
-shipping-librdkafka 1 28 contributing LEAVE            stop          shipping-2
-shipping-librdkafka 1 28 contributing LEAVE            stop          shipping-3
-"""
-
-
-def test_every_cause_is_found_and_none_invented(lake):
-    """Commits are cut, so that no slow poll shows."""
-    rows = lake.rows(STORY)
-
-    expected = [tuple(line.split()) for line in CAUSES.splitlines() if line]
-    assert [tuple(map(str, row)) for row in rows] == expected
 
 
 def test_the_lake_violates_no_law(lake):
@@ -421,9 +271,8 @@ def over_midnight(tmp_path_factory):
 
 
 def rows_of_tables(lake):
-    """Sorted rows of all tables but those of runs and of read files, and of ownership_gaps, whose
-    ``why`` differs for some gaps of consumer groups."""
-    tables = set(table_names()) - {"runs", "ingested_files", "what_if", "advice", "ownership_gaps"}
+    """Sorted rows of all tables but those of runs and of read files."""
+    tables = set(table_names()) - {"runs", "ingested_files", "what_if", "advice"}
     return {
         table: sorted(map(repr, DeltaTable(f"{lake.root}/{table}").to_pyarrow_table().to_pylist()))
         for table in tables
@@ -450,17 +299,50 @@ def test_days_apart_give_the_tables_of_one_run(over_midnight, tmp_path):
     assert broken_laws(apart.root)[1] == []
 
 
-def test_replay_counts_what_is_not_replayed(lake):
-    options = ReplayOptions(lake.root, "mixed-4.4.0", "search-migrated")
+VERDICTS = """
+    SELECT group_id, COUNT(*), COUNT(*) FILTER (verdict = 'reproduced'), MIN(era)
+    FROM incident_replay WHERE cluster_id = 'mixed-4.4.0' GROUP BY ALL ORDER BY group_id"""
 
-    assert not_replayed(options) == {"consumer": 7}
+
+def test_every_generation_of_every_type_is_reproduced(config, lake, tmp_path):
+    """Those of the times in which a group was classic, too."""
+    copy = lake.copy(tmp_path)
+
+    incident_replay.run(open_existing_lake(copy.root, "mixed-4.4.0", config))
+
+    assert copy.rows(VERDICTS) == [
+        ("audit-regex", 8, 8, "4.4"),
+        ("billing-consumer", 13, 13, "4.4"),
+        ("clicks-streams", 7, 7, "4.4"),
+        ("inventory-static", 9, 9, "4.4"),
+        ("jobs-share", 8, 8, "4.4"),
+        ("ledger-rolled-back", 12, 12, "4.1"),
+        ("legacy-eager", 9, 9, "4.1"),
+        ("search-migrated", 11, 11, "4.1"),
+        ("shipping-librdkafka", 18, 18, "4.4"),
+    ]
+
+
+def test_the_replay_of_a_group_that_was_classic_before_and_after(lake):
+    replayed = replay_whole_group(ReplayOptions(lake.root, "mixed-4.4.0", "ledger-rolled-back"))
+
+    answer = as_json("mixed-4.4.0", replayed)
+
+    assert (answer["generations"], answer["reproduced"], answer["diverged"]) == (12, 12, 0)
+    assert answer["by_type"] == {"classic": 7, "consumer": 5}
+    sentences = [line["text"] for line in answer["story"]]
+    assert "the classic group is converted to a consumer group (online upgrade)" in sentences
+    assert "ledger-2 (127.0.0.1) is asked to give up payments-4, payments-5" in sentences
+    assert "group is Stable at epoch 8 after 3.9 s" in sentences
+    assert "the consumer group is converted to a classic group (downgrade)" in sentences
 
 
 def test_what_if_refuses_a_group_of_another_type(lake):
-    with pytest.raises(UsageError, match="a group of type share; only classic groups can be"):
+    with pytest.raises(UsageError, match="a group of type share; only classic and consumer"):
         evaluate(WhatIfOptions(lake.root, "mixed-4.4.0", "jobs-share", ["session.timeout.ms=9000"]))
 
 
+@pytest.mark.embedded_suffices
 @pytest.mark.spark
 def test_both_engines_give_the_same_tables(lake, tmp_path):
     in_spark, folder = IncidentLake(str(tmp_path / "lake"), "spark"), "mixed-4.4.0"

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from coordinator_core.whatif import SettingsChange
+from coordinator_core.whatif import Figures, SettingsChange
 from jobs import incident_replay, what_if_sweep
 from jobs.command_line.arguments import open_existing_lake
 from jobs.nightly_run import advice_step
@@ -41,7 +41,7 @@ def test_every_generation_is_reproduced(config, lake_copy, cluster, era, groups)
         assert sum(each.is_reproduced for each in result.generations) == count
 
 
-FIGURES = "rebalances, not_stable_ms, moved_partitions, unavailable_partition_ms"
+FIGURES = ", ".join(Figures._fields)
 LIVES = """
     SELECT process, life, started_how, ended_how, deploy, len(member_ids), len(slow_polls)
     FROM process_lives WHERE cluster_id = '{cluster}' AND group_id = '{group}'
@@ -85,12 +85,28 @@ ADVICE = """
     WHERE cluster_id = '{cluster}' AND group_id <> 'inventory-static' ORDER BY group_id"""
 
 
+_WHAT_IF = """
+    SELECT group_id, basis, setting, rebalances, not_stable_ms, moved_partitions,
+        unavailable_partition_ms, simulation, sessions_matter, outcomes
+    FROM what_if WHERE cluster_id = 'kafka-4.1' ORDER BY group_id, basis, setting"""
+
+
+def _set_outcomes(lake):
+    rows = [row.asDict(recursive=True) for row in lake.read("what_if").collect()]
+    outcome = dict(zip(Figures._fields, (1, 2, 3, 4, 0), strict=True))
+    for row in rows:
+        if row["simulation"]:
+            row["outcomes"] = [outcome] * 3
+    lake.replace("what_if", lake.frame("what_if", [[*row.values()] for row in rows]))
+
+
+@pytest.mark.embedded_suffices
 def test_nightly_advises_the_groups_with_the_longest_rebalances(config, lake_copy, monkeypatch):
     """Advice for other groups stays."""
     monkeypatch.setattr(advice_step, "LEAST_S", 60.0)
     lake = open_existing_lake(lake_copy.root, "kafka-4.1", config)
     monkeypatch.setattr(advice_step, "_MAX_GROUPS", 2)
-    advice_step.run(lake, None, None, elapsed_s=0.0)
+    advice_step.run(lake, None, None)
     properties = "# every consumer of group analytics-cooperative\nmax.poll.interval.ms=60000"
 
     advised = [
@@ -103,9 +119,19 @@ def test_nightly_advises_the_groups_with_the_longest_rebalances(config, lake_cop
         " AND basis <> 'observed' ORDER BY group_id"
     ) == [("analytics-cooperative", 3), ("billing-eager", 3)]
 
+    what_if_rows = lake_copy.rows(_WHAT_IF)
+    advice_step.run(lake, None, None)
+    assert lake_copy.rows(_WHAT_IF) == what_if_rows
+    _set_outcomes(lake)
+    advice_step.run(lake, None, None)  # takes the outcomes from the table
+    outcomes = [row[3:6] for row in lake_copy.rows(_WHAT_IF) if row[1] != "observed"]
+    assert {*outcomes} == {(1, 2, 3)}
+    advice_step.run(lake, None, None, simulate_all=True)
+    assert lake_copy.rows(_WHAT_IF) == what_if_rows
+
     monkeypatch.setattr(advice_step, "_MAX_GROUPS", 1)
-    advice_step.run(lake, date(2026, 11, 21), date(2026, 11, 21), elapsed_s=0.0)
+    advice_step.run(lake, date(2026, 11, 21), date(2026, 11, 21))
     assert lake_copy.rows(ADVICE.format(cluster="kafka-4.1")) == advised
 
-    advice_step.run(lake, date(2026, 11, 22), date(2026, 11, 22), elapsed_s=0.0)
+    advice_step.run(lake, date(2026, 11, 22), date(2026, 11, 22))
     assert lake_copy.rows(ADVICE.format(cluster="kafka-4.1")) == advised

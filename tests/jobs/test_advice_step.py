@@ -14,7 +14,7 @@ LATER = [
 
 
 @pytest.mark.parametrize(
-    ("left_s", "expected"), [(30, [*EARLIER, *LATER]), (5, LATER), (1, []), (-1, [])]
+    ("left_s", "expected"), [(40, [*EARLIER, *LATER]), (5, LATER), (1, []), (-1, [])]
 )
 def test_less_time_means_the_longest_series_of_rebalances_or_nothing(left_s, expected):
     assert affordable([*EARLIER, *LATER], left_s) == expected

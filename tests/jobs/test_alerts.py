@@ -1,19 +1,22 @@
 """Alerts: when each check raises one, thresholds, and Prometheus' text format."""
 
 import json
-from dataclasses import fields
+import shutil
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from jobs.alerts import prometheus
+from jobs.alerts import command, prometheus
 from jobs.alerts.alerting import AlertsOptions, AlertWindow, find_alerts
 from jobs.alerts.checks import CHECKS, Alert
 from jobs.alerts.settings import AlertSettings, Thresholds, read_settings, span_s
+from jobs.alerts.webhooks import Webhook
 from jobs.command_line.config import load_config
 from jobs.console.errors import UsageError
+from jobs.console.printing import Format
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOON_MS = int(NOON.timestamp() * 1000)
@@ -59,6 +62,7 @@ def plant(write_lake, tmp_path_factory):
             "generation_members": [],
             "churn": [],
             "episodes": [],
+            "ownership_gaps": [],
         }
         return write_lake(tmp_path_factory.mktemp("lake"), all_tables | tables)
 
@@ -164,6 +168,63 @@ def test_the_message_of_stuck_names_the_state(plant):
         ("a", "in PreparingRebalance for 3600 s"),
         ("b", "in CompletingRebalance for 3598 s"),
     ]
+
+
+# group type  since computed  message
+@pytest.mark.parametrize(
+    ("group_type", "joined", "message"),
+    [
+        ("consumer", None, "in Assigning for 3600 s"),
+        ("streams", 2, "in Reconciling for 3598 s"),
+        ("share", None, "in Stable without a target assignment for 3600 s"),
+        ("share", 2, "in Stable with members behind the target for 3598 s"),
+    ],
+)
+def test_a_group_of_a_new_type_is_stuck_in_its_own_states(plant, group_type, joined, message):
+    row = {"group_id": "g", "generation": 1, "group_type": group_type, "outcome": "unknown"}
+    times = {"preparing_time": ms(0)} | ({} if joined is None else {"joined_time": ms(joined)})
+    lake = plant(generations=[row | times])
+
+    alerts, _ = find_alerts(AlertsOptions(lake), AlertSettings())
+
+    assert [alert.message for alert in alerts] == [message]
+
+
+def gap(partition, since, until, why="revoked"):
+    end = {} if until is None else {"to_time": ms(until)}
+    place = {"group_id": "g", "topic": "t", "partition": partition, "from_time": ms(since)}
+    owner = {"from_process": "a", "from_generation": 1, "why": why, "estimated": False}
+    return place | owner | {"unowned_ms": 0, "evidence": "records"} | end
+
+
+# partitions without an owner: since, until (None: still), why; expected: first, last, seconds
+@pytest.mark.parametrize(
+    ("gaps", "expected"),
+    [
+        ([(0, 300, "revoked")], [(0, 300, 300)]),
+        ([(0, 299, "revoked")], []),
+        ([(3000, None, "left"), (3100, None, "left")], [(3000, 3600, 600)]),
+        ([(0, None, "not_assigned")], []),  # the topic was deleted
+    ],
+)
+def test_a_partition_without_an_owner_for_long_is_an_alert(plant, gaps, expected):
+    rows = [gap(partition, *each) for partition, each in enumerate(gaps)]
+    lake = plant([("g", 1, 0, 1, 2)], ownership_gaps=rows)
+
+    assert raised(lake, unowned_s=300) == [("unowned", "g", None, *each) for each in expected]
+
+
+def test_a_check_without_its_table_is_named_as_not_checked(plant):
+    lake = plant([("g", 1, 0, 1, 2)])
+    shutil.rmtree(Path(lake) / "ownership_gaps")
+
+    alerts, windows = find_alerts(AlertsOptions(lake), AlertSettings())
+    samples = families(prometheus.text(prometheus.alert_families(alerts, windows)))
+
+    assert [window.unchecked for window in windows] == [("unowned",)]
+    assert [labels["alert"] for labels, _ in samples["regroup_alerts"]] == [
+        "storm", "stuck", "flapping", "moved_nothing", "over_budget",
+    ]  # fmt: skip
 
 
 def test_a_deleted_group_is_not_stuck(plant):
@@ -521,7 +582,7 @@ def test_prometheus_file_in_full():
         "# HELP regroup_alert 1 for each alert that is raised.\n"
         "# TYPE regroup_alert gauge\n"
         'regroup_alert{alert="storm",cluster_id="prod",group_id="billing",process="app-1"} 1\n'
-        "# HELP regroup_alert_value Value of an alert: a count; seconds for stuck.\n"
+        "# HELP regroup_alert_value Value of an alert: a count; seconds for stuck and unowned.\n"
         "# TYPE regroup_alert_value gauge\n"
         'regroup_alert_value{alert="storm",cluster_id="prod",group_id="billing",'
         'process="app-1"} 12\n'
@@ -529,6 +590,7 @@ def test_prometheus_file_in_full():
         "# TYPE regroup_alerts gauge\n"
         'regroup_alerts{alert="storm",cluster_id="prod"} 1\n'
         'regroup_alerts{alert="stuck",cluster_id="prod"} 0\n'
+        'regroup_alerts{alert="unowned",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="flapping",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="moved_nothing",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="over_budget",cluster_id="prod"} 0\n'
@@ -623,3 +685,18 @@ def test_the_documentation_names_every_threshold_and_its_default():
         assert f"`{field.name} = {field.default}`" in text
     for check in CHECKS:
         assert f"| `{check.name}` |" in text
+
+
+def test_the_command_fails_while_a_message_waits(plant, tmp_path, monkeypatch, capsys):
+    """Without an alert; the receiver does not answer."""
+    monkeypatch.setattr("jobs.alerts.notify._PAUSES_S", ())
+    lake = plant([("g", n, n, n, n) for n in (1, 2, 3)])
+    webhook = Webhook("team", "json", "http://127.0.0.1:9")
+    settings = AlertSettings(webhooks=(webhook,), outbox=str(tmp_path / "outbox.sqlite"))
+    storm = replace(settings, thresholds=Thresholds(storm_rebalances=3))
+    options = AlertsOptions(lake)
+
+    assert command.run(options, storm, None, Format.TABLE, notifies=True) == 1
+    assert command.run(options, settings, None, Format.TABLE, notifies=True) == 1
+    assert "webhook team: 0 sent, 2 waiting: ConnectionRefusedError" in capsys.readouterr().err
+    assert command.run(options, settings, None, Format.TABLE) == 0

@@ -69,3 +69,39 @@ def assigned_partitions(frame, by_group):
 @pytest.mark.parametrize("rule", CASES)
 def test_assignments(assigned_partitions, rule):
     assert_rows(assigned_partitions[rule], CASES[rule][-1])
+
+
+def test_members_of_connect_and_streams_have_what_their_own_metadata_says(frame):
+    """Also those without a task; partitions of other records have no subtopology."""
+    tasks = [
+        {"role": "active", "subtopology": "1", "topic": "t", "partition": 0},
+        {"role": "standby", "subtopology": "0", "topic": "u", "partition": 3},
+    ]
+    has = [{"topic": "t", "partitions": [0]}]
+    members = [{"member_id": name, "assigned": has} for name in "ab"]
+    own = [{"member_id": "a", "tasks": tasks}, {"member_id": "b", "tasks": []}]
+    place = {"group_id": "g", "topic_partition": "__consumer_offsets-0"}
+    events = [
+        place | {"event": "RECORD", "event_generation": n, "seq": n, "log_offset": n}
+        for n in (1, 2)
+    ]
+    records = [
+        place | {"log_offset": 1, "generation": 1, "members": members, "task_members": own},
+        place | {"log_offset": 2, "generation": 2, "members": members[:1]},
+    ]
+    processes = [
+        {"group_id": "g", "generation": n, "member_id": m, "process": m.upper()}
+        for n, m in ((1, "a"), (1, "b"), (2, "a"))
+    ]
+
+    rows = assignments(
+        frame("timeline", events),
+        frame("group_metadata", records),
+        frame("generation_members", processes),
+    ).collect()
+
+    assert sorted(
+        (row.generation, row.process, row.role, row.subtopology or "", row.topic, row.partition)
+        for row in rows
+    ) == [(1, "A", "active", "1", "t", 0), (1, "A", "standby", "0", "u", 3),
+          (2, "A", "active", "", "t", 0)]  # fmt: skip

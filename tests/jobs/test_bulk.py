@@ -110,8 +110,8 @@ def test_records_of_all_new_group_types_are_read_in_bulk_and_equal_the_reference
     rows, columns = group_records._columns(keys, values)
 
     bulk = {name: array.to_pylist() for name, array in columns.items()}
-    reference = [group_records._row(*record) for record in records]
-    assert rows.tolist() == list(range(len(records)))
+    reference = [group_records._row(*records[row]) for row in rows.tolist()]
+    assert sorted(rows.tolist()) == list(range(len(records)))
     assert {key[1] for key, _ in records} == set(GROUP_RECORD_TYPES)
     for name, column in bulk.items():
         assert column == [row.get(name) for row in reference], name

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from coordinator_core.records import BadRecord, decode, encode_key, encode_value
 from coordinator_core.records.compiler import snake_case
-from jobs.bulk.records import key_types, read_records
+from jobs.bulk.records import KeysAndValues, read_records
 from jobs.bulk.unreadable import unreadable_records
 from jobs.sources.raw_records import RAW, record_rows
 from jobs.sources.rows import DateRange
@@ -104,7 +104,7 @@ def test_all_well_formed_records_are_read_in_bulk(type_, data):
     keys, values = columns(data.draw(st.lists(records_of(type_), min_size=1, max_size=6)))
     in_bulk = read_records(type_, keys, values).rows.tolist()
 
-    assert key_types(keys) == [type_]
+    assert KeysAndValues(keys, values).types() == [type_]
     assert sorted(in_bulk) == list(range(len(keys)))
     assert unreadable_records(keys, values) == {}
 

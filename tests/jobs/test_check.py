@@ -18,10 +18,11 @@ pytestmark = pytest.mark.slow
 EVE, DAY, NEXT, NO_TIME = (
     date(2026, 11, 20), date(2026, 11, 21), date(2026, 11, 22), date(1970, 1, 1)
 )  # fmt: skip
-VERSIONS = [("offsets_records", 0), ("broker_log_events", 0)]
+VERSIONS = [("offsets_records", 0), ("broker_log_events", 0), ("client_events", 0)]
 LOG = {"source": "broker_log", "file": "f", "topic_partition": None}
 DUMP = {"source": "dump", "path": "d"}
 TRACE = {"source": "trace", "topic_partition": None}
+CLIENT_LOG = {"source": "client_log", "file": "k", "topic_partition": None}
 DUMP_ROW = {"source": "dump", "file": "d", "reason": "bad"}
 KAFKA = {"source": "kafka", "file": "__consumer_offsets-0"}
 T = 1_795_219_200_000  # 2026-11-21T00:00Z
@@ -70,7 +71,10 @@ SOUND = {
         KAFKA | {"path": "__consumer_offsets-0", "inputs": 3, "kept_by_date": {DAY: 2},
                  "quarantined": 1, "first_offset": 0, "last_offset": 2},
         TRACE | {"file": "t", "path": "t.jsonl", "inputs": 1, "kept_by_date": {NO_TIME: 1}},
+        CLIENT_LOG | {"path": "app.log", "inputs": 2, "kept_by_date": {DAY: 1}, "skipped": 1},
     ],
+    "client_events": [{"file_id": "k", "position": 0, "event_time": T, "event": "JOINING",
+                       "library": "java", "client_id": "a", "line": "l", "file": "app.log"}],
     "trace_events": [{"trace_id": "t", "position": 0, "event": "start", "line": "{}",
                       "file": "t.jsonl"}],
     "offsets_records": [
@@ -107,6 +111,8 @@ SOUND = {
                      "unavailable_partition_ms")}}],
     "advice": [{"group_id": "g", "saved_unavailable_partition_ms": 0, "saved_not_stable_ms": 0,
                 "saved_rebalances": 0, "share_saved": 0.0, "sentence": "nothing to gain"}],
+    "migration_advice": [{"group_id": "g", "rank": 1, "verdict": "unknown", "reason": "no members",
+                          "group_type": "classic", "blockers": []}],
     "group_metadata": [RECORD | {"log_offset": 0, "generation": 1, "members": [MEMBER]}],
     "group_records": [{"group_id": "n", "log_offset": 3, "append_time": T + 3000, "epoch": 2,
                        "value_version": 0, "metadata_hash": 8}],
@@ -179,6 +185,8 @@ SOUND = {
               "outcome": "done", "bronze_versions": VERSIONS}],
     "seen_partitions": [{"topic": "t", "partitions": 1, "since": 5}],
     "topic_partitions": [{"topic": "t", "partitions": 3}],
+    "group_snapshots": [{"group_id": "g", "snapshot_time": T, "requested_time": T,
+                         "described_time": T}],
 }  # fmt: skip
 
 
@@ -201,6 +209,8 @@ def without(table):
 KEPT = "each input of a file is kept, quarantined or skipped"
 ALL_LINES = "every readable line of an ingested date is in broker_log_events"
 RECORDS = "every readable record of an ingested date is in offsets_records"
+CLIENT_LINES = "every readable line of an ingested date is in client_events"
+CLIENT_JOINS = "every generation that a client joined is in generations"
 TRACES = "every readable line of a trace is in trace_events"
 QUARANTINED = "every input counted as quarantined is in quarantine"
 GROUPS = "every classic group's record is decoded once"
@@ -263,6 +273,14 @@ BROKEN = {
     "a line of a trace lost": (
         without("trace_events"),
         [(TRACES, "c", "t", 1, 0)],
+    ),
+    "a line of a client lost": (
+        changed("ingested_files", 6, inputs=3, kept_by_date={DAY: 2}),
+        [(CLIENT_LINES, "c", "k 2026-11-21", 2, 1)],
+    ),
+    "a generation of a client lost": (
+        changed("client_events", 0, event="JOINED", group_id="g", generation=9),
+        [(CLIENT_JOINS, "c", "g generation 9", "a generation", "none")],
     ),
     "all records of a date read from Kafka lost": (
         changed("ingested_files", 4, inputs=6, kept_by_date={DAY: 2, NEXT: 3}),
@@ -505,15 +523,13 @@ def test_dates_that_retention_deleted_violate_no_law(violations):
 
 def test_pending_dates_violate_no_law(violations):
     """The records came with version 0, which the last successful run did not cover."""
-    pending = changed(
-        "runs", 0, bronze_versions=[("offsets_records", -1), ("broker_log_events", 0)]
-    )
+    pending = changed("runs", 0, bronze_versions=[("offsets_records", -1), *VERSIONS[1:]])
 
     assert violations(pending | without("committed_offsets")) == []
 
 
 def test_a_date_that_a_run_covered_as_its_own_is_not_pending(violations):
-    nothing = [("offsets_records", -1), ("broker_log_events", -1)]
+    nothing = [(table, -1) for table, _ in VERSIONS]
     own = {"first_date": DAY, "last_date": DAY, "own_versions": VERSIONS}
     covered = changed("runs", 0, bronze_versions=nothing, **own)
 
@@ -521,13 +537,17 @@ def test_a_date_that_a_run_covered_as_its_own_is_not_pending(violations):
 
 
 def test_bronze_tables_alone_violate_no_law(write_lake, tmp_path):
-    bronze = ["ingested_files", "offsets_records", "broker_log_events", "trace_events"]
-    root = write_lake(tmp_path, {table: SOUND[table] for table in [*bronze, "quarantine"]})
+    bronze = ["offsets_records", "broker_log_events", "client_events", "trace_events"]
+    others = ["ingested_files", "quarantine"]
+    root = write_lake(tmp_path, {table: SOUND[table] for table in [*bronze, *others]})
 
     assert broken_laws(root)[1] == []
 
 
-NOT_OF_A_RUN = {"topic_partitions", "runs", "incident_replay", "process_lives", "what_if", "advice"}
+NOT_OF_A_RUN = {
+    "topic_partitions", "runs", "incident_replay", "process_lives", "what_if", "advice",
+    "migration_advice", "group_snapshots",
+}  # fmt: skip
 DROPPED = [table for table in SOUND if table not in NOT_OF_A_RUN]
 
 
@@ -552,6 +572,16 @@ def test_a_column_unknown_to_this_version_is_found(sound, tmp_path):
 
     assert (law, where, expected) == ("every table is intact", "runs.not_yet", "no such column")
     assert "runs: column not_yet is unknown to this version of Regroup" in actual
+
+
+def test_a_table_that_was_replaced_outside_of_a_run_is_found(violations):
+    """The run's commit into churn is not in the table's log."""
+    change = changed("runs", 0, step="nightly", rows_written=[("churn", 3)])
+
+    ((law, _, where, expected, actual),) = violations(change)
+
+    assert (law, where) == ("a table has the rows that the last run wrote", "churn")
+    assert (expected[:7], actual) == ("3 rows ", "no such commit")
 
 
 def test_a_folder_without_tables_is_refused(tmp_path):

@@ -41,6 +41,9 @@ NIGHTLY = ["nightly", "--lake", "lake", "--cluster-id", "c"]
 INGEST = ["ingest", "--lake", "lake", "--cluster-id", "c"]
 
 
+NO_SOURCE = "no source: give --segments, --kafka, --dump, --broker-log, --client-log or --trace"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -62,9 +65,9 @@ INGEST = ["ingest", "--lake", "lake", "--cluster-id", "c"]
         ([*NIGHTLY, "--date", "today"], "--date today: not a date"),
         ([*NIGHTLY, "--from", "2026-11-21"], "--from and --to: give both ends"),
         ([*NIGHTLY, "--conf", "/nowhere.toml"], "--conf /nowhere.toml: No such file"),
-        (NIGHTLY, "no source: give --segments, --kafka, --dump, --broker-log or --trace"),
+        (NIGHTLY, NO_SOURCE),
         ([*NIGHTLY, "--date", "2026-11-21"], "for rows that the lake has already, --recompute-all"),
-        (INGEST, "no source: give --segments, --kafka, --dump, --broker-log or --trace"),
+        (INGEST, NO_SOURCE),
         ([*INGEST, "--segments", "/nowhere"], "--segments /nowhere: no such file"),
         (["churn", "--lake", "lake"], "Missing option '--cluster-id'."),
         (["churn", "--lake", "l", "--cluster-id", "c", "--conf", "/no.toml"], "--conf /no.toml"),
@@ -134,6 +137,7 @@ OTHER_SCRIPTS = [
     "maintain",
     "nightly",
     "register",
+    "snapshot",
     "topic_partitions",
     "what_if_sweep",
 ]

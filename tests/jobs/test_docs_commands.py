@@ -14,7 +14,7 @@ PAGES = [
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
-    *sorted(f"docs/{p.name}" for p in ROOT.glob("docs/*.md")),
+    *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md")),
 ]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 COMMANDS = typer.main.get_command(cli.app)

@@ -392,7 +392,7 @@ def test_a_log_without_any_date(log):
 
 @pytest.mark.parametrize(
     ("seconds", "is_newest_first"),
-    [([1, 2, 3], False), ([3, 2, 1], True), ([3, 3, 1], True), ([1, 2, 3, 1, 2], False)],
+    [([1, 2, 3], False), ([3, 2, 1], True), ([3, 3, 2, 1], True), ([1, 2, 3, 1, 2], False)],
 )
 def test_an_export_with_its_newest_line_first(log, seconds, is_newest_first):
     lines = [COORDINATOR_LINE.replace("10:00:01", f"10:00:0{second}") for second in seconds]
@@ -504,6 +504,46 @@ def test_metadata_of_a_broker(monkeypatch, metadata, severity, text):
 
     assert result.severity == severity
     assert text in result.text
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        (
+            2,
+            ok(
+                "snapshot",
+                "2 consumer groups listed",
+                "`regroup snapshot --bootstrap` stores their members without the topic",
+            ),
+        ),
+        (
+            0,
+            warning(
+                "snapshot",
+                "no group is listed",
+                "expected before the first consumer group; else grant this user DESCRIBE on them",
+            ),
+        ),
+        (
+            "Local: Timed out",
+            warning(
+                "snapshot",
+                "no group can be listed: Local: Timed out",
+                "grant this user DESCRIBE on the groups, or on the cluster to list all of them",
+            ),
+        ),
+    ],
+)
+def test_what_a_snapshot_sees_if_the_topic_cannot_be_read(monkeypatch, groups, expected):
+    metadata = BrokerMetadata({1: ADDRESS}, "TOPIC_AUTHORIZATION_FAILED", {})
+    monkeypatch.setattr(brokers, "request_metadata", lambda *_: metadata)
+    monkeypatch.setattr(brokers, "count_groups", lambda *_: groups)
+
+    of_topic, of_groups = brokers.check_brokers("127.0.0.1:9", Config())
+
+    assert (of_topic.check, of_topic.severity) == ("kafka", "failure")
+    assert of_groups == expected
 
 
 @pytest.mark.parametrize("answer", [b"", b"\x00\x00\x00\x04\x00\x00\x00\x63", b"HTTP/1.1 400\r\n"])

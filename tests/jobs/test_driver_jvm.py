@@ -3,11 +3,17 @@
 import os
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import pytest
+from py4j.clientserver import ClientServerConnection
+from pyspark.errors import utils
+from pyspark.sql import functions as F
 
 from jobs.engine import class_archive
-from jobs.engine.driver_jvm import driver_settings, is_local
+from jobs.engine.driver_jvm import driver_settings, is_local, public_settings
+from tests.engines import spark_only
 
 # master                    the driver is the only process
 MASTERS = [
@@ -118,3 +124,84 @@ def test_a_session_starts_without_messages_and_errors_are_printed():
 
     assert ran.stdout == "3\n"
     assert ran.stderr == "an error of the JVM\n"
+
+
+# setting                                          may be an argument of a process
+SETTINGS = [
+    ("spark.driver.memory",                        True),
+    ("spark.jars",                                 True),
+    ("spark.sql.shuffle.partitions",               True),
+    ("spark.hadoop.fs.s3a.secret.key",             False),
+    ("spark.hadoop.fs.azure.account.key.x",        False),
+    ("spark.ssl.keyStorePassword",                 False),
+    ("spark.kafka.clusters.c.sasl.token.mechanism", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "public"), SETTINGS)
+def test_settings_that_may_be_secrets_are_no_arguments_of_a_process(name, public):
+    assert list(public_settings({name: "x"})) == [name] * public
+
+
+SECRET = ("hidden", "in-settings")
+KEYS = ("fs.s3a.secret.key", "fs.azure.account.key.a.dfs.core.windows.net")
+SESSION = f"""
+import sys
+from pathlib import Path
+from jobs.command_line.config import Config
+from jobs.engine.session import build_session
+from tests.listening import listening_addresses
+keys = {KEYS}
+settings = {{"spark.master": "local[1]", "spark.eventLog.enabled": "true"}}
+settings |= {{"spark.eventLog.compress": "false"}}
+settings |= {{"spark.eventLog.dir": sys.argv[1], "spark.ui.enabled": "true"}}
+settings |= {{f"spark.hadoop.{{key}}": "-".join({SECRET}) for key in keys}}
+session = build_session(Config(settings))
+session.range(3).mapInPandas(lambda frames: frames, "id long").count()  # starts a worker
+hadoop = session.sparkContext._jsc.hadoopConfiguration()
+print({{hadoop.get(key) for key in keys}})
+print(sorted(listening_addresses()))
+for process in Path("/proc").glob("[0-9]*/cmdline"):
+    print(process.read_bytes().replace(b"\\0", b" "))
+session.stop()
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="no /proc")
+def test_a_session_keeps_secrets_to_itself_and_listens_on_loopback_only(tmp_path):
+    """Secrets are no arguments of processes and not in Spark's event log."""
+    command = [sys.executable, "-c", SESSION, str(tmp_path)]
+    run = subprocess.run(command, text=True, stdout=subprocess.PIPE, check=True)
+    first, addresses, *processes = run.stdout.splitlines()
+    event_log = "".join(file.read_text() for file in tmp_path.rglob("events_*"))
+
+    assert first == str({"-".join(SECRET)})
+    assert any("SparkSubmit" in line for line in processes)
+    assert not any("-".join(SECRET) in line for line in processes)
+    assert KEYS[1] in event_log
+    assert "-".join(SECRET) not in event_log
+    assert addresses == "['127.0.0.1']"
+
+
+def test_functions_of_columns_do_not_look_up_their_callers(spark, monkeypatch):
+    monkeypatch.setattr(utils, "_enable_debugging_cache", None)
+
+    assert utils.is_debugging_enabled() is False
+
+
+@spark_only("requests to the JVM")
+def test_a_column_is_one_request_to_the_jvm(spark, monkeypatch):
+    F.col("a")  # the first one asks for settings, too
+    requests, send = [], ClientServerConnection.send_command
+
+    def recorded(connection, command):
+        if threading.current_thread() is threading.main_thread():  # not of freed objects
+            requests.append(command)
+        return send(connection, command)
+
+    monkeypatch.setattr(ClientServerConnection, "send_command", recorded)
+    column = F.col("a")
+
+    assert column is not None
+    assert len(requests) == 1

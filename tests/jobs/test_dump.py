@@ -21,6 +21,8 @@ from jobs.sources.dump import Dump, file_rows
 from jobs.sources.dump_columns import SPELLINGS, columns_of
 from jobs.sources.rows import DateRange
 
+pytestmark = pytest.mark.embedded_suffices
+
 DAY_BEFORE, DAY, NO_TIME = date(2026, 11, 20), date(2026, 11, 21), date(1970, 1, 1)
 DAY_BEFORE_MS, DAY_MS = (
     1_795_175_000_000,

@@ -47,3 +47,16 @@ def test_a_sliced_batch_is_read_from_its_offset():
     partitions = pa.array([tps for tps, _ in GENERATIONS], PARTITIONS).slice(1, 1)
     members = [{"process": p, "subscribed_topics": ["t"]} for p in "ab"]
     assert list(forced_moves(partitions, pa.array([members], SUBSCRIPTIONS))) == [1]
+
+
+def test_members_that_name_no_topics_share_the_topics_that_they_have():
+    """Regular expressions and topologies name none.  c has joined: a and b each lose one partition
+    of t.  Topic u moves to d, which alone subscribes to it."""
+    named = {"a": [], "b": [], "c": [], "d": ["u"]}
+    members = [{"process": p, "subscribed_topics": topics} for p, topics in named.items()]
+    owned = [partition(n, "aabbcc"[n], "aaabbb"[n]) for n in range(6)]
+    owned.append({"process": "d", "topic": "u", "partition": 0, "last_owner": "a"})
+
+    forced = forced_moves(pa.array([owned], PARTITIONS), pa.array([members], SUBSCRIPTIONS))
+
+    assert list(forced) == [3]

@@ -64,6 +64,17 @@ TIMES_AND_OUTCOMES = {
             (1, 2, 9000, 9500, None, None, "unknown", 1, 0, "log"),
         ],
     ),
+    "an upgrade ends the last classic generation": (
+        [record(520, 3, state_ms=500), event(900, "CONVERSION_RECORD", None, 3)],
+        [(1, 3, None, 500, 520, 900, "stable", 1, None, "records")],
+    ),
+    "a downgrade ends no classic generation": (
+        [
+            event(500, "CONVERSION_RECORD", None, 3, protocol_type="consumer"),
+            record(520, 3, state_ms=500),
+        ],
+        [(1, 3, None, 500, 520, None, "stable", 1, None, "records")],
+    ),
     "records alone: joined by the state's time, stable by the record's, gaps counted": (
         [record(520, 3, state_ms=500), record(950, 6, ("a", "b"), state_ms=900)],
         [
@@ -277,6 +288,97 @@ def causes(frame, by_group):
 @pytest.mark.parametrize("rule", CAUSES)
 def test_cause(causes, rule):
     assert_rows(causes[rule], CAUSES[rule][-1])
+
+
+def own(assigned_ms, **facts):
+    """A record of members of Connect or Streams, at this time; facts of their own metadata."""
+    offset, delay_ms, next_ms = (facts.get(name) for name in ("offset", "delay_ms", "next_ms"))
+    fields = {
+        "member_id": "a",
+        "assigned_config_offset": offset,
+        "delay_ms": delay_ms,
+        "next_rebalance_ms": next_ms,
+    }
+    return {"append_time": assigned_ms, "task_members": [fields, {"member_id": "b"}]}
+
+
+PROBE = "triggered followup rebalance scheduled for "
+# rule -> own metadata of generations 1 and 2, then start and cause of generation 2
+TASK_CAUSES = {
+    "the config topic has grown": (
+        [own(50, offset=3), own(90, offset=5)], start(80, 1, "LEADER_REJOIN", "a"), "CONFIG_CHANGE"
+    ),
+    "the config topic is the same": (
+        [own(50, offset=3), own(90, offset=3)], start(80, 1, "LEADER_REJOIN", "a"), "LEADER_REJOIN"
+    ),
+    "the config topic has grown, but a worker joined": (
+        [own(50, offset=3), own(90, offset=5)], start(80, 1, "MEMBER_NEW", "b"), "MEMBER_NEW"
+    ),
+    "the scheduled delay is over": (
+        [own(50, offset=3, delay_ms=10_000), own(10_100, offset=3)],
+        start(10_051, 1, "METADATA_CHANGE", "a"),
+        "SCHEDULED_REBALANCE",
+    ),
+    "the scheduled delay is over by the clock of a worker that is ahead": (
+        [own(50, offset=3, delay_ms=10_000), own(9_500, offset=4)],
+        start(9_400, 1, "METADATA_CHANGE", "a"),
+        "SCHEDULED_REBALANCE",
+    ),
+    "the config topic has grown during the delay": (
+        [own(50, offset=3, delay_ms=10_000), own(6_000, offset=4)],
+        start(5_000, 1, "METADATA_CHANGE", "a"),
+        "CONFIG_CHANGE",
+    ),
+    "a thread says that the rebalance was scheduled": (
+        [own(50, next_ms=60_000), own(90)],
+        start(61_000, 1, "METADATA_CHANGE", "a", client_reason=f"{PROBE}60000"),
+        "PROBING_REBALANCE",
+    ),
+    "a thread joins again at once, to have tasks that others revoked": (
+        [own(50, next_ms=0), own(90)],
+        start(80, 1, "METADATA_CHANGE", "a", client_reason=f"{PROBE}0"),
+        "METADATA_CHANGE",
+    ),
+    "a thread gives no reason: the time was scheduled": (
+        [own(50, next_ms=60_000), own(90)],
+        start(60_001, 1, "METADATA_CHANGE", "a"),
+        "PROBING_REBALANCE",
+    ),
+    "a thread gives no reason, earlier than scheduled": (
+        [own(50, next_ms=60_000), own(90)],
+        start(50_000, 1, "METADATA_CHANGE", "a"),
+        "METADATA_CHANGE",
+    ),
+    "a thread gives another reason": (
+        [own(50, next_ms=60_000), own(90)],
+        start(60_001, 1, "LEADER_REJOIN", "a", client_reason="cached metadata has changed"),
+        "LEADER_REJOIN",
+    ),
+    "the broker logs no reason": (
+        [own(50, offset=3), own(90, offset=4)], start(80, 1), "CONFIG_CHANGE"
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def task_causes(frame, by_group):
+    events, records = [], []
+    for rule, (of_generations, begun, _) in TASK_CAUSES.items():
+        rows = [record(40, 1, ("a", "b")), begun, record(90, 2, ("a", "b"))]
+        for seq, row in enumerate(rows):
+            offset = seq if row["event"] == "RECORD" else None
+            place = {"group_id": rule, "seq": seq, "log_offset": offset}
+            events.append(place | {"topic_partition": "__consumer_offsets-0"} | row)
+        for offset, generation, facts in zip((0, 2), (1, 2), of_generations, strict=True):
+            place = {"group_id": rule, "log_offset": offset, "generation": generation}
+            records.append(place | facts)
+    rows = generations(frame("timeline", events), frame("group_metadata", records))
+    return by_group(conform(rows, "generations"), ["generation"], ["generation", "cause"])
+
+
+@pytest.mark.parametrize("rule", TASK_CAUSES)
+def test_causes_of_connect_and_streams(task_causes, rule):
+    assert_rows(task_causes[rule][1:], [(2, TASK_CAUSES[rule][-1])])
 
 
 def test_a_generation_has_the_offsets_and_the_protocol_of_its_records(frame):

@@ -45,6 +45,13 @@ def with_member(**changed):
     return value(3, members=[MEMBER | changed])
 
 
+# A Connect worker, protocol eager: URL a:80, config offset 5; assigned: connector c and its task 3.
+WORKER = MEMBER | {
+    "subscription": b"\0\0\0\4a:80" + bytes(7) + b"\5",
+    "assignment": b"\0\0\0\0\0\1l\0\4a:80" + bytes(7) + b"\7\0\0\0\1\0\1c\0\0\0\2"
+    + b"\xff\xff\xff\xff\0\0\0\3",
+}  # fmt: skip
+LEFT_OUT = WORKER | {"member_id": "m-2", "assignment": b""}
 OLDER = {k: v for k, v in GROUP_VALUE.items() if k != "current_state_timestamp"} | {
     "members": [
         {k: v for k, v in MEMBER.items() if k not in ("group_instance_id", "rebalance_timeout")}
@@ -59,6 +66,7 @@ VALUES = {
     "omitted by the leader": with_member(assignment=b""),
     "unreadable": with_member(subscription=b"\x00", assignment=b"\xff"),
     "connect": value(3, protocol_type="connect"),
+    "worker": value(3, protocol_type="connect", protocol="eager", members=[WORKER, LEFT_OUT]),
     "first subscription version": with_member(
         subscription=encode_subscription(Subscription(0, ["orders"]))
     ),
@@ -154,3 +162,29 @@ def test_fields_read_from_a_members_bytes(groups, group):
         member.owned_generation,
         pairs(member.assigned),
     ) == MEMBER_FIELDS[group]
+
+
+def test_members_of_connect_by_their_own_metadata(groups):
+    worker, left_out = groups["worker"].task_members
+
+    assert (worker.member_id, worker.endpoint, worker.config_offset) == ("m-1", "a:80", 5)
+    assert (worker.assigned_config_offset, worker.delay_ms, worker.unreadable) == (7, 0, None)
+    assert [tuple(task) for task in worker.tasks] == [
+        ("connector", None, "c", -1),
+        ("task", None, "c", 3),
+    ]
+    assert (left_out.member_id, left_out.tasks, left_out.unreadable) == ("m-2", [], None)
+
+
+def test_other_groups_have_no_members_of_this_kind(groups):
+    assert {name for name, row in groups.items() if row.task_members is not None} == {
+        "connect",
+        "worker",
+    }
+
+
+def test_metadata_of_a_worker_that_is_no_worker_s_is_named(groups):
+    (worker,) = groups["connect"].task_members
+
+    assert worker.tasks == []
+    assert worker.unreadable.startswith("ConnectWorkerState")

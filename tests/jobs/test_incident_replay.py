@@ -6,9 +6,9 @@ import pytest
 
 from coordinator_core.incident import incarnations, replay
 from jobs.console.errors import UsageError
-from jobs.incident_replay import READS, incident_replay, rows_of
+from jobs.incident_replay import READS, classic_rows, incident_replay
 from jobs.lake.tables import conform
-from jobs.replay.command import ReplayOptions, as_json, replay_group
+from jobs.replay.command import ReplayOptions, as_json, replay_group, replay_whole_group
 from jobs.replay.group_rows import with_date
 from tests.core.incident.incident_rows import of_example
 
@@ -282,7 +282,7 @@ def test_the_job_gives_the_rows_of_each_group(frame):
     expected = [
         (group, row["generation"], row["verdict"], row["evidence"], row["stimuli"])
         for group in groups
-        for row in rows_of(
+        for row in classic_rows(
             "c", replay(incarnations(group, evidence.events[group], evidence.records[group]))
         )
     ]
@@ -293,7 +293,7 @@ def test_the_job_gives_the_rows_of_each_group(frame):
 
 
 def test_json_has_the_inferred_broker_settings(sound):
-    output = as_json("c", replay_group(ReplayOptions(sound, "c", GROUP)))
+    output = as_json("c", replay_whole_group(ReplayOptions(sound, "c", GROUP)))
 
     assert output["initial_rebalance_delay_ms"] == 3000
     assert output["initial_rebalance_delay_by"].startswith("generation 1 formed")

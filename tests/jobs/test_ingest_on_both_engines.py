@@ -5,6 +5,7 @@ import base64
 import json
 import random
 import shutil
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,7 +25,11 @@ from tools.faults.lakes import tables_of
 TOPIC = "__consumer_offsets"
 INCIDENT = INCIDENTS["kafka-4.1"]
 SEGMENT = INCIDENT / "segments" / f"{TOPIC}-2" / f"{0:020}.log"
-TABLES = ["broker_log_events", "ingested_files", "offsets_records", "quarantine", "trace_events"]
+TABLES = [
+    *("broker_log_events", "client_events", "ingested_files", "offsets_records", "quarantine"),
+    "trace_events",
+]
+CLIENT_LOGS = Path(__file__).parents[1] / "data" / "client_logs"
 SEED = 7
 
 
@@ -112,6 +117,7 @@ def inputs_of(folder, dumps=None):
         broker_logs=sorted(map(str, folder.glob("*.log"))),
         dump=Dump(str(dumps)) if dumps else None,
         traces=[str(folder / "trace.jsonl")],
+        client_logs=sorted(map(str, CLIENT_LOGS.iterdir())),
     )
 
 

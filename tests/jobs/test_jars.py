@@ -1,6 +1,6 @@
 """Where Spark's jars are, when they are fetched, and what a command says without them."""
 
-import zipfile
+import re
 from pathlib import Path
 
 import pytest
@@ -8,10 +8,13 @@ import pytest
 from jobs import __version__
 from jobs.command_line import packaged_files
 from jobs.command_line.config import Config, load_config
-from jobs.console.errors import UsageError
+from jobs.console.errors import RunFailed, UsageError
 from jobs.engine import jars, session
+from tools.fetch_jars import broker_jars
 
-COORDINATES = ("org.example:first:1.0", "org.example:second_2.13:2.0")
+CONTENT = b"jar"
+DIGEST = "0163f1eea7894350060624d315234d40c508ab251ba121714e234503045faadd"  # of CONTENT
+PINNED = {"org.example:first:1.0": DIGEST, "org.example:second_2.13:2.0": DIGEST}
 FILES = ["org.example_first-1.0.jar", "org.example_second_2.13-2.0.jar"]
 IN_CACHE = f"regroup/jars-{__version__}"
 
@@ -36,8 +39,7 @@ def registry(monkeypatch, tmp_path):
 
 def _jar(path):
     path.parent.mkdir(exist_ok=True)
-    with zipfile.ZipFile(path, "w") as jar:
-        jar.writestr("META-INF/MANIFEST.MF", "")
+    path.write_bytes(CONTENT)
     return str(path)
 
 
@@ -68,16 +70,31 @@ def test_a_fetch_leaves_exactly_the_listed_jars(registry, tmp_path):
     folder = tmp_path / "jars"
     _jar(folder / "org.example_first-0.9.jar")
 
-    assert jars.fetch(COORDINATES, folder)
+    assert jars.fetch(PINNED, folder)
 
     assert sorted(path.name for path in folder.iterdir()) == [".resolved", *FILES]
-    assert (folder / ".resolved").read_text() == "\n".join([*COORDINATES, ""])
+    assert (folder / ".resolved").read_text() == "\n".join([*PINNED, ""])
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_jar_that_is_not_the_pinned_file_is_refused(tmp_path):
+    pinned = PINNED | {"org.example:first:1.0": "0" * 64}
+
+    with pytest.raises(RunFailed, match=f"{FILES[0]} .* is not the pinned .* {DIGEST}"):
+        jars.fetch(pinned, tmp_path / "jars")
+
+    assert list((tmp_path / "jars").iterdir()) == []
+
+
+def test_every_jar_of_a_broker_has_a_checksum():
+    assert len(broker_jars()) == 45
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in broker_jars().values())
 
 
 def test_a_complete_folder_is_not_fetched_again(registry, tmp_path):
-    jars.fetch(COORDINATES, tmp_path / "jars")
+    jars.fetch(PINNED, tmp_path / "jars")
 
-    assert not jars.fetch(COORDINATES, tmp_path / "jars")
+    assert not jars.fetch(PINNED, tmp_path / "jars")
 
     assert len(registry) == 1
 
@@ -92,19 +109,19 @@ def test_a_complete_folder_is_not_fetched_again(registry, tmp_path):
     ids=["missing", "damaged", "another version"],
 )
 def test_an_incomplete_folder_is_fetched_again(change, registry, tmp_path):
-    jars.fetch(COORDINATES, tmp_path / "jars")
+    jars.fetch(PINNED, tmp_path / "jars")
     change(tmp_path / "jars")
 
-    assert jars.fetch(COORDINATES, tmp_path / "jars")
+    assert jars.fetch(PINNED, tmp_path / "jars")
 
-    assert jars.is_complete(COORDINATES, tmp_path / "jars")
+    assert jars.is_complete(PINNED, tmp_path / "jars")
 
 
 def test_a_folder_that_cannot_be_written(registry, tmp_path):
     (tmp_path / "file").write_text("")
 
     with pytest.raises(UsageError, match="name another folder in REGROUP_JARS"):
-        jars.fetch(COORDINATES, tmp_path / "file" / "jars")
+        jars.fetch(PINNED, tmp_path / "file" / "jars")
 
 
 def test_without_java_one_line_names_the_version_to_install(monkeypatch, tmp_path):
@@ -112,7 +129,7 @@ def test_without_java_one_line_names_the_version_to_install(monkeypatch, tmp_pat
     monkeypatch.delenv("JAVA_HOME", raising=False)
 
     with pytest.raises(UsageError, match="install Java 17 or set JAVA_HOME"):
-        jars.fetch(COORDINATES, tmp_path / "jars")
+        jars.fetch(PINNED, tmp_path / "jars")
 
 
 def test_a_session_without_deltas_jars_names_the_command_that_fetches_them(monkeypatch, tmp_path):

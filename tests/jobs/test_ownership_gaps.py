@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+from jobs.epochs.tenures import TENURES
 from jobs.lake.tables import conform
 from jobs.ownership_gaps import ownership_gaps
 from tests.jobs.comparison import assert_rows
@@ -398,6 +399,61 @@ def test_earlier_gaps_continue(frame, by_group):
             (1, 22_000, None, 978_000, "a", None, None, "not_assigned", 2),
         ],
     )
+
+
+# A consumer group's generation 5 is downgraded at 100 s: rule -> classic generations, the gap's
+# begin and end in seconds.
+DOWNGRADES = {
+    "no rebalance follows, as a static member came back: no gap": ([], []),
+    "eager members revoke at the next heartbeat": ([gen(6, 100, 103, 104)], [(101.5, 104)]),
+    "they do so before they have joined": ([gen(6, 100, 101, 102)], [(101, 102)]),
+    "a later rebalance revokes": ([gen(6, 400, 403, 404)], [(401.5, 404)]),
+    "a rebalance without a log line": ([gen(6, None, 403, 404)], [(401.5, 404)]),
+    "cooperative members revoke nothing": ([coop(6, 400, 403, 404)], []),
+    "the last member leaves": ([empty(6, 400, 400)], [(400, None)]),
+}
+
+
+@pytest.fixture(scope="module")
+def downgraded(frame, by_group):
+    tables = {"group_metadata": [], "committed_offsets": [], "timeline": []}
+    tables |= {"generations": [], "generation_members": [], "assignments": []}
+    for rule, (generations, _) in DOWNGRADES.items():
+        for each in generations:
+            of_generation = {"group_id": rule, "generation": each["generation"]}
+            tables["generations"].append(each | of_generation)
+            if each.get("outcome") != "empty":
+                tables["generation_members"].append(member(6, "a1") | of_generation)
+                owned = {"member_id": "a1", "process": "a", "partition": 0}
+                tables["assignments"].append(owned | of_generation)
+    frames = {name: frame(name, rows) for name, rows in tables.items()}
+    spark = frames["generations"].sparkSession
+    tenure = {
+        "cluster_id": "c", "incarnation": 1, "generation": 5, "topic": "t", "partition": 0,
+        "process": "a", "event_date": DAY, "from_ms": 50 * S, "until_ms": 100 * S,
+        "how": "converted", "evidence": "records", "is_estimated": False,
+    }  # fmt: skip
+    tenures = [
+        tuple((tenure | {"group_id": rule}).get(name) for name in TENURES.names)
+        for rule in DOWNGRADES
+    ]
+    last_events = spark.createDataFrame(
+        [("c", rule, DAY, LAST_S * S) for rule in DOWNGRADES],
+        "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
+    )
+    new_types = spark.createDataFrame(tenures, TENURES)
+    rows = ownership_gaps(**frames, last_events=last_events, new_types=new_types)
+    return by_group(conform(rows, "ownership_gaps"), ["from_time"], ["from_time", "to_time"])
+
+
+@pytest.mark.parametrize("rule", DOWNGRADES)
+def test_who_owned_a_partition_before_a_downgrade_owns_it_until_revoked(downgraded, rule):
+    expected = [
+        (int(began * S), ended if ended is None else ended * S)
+        for began, ended in DOWNGRADES[rule][-1]
+    ]
+
+    assert_rows(downgraded.get(rule, []), expected)
 
 
 @pytest.mark.parametrize("rule", CASES)

@@ -11,6 +11,8 @@ from jobs.group_events import SEQ_PER_MS
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import AllDates
 
+pytestmark = pytest.mark.embedded_suffices
+
 GROUPS = ["a", "b", "c", "d"]
 NOON_MS = 1_795_262_400_000  # 2026-11-21 12:00 UTC
 

@@ -57,6 +57,7 @@ STATIC_STARTED = (1, 1, "trigger", "MEMBER_NEW", "start", "s1", "log")
 POLLS = {"rebalance_timeout_ms": 5 * MINUTE}
 
 
+CONFIGURED = "a changed configuration of the group causes no rebalance"
 CHANGED_SETTINGS = "a static member that replaces itself may have other settings"
 
 
@@ -247,6 +248,14 @@ CASES = {
         },
         [A_STARTED, (2, 1, "trigger", "HEARTBEAT_EXPIRY", "crash", "a", "log")],
     ),
+    "a stop of a member of Kafka Streams looks like a crash": (
+        {
+            "generations": [A_IN_1[1], generation(2, "HEARTBEAT_EXPIRY", "a", 1000, 1010)],
+            "members": [A_IN_1[0] | {"process_id": "598aae7a-ceca-4047-b1a8-c5f4384a2751"}],
+            "events": [A_JOINS, line(1000, "HEARTBEAT_EXPIRED", 2, "a")],
+        },
+        [A_STARTED, (2, 1, "trigger", "HEARTBEAT_EXPIRY", "stop_or_crash", "a", "log")],
+    ),
     "a stop of a static member looks like a crash": (
         {
             "generations": [STATIC_IN_1, generation(2, "HEARTBEAT_EXPIRY", "s1", 1000, 1010)],
@@ -405,6 +414,27 @@ CASES = {
         },
         [A_STARTED, (2, 1, "trigger", "STORE_ERROR", None, "a", "log")],
     ),
+    "a rebalance that an assignment scheduled is no follow-up": (
+        {
+            "generations": [A_IN_1[1], generation(2, "PROBING_REBALANCE", "a", 1000, 1010)],
+            "members": [A_IN_1[0], member(2, "a")],
+            "events": [A_JOINS],
+            "churn": [{"generation": 1, "partitions_orphaned": 2}],
+        },
+        [A_STARTED, (2, 1, "trigger", "PROBING_REBALANCE", "scheduled", "a", "log")],
+    ),
+    CONFIGURED: (
+        {
+            "generations": [A_IN_1[1]],
+            "members": [A_IN_1[0]],
+            "events": [
+                line(1, "GROUP_CONFIG", 1, reason="a.ms -> 1,b.ms -> 2"),
+                A_JOINS,
+                line(90, "GROUP_CONFIG", 2, current_generation=1, reason="a.ms -> 1,b.ms -> 3"),
+            ],
+        },
+        [A_STARTED, (1, 2, "absorbed", "GROUP_CONFIG", "group_config", None, "log")],
+    ),
 }
 
 
@@ -431,8 +461,8 @@ def causes(frame):
         frame("generations", rows("generations")),
         frame("generation_members", rows("members")),
         frame("assignments", [row | {"process": row["member_id"].upper()} for row in owned]),
-        frame("committed_offsets", [c | {"log_offset": n} for n, c in enumerate(commits)]),
         frame("churn", rows("churn")),
+        frame("committed_offsets", [c | {"log_offset": n} for n, c in enumerate(commits)]),
     )
     return conform(rows_of_all, "rebalance_causes").persist()
 
@@ -465,6 +495,12 @@ def test_a_replaced_static_member_has_the_settings_that_changed(causes):
     }
 
 
+def test_a_changed_configuration_has_what_differs_from_the_previous_one(causes):
+    [row] = causes.where(f"group_id = '{CONFIGURED}' AND cause = 'GROUP_CONFIG'").collect()
+
+    assert row.settings == ["b.ms -> 3"]
+
+
 def test_an_absorbed_cause_has_its_own_date_other_causes_that_of_the_generation(causes):
     """The fixture's generations are of another date than their times."""
     rule = "a static restart in a stable group causes no rebalance"
@@ -473,3 +509,22 @@ def test_an_absorbed_cause_has_its_own_date_other_causes_that_of_the_generation(
     }
 
     assert dates == {"trigger": "2026-11-21", "absorbed": "1970-01-01"}
+
+
+def test_without_times_of_causes_no_commits_are_needed(frame):
+    """A record tells that a member joined, but not when."""
+    members = [
+        {"group_id": "g", "generation": 1, "member_id": "a", "process": "A", "change": "joined"}
+    ]
+    rows_of_all = rebalance_causes(
+        frame("timeline", []),
+        frame("generations", [{"group_id": "g", "generation": 1, "evidence": "records"}]),
+        frame("generation_members", members),
+        frame("assignments", []),
+        frame("churn", []),
+    )
+
+    [row] = conform(rows_of_all, "rebalance_causes").collect()
+
+    assert (row.member_id, row.cause, row.story) == ("a", "UNKNOWN", "start")
+    assert (row.event_time, row.evidence) == (None, "records")

@@ -128,12 +128,25 @@ def test_the_summary_has_new_input_rebalances_and_their_duration(run, frame):
     earlier = missing | {"group_id": "old", "log_offset": 2, "event_date": date(2026, 11, 20)}
     run.lake.replace("group_records", frame("group_records", [missing, earlier]))
 
+    timeline = [{"group_id": name, "seq": 1, "event": "TOMBSTONE"} for name in ("new", "warmup")]
+    run.lake.replace("timeline", frame("timeline", timeline))
+    commits = [
+        {"group_id": name, "log_offset": offset, "partition": 0}
+        for offset, name in enumerate(["new", "warmup", "tool", "stable"])
+    ]
+    run.lake.replace("committed_offsets", frame("committed_offsets", commits))
+    stable = {"group_id": "stable", "generation": 1, "event_date": date(2026, 11, 20)}
+    run.lake.replace("generations", frame("generations", [stable]))
+
     assert summary(run).splitlines() == [
         "c, 2026-11-21 to 2026-11-21: 6,994 new records, 0 new log lines, 2 quarantined",
         "g\\x1b[2J: slow",
         "g\\x1b[2J: a restarted",
         "1 groups, 1 rebalances, 1 aborted; 5.2 s not stable, longest 4.0 s (g\\x1b[2J)",
         "1 group without generations (no target assignment in the records): new",
+        "1 group without generations (created or deleted without a rebalance in records or log):"
+        " warmup",
+        "1 group without generations (commits without members): tool",
         "most rebalances: g\\x1b[2J 1",
         f"run {run.run_id} (details in table runs)",
     ]

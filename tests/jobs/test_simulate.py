@@ -8,13 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.simulation.against_truth import differences, play, run_nightly, tables
+from bench.simulation.against_truth import (
+    differences,
+    differing_totals,
+    play,
+    run_nightly,
+    tables,
+)
 from coordinator_core.simulation import fleet_of
 from coordinator_core.simulation.random_fleets import random_fleet
 from jobs import ingest
 from jobs.checks.check import broken_laws
+from jobs.command_line.config import Config
 from jobs.console.errors import UsageError
 from jobs.decode.command import decode
+from jobs.engine.choice import Engine
 from jobs.lake.opening import open_lake
 from jobs.segments.reader import read_segment
 from jobs.segments.writer import SegmentWriter, record_batch
@@ -213,6 +221,7 @@ def test_a_folder_that_is_not_empty_is_refused(small, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.embedded_suffices
 def test_tables_equal_the_ground_truth(config, tmp_path):
     """A small run of `python -m bench.simulation.against_truth`."""
     played = play(range(1, 7), tmp_path / "fleets", minutes=6, faults=False)
@@ -223,6 +232,22 @@ def test_tables_equal_the_ground_truth(config, tmp_path):
     assert len(played.truth) > 30
     assert differences(played, actual) == []
     assert broken_laws(str(tmp_path / "lake"))[1] == []
+
+
+def test_tables_of_all_group_types_equal_the_ground_truth(tmp_path):
+    """Consumer, share and streams groups on the embedded engine; seeds without regular expressions,
+    whose first epochs share one millisecond.
+    """
+    settings = {"minutes": 6, "faults": False, "all_types": True}
+    played = play((1, 4, 8), tmp_path / "fleets", **settings)
+    run_nightly(tmp_path / "fleets", tmp_path / "lake", Config(engine=Engine.EMBEDDED))
+
+    differing = differences(played, tables(tmp_path / "lake"))
+
+    types = {truth.get("group_type", "classic") for truth in played.truth.values()}
+    assert types >= {"consumer", "streams"}
+    assert differing == []
+    assert differing_totals(played, tmp_path / "lake") == []
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,48 @@ def test_upsert_overwrites_where_the_condition_holds(lake, frame):
     assert pairs(lake.read("ingested_files"), "file", "inputs") == [("a", 9), ("b", 5), ("c", 1)]
 
 
+@pytest.mark.parametrize("cluster", ["c", ODD], ids=["written by the driver", "odd name"])
+def test_few_rows_are_written_as_many_are(spark, tmp_path, frame, cluster):
+    """The lake's label counts them; a name that reads differently in SQL leaves them to Spark."""
+    lake = open_lake(spark, str(tmp_path), cluster)
+    other = open_lake(spark, str(tmp_path), "other")
+    other.replace("churn", frame("churn", [counted(1, 9, "other")]), few=True)
+
+    with lake.labelled("run-1"):
+        rows = frame("churn", [counted(n, 0, cluster) for n in (1, 2, 3)])
+        lake.replace("churn", rows, few=True)
+    row = frame("churn", [counted(2, 5, cluster)])
+    lake.replace("churn", row, where="generation = 2", few=True)
+    newer = frame("churn", [counted(n, 7, cluster) for n in (3, 4)])
+    lake.upsert("churn", newer, if_="n.partitions_moved > t.partitions_moved", few=True)
+    lake.append("churn", frame("churn", [counted(5, 1, cluster)]), few=True)
+
+    moved = [(1, 0), (2, 5), (3, 7), (4, 7), (5, 1)]
+    assert pairs(lake.read("churn"), "generation", "partitions_moved") == moved
+    assert pairs(other.read("churn"), "generation", "partitions_moved") == [(1, 9)]
+    assert lake.rows_written("churn", "run-1") == 3
+    assert list(damages(str(tmp_path), "churn")) == []
+
+
+def test_tables_of_few_rows_are_known_from_the_delta_log(lake, frame, monkeypatch):
+    lake.replace("churn", frame("churn", [counted(n, 0) for n in (1, 2, 3)]))
+    trace = {
+        "cluster_id": "c",
+        "trace_id": "t",
+        "position": 0,
+        "event": "e",
+        "line": "{}",
+        "file": "f",
+    }
+    lake.replace("trace_events", frame("trace_events", [trace]))
+
+    for dates in (None, [date(2026, 11, 21)]):
+        few = lake.are_few(["churn", "episodes", "trace_events"], dates)
+        assert few is not is_embedded(lake.spark)
+    monkeypatch.setattr("jobs.lake.file_statistics.FEW_ROWS", 2)
+    assert not lake.are_few(["churn"], None)
+
+
 def test_a_null_in_a_not_null_column_is_refused(spark, lake, frame):
     valid = frame("churn", [counted(1, 1)])
     broken = valid.selectExpr(

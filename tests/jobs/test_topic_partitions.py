@@ -1,11 +1,13 @@
 """topic_partitions: partition counts from a file in any of its formats."""
 
+import random
 from datetime import UTC, datetime
 
 import pytest
 
 from jobs.console.errors import UsageError
 from jobs.topic_partitions import read_file, read_lines, run
+from tools.fuzz.mutations import mutated
 
 SINCE = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 
@@ -68,7 +70,18 @@ BAD = {
     '{"topic": ["a"], "partitions": 1}': "f:2: ['a'] is not a topic name",
     '{"topic": "orders", "partitions": 1, "since": 5}': "f:2: 5 is not a time in ISO 8601",
     "first,2": "f:2: first has 1 partitions in an earlier line",
+    "orders,1,0001-01-01T00:00:00+14:00": (
+        "f:2: '0001-01-01T00:00:00+14:00' is not a time in ISO 8601"
+    ),
+    "orders,1,1969-12-31": "f:2: '1969-12-31' is not between 1970 and 9999",
+    "orders,1," + "9" * 400: f"f:2: '{'9' * 299}... is not a time in ISO 8601",
+    "\0,1": "f:2: '\\x00' is not a topic name",
+    "=1+1,1": "f:2: '=1+1' is not a topic name",
+    "../../x,1": "f:2: '../../x' is not a topic name",
+    "x" * 70_000: "f:2: longer than 65536 characters",
 }
+# The message ends with Python's own words.
+BAD_JSON = ['{"a":' * 10_000 + "1", '{"partitions": ' + "9" * 5000 + "}"]
 
 
 @pytest.mark.parametrize("line", BAD)
@@ -77,6 +90,39 @@ def test_an_unreadable_line_is_named(line):
         read_lines(["first,1\n", line + "\n"], "f")
 
     assert str(error.value) == BAD[line]
+
+
+@pytest.mark.parametrize("line", BAD_JSON, ids=["10,000 levels", "5,000 digits"])
+def test_json_that_python_does_not_read_is_named(line):
+    with pytest.raises(UsageError, match="not readable as JSON: "):
+        read_lines([line], "f")
+
+
+def test_an_endless_line_is_not_read_to_its_end(tmp_path):
+    file = tmp_path / "topics"
+    with file.open("wb") as out:
+        out.truncate(3 << 30)
+
+    with pytest.raises(UsageError) as error:
+        read_file(str(file))
+
+    assert str(error.value) == f"{file}:1: longer than 65536 characters"
+
+
+def test_mutated_files_are_read_or_their_line_is_named(tmp_path):
+    """A slice of the fuzz campaign's mutations, on each format."""
+    file, messages = tmp_path / "topics", []
+
+    for seed in range(300):
+        text, _ = FORMATS[seed % len(FORMATS)]
+        file.write_bytes(mutated("trace", text.encode(), random.Random(seed)))
+        try:
+            read_file(str(file))
+        except UsageError as error:
+            messages.append(str(error))
+
+    assert len(messages) > 100
+    assert [each for each in messages if str(file) not in each] == []
 
 
 def test_a_missing_empty_or_binary_file_is_refused(tmp_path):

@@ -22,16 +22,23 @@ GAP_MS = 1795222060000  # 2026-11-21 00:47:40
 
 @pytest.fixture(scope="module")
 def lake(write_lake, tmp_path_factory):
-    """Two groups of a real incident, and a group of connectors."""
+    """Two groups of a real incident, groups of Kafka Connect and of Kafka Streams, and a tool that
+    only commits.
+    """
     rows = tables(GROUPS)
     workers = [row for row in rows["group_metadata"] if row["group_id"] == "inventory-static"]
     rows["group_metadata"] += [
         row | {"group_id": "connect", "protocol_type": "connect", "log_offset": 1000 + n}
         for n, row in enumerate(workers)
     ]
+    rows["group_metadata"] += [
+        row | {"group_id": "streams", "protocol": "stream", "log_offset": 2000 + n}
+        for n, row in enumerate(workers)
+    ]
     rows["timeline"] += [
-        {"group_id": "connect", "seq": n, "event": "RECORD", "incarnation": 1}
-        | {"topic_partition": row["topic_partition"], "log_offset": 1000 + n}
+        {"group_id": group, "seq": n, "event": "RECORD", "incarnation": 1}
+        | {"topic_partition": row["topic_partition"], "log_offset": first + n}
+        for group, first in (("connect", 1000), ("streams", 2000))
         for n, row in enumerate(workers)
     ]
     rows["ownership_gaps"] = [
@@ -40,6 +47,10 @@ def lake(write_lake, tmp_path_factory):
          "from_generation": 1, "generation": 2, "why": "rebalance", "evidence": "log",
          "estimated": True}
         for partition, begin, lasted in [(0, GAP_MS, 30_402), (1, GAP_MS, 100_000)]
+    ]  # fmt: skip
+    rows["committed_offsets"] += [
+        {"group_id": "tool", "topic": "orders", "partition": 0, "commit_time": GAP_MS,
+         "topic_partition": "__consumer_offsets-0", "log_offset": 3000, "outcome": "plain"}
     ]  # fmt: skip
     for row in [row for table in rows.values() for row in table]:
         row["cluster_id"] = "prod"
@@ -184,12 +195,53 @@ def test_a_wrong_argument_is_one_line(what_if, arguments, message):
 
 def test_groups_that_cannot_be_simulated(what_if):
     unknown = "no events or records of this group in"
-    for group, message in [("nobody", unknown), ("connect", "not a group of consumers")]:
+    for group, message in [
+        ("nobody", unknown),
+        ("connect", "not a group of consumers (connect)"),
+        ("streams", "not a group of consumers (Kafka Streams, whose tasks no model assigns)"),
+    ]:
         code, _, err = what_if(group=group)
 
         assert code == 2
         assert message in err
         assert err.count("\n") == 1
+
+
+def test_the_sweep_says_of_every_group_whether_to_migrate(lake, regroup, tmp_path):
+    swept = str(shutil.copytree(lake, tmp_path / "lake"))
+    consumer = "group_protocol=consumer era=4.4"
+    where = ["--lake", swept, "--cluster-id", "prod"]
+    sweep = ["what-if-sweep", *where, "--engine", "embedded", "--set", consumer, "--seeds", "1"]
+
+    assert regroup(*sweep)[0] == 0
+    sql = """SELECT rank, group_id, group_type, verdict, reason, setting,
+        [b.blocker || ' ' || b.effect FOR b IN blockers] AS blockers,
+        unavailable_predicted_partition_ms > unavailable_unchanged_partition_ms AS longer
+        FROM migration_advice ORDER BY rank"""
+    _, out, _ = regroup("sql", *where[:2], sql, "--format", "json")
+
+    rows = {row["group_id"]: row for row in json.loads(out)}
+    assert [row["rank"] for row in rows.values()] == [1, 2, 3, 4, 5]
+    assert {name: (row["group_type"], row["verdict"]) for name, row in rows.items()} == {
+        "billing-eager": ("classic", "blocked"),
+        "inventory-static": ("classic", "blocked"),
+        "connect": ("connect", "blocked"),
+        "streams": ("classic", "blocked"),
+        "tool": ("commits", "not applicable"),
+    }
+    assert {name: row["blockers"] for name, row in rows.items()} == {
+        "billing-eager": ["broker_version prevents", "client_version check"],
+        "inventory-static": ["broker_version prevents", "client_version check"],
+        "connect": ["framework prevents"],
+        "streams": ["framework prevents"],
+        "tool": [],
+    }
+    billing = rows["billing-eager"]
+    assert (billing["setting"], billing["longer"]) == ("era=4.4 group_protocol=consumer", True)
+    assert billing["reason"].startswith("brokers of Kafka 3.9 (")
+    assert rows["connect"]["reason"] == (
+        "Kafka Connect: its workers have no other protocol than the classic one"
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,23 @@ from coordinator_core.client import LIBRARIES
 from coordinator_core.client.java.application import Application
 from coordinator_core.client.librdkafka.states import MEMBER_STATES, JoinState
 from coordinator_core.client.messages import MemberState
-from coordinator_core.client.reactions import COLUMNS, JAVA, LIBRDKAFKA, Reaction
+from coordinator_core.client.modern.membership import MembershipState
+from coordinator_core.client.modern.reactions import JAVA_MODERN, LIBRDKAFKA_MODERN
+from coordinator_core.client.reactions import JAVA, LIBRDKAFKA, Reaction
 
 DOCS = (Path(__file__).parents[3] / "docs" / "client.md").read_text()
 
 
 def markdown(table):
-    yield "| error | " + " | ".join(column.__name__ for column in COLUMNS) + " |"
-    yield "|---" * (len(COLUMNS) + 1) + "|"
+    columns = list(table[None])
+    yield "| error | " + " | ".join(column.__name__ for column in columns) + " |"
+    yield "|---" * (len(columns) + 1) + "|"
     for error, row in table.items():
         name = "any other" if error is None else error.name
-        yield f"| {name} | " + " | ".join(row[column].name for column in COLUMNS) + " |"
+        yield f"| {name} | " + " | ".join(row[column].name for column in columns) + " |"
 
 
-@pytest.mark.parametrize("table", [JAVA, LIBRDKAFKA])
+@pytest.mark.parametrize("table", [JAVA, LIBRDKAFKA, JAVA_MODERN, LIBRDKAFKA_MODERN])
 def test_the_error_tables_equal_the_code(table):
     assert "\n".join(markdown(table)) in DOCS
 
@@ -31,7 +34,7 @@ def test_every_reaction_is_documented():
 
 
 def test_every_library_and_state_is_documented():
-    states = [*MemberState, *JoinState]
+    states = [*MemberState, *JoinState, *MembershipState]
 
     assert [name for name in LIBRARIES if name not in DOCS] == []
     assert [state.name for state in states if state.name not in DOCS] == []

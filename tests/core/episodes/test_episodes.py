@@ -286,6 +286,17 @@ CASES = {
         ],
         ["scale_out a [2, 3]"],
     ),
+    "a follow-up of an earlier member does not belong to its arrival": (
+        [
+            (rebalance(1, 0), joins(1, 0, "a1"), also(joins(1, 1, "b1"))),
+            (rebalance(2, 100), joins(2, 100, "c1")),
+            (rebalance(3, 101), cause("METADATA_CHANGE", "follow_up", 3, 101, "a1")),
+            (rebalance(4, 102), cause("LEADER_REJOIN", "follow_up", 4, 102, "c1")),
+            (rebalance(5, 200), leaves(5, 200, "b1")),
+            (rebalance(6, 201), cause("METADATA_CHANGE", "follow_up", 6, 201, "c1")),
+        ],
+        ["group_start a,b [1]", "scale_out c [2, 3, 4]", "scale_in b [5, 6]"],
+    ),
     "a rebalance belongs to its trigger, another cause keeps its episode": (
         [
             (
@@ -540,7 +551,26 @@ def test_a_member_of_the_consumer_protocol_comes_back_under_its_id():
         joins(5, 50, "a1", "return"),
     ]
 
-    assert shown(rebalances, causes) == ["process_lost a [2, 3]", "process_lost a [4, 5]"]
+    assert shown(rebalances, causes) == ["process_frozen a [2, 3]", "process_frozen a [4, 5]"]
+
+
+def test_a_completion_belongs_to_what_its_member_began():
+    rebalances = [of_type("consumer", rebalance(n, 300 * n)) for n in (3, 4, 5, 6, 7, 8)]
+    causes = [
+        joins(3, 900, "a1"),
+        leaves(4, 1200, "b1"),
+        cause("REGEX", "follow_up", 5, 1500, "a1"),
+        cause("SUBSCRIPTION_CHANGE", None, 6, 1800, "a1"),
+        leaves(7, 2100, "c1"),
+        cause("REGEX", "follow_up", 8, 2400, "a1"),
+    ]
+
+    assert shown(rebalances, causes) == [
+        "scale_out a [3, 5]",
+        "scale_in b [4]",
+        "configuration_change  [6, 8]",
+        "scale_in c [7]",
+    ]
 
 
 def test_an_activity_ends_at_midnight_if_it_began_an_hour_before():

@@ -98,6 +98,21 @@ CASES = [
         ],
         "configuration change of a (group.instance.id set)",
     ),
+    (
+        [(rebalance(2, 0), cause("CONFIG_CHANGE", None, 2, 0, "a1"))],
+        "configuration change (connectors or tasks)",
+    ),
+    (
+        [(rebalance(9, 0), cause("PROBING_REBALANCE", None, 9, 0, "a1"))],
+        "members rejoin at the time that an earlier assignment set",
+    ),
+    (
+        [
+            (rebalance(2, 0), expires(2, 0, "a1")),
+            (rebalance(3, 20), cause("SCHEDULED_REBALANCE", None, 3, 20, "b1")),
+        ],
+        "session of a expired, not back",
+    ),
     ([(rebalance(9, 0),)], "root cause not in the evidence"),
     (
         [(rebalance(9, 0, is_first_seen=True),)],

@@ -1,9 +1,16 @@
 """Names of topic ids that no record names."""
 
+from dataclasses import replace
+
 import pytest
 
 from coordinator_core.epochs import GroupRecord, Kind
-from coordinator_core.epochs.topic_names import names_by_subscription, observations
+from coordinator_core.epochs.topic_names import (
+    lost_ids,
+    names_by_deletion,
+    names_by_subscription,
+    observations,
+)
 
 
 def member(topics, member_id="m"):
@@ -43,3 +50,14 @@ def test_names_by_subscription(rule):
     records, named, expected = CASES[rule]
 
     assert names_by_subscription(observations(records), named) == expected
+
+
+def test_an_id_that_leaves_the_target_has_the_name_of_the_deleted_topic():
+    later = [replace(each, time_ms=500) for each in target("1")]
+
+    lost = list(lost_ids([member("tu"), *target("12"), *later]))
+
+    assert lost == [(500, frozenset("2"))]
+    assert names_by_deletion(lost, [(100, "u")], {}) == {"2": "u"}
+    assert names_by_deletion(lost, [(100, "u"), (200, "v")], {}) == {}
+    assert names_by_deletion(lost, [(600, "u")], {}) == {}

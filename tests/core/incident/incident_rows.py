@@ -19,10 +19,12 @@ ROOT = Path(__file__).parents[3]
 DELETIONS = {"GROUP_DEAD", "ADMIN_DELETE"}
 ROLLING, FLAPPING = "rolling-deploy-and-crash", "flapping-and-slow-poll"
 SURGE = "surge-freeze-and-autoscale"
+NEXT = "next-rolling-deploy-and-crash"
 FREEZES, RETURNS = "freezes-and-return", "kills-returns-and-autoscale"
 PLAYS = (
     ("segments", "server.log"), ("segments-delay", "server-delay.log"),
-    ("play2/segments", "play2/server.log"),
+    ("play2/segments", "play2/server.log"), ("orders/segments", "orders/server.log"),
+    ("invoices/segments", "invoices/server.log"),
 )  # fmt: skip
 FIELDS = (
     "event", "generation", "member_id", "instance_id", "old_member_id", "step", "reason",

@@ -123,6 +123,8 @@ OTHERS = [
     "2024-01-02 03:04:05,678 | INFO | [handler-3] | Log loaded | kafka.cluster.Partition (Logging.scala:68)",
     "[2024-01-02 03:04:05,678] INFO [Consumer clientId=c, groupId=g] Request joining group due to: x (org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)",
     "[2024-01-02 03:04:05,678] INFO [Partition __consumer_offsets-28 broker=0] Log loaded (kafka.cluster.Partition)",
+    "[2024-01-02 03:04:05,678] INFO [DynamicConfigPublisher broker id=1] Updating topic Metadata with new configuration : retention.ms -> 9 (kafka.server.metadata.DynamicConfigPublisher)",
+    "[2024-01-02 03:04:05,678] INFO [DynamicConfigPublisher controller id=1] Updating cluster configuration : min.insync.replicas -> 1 (kafka.server.metadata.DynamicConfigPublisher)",
     "\tat kafka.coordinator.group.GroupCoordinator.doJoin(GroupCoordinator.scala:66)",
     "",
 ]  # fmt: skip
@@ -131,6 +133,19 @@ OTHERS = [
 @pytest.mark.parametrize("text", OTHERS)
 def test_a_line_of_another_logger_is_ignored(text):
     assert parse_line(text) is None
+
+
+def test_a_changed_group_configuration_is_read():
+    """As Kafka 4.4.0 logs it."""
+    line = parse_line(
+        "[2026-11-23 02:38:57,135] INFO [DynamicConfigPublisher broker id=1] Updating group billing"
+        " with new configuration : consumer.session.timeout.ms -> 12000"
+        " (kafka.server.metadata.DynamicConfigPublisher)"
+    )
+
+    assert (line.broker_id, line.event.event, line.event.group_id, line.event.reason) == (
+        1, "GROUP_CONFIG", "billing", "consumer.session.timeout.ms -> 12000",
+    )  # fmt: skip
 
 
 def test_a_coordinators_line_without_a_wording_keeps_its_other_parts():

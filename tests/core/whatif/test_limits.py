@@ -8,6 +8,7 @@ import pytest
 from coordinator_core.incident.evidence import RecordedMember
 from coordinator_core.lives import ConsumerProcess, ProcessLife, SlowPoll, TimeEstimate
 from coordinator_core.whatif import InvalidSetting, SettingsChange, candidates, check, refusals
+from coordinator_core.whatif.client_libraries import library_under
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
 from coordinator_core.whatif.reasons import risks_of
 
@@ -15,7 +16,9 @@ LIBRDKAFKA, JAVA, OLD_JAVA = "librdkafka-2", "java-3.9", "java-2.0"
 START = TimeEstimate(0, 0, 0)
 
 
-def group(*libraries, era="3.9", session_ms=10_000, poll_ms=60_000, slow_ms=None):
+def group(
+    *libraries, era="3.9", session_ms=10_000, poll_ms=60_000, slow_ms=None, assignors=("range",)
+):
     """One process per library; ``slow_ms``: duration of a slow poll of each."""
     slow_polls = () if slow_ms is None else (SlowPoll(START, TimeEstimate(*[slow_ms] * 3), 1, ""),)
     member = RecordedMember("m", None, "c", "/h", poll_ms, session_ms, b"", b"")
@@ -28,7 +31,10 @@ def group(*libraries, era="3.9", session_ms=10_000, poll_ms=60_000, slow_ms=None
         processes=processes,
         libraries={p.name: library for p, library in zip(processes, libraries, strict=True)},
         heartbeat_ms=3000,
-        assignors=("range",),
+        assignors=assignors,
+        group_protocol="classic",
+        consumer=None,
+        protocols={},
         explained=SimpleNamespace(era=SimpleNamespace(name=era), incarnations=()),
         clients=lambda: {"m": "p0"},
     )
@@ -72,6 +78,31 @@ def group(*libraries, era="3.9", session_ms=10_000, poll_ms=60_000, slow_ms=None
         ),
         (group(OLD_JAVA), "group.instance.id=process", "java-2.0 clients have no static members"),
         (
+            group(JAVA),
+            "client_library=java-2.0 group.instance.id=process",
+            "java-2.0 clients have no static members",
+        ),
+        (
+            group(JAVA, assignors=("sticky",)),
+            "client_library=librdkafka-2",
+            "partition.assignment.strategy=sticky: librdkafka has range, roundrobin",
+        ),
+        (
+            group(JAVA, session_ms=30_000, poll_ms=20_000),
+            "client_library=librdkafka-2",
+            "session.timeout.ms=30000: librdkafka requires max.poll.interval.ms (20000) to be",
+        ),
+        (
+            group(JAVA, era="4.4"),
+            "group.protocol=consumer client_library=java-3.9",
+            "group.protocol=consumer: java-3.9 clients do not have it",
+        ),
+        (
+            group("kafka-python-3", era="4.4"),
+            "group.protocol=consumer",
+            "group.protocol=consumer: kafka-python clients do not have it",
+        ),
+        (
             group(OLD_JAVA),
             "protocol=cooperative",
             "java-2.0 clients have no cooperative-sticky",
@@ -85,7 +116,7 @@ def group(*libraries, era="3.9", session_ms=10_000, poll_ms=60_000, slow_ms=None
 )
 def test_refused(of_group, change, message):
     with pytest.raises(InvalidSetting) as raised:
-        check(of_group, SettingsChange.of([change]))
+        check(of_group, SettingsChange.of(change.split()))
 
     assert message in str(raised.value)
 
@@ -165,11 +196,43 @@ def test_static_membership_with_names_that_last():
     )
 
 
+def test_a_consumer_group_is_configured_at_the_clients_and_for_the_group():
+    settings = "group.protocol=consumer group.remote.assignor=range"
+    times = "consumer.session.timeout.ms=10000 consumer.heartbeat.interval.ms=3000"
+    change = SettingsChange.of([*settings.split(), *times.split()])
+
+    assert client_properties(group(JAVA), change) == (
+        "# every consumer of group g\n"
+        "# one rolling deployment; the broker converts the group when the first process joins\n"
+        "group.protocol=consumer\n"
+        "group.remote.assignor=range\n"
+        "# remove session.timeout.ms, heartbeat.interval.ms, partition.assignment.strategy: clients"
+        " refuse them"
+    )
+    assert broker_properties(group(JAVA), change) == (
+        "# server.properties of each broker, then restart it; kafka-configs.sh cannot change it\n"
+        "# for all groups of the broker\n"
+        "group.consumer.min.session.timeout.ms=10000\n"
+        "group.consumer.min.heartbeat.interval.ms=3000\n"
+        "# once, for this group; takes effect at once\n"
+        "kafka-configs.sh --bootstrap-server BROKER --alter --entity-type groups --entity-name g"
+        " --add-config consumer.session.timeout.ms=10000,consumer.heartbeat.interval.ms=3000"
+    )
+
+
+def test_clients_without_the_consumer_protocol_are_named():
+    change = SettingsChange.of(["group.protocol=consumer", "era=4.4"])
+
+    assert list(refusals(group("kafka-python-3"), change)) == [
+        "group.protocol=consumer: kafka-python clients do not have it"
+    ]
+
+
 def test_the_initial_delay_is_a_setting_of_the_broker():
     change = SettingsChange.of(["group.initial.rebalance.delay.ms=6000"])
 
     assert client_properties(group(JAVA), change) is None
-    assert broker_properties(change) == (
+    assert broker_properties(group(JAVA), change) == (
         "# server.properties of each broker, then restart it; kafka-configs.sh cannot change it\n"
         "# for all groups of the broker\n"
         "group.initial.rebalance.delay.ms=6000"
@@ -206,3 +269,25 @@ def test_librdkafka_itself_refuses_the_same(change, properties):
         accepted = False
 
     assert accepted == (not refused)
+
+
+@pytest.mark.parametrize(
+    ("present", "change", "library"),
+    [
+        ("java-3.9", "session.timeout.ms=20000", "java-3.9"),
+        ("java-3.9", "group.protocol=consumer", "java-4.1"),
+        ("java-3.9", "client_library=java-2.5", "java-2.5"),
+        ("kafka-python-3", "client_library=java-4.4 group.protocol=consumer", "java-4.4"),
+        ("librdkafka-2", "group.protocol=consumer", "librdkafka-2"),
+    ],
+)
+def test_the_client_library_after_a_change(present, change, library):
+    assert library_under(group(present), "p0", SettingsChange.of(change.split())) == library
+
+
+def test_another_client_library_is_among_the_lines_to_paste():
+    change = SettingsChange.of(["client_library=java-4.4", "session.timeout.ms=20000"])
+
+    assert client_properties(group("kafka-python-3"), change) == (
+        "# every consumer of group g\n# with the client java-4.4\nsession.timeout.ms=20000"
+    )

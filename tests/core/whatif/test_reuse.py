@@ -1,9 +1,17 @@
 """A sweep simulates what does not change between settings once, with the same predictions."""
 
+import sys
+
 import pytest
 
 from coordinator_core.incident import incarnations
-from coordinator_core.whatif import SettingsChange, baseline_of, predict, predict_each
+from coordinator_core.whatif import (
+    Outcomes,
+    SettingsChange,
+    baseline_of,
+    predict,
+    predict_each,
+)
 from tests.core.incident.incident_rows import of_fleet
 
 KILL = {"kind": "kill", "at": "1m", "pick": 1, "down": "25s"}
@@ -63,7 +71,8 @@ def test_longer_sessions_than_those_of_which_none_expired(plan, era, client, tex
 
     together = predict_each(of_group, changes, seeds=2)
 
-    assert together == [predict(of_group, change, seeds=2) for change in changes]
+    alone = [predict(of_group, change, seeds=2) for change in changes]
+    assert [each.outcomes for each in together] == [each.outcomes for each in alone]
     assert len({id(each.outcomes) for each in together}) == simulations
 
 
@@ -75,3 +84,27 @@ def test_the_shortest_sessions_are_simulated_whatever_the_order():
 
     assert unchanged.outcomes is shorter.outcomes
     assert shorter == predict(of_group, changes[1], seeds=1)
+
+
+def test_known_outcomes_are_not_simulated_again(monkeypatch):
+    of_group = baseline(KILL, "4.1", "java-4.1", "10s")
+    changes = [SettingsChange.of(text.split()) for text in ("", *LONGER, *STATIC)]
+    first = predict_each(of_group, changes, seeds=2)
+    earlier = {each.simulation: Outcomes(each.outcomes, each.depends) for each in first}
+    monkeypatch.setattr(sys.modules[predict.__module__], "SimulatedCluster", None)
+
+    assert predict_each(of_group, changes, seeds=2, earlier=earlier) == first
+
+
+def test_another_history_or_number_of_seeds_is_another_simulation():
+    killed, frozen = (baseline(plan, "4.1", "java-4.1", "10s") for plan in (KILL, FREEZE))
+    predictions = [
+        predict(killed, SettingsChange(), seeds=1),
+        predict(killed, SettingsChange(), seeds=2),
+        predict(killed, SettingsChange(session_timeout_ms=9000), seeds=1),
+        predict(frozen, SettingsChange(), seeds=1),
+    ]
+
+    assert len({each.simulation for each in predictions}) == 4
+    again = predict(baseline(KILL, "4.1", "java-4.1", "10s"), SettingsChange(), seeds=1)
+    assert again == predictions[0]

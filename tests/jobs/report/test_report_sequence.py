@@ -60,6 +60,7 @@ def mermaid(monkeypatch):
 
     def text(group_replay, generation):
         monkeypatch.setattr(sequence, "replay_group", lambda options: group_replay)
+        monkeypatch.setattr(sequence, "_new_type", lambda *place: None)
         return sequence.sequence("lake", "c", group_replay.group_id, generation)
 
     return text

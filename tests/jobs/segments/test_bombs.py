@@ -10,8 +10,10 @@ import crc32c
 import pytest
 
 from jobs.decode.command import decode
-from jobs.segments import Batch, Quarantined, columns, pieces, read_segment
+from jobs.segments import Batch, Quarantined, columns, pieces, read_segment, record_batch
+from jobs.segments.arrow_records import arrow_records
 from jobs.segments.compression import CODECS
+from jobs.segments.writer import varint
 
 LIMIT = 1 << 20
 SIZE = 50 * LIMIT
@@ -110,3 +112,36 @@ def test_a_run_beyond_the_limit_is_decoded_batch_by_batch(monkeypatch, tmp_path)
     assert lines() == whole
     assert whole.count("\n") == 20
     assert bulk == [20, 10, 10]
+
+
+@pytest.mark.parametrize("count", [3, 30])
+@pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd"])
+def test_the_bombs_of_a_file_share_an_allowance(codec, count):
+    """Each is below the limit of a batch; together they are not read."""
+    size = LIMIT - 100
+    body = b"\x00\x00\x00\x02k" + varint(size) + bytes(size) + b"\x00"
+    bomb = COMPRESS[codec](varint(len(body)) + body)
+    bombs = [batch(1 + number, codec, bomb) for number in range(count)]
+    data = batch(0, "none", RECORD) + b"".join(bombs) + batch(99, "none", RECORD)
+
+    items = list(arrow_records(memoryview(data), partition=0, file="0.log", max_inflated=LIMIT))
+    bad = [item for item in items if isinstance(item, Quarantined)]
+    offsets = [o for item in items if not isinstance(item, Quarantined)
+               for o in item.column("log_offset").to_pylist()]  # fmt: skip
+
+    read = count - len(bad)
+    assert offsets == [0, *range(1, 1 + read), 99]
+    assert read <= 1 + (LIMIT + 256 * len(data)) // size
+    assert (len(bad) > 0) is (codec != "lz4")  # which inflates to at most 255 times its size
+
+
+def test_a_defect_of_the_reader_quarantines_a_batch(monkeypatch):
+    def defective(*_, **__):
+        raise ZeroDivisionError
+
+    data = batch(0, "none", RECORD)
+    monkeypatch.setattr(record_batch, "read_records", defective)
+
+    (bad,) = read_segment(data, partition=0, file="0.log")
+
+    assert (bad.reason, bad.data) == ("internal error: ZeroDivisionError: no message", data)

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator_core.records import BadRecord, decode, encode_key, encode_value
-from jobs.segments import Quarantined, pieces, read_segment
+from jobs.segments import Quarantined, arrow_records, pieces, read_segment
+from jobs.segments.writer import record_batch
 from jobs.sources.rows import DateRange
 from jobs.sources.segments import ROWS, segment_rows
 
@@ -87,6 +88,18 @@ def test_rows_of_captures_equal_the_references(captured, name):
 @pytest.mark.parametrize("file", files_of(EXAMPLES), ids=lambda p: "/".join(p.parts[-4:-1:2]))
 def test_rows_of_examples_equal_the_references(file):
     assert rows_in_order(file) == list(by_reference(file))
+
+
+def test_few_and_many_records_are_copied_alike(monkeypatch):
+    """Few without numba."""
+    file = EXAMPLES / "mixed-clients-3.9.1" / "segments" / "__consumer_offsets-3"
+    (segment,) = file.glob("*.log")
+    few = rows_of(segment)
+
+    monkeypatch.setattr(arrow_records, "FEW_RECORDS", 0)
+
+    assert rows_of(segment) == few
+    assert few[0]
 
 
 # Made-up segments -----------------------------------------------------------------------------
@@ -231,3 +244,20 @@ def test_a_claim_of_two_gib_is_quarantined_without_allocating_it(tmp_path, what)
     records = [row["log_offset"] for row in rows if row["kind"] == "record"]
     assert records == [*range(10), *range(11, 21)]
     assert peak < 4 << 20
+
+
+def test_records_that_a_file_repeats_are_skipped(tmp_path):
+    """Concatenated segments: each offset is kept once, and the counts add up."""
+    folder = tmp_path / "__consumer_offsets-0"
+    folder.mkdir()
+    key = encode_key(2, {"group": "g"})
+    batches = [record_batch(offset, 0, 1_795_219_200_000, [(key, None)]) for offset in range(5)]
+    file = folder / "0.log"
+    file.write_bytes(b"".join(batches + batches))
+
+    rows = [row for batch in segment_rows(str(file), DateRange()) for row in batch.to_pylist()]
+
+    counts = rows[-1]
+    assert (counts["inputs"], counts["skipped"], counts["quarantined"]) == (10, 5, 0)
+    assert sum(n for _, n in counts["kept_by_date"]) == 5
+    assert (counts["first_offset"], counts["last_offset"]) == (0, 4)

@@ -1,0 +1,90 @@
+"""The lives of processes in groups of other types than classic."""
+
+import pytest
+
+from coordinator_core.episodes import Cause, Rebalance
+from coordinator_core.episodes.lives import process_lives
+
+STATIC = {"instance_id": "i"}
+
+
+def cause(kind, story, generation, at_ms, member_id, role="trigger", **more):
+    names = {"client_id": "a", "client_host": "/h", "process": "a@h"} | more
+    return Cause(1, generation, at_ms, role, kind, story, member_id, **names)
+
+
+def rebalances(*times_ms):
+    return [
+        Rebalance(1, number, at_ms, at_ms + 1, "stable", group_type="consumer")
+        for number, at_ms in enumerate(times_ms, 1)
+    ]
+
+
+STARTS = cause("MEMBER_NEW", "start", 1, 0, "a1")
+
+# rule -> causes, times without an owner, then each life: start, end, killed, ids, slow polls
+CASES = {
+    "a restarted process has two lives": (
+        [STARTS, cause("LEAVE", "restart", 2, 1000, "a1"),
+         cause("MEMBER_NEW", "return", 3, 2000, "a2")], {},
+        [(0, 1000, False, ("a1",), 0), (2000, None, False, ("a2",), 0)],
+    ),
+    "a slow poll, after which the member is back under its id, ends no life": (
+        [STARTS, cause("LEAVE", "slow_poll", 2, 1000, "a1"),
+         cause("MEMBER_NEW", "return", 3, 2000, "a1")], {},
+        [(0, None, False, ("a1",), 1)],
+    ),
+    "a freeze ends no life": (
+        [STARTS, cause("SESSION_EXPIRY", "frozen", 2, 1000, "a1"),
+         cause("MEMBER_NEW", "return", 3, 2000, "a1")], {},
+        [(0, None, False, ("a1",), 0)],
+    ),
+    "a killed process ended when its partitions lost their owner": (
+        [STARTS, cause("SESSION_EXPIRY", "crash", 2, 9000, "a1"),
+         cause("MEMBER_NEW", "return", 3, 12_000, "a2")], {"a@h": [(500, 600), (4000, 9500)]},
+        [(0, 4000, True, ("a1",), 0), (12_000, None, False, ("a2",), 0)],
+    ),
+    "a process that joins beside its previous member had been killed before": (
+        [STARTS, cause("MEMBER_NEW", "crash_restart", 2, 5000, "a2"),
+         cause("SESSION_EXPIRY", "crash", 3, 9000, "a1")], {},
+        [(0, 5000, True, ("a1",), 0), (5000, None, False, ("a2",), 0)],
+    ),
+    "a static process ends when it closes, not when its session expires": (
+        [STARTS._replace(**STATIC),
+         cause("STATIC_LEAVE", "stop", 1, 1000, "a1", "absorbed", **STATIC),
+         cause("SESSION_EXPIRY", "stop", 2, 9000, "a1", **STATIC)], {},
+        [(0, 1000, False, ("a1",), 0)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_lives(rule):
+    causes, silences, expected = CASES[rule]
+
+    [process] = process_lives(rebalances(0, 1000, 2000), causes, silences)
+
+    assert [
+        (
+            each.started.at_ms, each.ended and each.ended.at_ms, each.killed, each.member_ids,
+            len(each.slow_polls),
+        )
+        for each in process.lives
+    ] == expected  # fmt: skip
+
+
+def test_a_freeze_began_when_the_session_did():
+    """Within the session that expired: the member came back under its id, so it never ended."""
+    session = {"session_timeout_ms": 10_000}
+    causes = [
+        STARTS,
+        cause("SESSION_EXPIRY", "frozen", 2, 31_000, "a1", **session),
+        cause("MEMBER_NEW", "return", 3, 36_000, "a1"),
+    ]
+
+    [process] = process_lives(rebalances(0, 31_000, 36_000), causes, {})
+
+    [life] = process.lives
+    [freeze] = life.freezes
+    assert (tuple(freeze.began), freeze.to.at_ms) == ((21_000, 21_000, 31_000), 36_000)
+    assert life.ended is None
