@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from jobs.engine.free_memory import free_memory
 from jobs.engine.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from pysail.spark import SparkConnectServer
+    from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
     from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 SPARK_CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
@@ -94,12 +96,19 @@ def is_embedded(session: SparkSession) -> bool:
     return "connect" in type(session).__module__
 
 
+def with_schema(rows: DataFrame, schema: StructType) -> DataFrame:
+    """The same frame, whose schema is this one, so that the embedded engine is not asked for it:
+    each such request plans the whole query."""
+    if is_embedded(rows.sparkSession):
+        cast("ConnectFrame", rows)._cached_schema = schema
+    return rows
+
+
 def batches_of(rows: DataFrame) -> pa.RecordBatchReader:
     """The rows of a frame of the embedded engine, as they arrive."""
-    from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    frame = cast(ConnectFrame, rows)
+    frame = cast("ConnectFrame", rows)
     schema = to_arrow_schema(frame.schema, timezone="UTC")
     client = frame._session.client
     parts = client.to_table_as_iterator(frame._plan.to_proto(client), frame._plan.observations)

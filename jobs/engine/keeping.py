@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from jobs.engine.embedded import is_embedded
+from jobs.engine.embedded import is_embedded, with_schema
 from jobs.engine.scratch import scratch_folder
 
 
@@ -79,7 +79,13 @@ def frame_of_batches(
 def _in_files(rows: DataFrame) -> DataFrame:
     folder = scratch_folder() / uuid4().hex
     rows.write.parquet(str(folder))
-    return _frame_of_files(rows.sparkSession, folder, rows.schema)
+    return _frame_of_files(rows.sparkSession, folder, _written_schema(folder) or rows.schema)
+
+
+def _written_schema(folder: Path) -> StructType | None:
+    """The schema of the folder's files; None if there were no rows."""
+    file = next(folder.glob("*.parquet"), None)
+    return None if file is None else from_arrow_schema(pq.read_schema(file))
 
 
 def _frame_of_files(session: SparkSession, folder: Path, schema: StructType) -> DataFrame:
@@ -88,4 +94,4 @@ def _frame_of_files(session: SparkSession, folder: Path, schema: StructType) -> 
     if is_embedded(session):  # Spark's plans are in the JVM: the folder stays until the end
         # The plans of all frames made from this one refer to its plan.
         weakref.finalize(read._plan, shutil.rmtree, folder, ignore_errors=True)
-    return read
+    return with_schema(read, schema)

@@ -29,7 +29,7 @@ from jobs.engine.keeping import (
 from jobs.lake.client_rows import broker_rows, may_exist, where_of_brokers
 from jobs.lake.keys import BRONZE_EVENTS, EVENT_TABLES, GROUP_KEY
 from jobs.lake.shared import SharedFrames
-from jobs.lake.tables import Lake, conform, dates_in
+from jobs.lake.tables import Lake, conform, dates_in, schema_of
 from schemas import table_key, table_partitioning
 
 # The event_date of records without a time, which may belong anywhere in a group's history.
@@ -169,36 +169,41 @@ class DatedScope:
         row differs; the settled rows of these dates stay."""
         own, others = self._own_dates(), self.touched.dates - self._own_dates()
         where = where_of_brokers(table, where, has_clients=self._has_clients)
+        columns = schema_of(table).names
         stored = _on_dates(others, self._stored(table)).where(where)
         is_read_later = table in CACHED
-        rows = self._computed_and_stored(conform(df, table), stored)
+        rows = self._computed_and_stored(table, df, stored)
         with self._kept(rows, is_used_twice=bool(others) or is_read_later) as both:
             differing = _differing_dates(_on_dates(others, both)) if others else frozenset[date]()
             rows = both.where("is_computed = is_open")
             written = own | differing
             dated = f"event_date IN {dates_in(written)}"
-            new = _on_dates(written, rows).select(*stored.columns)
+            new = _on_dates(written, rows).select(*columns)
             few = self.touched.is_few
             self.lake.replace(table, new, where=f"{dated} AND ({where})", few=few)
             self._forget(table)
             if self.touched.is_small and is_read_later:
-                self._written[table] = rows.where("is_in_context").select(*stored.columns)
+                self._written[table] = rows.where("is_in_context").select(*columns)
 
-    def _computed_and_stored(self, new: DataFrame, stored: DataFrame) -> DataFrame:
+    def _computed_and_stored(self, table: str, df: DataFrame, stored: DataFrame) -> DataFrame:
         """Both tables' rows with ``is_computed``, ``is_open`` (of a touched group, and open) and
         ``is_in_context`` (`read` has the row).
 
         The table's new content is the computed rows that are open and the stored ones that are not.
         """
-        rows = new.withColumn("is_computed", F.lit(True)).unionByName(
-            stored.withColumn("is_computed", F.lit(False))
+        columns = schema_of(table).names
+        rows = (
+            conform(df, table)
+            .withColumn("is_computed", F.lit(True))
+            .unionByName(stored.withColumn("is_computed", F.lit(False)))
         )
         is_touched = F.col("touched").isNotNull()
         groups = self.touched.groups.withColumn("touched", F.lit(True))
         return self._joined(rows, groups, how="left").select(
-            *rows.columns,
-            (is_touched & self._is_open(new.columns)).alias("is_open"),
-            (is_touched & _is_in_context(new.columns)).alias("is_in_context"),
+            *columns,
+            "is_computed",
+            (is_touched & self._is_open(columns)).alias("is_open"),
+            (is_touched & _is_in_context(columns)).alias("is_in_context"),
         )
 
     @contextmanager

@@ -17,12 +17,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from jobs.engine.embedded import batches_of
+from jobs.engine.embedded import batches_of, with_schema
 from jobs.lake.arrow_tables import ArrowLake, delta_schema, quoted
 from jobs.lake.checksums import checksum_file
 from jobs.lake.commit_log import FileLogFolder, LogFolder
 from jobs.lake.file_statistics import may_hold, rows_on_dates
-from jobs.lake.tables import Changes, schema_of
+from jobs.lake.tables import Changes, nullable_schema_of
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,12 @@ class EmbeddedLake(ArrowLake):
 
     def frame(self, table: str, rows: Iterable[Any]) -> DataFrame:
         # Nullable, as stored rows are.
-        fields = [StructField(field.name, field.dataType) for field in schema_of(table)]
-        local = self.spark.createDataFrame(list(rows), StructType(fields))
+        schema = nullable_schema_of(table)
+        local = self.spark.createDataFrame(list(rows), schema)
         # The nested types of local rows have metadata, which a cast to the same type removes.
-        types = {field.name: field.dataType.simpleString() for field in fields}
-        return local.select(*(F.col(name).cast(type_).alias(name) for name, type_ in types.items()))
+        types = {field.name: field.dataType.simpleString() for field in schema}
+        cast = (F.col(name).cast(type_).alias(name) for name, type_ in types.items())
+        return with_schema(local.select(*cast), schema)
 
     # Maintenance
 
@@ -100,7 +101,8 @@ class EmbeddedLake(ArrowLake):
         # other forms the fields have metadata, even if empty, and arrays of them differ in type.
         stored = self._stored_schema(table)
         schema = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in stored)
-        return self.spark.read.schema(schema).format("delta").load(self.path(table))
+        rows = self.spark.read.schema(schema).format("delta").load(self.path(table))
+        return with_schema(rows, stored)
 
     def _stored_schema(self, table: str) -> StructType:
         return StructType.fromJson(json.loads(self._rust(table).schema().to_json()))

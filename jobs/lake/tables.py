@@ -23,6 +23,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from jobs.console.errors import RunFailed
+from jobs.engine.embedded import with_schema
 from jobs.lake.column_types import struct_type
 from jobs.lake.commit_log import CommitLog, LogFolder
 from jobs.lake.compatibility import unknown_column, wrong_type
@@ -140,7 +141,7 @@ class Lake(ABC):
         own = rows.where(F.col("cluster_id") == self.cluster_id)
         if missing:
             own = own.withColumns({each.name: F.lit(None).cast(each.dataType) for each in missing})
-        return own.select(*schema_of(table).names)
+        return with_schema(own.select(*schema_of(table).names), nullable_schema_of(table))
 
     @abstractmethod
     def frame(self, table: str, rows: Iterable[Any]) -> DataFrame:
@@ -456,6 +457,10 @@ def schema_of(table: str) -> StructType:
     return struct_type(columns(table))
 
 
+def nullable_schema_of(table: str) -> StructType:
+    return StructType([StructField(field.name, field.dataType) for field in schema_of(table)])
+
+
 @cache
 def schema_with_comments(table: str) -> StructType:
     """The schema that a table is created with."""
@@ -468,5 +473,6 @@ def conform(df: DataFrame, table: str) -> DataFrame:
     Delta checks NOT NULL against the rows that it writes.  Spark would check it against the plan,
     in which the result of every ``lag`` and every outer join is nullable.
     """
-    schema = StructType([StructField(f.name, f.dataType) for f in schema_of(table)])
-    return df.select(*schema.names).to(schema)  # `to` alone would fill a missing column with nulls
+    schema = nullable_schema_of(table)
+    rows = df.select(*schema.names).to(schema)  # `to` alone would fill a missing column with nulls
+    return with_schema(rows, schema)
