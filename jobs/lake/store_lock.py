@@ -37,6 +37,7 @@ RENEW_S = 10.0
 LEASE_S = 180.0
 POLL_S = 2.0
 _FREE = ""
+TAKEN_OVER = "taken over"
 # A table needs a column; the log is kept short.
 _COLUMN = {"name": "unused", "type": "string", "nullable": True, "metadata": {}}
 _SCHEMA = Schema.from_json(json.dumps({"type": "struct", "fields": [_COLUMN]}))
@@ -99,6 +100,7 @@ class StoreLock:
                 self._users -= 1
                 if not self._users:
                     self._release()
+        self.require_held()  # whether another process took over is certain after the release
 
     def require_held(self) -> None:
         if self._lost:
@@ -161,7 +163,7 @@ class StoreLock:
             except CommitFailedError:
                 table.update_incremental()
                 if table.metadata().description != holder:
-                    self._lost = "taken over"
+                    self._lost = TAKEN_OVER
                     return
                 renewed = time.monotonic()  # the store answered a repeated request
             except (DeltaError, OSError) as error:  # the store may answer the next time
@@ -176,7 +178,15 @@ class StoreLock:
         self._renewing.join()
         if not self._lost:
             with suppress(DeltaError, OSError):  # the next run takes it over
-                _committed(self._table, _FREE)
+                self._lost = None if self._freed(self._table) else TAKEN_OVER
+
+    @staticmethod
+    def _freed(table: DeltaTable) -> bool:
+        last = table.version()
+        if _committed(table, _FREE):
+            return True
+        table.update_incremental()  # one version further: the store answered a repeated request
+        return table.version() == last + 1 and (table.metadata().description or _FREE) == _FREE
 
 
 _locks: dict[tuple[str, str], StoreLock] = {}

@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pyarrow as pa
 import pytest
@@ -99,10 +100,19 @@ def test_a_lock_that_a_killed_process_left_is_taken_over(store, capsys):
 def test_a_run_whose_lock_was_taken_over_fails(store):
     with (
         pytest.raises(RunFailed, match=r"the lock of s3://regroup/locks was lost \(taken over\)"),
-        lock("lost", renew_s=0.01).held(),
+        lock("lost", renew_s=3600).held(),
         lock("lost", lease_s=0).held(),
     ):
         pass
+
+
+def test_a_run_notices_that_its_lock_was_taken_over(store):
+    run = lock("noticed", renew_s=0.01)
+
+    with suppress(RunFailed), run.held(), lock("noticed", lease_s=0).held():
+        run._renewing.join()
+        with pytest.raises(RunFailed, match=r"the lock of s3://regroup/locks was lost"):
+            run.require_held()
 
 
 def test_check_finds_a_process_that_renews_its_lock(store):
