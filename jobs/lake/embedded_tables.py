@@ -22,7 +22,7 @@ from jobs.lake.arrow_tables import ArrowLake, delta_schema, quoted
 from jobs.lake.checksums import checksum_file
 from jobs.lake.commit_log import FileLogFolder, LogFolder
 from jobs.lake.file_statistics import may_hold, rows_on_dates
-from jobs.lake.tables import Changes, nullable_schema_of
+from jobs.lake.tables import Changes, nullable_schema_of, schema_of
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,10 @@ class EmbeddedLake(ArrowLake):
     conflicts: ClassVar[tuple[type[Exception], ...]] = (CommitFailedError,)
 
     _labels: list[str] = field(default_factory=list, compare=False, repr=False, kw_only=True)
+    # Of tables that have all their columns: nothing will add one.
+    _schemas: dict[str, StructType] = field(
+        default_factory=dict, compare=False, repr=False, kw_only=True
+    )
 
     @property
     def parallelism(self) -> int:
@@ -105,7 +109,12 @@ class EmbeddedLake(ArrowLake):
         return with_schema(rows, stored)
 
     def _stored_schema(self, table: str) -> StructType:
-        return StructType.fromJson(json.loads(self._rust(table).schema().to_json()))
+        if table in self._schemas:
+            return self._schemas[table]
+        stored = StructType.fromJson(json.loads(self._rust(table).schema().to_json()))
+        if set(stored.names).issuperset(schema_of(table).names):
+            self._schemas[table] = stored
+        return stored
 
     def _append(self, table: str, rows: DataFrame) -> None:
         self._append_batches(table, batches_of(rows))
