@@ -376,7 +376,7 @@ def add_up(lengths: Int32s, bounds: Int32s) -> bool:
 @compiled(BYTES, INT32S, INT32S, OUT)
 def copy(data: Bytes, starts: Int32s, bounds: Int32s, out: Bytes) -> None:
     """Copies the bytes from each start to the span of ``out`` between its bounds."""
-    to = np.int64(0)
+    to = np.int64(bounds[0])
     for row in range(len(starts)):
         at, end = np.int64(starts[row]), np.int64(bounds[row + 1])
         while to < end:

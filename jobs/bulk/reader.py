@@ -8,14 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from jobs.bulk import kernel
-from jobs.bulk.arrow_arrays import lists, number_lists, numbers, slices
+from jobs.bulk.arrow_arrays import Positions, fields, is_single, lists, number_lists
 from jobs.bulk.arrow_buffers import bits, struct_array
 from jobs.bulk.byte_rows import ByteRows
-from jobs.bulk.program import HEADER, NUMBER_BYTES, FieldColumn, Program
+from jobs.bulk.program import HEADER, FieldColumn, Program
 
 ELEMENT_BYTES = 32
 """Assumed average size of an array's element, for the initial room; it doubles if too small."""
-_TYPES = {"string": pa.string(), "bytes": pa.binary()}
 
 
 @dataclass(frozen=True)
@@ -55,14 +54,23 @@ class DecodedRows:
             return lists(length, self._array(column.element, is_element=True))
         if column.fields:
             return struct_array(self._arrays(column.fields), bits(length >= 0))
-        if column.type in _TYPES:
-            return slices(self.data, start, length, _TYPES[column.type])
-        if column.type in NUMBER_BYTES:
-            return numbers(self.data, column.type, start, length)
+        if is_single(column.type):
+            return fields(self.data, [self._positions(column)])[0]
         return number_lists(self.data, column.type.removeprefix("[]"), start, length)
 
     def _arrays(self, columns: dict[str, FieldColumn]) -> dict[str, pa.Array]:
-        return {name: self._array(column) for name, column in columns.items()}
+        """The fields of a struct."""
+        single = {name: column for name, column in columns.items() if is_single(column.type)}
+        copied = fields(self.data, map(self._positions, single.values()))
+        arrays = dict(zip(single, copied, strict=True))
+        return {
+            name: arrays[name] if name in single else self._array(column)
+            for name, column in columns.items()
+        }
+
+    def _positions(self, column: FieldColumn) -> Positions:
+        span = self._span(column)
+        return self.starts[span], self.lengths[span], column.type
 
 
 def read(
