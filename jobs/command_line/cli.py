@@ -6,6 +6,7 @@ scripts for spark-submit (jobs/NAME.py) call `main` with the name of their comma
 
 from __future__ import annotations
 
+import gc
 import sys
 from contextlib import nullcontext
 from io import TextIOWrapper
@@ -711,6 +712,7 @@ def main(command: str | None = None) -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     separate_stderr()
     handle_ctrl_c()
+    gc.set_threshold(100_000)  # imports and plans are many objects, and hardly any is garbage
     try:
         sys.exit(_run([command] if command else []))
     except BrokenPipeError:  # `regroup ... | head`
