@@ -57,6 +57,7 @@ Packages:
     segments        the file format of `.log` segments: batches, codecs, damage
     bulk            record decoding by whole Arrow batches
     epochs          groups of the new types: their records played by one worker per group
+    causes          why groups rebalanced, and what the processes did, for rebalance_causes
     assignors       assignors on Spark: runs again, forced moves
     ownership       when members owned partitions, for ownership_gaps
     nightly_run     the steps of a run, their order, the dates to recompute, the table runs

@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.assignments import IS_OWNER
+from jobs.causes.processes import FENCED_MS, REMEMBERED_DAYS
 from jobs.engine.keeping import computed
 from jobs.engine.pieces import Cut, in_pieces
 from jobs.engine.union import union_of
@@ -21,7 +22,6 @@ from jobs.generation_members import concurrent_members
 from jobs.group_events import SEQ_PER_MS
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, PARTITION_KEY
 from jobs.lake.scope import RunScope
-from jobs.rebalance_causes import FENCED_MS, REMEMBERED_DAYS
 from jobs.timeline import RECORDS, TARGET_RECORD
 
 READS = ("timeline", "generations", "generation_members", "assignments")

@@ -1,0 +1,45 @@
+"""What administrators did to a group: causes without a rebalance, of its current generation."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.causes.rows import cause_rows
+from jobs.lake.keys import GROUP_KEY
+
+# Its line names no member, and no rebalance follows.
+GROUP_DELETED = "GROUP_DELETED"
+# The group's dynamic configuration changed.
+GROUP_CONFIG = "GROUP_CONFIG"
+
+
+def deletions(timeline: DataFrame) -> DataFrame:
+    """Groups that an administrator deleted: causes of the last generation."""
+    deleted = timeline.where("event = 'ADMIN_DELETE'")
+    return _of_current(deleted, GROUP_DELETED, F.lit(None).cast("array<string>"))
+
+
+def configurations(timeline: DataFrame) -> DataFrame:
+    """Changes of groups' dynamic configurations, with the settings that differ from the previous
+    one: a line has all settings of the group.
+    """
+    history = Window.partitionBy(*GROUP_KEY).orderBy("seq")
+    now = F.split("reason", ",")
+    before = F.coalesce(F.lag("reason").over(history), F.lit(""))
+    lines = timeline.where("event = 'GROUP_CONFIG'").withColumn("before", F.split(before, ","))
+    changed = F.filter(now, lambda each: ~F.array_contains("before", each) & (each != ""))
+    return _of_current(lines, GROUP_CONFIG, changed)
+
+
+def _of_current(events: DataFrame, cause: str, settings: Column) -> DataFrame:
+    return cause_rows(
+        events.where("current_generation IS NOT NULL"),
+        *("event_time", "reason"),
+        generation=F.col("current_generation"),
+        cause=F.lit(cause),
+        kind=F.lit("other"),
+        evidence=F.lit("log"),
+        settings=settings,
+        absorbed=F.lit(True),
+    )

@@ -1,0 +1,122 @@
+"""New members and replaced static members, by the first generation that has them.
+
+Records show that a member is new, but not when it joined: the time is that of its line, else that
+of the group epoch that its join began.  Records also have the settings of both members of a
+replacement.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.causes.rows import cause_rows
+from jobs.generation_members import by_instance
+from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY
+
+# Consumer settings that records have, by their column in generation_members.
+SETTINGS = {
+    "session.timeout.ms": "session_timeout_ms",
+    "max.poll.interval.ms": "rebalance_timeout_ms",
+    "topics": "subscribed_topics",
+}
+
+
+def arrivals(
+    timeline: DataFrame, generation_members: DataFrame, group_epochs: DataFrame | None
+) -> DataFrame:
+    """One row per generation and member that the previous generation does not have."""
+    joined = _with_join_time(_new_members(generation_members), timeline)
+    replaced = _replacements(timeline)
+    logged = joined.join(replaced, on=[*INCARNATION_KEY, "instance_id", "replaces"], how="left")
+    dated = _with_epoch_time(logged, group_epochs)
+    is_replacement = F.col("change") == "replaced"
+    is_unlogged = F.coalesce("replaced_time", "join_time").isNull()
+    return cause_rows(
+        dated,
+        *("generation", "member_id", "replaces", "settings"),
+        event_time=F.coalesce("replaced_time", "join_time", "epoch_time"),
+        cause=F.when(is_replacement, "STATIC_REPLACED").otherwise("MEMBER_NEW"),
+        kind=F.lit("arrival"),
+        evidence=F.when(is_unlogged, "records").otherwise("log"),
+        absorbed=F.lit(False),
+    )
+
+
+def _new_members(generation_members: DataFrame) -> DataFrame:
+    """Members with the one that they replace, and the settings in which they differ from it."""
+    # Within one generation the replaced member comes first.
+    instance = by_instance().orderBy(
+        "generation", F.col("left_time").asc_nulls_last(), F.col("left_how").asc_nulls_last()
+    )
+    predecessor = F.lag(F.struct("member_id", *SETTINGS.values())).over(instance)
+    return (
+        generation_members.withColumn("before", F.when(F.col("change") == "replaced", predecessor))
+        .where("change <> 'retained'")
+        .withColumns({"replaces": F.col("before.member_id"), "settings": _changed_settings()})
+    )
+
+
+def _with_join_time(members: DataFrame, timeline: DataFrame) -> DataFrame:
+    """``join_time``: of the line about the member's join, null without one."""
+    # Later joins without an id of the broker are no arrivals: a classic member joins again whenever
+    # the assignment of its consumer group changes.  The line may precede the tombstone of an empty
+    # group of another type, which ends an incarnation.
+    pending = F.max(F.when(F.col("step") == "pending", F.col("event_time")))
+    joins = (
+        timeline.where("event IN ('MEMBER_JOIN', 'STATIC_NEW')")
+        .groupBy(*GROUP_KEY, "member_id")
+        .agg(F.coalesce(pending, F.min("event_time")).alias("join_time"))
+    )
+    # A member of a new type that was removed or left joins again under its id.
+    again = (
+        timeline.where("event = 'MEMBER_JOIN' AND NOT step <=> 'id_required'")
+        .groupBy(*MEMBER_KEY, F.col("forming_generation").alias("generation"))
+        .agg(F.min("event_time").alias("own_join_time"))
+    )
+    return (
+        members.join(joins, on=[*GROUP_KEY, "member_id"], how="left")
+        .join(again, on=[*GENERATION_KEY, "member_id"], how="left")
+        .withColumn("join_time", F.coalesce("own_join_time", "join_time"))
+    )
+
+
+def _replacements(timeline: DataFrame) -> DataFrame:
+    """When each static member was replaced."""
+    # The line about a replaced static member names the old member id, not the new one.
+    return timeline.where("event = 'STATIC_REPLACED'").select(
+        *INCARNATION_KEY,
+        "instance_id",
+        F.col("old_member_id").alias("replaces"),
+        F.col("event_time").alias("replaced_time"),
+    )
+
+
+def _with_epoch_time(members: DataFrame, group_epochs: DataFrame | None) -> DataFrame:
+    """``epoch_time``: of the group epoch that the member's join began, null without one."""
+    if group_epochs is None:
+        return members.withColumn("epoch_time", F.lit(None).cast("timestamp"))
+    begun = (
+        group_epochs.where("cause = 'MEMBER_NEW'")
+        .groupBy(*GENERATION_KEY, "member_id")
+        .agg(F.min("time").alias("epoch_time"))
+    )
+    return members.join(begun, on=[*GENERATION_KEY, "member_id"], how="left")
+
+
+def _changed_settings() -> Column:
+    """The settings in which a member differs from the one ``before``; null if in none."""
+    changes = [
+        F.when(
+            _shown(f"before.{column}") != _shown(column),
+            F.concat(F.lit(f"{name} "), _shown(f"before.{column}"), F.lit(" -> "), _shown(column)),
+        )
+        for name, column in SETTINGS.items()
+    ]
+    changed = F.filter(F.array(*changes), lambda each: each.isNotNull())
+    return F.when(F.size(changed) > 0, changed)
+
+
+def _shown(column: str) -> Column:
+    value = F.col(column)
+    return F.array_join(value, ",") if column.endswith("topics") else value.cast("string")

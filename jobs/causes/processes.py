@@ -1,0 +1,152 @@
+"""The process behind each cause: its arrivals around the cause, and whether it was still running.
+
+A cause names a member id, and a process gets another one with each start; generation_members says
+which process a member is.  When and how a process comes back shows whether it had stopped or only
+sent no heartbeats.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.causes.rows import MEMBER_AND_TIME
+from jobs.engine.union import union_of
+from jobs.epochs.causes import STATIC_LEAVE
+from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY
+
+# A process that comes back more than this many days after it left counts as new.
+REMEMBERED_DAYS = 7
+# A replaced process that still runs is fenced at its next heartbeat, within this time.
+FENCED_MS = 300_000
+
+
+def with_process(causes: DataFrame, generation_members: DataFrame) -> DataFrame:
+    """Each cause with its member's client and process: from the last generation with the member up
+    to that of the cause, else from the first one.
+    """
+    history = Window.partitionBy(*MEMBER_KEY).orderBy("generation")
+    is_first = F.lag("generation").over(history).isNull()
+    members = generation_members.select(
+        *MEMBER_KEY,
+        "instance_id",
+        "client_id",
+        "client_host",
+        "process",
+        "session_timeout_ms",
+        "rebalance_timeout_ms",
+        "process_id",
+        F.col("generation").alias("last_generation"),
+        F.when(is_first, F.lit(0)).otherwise(F.col("generation")).alias("valid_from"),
+        F.lead("generation").over(history).alias("valid_until"),
+    ).alias("m")
+    same = [F.col(f"c.{name}").eqNullSafe(F.col(f"m.{name}")) for name in MEMBER_KEY]
+    # A member that left may be back, under its id, in the generation that its departure led to.
+    has_left = F.col("c.is_new_type") & (F.col("c.kind") == "departure") & ~F.col("c.absorbed")
+    until = F.col("c.generation") - F.when(has_left, 1).otherwise(0)
+    valid = (until >= F.col("m.valid_from")) & F.coalesce(
+        until < F.col("m.valid_until"), F.lit(True)
+    )
+    added = [name for name in members.columns if name not in MEMBER_KEY]
+    return causes.alias("c").join(members, on=[*same, valid], how="left").select("c.*", *added)
+
+
+def seen_before(
+    generations: DataFrame, generation_members: DataFrame, gone_processes: DataFrame | None
+) -> DataFrame:
+    """Members whose process was in an earlier generation, at most REMEMBERED_DAYS before."""
+    history = Window.partitionBy(*GROUP_KEY).orderBy("incarnation", "generation")
+    recorded = generations.where("evidence <> 'log'").select(
+        *GENERATION_KEY,
+        F.row_number().over(history).alias("record_no"),
+        F.lead("event_date").over(history).alias("until"),
+    )
+    rows = generation_members.join(recorded, on=GENERATION_KEY, how="inner").select(
+        *GENERATION_KEY, "member_id", "event_date", "process", "record_no", "until"
+    )
+    if gone_processes is not None:
+        gone = gone_processes.select(*GROUP_KEY, "process", "until", F.lit(0).alias("record_no"))
+        rows = union_of(rows, gone)
+    earlier = Window.partitionBy(*GROUP_KEY, "process").orderBy("record_no")
+    last = F.max("until").over(earlier.rangeBetween(Window.unboundedPreceding, -1))
+    remembered = F.datediff("event_date", last) <= REMEMBERED_DAYS
+    return rows.withColumn("was_seen", remembered).where("was_seen").select(
+        *GENERATION_KEY, "member_id", "was_seen"
+    )  # fmt: skip
+
+
+def with_neighbors(causes: DataFrame) -> DataFrame:
+    """Each cause with the process's arrivals around it: ``earlier_arrivals`` in its generation, the
+    next one, and the last time a static process left.
+    """
+    arrived = F.col("kind") == "arrival"
+    in_generation = Window.partitionBy(*GENERATION_KEY, "process").orderBy(
+        "event_time", "member_id"
+    )
+    earlier_arrivals = F.count(F.when(arrived, 1)).over(
+        in_generation.rowsBetween(Window.unboundedPreceding, -1)
+    )
+    process = Window.partitionBy(*GROUP_KEY, "process")
+    # Of one moment, a departure precedes the arrival that it makes room for.
+    forwards = process.orderBy("event_time", "generation", F.desc("kind"))
+    backwards = process.orderBy(F.desc("event_time"), F.desc("generation"), "kind")
+    arrival = F.when(arrived, F.struct("event_time", "member_id"))
+    next_arrival = F.last(arrival, ignorenulls=True).over(
+        backwards.rowsBetween(Window.unboundedPreceding, -1)
+    )
+    # The expiry of a static member that had left: its session ends later than its process.
+    away = F.when(F.col("cause") == STATIC_LEAVE, F.col("event_time"))
+    away_time = F.last(F.when(arrived | away.isNotNull(), F.struct(away.alias("time"))), True)
+    return causes.withColumns(
+        {
+            "earlier_arrivals": earlier_arrivals,
+            "next_arrival": next_arrival,
+            "away": away_time.over(forwards.rowsBetween(Window.unboundedPreceding, -1)),
+        }
+    ).withColumns(
+        {
+            "next_arrival_time": F.col("next_arrival.event_time"),
+            # Only a process that never stopped joins again under its member id.
+            "is_own_return": F.col("is_new_type")
+            & F.coalesce(F.col("next_arrival.member_id") == F.col("member_id"), F.lit(False)),
+            "away_time": F.col("away.time"),
+        }
+    )
+
+
+def beside_previous(causes: DataFrame, generation_members: DataFrame) -> DataFrame:
+    """Members that joined while the previous member of their process was still in the group: the
+    process had ended without leaving.
+    """
+    joined = causes.where("is_new_type AND cause = 'MEMBER_NEW' AND instance_id IS NULL").select(
+        *GENERATION_KEY, "member_id", "event_time", "process", "client_id"
+    )
+    previous = generation_members.where(
+        "change = 'retained' AND instance_id IS NULL AND process <> member_id"
+    ).select(*GENERATION_KEY, "process", "client_id", "gone", "left_time")
+    is_present = ~F.col("gone") | (F.col("left_time") > F.col("event_time"))
+    return (
+        joined.join(previous, on=[*GENERATION_KEY, "process", "client_id"], how="inner")
+        .where(is_present)
+        .select(*MEMBER_AND_TIME, F.lit(True).alias("was_killed"))
+        .distinct()
+    )
+
+
+def fenced_after_replacement(timeline: DataFrame) -> DataFrame:
+    """Replaced static members that still sent requests: a second process took over their id."""
+    fenced = timeline.where("event = 'STATIC_FENCED'").select(
+        *INCARNATION_KEY, F.col("member_id").alias("replaces"), "event_time"
+    )
+    replaced = timeline.where("event = 'STATIC_REPLACED'").select(
+        *INCARNATION_KEY,
+        F.col("old_member_id").alias("replaces"),
+        F.col("event_time").alias("replaced_time"),
+    )
+    since_ms = F.unix_millis("event_time") - F.unix_millis("replaced_time")
+    return (
+        replaced.join(fenced, on=[*INCARNATION_KEY, "replaces"], how="inner")
+        .where(since_ms <= FENCED_MS)
+        .select(*INCARNATION_KEY, "replaces", F.lit(True).alias("was_alive"))
+        .distinct()
+    )
